@@ -1,0 +1,16 @@
+// Package all lists the formats that weft knows.
+package all
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/format/picl"
+)
+
+// Formats returns all formats, in the order in which they are listed to users.
+func Formats() []*format.Format {
+	return []*format.Format{
+		etf.Format,
+		picl.Format,
+	}
+}

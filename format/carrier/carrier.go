@@ -1,0 +1,348 @@
+// Package carrier puts what a format has no record for into texts that the
+// format can hold, and gets it back: definitions as one JSON object each, events
+// as lists of key=value pairs. Encoders of text formats use it so that a trace
+// survives the way through a poorer format; decoders recognise it.
+package carrier
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Pair is a key with a value.
+type Pair struct{ Key, Value string }
+
+// header is the first carried definition.
+type header struct {
+	Version int         `json:"version"`
+	Origin  string      `json:"origin"`
+	Clock   trace.Clock `json:"clock"`
+}
+
+// table describes how one definition table is carried.
+type table struct {
+	name string
+	len  func(*trace.Definitions) int
+	get  func(*trace.Definitions, int) any
+	add  func(*trace.Definitions, []byte) error
+}
+
+func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) table {
+	return table{name,
+		func(d *trace.Definitions) int { return t(d).Len() },
+		func(d *trace.Definitions, i int) any { return t(d).At(i) },
+		func(d *trace.Definitions, b []byte) error {
+			var v T
+			if err := json.Unmarshal(b, &v); err != nil {
+				return err
+			}
+			t(d).Add(v)
+			return nil
+		}}
+}
+
+var tables = []table{
+	tableOf("property", func(d *trace.Definitions) *trace.Table[trace.Attr] { return &d.Properties }),
+	tableOf("string", func(d *trace.Definitions) *trace.Table[string] { return &d.Strings }),
+	tableOf("group", func(d *trace.Definitions) *trace.Table[trace.LocationGroup] { return &d.Groups }),
+	tableOf("location", func(d *trace.Definitions) *trace.Table[trace.Location] { return &d.Locations }),
+	tableOf("region", func(d *trace.Definitions) *trace.Table[trace.Region] { return &d.Regions }),
+	tableOf("set", func(d *trace.Definitions) *trace.Table[trace.Set] { return &d.Sets }),
+	tableOf("communicator", func(d *trace.Definitions) *trace.Table[trace.Communicator] { return &d.Communicator }),
+	tableOf("metric", func(d *trace.Definitions) *trace.Table[trace.MetricDef] { return &d.Metrics }),
+	tableOf("resource", func(d *trace.Definitions) *trace.Table[trace.Resource] { return &d.Resources }),
+	tableOf("attribute", func(d *trace.Definitions) *trace.Table[trace.AttributeDef] { return &d.Attributes }),
+	tableOf("kind", func(d *trace.Definitions) *trace.Table[trace.KindDef] { return &d.Kinds }),
+	tableOf("parameter", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Parameters }),
+	tableOf("window", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Windows }),
+	tableOf("context", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Contexts }),
+	tableOf("file", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Files }),
+	tableOf("handle", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Handles }),
+	tableOf("marker", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Markers }),
+	tableOf("opaque", func(d *trace.Definitions) *trace.Table[trace.Opaque] { return &d.Opaque }),
+}
+
+// OpaqueLimit is the size of the largest opaque record that is carried.
+const OpaqueLimit = 4 << 10
+
+// Definitions are the texts that carry all definitions of d: "name json". The
+// keys of the pairs are unique ("region.3"). tooLong counts opaque records
+// beyond OpaqueLimit, which are left out.
+func Definitions(d *trace.Definitions) (pairs []Pair, tooLong int64) {
+	h, _ := json.Marshal(header{1, d.Origin, d.Clock})
+	pairs = append(pairs, Pair{"trace", string(h)})
+	for _, t := range tables {
+		for i := range t.len(d) {
+			v := t.get(d, i)
+			if o, ok := v.(*trace.Opaque); ok && len(o.Data) > OpaqueLimit {
+				tooLong++
+				continue
+			}
+			b, err := json.Marshal(v)
+			if err != nil {
+				// Infinite numbers and the like; nothing else can fail.
+				b, _ = json.Marshal(fmt.Sprint(v))
+			}
+			pairs = append(pairs, Pair{t.name + "." + strconv.Itoa(i), string(b)})
+		}
+	}
+	return pairs, tooLong
+}
+
+// Restorer turns carried texts back into definitions, events and links.
+type Restorer struct {
+	defs  *trace.Definitions
+	kinds map[string]trace.Kind
+	attrs map[string]uint32
+	links []trace.Link
+	// Clock is the clock of the trace that was carried. Times of the
+	// carrying file are on its own clock; those inside carried texts are on this one.
+	Clock trace.Clock
+}
+
+// NewRestorer fills d from carried definitions, which may come in any order
+// but must be complete.
+func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
+	r := &Restorer{defs: d, kinds: map[string]trace.Kind{}, attrs: map[string]uint32{}}
+	byKey := make(map[string]string, len(pairs))
+	for _, p := range pairs {
+		byKey[p.Key] = p.Value
+	}
+	var h header
+	if err := json.Unmarshal([]byte(byKey["trace"]), &h); err != nil || h.Version != 1 || !h.Clock.Valid() {
+		return nil, fmt.Errorf("no carried definition of the trace that this version of weft knows")
+	}
+	for _, t := range tables {
+		for i := 0; ; i++ {
+			s, ok := byKey[t.name+"."+strconv.Itoa(i)]
+			if !ok {
+				break
+			}
+			if err := t.add(d, []byte(s)); err != nil {
+				return nil, fmt.Errorf("carried definition %s.%d: %w", t.name, i, err)
+			}
+		}
+	}
+	d.Origin = h.Origin
+	r.Clock = h.Clock
+	for k := range trace.KindTable {
+		r.kinds[trace.KindTable[k].Name] = trace.Kind(k)
+	}
+	for i := range d.Kinds.Len() {
+		r.kinds[d.Kinds.At(i).Name] = trace.Declared + trace.Kind(i)
+	}
+	for i := range d.Attributes.Len() {
+		r.attrs[d.Attributes.At(i).Name] = uint32(i)
+	}
+	return r, nil
+}
+
+// Tables that a Ref of a kind indexes, for checking carried references.
+func refLimit(d *trace.Definitions, k trace.RefKind) int {
+	switch k {
+	case trace.RefRegion:
+		return d.Regions.Len()
+	case trace.RefMetric:
+		return d.Metrics.Len()
+	case trace.RefCommunicator:
+		return d.Communicator.Len()
+	case trace.RefParameter:
+		return d.Parameters.Len()
+	case trace.RefWindow:
+		return d.Windows.Len()
+	case trace.RefContext:
+		return d.Contexts.Len()
+	case trace.RefHandle:
+		return d.Handles.Len()
+	case trace.RefFile:
+		return d.Files.Len()
+	case trace.RefMarker:
+		return d.Markers.Len()
+	case trace.RefString:
+		return d.Strings.Len()
+	}
+	return 0
+}
+
+// AppendKind writes the pairs that name the kind and reference of an event.
+func AppendKind(pairs []Pair, d *trace.Definitions, k trace.Kind, ref uint32) []Pair {
+	pairs = append(pairs, Pair{"kind", d.Spec(k).Name})
+	if ref != trace.NoRef && d.Spec(k).Ref != trace.RefNone {
+		pairs = append(pairs, Pair{"ref", strconv.FormatUint(uint64(ref), 10)})
+	}
+	return pairs
+}
+
+// AppendRow writes the pairs of an event's operands and attributes.
+func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
+	spec := d.Spec(c.Kind())
+	if ops := c.Ops(); len(ops) > 0 {
+		for i := 0; i < len(ops) && i < len(spec.Operands); i++ {
+			o := &spec.Operands[i]
+			if i == len(spec.Operands)-1 && spec.Variadic {
+				var b []byte
+				for j, v := range ops[i:] {
+					if j > 0 {
+						b = append(b, ' ')
+					}
+					b = appendOp(b, o.Type, v)
+				}
+				pairs = append(pairs, Pair{o.Name, string(b)})
+				break
+			}
+			pairs = append(pairs, Pair{o.Name, string(appendOp(nil, o.Type, ops[i]))})
+		}
+	}
+	return AppendAttrs(pairs, d, c)
+}
+
+// AppendAttrs writes the pairs of an event's attributes: "@name" for texts,
+// "@name#type" for the others.
+func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
+	keys, vals := c.Attrs()
+	for i, k := range keys {
+		name := "@" + d.Attributes.At(int(k)).Name
+		if vals[i].Type != trace.String {
+			name += "#" + vals[i].Type.String()
+		}
+		pairs = append(pairs, Pair{name, vals[i].String()})
+	}
+	return pairs
+}
+
+func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
+	if v == trace.Undefined && t != trace.OpInt && t != trace.OpFloat && t != trace.OpTime && t != trace.OpDuration {
+		return append(b, '-')
+	}
+	switch t {
+	case trace.OpInt, trace.OpTime, trace.OpDuration:
+		return strconv.AppendInt(b, int64(v), 10)
+	case trace.OpFloat:
+		return strconv.AppendFloat(b, math.Float64frombits(v), 'g', -1, 64)
+	}
+	return strconv.AppendUint(b, v, 10)
+}
+
+func parseOp(t trace.OperandType, s string) (uint64, error) {
+	if s == "-" {
+		return trace.Undefined, nil
+	}
+	switch t {
+	case trace.OpInt, trace.OpTime, trace.OpDuration:
+		v, err := strconv.ParseInt(s, 10, 64)
+		return uint64(v), err
+	case trace.OpFloat:
+		v, err := strconv.ParseFloat(s, 64)
+		return math.Float64bits(v), err
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// IsPair reports whether a key is one that this package writes into an event
+// that is not carried as a whole.
+func IsPair(key string) bool { return strings.HasPrefix(key, "@") }
+
+// Kind reads the pairs "kind" and "ref"; k is NoKind when there is no kind.
+func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
+	ref = trace.NoRef
+	for _, p := range pairs {
+		switch p.Key {
+		case "kind":
+			var ok bool
+			if k, ok = r.kinds[p.Value]; !ok {
+				return 0, ref, fmt.Errorf("kind %q", p.Value)
+			}
+		case "ref":
+			n, err := strconv.ParseUint(p.Value, 10, 32)
+			if err != nil {
+				return 0, ref, fmt.Errorf("reference %q", p.Value)
+			}
+			ref = uint32(n)
+		}
+	}
+	if ref != trace.NoRef && int(ref) >= refLimit(r.defs, r.defs.Spec(k).Ref) {
+		return 0, ref, fmt.Errorf("reference %d to nothing", ref)
+	}
+	return k, ref, nil
+}
+
+// Add adds an event to b, with the operands and attributes that pairs carry.
+func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {
+	b.Add(loc, t, k, ref)
+	spec := r.defs.Spec(k)
+	var ops []uint64
+	for i := range spec.Operands {
+		o := &spec.Operands[i]
+		found := false
+		for _, p := range pairs {
+			if p.Key != o.Name {
+				continue
+			}
+			found = true
+			for _, s := range strings.Split(p.Value, " ") {
+				v, err := parseOp(o.Type, s)
+				if err != nil {
+					return fmt.Errorf("operand %s=%q", o.Name, p.Value)
+				}
+				ops = append(ops, v)
+			}
+		}
+		if !found {
+			break
+		}
+	}
+	if len(ops) > 0 {
+		b.AddOps(ops...)
+	}
+	return r.AddAttrs(b, pairs)
+}
+
+// AddAttrs gives the last row of b the attributes that pairs carry.
+func (r *Restorer) AddAttrs(b *trace.Batch, pairs []Pair) error {
+	for _, p := range pairs {
+		name, ok := strings.CutPrefix(p.Key, "@")
+		if !ok {
+			continue
+		}
+		typ := trace.String
+		if i := strings.LastIndexByte(name, '#'); i >= 0 {
+			if t, ok := trace.ParseType(name[i+1:]); ok {
+				typ, name = t, name[:i]
+			}
+		}
+		key, ok := r.attrs[name]
+		if !ok {
+			return fmt.Errorf("attribute %q", name)
+		}
+		v, err := trace.ParseValue(typ, p.Value)
+		if err != nil {
+			return fmt.Errorf("attribute %s: %w", name, err)
+		}
+		b.AddAttr(key, v)
+	}
+	return nil
+}
+
+// Link writes a link as JSON.
+func Link(l *trace.Link) string {
+	b, _ := json.Marshal(l)
+	return string(b)
+}
+
+// AddLink reads a link.
+func (r *Restorer) AddLink(s string) error {
+	var l trace.Link
+	if err := json.Unmarshal([]byte(s), &l); err != nil {
+		return fmt.Errorf("link: %w", err)
+	}
+	r.links = append(r.links, l)
+	return nil
+}
+
+// Links are the links read so far.
+func (r *Restorer) Links() []trace.Link { return r.links }

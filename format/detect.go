@@ -1,0 +1,93 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// headSize is how much of a file the probes see.
+const headSize = 64 << 10
+
+// ErrUnknown is returned by Detect for a file that no format recognises.
+var ErrUnknown = errors.New("no known trace format")
+
+// Detect finds the format of a trace by its content and, where that does not
+// decide, its name. The error of an unrecognised file wraps ErrUnknown.
+func Detect(formats []*Format, src Source) (*Format, error) {
+	f, _, err := src.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head := make([]byte, headSize)
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("%s: %w", src.Path, err)
+	}
+	head = head[:n]
+	var best *Format
+	score := 0
+	for _, x := range formats {
+		if x.Probe == nil || x.Open == nil {
+			continue
+		}
+		if s := x.Probe(src.Name, head); s > score {
+			best, score = x, s
+		}
+	}
+	if best == nil {
+		found := "an empty file"
+		if n > 0 {
+			found = fmt.Sprintf("%q", string(head[:min(n, 24)]))
+		}
+		return nil, fmt.Errorf("%s: %w: found %s, expected %s", src.Path, ErrUnknown, found, titles(formats))
+	}
+	return best, nil
+}
+
+func titles(formats []*Format) string {
+	var t []string
+	for _, f := range formats {
+		if f.Open != nil {
+			t = append(t, f.Title)
+		}
+	}
+	return strings.Join(t, " or ")
+}
+
+// ByName finds a format by its name.
+func ByName(formats []*Format, name string) (*Format, bool) {
+	for _, f := range formats {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return nil, false
+}
+
+// ByExtension finds the format that a file name asks for.
+func ByExtension(formats []*Format, name string) (*Format, bool) {
+	ext := strings.ToLower(filepath.Ext(name))
+	for _, f := range formats {
+		for _, e := range f.Extensions {
+			if e == ext {
+				return f, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// HasExtension reports whether name has one of the format's extensions.
+func (f *Format) HasExtension(name string) bool {
+	ext := strings.ToLower(filepath.Ext(name))
+	for _, e := range f.Extensions {
+		if e == ext {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,784 @@
+package etf
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// maxRuns is how many sorted pieces of a file are merged by reading each at its
+// own place; a file in more pieces is sorted into temporary files.
+const maxRuns = 64
+
+// decoder reads a trace through the common model.
+type decoder struct {
+	opt    *format.ReadOptions
+	file   *lines.File
+	close  func() error
+	chunks []lines.Chunk
+	times  []window // by chunk
+	runs   []run    // pieces of the file in time order; nil: too many
+	lanes  bool     // each location is in time order
+	model  *trace.Definitions
+	digits int32 // a tick is 10^-digits time units
+	unit   string
+	items  int64
+	deps   int64
+
+	activity  []string // attribute keys that name the activity
+	growing   sync.Mutex
+	resources map[int64]uint32
+	defined   []int64          // line of each resource
+	missing   map[int64]uint32 // stand-ins for resources that no line defines
+	signals   map[int64]uint32
+	series    map[seriesKey]uint32
+	regions   map[string]uint32
+	attrs     map[string]uint32
+	events    uint32 // location of events
+	restore   *carrier.Restorer
+	fileClock trace.Clock
+	scanned   bool // defects have been reported
+}
+
+type seriesKey struct{ group, series int64 }
+
+type window struct{ min, max int64 }
+
+type run struct {
+	from, to, line int64
+}
+
+// lane follows the order of one kind of line.
+type lane struct {
+	any         bool
+	first, last trace.Decimal
+	unsorted    bool
+}
+
+func (a *lane) add(t trace.Decimal) {
+	if !a.any {
+		a.first, a.any = t, true
+	} else if compare(t, a.last) < 0 {
+		a.unsorted = true
+	}
+	a.last = t
+}
+
+// follow appends the lane of a later piece.
+func (a *lane) follow(b *lane) {
+	switch {
+	case !b.any:
+	case !a.any:
+		*a = *b
+	default:
+		a.unsorted = a.unsorted || b.unsorted || compare(b.first, a.last) < 0
+		a.last = b.last
+	}
+}
+
+func compare(a, b trace.Decimal) int {
+	if a.Scale == b.Scale {
+		return cmp.Compare(a.Coef, b.Coef)
+	}
+	return a.Cmp(b)
+}
+
+// scanResult is what the first pass learns of a chunk.
+type scanResult struct {
+	items    int64
+	deps     int64
+	events   bool
+	scale    int32
+	all      lane // all timed lines
+	min, max trace.Decimal
+	breaks   []run
+	more     bool
+	claims   lane
+	points   lane                // events
+	curves   map[seriesKey]*lane // fragments (series -1) and samples
+	defs     []defLine
+}
+
+type defLine struct {
+	text []byte
+	line int64
+}
+
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	f, closer, err := openText(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{opt: opt, file: f, close: closer, unit: "SECONDS", events: trace.NoRef,
+		activity:  strings.Split(opt.Value("etf.activity", "name,task,activity"), ","),
+		resources: map[int64]uint32{}, signals: map[int64]uint32{}, series: map[seriesKey]uint32{},
+		regions: map[string]uint32{}, attrs: map[string]uint32{}}
+	if err := d.index(ctx); err != nil {
+		closer()
+		return nil, err
+	}
+	return d, nil
+}
+
+// index reads the file once: it finds the tick, the order of the lines and all
+// definitions.
+func (d *decoder) index(ctx context.Context) error {
+	var all []*scanResult
+	var defs []defLine
+	done := int64(0)
+	events := false
+	chunks, err := lines.Index(ctx, d.file, d.opt.Cores(), d.scan, func(c lines.Chunk, r *scanResult) error {
+		defs = append(defs, r.defs...)
+		r.defs = nil
+		events = events || r.events
+		all = append(all, r)
+		d.items += r.items
+		d.deps += r.deps
+		done += int64(c.Len)
+		if d.opt.Progress != nil {
+			d.opt.Progress(done/2, d.file.Size)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.chunks = chunks
+	d.order(all)
+	return d.define(defs, events)
+}
+
+// scan is the first pass over a chunk.
+func (d *decoder) scan(b *lines.Block) *scanResult {
+	r := &scanResult{}
+	w := d.file.Walk(b)
+	var rec Record
+	for {
+		l, number, ok := w.Next()
+		if !ok {
+			return r
+		}
+		k, i, isBlank := keyword(l)
+		if isBlank {
+			continue
+		}
+		s := scanner{l: l, i: i}
+		var t, end trace.Decimal
+		two := false
+		switch k {
+		case C:
+			s.integer("")
+			t, end, two = s.decimal(""), s.decimal(""), true
+			if s.bad.rule == "" {
+				r.claims.add(t)
+			}
+		case E:
+			s.integer("")
+			t = s.decimal("")
+			if s.bad.rule == "" {
+				r.points.add(t)
+				r.events = true
+			}
+		case F:
+			id := s.integer("")
+			t, end, two = s.decimal(""), s.decimal(""), true
+			if s.bad.rule == "" {
+				r.curve(seriesKey{id, -1}).add(t)
+			}
+		case D:
+			r.deps++
+			continue
+		case TSP, TSR:
+			if _, p := rec.parse(k, l, i); p.severity == trace.Error || k == TSP && len(rec.Times) == 0 {
+				continue
+			}
+			c := r.curve(seriesKey{rec.ID, rec.Series})
+			if k == TSR {
+				t, end, two = rec.Start, rec.End, true
+				c.add(t)
+			} else {
+				t, end, two = rec.Times[0], rec.Times[0], true
+				for _, x := range rec.Times {
+					c.add(x)
+					if compare(x, t) < 0 {
+						t = x
+					}
+					if compare(x, end) > 0 {
+						end = x
+					}
+					if x.Scale > r.scale {
+						r.scale = max(r.scale, x.Trim().Scale)
+					}
+				}
+			}
+		case NoKeyword:
+			continue
+		default:
+			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number})
+			continue
+		}
+		if s.bad.rule != "" {
+			continue
+		}
+		r.items++
+		if t.Scale > r.scale {
+			r.scale = max(r.scale, t.Trim().Scale)
+		}
+		if two && end.Scale > r.scale {
+			r.scale = max(r.scale, end.Trim().Scale)
+		}
+		if !two {
+			end = t
+		}
+		if !r.all.any {
+			r.min, r.max = t, end
+		} else {
+			if compare(t, r.all.last) < 0 {
+				if len(r.breaks) < maxRuns {
+					r.breaks = append(r.breaks, run{from: lineStart(b.Data, l), line: number})
+				} else {
+					r.more = true
+				}
+				if compare(t, r.min) < 0 {
+					r.min = t
+				}
+			}
+			if compare(end, r.max) > 0 {
+				r.max = end
+			}
+		}
+		r.all.add(t)
+	}
+}
+
+func (r *scanResult) curve(k seriesKey) *lane {
+	if r.curves == nil {
+		r.curves = map[seriesKey]*lane{}
+	}
+	c := r.curves[k]
+	if c == nil {
+		c = &lane{}
+		r.curves[k] = c
+	}
+	return c
+}
+
+// lineStart is where the line that l is a part of begins in data.
+func lineStart(data, l []byte) int64 {
+	off := int64(uintptr(unsafe.Pointer(&l[0]))) - int64(uintptr(unsafe.Pointer(&data[0])))
+	for off > 0 && data[off-1] != '\n' {
+		off--
+	}
+	return off
+}
+
+// order chooses the tick and finds the sorted pieces of the file.
+func (d *decoder) order(all []*scanResult) {
+	var biggest trace.Decimal
+	for _, r := range all {
+		d.digits = max(d.digits, r.scale)
+		if !r.all.any {
+			continue
+		}
+		for _, t := range [2]trace.Decimal{r.min, r.max} {
+			if t.Coef < 0 {
+				t.Coef = -t.Coef
+			}
+			if t.Cmp(biggest) > 0 {
+				biggest = t
+			}
+		}
+	}
+	d.digits = min(d.digits, 18)
+	for d.digits > 0 {
+		// One factor of 4 is left for differences of times.
+		if t, _, ok := biggest.Ticks(d.digits); ok && t < math.MaxInt64/4 {
+			break
+		}
+		d.digits--
+	}
+	runs := []run{{0, d.file.Size, 1}}
+	var whole, claims, points lane
+	curves := map[seriesKey]*lane{}
+	tooMany := false
+	cut := func(off, line int64) {
+		if len(runs) >= maxRuns {
+			tooMany = true
+			return
+		}
+		runs[len(runs)-1].to = off
+		runs = append(runs, run{off, d.file.Size, line})
+	}
+	for i, r := range all {
+		w := window{math.MaxInt64, math.MinInt64}
+		if r.all.any {
+			w.min, _, _ = r.min.Ticks(d.digits)
+			w.max, _, _ = r.max.Ticks(d.digits)
+			if whole.any && compare(r.all.first, whole.last) < 0 {
+				cut(d.chunks[i].Off, d.chunks[i].Line)
+			}
+			for _, b := range r.breaks {
+				cut(d.chunks[i].Off+b.from, b.line)
+			}
+			tooMany = tooMany || r.more
+		}
+		whole.follow(&r.all)
+		claims.follow(&r.claims)
+		points.follow(&r.points)
+		for k, c := range r.curves {
+			if x := curves[k]; x != nil {
+				x.follow(c)
+			} else {
+				curves[k] = c
+			}
+		}
+		d.times = append(d.times, w)
+	}
+	d.lanes = !claims.unsorted && !points.unsorted
+	for _, c := range curves {
+		d.lanes = d.lanes && !c.unsorted
+	}
+	if !tooMany {
+		d.runs = runs
+	}
+}
+
+// define fills the model's definitions.
+func (d *decoder) define(defs []defLine, events bool) error {
+	m := &trace.Definitions{Format: "etf", Origin: "etf"}
+	d.model = m
+	var rec Record
+	var carried []carrier.Pair
+	var unitSeen, offsetSeen, hasOffset bool
+	var offset int64
+	type series struct {
+		Record
+		attrs []Attr
+	}
+	var resources, signals, groups, lists []series
+	type definedKey struct {
+		Keyword
+		seriesKey
+	}
+	defined := map[definedKey]bool{}
+	for _, x := range defs {
+		report := func(p problem) error { return d.opt.Defect(p.defect(d.file.Name, x.line, x.text)) }
+		ok, err := rec.read(x.text, x.line, report)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
+		twice := func(what string, list *[]series) error {
+			k := definedKey{rec.Keyword, seriesKey{rec.ID, 0}}
+			if rec.Keyword == TSS {
+				k.series = rec.Series
+			}
+			if defined[k] {
+				return report(problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", what, rec.ID), "an id that is used once; the first one counts", trace.Error})
+			}
+			defined[k] = true
+			*list = append(*list, keep)
+			return nil
+		}
+		err = nil
+		switch rec.Keyword {
+		case TU:
+			if unitSeen {
+				err = report(problem{"etf.second-unit", "a second TU line", "one; the first one counts", trace.Error})
+				break
+			}
+			unitSeen, d.unit = true, rec.Unit
+		case O:
+			if offsetSeen {
+				err = report(problem{"etf.second-offset", "a second O line", "one; the first one counts", trace.Error})
+				break
+			}
+			offsetSeen = true
+			hasOffset, offset = rec.ID != 0, rec.ID
+		case T:
+			for _, a := range keep.attrs {
+				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
+					carried = append(carried, carrier.Pair{Key: key, Value: a.Value})
+				} else {
+					m.Properties.Add(trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+				}
+			}
+		case R:
+			if rec.Capacity <= 0 {
+				if err = report(problem{"etf.capacity", fmt.Sprintf("capacity %v", rec.Capacity), "a number above 0", trace.Warning}); err != nil {
+					break
+				}
+			}
+			err = twice("resource", &resources)
+		case S:
+			err = twice("signal", &signals)
+		case TS:
+			err = twice("time series", &groups)
+		case TSS:
+			err = twice("series", &lists)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	num, den, _ := unitOf(d.unit)
+	p := int64(math.Pow10(int(d.digits)))
+	c := trace.Clock{Num: p, Den: 1, Unit: p}
+	// A tick is num/den × 10^-digits seconds.
+	if num > 1 {
+		c.Den = num
+	} else if p <= math.MaxInt64/den {
+		c.Num = p * den
+	} else {
+		return d.opt.Defect(&trace.Defect{Rule: "etf.time-range", Severity: trace.Error, Position: trace.Position{File: d.file.Name},
+			Found: fmt.Sprintf("%d digits after the point of a time stamp in %s", d.digits, d.unit), Expected: "ticks per second that fit 64 bits"})
+	}
+	if hasOffset {
+		if offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
+			if err := d.opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error, Position: trace.Position{File: d.file.Name},
+				Found: fmt.Sprintf("an offset of %d ms", offset), Expected: "a date between 1678 and 2262; the offset is ignored"}); err != nil {
+				return err
+			}
+		} else {
+			c.Epoch, c.HasEpoch = offset*1_000_000, true
+		}
+	}
+	d.fileClock = c
+	m.Clock = c
+	if len(carried) > 0 {
+		n := &trace.Definitions{Format: "etf"}
+		r, err := carrier.NewRestorer(n, carried)
+		if err == nil {
+			n.Clock = r.Clock
+			d.restore, d.model = r, n
+			return nil
+		}
+		if e := d.opt.Defect(&trace.Defect{Rule: "etf.carrier", Severity: trace.Warning, Position: trace.Position{File: d.file.Name},
+			Found: err.Error(), Expected: "definitions that weft wrote into trace attributes; they are ignored"}); e != nil {
+			return e
+		}
+	}
+	toAttrs := func(in []Attr) (out []trace.Attr) {
+		for _, a := range in {
+			out = append(out, trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+		}
+		return
+	}
+	get := func(in []Attr, key string) string {
+		for _, a := range in {
+			if a.Key == key {
+				return a.Value
+			}
+		}
+		return ""
+	}
+	for _, r := range resources {
+		d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
+			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
+		d.defined = append(d.defined, r.Line)
+	}
+	if events {
+		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
+	}
+	for _, s := range signals {
+		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
+			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, -1}, trace.NoRef)
+	}
+	group := map[int64]uint32{}
+	for _, g := range groups {
+		group[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"), Kind: "time series",
+			Parent: trace.NoRef, Attrs: toAttrs(g.attrs)})
+	}
+	for _, s := range lists {
+		g, ok := group[s.ID]
+		if !ok {
+			g = trace.NoRef
+			if err := d.opt.Defect((&problem{"etf.unknown-reference", fmt.Sprintf("time series %d", s.ID), "the id of a TS line", trace.Error}).defect(d.file.Name, s.Line, nil)); err != nil {
+				return err
+			}
+		}
+		d.addMetric(trace.MetricDef{ID: fmt.Sprintf("%d/%d", s.ID, s.Series), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
+			Kind: trace.SeriesMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, s.Series}, g)
+	}
+	return nil
+}
+
+func (d *decoder) addResource(r trace.Resource, id int64) uint32 {
+	r.Location = d.model.Locations.Add(trace.Location{ID: r.ID, Name: r.Name, Kind: trace.ResourceLocation, Group: trace.NoRef})
+	i := d.model.Resources.Add(r)
+	d.resources[id] = i
+	return i
+}
+
+func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32 {
+	id := "S" + m.ID
+	if k.series >= 0 {
+		id = "TS" + m.ID
+	}
+	m.Location = d.model.Locations.Add(trace.Location{ID: id, Name: m.Name, Kind: trace.SignalLocation, Group: group})
+	i := d.model.Metrics.Add(m)
+	if k.series < 0 {
+		d.signals[k.group] = i
+	} else {
+		d.series[k] = i
+	}
+	return i
+}
+
+// Defs returns the definitions; regions and attributes grow during scans.
+func (d *decoder) Defs() *trace.Definitions { return d.model }
+
+// Extent is the times of the first and last event.
+func (d *decoder) Extent() (first, last int64, ok bool) {
+	first, last = math.MaxInt64, math.MinInt64
+	for _, w := range d.times {
+		first, last = min(first, w.min), max(last, w.max)
+	}
+	if first > last {
+		return 0, 0, false
+	}
+	if d.restore != nil {
+		var ok1, ok2 bool
+		first, _, ok1 = d.fileClock.Rescale(first, d.model.Clock)
+		last, _, ok2 = d.fileClock.Rescale(last, d.model.Clock)
+		return first, last, ok1 && ok2
+	}
+	return first, last, true
+}
+
+// Count is the number of lines with a time.
+func (d *decoder) Count() (int64, bool) { return d.items, true }
+
+// Close closes the file.
+func (d *decoder) Close() error { return d.close() }
+
+// Scan delivers the events of each location in time order.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	s := sink(0)
+	if d.lanes && d.restore == nil {
+		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
+	}
+	r := format.Regroup(s, 1<<16)
+	if err := d.ScanOrdered(ctx, sel, r); err != nil {
+		return err
+	}
+	return r.Flush()
+}
+
+// selected leaves out the chunks that lie outside the time window.
+func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
+	// A restored trace has another clock, and links name claims anywhere.
+	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || d.restore != nil || sel.Links && d.deps > 0 {
+		return d.chunks
+	}
+	var out []lines.Chunk
+	for i, c := range d.chunks {
+		if t := d.times[i]; t.max >= sel.From && t.min < sel.To {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ScanOrdered delivers all events in time order.
+func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	switch {
+	case len(d.runs) == 1:
+		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, true)
+	case d.runs != nil:
+		defer func() { d.scanned = true }()
+		l := d.newLinker(sel)
+		defer l.close()
+		streams := make([]format.Stream, len(d.runs))
+		for i, r := range d.runs {
+			streams[i] = &stream{d: d, src: d.file.Chunks(lines.Cut(d.chunks, r.from, r.to, r.line)), a: newAssembler(d, true, l)}
+		}
+		if err := format.Merge(ctx, streams, sink); err != nil {
+			return err
+		}
+		return l.deliver(ctx, sink)
+	}
+	s, err := d.sort(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	it, err := s.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	return d.parseAll(ctx, lines.Sorted(it), sel, sink, true)
+}
+
+// sort brings the lines of the file into the order of their start times.
+func (d *decoder) sort(ctx context.Context) (*extsort.Sorter, error) {
+	s := extsort.New(d.opt.SortMemory(), "")
+	src := d.file.Chunks(d.chunks)
+	var buf []byte
+	var rec Record
+	for {
+		if err := ctx.Err(); err != nil {
+			s.Close()
+			return nil, err
+		}
+		b, err := src.Next()
+		if err != nil || b == nil {
+			if err != nil {
+				s.Close()
+				return nil, err
+			}
+			return s, nil
+		}
+		w := d.file.Walk(b)
+		for {
+			l, number, ok := w.Next()
+			if !ok {
+				break
+			}
+			t := int64(math.MinInt64) // lines without a time come first
+			k, i, isBlank := keyword(l)
+			if isBlank {
+				continue
+			}
+			sc := scanner{l: l, i: i}
+			switch k {
+			case C, E, F:
+				sc.integer("")
+				if x := sc.decimal(""); sc.bad.rule == "" {
+					t, _, _ = x.Ticks(d.digits)
+				}
+			case TSP, TSR:
+				if _, p := rec.parse(k, l, i); p.severity != trace.Error {
+					x := rec.Start
+					for j, y := range rec.Times {
+						if k == TSP && (j == 0 || compare(y, x) < 0) {
+							x = y
+						}
+					}
+					t, _, _ = x.Ticks(d.digits)
+				}
+			}
+			buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(number))
+			buf = append(buf, l...)
+			if err := s.Add(t, number, buf); err != nil {
+				s.Close()
+				return nil, err
+			}
+		}
+		b.Release()
+	}
+}
+
+// parseAll parses blocks on all cores and assembles their events in order.
+func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Selection, sink format.Sink, mixed bool) error {
+	defer func() { d.scanned = true }()
+	l := d.newLinker(sel)
+	defer l.close()
+	a := newAssembler(d, mixed, l)
+	turn := pipeline.NewTurn()
+	var pool sync.Pool
+	next := func() (*lines.Block, bool, error) {
+		b, err := src.Next()
+		return b, b != nil, err
+	}
+	work := func(_ int, b *lines.Block) (*parsed, error) {
+		p, _ := pool.Get().(*parsed)
+		if p == nil {
+			p = newParsed()
+		}
+		p.reset(d, b, turn)
+		err := p.run()
+		turn.Done(b.Seq)
+		return p, err
+	}
+	done := func(p *parsed) error {
+		if err := a.take(p, sink); err != nil {
+			return err
+		}
+		if d.opt.Progress != nil && len(d.chunks) > 0 {
+			last := max(1, d.chunks[len(d.chunks)-1].Line)
+			d.opt.Progress(d.file.Size/2+int64(float64(d.file.Size/2)*min(1, float64(p.block.Line)/float64(last))), d.file.Size)
+		}
+		p.block.Release()
+		p.block = nil
+		pool.Put(p)
+		return nil
+	}
+	if err := pipeline.Run(ctx, d.opt.Cores(), next, work, done); err != nil {
+		return err
+	}
+	if err := a.finish(sink); err != nil {
+		return err
+	}
+	return l.deliver(ctx, sink)
+}
+
+// stream reads one sorted piece of the file.
+type stream struct {
+	d        *decoder
+	src      lines.Source
+	a        *assembler
+	p        *parsed
+	out      []*trace.Batch
+	ready    int
+	finished bool
+}
+
+// Next returns the next batch of the piece.
+func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
+	for {
+		if s.ready < len(s.out) {
+			s.ready++
+			return s.out[s.ready-1], nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if s.finished {
+			return nil, nil
+		}
+		s.out, s.ready = s.out[:0], 0
+		collect := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			s.out = append(s.out, b.Clone())
+			return nil
+		}}
+		b, err := s.src.Next()
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			s.finished = true
+			if err := s.a.finish(collect); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if s.p == nil {
+			s.p = newParsed()
+		}
+		s.p.reset(s.d, b, nil)
+		if err := s.p.run(); err != nil {
+			return nil, err
+		}
+		if err := s.a.take(s.p, collect); err != nil {
+			return nil, err
+		}
+		b.Release()
+	}
+}

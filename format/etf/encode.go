@@ -1,0 +1,656 @@
+package etf
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/trace"
+)
+
+// encoder writes the common model as a TRACE file. A trace whose ids are
+// TRACE's gets its own lines back. Any other is written so that TRACE shows
+// its regions as claims on one resource per location, and that this package
+// restores it exactly: definitions travel in attributes of the trace, an
+// enter–leave pair is a claim with the region and its attributes, every other
+// event is an E line with its kind and operands as attributes.
+type encoder struct {
+	w      *Writer
+	defs   *trace.Definitions
+	loss   format.Loss
+	native bool
+
+	last  trace.Decimal // time of the last row
+	unit  string
+	mul   int64
+	scale int32
+	exact bool // times are tick × mul × 10^-scale units
+
+	rec   Record
+	pairs []carrier.Pair
+	buf   []byte
+	seq   int64 // rows so far
+	next  int64 // next claim or event id, for foreign traces
+
+	queue  queue
+	// Numbers and times of the claims that began and ended last.
+	lastBegin, begun, lastEnd, ended int64
+	claims map[claimKey]int64         // native: position in the queue of an open claim
+	stacks map[stackKey][]*openRegion // foreign: positions of open regions
+	depth  []int32                    // foreign: open regions of each location
+	deep   []int32                    // the most at once
+	used   []bool                     // locations with claims
+}
+
+type claimKey struct {
+	id  int64
+	res uint32
+}
+
+type stackKey struct{ loc, ref uint32 }
+
+type openRegion struct {
+	at    int64 // position in the queue
+	depth int32
+}
+
+func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return &encoder{w: NewWriter(out, false), claims: map[claimKey]int64{}, stacks: map[stackKey][]*openRegion{}}, nil
+}
+
+// Order: claims are written in the order of their start over all resources.
+func (e *encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept.
+func (e *encoder) Loss() *format.Loss { return &e.loss }
+
+// Abort frees what the encoder holds.
+func (e *encoder) Abort() { e.w.Discard() }
+
+// Begin takes the definitions.
+func (e *encoder) Begin(d *trace.Definitions) error {
+	e.defs = d
+	e.native = d.Origin == "etf"
+	e.queue.w = e.w
+	// The unit that the clock counts in, if it is one of TRACE's.
+	e.unit, e.exact = "SECONDS", true
+	m, scale, ok := d.Clock.Decimal()
+	e.mul, e.scale, e.exact = m, int32(scale), ok
+	if u := d.Clock.Unit; u > 0 {
+		for _, x := range units {
+			// One unit is u ticks: u × Den/Num seconds.
+			a, _, ok := trace.Clock{Num: d.Clock.Num, Den: d.Clock.Den}.Rescale(u, trace.Clock{Num: x.den, Den: x.num})
+			b, exact, _ := trace.Clock{Num: x.den, Den: x.num}.Rescale(1, trace.Clock{Num: d.Clock.Num, Den: d.Clock.Den})
+			if ok && a == 1 && exact && b == u {
+				digits := int32(0)
+				for p := int64(1); p < u; p *= 10 {
+					digits++
+				}
+				e.unit, e.mul, e.scale, e.exact = x.name, 1, digits, true
+			}
+		}
+	}
+	return nil
+}
+
+func (e *encoder) time(t int64) trace.Decimal {
+	if e.exact {
+		if e.mul == 1 {
+			return trace.Decimal{Coef: t, Scale: e.scale}
+		}
+		if v := t * e.mul; v/e.mul == t {
+			return trace.Decimal{Coef: v, Scale: e.scale}
+		}
+	}
+	v, exact, _ := e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
+	if !exact {
+		e.loss.Add("time", "", format.Degraded, "rounded to 1 ns", 1)
+	}
+	return trace.Decimal{Coef: v, Scale: 9}
+}
+
+// Batch writes the rows of a batch.
+func (e *encoder) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		e.seq++
+		e.last = e.time(c.Time())
+		var err error
+		if e.native {
+			err = e.nativeRow(&c)
+		} else {
+			err = e.foreignRow(&c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attrs copies the row's attributes into the record.
+func (e *encoder) attrs(c *trace.Cursor) {
+	keys, vals := c.Attrs()
+	e.rec.Attrs = e.rec.Attrs[:0]
+	for i, k := range keys {
+		e.rec.Attrs = append(e.rec.Attrs, Attr{e.defs.Attributes.At(int(k)).Name, e.value(&vals[i], c)})
+	}
+}
+
+// value is an attribute's text. TRACE knows texts only.
+func (e *encoder) value(v *trace.Value, c *trace.Cursor) string {
+	if v.Type == trace.String {
+		for i := range len(v.Str) {
+			if v.Str[i] == '\n' || v.Str[i] == '\r' {
+				e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+				break
+			}
+		}
+		return v.Str
+	}
+	if e.native {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
+	}
+	return v.String()
+}
+
+func (e *encoder) id(s, what string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		e.loss.Add(what, "id", format.Degraded, "not an integer; renumbered", 1)
+	}
+	return n
+}
+
+// nativeRow writes a row of a trace with TRACE's own ids.
+func (e *encoder) nativeRow(c *trace.Cursor) error {
+	r := &e.rec
+	*r = Record{Attrs: r.Attrs[:0], Times: r.Times[:0], Values: r.Values[:0]}
+	ops := c.Ops()
+	switch k := c.Kind(); k {
+	case trace.ClaimBegin:
+		if len(ops) < 3 {
+			break
+		}
+		res := e.defs.Resources.At(int(ops[1]))
+		r.Keyword, r.ID, r.Start, r.Resource = C, int64(ops[0]), e.time(c.Time()), e.id(res.ID, "resource")
+		r.Amount = math.Float64frombits(ops[2])
+		if len(ops) > 3 {
+			r.Offset, r.HasOffset = math.Float64frombits(ops[3]), true
+		}
+		e.attrs(c)
+		at := e.queue.begin(r)
+		e.claims[claimKey{r.ID, uint32(ops[1])}] = at
+		e.lastBegin, e.begun = at, c.Time()
+		return e.queue.write()
+	case trace.ClaimEnd:
+		if len(ops) < 2 {
+			break
+		}
+		key := claimKey{int64(ops[0]), uint32(ops[1])}
+		at, ok := e.claims[key]
+		if !ok {
+			e.loss.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
+			return nil
+		}
+		delete(e.claims, key)
+		e.order(at, c.Time())
+		if err := e.queue.end(at, e.time(c.Time()), nil); err != nil {
+			return err
+		}
+		return e.queue.write()
+	case trace.Mark:
+		r.Keyword, r.Start = E, e.time(c.Time())
+		if len(ops) > 0 {
+			r.ID = int64(ops[0])
+		}
+		e.attrs(c)
+		return e.w.Write(r)
+	case trace.Fragment:
+		if len(ops) < 4 {
+			break
+		}
+		r.Keyword, r.ID = F, e.id(e.defs.Metrics.At(int(c.Ref())).ID, "signal")
+		r.Start, r.End = e.time(c.Time()), e.time(int64(ops[0]))
+		r.C, r.B, r.A = math.Float64frombits(ops[1]), math.Float64frombits(ops[2]), math.Float64frombits(ops[3])
+		return e.w.Write(r)
+	case trace.Metric, trace.SampleRange:
+		if len(ops) < 1 {
+			break
+		}
+		r.Keyword = TSP
+		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(c.Ref())).ID, "%d/%d", &r.ID, &r.Series); err != nil {
+			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
+			return nil
+		}
+		if k == trace.Metric {
+			r.Times = append(r.Times, e.time(c.Time()))
+			r.Values = append(r.Values, math.Float64frombits(ops[0]))
+			return e.w.Write(r)
+		}
+		r.Keyword, r.Start, r.End = TSR, e.time(c.Time()), e.time(int64(ops[0]))
+		for _, v := range ops[1:] {
+			r.Values = append(r.Values, math.Float64frombits(v))
+		}
+		return e.w.Write(r)
+	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
+	return nil
+}
+
+// order notices when claim number at ends at the same time as, but behind, an
+// event that a reader of the file will find behind it: with equal times the
+// order of the lines counts, and claims are written in the order in which they
+// begin.
+func (e *encoder) order(at, t int64) {
+	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
+		e.loss.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
+	}
+	e.lastEnd, e.ended = at, t
+}
+
+// foreignRow writes a row of another format's trace.
+func (e *encoder) foreignRow(c *trace.Cursor) error {
+	if c.Derived() {
+		// The decoder of the trace's own format makes it again; until then it
+		// would be there twice.
+		return e.event(c)
+	}
+	loc, ref := c.Location(), c.Ref()
+	k := stackKey{loc, ref}
+	switch c.Kind() {
+	case trace.Enter:
+		if ref == trace.NoRef || len(c.Ops()) > 0 {
+			break
+		}
+		for int(loc) >= len(e.depth) {
+			e.depth, e.deep, e.used = append(e.depth, 0), append(e.deep, 0), append(e.used, false)
+		}
+		r := &e.rec
+		*r = Record{Keyword: C, ID: e.next, Start: e.time(c.Time()), Resource: int64(loc), Amount: 1, Attrs: r.Attrs[:0]}
+		e.next++
+		e.depth[loc]++
+		e.deep[loc] = max(e.deep[loc], e.depth[loc])
+		region := e.defs.Regions.At(int(ref))
+		r.Attrs = append(r.Attrs, Attr{"name", region.Name}, Attr{"depth", strconv.Itoa(int(e.depth[loc]))},
+			Attr{"weft.region", strconv.FormatUint(uint64(ref), 10)}, Attr{"weft.location", strconv.FormatUint(uint64(loc), 10)})
+		if region.Group != "" {
+			r.Attrs = append(r.Attrs, Attr{"group", region.Group})
+		}
+		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
+		for _, p := range e.pairs {
+			r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
+		}
+		e.stacks[k] = append(e.stacks[k], &openRegion{e.queue.begin(r), e.depth[loc]})
+		e.queue.at(e.queue.next - 1).order = e.seq
+		return e.queue.write()
+	case trace.Leave:
+		s := e.stacks[k]
+		if len(s) == 0 || len(c.Ops()) > 0 {
+			break
+		}
+		o := s[len(s)-1]
+		e.stacks[k] = s[:len(s)-1]
+		e.depth[loc]--
+		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
+		var more []byte
+		more = append(more, fmt.Sprintf(", weft.order=%d:%d", e.queue.at(o.at).order, e.seq)...)
+		for _, p := range e.pairs {
+			more = append(more, ", "...)
+			more, _ = attrlist.Append(more, "@"+p.Key, p.Value)
+		}
+		if err := e.queue.end(o.at, e.time(c.Time()), more); err != nil {
+			return err
+		}
+		return e.queue.write()
+	}
+	return e.event(c)
+}
+
+// event writes a row as an E line.
+func (e *encoder) event(c *trace.Cursor) error {
+	r := &e.rec
+	*r = Record{Keyword: E, ID: e.next, Start: e.time(c.Time()), Attrs: r.Attrs[:0]}
+	e.next++
+	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
+		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name})
+	}
+	r.Attrs = append(r.Attrs, Attr{"weft.location", strconv.FormatUint(uint64(c.Location()), 10)}, Attr{"weft.order", strconv.FormatInt(e.seq, 10)})
+	if c.Derived() {
+		r.Attrs = append(r.Attrs, Attr{"weft.derived", "true"})
+	}
+	e.pairs = carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref())
+	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	for _, p := range e.pairs {
+		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
+	}
+	return e.w.Write(r)
+}
+
+// Links writes dependencies.
+func (e *encoder) Links(links []trace.Link) error {
+	for i := range links {
+		l := &links[i]
+		r := &e.rec
+		*r = Record{Keyword: D, ID: l.ID, Src: l.Src.ID, Dst: l.Dst.ID, Attrs: r.Attrs[:0]}
+		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
+		if !e.native || !ok {
+			r.Keyword, r.ID, r.Start = E, e.next, e.time(l.Src.Time)
+			e.next++
+			r.Attrs = append(r.Attrs, Attr{"weft.link", carrier.Link(l)})
+			if err := e.w.Write(r); err != nil {
+				return err
+			}
+			continue
+		}
+		r.Type = typ
+		for j := range l.Attrs {
+			r.Attrs = append(r.Attrs, Attr{l.Attrs[j].Key, l.Attrs[j].Value.String()})
+		}
+		if err := e.w.Write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close writes the whole text.
+func (e *encoder) Close() error {
+	if err := e.finish(); err != nil {
+		return err
+	}
+	return e.w.Close()
+}
+
+func (e *encoder) finish() error {
+	// What never ended cannot be a claim, which has an end.
+	open, err := e.queue.drain(e.last, !e.native)
+	if err != nil {
+		return err
+	}
+	if e.native {
+		e.loss.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
+	}
+	d := e.defs
+	if err := e.w.Write(&Record{Keyword: TU, Unit: e.unit}); err != nil {
+		return err
+	}
+	if d.Clock.HasEpoch {
+		ms := d.Clock.Epoch / 1_000_000
+		if err := e.w.Write(&Record{Keyword: O, ID: ms}); err != nil {
+			return err
+		}
+		if e.native && ms*1_000_000 != d.Clock.Epoch {
+			e.loss.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
+		}
+	}
+	if e.native {
+		return e.nativeDefinitions()
+	}
+	pairs, tooLong := carrier.Definitions(d)
+	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	for _, p := range pairs {
+		if err := e.w.Write(&Record{Keyword: T, Attrs: []Attr{{carryPrefix + p.Key, p.Value}}}); err != nil {
+			return err
+		}
+	}
+	for i := range e.used {
+		if e.deep[i] == 0 {
+			continue
+		}
+		l := d.Locations.At(i)
+		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]), Attrs: []Attr{{"name", l.Label()}}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *encoder) nativeDefinitions() error {
+	d := e.defs
+	text := func(in []trace.Attr) (out []Attr) {
+		for _, a := range in {
+			out = append(out, Attr{a.Key, a.Value.String()})
+		}
+		return
+	}
+	if n := d.Properties.Len(); n > 0 {
+		if err := e.w.Write(&Record{Keyword: T, Attrs: text(d.Properties.All())}); err != nil {
+			return err
+		}
+	}
+	var recs []Record
+	for i := range d.Resources.Len() {
+		r := d.Resources.At(i)
+		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: text(r.Attrs)})
+	}
+	for i := range d.Groups.Len() {
+		if g := d.Groups.At(i); g.Kind == "time series" {
+			recs = append(recs, Record{Keyword: TS, ID: e.id(g.ID, "time series"), Attrs: text(g.Attrs)})
+		}
+	}
+	for i := range d.Metrics.Len() {
+		m := d.Metrics.At(i)
+		if m.Kind == trace.SignalMetric {
+			recs = append(recs, Record{Keyword: S, ID: e.id(m.ID, "signal"), Attrs: text(m.Attrs)})
+			continue
+		}
+		r := Record{Keyword: TSS, Attrs: text(m.Attrs)}
+		if _, err := fmt.Sscanf(m.ID, "%d/%d", &r.ID, &r.Series); err == nil {
+			recs = append(recs, r)
+		}
+	}
+	for i := range recs {
+		if err := e.w.Write(&recs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueLimit is how many claims wait for an older one to end before that one
+// is put aside; queueBytes bounds their text.
+const (
+	queueLimit = 1 << 16
+	queueBytes = 16 << 20
+)
+
+// queue holds claims in the order in which they begin until they end, so that
+// they can be written in that order. A claim that lasts longer than queueLimit
+// others is taken out and inserted at its place when the file is put together.
+type queue struct {
+	w     *Writer
+	list  []queued // ring
+	first int64    // number of the oldest
+	next  int64
+	bytes int
+	aside map[int64]*queued // claims taken out, by number
+	buf   []byte
+}
+
+type queued struct {
+	head  []byte // "C id start"
+	tail  []byte // " resource amount ; attributes"
+	start trace.Decimal
+	order int64
+	place int64 // where in the spool it belongs, when it was taken out
+	done  bool
+	line  []byte
+}
+
+func (q *queue) at(n int64) *queued {
+	if n < q.first {
+		return q.aside[n]
+	}
+	return &q.list[n&int64(len(q.list)-1)]
+}
+
+// begin adds a claim and returns its number.
+func (q *queue) begin(r *Record) int64 {
+	if q.list == nil {
+		q.list = make([]queued, 1024)
+	}
+	if q.next-q.first == int64(len(q.list)) {
+		old := q.list
+		q.list = make([]queued, 2*len(old))
+		for n := q.first; n < q.next; n++ {
+			q.list[n&int64(len(q.list)-1)] = old[n&int64(len(old)-1)]
+		}
+	}
+	n := q.next
+	q.next++
+	x := q.at(n)
+	x.head = append(x.head[:0], 'C', ' ')
+	x.head = strconv.AppendInt(x.head, r.ID, 10)
+	x.head = append(x.head, ' ')
+	x.head = r.Start.Trim().Append(x.head)
+	b := append(x.tail[:0], ' ')
+	b = strconv.AppendInt(b, r.Resource, 10)
+	if r.HasOffset {
+		b = appendReal(append(b, ' '), r.Offset)
+	}
+	b = appendReal(append(b, ' '), r.Amount)
+	b = append(b, " ;"...)
+	if len(r.Attrs) > 0 {
+		b = appendAttrs(append(b, ' '), r.Attrs)
+	}
+	x.tail, x.start, x.done = b, r.Start, false
+	q.bytes += len(x.head) + len(x.tail)
+	return n
+}
+
+// end says when claim n ends; more is appended to its attributes.
+func (q *queue) end(n int64, t trace.Decimal, more []byte) error {
+	x := q.at(n)
+	b := append(x.line[:0], x.head...)
+	b = append(b, ' ')
+	b = t.Trim().Append(b)
+	b = append(b, x.tail...)
+	b = append(b, more...)
+	x.line, x.done = append(b, '\n'), true
+	if n < q.first {
+		delete(q.aside, n)
+		return q.w.claims().Insert(x.place, x.line)
+	}
+	return nil
+}
+
+// write hands on the claims that are complete and whose elders are too.
+func (q *queue) write() error {
+	for q.first < q.next {
+		x := q.at(q.first)
+		if !x.done {
+			if q.next-q.first <= queueLimit && q.bytes <= queueBytes {
+				return nil
+			}
+			if q.aside == nil {
+				q.aside = map[int64]*queued{}
+			}
+			y := *x
+			y.place = q.w.claims().Size()
+			y.line = nil
+			q.aside[q.first] = &y
+			q.bytes -= len(x.head) + len(x.tail)
+			*x = queued{}
+			q.first++
+			continue
+		}
+		q.bytes -= len(x.head) + len(x.tail)
+		if _, err := q.w.claims().Write(x.line); err != nil {
+			return err
+		}
+		q.first++
+	}
+	return nil
+}
+
+// drain ends what is open at time t and hands everything on. carried tells
+// that the claims are regions of another format's trace: they are marked as
+// having no end.
+func (q *queue) drain(t trace.Decimal, carried bool) (open int64, err error) {
+	end := func(n int64) error {
+		open++
+		var more []byte
+		if carried {
+			more = fmt.Appendf(nil, ", weft.open=true, weft.order=%d:0", q.at(n).order)
+		}
+		return q.end(n, t, more)
+	}
+	for _, n := range slices.Sorted(maps.Keys(q.aside)) {
+		if err := end(n); err != nil {
+			return open, err
+		}
+	}
+	for n := q.first; n < q.next; n++ {
+		if !q.at(n).done {
+			if err := end(n); err != nil {
+				return open, err
+			}
+		}
+	}
+	return open, q.write()
+}
+
+// copyTrace writes a TRACE file as TRACE, record by record: definitions come
+// first, claims, events, dependencies, fragments and samples keep their order,
+// every value is kept, the spelling becomes canonical.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, opt *format.WriteOptions) (*format.Loss, error) {
+	r, err := NewReader(ctx, src, ro)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	w := NewWriter(out, true)
+	defer w.Discard()
+	var rec Record
+	for n := 0; ; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		err := r.Read(&rec)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = w.Write(&rec)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return &format.Loss{}, nil
+}
+
+// rawTrace prints the records as the format's own text, canonically spelled.
+func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
+	r, err := NewReader(ctx, src, ro)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var rec Record
+	var buf []byte
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.Read(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		buf = append(rec.Append(buf[:0]), '\n')
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package etf
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Format is the trace format of Eclipse TRACE4CPS.
+var Format = &format.Format{
+	Name:       "etf",
+	Title:      "Eclipse TRACE4CPS",
+	Extensions: []string{".etf"},
+	SingleText: true,
+	Reads:      "all lines; dialect V0.1",
+	Writes:     "all lines, canonically",
+	Seeks:      "time windows by chunk",
+	Options: []format.Option{
+		{Name: "etf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "etf.activity", Default: "name,task,activity", Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
+	},
+	Probe:      probe,
+	Open:       open,
+	Create:     create,
+	Copy:       copyTrace,
+	Raw:        rawTrace,
+	NewChecker: newChecker,
+}
+
+// probe recognises TRACE files by their lines; the ending .etf belongs to
+// other formats too.
+func probe(name string, text []byte) int {
+	if isLegacy(text) {
+		return 95
+	}
+	good, bad := 0, 0
+	rest := text
+	for len(rest) > 0 && good+bad < 50 {
+		l := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			l, rest = rest[:i], rest[i+1:]
+		} else if rest = nil; good+bad > 0 {
+			break // a line that the head cuts off
+		}
+		k, i, isBlank := keyword(l)
+		if isBlank {
+			continue
+		}
+		var r Record
+		switch {
+		case k == NoKeyword:
+			bad++
+		case k == TU:
+			good += 3
+		default:
+			// A keyword of one letter alone proves little: its fields must fit.
+			if _, p := r.parse(k, l, i); p.rule == "" || p.rule == "etf.semicolon" || k == O {
+				good++
+			} else {
+				bad++
+			}
+		}
+	}
+	named := strings.HasSuffix(name, ".etf")
+	switch {
+	case good > 0 && bad == 0:
+		return 90
+	case good > 2*bad:
+		return 70
+	case good > 0 && named:
+		return 55
+	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
+		return 30 // comments only
+	}
+	return 0
+}

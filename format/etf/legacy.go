@@ -1,0 +1,329 @@
+package etf
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/trace"
+)
+
+// isLegacy recognises the dialect "TraceVersion V0.1".
+func isLegacy(head []byte) bool {
+	f := bytes.Fields(head[:min(len(head), 64)])
+	return len(f) >= 2 && string(f[0]) == "TraceVersion" && string(f[1]) == "V0.1"
+}
+
+// configuration is what the dialect's configuration file says.
+type configuration struct {
+	unit       string
+	shift      int64
+	attributes map[int64]string
+	contexts   map[int64]context_
+}
+
+type context_ struct {
+	name  string
+	attrs []int64
+}
+
+// readConfiguration reads a configuration file; unknown lines are ignored.
+func readConfiguration(r io.Reader) configuration {
+	c := configuration{attributes: map[int64]string{}, contexts: map[int64]context_{}}
+	s := bufio.NewScanner(io.LimitReader(r, 16<<20))
+	for s.Scan() {
+		f := strings.Split(strings.TrimRight(s.Text(), "\r"), "\t")
+		if len(f) < 2 {
+			f = strings.Fields(s.Text())
+		}
+		if len(f) < 2 {
+			continue
+		}
+		id, _ := strconv.ParseInt(f[1], 10, 64)
+		switch f[0] {
+		case "TimeScaleUnit":
+			c.unit = f[1]
+		case "TimeScaleShift":
+			c.shift = id
+		case "Attribute":
+			if len(f) > 2 {
+				c.attributes[id] = f[2]
+			}
+		case "Context":
+			if len(f) > 2 {
+				x := context_{name: f[2]}
+				for _, a := range f[3:] {
+					if n, err := strconv.ParseInt(a, 10, 64); err == nil {
+						x.attrs = append(x.attrs, n)
+					}
+				}
+				c.contexts[id] = x
+			}
+		}
+	}
+	return c
+}
+
+// names are the attribute names of a context.
+func (c *configuration) values(ctx int64, vals []string) []Attr {
+	var out []Attr
+	x, ok := c.contexts[ctx]
+	if ok {
+		out = append(out, Attr{"context", x.name})
+	}
+	for i, v := range vals {
+		name := "attribute" + strconv.Itoa(i+1)
+		if i < len(x.attrs) {
+			if n, ok := c.attributes[x.attrs[i]]; ok {
+				name = n
+			}
+		}
+		out = append(out, Attr{name, v})
+	}
+	return out
+}
+
+// convertLegacy writes a V0.1 trace as lines of today's format, each behind
+// the number of the line that it came from, into a temporary file. The
+// configuration file that the trace names is read if it lies beside the trace.
+func convertLegacy(ctx context.Context, src format.Source, f *lines.File, opt *format.ReadOptions) (format.File, int64, error) {
+	tmp, err := os.CreateTemp("", "weft-etf-*")
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)
+	}
+	os.Remove(tmp.Name())
+	c := legacy{src: src, opt: opt, name: f.Name, w: bufio.NewWriterSize(tmp, 64<<10), modes: map[int64]resourceMode{}}
+	chunks, err := lines.Index(ctx, f, 1, func(*lines.Block) struct{} { return struct{}{} }, func(lines.Chunk, struct{}) error { return nil })
+	in := f.Chunks(chunks)
+	for err == nil {
+		var b *lines.Block
+		if b, err = in.Next(); err != nil || b == nil {
+			break
+		}
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		w := f.Walk(b)
+		for err == nil {
+			l, n, ok := w.Next()
+			if !ok {
+				break
+			}
+			err = c.line(l, n)
+		}
+		b.Release()
+	}
+	if err == nil {
+		err = c.w.Flush()
+	}
+	if err != nil {
+		tmp.Close()
+		return nil, 0, err
+	}
+	n, err := tmp.Seek(0, io.SeekEnd)
+	return tmp, n, err
+}
+
+type legacy struct {
+	src    format.Source
+	opt    *format.ReadOptions
+	name   string
+	w      *bufio.Writer
+	buf    []byte
+	conf   configuration
+	named  string // configuration file
+	ready  bool
+	modes  map[int64]resourceMode
+	deps   int64
+	header []Attr
+}
+
+type resourceMode struct {
+	mode     int64 // 0 full, 1 amount, 2 offset
+	capacity float64
+}
+
+func (c *legacy) emit(r *Record, number int64) error {
+	c.buf = strconv.AppendInt(c.buf[:0], number, 10)
+	c.buf = append(c.buf, '\t')
+	c.buf = append(r.Append(c.buf), '\n')
+	_, err := c.w.Write(c.buf)
+	return err
+}
+
+// begin writes what the header and the configuration say.
+func (c *legacy) begin(number int64) error {
+	if c.ready {
+		return nil
+	}
+	c.ready = true
+	c.conf = configuration{attributes: map[int64]string{}, contexts: map[int64]context_{}}
+	if c.named != "" && fs.ValidPath(c.named) {
+		f, err := c.src.FS.Open(path.Join(path.Dir(c.src.Name), c.named))
+		if err == nil {
+			c.conf = readConfiguration(f)
+			f.Close()
+		} else {
+			found := "no file of that name"
+			if !errors.Is(err, fs.ErrNotExist) {
+				found = err.Error()
+			}
+			if err := c.opt.Defect(&trace.Defect{Rule: "etf.configuration", Severity: trace.Warning, Position: trace.Position{File: c.name, Line: number},
+				Record: "configuration " + strconv.Quote(c.named), Found: found, Expected: "it beside the trace; attributes are numbered instead"}); err != nil {
+				return err
+			}
+		}
+	}
+	unit := map[string]string{"ns": "NANOSECONDS", "us": "MICROSECONDS", "ms": "MILLISECONDS", "s": "SECONDS", "min": "MINUTES", "h": "HOURS"}[c.conf.unit]
+	if unit == "" {
+		unit = "SECONDS"
+	}
+	if err := c.emit(&Record{Keyword: TU, Unit: unit}, number); err != nil {
+		return err
+	}
+	if c.conf.shift != 0 {
+		c.header = append(c.header, Attr{"TimeScaleShift", strconv.FormatInt(c.conf.shift, 10)})
+	}
+	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
+}
+
+func (c *legacy) line(l []byte, number int64) error {
+	text := strings.TrimRight(string(l), "\r")
+	if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
+		return nil
+	}
+	f := strings.Split(text, "\t")
+	if len(f) < 2 {
+		f = strings.Fields(text)
+	}
+	bad := func(found, expected string) error {
+		return c.opt.Defect(&trace.Defect{Rule: "etf.legacy-line", Severity: trace.Error, Position: trace.Position{File: c.name, Line: number}, Record: quote(l), Found: found, Expected: expected})
+	}
+	switch f[0] {
+	case "TraceVersion":
+		c.header = append(c.header, Attr{"TraceVersion", f[1]})
+		return nil
+	case "ConfigurationID":
+		c.header = append(c.header, Attr{"ConfigurationID", f[1]})
+		if c.named == "" {
+			c.named = f[1]
+		}
+		return nil
+	case "ConfigurationSource":
+		c.named = f[1]
+		return nil
+	}
+	if err := c.begin(number); err != nil {
+		return err
+	}
+	// All lines are a keyword and a fixed number of numbers, one of them a unit
+	// for resources, then a context id and the context's values.
+	numbers := func(from, n int) ([]string, bool) {
+		if len(f) < from+n {
+			return nil, false
+		}
+		for i, s := range f[from : from+n] {
+			d, k, _ := trace.ParseDecimal([]byte(s))
+			if k != len(s) || k == 0 {
+				return nil, false
+			}
+			_ = d
+			_ = i
+		}
+		return f[from : from+n], true
+	}
+	integer := func(s string) int64 {
+		d, _, _ := trace.ParseDecimal([]byte(s))
+		n, _, _ := d.Ticks(0)
+		return n
+	}
+	real := func(s string) float64 {
+		x, _ := strconv.ParseFloat(s, 64)
+		return x
+	}
+	time := func(s string) trace.Decimal {
+		d, _, _ := trace.ParseDecimal([]byte(s))
+		return d
+	}
+	switch f[0] {
+	case "R":
+		a, ok := numbers(1, 2)
+		if !ok || len(f) < 6 {
+			return bad("too few fields", "R ID CAPACITY UNIT MODE [OFFSET] CONTEXT VALUES")
+		}
+		mode := integer(f[4])
+		at := 5
+		if mode == 2 {
+			at = 6
+		}
+		if mode < 0 || mode > 2 || len(f) <= at {
+			return bad("mode "+f[4], "0, 1 or 2")
+		}
+		r := Record{Keyword: R, ID: integer(a[0]), Capacity: real(a[1]), UsesOffset: mode == 2}
+		r.Attrs = c.conf.values(integer(f[at]), f[at+1:])
+		if f[3] != "" {
+			r.Attrs = append(r.Attrs, Attr{"unit", f[3]})
+		}
+		if mode == 2 && f[5] != "0" {
+			r.Attrs = append(r.Attrs, Attr{"offset", f[5]})
+		}
+		if name := firstValue(f[at+1:]); name != "" {
+			r.Attrs = append(r.Attrs, Attr{"name", name})
+		}
+		c.modes[r.ID] = resourceMode{mode, r.Capacity}
+		return c.emit(&r, number)
+	case "C":
+		a, ok := numbers(1, 2)
+		if !ok {
+			return bad("no claim id and resource id", "C ID RESOURCE …")
+		}
+		r := Record{Keyword: C, ID: integer(a[0]), Resource: integer(a[1])}
+		m, known := c.modes[r.Resource]
+		if !known {
+			return bad("resource "+a[1], "a resource defined before its claims, whose mode decides what the fields are")
+		}
+		n := 4 + int(m.mode)
+		v, ok := numbers(3, n)
+		if !ok {
+			return bad("too few numbers", "C ID RESOURCE [AMOUNT] [OFFSET] START END 0 CONTEXT VALUES")
+		}
+		r.Amount = m.capacity
+		if m.mode >= 1 {
+			r.Amount, v = real(v[0]), v[1:]
+		}
+		if m.mode == 2 {
+			r.Offset, r.HasOffset, v = real(v[0]), true, v[1:]
+		}
+		r.Start, r.End = time(v[0]), time(v[1])
+		r.Attrs = c.conf.values(integer(v[3]), f[3+n:])
+		return c.emit(&r, number)
+	case "D":
+		v, ok := numbers(1, 4)
+		if !ok || integer(v[2]) < 0 || integer(v[2]) > 3 {
+			return bad("no two ids, type 0 to 3 and context", "D FROM TO TYPE CONTEXT VALUES")
+		}
+		// 0 end→begin, 1 end→end, 2 begin→begin, 3 begin→end.
+		r := Record{Keyword: D, ID: c.deps, Type: [4]int64{2, 3, 0, 1}[integer(v[2])], Src: integer(v[0]), Dst: integer(v[1])}
+		r.Attrs = c.conf.values(integer(v[3]), f[5:])
+		c.deps++
+		return c.emit(&r, number)
+	}
+	return bad("keyword "+strconv.Quote(f[0]), "R, C or D")
+}
+
+func firstValue(v []string) string {
+	if len(v) == 0 {
+		return ""
+	}
+	return v[0]
+}

@@ -1,0 +1,203 @@
+package etf
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// linker finds out where the ends of dependencies lie. Dependencies name
+// claims and events by id, in any order and number; so ids and ends are sorted,
+// on disk if need be, and joined.
+type linker struct {
+	d     *decoder
+	want  bool
+	ids   *extsort.Sorter // claims and events by (kind, id): location, start, end
+	ends  *extsort.Sorter // ends of dependencies by (kind, id): dependency, side
+	texts *extsort.Sorter // dependencies by number
+	n     int64
+	buf   []byte
+}
+
+// linkMemory is what each of the linker's sorters keeps in memory.
+const linkMemory = 4 << 20
+
+// newLinker returns nil when nobody wants links or there are none.
+func (d *decoder) newLinker(sel trace.Selection) *linker {
+	if !sel.Links || d.deps == 0 && d.restore == nil {
+		return nil
+	}
+	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""), texts: extsort.New(linkMemory, "")}
+}
+
+const (
+	claimIDs = 0
+	eventIDs = 1
+)
+
+func (l *linker) claim(it *item) error { return l.id(claimIDs, it) }
+func (l *linker) event(it *item) error { return l.id(eventIDs, it) }
+
+func (l *linker) id(kind int64, it *item) error {
+	b := binary.LittleEndian.AppendUint32(l.buf[:0], it.loc)
+	b = binary.LittleEndian.AppendUint64(b, uint64(it.t0))
+	b = binary.LittleEndian.AppendUint64(b, uint64(it.t1))
+	l.buf = b
+	return l.ids.Add(kind, it.id, b)
+}
+
+func (l *linker) dependency(r *Record) error {
+	for side, id := range [2]int64{r.Src, r.Dst} {
+		kind := int64(claimIDs)
+		if dependencyEnds[r.Type][side] == trace.AtEvent {
+			kind = eventIDs
+		}
+		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(l.n))
+		l.buf = append(b, byte(side))
+		if err := l.ends.Add(kind, id, l.buf); err != nil {
+			return err
+		}
+	}
+	l.buf = r.Append(l.buf[:0])
+	err := l.texts.Add(l.n, r.Line, l.buf)
+	l.n++
+	return err
+}
+
+func (l *linker) close() {
+	if l == nil {
+		return
+	}
+	for _, s := range []*extsort.Sorter{l.ids, l.ends, l.texts} {
+		s.Close()
+	}
+}
+
+// linkBatch is how many links are delivered at once.
+const linkBatch = 1024
+
+// deliver joins and hands on all links, in the order of the file.
+func (l *linker) deliver(ctx context.Context, sink format.Sink) error {
+	if l == nil {
+		return nil
+	}
+	if l.d.restore != nil {
+		if links := l.d.restore.Links(); len(links) > 0 {
+			return sink.Links(links)
+		}
+		return nil
+	}
+	found := extsort.New(linkMemory, "")
+	defer found.Close()
+	if err := l.join(ctx, found); err != nil {
+		return err
+	}
+	places, err := found.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	texts, err := l.texts.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	place, more, err := places.Next()
+	if err != nil {
+		return err
+	}
+	out := make([]trace.Link, 0, linkBatch)
+	var rec Record
+	for {
+		t, ok, err := texts.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		text := append([]byte(nil), t.Data...)
+		if _, err := rec.read(text, 0, func(problem) error { return nil }); err != nil {
+			return err
+		}
+		ends := dependencyEnds[rec.Type]
+		x := trace.Link{ID: rec.ID, Pos: t.B,
+			Src: trace.End{Kind: ends[0], ID: rec.Src, Location: trace.NoRef},
+			Dst: trace.End{Kind: ends[1], ID: rec.Dst, Location: trace.NoRef}}
+		for more && place.A == t.A {
+			e := &x.Src
+			if place.B == 1 {
+				e = &x.Dst
+			}
+			e.Location = binary.LittleEndian.Uint32(place.Data)
+			at := 4
+			if e.Kind == trace.AtClaimEnd {
+				at = 12
+			}
+			e.Time = int64(binary.LittleEndian.Uint64(place.Data[at:]))
+			if place, more, err = places.Next(); err != nil {
+				return err
+			}
+		}
+		for _, a := range rec.Attrs {
+			x.Attrs = append(x.Attrs, trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+		}
+		if out = append(out, x); len(out) == linkBatch {
+			if err := sink.Links(out); err != nil {
+				return err
+			}
+			out = make([]trace.Link, 0, linkBatch)
+		}
+	}
+	if len(out) > 0 {
+		return sink.Links(out)
+	}
+	return nil
+}
+
+// join finds for each end of a dependency the claim or event with its id; of
+// several with the same id the first in the file counts.
+func (l *linker) join(ctx context.Context, found *extsort.Sorter) error {
+	ids, err := l.ids.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	ends, err := l.ends.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	id, more, err := ids.Next()
+	if err != nil {
+		return err
+	}
+	var have struct {
+		a, b int64
+		ok   bool
+		data []byte
+	}
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e, ok, err := ends.Next()
+		if err != nil || !ok {
+			return err
+		}
+		for more && (id.A < e.A || id.A == e.A && id.B <= e.B) {
+			if id.A == e.A && id.B == e.B && !(have.ok && have.a == id.A && have.b == id.B) {
+				have.a, have.b, have.ok = id.A, id.B, true
+				have.data = append(have.data[:0], id.Data...)
+			}
+			if id, more, err = ids.Next(); err != nil {
+				return err
+			}
+		}
+		if have.ok && have.a == e.A && have.b == e.B {
+			dep := int64(binary.LittleEndian.Uint64(e.Data))
+			if err := found.Add(dep, int64(e.Data[8]), have.data); err != nil {
+				return err
+			}
+		}
+	}
+}

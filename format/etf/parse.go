@@ -1,0 +1,467 @@
+package etf
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// carryPrefix begins the keys of T attributes in which the definitions of
+// another format's trace travel.
+const carryPrefix = "weft.def."
+
+// item is one timed line, ready to become events.
+type item struct {
+	kind     Keyword
+	loc, ref uint32
+	res      uint32
+	pos      int64
+	t0, t1   int64
+	id       int64
+	x, y, z  float64 // amount and offset; c, b, a; a sample's value
+	attrs    int32   // end of its attributes; they begin where those before end
+	values   int32   // the same for the values of TSR
+}
+
+// parsed is a block of lines turned into items.
+type parsed struct {
+	d      *decoder
+	block  *lines.Block
+	turn   *pipeline.Turn
+	items  []item
+	keys   []uint32
+	vals   []trace.Value
+	values []float64
+	deps   []Record
+	raw    []Attr // attributes of items, when the trace is to be restored
+	rec    Record
+	// What this parser has already looked up.
+	regions map[string]uint32
+	attrs   map[string]uint32
+	recent  []recentKey
+	failed  error
+}
+
+// recentKey is the key that the last line had at the same place of its list.
+type recentKey struct {
+	name     string
+	key      uint32
+	activity int8 // position in the list of keys that name the activity, from 1
+}
+
+func newParsed() *parsed {
+	return &parsed{regions: map[string]uint32{}, attrs: map[string]uint32{}}
+}
+
+func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn) {
+	clear(p.vals)
+	p.d, p.block, p.turn = d, b, turn
+	p.items, p.keys, p.vals, p.values, p.deps, p.raw = p.items[:0], p.keys[:0], p.vals[:0], p.values[:0], p.deps[:0], p.raw[:0]
+}
+
+func (p *parsed) run() error {
+	w := p.d.file.Walk(p.block)
+	for {
+		l, number, ok := w.Next()
+		if !ok {
+			return nil
+		}
+		if err := p.line(l, number); err != nil {
+			return err
+		}
+	}
+}
+
+func (p *parsed) report(b problem, number int64, l []byte) error {
+	if p.d.scanned {
+		return nil
+	}
+	return p.d.opt.Defect(b.defect(p.d.file.Name, number, l))
+}
+
+// ticks converts a time of the line.
+func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
+	if t.Scale == p.d.digits {
+		return t.Coef, nil
+	}
+	v, exact, ok := t.Ticks(p.d.digits)
+	if exact && ok {
+		return v, nil
+	}
+	err := p.report(problem{"etf.time-rounded", t.String(), fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.digits), trace.Warning}, number, l)
+	return v, err
+}
+
+func (p *parsed) line(l []byte, number int64) error {
+	d := p.d
+	k, i, isBlank := keyword(l)
+	if isBlank {
+		return nil
+	}
+	switch k {
+	case NoKeyword:
+		return p.report(unknownKeyword(l), number, l)
+	case TU, O, T, R, S, TS, TSS:
+		return nil // read when the trace was opened
+	}
+	rec := &p.rec
+	attrs, bad := rec.parse(k, l, i)
+	if bad.rule != "" {
+		if err := p.report(bad, number, l); err != nil || bad.severity == trace.Error {
+			return err
+		}
+	}
+	rec.Line = number
+	if k == D {
+		return p.dependency(attrs, number, l)
+	}
+	if k == TSP || k == TSR {
+		return p.samples(number, l)
+	}
+	t0, err := p.ticks(rec.Start, number, l)
+	if err != nil {
+		return err
+	}
+	it := item{kind: k, pos: number, t0: t0, t1: t0, id: rec.ID, ref: trace.NoRef, loc: trace.NoRef}
+	if k != E {
+		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
+			return err
+		}
+	}
+	if t0 < 0 {
+		if err := p.report(problem{"etf.negative-time", rec.Start.String(), "a time ≥ 0", trace.Warning}, number, l); err != nil {
+			return err
+		}
+	}
+	switch k {
+	case C:
+		if it.t1 <= t0 {
+			if it.t1 < t0 {
+				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the claim is skipped", trace.Error}, number, l)
+			}
+			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end", trace.Warning}, number, l); err != nil {
+				return err
+			}
+		}
+		if d.restore == nil {
+			if err := p.claim(&it, rec, number, l); err != nil {
+				return err
+			}
+		}
+	case E:
+		it.loc = d.events
+	case F:
+		if it.t1 <= t0 {
+			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the fragment is skipped", trace.Error}, number, l)
+		}
+		it.ref, err = p.signal(rec.ID, number, l)
+		if err != nil {
+			return err
+		}
+		it.loc = d.model.Metrics.At(int(it.ref)).Location
+		it.x, it.y, it.z = rec.C, rec.B, rec.A
+	}
+	if d.restore != nil {
+		p.failed = nil
+		p.raw = parseAttrs(attrs, p.raw, func(b problem) {
+			if err := p.report(b, number, l); err != nil {
+				p.failed = err
+			}
+		})
+		it.attrs = int32(len(p.raw))
+		p.items = append(p.items, it)
+		return p.failed
+	}
+	if len(attrs) > 0 {
+		if it.ref, err = p.attributes(attrs, it.ref, k == C || k == E, number, l); err != nil {
+			return err
+		}
+	}
+	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
+	p.items = append(p.items, it)
+	return nil
+}
+
+// claim finds the resource of a claim and checks what it holds.
+func (p *parsed) claim(it *item, rec *Record, number int64, l []byte) error {
+	d := p.d
+	res, ok := d.resources[rec.Resource]
+	if !ok {
+		var err error
+		if res, err = p.missingResource(rec, number, l); err != nil {
+			return err
+		}
+	}
+	r := d.model.Resources.At(int(res))
+	it.res, it.loc, it.x = res, r.Location, rec.Amount
+	it.y = math.NaN()
+	if rec.HasOffset {
+		it.y = rec.Offset
+	}
+	if !ok {
+		return nil
+	}
+	if line := d.defined[res]; line > number {
+		if err := p.report(problem{"etf.late-definition", "resource " + r.ID + " defined in line " + strconv.FormatInt(line, 10), "resources before their claims", trace.Warning}, number, l); err != nil {
+			return err
+		}
+	}
+	if rec.HasOffset != r.UsesOffset {
+		want := "no offset"
+		if r.UsesOffset {
+			want = "an offset before the amount"
+		}
+		return p.report(problem{"etf.claim-offset", fmt.Sprintf("a claim with offset %t", rec.HasOffset), want + " for resource " + r.ID, trace.Error}, number, l)
+	}
+	if rec.Amount > r.Capacity || rec.HasOffset && (rec.Offset < 0 || rec.Offset+rec.Amount > r.Capacity) {
+		found := fmt.Sprintf("amount %v", rec.Amount)
+		if rec.HasOffset {
+			found = fmt.Sprintf("offset %v and amount %v", rec.Offset, rec.Amount)
+		}
+		return p.report(problem{"etf.capacity-exceeded", found, fmt.Sprintf("at most the capacity %v of resource %s", r.Capacity, r.ID), trace.Warning}, number, l)
+	}
+	return nil
+}
+
+// missingResource makes a stand-in for a resource that no R line defines, so
+// that its claims are not lost.
+func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, error) {
+	if err := p.report(problem{"etf.unknown-resource", fmt.Sprintf("resource id %d", rec.Resource), "the id of an R line", trace.Error}, number, l); err != nil {
+		return 0, err
+	}
+	d := p.d
+	id := rec.Resource
+	p.wait()
+	d.growing.Lock()
+	defer d.growing.Unlock()
+	if d.missing == nil {
+		d.missing = map[int64]uint32{}
+	}
+	res, ok := d.missing[id]
+	if !ok {
+		s := strconv.FormatInt(id, 10)
+		res = d.model.Resources.Add(trace.Resource{ID: s, Name: "undefined resource " + s,
+			Location: d.model.Locations.Add(trace.Location{ID: s, Name: "undefined resource " + s, Kind: trace.ResourceLocation, Group: trace.NoRef})})
+		d.missing[id] = res
+	}
+	return res, nil
+}
+
+// wait returns when all blocks before this one are parsed, so that what is
+// defined now gets the same number whatever the number of workers.
+func (p *parsed) wait() {
+	if p.turn != nil {
+		p.turn.Wait(p.block.Seq)
+	}
+}
+
+// signal finds the metric of a fragment's signal.
+func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
+	return p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
+}
+
+func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number int64, l []byte) (uint32, error) {
+	d := p.d
+	find := func() (uint32, bool) {
+		if k.series < 0 {
+			m, ok := d.signals[k.group]
+			return m, ok
+		}
+		m, ok := d.series[k]
+		return m, ok
+	}
+	d.growing.Lock()
+	m, ok := find()
+	d.growing.Unlock()
+	if ok {
+		return m, nil
+	}
+	what := "the id of an S line"
+	if k.series >= 0 {
+		what = "the ids of a TSS line"
+	}
+	if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
+		return 0, err
+	}
+	p.wait()
+	d.growing.Lock()
+	defer d.growing.Unlock()
+	if m, ok := find(); ok {
+		return m, nil
+	}
+	return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64}, k, trace.NoRef), nil
+}
+
+// samples makes items of the values of a TSP or TSR line.
+func (p *parsed) samples(number int64, l []byte) error {
+	rec := &p.rec
+	m, err := p.metric(seriesKey{rec.ID, rec.Series}, trace.SeriesMetric, fmt.Sprintf("%d/%d", rec.ID, rec.Series), number, l)
+	if err != nil {
+		return err
+	}
+	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.model.Metrics.At(int(m)).Location, attrs: int32(len(p.keys))}
+	if rec.Keyword == TSR {
+		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented", trace.Note}, number, l); err != nil {
+			return err
+		}
+		if it.t0, err = p.ticks(rec.Start, number, l); err != nil {
+			return err
+		}
+		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
+			return err
+		}
+		p.values = append(p.values, rec.Values...)
+		it.values = int32(len(p.values))
+		p.items = append(p.items, it)
+		return nil
+	}
+	it.values = int32(len(p.values))
+	for i, t := range rec.Times {
+		if it.t0, err = p.ticks(t, number, l); err != nil {
+			return err
+		}
+		it.t1, it.x = it.t0, rec.Values[i]
+		if p.d.restore != nil {
+			it.attrs = int32(len(p.raw))
+		}
+		p.items = append(p.items, it)
+	}
+	return nil
+}
+
+// dependency keeps a D line for the linker.
+func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
+	rec := p.rec
+	if rec.Type < 0 || rec.Type > 8 {
+		return p.report(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the dependency is skipped", trace.Error}, number, l)
+	}
+	if rec.Src == rec.Dst && dependencyEnds[rec.Type][0] == dependencyEnds[rec.Type][1] {
+		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src), "two different ends", trace.Warning}, number, l); err != nil {
+			return err
+		}
+	}
+	var failed error
+	rec.Attrs = parseAttrs(attrs, nil, func(b problem) {
+		if err := p.report(b, number, l); err != nil {
+			failed = err
+		}
+	})
+	p.deps = append(p.deps, rec)
+	return failed
+}
+
+// attributes adds a line's attributes and finds the region that they name.
+func (p *parsed) attributes(list []byte, ref uint32, named bool, number int64, l []byte) (uint32, error) {
+	from := len(p.keys)
+	rank := int8(math.MaxInt8)
+	for n := 0; ; n++ {
+		key, value, rest, odd, more := attrlist.Next(list)
+		if !more {
+			return ref, nil
+		}
+		list = rest
+		if odd != attrlist.NoProblem {
+			b := problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
+			if odd == attrlist.EmptyKey {
+				b = problem{"etf.attribute", "an empty key", "key=value", trace.Error}
+			}
+			if err := p.report(b, number, l); err != nil {
+				return ref, err
+			}
+		}
+		if n == len(p.recent) && n < 64 {
+			p.recent = append(p.recent, recentKey{})
+		}
+		var k uint32
+		var act int8
+		if n < len(p.recent) && p.recent[n].name == key && key != "" {
+			k, act = p.recent[n].key, p.recent[n].activity
+		} else {
+			k, act = p.key(key)
+			if n < len(p.recent) {
+				p.recent[n] = recentKey{p.d.model.Attributes.At(int(k)).Name, k, act}
+			}
+		}
+		v := trace.Value{Str: value, Type: trace.String}
+		dup := false
+		for i := from; i < len(p.keys); i++ {
+			if p.keys[i] == k {
+				if err := p.report(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}, number, l); err != nil {
+					return ref, err
+				}
+				p.vals[i] = v
+				dup = true
+			}
+		}
+		if !dup {
+			p.keys = append(p.keys, k)
+			p.vals = append(p.vals, v)
+		}
+		if named && act > 0 && act <= rank {
+			rank = act
+			ref = p.region(value)
+		}
+	}
+}
+
+// key finds or makes the attribute of a key.
+func (p *parsed) key(name string) (uint32, int8) {
+	act := int8(0)
+	for i, a := range p.d.activity {
+		if a == name && i < 100 {
+			act = int8(i + 1)
+		}
+	}
+	if k, ok := p.attrs[name]; ok {
+		return k, act
+	}
+	d := p.d
+	name = strings.Clone(name)
+	d.growing.Lock()
+	k, ok := d.attrs[name]
+	d.growing.Unlock()
+	if !ok {
+		p.wait()
+		d.growing.Lock()
+		if k, ok = d.attrs[name]; !ok {
+			k = d.model.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String})
+			d.attrs[name] = k
+		}
+		d.growing.Unlock()
+	}
+	p.attrs[name] = k
+	return k, act
+}
+
+// region finds or makes the region of an activity.
+func (p *parsed) region(name string) uint32 {
+	if r, ok := p.regions[name]; ok {
+		return r
+	}
+	d := p.d
+	name = strings.Clone(name)
+	d.growing.Lock()
+	r, ok := d.regions[name]
+	d.growing.Unlock()
+	if !ok {
+		p.wait()
+		d.growing.Lock()
+		if r, ok = d.regions[name]; !ok {
+			r = d.model.Regions.Add(trace.Region{Name: name})
+			d.regions[name] = r
+		}
+		d.growing.Unlock()
+	}
+	// Activities may be as many as claims: do not remember all in every parser.
+	if len(p.regions) > 1<<14 {
+		clear(p.regions)
+	}
+	p.regions[name] = r
+	return r
+}

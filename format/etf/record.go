@@ -1,0 +1,607 @@
+package etf
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Keyword says what a line is.
+type Keyword uint8
+
+// The keywords of TRACE files.
+const (
+	NoKeyword Keyword = iota
+	TU                // time unit of all time stamps
+	O                 // offset to the Unix epoch, milliseconds
+	T                 // attributes of the trace
+	E                 // event
+	R                 // resource
+	C                 // claim
+	D                 // dependency
+	S                 // signal
+	F                 // fragment of a signal
+	TS                // group of time series
+	TSS               // time series
+	TSP               // samples with their times
+	TSR               // samples at equal distances
+	keywordCount
+)
+
+// lineSpec is one row of the table of lines: the keyword, its fields for
+// messages and documents, and whether attributes follow behind a ";".
+type lineSpec struct {
+	word   string
+	fields string
+	attrs  bool
+	doc    string
+}
+
+var lineTable = [keywordCount]lineSpec{
+	TU:  {"TU", "UNIT", false, "unit of every time stamp: NANOSECONDS … HOURS; SECONDS if absent"},
+	O:   {"O", "OFFSET", false, "offset of the time stamps to the Unix epoch, in milliseconds"},
+	T:   {"T", "ATTRIBUTES", false, "attributes of the trace"},
+	E:   {"E", "ID TIME ;", true, "event"},
+	R:   {"R", "ID CAPACITY USES-OFFSET ;", true, "resource"},
+	C:   {"C", "ID START END RESOURCE [OFFSET] AMOUNT ;", true, "claim of an amount of a resource"},
+	D:   {"D", "ID TYPE SOURCE DESTINATION ;", true, "dependency between events and starts or ends of claims"},
+	S:   {"S", "ID ;", true, "signal"},
+	F:   {"F", "SIGNAL START END C B A", false, "fragment c + b·(t−t0) + a·(t−t0)² of a signal"},
+	TS:  {"TS", "ID ;", true, "group of time series"},
+	TSS: {"TSS", "GROUP ID ;", true, "time series of a group"},
+	TSP: {"TSP", "GROUP SERIES (TIME VALUE)*", false, "samples"},
+	TSR: {"TSR", "GROUP SERIES START END VALUE*", false, "samples at equal distances over a range"},
+}
+
+// String is the keyword as it stands in files.
+func (k Keyword) String() string { return lineTable[k%keywordCount].word }
+
+// Attr is an attribute: a key with a text value.
+type Attr struct{ Key, Value string }
+
+// Record is one line of a TRACE file. Which fields have a meaning depends on
+// the keyword (docs/formats/etf.md).
+type Record struct {
+	Keyword Keyword
+	// ID is the id of an event, resource, claim, dependency, signal or group
+	// of series; for F, TSS, TSP and TSR that of the signal or group they
+	// belong to. For O it is the offset in milliseconds.
+	ID int64
+	// Series is the second id of TSS, TSP and TSR.
+	Series int64
+	// Start and End are the times of C, F and TSR; Start that of E.
+	Start, End trace.Decimal
+	// Resource, Amount, Offset: a claim. HasOffset tells whether the line has
+	// an offset.
+	Resource       int64
+	Amount, Offset float64
+	HasOffset      bool
+	// Capacity and UsesOffset: a resource.
+	Capacity   float64
+	UsesOffset bool
+	// Type, Src and Dst: a dependency.
+	Type     int64
+	Src, Dst int64
+	// C, B, A: coefficients of a fragment.
+	C, B, A float64
+	// Unit is the time unit of TU.
+	Unit string
+	// Times and Values are the samples of TSP; TSR has Values only.
+	Times  []trace.Decimal
+	Values []float64
+	Attrs  []Attr
+	// Line is the number of the line, from 1.
+	Line int64
+}
+
+// problem says what is wrong with a line.
+type problem struct {
+	rule, found, expected string
+	severity              trace.Severity
+}
+
+func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
+	return &trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: file, Line: line},
+		Record: quote(text), Found: p.found, Expected: p.expected}
+}
+
+func quote(b []byte) string {
+	if len(b) > 60 {
+		return fmt.Sprintf("%q…", b[:60])
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+// keyword reads the first word of a line and returns where it ends. blank
+// tells that the line has no item (it is empty or a comment).
+func keyword(l []byte) (k Keyword, i int, isBlank bool) {
+	for i < len(l) && isSpace(l[i]) {
+		i++
+	}
+	if i == len(l) || l[i] == '#' {
+		return NoKeyword, i, true
+	}
+	if i == 0 && len(l) > 1 && isSpace(l[1]) {
+		switch l[0] {
+		case 'C':
+			return C, 1, false
+		case 'E':
+			return E, 1, false
+		case 'D':
+			return D, 1, false
+		case 'F':
+			return F, 1, false
+		}
+	}
+	j := i
+	for j < len(l) && !isSpace(l[j]) && l[j] != ';' {
+		j++
+	}
+	switch string(l[i:j]) {
+	case "TU":
+		k = TU
+	case "O":
+		k = O
+	case "T":
+		k = T
+	case "E":
+		k = E
+	case "R":
+		k = R
+	case "C":
+		k = C
+	case "D":
+		k = D
+	case "S":
+		k = S
+	case "F":
+		k = F
+	case "TS":
+		k = TS
+	case "TSS":
+		k = TSS
+	case "TSP":
+		k = TSP
+	case "TSR":
+		k = TSR
+	}
+	return k, j, false
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+// scanner reads the fields of a line one after another; the first problem
+// sticks.
+type scanner struct {
+	l     []byte
+	i     int
+	bad   problem
+	inexa bool // a time was rounded
+}
+
+// end reports whether there is no further field before the ";" or the end.
+func (s *scanner) end() bool {
+	for s.i < len(s.l) && isSpace(s.l[s.i]) {
+		s.i++
+	}
+	return s.i >= len(s.l) || s.l[s.i] == ';'
+}
+
+func (s *scanner) token() []byte {
+	if s.end() {
+		return nil
+	}
+	j := s.i
+	for j < len(s.l) && !isSpace(s.l[j]) && s.l[j] != ';' {
+		j++
+	}
+	t := s.l[s.i:j]
+	s.i = j
+	return t
+}
+
+func (s *scanner) fail(name string, tok []byte, want string) {
+	if s.bad.rule != "" {
+		return
+	}
+	if tok == nil {
+		s.bad = problem{"etf.field-count", "no " + name, want + " as " + name, trace.Error}
+		return
+	}
+	s.bad = problem{"etf.number", fmt.Sprintf("%s %s", name, quote(tok)), want, trace.Error}
+}
+
+// integer reads an id or another integer.
+func (s *scanner) integer(name string) int64 {
+	for s.i < len(s.l) && isSpace(s.l[s.i]) {
+		s.i++
+	}
+	j := s.i
+	neg := j < len(s.l) && s.l[j] == '-'
+	if neg {
+		j++
+	}
+	start := j
+	v := int64(0)
+	for j < len(s.l) && s.l[j]-'0' <= 9 {
+		v = v*10 + int64(s.l[j]-'0')
+		j++
+	}
+	if j == start || j-start > 18 || j < len(s.l) && !isSpace(s.l[j]) && s.l[j] != ';' {
+		tok := s.token()
+		v, err := strconv.ParseInt(string(tok), 10, 64)
+		if err != nil {
+			s.fail(name, tok, "an integer")
+		}
+		return v
+	}
+	s.i = j
+	if neg {
+		return -v
+	}
+	return v
+}
+
+// decimal reads a time stamp.
+func (s *scanner) decimal(name string) trace.Decimal {
+	for s.i < len(s.l) && isSpace(s.l[s.i]) {
+		s.i++
+	}
+	l, j := s.l, s.i
+	neg := j < len(l) && l[j] == '-'
+	if neg {
+		j++
+	}
+	start := j
+	v := int64(0)
+	for j < len(l) && l[j]-'0' <= 9 {
+		v = v*10 + int64(l[j]-'0')
+		j++
+	}
+	point := j
+	if j < len(l) && l[j] == '.' {
+		j++
+		for j < len(l) && l[j]-'0' <= 9 {
+			v = v*10 + int64(l[j]-'0')
+			j++
+		}
+	}
+	if j == start || j-start > 18 || j == point+1 && point == start || j < len(l) && !isSpace(l[j]) && l[j] != ';' {
+		d, n, exact := trace.ParseDecimal(l[s.i:])
+		if n == 0 || s.i+n < len(l) && !isSpace(l[s.i+n]) && l[s.i+n] != ';' {
+			s.fail(name, s.token(), "a decimal number")
+			return d
+		}
+		if !exact {
+			s.inexa = true
+		}
+		s.i += n
+		return d
+	}
+	s.i = j
+	if neg {
+		v = -v
+	}
+	return trace.Decimal{Coef: v, Scale: int32(max(0, j-point-1))}
+}
+
+// real reads a number that is no time stamp.
+func (s *scanner) real(name string) float64 {
+	at := s.i
+	d := s.decimal(name)
+	if s.inexa || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {
+		s.inexa = false
+		f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64)
+		if err == nil {
+			return f
+		}
+	}
+	if s.bad.rule == "etf.number" {
+		// Numbers too small or large for a Decimal.
+		if f, err := strconv.ParseFloat(string(bytes.TrimSpace(s.l[at:s.i])), 64); err == nil && !math.IsNaN(f) && !math.IsInf(f, 0) {
+			s.bad = problem{}
+			return f
+		}
+	}
+	return d.Float()
+}
+
+// parse reads the fields of a line up to its attributes and returns those. The
+// record is usable if the problem's severity is below Error.
+func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
+	s := scanner{l: l, i: i}
+	r.Keyword = k
+	switch k {
+	case C:
+		r.ID = s.integer("claim id")
+		r.Start = s.decimal("start")
+		r.End = s.decimal("end")
+		r.Resource = s.integer("resource id")
+		r.Amount = s.real("amount")
+		r.Offset, r.HasOffset = 0, false
+		if s.bad.rule == "" && !s.end() {
+			r.Offset, r.HasOffset = r.Amount, true
+			r.Amount = s.real("amount")
+		}
+	case E:
+		r.ID = s.integer("event id")
+		r.Start = s.decimal("time")
+	case R:
+		r.ID = s.integer("resource id")
+		r.Capacity = s.real("capacity")
+		t := s.token()
+		switch {
+		case bytes.EqualFold(t, []byte("true")):
+			r.UsesOffset = true
+		case bytes.EqualFold(t, []byte("false")):
+			r.UsesOffset = false
+		default:
+			s.fail("uses-offset", t, "true or false")
+		}
+	case D:
+		r.ID = s.integer("dependency id")
+		r.Type = s.integer("type")
+		r.Src = s.integer("source id")
+		r.Dst = s.integer("destination id")
+	case S, TS:
+		r.ID = s.integer("id")
+	case TSS:
+		r.ID = s.integer("time series id")
+		r.Series = s.integer("series id")
+	case F:
+		r.ID = s.integer("signal id")
+		r.Start = s.decimal("start")
+		r.End = s.decimal("end")
+		r.C, r.B, r.A = s.real("c"), s.real("b"), s.real("a")
+	case TSP, TSR:
+		r.samples(&s)
+	case TU:
+		r.Unit = string(bytes.TrimSpace(l[min(i, len(l)):]))
+		return nil, problem{}
+	case O:
+		return nil, r.offset(bytes.TrimSpace(l[min(i, len(l)):]))
+	case T:
+		a := bytes.TrimSpace(l[min(i, len(l)):])
+		if len(a) > 0 && a[0] == ';' {
+			a = a[1:]
+		}
+		return a, problem{}
+	}
+	p = s.bad
+	if p.rule != "" {
+		return nil, p
+	}
+	if s.inexa {
+		p = problem{"etf.time-rounded", "a time stamp of more than 18 digits", "digits that fit 64 bits", trace.Warning}
+	}
+	if !s.end() {
+		return nil, problem{"etf.field-count", "a further field " + quote(s.token()), lineTable[k].word + " " + lineTable[k].fields, trace.Error}
+	}
+	if s.i < len(l) { // at the ";"
+		if !lineTable[k].attrs {
+			return nil, problem{"etf.field-count", "attributes", lineTable[k].word + " " + lineTable[k].fields, trace.Error}
+		}
+		return l[s.i+1:], p
+	}
+	if lineTable[k].attrs && p.rule == "" {
+		p = problem{"etf.semicolon", "no \";\"", "\";\" before the attributes, even if there are none", trace.Warning}
+	}
+	return nil, p
+}
+
+func (r *Record) offset(t []byte) problem {
+	d, n, exact := trace.ParseDecimal(t)
+	if n == 0 || n < len(t) {
+		return problem{"etf.number", "offset " + quote(t), "an integer number of milliseconds", trace.Error}
+	}
+	ms, whole, ok := d.Ticks(0)
+	if !ok {
+		return problem{"etf.number", "offset " + quote(t), "milliseconds that fit 64 bits", trace.Error}
+	}
+	if !whole || !exact {
+		r.ID = d.Trim().Coef
+		for range d.Trim().Scale {
+			r.ID /= 10
+		}
+		return problem{"etf.offset-fraction", "offset " + quote(t), "an integer; the fraction is cut off", trace.Warning}
+	}
+	r.ID = ms
+	return problem{}
+}
+
+// samples reads the numbers of TSP and TSR, ignoring how they are punctuated.
+func (r *Record) samples(s *scanner) {
+	r.ID = s.integer("time series id")
+	r.Series = s.integer("series id")
+	r.Times, r.Values = r.Times[:0], r.Values[:0]
+	if s.bad.rule != "" {
+		return
+	}
+	clean := bytes.Map(func(c rune) rune {
+		if c == ',' || c == '(' || c == ')' {
+			return ' '
+		}
+		return c
+	}, s.l[s.i:])
+	t := scanner{l: clean}
+	if r.Keyword == TSR {
+		r.Start = t.decimal("start")
+		r.End = t.decimal("end")
+	}
+	for t.bad.rule == "" && !t.end() {
+		if r.Keyword == TSP {
+			r.Times = append(r.Times, t.decimal("time"))
+			if t.end() {
+				t.bad = problem{"etf.field-count", "a time without a value", "pairs of time and value", trace.Error}
+				break
+			}
+		}
+		r.Values = append(r.Values, t.real("value"))
+	}
+	s.bad, s.inexa, s.i = t.bad, t.inexa, len(s.l)
+}
+
+// parseAttrs reads an attribute list; odd reports what is odd about it.
+func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
+	from := len(attrs)
+	for {
+		key, value, rest, p, more := attrlist.Next(list)
+		if !more {
+			return attrs
+		}
+		switch p {
+		case attrlist.NoEquals:
+			odd(problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error})
+		case attrlist.EmptyKey:
+			odd(problem{"etf.attribute", "an empty key", "key=value", trace.Error})
+		}
+		dup := false
+		for i := from; i < len(attrs); i++ {
+			if attrs[i].Key == key {
+				odd(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning})
+				attrs[i].Value = value
+				dup = true
+			}
+		}
+		if !dup {
+			attrs = append(attrs, Attr{key, value})
+		}
+		list = rest
+	}
+}
+
+// Append writes the record as one canonical line, without line end
+// (docs/formats/etf.md, "Canonical form").
+func (r *Record) Append(b []byte) []byte {
+	spec := &lineTable[r.Keyword]
+	b = append(b, spec.word...)
+	num := func(v int64) { b = strconv.AppendInt(append(b, ' '), v, 10) }
+	dec := func(d trace.Decimal) { b = d.Trim().Append(append(b, ' ')) }
+	real := func(f float64) { b = appendReal(append(b, ' '), f) }
+	switch r.Keyword {
+	case TU:
+		b = append(append(b, ' '), r.Unit...)
+	case O:
+		num(r.ID)
+	case T:
+		if len(r.Attrs) > 0 {
+			b = append(b, ' ')
+		}
+		return appendAttrs(b, r.Attrs)
+	case E:
+		num(r.ID)
+		dec(r.Start)
+	case R:
+		num(r.ID)
+		real(r.Capacity)
+		b = strconv.AppendBool(append(b, ' '), r.UsesOffset)
+	case C:
+		num(r.ID)
+		dec(r.Start)
+		dec(r.End)
+		num(r.Resource)
+		if r.HasOffset {
+			real(r.Offset)
+		}
+		real(r.Amount)
+	case D:
+		num(r.ID)
+		num(r.Type)
+		num(r.Src)
+		num(r.Dst)
+	case S, TS:
+		num(r.ID)
+	case TSS:
+		num(r.ID)
+		num(r.Series)
+	case F:
+		num(r.ID)
+		dec(r.Start)
+		dec(r.End)
+		real(r.C)
+		real(r.B)
+		real(r.A)
+	case TSP:
+		num(r.ID)
+		num(r.Series)
+		for i, t := range r.Times {
+			dec(t)
+			real(r.Values[i])
+		}
+	case TSR:
+		num(r.ID)
+		num(r.Series)
+		dec(r.Start)
+		dec(r.End)
+		for _, v := range r.Values {
+			real(v)
+		}
+	}
+	if spec.attrs {
+		b = append(b, " ;"...)
+		if len(r.Attrs) > 0 {
+			b = append(b, ' ')
+			b = appendAttrs(b, r.Attrs)
+		}
+	}
+	return b
+}
+
+func appendAttrs(b []byte, attrs []Attr) []byte {
+	for i, a := range attrs {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b, _ = attrlist.Append(b, a.Key, a.Value)
+	}
+	return b
+}
+
+// appendReal writes a number with the fewest digits that read back to it and
+// without exponent.
+func appendReal(b []byte, f float64) []byte {
+	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
+		return strconv.AppendInt(b, int64(f), 10)
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, 64)
+}
+
+// units are the time units with their length in seconds, num/den.
+var units = []struct {
+	name     string
+	num, den int64
+}{
+	{"NANOSECONDS", 1, 1_000_000_000}, {"MICROSECONDS", 1, 1_000_000}, {"MILLISECONDS", 1, 1000},
+	{"SECONDS", 1, 1}, {"MINUTES", 60, 1}, {"HOURS", 3600, 1},
+}
+
+func unitOf(name string) (num, den int64, ok bool) {
+	for _, u := range units {
+		if u.name == name {
+			return u.num, u.den, true
+		}
+	}
+	return 1, 1, false
+}
+
+// The ends of the nine types of dependencies (docs/formats/etf.md,
+// "Dependencies").
+var dependencyEnds = [9][2]trace.EndKind{
+	{trace.AtClaimStart, trace.AtClaimStart}, {trace.AtClaimStart, trace.AtClaimEnd},
+	{trace.AtClaimEnd, trace.AtClaimStart}, {trace.AtClaimEnd, trace.AtClaimEnd},
+	{trace.AtEvent, trace.AtEvent}, {trace.AtClaimStart, trace.AtEvent}, {trace.AtClaimEnd, trace.AtEvent},
+	{trace.AtEvent, trace.AtClaimStart}, {trace.AtEvent, trace.AtClaimEnd},
+}
+
+func dependencyType(src, dst trace.EndKind) (int64, bool) {
+	for i, e := range dependencyEnds {
+		if e[0] == src && e[1] == dst {
+			return int64(i), true
+		}
+	}
+	return 0, false
+}

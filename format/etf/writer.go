@@ -1,0 +1,195 @@
+package etf
+
+import (
+	"bufio"
+	"io"
+
+	"github.com/weft-trace/weft/internal/spool"
+)
+
+// Writer writes the records of a TRACE file in the canonical order: TU, O, T,
+// R, C, E, D, then each signal with its fragments and each group with its
+// series. Records may be given in any order; what must wait is kept in
+// temporary files. A Writer with Keep set writes definitions first and all other
+// records in the order in which they come.
+type Writer struct {
+	w    io.Writer
+	keep bool
+	unit string
+	off  int64
+	head []byte // T lines
+	res  []byte
+	body [3]spool.Spool // C, E, D; with keep all in the first
+	// Signals and series with their lines, in the order of their definition.
+	curves []*curve
+	byID   map[seriesKey]*curve
+	buf    []byte
+}
+
+type curve struct {
+	def   []byte
+	lines spool.Spool
+	open  Record // samples waiting to be written in one TSP line
+}
+
+// samplesPerLine is how many samples one TSP line gets at most.
+const samplesPerLine = 64
+
+// NewWriter makes a writer that writes to w when it is closed.
+func NewWriter(w io.Writer, keep bool) *Writer {
+	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}}
+}
+
+// Write adds a record; nothing of it is kept.
+func (w *Writer) Write(r *Record) error {
+	switch r.Keyword {
+	case TU:
+		if w.unit == "" {
+			w.unit = r.Unit
+		}
+		return nil
+	case O:
+		w.off = r.ID
+		return nil
+	case T:
+		if len(r.Attrs) > 0 {
+			w.head = append(r.Append(w.head), '\n')
+		}
+		return nil
+	case R:
+		w.res = append(r.Append(w.res), '\n')
+		return nil
+	case S, TS, TSS:
+		k := seriesKey{r.ID, -1}
+		switch r.Keyword {
+		case TS:
+			k.series = -2
+		case TSS:
+			k.series = r.Series
+		}
+		c := w.curve(k)
+		if c.def == nil {
+			c.def = append(r.Append(nil), '\n')
+		}
+		return nil
+	case F, TSP, TSR:
+		if w.keep {
+			break
+		}
+		k := seriesKey{r.ID, r.Series}
+		if r.Keyword == F {
+			k.series = -1
+		}
+		c := w.curve(k)
+		if r.Keyword == TSP {
+			return w.samples(c, r)
+		}
+		if err := w.endSamples(c); err != nil {
+			return err
+		}
+		w.buf = append(r.Append(w.buf[:0]), '\n')
+		_, err := c.lines.Write(w.buf)
+		return err
+	}
+	w.buf = append(r.Append(w.buf[:0]), '\n')
+	_, err := w.spool(r.Keyword).Write(w.buf)
+	return err
+}
+
+func (w *Writer) spool(k Keyword) *spool.Spool {
+	if !w.keep {
+		switch k {
+		case E:
+			return &w.body[1]
+		case D:
+			return &w.body[2]
+		}
+	}
+	return &w.body[0]
+}
+
+// Claims gives the place to which claims are written, for writers that insert
+// lines later on.
+func (w *Writer) claims() *spool.Spool { return &w.body[0] }
+
+func (w *Writer) curve(k seriesKey) *curve {
+	c := w.byID[k]
+	if c == nil {
+		c = &curve{}
+		w.byID[k] = c
+		w.curves = append(w.curves, c)
+	}
+	return c
+}
+
+func (w *Writer) samples(c *curve, r *Record) error {
+	o := &c.open
+	o.Keyword, o.ID, o.Series = TSP, r.ID, r.Series
+	for i, t := range r.Times {
+		o.Times = append(o.Times, t)
+		o.Values = append(o.Values, r.Values[i])
+		if len(o.Times) == samplesPerLine {
+			if err := w.endSamples(c); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *Writer) endSamples(c *curve) error {
+	if len(c.open.Times) == 0 {
+		return nil
+	}
+	w.buf = append(c.open.Append(w.buf[:0]), '\n')
+	c.open.Times, c.open.Values = c.open.Times[:0], c.open.Values[:0]
+	_, err := c.lines.Write(w.buf)
+	return err
+}
+
+// Close writes everything. It does not close the underlying writer.
+func (w *Writer) Close() error {
+	defer w.Discard()
+	out := bufio.NewWriterSize(w.w, 64<<10)
+	if w.unit == "" {
+		w.unit = "SECONDS"
+	}
+	out.Write(append((&Record{Keyword: TU, Unit: w.unit}).Append(nil), '\n'))
+	if w.off != 0 {
+		out.Write(append((&Record{Keyword: O, ID: w.off}).Append(nil), '\n'))
+	}
+	out.Write(w.head)
+	out.Write(w.res)
+	if w.keep {
+		for _, c := range w.curves {
+			out.Write(c.def)
+		}
+	}
+	for i := range w.body {
+		if err := w.body[i].CopyTo(out); err != nil {
+			return err
+		}
+	}
+	if !w.keep {
+		for _, c := range w.curves {
+			if err := w.endSamples(c); err != nil {
+				return err
+			}
+			out.Write(c.def)
+			if err := c.lines.CopyTo(out); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// Discard frees what the writer holds.
+func (w *Writer) Discard() {
+	for i := range w.body {
+		w.body[i].Close()
+	}
+	for _, c := range w.curves {
+		c.lines.Close()
+	}
+}

@@ -1,0 +1,207 @@
+package format
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Merge merges sorted streams into global time order and hands mixed batches to
+// sink. Events with equal times are ordered by their Order column where both
+// have one, then by the position of their stream in the list, then by their
+// order in the stream. It holds one batch a stream.
+func Merge(ctx context.Context, streams []Stream, sink Sink) error {
+	m := merger{streams: streams, heads: make([]head, len(streams))}
+	for i := range streams {
+		if err := m.fill(ctx, i); err != nil {
+			return err
+		}
+	}
+	m.build()
+	out := &trace.Batch{}
+	out.Reset(trace.MixedLoc)
+	for {
+		w := m.tree[0]
+		h := &m.heads[w]
+		if h.done {
+			break
+		}
+		out.AppendRow(&h.c)
+		if out.Len() == trace.BatchRows {
+			if err := sink.Batch(out); err != nil {
+				return err
+			}
+			out.Reset(trace.MixedLoc)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		if h.c.Next() {
+			h.set()
+		} else if err := m.fill(ctx, w); err != nil {
+			return err
+		}
+		m.replay(w)
+	}
+	if out.Len() > 0 {
+		return sink.Batch(out)
+	}
+	return nil
+}
+
+// head is the next event of a stream; time and order are kept apart so that
+// comparisons touch one cache line.
+type head struct {
+	time, order int64
+	done        bool
+	c           trace.Cursor
+}
+
+func (h *head) set() { h.time, h.order = h.c.Time(), h.c.Order() }
+
+// merger is a loser tree: tree[0] is the winner, tree[1:] the losers of the
+// matches on the way up.
+type merger struct {
+	streams []Stream
+	heads   []head
+	tree    []int
+}
+
+func (m *merger) fill(ctx context.Context, i int) error {
+	h := &m.heads[i]
+	for {
+		b, err := m.streams[i].Next(ctx)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			h.done = true
+			return nil
+		}
+		h.c = b.Cursor()
+		if h.c.Next() {
+			h.set()
+			return nil
+		}
+	}
+}
+
+func (m *merger) before(i, j int) bool {
+	a, b := &m.heads[i], &m.heads[j]
+	if a.done != b.done {
+		return b.done
+	}
+	if a.time != b.time {
+		return a.time < b.time
+	}
+	if a.order != b.order && a.order != 0 && b.order != 0 {
+		return a.order < b.order
+	}
+	return i < j
+}
+
+func (m *merger) build() {
+	k := len(m.heads)
+	m.tree = make([]int, max(k, 1))
+	if k == 0 {
+		m.heads = []head{{done: true}}
+		return
+	}
+	winners := make([]int, 2*k)
+	for i := range k {
+		winners[k+i] = i
+	}
+	for n := k - 1; n > 0; n-- {
+		a, b := winners[2*n], winners[2*n+1]
+		if m.before(b, a) {
+			a, b = b, a
+		}
+		winners[n], m.tree[n] = a, b
+	}
+	m.tree[0] = winners[1]
+	if k == 1 {
+		m.tree[0] = 0
+	}
+}
+
+func (m *merger) replay(w int) {
+	for n := (len(m.heads) + w) / 2; n > 0; n /= 2 {
+		if m.before(m.tree[n], w) {
+			w, m.tree[n] = m.tree[n], w
+		}
+	}
+	m.tree[0] = w
+}
+
+// Regroup makes, from a scan in global time order, a scan location by
+// location: it collects the rows of each location and hands them on in batches
+// of one location. rows bounds the rows held in all.
+func Regroup(sink Sink, rows int) *Regrouper {
+	return &Regrouper{sink: sink, limit: max(rows, trace.BatchRows)}
+}
+
+// Regrouper is the sink that [Regroup] makes.
+type Regrouper struct {
+	sink  Sink
+	open  []*trace.Batch
+	limit int
+	held  int
+}
+
+// Batch takes a mixed batch.
+func (r *Regrouper) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		loc := int(c.Location())
+		for loc >= len(r.open) {
+			r.open = append(r.open, nil)
+		}
+		o := r.open[loc]
+		if o == nil {
+			o = &trace.Batch{}
+			o.Reset(uint32(loc))
+			r.open[loc] = o
+		}
+		o.AppendRow(&c)
+		r.held++
+		if o.Len() == trace.BatchRows {
+			if err := r.emit(o); err != nil {
+				return err
+			}
+		}
+		if r.held >= r.limit {
+			if err := r.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Regrouper) emit(o *trace.Batch) error {
+	r.held -= o.Len()
+	if err := r.sink.Batch(o); err != nil {
+		return err
+	}
+	o.Reset(o.Loc)
+	return nil
+}
+
+// Flush hands on everything that is held.
+func (r *Regrouper) Flush() error {
+	for _, o := range r.open {
+		if o != nil && o.Len() > 0 {
+			if err := r.emit(o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Links hands links on, after the events.
+func (r *Regrouper) Links(l []trace.Link) error {
+	if err := r.Flush(); err != nil {
+		return err
+	}
+	return r.sink.Links(l)
+}

@@ -1,0 +1,229 @@
+package picl
+
+import (
+	"github.com/weft-trace/weft/trace"
+)
+
+// definitions are what records of the types -5, -6 and -201 … -203 say, with
+// the scope in which they hold (specification section 4).
+type definitions struct {
+	labels      []label
+	byEvent     map[int64][]int32 // labels by exact event type
+	wide        []int32           // labels of subsets and of all events
+	names       []label           // labels of processors and processes
+	descriptors []alias_
+	sets        map[setKey][]int64
+	inlined     map[string]*control
+}
+
+type setKey struct{ typ, id int64 }
+
+type scope struct {
+	event, processor, process int64
+	line                      int64
+}
+
+type label struct {
+	scope
+	text string
+}
+
+type alias_ struct {
+	scope
+	number  int64
+	control *control
+}
+
+func newDefinitions() *definitions {
+	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}, inlined: map[string]*control{}}
+}
+
+// add takes a definition record; ok is false when its data say nothing.
+func (d *definitions) add(r *Record) (problem dataProblem) {
+	sc := scope{r.Event, r.Processor, r.Process, r.Line}
+	switch r.Type {
+	case TypeLabel:
+		text := ""
+		for i, v := range r.Values {
+			if i > 0 {
+				text += " "
+			}
+			text += v.String()
+		}
+		l := label{sc, string([]byte(text))}
+		if r.Event == -1 {
+			d.names = append(d.names, l)
+			return
+		}
+		i := int32(len(d.labels))
+		d.labels = append(d.labels, l)
+		if r.Event < -1 {
+			if _, ok := d.inEventSubset(r.Event, 0); ok {
+				d.wide = append(d.wide, i)
+				return
+			}
+		}
+		d.byEvent[r.Event] = append(d.byEvent[r.Event], i)
+	case TypeDescriptor:
+		if len(r.Values) < 2 || r.Values[0].Type == trace.String {
+			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
+		}
+		text := ""
+		for i, v := range r.Values[1:] {
+			if i > 0 {
+				text += " "
+			}
+			text += v.String()
+		}
+		if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
+			text = text[1 : n-1]
+		}
+		c, err := parseControl(string([]byte(text)))
+		if err != nil {
+			return dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
+		}
+		d.descriptors = append(d.descriptors, alias_{sc, r.Values[0].Int(), c})
+	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
+		if len(r.Values) == 0 {
+			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}
+		}
+		var m []int64
+		for _, v := range r.Values[1:] {
+			m = append(m, v.Int())
+		}
+		d.sets[setKey{r.Type, r.Values[0].Int()}] = m
+	}
+	return
+}
+
+// scopeRank says how specific a scope is for a record, 0 when it does not
+// apply: exact before subset before all, compared on event, processor, process.
+func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
+	if s.line > line {
+		return 0
+	}
+	in, _ := d.inEventSubset(s.event, event)
+	e := rank(s.event, event, in)
+	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
+	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
+	if e == 0 || p == 0 || q == 0 {
+		return 0
+	}
+	return e*16 + p*4 + q
+}
+
+func rank(have, want int64, member bool) int {
+	switch {
+	case have == want:
+		return 3
+	case have < -1 && member:
+		return 2
+	case have == -1:
+		return 1
+	}
+	return 0
+}
+
+func (d *definitions) inSet(typ, id, x int64) bool {
+	if id >= -1 {
+		return false
+	}
+	for _, m := range d.sets[setKey{typ, id}] {
+		if m == x {
+			return true
+		}
+	}
+	return false
+}
+
+// labelOf finds the label of an event type for a record.
+func (d *definitions) labelOf(event, processor, process, line int64) (string, bool) {
+	best, text := 0, ""
+	for _, list := range [2][]int32{d.byEvent[event], d.wide} {
+		for _, i := range list {
+			l := &d.labels[i]
+			if r := d.scopeRank(&l.scope, event, processor, process, line); r > 0 && r >= best {
+				best, text = r, l.text
+			}
+		}
+	}
+	return text, best > 0
+}
+
+// nameOf finds the label of a processor or process: event type -1 and an exact
+// processor or process.
+func (d *definitions) nameOf(processor, process int64) string {
+	best, text := 0, ""
+	for i := range d.names {
+		l := &d.names[i]
+		if l.processor == -1 && l.process == -1 {
+			continue
+		}
+		p := rank(l.processor, processor, d.inSet(TypeProcessorSet, l.processor, processor))
+		q := rank(l.process, process, d.inSet(TypeProcessSet, l.process, process))
+		if p == 0 || q == 0 {
+			continue
+		}
+		if r := p*4 + q; r >= best {
+			best, text = r, l.text
+		}
+	}
+	return text
+}
+
+// controlOf finds what an integer descriptor stands for.
+func (d *definitions) controlOf(n int64, event, processor, process, line int64) *control {
+	best := 0
+	var c *control
+	for i := range d.descriptors {
+		a := &d.descriptors[i]
+		if a.number != n {
+			continue
+		}
+		if r := d.scopeRank(&a.scope, event, processor, process, line); r > 0 && r >= best {
+			best, c = r, a.control
+		}
+	}
+	if c == nil && n >= 0 && n < int64(len(predefined)) {
+		c = predefined[n]
+	}
+	return c
+}
+
+// scoped resolves descriptors for one goroutine.
+type scoped struct {
+	defs   *definitions
+	last   string
+	lastC  *control
+	inputs map[string]*control
+}
+
+func (s *scoped) control(n int64, h *head, line int64) *control {
+	if len(s.defs.descriptors) == 0 {
+		if n >= 0 && n < int64(len(predefined)) {
+			return predefined[n]
+		}
+		return nil
+	}
+	return s.defs.controlOf(n, h.f[1], h.f[3], h.f[4], line)
+}
+
+func (s *scoped) inline(text string) (*control, error) {
+	if c := s.inputs[text]; c != nil {
+		return c, nil
+	}
+	c, err := parseControl(text)
+	if err != nil {
+		return nil, err
+	}
+	// A file with more control strings than this does not repeat them.
+	if s.inputs == nil || len(s.inputs) > 1000 {
+		s.inputs = map[string]*control{}
+	}
+	s.inputs[text] = c
+	return c, nil
+}
+
+func isDefinition(typ int64) bool {
+	return typ == TypeLabel || typ == TypeDescriptor || typ <= TypeProcessorSet && typ >= TypeEventSet
+}

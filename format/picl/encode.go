@@ -1,0 +1,520 @@
+package picl
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/trace"
+)
+
+// encoder writes the common model as PICL. A trace whose ids are PICL's gets
+// its own records back. Any other is written so that PICL tools see its regions
+// as user events, its messages as sends and receives and its names as labels,
+// and that this package restores it exactly: definitions travel in event
+// messages before the first event, attributes as character data, events that
+// PICL has no record for as user records of type 900.
+type encoder struct {
+	w       *Writer
+	defs    *trace.Definitions
+	loss    format.Loss
+	native  bool
+	mul     int64 // a tick is mul × 10^-scale seconds
+	scale   int32
+	rounded bool // no finite decimal expansion: times go through rescale
+	last    trace.Decimal
+	keys    []procKey // by location
+	known   []bool
+	events  []int64 // by region
+	labels  map[procEvent]uint32
+	multi   map[int64]bool
+	rec     Record
+	pairs   []carrier.Pair
+	text    []byte
+	recProc uint32 // the attribute "recorded process", or NoRef
+}
+
+type procEvent struct {
+	loc   uint32
+	event int64
+}
+
+func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	wo, err := writerOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	return &encoder{w: NewWriter(out, wo)}, nil
+}
+
+func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
+	if wo.Statistics, err = opt.Bool("picl.statistics"); err != nil {
+		return
+	}
+	if wo.ParaGraph, err = opt.Bool("picl.paragraph"); err != nil {
+		return
+	}
+	if wo.Brackets, err = ParseBrackets(opt.Value("picl.brackets", "keep")); err != nil {
+		return
+	}
+	n, err := strconv.Atoi(opt.Value("picl.digits", "6"))
+	if err != nil || n < 0 || n > 18 {
+		return wo, fmt.Errorf("option picl.digits=%s: expected a number from 0 to 18", opt.Value("picl.digits", "6"))
+	}
+	wo.Digits = n
+	return wo, nil
+}
+
+// Order: PICL is one text in time order.
+func (e *encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept.
+func (e *encoder) Loss() *format.Loss { return &e.loss }
+
+// Abort frees what the encoder holds.
+func (e *encoder) Abort() { e.w.Discard() }
+
+// Begin takes the definitions.
+func (e *encoder) Begin(d *trace.Definitions) error {
+	e.defs = d
+	e.native = d.Origin == "picl"
+	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
+	e.recProc = trace.NoRef
+	m, scale, ok := d.Clock.Decimal()
+	e.mul, e.scale, e.rounded = m, int32(scale), !ok
+	return nil
+}
+
+// time converts ticks to seconds.
+func (e *encoder) time(t int64) trace.Decimal {
+	if !e.rounded {
+		if e.mul == 1 {
+			return trace.Decimal{Coef: t, Scale: e.scale}
+		}
+		if v := t * e.mul; v/e.mul == t {
+			return trace.Decimal{Coef: v, Scale: e.scale}
+		}
+	}
+	v, exact, _ := e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
+	if !exact {
+		e.loss.Add("time", "", format.Degraded, "rounded to 1 ns", 1)
+	}
+	return trace.Decimal{Coef: v, Scale: 9}
+}
+
+// processorOf numbers locations as processors, clear of the host's number.
+func processorOf(loc uint32) int64 {
+	if loc >= Host {
+		return int64(loc) + 1
+	}
+	return int64(loc)
+}
+
+func locationOf(processor int64) int64 {
+	if processor > Host {
+		return processor - 1
+	}
+	return processor
+}
+
+func (e *encoder) key(loc uint32) procKey {
+	for int(loc) >= len(e.keys) {
+		i := uint32(len(e.keys))
+		k := procKey{processorOf(i), 0}
+		if e.native && int(i) < e.defs.Locations.Len() {
+			if p, ok := parseLocationID(e.defs.Locations.At(int(i)).ID); ok {
+				k = p
+			}
+		}
+		e.keys = append(e.keys, k)
+	}
+	return e.keys[loc]
+}
+
+// event is the event type of a region.
+func (e *encoder) event(ref uint32) int64 {
+	if ref == trace.NoRef {
+		return -1
+	}
+	for int(ref) >= len(e.events) {
+		i := len(e.events)
+		ev := int64(i)
+		if e.native {
+			if n, err := strconv.ParseInt(e.defs.Regions.At(i).ID, 10, 64); err == nil {
+				ev = n
+			}
+		}
+		e.events = append(e.events, ev)
+	}
+	return e.events[ref]
+}
+
+// label writes a label before the first record of an event type that bears
+// another name than the record before it at the same location.
+func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
+	if ref == trace.NoRef || !e.native {
+		return nil
+	}
+	ev := e.events[ref]
+	if !e.multi[ev] {
+		return nil
+	}
+	k := procEvent{loc, ev}
+	if cur, ok := e.labels[k]; ok && cur == ref {
+		return nil
+	}
+	e.labels[k] = ref
+	name := e.defs.Regions.At(int(ref)).Name
+	if _, ok := e.labels[k]; !ok && name == eventName(ev) {
+		return nil
+	}
+	p := e.key(loc)
+	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: t, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
+}
+
+// prepare finds the event types that have several names, once per batch: the
+// tables may have grown.
+func (e *encoder) prepare() {
+	if !e.native {
+		return
+	}
+	from := len(e.events)
+	n := e.defs.Regions.Len()
+	if from == n {
+		return
+	}
+	e.event(uint32(n - 1))
+	seen := map[int64]bool{}
+	for i, ev := range e.events {
+		if seen[ev] {
+			e.multi[ev] = true
+		}
+		if i < from || !e.multi[ev] {
+			seen[ev] = true
+		}
+	}
+	for i := range e.defs.Attributes.Len() {
+		if e.defs.Attributes.At(i).Name == "recorded process" {
+			e.recProc = uint32(i)
+		}
+	}
+}
+
+// Batch writes the rows of a batch.
+func (e *encoder) Batch(b *trace.Batch) error {
+	e.prepare()
+	for c := b.Cursor(); c.Next(); {
+		var err error
+		if e.native {
+			err = e.nativeRow(&c)
+		} else {
+			err = e.foreignRow(&c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nativeRow writes a row that came from PICL.
+func (e *encoder) nativeRow(c *trace.Cursor) error {
+	if c.Derived() {
+		return nil
+	}
+	r := &e.rec
+	k := e.key(c.Location())
+	ref := c.Ref()
+	*r = Record{Time: e.time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
+	e.last = r.Time
+	switch kind := c.Kind(); kind {
+	case trace.Enter:
+		r.Type = TypeEntry
+	case trace.Leave:
+		r.Type = TypeExit
+	case trace.Mark:
+		r.Type = TypeMark
+	case trace.Comment:
+		r.Type = TypeMessage
+	case trace.Statistics:
+		r.Type = TypeTimes - int64(c.Op(0))
+		keys, vals := c.Attrs()
+		for i, a := range keys {
+			if a == e.recProc {
+				r.Process = vals[i].Int()
+				continue
+			}
+			n, err := strconv.ParseInt(e.defs.Attributes.At(int(a)).Name, 10, 64)
+			if err != nil {
+				e.loss.Add("statistics", "attribute", format.Dropped, "not the number of an event type", 1)
+				continue
+			}
+			r.Values = append(r.Values, trace.Value{Num: uint64(n), Type: trace.Int32}, vals[i])
+		}
+		return e.w.Write(r)
+	default:
+		n, err := strconv.ParseInt(strings.TrimPrefix(e.defs.Spec(kind).Name, "record "), 10, 64)
+		if err != nil {
+			e.loss.Add(e.defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
+			return nil
+		}
+		r.Type = n
+	}
+	keys, vals := c.Attrs()
+	for i, v := range vals {
+		if keys[i] == e.recProc {
+			r.Process = v.Int()
+			continue
+		}
+		r.Values = append(r.Values, v)
+	}
+	if err := e.label(c.Location(), ref, r.Time); err != nil {
+		return err
+	}
+	return e.w.Write(r)
+}
+
+// foreignRow writes a row of another format's trace.
+func (e *encoder) foreignRow(c *trace.Cursor) error {
+	r := &e.rec
+	*r = Record{Time: e.time(c.Time()), Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
+	e.last = r.Time
+	e.pairs = e.pairs[:0]
+	kind, ref := c.Kind(), c.Ref()
+	keys, _ := c.Attrs()
+	switch {
+	case c.Derived():
+		return nil
+	case (kind == trace.Enter || kind == trace.ClaimBegin) && ref != trace.NoRef:
+		r.Type, r.Event = TypeEntry, int64(ref)
+	case (kind == trace.Leave || kind == trace.ClaimEnd) && ref != trace.NoRef:
+		r.Type, r.Event = TypeExit, int64(ref)
+	case kind == trace.Mark:
+		r.Type = TypeMark
+		if ref != trace.NoRef {
+			r.Event = int64(ref)
+		}
+	case (kind.IsSend() || kind.IsRecv()) && len(keys) == 0 && e.message(c):
+		return e.w.Write(r)
+	default:
+		r.Type = rowType
+		e.pairs = carrier.AppendKind(e.pairs, e.defs, kind, ref)
+	}
+	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	e.carry()
+	return e.w.Write(r)
+}
+
+// message makes a mark of a send or receive; ok is false when its operands do
+// not fit.
+func (e *encoder) message(c *trace.Cursor) bool {
+	ops := c.Ops()
+	if len(ops) < 4 {
+		return false
+	}
+	r := &e.rec
+	r.Type = TypeMark
+	peer := func(v uint64) trace.Value {
+		if v == trace.Undefined {
+			return intValue(-1)
+		}
+		return intValue(processorOf(uint32(v)))
+	}
+	length, tag := intValue(int64(ops[3])), intValue(int64(ops[2]))
+	if int64(ops[3]) < 0 {
+		return false
+	}
+	any := intValue(-1)
+	zero := intValue(0)
+	switch c.Kind() {
+	case trace.Send:
+		r.Event = -21
+		r.Values = append(r.Values, length, tag, peer(ops[0]), zero)
+	case trace.SendBegin:
+		if len(ops) < 5 {
+			return false
+		}
+		r.Event = -27
+		r.Values = append(r.Values, length, tag, peer(ops[0]), zero, intValue(int64(ops[4])))
+	case trace.Recv:
+		r.Event = -51
+		r.Values = append(r.Values, tag, peer(ops[0]), any, length, tag, peer(ops[0]), zero)
+	case trace.RecvComplete:
+		if len(ops) < 5 {
+			return false
+		}
+		r.Event = -60
+		r.Values = append(r.Values, intValue(int64(ops[4])), length, tag, peer(ops[0]), zero)
+	}
+	if ops[1] != trace.Undefined {
+		r.Values = append(r.Values, intValue(int64(ops[1])))
+	}
+	return true
+}
+
+// carry makes the pairs the record's character data.
+func (e *encoder) carry() {
+	if len(e.pairs) == 0 {
+		return
+	}
+	e.text = e.text[:0]
+	for i, p := range e.pairs {
+		if i > 0 {
+			e.text = append(e.text, ',')
+		}
+		var replaced bool
+		if e.text, replaced = attrlist.Append(e.text, p.Key, p.Value); replaced {
+			e.loss.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
+		}
+	}
+	// A backslash at the end of the line would join it to the next one.
+	if n := len(e.text); e.text[n-1] == '\\' {
+		e.text = append(e.text, ',')
+	}
+	e.rec.Values = append(e.rec.Values[:0], trace.StringValue(string(e.text)))
+}
+
+// Links writes the stored links as records about all processors, at the time
+// of the last event.
+func (e *encoder) Links(links []trace.Link) error {
+	for i := range links {
+		e.pairs = append(e.pairs[:0], carrier.Pair{Key: "link", Value: carrier.Link(&links[i])})
+		e.rec = Record{Type: rowType, Event: -1, Time: e.last, Processor: -1, Process: -1, Values: e.rec.Values[:0]}
+		e.carry()
+		if err := e.w.Write(&e.rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close writes the header and the file.
+func (e *encoder) Close() error {
+	e.header()
+	if err := e.w.Close(); err != nil {
+		return err
+	}
+	for reason, n := range e.w.Left {
+		e.loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
+	}
+	return nil
+}
+
+// header gives the writer the records that come first.
+func (e *encoder) header() {
+	d := e.defs
+	textRecord := func(typ, event, processor, process int64, text string) {
+		e.w.Header(Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
+	}
+	if e.native {
+		e.prepare()
+		for i := range d.Regions.Len() {
+			ev := e.event(uint32(i))
+			if name := d.Regions.At(i).Name; !e.multi[ev] && name != eventName(ev) {
+				textRecord(TypeLabel, ev, -1, -1, name)
+			}
+		}
+		for i := range d.Locations.Len() {
+			l, k := d.Locations.At(i), e.key(uint32(i))
+			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
+				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
+			}
+		}
+		for i := range d.Sets.Len() {
+			s := d.Sets.At(i)
+			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
+			id, err := strconv.ParseInt(s.ID, 10, 64)
+			if typ == 0 || err != nil {
+				e.loss.Add("set", "", format.Dropped, "not a subset of processors, processes or event types", 1)
+				continue
+			}
+			vals := []trace.Value{intValue(id)}
+			for _, m := range s.Members {
+				vals = append(vals, intValue(m))
+			}
+			e.w.Header(Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals})
+		}
+		return
+	}
+	pairs, tooLong := carrier.Definitions(d)
+	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	for _, p := range pairs {
+		textRecord(TypeMessage, -1, -1, -1, carryPrefix+p.Key+" "+p.Value)
+	}
+	for i := range d.Regions.Len() {
+		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(i).Name)
+	}
+	for i := range d.Locations.Len() {
+		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, d.Locations.At(i).Label())
+	}
+}
+
+// copyTrace writes a PICL trace as PICL, record by record: the order of the
+// file and every value are kept, the spelling becomes canonical.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, opt *format.WriteOptions) (*format.Loss, error) {
+	wo, err := writerOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(ctx, src, ro)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	w := NewWriter(out, wo)
+	defer w.Discard()
+	var rec Record
+	for n := 0; ; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		err := r.Read(&rec)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = w.Write(&rec)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	loss := &format.Loss{}
+	for reason, n := range w.Left {
+		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
+	}
+	return loss, nil
+}
+
+// rawTrace prints the records as the format's own text, canonically spelled.
+func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
+	r, err := NewReader(ctx, src, ro)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var rec Record
+	var buf []byte
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.Read(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		buf = append(rec.Append(buf[:0], 6), '\n')
+		if _, err := w.Write(buf); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package picl
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Format is the PICL trace file format.
+var Format = &format.Format{
+	Name:       "picl",
+	Title:      "PICL",
+	Extensions: []string{".trf", ".picl"},
+	SingleText: true,
+	Reads:      "new format, MPICL, old format (compact and verbose)",
+	Writes:     "new format; for ParaGraph on request",
+	Seeks:      "time windows by chunk",
+	Options: []format.Option{
+		{Name: "picl.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"}, Doc: "Whether marks of sends and receives count as messages too."},
+		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Append statistics records (-101 to -103) computed from the events."},
+		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
+		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},
+		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
+	},
+	Probe:      probe,
+	Open:       open,
+	Create:     create,
+	Copy:       copyTrace,
+	Raw:        rawTrace,
+	NewChecker: newChecker,
+}
+
+// probe recognises both formats by their first lines.
+func probe(name string, text []byte) int {
+	if s := probeOld(text); s > 0 {
+		return s
+	}
+	good, bad := 0, 0
+	decimal := false
+	rest := text
+	for len(rest) > 0 && good+bad < 20 {
+		l := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			l, rest = rest[:i], rest[i+1:]
+		} else if rest = nil; good+bad > 0 {
+			break // a line that the head cuts off
+		}
+		if len(bytes.TrimSpace(l)) == 0 {
+			continue
+		}
+		var h head
+		if _, field := h.parse(l, 6); field >= 0 {
+			bad++
+			continue
+		}
+		good++
+		decimal = decimal || h.scale > 0 || h.f[0] < 0
+	}
+	named := strings.HasSuffix(name, ".trf") || strings.HasSuffix(name, ".picl")
+	switch {
+	case good > 0 && bad <= good/4 && decimal:
+		return 90
+	case good > bad && named:
+		return 60
+	case named && bytes.IndexByte(text, 0) < 0 && good > 0:
+		return 30
+	}
+	return 0
+}
+
+// checker holds the statistics records against the events, in a pass of its
+// own over the records, if there are any.
+type checker struct {
+	d   *decoder
+	src format.Source
+	opt *format.ReadOptions
+}
+
+func newChecker(d format.Decoder, src format.Source, opt *format.ReadOptions) format.Checker {
+	return &checker{d.(*decoder), src, opt}
+}
+
+// Batch has nothing to do: the records are read again by Finish.
+func (c *checker) Batch(*trace.Batch) error { return nil }
+
+// Links has nothing to do.
+func (c *checker) Links([]trace.Link) error { return nil }
+
+// Finish compares.
+func (c *checker) Finish(ctx context.Context) error {
+	if !c.d.statistics {
+		return nil
+	}
+	r, err := NewReader(ctx, c.src, &format.ReadOptions{Values: c.opt.Values})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	s := NewStatistics()
+	tick := trace.NewDecimal(1, min(6, int(c.d.digits)))
+	var rec Record
+	for n := 0; ; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.Read(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		s.Add(&rec)
+		for _, d := range s.Compare(&rec, tick) {
+			d.Position.File = c.src.Path
+			if err := c.opt.Defect(d); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,552 @@
+package picl
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// parsed is a block of lines turned into batches.
+type parsed struct {
+	d     *decoder
+	block *lines.Block
+	res   *scoped
+	data  []uint32       // attributes of unnamed data fields
+	turn  *pipeline.Turn // nil when blocks are parsed one after another
+	mixed *trace.Batch
+	byLoc []*trace.Batch // by location
+	used  []uint32       // locations in byLoc that have rows
+	out   []*trace.Batch
+	free  []*trace.Batch
+	vals  []trace.Value
+	pairs []carrier.Pair
+}
+
+func (p *parsed) reset(d *decoder, b *lines.Block, res *scoped, mixed bool) {
+	for _, x := range p.out {
+		p.free = append(p.free, x)
+	}
+	p.d, p.block, p.res, p.out, p.used = d, b, res, p.out[:0], p.used[:0]
+	p.mixed = nil
+	if mixed {
+		p.mixed = p.take(trace.MixedLoc)
+	}
+}
+
+func (p *parsed) take(loc uint32) *trace.Batch {
+	var b *trace.Batch
+	if n := len(p.free); n > 0 {
+		b, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		b = &trace.Batch{}
+	}
+	b.Reset(loc)
+	return b
+}
+
+// batch is where the next row of a location goes.
+func (p *parsed) batch(loc uint32) *trace.Batch {
+	if p.mixed != nil {
+		if p.mixed.Len() >= trace.BatchRows {
+			p.out = append(p.out, p.mixed)
+			p.mixed = p.take(trace.MixedLoc)
+		}
+		return p.mixed
+	}
+	for int(loc) >= len(p.byLoc) {
+		p.byLoc = append(p.byLoc, nil)
+	}
+	b := p.byLoc[loc]
+	if b == nil {
+		b = p.take(loc)
+		p.byLoc[loc] = b
+		p.used = append(p.used, loc)
+	} else if b.Len() >= trace.BatchRows {
+		p.out = append(p.out, b)
+		b = p.take(loc)
+		p.byLoc[loc] = b
+	}
+	return b
+}
+
+// run parses the block.
+func (p *parsed) run() error {
+	w := p.d.file.Walk(p.block)
+	for {
+		l, number, ok := w.Next()
+		if !ok {
+			break
+		}
+		if err := p.line(l, number); err != nil {
+			return err
+		}
+	}
+	if p.mixed != nil {
+		if p.mixed.Len() > 0 {
+			p.out = append(p.out, p.mixed)
+		}
+		return nil
+	}
+	for _, loc := range p.used {
+		if b := p.byLoc[loc]; b.Len() > 0 {
+			p.out = append(p.out, b)
+		}
+		p.byLoc[loc] = nil
+	}
+	return nil
+}
+
+func (p *parsed) defect(problem dataProblem, line int64, text []byte) error {
+	if p.d.scanned {
+		return nil
+	}
+	return p.d.opt.Defect(problem.defect(p.d.file.Name, line, text))
+}
+
+// line turns one line into rows.
+func (p *parsed) line(l []byte, number int64) error {
+	d := p.d
+	var h head
+	i, problem, skip := parseLine(l, &h)
+	if problem.rule != "" {
+		if err := p.defect(problem, number, l); err != nil {
+			return err
+		}
+	}
+	if skip {
+		return nil
+	}
+	t := h.f[2]
+	if h.scale != d.digits {
+		var exact, ok bool
+		t, exact, ok = h.time().Ticks(d.digits)
+		if !exact || !ok {
+			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.digits), trace.Warning}, number, l); err != nil {
+				return err
+			}
+			if !ok {
+				return nil
+			}
+		}
+	}
+	typ, event := h.f[0], h.f[1]
+	if typ < TypeExit {
+		if isDefinition(typ) {
+			return nil
+		}
+		if d.restore != nil && typ == TypeMessage && event == -1 {
+			if _, ok := carriedDefinition(l[i:]); ok {
+				return nil
+			}
+		}
+	}
+	if d.restore != nil {
+		return p.restoredLine(l, l[i:], &h, t, number)
+	}
+	if h.f[5] == 0 && i == len(l) {
+		p.vals = p.vals[:0]
+	} else {
+		p.vals, problem = parseData(l[i:], h.f[5], &h, number, p.res, p.vals[:0])
+		if problem.rule != "" {
+			if err := p.defect(problem, number, l); err != nil {
+				return err
+			}
+		}
+	}
+	key := procKey{h.f[3], h.f[4]}
+	loc := d.locationOfRecord(key)
+	region := d.regionOf(event, key.processor, key.process, number)
+	spec := specOf(event)
+	keys := &d.fields[specIndex(event)]
+	b := p.batch(loc)
+	switch typ {
+	case TypeEntry:
+		b.Add(loc, t, trace.Enter, region)
+		p.attributes(b, keys.entry)
+	case TypeExit:
+		b.Add(loc, t, trace.Leave, region)
+		p.attributes(b, keys.exit)
+	case TypeMark:
+		b.Add(loc, t, trace.Mark, region)
+		p.attributes(b, keys.mark)
+	case TypeMessage:
+		if event == -1 {
+			region = trace.NoRef
+		}
+		b.Add(loc, t, trace.Comment, region)
+		p.attributes(b, nil)
+	case TypeTimes, TypeCounts, TypeVolumes, TypeRecvVolumes, TypeSizeVolumes:
+		if event == -1 {
+			region = d.regionOf(-1, key.processor, key.process, number)
+		}
+		b.Add(loc, t, trace.Statistics, region)
+		b.AddOps(uint64(TypeTimes - typ))
+		for j := 0; j+1 < len(p.vals); j += 2 {
+			b.AddAttr(p.statisticKey(p.vals[j].Int()), p.vals[j+1])
+		}
+	default:
+		b.Add(loc, t, d.records[typ], region)
+		for j, v := range p.vals {
+			b.AddAttr(p.dataKey(j), v)
+		}
+		if typ < 0 && !isDefinition(typ) {
+			if err := p.defect(dataProblem{"picl.unknown-record-type", fmt.Sprintf("record type %d", typ), "a known record type; it is kept as it is", trace.Note}, number, l); err != nil {
+				return err
+			}
+		}
+	}
+	if event < 0 && !knownEvent(event) {
+		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event), "a known system event type", trace.Note}, number, l); err != nil {
+			return err
+		}
+	}
+	if key.process == -1 && d.model.Locations.At(int(loc)).ID != locationID(key) {
+		b.AddAttr(d.wide, trace.IntValue(-1))
+	}
+	b.Pos = append(b.Pos, number)
+	if spec.send != noRole {
+		p.message(b, loc, t, typ, event, spec, number)
+	} else if typ == TypeMark && (event == -913 || event == -914) {
+		b.Add(loc, t, trace.Gap, trace.NoRef)
+		b.MarkDerived()
+		b.Pos = append(b.Pos, number)
+	}
+	return nil
+}
+
+// attributes adds the data fields of a record under the names that the table
+// of event types gives them.
+func (p *parsed) attributes(b *trace.Batch, names []uint32) {
+	for i := range p.vals {
+		switch {
+		case i < len(names):
+			b.AddAttr(names[i], p.vals[i])
+		case len(p.vals) == 1 && p.vals[0].Type == trace.String:
+			b.AddAttr(p.d.text, p.vals[i])
+		default:
+			b.AddAttr(p.dataKey(i), p.vals[i])
+		}
+	}
+}
+
+// fieldKeys are the attributes of the data fields of an event type.
+type fieldKeys struct{ entry, exit, mark []uint32 }
+
+// defineFields makes the attributes of the named data fields of the event
+// types that occur.
+func (d *decoder) defineFields(events []int64) {
+	for _, e := range events {
+		spec, k := specOf(e), &d.fields[specIndex(e)]
+		if k.mark != nil {
+			continue
+		}
+		for _, n := range spec.entry {
+			k.entry = append(k.entry, d.attr(n, trace.None))
+		}
+		k.mark = slices.Clone(k.entry)
+		for _, n := range spec.exit {
+			k.exit = append(k.exit, d.attr(n, trace.None))
+			if slices.Contains(spec.entry, n) {
+				// In a mark the exit's field is told from the entry's.
+				n = "exit " + n
+			}
+			k.mark = append(k.mark, d.attr(n, trace.None))
+		}
+	}
+	d.text = d.attr("text", trace.String)
+	d.wide = d.attr("recorded process", trace.Int64)
+}
+
+// maxDataNames is how many unnamed data fields of one record have a name of
+// their own.
+const maxDataNames = 256
+
+// dataKey is the attribute of an unnamed data field.
+func (p *parsed) dataKey(i int) uint32 {
+	i = min(i, maxDataNames)
+	for i >= len(p.data) {
+		n := "data" + strconv.Itoa(len(p.data))
+		if len(p.data) == maxDataNames {
+			n = "data"
+		}
+		p.data = append(p.data, p.define(n))
+	}
+	return p.data[i]
+}
+
+// define finds or makes an attribute while blocks are being parsed.
+func (p *parsed) define(name string) uint32 {
+	d := p.d
+	d.growing.Lock()
+	k, ok := d.attrs[name]
+	d.growing.Unlock()
+	if ok {
+		return k
+	}
+	if p.turn != nil {
+		p.turn.Wait(p.block.Seq)
+	}
+	d.growing.Lock()
+	defer d.growing.Unlock()
+	return d.attr(name, trace.None)
+}
+
+// statisticKey is the attribute of a statistic of an event type: the type's
+// number.
+func (p *parsed) statisticKey(event int64) uint32 {
+	return p.define(strconv.FormatInt(event, 10))
+}
+
+// message adds the send or receive that a record stands for (docs/formats/
+// picl.md, "Messages"): a send at the entry, a receive at the exit.
+func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
+	vals := p.vals
+	kind := trace.Send
+	switch {
+	case spec.send == sendBlock || spec.send == sendPost:
+		if typ != TypeEntry && !(typ == TypeMark && p.d.marks) {
+			return
+		}
+		if spec.send == sendPost {
+			kind = trace.SendBegin
+		}
+	case spec.send == recvBlock || spec.send == recvDone:
+		kind = trace.Recv
+		if spec.send == recvDone {
+			kind = trace.RecvComplete
+		}
+		if typ == TypeMark && p.d.marks {
+			vals = vals[min(len(spec.entry), len(vals)):]
+		} else if typ != TypeExit {
+			return
+		}
+	default:
+		return
+	}
+	if len(vals) == 0 {
+		return
+	}
+	tag, peer, process := int64(-1), int64(-1), int64(-1)
+	if len(vals) > 1 {
+		tag = vals[1].Int()
+	}
+	if len(vals) > 2 {
+		peer = vals[2].Int()
+	}
+	if len(vals) > 3 {
+		process = vals[3].Int()
+	}
+	length := uint64(0)
+	if n := vals[0].Int(); n > 0 {
+		length = uint64(n)
+	}
+	other := trace.Undefined
+	if peer >= 0 {
+		other = uint64(p.peer(peer, process))
+	}
+	b.Add(loc, t, kind, trace.NoRef)
+	b.AddOps(other, trace.Undefined, uint64(tag), length)
+	b.MarkDerived()
+	b.Pos = append(b.Pos, line)
+}
+
+// peer is the location of the other side of a message, which may have no
+// records of its own.
+func (p *parsed) peer(processor, process int64) uint32 {
+	d := p.d
+	key := procKey{processor, process}
+	if uint64(processor) < uint64(len(d.slots)) {
+		if s := &d.slots[processor]; s.process == process && s.loc >= 0 {
+			return uint32(s.loc)
+		}
+	}
+	if loc, ok := d.locations[key]; ok {
+		return loc
+	}
+	if loc, ok := d.alone[processor]; ok && process == -1 {
+		return loc
+	}
+	d.growing.Lock()
+	loc, ok := d.peerLocations[key]
+	d.growing.Unlock()
+	if ok {
+		return loc
+	}
+	if p.turn != nil {
+		p.turn.Wait(p.block.Seq)
+	}
+	d.growing.Lock()
+	defer d.growing.Unlock()
+	if loc, ok = d.peerLocations[key]; !ok {
+		if d.peerLocations == nil {
+			d.peerLocations = map[procKey]uint32{}
+		}
+		loc = d.location(key, trace.PeerLocation)
+		d.peerLocations[key] = loc
+	}
+	return loc
+}
+
+// carryPrefix begins the texts in which definitions travel (record type -7,
+// event type -1).
+const carryPrefix = "weft:"
+
+// rowType is the user record type of events that travel as a whole.
+const rowType = 900
+
+// carriedDefinition reads a definition out of what follows the head of an
+// event message.
+func carriedDefinition(l []byte) (carrier.Pair, bool) {
+	i := bytes.Index(l, []byte(carryPrefix))
+	if i < 0 || i > 40 {
+		return carrier.Pair{}, false
+	}
+	key, value, ok := strings.Cut(string(bytes.TrimRight(l[i+len(carryPrefix):], "\r\n")), " ")
+	return carrier.Pair{Key: key, Value: value}, ok
+}
+
+// restoredLine turns a line of a carried trace into a row.
+func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error {
+	d := p.d
+	fileClock := trace.Clock{Num: pow10(d.digits), Den: 1}
+	t, _, ok := fileClock.Rescale(t, d.restore.Clock)
+	bad := func(found string) error {
+		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning}, number, text)
+	}
+	loc := locationOf(h.f[3])
+	if !ok || loc >= int64(d.model.Locations.Len()) {
+		return bad(fmt.Sprintf("processor %d", h.f[3]))
+	}
+	p.pairs = p.pairs[:0]
+	var vals []trace.Value
+	if h.f[5] > 0 {
+		var problem dataProblem
+		p.vals, problem = parseData(data, h.f[5], h, number, p.res, p.vals[:0])
+		if problem.rule != "" {
+			if err := p.defect(problem, number, text); err != nil {
+				return err
+			}
+		}
+		vals = p.vals
+		if len(vals) == 1 && vals[0].Type == trace.String {
+			for rest := []byte(vals[0].Str); ; {
+				key, value, r, _, more := attrlist.Next(rest)
+				if !more {
+					break
+				}
+				p.pairs = append(p.pairs, carrier.Pair{Key: key, Value: value})
+				rest = r
+			}
+		}
+	}
+	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "link" {
+		if err := d.restore.AddLink(p.pairs[0].Value); err != nil {
+			return bad(err.Error())
+		}
+		return nil
+	}
+	if h.f[3] < 0 {
+		return bad(fmt.Sprintf("processor %d", h.f[3]))
+	}
+	location := uint32(loc)
+	b := p.batch(location)
+	var kind trace.Kind
+	ref := trace.NoRef
+	if e := h.f[1]; e >= 0 && e < int64(d.model.Regions.Len()) {
+		ref = uint32(e)
+	}
+	switch h.f[0] {
+	case TypeEntry, TypeExit:
+		kind = trace.Enter
+		claim := len(p.pairs) > 0 && p.pairs[0].Key == "claim"
+		switch {
+		case claim && h.f[0] == TypeEntry:
+			kind = trace.ClaimBegin
+		case claim:
+			kind = trace.ClaimEnd
+		case h.f[0] == TypeExit:
+			kind = trace.Leave
+		}
+	case TypeMark:
+		if spec := specOf(h.f[1]); spec.send != noRole {
+			return p.restoredMessage(b, location, t, h.f[1], vals, number, bad)
+		}
+		kind = trace.Mark
+	case rowType:
+		var err error
+		if kind, ref, err = d.restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+			return bad(fmt.Sprintf("an event with %v", err))
+		}
+	default:
+		return bad(fmt.Sprintf("record type %d", h.f[0]))
+	}
+	if err := d.restore.Add(b, location, t, kind, ref, p.pairs); err != nil {
+		return bad(err.Error())
+	}
+	b.Pos = append(b.Pos, number)
+	return nil
+}
+
+func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, vals []trace.Value, line int64, bad func(string) error) error {
+	kind := map[int64]trace.Kind{-21: trace.Send, -27: trace.SendBegin, -51: trace.Recv, -60: trace.RecvComplete}[event]
+	var v []int64
+	for _, x := range vals {
+		v = append(v, x.Int())
+	}
+	undefined := func(x int64) uint64 {
+		if x < 0 {
+			return trace.Undefined
+		}
+		return uint64(x)
+	}
+	peer := func(x int64) uint64 { return undefined(locationOf(x)) }
+	// The layouts are those of message in encode.go.
+	switch {
+	case kind == trace.Send && len(v) >= 4, kind == trace.SendBegin && len(v) >= 5:
+		ops := []uint64{peer(v[2]), trace.Undefined, uint64(v[1]), uint64(v[0])}
+		rest := v[4:]
+		if kind == trace.SendBegin {
+			ops = append(ops, uint64(v[4]))
+			rest = v[5:]
+		}
+		if len(rest) > 0 {
+			ops[1] = undefined(rest[0])
+		}
+		b.Add(loc, t, kind, trace.NoRef)
+		b.AddOps(ops...)
+	case kind == trace.Recv && len(v) >= 7, kind == trace.RecvComplete && len(v) >= 5:
+		got := v[3:]
+		if kind == trace.RecvComplete {
+			got = v[1:]
+		}
+		ops := []uint64{peer(got[2]), trace.Undefined, uint64(got[1]), uint64(got[0])}
+		if len(got) > 4 {
+			ops[1] = undefined(got[4])
+		}
+		if kind == trace.RecvComplete {
+			ops = append(ops, uint64(v[0]))
+		}
+		b.Add(loc, t, kind, trace.NoRef)
+		b.AddOps(ops...)
+	default:
+		return bad(fmt.Sprintf("event type %d with %d values", event, len(v)))
+	}
+	b.Pos = append(b.Pos, line)
+	return nil
+}
+
+func pow10(n int32) int64 {
+	p := int64(1)
+	for range n {
+		p *= 10
+	}
+	return p
+}

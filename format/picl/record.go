@@ -1,0 +1,569 @@
+package picl
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Record types (docs/formats/picl.md, "Record types").
+const (
+	TypeMark         = -2
+	TypeEntry        = -3
+	TypeExit         = -4
+	TypeLabel        = -5
+	TypeDescriptor   = -6
+	TypeMessage      = -7
+	TypeTimes        = -101 // seconds by event type
+	TypeCounts       = -102
+	TypeVolumes      = -103 // MPICL: volume sent
+	TypeRecvVolumes  = -104 // MPICL
+	TypeSizeVolumes  = -105 // MPICL
+	TypeProcessorSet = -201
+	TypeProcessSet   = -202
+	TypeEventSet     = -203
+)
+
+// Host is the processor number of the host.
+const Host = 32767
+
+// Record is one PICL record.
+type Record struct {
+	Type      int64         // record type
+	Event     int64         // event type, -1 for all, < -1 also subsets
+	Time      trace.Decimal // seconds
+	Processor int64         // -1 all, < -1 subset, Host
+	Process   int64         // -1 all or not known
+	// Fields is the number of data fields as the file states it.
+	Fields int64
+	// Values are the data, decoded by the descriptor: Int32, Int64, Float32,
+	// Float64, and String for words and for character data.
+	Values []trace.Value
+	// Line is the number of the record's line, from 1.
+	Line int64
+}
+
+// head holds the first six fields of a record; field 2, the time, is the
+// coefficient of a decimal.
+type head struct {
+	f     [6]int64
+	scale int32
+	exact bool
+}
+
+var fieldNames = [6]string{"record type", "event type", "timestamp", "processor", "process", "number of data fields"}
+
+// parse reads the first n fields of a line and returns where it stopped. bad
+// is the number of the field that is missing or malformed, -1 if all are good.
+func (h *head) parse(l []byte, n int) (i, bad int) {
+	h.exact = true
+	for f := range n {
+		for i < len(l) && (l[i] == ' ' || l[i] == '\t') {
+			i++
+		}
+		if f == 2 {
+			j := i
+			neg := false
+			if j < len(l) && l[j] == '-' {
+				neg = true
+				j++
+			}
+			start := j
+			m := int64(0)
+			for j < len(l) && l[j]-'0' <= 9 {
+				m = m*10 + int64(l[j]-'0')
+				j++
+			}
+			point := j
+			if j < len(l) && l[j] == '.' {
+				j++
+				for j < len(l) && l[j]-'0' <= 9 {
+					m = m*10 + int64(l[j]-'0')
+					j++
+				}
+			}
+			if j-start > 1 && j-start < 19 && j < len(l) && (l[j] == ' ' || l[j] == '\t') {
+				if neg {
+					m = -m
+				}
+				h.f[2] = m
+				h.scale = int32(max(0, j-point-1))
+				i = j
+				continue
+			}
+			d, k, exact := trace.ParseDecimal(l[i:])
+			if k == 0 || i+k < len(l) && !blank(l[i+k]) {
+				return i, 2
+			}
+			h.f[2], h.scale, h.exact = d.Coef, d.Scale, exact
+			i += k
+			continue
+		}
+		j := i
+		neg := false
+		if j < len(l) && (l[j] == '-' || l[j] == '+') {
+			neg = l[j] == '-'
+			j++
+		}
+		start := j
+		v := int64(0)
+		for j < len(l) && l[j]-'0' <= 9 {
+			v = v*10 + int64(l[j]-'0')
+			j++
+		}
+		if j == start || j-start > 18 || j < len(l) && !blank(l[j]) {
+			return i, f
+		}
+		if neg {
+			v = -v
+		}
+		h.f[f] = v
+		i = j
+	}
+	return i, -1
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
+
+func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }
+
+// conv is one conversion of a scanf control string.
+type conv struct {
+	typ   trace.Type // Int32, Int64, Float32, Float64, String; Char for %c
+	width int
+}
+
+// control is a parsed scanf control string.
+type control struct {
+	text  string
+	convs []conv
+	// literal holds the bytes, other than blanks, that stand between the
+	// conversions and therefore separate values too.
+	literal string
+}
+
+// predefined are the control strings that integers name unless a record of
+// type -6 says otherwise.
+var predefined = [6]*control{
+	mustControl("%c"), mustControl("%s"), mustControl("%d"), mustControl("%ld"), mustControl("%f"), mustControl("%lf"),
+}
+
+func mustControl(s string) *control {
+	c, err := parseControl(s)
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// parseControl reads a scanf control string.
+func parseControl(s string) (*control, error) {
+	c := &control{text: s}
+	for i := 0; i < len(s); {
+		if s[i] != '%' {
+			if s[i] > ' ' && !strings.Contains(c.literal, s[i:i+1]) {
+				c.literal += s[i : i+1]
+			}
+			i++
+			continue
+		}
+		i++
+		skip := i < len(s) && s[i] == '*'
+		if skip {
+			i++
+		}
+		width := 0
+		for i < len(s) && s[i]-'0' <= 9 {
+			width = min(width*10+int(s[i]-'0'), 1<<20)
+			i++
+		}
+		long := 0
+		for i < len(s) && (s[i] == 'l' || s[i] == 'L' || s[i] == 'h') {
+			if s[i] != 'h' {
+				long++
+			}
+			i++
+		}
+		if i >= len(s) {
+			return nil, fmt.Errorf("control string %q ends in a conversion", s)
+		}
+		var t trace.Type
+		switch s[i] {
+		case 'c':
+			t = trace.Char
+		case 's':
+			t = trace.String
+		case 'd', 'i', 'u', 'o', 'x', 'X':
+			t = trace.Int32
+			if long > 0 {
+				t = trace.Int64
+			}
+		case 'f', 'e', 'g', 'E', 'G':
+			t = trace.Float32
+			if long > 0 {
+				t = trace.Float64
+			}
+		case '%':
+			i++
+			continue
+		default:
+			return nil, fmt.Errorf("control string %q: unknown conversion %%%c", s, s[i])
+		}
+		i++
+		if !skip {
+			c.convs = append(c.convs, conv{t, width})
+		}
+	}
+	if len(c.convs) == 0 {
+		return nil, fmt.Errorf("control string %q has no conversion", s)
+	}
+	return c, nil
+}
+
+// dataProblem says what was wrong with a record's data; empty fields mean that
+// all was well.
+type dataProblem struct {
+	rule, found, expected string
+	severity              trace.Severity
+}
+
+// resolver finds the control string that an integer descriptor names for a
+// record.
+type resolver interface {
+	control(n int64, h *head, line int64) *control
+	inline(text string) (*control, error)
+}
+
+// parseData decodes the data of a record, whose number of fields is n, from
+// what follows its head. Values are appended to vals; text aliases l.
+func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trace.Value) ([]trace.Value, dataProblem) {
+	i := 0
+	for i < len(l) && blank(l[i]) {
+		i++
+	}
+	if n == 0 {
+		if rest := bytes.TrimRight(l[i:], " \t\r"); len(rest) > 0 {
+			return vals, dataProblem{"picl.extra-data", quote(rest), "nothing, since the number of data fields is 0", trace.Warning}
+		}
+		return vals, dataProblem{}
+	}
+	if n < 0 {
+		return vals, dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
+	}
+	if i == len(l) {
+		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%d data fields but no descriptor", n), "a descriptor and data", trace.Warning}
+	}
+	var c *control
+	if l[i] == '"' {
+		j := bytes.IndexByte(l[i+1:], '"')
+		if j < 0 {
+			return vals, dataProblem{"picl.malformed-record", quote(l[i:]), "a closing quote of the control string", trace.Error}
+		}
+		var err error
+		if c, err = res.inline(string(l[i+1 : i+1+j])); err != nil {
+			return vals, dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
+		}
+		i += j + 2
+	} else {
+		j := i
+		for j < len(l) && !blank(l[j]) {
+			j++
+		}
+		d, err := strconv.ParseInt(string(l[i:j]), 10, 64)
+		if err != nil {
+			return vals, dataProblem{"picl.malformed-record", "data descriptor " + quote(l[i:j]), "an integer or a quoted control string", trace.Error}
+		}
+		if c = res.control(d, h, line); c == nil {
+			// The values are kept as words, so that nothing is lost.
+			c = &control{text: "%s", convs: []conv{{trace.String, 0}}}
+			i = j
+			vals, _ = c.values(l[i:], n, vals)
+			return vals, dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d), "0 to 5 or one defined by a record of type -6", trace.Warning}
+		}
+		i = j
+	}
+	return c.values(l[i:], n, vals)
+}
+
+func quote(b []byte) string {
+	if len(b) > 40 {
+		return fmt.Sprintf("%q…", b[:40])
+	}
+	return fmt.Sprintf("%q", b)
+}
+
+// values decodes n repetitions of the control string from l.
+func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
+	if len(c.convs) == 1 && c.convs[0].typ == trace.Char {
+		return text(l, n, vals)
+	}
+	k := int64(len(c.convs))
+	want := n * k
+	if n > int64(len(l)) {
+		// Not even one byte for each field: do not trust the count.
+		want = math.MaxInt64
+	}
+	got := int64(0)
+	i := 0
+	var problem dataProblem
+	for {
+		for i < len(l) && (blank(l[i]) || c.literal != "" && strings.IndexByte(c.literal, l[i]) >= 0) {
+			i++
+		}
+		if i >= len(l) || got == want {
+			break
+		}
+		// Fast way: a plain decimal integer.
+		typ := c.convs[0].typ
+		if k > 1 {
+			typ = c.convs[got%k].typ
+		}
+		j := i
+		if typ == trace.Int32 || typ == trace.Int64 {
+			neg := l[j] == '-'
+			if neg {
+				j++
+			}
+			start := j
+			v := int64(0)
+			for j < len(l) && l[j]-'0' <= 9 {
+				v = v*10 + int64(l[j]-'0')
+				j++
+			}
+			if j > start && j-start < 19 && (j == len(l) || blank(l[j]) || c.literal != "") {
+				if neg {
+					v = -v
+				}
+				if typ == trace.Int32 && int64(int32(v)) != v {
+					typ = trace.Int64
+				}
+				vals = append(vals, trace.Value{Num: uint64(v), Type: typ})
+				got++
+				i = j
+				continue
+			}
+			j = i
+		}
+		for j < len(l) && !blank(l[j]) && (c.literal == "" || strings.IndexByte(c.literal, l[j]) < 0) {
+			j++
+		}
+		v, ok := parseValue(typ, l[i:j])
+		if !ok && problem.rule == "" {
+			problem = dataProblem{"picl.data-type", quote(l[i:j]), "a value for " + strconv.Quote(c.text), trace.Warning}
+		}
+		vals = append(vals, v)
+		got++
+		i = j
+	}
+	switch {
+	case problem.rule != "":
+	case got == want:
+		if rest := bytes.TrimSpace(l[i:]); len(rest) > 0 {
+			problem = dataProblem{"picl.extra-data", quote(rest), fmt.Sprintf("%d values", want), trace.Warning}
+		}
+	case got == k && k > 1:
+		problem = dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
+	default:
+		problem = dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
+	}
+	return vals, problem
+}
+
+// parseValue decodes one token; a token of another type is kept as a word.
+func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
+	switch typ {
+	case trace.Int32, trace.Int64:
+		if v, err := strconv.ParseInt(string(tok), 0, 64); err == nil {
+			if typ == trace.Int32 && int64(int32(v)) != v {
+				typ = trace.Int64
+			}
+			return trace.Value{Num: uint64(v), Type: typ}, true
+		}
+	case trace.Float32, trace.Float64:
+		if d, n, exact := trace.ParseDecimal(tok); n == len(tok) && exact && typ == trace.Float64 {
+			return trace.FloatValue(d.Float()), true
+		}
+		bits := 64
+		if typ == trace.Float32 {
+			bits = 32
+		}
+		if v, err := strconv.ParseFloat(string(tok), bits); err == nil {
+			if typ == trace.Float32 {
+				return trace.Value{Num: uint64(math.Float32bits(float32(v))), Type: typ}, true
+			}
+			return trace.FloatValue(v), true
+		}
+	case trace.String, trace.Char:
+		return trace.StringValue(alias(tok)), true
+	}
+	return trace.StringValue(alias(tok)), false
+}
+
+// text decodes n characters (specification section 2, rule 2).
+func text(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
+	if len(l) > 0 && blank(l[0]) {
+		l = l[1:]
+	}
+	trimmed := bytes.TrimRight(l, "\r\n")
+	if n < int64(len(trimmed)) {
+		trimmed = bytes.TrimRight(trimmed, " \t\r")
+	}
+	if int64(len(trimmed)) == n {
+		return append(vals, trace.StringValue(alias(trimmed))), dataProblem{}
+	}
+	words := bytes.Fields(trimmed)
+	single := int64(len(words)) == n
+	for _, w := range words {
+		single = single && len(w) == 1
+	}
+	if single {
+		return append(vals, trace.StringValue(string(bytes.Join(words, nil)))), dataProblem{}
+	}
+	if len(trimmed) == 0 {
+		return vals, dataProblem{"picl.data-missing", "no characters", fmt.Sprintf("%d characters", n), trace.Warning}
+	}
+	return append(vals, trace.StringValue(alias(trimmed))),
+		dataProblem{"picl.text-length", fmt.Sprintf("%d characters", len(trimmed)), fmt.Sprintf("%d characters", n), trace.Warning}
+}
+
+// Append writes the record as one line, without line end. digits is the least
+// number of digits after the point of the time stamp.
+func (r *Record) Append(b []byte, digits int) []byte {
+	b = strconv.AppendInt(b, r.Type, 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, r.Event, 10)
+	b = append(b, ' ')
+	b = appendTime(b, r.Time, digits)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, r.Processor, 10)
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, r.Process, 10)
+	return appendData(b, r.Values)
+}
+
+// appendTime writes a time stamp with at least the given digits and all that
+// its value needs.
+func appendTime(b []byte, d trace.Decimal, digits int) []byte {
+	if t, exact, ok := d.Ticks(int32(digits)); ok && exact {
+		return trace.Decimal{Coef: t, Scale: int32(digits)}.Append(b)
+	}
+	return d.Trim().Append(b)
+}
+
+// appendData writes the number of fields, the descriptor and the data. Values
+// of one type are that many fields; values of several types use the shortest
+// control string that repeats.
+func appendData(b []byte, vals []trace.Value) []byte {
+	b = append(b, ' ')
+	n := len(vals)
+	if n == 0 {
+		return append(b, '0')
+	}
+	if n == 1 && vals[0].Type == trace.String {
+		s := vals[0].Str
+		if s == "" {
+			return append(b, '0')
+		}
+		b = strconv.AppendInt(b, int64(len(s)), 10)
+		b = append(b, ' ', '0', ' ')
+		return appendText(b, s)
+	}
+	p := period(vals)
+	b = strconv.AppendInt(b, int64(n/p), 10)
+	if d := descriptorOf(vals[0].Type); p == 1 {
+		b = append(b, ' ', '0'+d)
+	} else {
+		b = append(b, ' ', '"')
+		for _, v := range vals[:p] {
+			b = append(b, predefined[descriptorOf(v.Type)].text...)
+		}
+		b = append(b, '"')
+	}
+	for _, v := range vals {
+		b = append(b, ' ')
+		switch v.Type {
+		case trace.String:
+			b = appendWord(b, v.Str)
+		case trace.Float32, trace.Float64:
+			b = appendFloat(b, v)
+		default:
+			b = v.Append(b)
+		}
+	}
+	return b
+}
+
+// appendText writes character data; line ends cannot be represented.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		c := s[i]
+		if c == '\n' || c == '\r' {
+			c = ' '
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// appendWord writes a word for %s, which must not contain blanks.
+func appendWord(b []byte, s string) []byte {
+	if s == "" {
+		return append(b, '-')
+	}
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' {
+			c = '_'
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+func appendFloat(b []byte, v trace.Value) []byte {
+	f := v.Float()
+	if a := math.Abs(f); a != 0 && (a < 1e-15 || a >= 1e18) || math.IsNaN(f) {
+		return v.Append(b)
+	}
+	bits := 64
+	if v.Type == trace.Float32 {
+		bits = 32
+	}
+	return strconv.AppendFloat(b, f, 'f', -1, bits)
+}
+
+func descriptorOf(t trace.Type) byte {
+	switch t {
+	case trace.String, trace.Bytes, trace.None:
+		return 1
+	case trace.Int8, trace.Int16, trace.Int32, trace.Uint8, trace.Uint16, trace.Char, trace.Bool:
+		return 2
+	case trace.Float32:
+		return 4
+	case trace.Float64:
+		return 5
+	}
+	return 3
+}
+
+// period is the smallest p such that the types of vals repeat with it.
+func period(vals []trace.Value) int {
+	n := len(vals)
+next:
+	for p := 1; p < n; p++ {
+		if n%p != 0 {
+			continue
+		}
+		for i := p; i < n; i++ {
+			if descriptorOf(vals[i].Type) != descriptorOf(vals[i-p].Type) {
+				continue next
+			}
+		}
+		return p
+	}
+	return n
+}

@@ -1,0 +1,279 @@
+package picl
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Statistics computes what PICL's statistics records (types -101 … -105) say
+// from the events: for each process and each event type, the time spent in, the
+// occurrences of and the volume moved by the events inside it
+// (docs/formats/picl.md, "Statistics records"). Its size is that of the event
+// types that occur in each process, and of the entries that are open.
+type Statistics struct {
+	process map[procKey]*processStatistics
+	order   []procKey
+	defs    *definitions
+}
+
+type processStatistics struct {
+	open   map[int64][]entryTime
+	active []int64 // event types with open entries, in order of entry
+	// tables by the event type inside which they hold; -1 is the whole run.
+	inside map[int64]map[int64]*figures
+}
+
+type entryTime struct {
+	time   trace.Decimal
+	volume int64
+	inside []int64
+}
+
+type figures struct {
+	time   trace.Decimal
+	timed  bool
+	count  int64
+	volume int64
+}
+
+// NewStatistics starts with nothing counted.
+func NewStatistics() *Statistics {
+	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions()}
+}
+
+// Add counts a record; records that are no events are ignored.
+func (s *Statistics) Add(r *Record) {
+	if r.Type > TypeMark || r.Type < TypeExit || r.Processor < 0 {
+		if isDefinition(r.Type) {
+			s.defs.add(r)
+		}
+		return
+	}
+	k := procKey{r.Processor, r.Process}
+	p := s.process[k]
+	if p == nil {
+		p = &processStatistics{open: map[int64][]entryTime{}, inside: map[int64]map[int64]*figures{}}
+		s.process[k] = p
+		s.order = append(s.order, k)
+	}
+	spec := specOf(r.Event)
+	switch r.Type {
+	case TypeMark:
+		for _, in := range append([]int64{-1}, p.active...) {
+			f := p.figure(in, r.Event)
+			f.count++
+			f.volume += volume(spec, r.Values, true, true)
+		}
+	case TypeEntry:
+		p.open[r.Event] = append(p.open[r.Event], entryTime{r.Time, volume(spec, r.Values, true, false), slices.Clone(p.active)})
+		if !slices.Contains(p.active, r.Event) {
+			p.active = append(p.active, r.Event)
+		}
+	case TypeExit:
+		open := p.open[r.Event]
+		if len(open) == 0 {
+			return
+		}
+		e := open[len(open)-1]
+		open = open[:len(open)-1]
+		p.open[r.Event] = open
+		if len(open) == 0 {
+			i := slices.Index(p.active, r.Event)
+			p.active = slices.Delete(p.active, i, i+1)
+		}
+		d := subtract(r.Time, e.time)
+		v := e.volume + volume(spec, r.Values, false, true)
+		for _, in := range append([]int64{-1}, e.inside...) {
+			f := p.figure(in, r.Event)
+			f.count++
+			f.volume += v
+			f.time, f.timed = add(f.time, d), true
+		}
+	}
+}
+
+func (p *processStatistics) figure(inside, event int64) *figures {
+	t := p.inside[inside]
+	if t == nil {
+		t = map[int64]*figures{}
+		p.inside[inside] = t
+	}
+	f := t[event]
+	if f == nil {
+		f = &figures{}
+		t[event] = f
+	}
+	return f
+}
+
+// volume is what a record adds to its event's volume: bytes, except for load0,
+// which counts processes.
+func volume(spec *eventSpec, vals []trace.Value, entry, exit bool) int64 {
+	names, at := spec.entry, 0
+	if !entry {
+		names = spec.exit
+	} else if exit {
+		names = append(slices.Clone(spec.entry), spec.exit...)
+	}
+	if spec.event == -503 && exit {
+		return 1
+	}
+	for i, n := range names {
+		if n == "length" && spec.send != probeRole && i < len(vals) && vals[i].Type != trace.String {
+			at = i
+			return max(0, vals[at].Int())
+		}
+	}
+	if spec.event == -56 && exit && !entry && len(vals) > 0 {
+		return max(0, vals[0].Int())
+	}
+	return 0
+}
+
+func subtract(a, b trace.Decimal) trace.Decimal { b.Coef = -b.Coef; return add(a, b) }
+
+func add(a, b trace.Decimal) trace.Decimal {
+	s := max(a.Scale, b.Scale)
+	x, _, _ := a.Ticks(s)
+	y, _, _ := b.Ticks(s)
+	return trace.Decimal{Coef: x + y, Scale: s}
+}
+
+// Records are the statistics records for all processes, with time stamp t: for
+// the whole run those of system events and those of user events apart, as PICL
+// writes them, then for each user event.
+func (s *Statistics) Records(t trace.Decimal) []Record {
+	var out []Record
+	for _, k := range s.order {
+		p := s.process[k]
+		emit := func(inside int64, keep func(int64) bool) {
+			var events []int64
+			for e := range p.inside[inside] {
+				if keep(e) {
+					events = append(events, e)
+				}
+			}
+			slices.SortFunc(events, compareEvents)
+			var times, counts, volumes []trace.Value
+			for _, e := range events {
+				f := p.inside[inside][e]
+				id := trace.Value{Num: uint64(e), Type: trace.Int32}
+				if f.time.Coef > 0 {
+					times = append(times, id, trace.FloatValue(f.time.Float()))
+				}
+				if f.count > 0 {
+					counts = append(counts, id, intValue(f.count))
+				}
+				if f.volume > 0 {
+					volumes = append(volumes, id, intValue(f.volume))
+				}
+			}
+			for i, v := range [3][]trace.Value{times, counts, volumes} {
+				if len(v) > 0 {
+					out = append(out, Record{Type: TypeTimes - int64(i), Event: inside, Time: t, Processor: k.processor, Process: k.process, Values: v})
+				}
+			}
+		}
+		emit(-1, func(e int64) bool { return e < 0 })
+		emit(-1, func(e int64) bool { return e >= 0 })
+		for _, e := range slices.Sorted(maps.Keys(p.inside)) {
+			if e >= 0 {
+				emit(e, func(int64) bool { return true })
+			}
+		}
+	}
+	return out
+}
+
+func intValue(n int64) trace.Value {
+	if int64(int32(n)) == n {
+		return trace.Value{Num: uint64(n), Type: trace.Int32}
+	}
+	return trace.IntValue(n)
+}
+
+// Compare holds a statistics record against what was counted up to its place
+// in the file. It returns one defect for each figure that disagrees; times may
+// differ by a microsecond or one tick of the file, since the recording clock was
+// often finer than the printed digits. The volume of -901 (bytes of trace data)
+// cannot be known from the events: it gets a note.
+func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
+	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
+		return nil
+	}
+	p := s.process[procKey{r.Processor, r.Process}]
+	inside := r.Event
+	if inside == -901 {
+		inside = -1
+	}
+	var out []*trace.Defect
+	for i := 0; i+1 < len(r.Values); i += 2 {
+		event := r.Values[i].Int()
+		var f figures
+		if p != nil {
+			f = s.sum(p, inside, event)
+		}
+		said := r.Values[i+1]
+		var want string
+		switch r.Type {
+		case TypeTimes:
+			d := said.Float() - f.time.Float()
+			if said.Float() == -1 || d <= tolerance(tick) && -d <= tolerance(tick) {
+				continue
+			}
+			want = f.time.String() + " s"
+		case TypeCounts:
+			if said.Int() == -1 || said.Int() == f.count {
+				continue
+			}
+			want = fmt.Sprint(f.count)
+		case TypeVolumes:
+			if event == -901 {
+				out = append(out, &trace.Defect{Rule: "picl.statistics-unknown", Severity: trace.Note, Position: trace.Position{Line: r.Line},
+					Record: fmt.Sprintf("volume of event type %d inside %d on processor %d", event, r.Event, r.Processor),
+					Found:  said.String() + " bytes of trace data", Expected: "a figure that the events tell"})
+				continue
+			}
+			if said.Int() == -1 || said.Int() == f.volume {
+				continue
+			}
+			want = fmt.Sprint(f.volume)
+		default:
+			continue
+		}
+		what := [3]string{"time", "count", "volume"}[TypeTimes-r.Type]
+		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
+			Record: fmt.Sprintf("%s of event type %d inside %d on processor %d", what, event, r.Event, r.Processor),
+			Found:  said.String(), Expected: want + " from the events"})
+	}
+	return out
+}
+
+// sum adds the figures of all event types that belong to a subset.
+func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
+	t := p.inside[inside]
+	if f := t[event]; f != nil {
+		return *f
+	}
+	var sum figures
+	if event >= -1000 {
+		return sum
+	}
+	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {
+		if in, _ := s.defs.inEventSubset(event, e); in {
+			f := t[e]
+			sum.time = add(sum.time, f.time)
+			sum.count += f.count
+			sum.volume += f.volume
+		}
+	}
+	return sum
+}
+
+func tolerance(tick trace.Decimal) float64 {
+	return max(1e-6, tick.Float()) * 1.001
+}

@@ -1,0 +1,106 @@
+package format
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Trim wraps a sink so that it gets exactly the events and links that sel
+// selects: decoders may deliver more than they were asked for.
+func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
+	if sel.All() && sel.Links {
+		return sink
+	}
+	return &trimmer{defs: d, sel: sel, sink: sink}
+}
+
+type trimmer struct {
+	defs *trace.Definitions
+	sel  trace.Selection
+	sink Sink
+	out  trace.Batch
+}
+
+func (t *trimmer) Batch(b *trace.Batch) error {
+	if t.sel.All() {
+		return t.sink.Batch(b)
+	}
+	all := true
+	for i := range b.Time {
+		if !t.sel.Wants(t.defs, b.Location(i), b.Time[i], b.Kind[i], b.Ref[i]) {
+			all = false
+			break
+		}
+	}
+	if all {
+		return t.sink.Batch(b)
+	}
+	t.out.Reset(b.Loc)
+	for c := b.Cursor(); c.Next(); {
+		if t.sel.Wants(t.defs, c.Location(), c.Time(), c.Kind(), c.Ref()) {
+			t.out.AppendRow(&c)
+		}
+	}
+	if t.out.Len() == 0 {
+		return nil
+	}
+	return t.sink.Batch(&t.out)
+}
+
+func (t *trimmer) Links(l []trace.Link) error {
+	if !t.sel.Links {
+		return nil
+	}
+	var keep []trace.Link
+	for _, x := range l {
+		if t.wantsEnd(x.Src) || t.wantsEnd(x.Dst) {
+			keep = append(keep, x)
+		}
+	}
+	if len(keep) == 0 {
+		return nil
+	}
+	return t.sink.Links(keep)
+}
+
+// wantsEnd looks at time and location only: the ends of links are not events.
+func (t *trimmer) wantsEnd(e trace.End) bool {
+	if e.Location == trace.NoRef {
+		return t.sel.Location == nil
+	}
+	return e.Time >= t.sel.From && e.Time < t.sel.To && (t.sel.Location == nil || t.sel.Location(e.Location))
+}
+
+// Scan scans d and delivers exactly what sel selects.
+func Scan(ctx context.Context, d Decoder, sel trace.Selection, sink func(worker int) Sink) error {
+	return d.Scan(ctx, sel, func(w int) Sink { return Trim(d.Defs(), sel, sink(w)) })
+}
+
+// ScanOrdered scans d in global time order and delivers exactly what sel
+// selects.
+func ScanOrdered(ctx context.Context, d Decoder, sel trace.Selection, sink Sink) error {
+	return d.ScanOrdered(ctx, sel, Trim(d.Defs(), sel, sink))
+}
+
+// SinkFuncs makes a sink of functions; nil ones ignore what they get.
+type SinkFuncs struct {
+	OnBatch func(b *trace.Batch) error
+	OnLinks func(l []trace.Link) error
+}
+
+// Batch calls OnBatch.
+func (s SinkFuncs) Batch(b *trace.Batch) error {
+	if s.OnBatch == nil {
+		return nil
+	}
+	return s.OnBatch(b)
+}
+
+// Links calls OnLinks.
+func (s SinkFuncs) Links(l []trace.Link) error {
+	if s.OnLinks == nil {
+		return nil
+	}
+	return s.OnLinks(l)
+}

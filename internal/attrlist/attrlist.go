@@ -1,0 +1,140 @@
+// Package attrlist reads and writes lists of the form
+//
+//	key = value, key = value
+//
+// as TRACE files have them: a comma or an equals sign inside a key or value is
+// written behind a backslash, blanks around keys and values do not count.
+package attrlist
+
+import (
+	"bytes"
+	"unsafe"
+)
+
+// Problem is what is odd about a list.
+type Problem uint8
+
+// The problems.
+const (
+	NoProblem Problem = iota
+	NoEquals          // a pair without "="; it is taken as a key with an empty value
+	EmptyKey
+)
+
+// Next cuts the next pair off the list. text is the offending text if there is
+// a problem; more is false when the list is at its end. Key and value alias
+// list unless they hold escapes, in which case they are copies.
+func Next(list []byte) (key, value string, rest []byte, problem Problem, more bool) {
+	for len(list) > 0 && (list[0] == ' ' || list[0] == '\t' || list[0] == '\r') {
+		list = list[1:]
+	}
+	if len(list) == 0 {
+		return "", "", nil, NoProblem, false
+	}
+	eq, escaped := -1, false
+	i := 0
+scan:
+	for ; i < len(list); i++ {
+		switch list[i] {
+		case '\\':
+			escaped = true
+			i++
+		case '=':
+			if eq < 0 {
+				eq = i
+			}
+		case ',':
+			break scan
+		}
+	}
+	i = min(i, len(list))
+	pair := list[:i]
+	if i < len(list) {
+		rest = list[i+1:]
+	}
+	k, v := pair, []byte(nil)
+	if eq >= 0 && eq < i {
+		k, v = pair[:eq], pair[eq+1:]
+	} else {
+		problem = NoEquals
+	}
+	k, v = trim(k), trim(v)
+	if escaped {
+		k, v = unescape(k), unescape(v)
+	}
+	if len(k) == 0 && problem == NoProblem {
+		problem = EmptyKey
+	}
+	return str(k), str(v), rest, problem, true
+}
+
+func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+func trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for n := len(b); n > 0 && (b[n-1] == ' ' || b[n-1] == '\t' || b[n-1] == '\r'); n = len(b) {
+		// An escaped blank at the end belongs to the value.
+		if n > 1 && b[n-2] == '\\' && odd(b[:n-1]) {
+			break
+		}
+		b = b[:n-1]
+	}
+	return b
+}
+
+// odd reports whether b ends in an odd number of backslashes.
+func odd(b []byte) bool {
+	n := 0
+	for len(b) > 0 && b[len(b)-1] == '\\' {
+		b = b[:len(b)-1]
+		n++
+	}
+	return n%2 == 1
+}
+
+func unescape(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		if b[i] == '\\' && i+1 < len(b) {
+			i++
+		}
+		out = append(out, b[i])
+	}
+	return out
+}
+
+// Append writes key=value to b, with escapes. Backslashes are doubled. Line ends cannot be represented:
+// replaced tells that there were some and that they became blanks; blanks at
+// the ends of key or value are escaped.
+func Append(b []byte, key, value string) (out []byte, replaced bool) {
+	b, r1 := appendText(b, key)
+	b = append(b, '=')
+	b, r2 := appendText(b, value)
+	return b, r1 || r2
+}
+
+func appendText(b []byte, s string) ([]byte, bool) {
+	replaced := false
+	for i := range len(s) {
+		c := s[i]
+		switch c {
+		case '\n', '\r':
+			c, replaced = ' ', true
+		case ',', '=':
+			b = append(b, '\\')
+		case '\\':
+			b = append(b, '\\')
+		case ' ', '\t':
+			if i == 0 || i == len(s)-1 {
+				b = append(b, '\\')
+			}
+		}
+		b = append(b, c)
+	}
+	return b, replaced
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/check"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// checkResult is what weft check --json prints (docs/json.md).
+type checkResult struct {
+	Path     string      `json:"path"`
+	Format   string      `json:"format"`
+	Errors   int64       `json:"errors"`
+	Warnings int64       `json:"warnings"`
+	Notes    int64       `json:"notes"`
+	Rules    []checkRule `json:"rules"`
+}
+
+type checkRule struct {
+	Rule     string       `json:"rule"`
+	Severity string       `json:"severity"`
+	Count    int64        `json:"count"`
+	Places   []checkPlace `json:"places"`
+}
+
+type checkPlace struct {
+	File     string `json:"file"`
+	Line     int64  `json:"line,omitempty"`
+	Offset   int64  `json:"offset,omitempty"`
+	Record   string `json:"record,omitempty"`
+	Found    string `json:"found"`
+	Expected string `json:"expected"`
+}
+
+func (a *app) checkCommand() *cobra.Command {
+	var r reading
+	var asJSON bool
+	var places int
+	var only []string
+	c := &cobra.Command{
+		Use:   "check TRACE...",
+		Short: "Find what is wrong with traces",
+		Long: `Check traces: what their format gets wrong, and events that contradict each
+other. Each rule has an id, a severity and the first places where it is broken.
+
+The exit code is 1 if there is an error (with --strict, also a warning), 0 if
+there is none. --strict stops at the first.`,
+		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("found no trace, expected at least one; see %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			bad := false
+			for _, arg := range args {
+				res, err := a.check(c, arg, &r, places, only)
+				if err != nil {
+					return err
+				}
+				bad = bad || res.Errors > 0 || r.strict && res.Warnings > 0
+				if asJSON {
+					if err := a.writeJSON(res); err != nil {
+						return err
+					}
+					continue
+				}
+				a.printCheck(res)
+			}
+			if bad {
+				return &exitError{code: exitDefects}
+			}
+			return nil
+		},
+	}
+	r.flags(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
+	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
+	return c
+}
+
+func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
+	ctx := c.Context()
+	in, err := a.source(arg, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	in.report.Keep = max(1, places)
+	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+		return nil, err
+	}
+	checkers := []format.Checker{check.New(in.Defs(), in.src.Path, in.opt)}
+	if in.format.NewChecker != nil {
+		checkers = append(checkers, in.format.NewChecker(in.Decoder, in.src, in.opt))
+	}
+	all := format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			for _, x := range checkers {
+				if err := x.Batch(b); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		OnLinks: func(l []trace.Link) error {
+			for _, x := range checkers {
+				if err := x.Links(l); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	if err := in.Scan(ctx, trace.Everything(), func(int) format.Sink { return all }); err != nil {
+		return nil, err
+	}
+	for _, x := range checkers {
+		if err := x.Finish(ctx); err != nil {
+			return nil, err
+		}
+	}
+	in.bar.done()
+	res := &checkResult{Path: in.src.Path, Format: in.format.Name, Rules: []checkRule{}}
+	for _, x := range in.report.Rules() {
+		if len(only) > 0 && !matches(only, x.Rule) {
+			continue
+		}
+		switch x.Severity {
+		case trace.Error:
+			res.Errors += x.Count
+		case trace.Warning:
+			res.Warnings += x.Count
+		default:
+			res.Notes += x.Count
+		}
+		rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
+		for _, d := range x.First {
+			rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected})
+		}
+		res.Rules = append(res.Rules, rule)
+	}
+	return res, nil
+}
+
+func (a *app) printCheck(res *checkResult) {
+	for _, x := range res.Rules {
+		for _, p := range x.Places {
+			d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset}, Record: p.Record, Found: p.Found, Expected: p.Expected}
+			switch x.Severity {
+			case "error":
+				d.Severity = trace.Error
+			case "warning":
+				d.Severity = trace.Warning
+			}
+			fmt.Fprintln(a.out, d.Error())
+		}
+		if n := x.Count - int64(len(x.Places)); n > 0 {
+			fmt.Fprintf(a.out, "%s: and %d more of %s\n", res.Path, n, x.Rule)
+		}
+	}
+	fmt.Fprintf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
+}

@@ -1,0 +1,147 @@
+// Package cli is weft's command line: one file a command. Flags go in, the
+// library is called, text or JSON comes out.
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Exit codes.
+const (
+	exitGood     = 0
+	exitDefects  = 1 // the trace has defects, or the answer is "no"
+	exitUsage    = 2
+	exitIO       = 3
+	exitCanceled = 130
+)
+
+// app is what commands share.
+type app struct {
+	in       io.Reader
+	out      io.Writer
+	err      io.Writer
+	formats  []*format.Format
+	workers  int
+	progress bool
+}
+
+// exitError ends the program with a code. An empty message prints nothing.
+type exitError struct {
+	code int
+	err  error
+}
+
+// Error is the message.
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// Unwrap gives the cause.
+func (e *exitError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// Main runs a command line and returns the exit code.
+func Main(args []string, in io.Reader, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	go func() {
+		// A second signal ends the program at once.
+		<-ctx.Done()
+		stop()
+	}()
+	buffered := bufio.NewWriterSize(out, 64<<10)
+	a := &app{in: in, out: buffered, err: errs, formats: all.Formats()}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(buffered)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if e := buffered.Flush(); err == nil && e != nil {
+		err = &exitError{exitIO, e}
+	}
+	return a.exitCode(ctx, err)
+}
+
+func (a *app) exitCode(ctx context.Context, err error) int {
+	if err == nil {
+		return exitGood
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		fmt.Fprintln(a.err, "weft: interrupted")
+		return exitCanceled
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitGood // whoever read our output has had enough
+	}
+	if s := err.Error(); s != "" {
+		fmt.Fprintln(a.err, "weft:", s)
+	}
+	var e *exitError
+	var d *trace.Defect
+	switch {
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &d), errors.Is(err, format.ErrUnknown):
+		return exitDefects
+	}
+	return exitIO
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weft",
+		Short: "Read, write, convert, check, analyse and draw execution traces",
+		Long: `weft works with execution traces, whatever tool wrote them: it shows what is
+in them, prints and draws them, checks them, and converts them from one format
+to another, saying exactly what the other format cannot keep.
+
+Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
+3 input or output failed.`,
+		Example:       "  weft info trace.etf\n  weft convert trace.trf trace.etf",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return c.Help()
+		},
+	}
+	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
+	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.checkCommand(), a.plotCommand(),
+		a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
+	return root
+}
+
+// exactArgs is cobra's, with our exit code.
+func exactArgs(n int, what string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usage("found %d arguments, expected %s; see %s --help", len(args), what, c.CommandPath())
+		}
+		return nil
+	}
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+type formatInfo struct {
+	Name       string       `json:"name"`
+	Title      string       `json:"title"`
+	Extensions []string     `json:"extensions"`
+	Reads      string       `json:"reads"`
+	Writes     string       `json:"writes"`
+	Seeks      string       `json:"seeks"`
+	Options    []optionInfo `json:"options"`
+}
+
+type optionInfo struct {
+	Name    string   `json:"name"`
+	Default string   `json:"default"`
+	Doc     string   `json:"doc"`
+	Side    string   `json:"side"` // read or write
+	Values  []string `json:"values,omitempty"`
+}
+
+func (a *app) formatsCommand() *cobra.Command {
+	var asJSON, options, kinds bool
+	c := &cobra.Command{
+		Use:     "formats",
+		Short:   "List the formats and what each can do",
+		Example: "  weft formats\n  weft formats --options",
+		Args:    exactArgs(0, "none"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if kinds {
+				return a.listKinds(asJSON)
+			}
+			var list []formatInfo
+			for _, f := range a.formats {
+				x := formatInfo{f.Name, f.Title, f.Extensions, f.Reads, f.Writes, f.Seeks, []optionInfo{}}
+				for _, o := range f.Options {
+					side := "read"
+					if o.Write {
+						side = "write"
+					}
+					x.Options = append(x.Options, optionInfo{o.Name, o.Default, o.Doc, side, o.Values})
+				}
+				list = append(list, x)
+			}
+			if asJSON {
+				return a.writeJSON(list)
+			}
+			t := table.NewWriter()
+			t.SetOutputMirror(a.out)
+			t.SetStyle(plainTable())
+			if options {
+				t.AppendHeader(table.Row{"OPTION", "DEFAULT", "SIDE", "MEANING"})
+				for _, x := range list {
+					for _, o := range x.Options {
+						doc := o.Doc
+						if len(o.Values) > 0 {
+							doc += " (" + strings.Join(o.Values, ", ") + ")"
+						}
+						t.AppendRow(table.Row{o.Name, o.Default, o.Side, doc})
+					}
+				}
+			} else {
+				t.AppendHeader(table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"})
+				for _, x := range list {
+					t.AppendRow(table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)})
+				}
+			}
+			t.Render()
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&options, "options", false, "list the options of the formats")
+	c.Flags().BoolVar(&kinds, "kinds", false, "list the kinds of events and what their operands mean")
+	return c
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+type kindInfo struct {
+	Name     string        `json:"name"`
+	Doc      string        `json:"doc"`
+	Ref      string        `json:"ref,omitempty"`
+	Operands []operandInfo `json:"operands,omitempty"`
+}
+
+type operandInfo struct {
+	Name string `json:"name"`
+	Unit string `json:"unit,omitempty"`
+	Doc  string `json:"doc"`
+}
+
+func (a *app) listKinds(asJSON bool) error {
+	var list []kindInfo
+	for i := range trace.KindTable {
+		k := &trace.KindTable[i]
+		if trace.Kind(i) == trace.NoKind {
+			continue
+		}
+		x := kindInfo{Name: k.Name, Doc: k.Doc, Ref: k.Ref.String()}
+		for _, o := range k.Operands {
+			x.Operands = append(x.Operands, operandInfo{o.Name, o.Unit, o.Doc})
+		}
+		list = append(list, x)
+	}
+	if asJSON {
+		return a.writeJSON(list)
+	}
+	t := table.NewWriter()
+	t.SetOutputMirror(a.out)
+	t.SetStyle(plainTable())
+	t.AppendHeader(table.Row{"KIND", "REFERS TO", "OPERANDS", "MEANING"})
+	for _, x := range list {
+		var ops []string
+		for _, o := range x.Operands {
+			ops = append(ops, o.Name)
+		}
+		t.AppendRow(table.Row{x.Name, dash(x.Ref), strings.Join(ops, " "), x.Doc})
+	}
+	t.Render()
+	return nil
+}

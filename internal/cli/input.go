@@ -1,0 +1,325 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// reading holds the flags of commands that read a trace.
+type reading struct {
+	format  string
+	options []string
+	strict  bool
+	quiet   bool
+}
+
+func (r *reading) flags(f *pflag.FlagSet) {
+	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not tell (see weft formats)")
+	f.StringArrayVar(&r.options, "option", nil, "setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
+	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")
+	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not mention defects")
+}
+
+// input is an opened trace.
+type input struct {
+	format.Decoder
+	format *format.Format
+	src    format.Source
+	opt    *format.ReadOptions
+	report *format.Report
+	bar    *bar
+	close  []func() error
+}
+
+// Close frees everything.
+func (in *input) Close() error {
+	in.bar.done()
+	var err error
+	if in.Decoder != nil {
+		err = in.Decoder.Close()
+	}
+	for _, c := range in.close {
+		c()
+	}
+	return err
+}
+
+// parseOptions reads NAME=VALUE pairs and checks the names.
+func (a *app) parseOptions(list []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range list {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok {
+			return nil, usage("--option %s: expected NAME=VALUE", s)
+		}
+		known := false
+		for _, f := range a.formats {
+			for _, o := range f.Options {
+				if o.Name != name {
+					continue
+				}
+				known = true
+				if len(o.Values) > 0 && !slices.Contains(o.Values, value) {
+					return nil, usage("--option %s: found %q, expected one of %s", name, value, strings.Join(o.Values, ", "))
+				}
+			}
+		}
+		if !known {
+			return nil, usage("--option %s: no such option; weft formats --options lists them", name)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// open opens the trace that an argument names; "-" is standard input.
+func (a *app) open(ctx context.Context, arg string, r *reading) (*input, error) {
+	in, err := a.source(arg, r)
+	if err != nil {
+		return nil, err
+	}
+	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// source finds the file and its format without opening a decoder.
+func (a *app) source(arg string, r *reading) (*input, error) {
+	values, err := a.parseOptions(r.options)
+	if err != nil {
+		return nil, err
+	}
+	in := &input{report: format.NewReport()}
+	in.src = format.FileSource(arg)
+	if arg == "-" {
+		f, size, err := format.Spill(a.in)
+		if err != nil {
+			return nil, err
+		}
+		in.close = append(in.close, f.Close)
+		in.src = format.Source{FS: single{f, size}, Name: "stdin", Path: "stdin"}
+	}
+	if r.format != "" {
+		f, ok := format.ByName(a.formats, r.format)
+		if !ok || f.Open == nil {
+			return nil, usage("--format %s: no such format; weft formats lists them", r.format)
+		}
+		in.format = f
+	} else if in.format, err = format.Detect(a.formats, in.src); err != nil {
+		return nil, err
+	}
+	in.bar = a.newBar("reading " + in.src.Path)
+	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers, Progress: in.bar.set}
+	return in, nil
+}
+
+// single is a file system of one file, for standard input.
+type single struct {
+	f    format.File
+	size int64
+}
+
+// Open opens the file under any name.
+func (s single) Open(name string) (fs.File, error) {
+	return &singleFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
+}
+
+type singleFile struct {
+	*io.SectionReader
+	size int64
+}
+
+// Close keeps the underlying file open for the next reader.
+func (f *singleFile) Close() error { return nil }
+
+// Stat describes the file.
+func (f *singleFile) Stat() (fs.FileInfo, error) { return singleInfo{f.size}, nil }
+
+type singleInfo struct{ size int64 }
+
+func (i singleInfo) Name() string       { return "stdin" }
+func (i singleInfo) Size() int64        { return i.size }
+func (i singleInfo) Mode() fs.FileMode  { return 0o444 }
+func (i singleInfo) ModTime() time.Time { return time.Time{} }
+func (i singleInfo) IsDir() bool        { return false }
+func (i singleInfo) Sys() any           { return nil }
+
+// tell mentions the defects that reading found, in one line on standard error.
+func (a *app) tell(in *input, quiet bool) {
+	rules := in.report.Rules()
+	if quiet {
+		return
+	}
+	var n [3]int64
+	for _, r := range rules {
+		n[r.Severity] += r.Count
+	}
+	if n[trace.Error]+n[trace.Warning] == 0 {
+		return
+	}
+	for _, r := range rules {
+		if r.Severity == trace.Error {
+			fmt.Fprintln(a.err, r.First[0])
+		}
+	}
+	fmt.Fprintf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+}
+
+// extent is the times of the first and last event.
+func (in *input) extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	if x, is := in.Decoder.(format.Extent); is {
+		first, last, ok = x.Extent()
+		return first, last, ok, nil
+	}
+	first, last = math.MaxInt64, math.MinInt64
+	err = in.Scan(ctx, trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for _, t := range b.Time {
+				first, last = min(first, t), max(last, t)
+			}
+			return nil
+		}}
+	})
+	return first, last, first <= last, err
+}
+
+// selecting holds the flags that choose events.
+type selecting struct {
+	from, to  string
+	locations []string
+	kinds     []string
+	regions   []string
+}
+
+func (s *selecting) flags(f *pflag.FlagSet) {
+	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything")
+	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events (enter, leave, claim-begin, send, …)")
+	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything")
+}
+
+// any reports whether any flag was given.
+func (s *selecting) any() bool {
+	return s.from != "" || s.to != "" || len(s.locations)+len(s.kinds)+len(s.regions) > 0
+}
+
+// selection turns the flags into a selection.
+func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, error) {
+	sel := trace.Everything()
+	d := in.Defs()
+	if s.from != "" || s.to != "" {
+		first, last, _, err := in.extent(ctx)
+		if err != nil {
+			return sel, err
+		}
+		if s.from != "" {
+			if sel.From, err = d.Clock.ParseTime(s.from, first, last); err != nil {
+				return sel, usage("--from: %w", err)
+			}
+		}
+		if s.to != "" {
+			if sel.To, err = d.Clock.ParseTime(s.to, first, last); err != nil {
+				return sel, usage("--to: %w", err)
+			}
+		}
+	}
+	for _, p := range append(slices.Clone(s.locations), s.regions...) {
+		if _, err := path.Match(p, ""); err != nil {
+			return sel, usage("pattern %q: %w", p, err)
+		}
+	}
+	if len(s.locations) > 0 {
+		sel.Location = func(loc uint32) bool {
+			l := d.Locations.At(int(loc))
+			return matches(s.locations, l.ID) || l.Name != "" && matches(s.locations, l.Name)
+		}
+	}
+	if len(s.regions) > 0 {
+		sel.Region = func(ref uint32) bool {
+			r := d.Regions.At(int(ref))
+			return matches(s.regions, r.Name) || r.ID != "" && matches(s.regions, r.ID)
+		}
+	}
+	if len(s.kinds) > 0 {
+		kinds := map[string]bool{}
+		for _, k := range s.kinds {
+			_, common := trace.KindByName(k)
+			declared := false
+			for i := range d.Kinds.Len() {
+				declared = declared || d.Kinds.At(i).Name == k
+			}
+			if !common && !declared && k != "link" {
+				return sel, usage("--kind %s: no such kind; weft formats --kinds lists them", k)
+			}
+			kinds[k] = true
+		}
+		sel.Kind = func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }
+		sel.Links = kinds["link"]
+	}
+	if len(s.regions) > 0 {
+		sel.Links = false
+	}
+	return sel, nil
+}
+
+func matches(patterns []string, s string) bool {
+	// In names a slash is a character like any other.
+	flat := strings.ReplaceAll(s, "/", "\x01")
+	for _, p := range patterns {
+		if p == s {
+			return true
+		}
+		if ok, _ := path.Match(strings.ReplaceAll(p, "/", "\x01"), flat); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// createOutput makes the output that an argument names; "-" is standard output.
+func (a *app) createOutput(arg string) (*format.Output, error) {
+	if arg == "-" {
+		return format.StreamOutput(a.out), nil
+	}
+	return format.CreateFile(arg)
+}
+
+// target finds the format that an output is to have.
+func (a *app) target(arg, name string) (*format.Format, error) {
+	f, ok := (*format.Format)(nil), false
+	switch {
+	case name != "":
+		f, ok = format.ByName(a.formats, name)
+		if !ok {
+			return nil, usage("--to %s: no such format; weft formats lists them", name)
+		}
+	case arg == "-":
+		return nil, usage("standard output has no name that tells a format; use --to")
+	default:
+		if f, ok = format.ByExtension(a.formats, arg); !ok {
+			return nil, usage("%s: no format has such names; use --to", arg)
+		}
+	}
+	if f.Create == nil {
+		return nil, usage("%s cannot be written", f.Title)
+	}
+	if arg == "-" && !f.SingleText {
+		return nil, usage("%s is not one text and cannot go to standard output", f.Title)
+	}
+	return f, nil
+}

@@ -1,0 +1,461 @@
+package cli
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+func (a *app) printCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, raw bool
+	var limit int64
+	c := &cobra.Command{
+		Use:   "print TRACE",
+		Short: "Print events, one a line, in time order",
+		Long: `Print the events of a trace in time order, one a line: time in seconds on the
+trace's own clock, location, kind, region, and everything else that the event
+bears. Links (dependencies) come last.
+
+--json prints JSON Lines: one object an event with at least time (integer
+ticks), location (the file's own id), kind and region; docs/json.md has all
+names. --raw prints the records as the format's own text.`,
+		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			if raw {
+				if asJSON || s.any() || limit > 0 {
+					return usage("--raw prints all records as they are; it takes no filters")
+				}
+				in, err := a.source(args[0], &r)
+				if err != nil {
+					return err
+				}
+				defer in.Close()
+				if in.format.Raw == nil {
+					return usage("%s has no text of its own", in.format.Title)
+				}
+				err = in.format.Raw(ctx, in.src, in.opt, a.out)
+				in.bar.done()
+				a.tell(in, r.quiet)
+				return err
+			}
+			in, err := a.open(ctx, args[0], &r)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			sel, err := s.selection(ctx, in)
+			if err != nil {
+				return err
+			}
+			p := &printer{app: a, defs: in.Defs(), json: asJSON, left: math.MaxInt64}
+			if limit > 0 {
+				p.left = limit
+			}
+			err = format.ScanOrdered(ctx, in, sel, p)
+			if errors.Is(err, errEnough) {
+				err = nil
+			}
+			in.bar.done()
+			a.tell(in, r.quiet)
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	s.flags(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
+	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
+	c.Flags().Int64Var(&limit, "limit", 0, "stop after this many events")
+	return c
+}
+
+var errEnough = errors.New("enough")
+
+// printer prints events.
+type printer struct {
+	*app
+	defs *trace.Definitions
+	json bool
+	left int64
+	buf  []byte
+}
+
+// Batch prints the rows of a batch.
+func (p *printer) Batch(b *trace.Batch) error {
+	p.buf = p.buf[:0]
+	for c := b.Cursor(); c.Next(); {
+		if p.left == 0 {
+			p.out.Write(p.buf)
+			return errEnough
+		}
+		p.left--
+		if p.json {
+			p.jsonRow(&c)
+		} else {
+			p.textRow(&c)
+		}
+	}
+	_, err := p.out.Write(p.buf)
+	return err
+}
+
+// operandRef is the name of what an operand refers to; ok is false when the
+// operand is no reference.
+func operandRef(d *trace.Definitions, t trace.OperandType, v uint64) (name string, ok bool) {
+	if v >= 1<<31 {
+		return "", false
+	}
+	i := int(v)
+	switch t {
+	case trace.OpLocation:
+		if i < d.Locations.Len() {
+			return d.Locations.At(i).ID, true
+		}
+	case trace.OpRegion:
+		if i < d.Regions.Len() {
+			return d.Regions.At(i).Name, true
+		}
+	case trace.OpResource:
+		if i < d.Resources.Len() {
+			return d.Resources.At(i).ID, true
+		}
+	case trace.OpCommunicator:
+		if i < d.Communicator.Len() {
+			return d.Communicator.At(i).ID, true
+		}
+	case trace.OpMetric:
+		if i < d.Metrics.Len() {
+			return d.Metrics.At(i).ID, true
+		}
+	case trace.OpString:
+		if i < d.Strings.Len() {
+			return *d.Strings.At(i), true
+		}
+	case trace.OpGroup:
+		if i < d.Sets.Len() {
+			return d.Sets.At(i).ID, true
+		}
+	case trace.OpHandle:
+		if i < d.Handles.Len() {
+			return d.Handles.At(i).ID, true
+		}
+	case trace.OpFile:
+		if i < d.Files.Len() {
+			return d.Files.At(i).ID, true
+		}
+	}
+	return "", false
+}
+
+// refName is the name of what an event refers to.
+func refName(d *trace.Definitions, k trace.RefKind, ref uint32) (string, bool) {
+	i := int(ref)
+	named := func(t *trace.Table[trace.Named]) (string, bool) {
+		if i >= t.Len() {
+			return "", false
+		}
+		if n := t.At(i); n.Name != "" {
+			return n.Name, true
+		}
+		return t.At(i).ID, true
+	}
+	switch k {
+	case trace.RefRegion:
+		if i < d.Regions.Len() {
+			return d.Regions.At(i).Name, true
+		}
+	case trace.RefMetric:
+		if i < d.Metrics.Len() {
+			m := d.Metrics.At(i)
+			if m.Name != "" {
+				return m.Name, true
+			}
+			return m.ID, true
+		}
+	case trace.RefCommunicator:
+		if i < d.Communicator.Len() {
+			return d.Communicator.At(i).ID, true
+		}
+	case trace.RefString:
+		if i < d.Strings.Len() {
+			return *d.Strings.At(i), true
+		}
+	case trace.RefParameter:
+		return named(&d.Parameters)
+	case trace.RefWindow:
+		return named(&d.Windows)
+	case trace.RefContext:
+		return named(&d.Contexts)
+	case trace.RefHandle:
+		return named(&d.Handles)
+	case trace.RefFile:
+		return named(&d.Files)
+	case trace.RefMarker:
+		return named(&d.Markers)
+	}
+	return "", false
+}
+
+// appendOperand writes an operand as JSON or, the same but for quotes, as text.
+func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, v uint64, quoted bool) []byte {
+	str := func(s string) []byte {
+		if quoted {
+			return appendJSONString(b, s)
+		}
+		return append(b, s...)
+	}
+	if s, ok := operandRef(p.defs, t, v); ok {
+		return str(s)
+	}
+	switch t {
+	case trace.OpInt:
+		return strconv.AppendInt(b, int64(v), 10)
+	case trace.OpTime, trace.OpDuration:
+		if quoted {
+			return strconv.AppendInt(b, int64(v), 10)
+		}
+		return append(append(b, p.defs.Clock.FormatSeconds(int64(v))...), " s"...)
+	case trace.OpFloat:
+		return appendJSONFloat(b, math.Float64frombits(v))
+	case trace.OpBits:
+		typ := trace.Uint64
+		if k := p.defs.Spec(c.Kind()); k.Ref == trace.RefMetric && int(c.Ref()) < p.defs.Metrics.Len() {
+			typ = p.defs.Metrics.At(int(c.Ref())).Type
+		}
+		val := trace.Value{Num: v, Type: typ}
+		return appendJSONValue(b, &val)
+	}
+	if v == trace.Undefined {
+		if quoted {
+			return append(b, "null"...)
+		}
+		return append(b, '?')
+	}
+	return strconv.AppendUint(b, v, 10)
+}
+
+// jsonRow writes one event as JSON (docs/json.md).
+func (p *printer) jsonRow(c *trace.Cursor) {
+	b := append(p.buf, `{"time":`...)
+	b = strconv.AppendInt(b, c.Time(), 10)
+	b = append(b, `,"location":`...)
+	b = appendJSONString(b, p.defs.Locations.At(int(c.Location())).ID)
+	spec := p.defs.Spec(c.Kind())
+	b = append(b, `,"kind":`...)
+	b = appendJSONString(b, spec.Name)
+	if spec.Ref == trace.RefRegion || spec.Ref == trace.RefNone {
+		b = append(b, `,"region":`...)
+		if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+			b = appendJSONString(b, s)
+		} else {
+			b = append(b, "null"...)
+		}
+	} else {
+		b = append(b, `,"region":null,"`...)
+		b = append(b, spec.Ref.String()...)
+		b = append(b, `":`...)
+		if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+			b = appendJSONString(b, s)
+		} else {
+			b = append(b, "null"...)
+		}
+	}
+	ops := c.Ops()
+	for i := 0; i < len(ops) && i < len(spec.Operands); i++ {
+		o := &spec.Operands[i]
+		b = append(b, ',', '"')
+		b = append(b, o.Name...)
+		b = append(b, `":`...)
+		if spec.Variadic && i == len(spec.Operands)-1 {
+			b = append(b, '[')
+			for j, v := range ops[i:] {
+				if j > 0 {
+					b = append(b, ',')
+				}
+				b = p.appendOperand(b, c, o.Type, v, true)
+			}
+			b = append(b, ']')
+			break
+		}
+		b = p.appendOperand(b, c, o.Type, ops[i], true)
+	}
+	if keys, vals := c.Attrs(); len(keys) > 0 {
+		b = append(b, `,"attributes":{`...)
+		for i, k := range keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSONString(b, p.defs.Attributes.At(int(k)).Name)
+			b = append(b, ':')
+			b = appendJSONValue(b, &vals[i])
+		}
+		b = append(b, '}')
+	}
+	if c.Derived() {
+		b = append(b, `,"derived":true`...)
+	}
+	p.buf = append(b, '}', '\n')
+}
+
+// textRow writes one event for people.
+func (p *printer) textRow(c *trace.Cursor) {
+	b := p.buf
+	from := len(b)
+	b = append(b, p.defs.Clock.FormatSeconds(c.Time())...)
+	b = pad(b, from, 14)
+	from = len(b)
+	b = append(b, p.defs.Locations.At(int(c.Location())).Label()...)
+	b = pad(b, from, 10)
+	spec := p.defs.Spec(c.Kind())
+	from = len(b)
+	b = append(b, spec.Name...)
+	b = pad(b, from, 12)
+	if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+		b = append(b, s...)
+	}
+	ops := c.Ops()
+	for i, v := range ops {
+		o := &spec.Operands[min(i, len(spec.Operands)-1)]
+		b = append(b, ' ', ' ')
+		b = append(b, o.Name...)
+		b = append(b, '=')
+		b = p.appendOperand(b, c, o.Type, v, false)
+		if o.Unit != "" {
+			b = append(append(b, ' '), o.Unit...)
+		}
+	}
+	keys, vals := c.Attrs()
+	for i, k := range keys {
+		b = append(b, ' ', ' ')
+		b = append(b, p.defs.Attributes.At(int(k)).Name...)
+		b = append(b, '=')
+		if v := &vals[i]; v.Type == trace.String && strings.ContainsAny(v.Str, " \t") {
+			b = strconv.AppendQuote(b, v.Str)
+		} else {
+			b = v.Append(b)
+		}
+	}
+	if c.Derived() {
+		b = append(b, "  (derived)"...)
+	}
+	p.buf = append(b, '\n')
+}
+
+// pad fills a column that began at from to at least n characters and a gap.
+func pad(b []byte, from, n int) []byte {
+	for len(b)-from < n {
+		b = append(b, ' ')
+	}
+	return append(b, ' ', ' ')
+}
+
+// Links prints stored links.
+func (p *printer) Links(links []trace.Link) error {
+	p.buf = p.buf[:0]
+	for i := range links {
+		if p.left == 0 {
+			p.out.Write(p.buf)
+			return errEnough
+		}
+		p.left--
+		l := &links[i]
+		if p.json {
+			p.jsonLink(l)
+		} else {
+			p.textLink(l)
+		}
+	}
+	_, err := p.out.Write(p.buf)
+	return err
+}
+
+func (p *printer) locationID(loc uint32) (string, bool) {
+	if int(loc) >= p.defs.Locations.Len() {
+		return "", false
+	}
+	return p.defs.Locations.At(int(loc)).ID, true
+}
+
+func (p *printer) jsonLink(l *trace.Link) {
+	loc := func(b []byte, e *trace.End) []byte {
+		if s, ok := p.locationID(e.Location); ok {
+			return appendJSONString(b, s)
+		}
+		return append(b, "null"...)
+	}
+	time := func(b []byte, e *trace.End) []byte {
+		if _, ok := p.locationID(e.Location); ok {
+			return strconv.AppendInt(b, e.Time, 10)
+		}
+		return append(b, "null"...)
+	}
+	end := func(b []byte, e *trace.End) []byte {
+		b = append(b, `{"kind":"`...)
+		b = append(b, e.Kind.String()...)
+		b = append(b, `","id":`...)
+		b = strconv.AppendInt(b, e.ID, 10)
+		b = append(b, `,"location":`...)
+		b = loc(b, e)
+		b = append(b, `,"time":`...)
+		b = time(b, e)
+		return append(b, '}')
+	}
+	b := append(p.buf, `{"time":`...)
+	b = time(b, &l.Src)
+	b = append(b, `,"location":`...)
+	b = loc(b, &l.Src)
+	b = append(b, `,"kind":"link","region":null,"id":`...)
+	b = strconv.AppendInt(b, l.ID, 10)
+	b = append(b, `,"source":`...)
+	b = end(b, &l.Src)
+	b = append(b, `,"destination":`...)
+	b = end(b, &l.Dst)
+	if len(l.Attrs) > 0 {
+		b = append(b, `,"attributes":{`...)
+		for i := range l.Attrs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSONString(b, l.Attrs[i].Key)
+			b = append(b, ':')
+			b = appendJSONValue(b, &l.Attrs[i].Value)
+		}
+		b = append(b, '}')
+	}
+	p.buf = append(b, '}', '\n')
+}
+
+func (p *printer) textLink(l *trace.Link) {
+	b := append(p.buf, "link "...)
+	b = strconv.AppendInt(b, l.ID, 10)
+	for i, e := range [2]*trace.End{&l.Src, &l.Dst} {
+		b = append(b, [2]string{"  from ", " to "}[i]...)
+		b = append(b, e.Kind.String()...)
+		b = append(b, ' ')
+		b = strconv.AppendInt(b, e.ID, 10)
+		if int(e.Location) < p.defs.Locations.Len() {
+			b = append(b, " at "...)
+			b = append(b, p.defs.Clock.FormatSeconds(e.Time)...)
+			b = append(b, " s on "...)
+			b = append(b, p.defs.Locations.At(int(e.Location)).Label()...)
+		} else {
+			b = append(b, " (not in the trace)"...)
+		}
+	}
+	for i := range l.Attrs {
+		b = append(b, ' ', ' ')
+		b = append(b, l.Attrs[i].Key...)
+		b = append(b, '=')
+		b = l.Attrs[i].Value.Append(b)
+	}
+	p.buf = append(b, '\n')
+}

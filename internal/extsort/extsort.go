@@ -1,0 +1,296 @@
+// Package extsort sorts more records than fit in memory, through temporary
+// files that vanish when the sorter is closed.
+package extsort
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// Record is a payload with its sort key: A first, then B.
+type Record struct {
+	A, B int64
+	Data []byte // valid until the next call of Next
+}
+
+// maxRuns is how many runs are merged at once: more would need more than
+// maxRuns × readBuffer bytes.
+const (
+	maxRuns    = 96
+	readBuffer = 128 << 10
+)
+
+// Sorter sorts records by (A, B); equal keys keep the order in which they were
+// added. It holds about Memory bytes, and sorted runs on disk beyond that.
+type Sorter struct {
+	memory int
+	dir    string
+	recs   []entry
+	data   []byte
+	runs   []*os.File
+	count  int64
+}
+
+type entry struct {
+	a, b   int64
+	off, n uint32
+}
+
+// New makes a sorter that holds about memory bytes (at least 1 MiB) and spills
+// into dir ("" is the system's directory for temporary files).
+func New(memory int, dir string) *Sorter {
+	return &Sorter{memory: min(max(memory, 1<<20), 1<<30), dir: dir}
+}
+
+// Add adds a record; data is copied.
+func (s *Sorter) Add(a, b int64, data []byte) error {
+	if len(s.data)+len(data)+(len(s.recs)+1)*24 > s.memory && len(s.recs) > 0 {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	if s.recs == nil {
+		s.recs = make([]entry, 0, 1024)
+	}
+	s.recs = append(s.recs, entry{a, b, uint32(len(s.data)), uint32(len(data))})
+	s.data = append(s.data, data...)
+	s.count++
+	return nil
+}
+
+// Len is the number of records added.
+func (s *Sorter) Len() int64 { return s.count }
+
+// Spilled reports whether anything went to disk.
+func (s *Sorter) Spilled() bool { return len(s.runs) > 0 }
+
+func compare(x, y entry) int {
+	if c := cmp.Compare(x.a, y.a); c != 0 {
+		return c
+	}
+	return cmp.Compare(x.b, y.b)
+}
+
+func (s *Sorter) temp() (*os.File, error) {
+	f, err := os.CreateTemp(s.dir, "weft-sort-*")
+	if err != nil {
+		return nil, fmt.Errorf("sorting: cannot make a temporary file: %w", err)
+	}
+	// The file has no name from here on, so that it vanishes even if we are
+	// killed; where that is not possible Close removes it.
+	os.Remove(f.Name())
+	return f, nil
+}
+
+func (s *Sorter) spill() error {
+	slices.SortStableFunc(s.recs, compare)
+	f, err := s.temp()
+	if err != nil {
+		return err
+	}
+	s.runs = append(s.runs, f)
+	w := bufio.NewWriterSize(f, readBuffer)
+	for _, e := range s.recs {
+		if err := write(w, e.a, e.b, s.data[e.off:e.off+e.n]); err != nil {
+			return err
+		}
+	}
+	s.recs, s.data = s.recs[:0], s.data[:0]
+	return w.Flush()
+}
+
+func write(w *bufio.Writer, a, b int64, data []byte) error {
+	var h [20]byte
+	binary.LittleEndian.PutUint64(h[0:], uint64(a))
+	binary.LittleEndian.PutUint64(h[8:], uint64(b))
+	binary.LittleEndian.PutUint32(h[16:], uint32(len(data)))
+	w.Write(h[:])
+	_, err := w.Write(data)
+	return err
+}
+
+// Sort ends adding and returns the records in order.
+func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
+	if len(s.runs) == 0 {
+		slices.SortStableFunc(s.recs, compare)
+		return &Iterator{mem: s.recs, data: s.data}, nil
+	}
+	if len(s.recs) > 0 {
+		if err := s.spill(); err != nil {
+			return nil, err
+		}
+	}
+	s.recs, s.data = nil, nil
+	for len(s.runs) > maxRuns {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		it, err := merge(s.runs[:maxRuns])
+		if err != nil {
+			return nil, err
+		}
+		f, err := s.temp()
+		if err != nil {
+			return nil, err
+		}
+		w := bufio.NewWriterSize(f, readBuffer)
+		for {
+			r, ok, err := it.Next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			if err := write(w, r.A, r.B, r.Data); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return nil, err
+		}
+		for _, r := range s.runs[:maxRuns] {
+			discard(r)
+		}
+		// The merged run takes the place of its parts, so that equal keys keep
+		// the order in which they were added.
+		s.runs = append([]*os.File{f}, s.runs[maxRuns:]...)
+	}
+	return merge(s.runs)
+}
+
+// Close removes the temporary files.
+func (s *Sorter) Close() error {
+	for _, f := range s.runs {
+		discard(f)
+	}
+	s.runs, s.recs, s.data = nil, nil, nil
+	return nil
+}
+
+func discard(f *os.File) {
+	f.Close()
+	os.Remove(f.Name())
+}
+
+// Iterator yields sorted records.
+type Iterator struct {
+	mem  []entry
+	data []byte
+	runs []*run
+	heap []int // indexes of runs, smallest first
+	last int   // run to be advanced before the next record, -1 none
+}
+
+type run struct {
+	r    *bufio.Reader
+	rec  Record
+	buf  []byte
+	done bool
+}
+
+func merge(files []*os.File) (*Iterator, error) {
+	it := &Iterator{last: -1}
+	for i, f := range files {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		r := &run{r: bufio.NewReaderSize(f, readBuffer)}
+		if err := r.next(); err != nil {
+			return nil, err
+		}
+		it.runs = append(it.runs, r)
+		if !r.done {
+			it.heap = append(it.heap, i)
+		}
+	}
+	for i := len(it.heap)/2 - 1; i >= 0; i-- {
+		it.down(i)
+	}
+	return it, nil
+}
+
+func (r *run) next() error {
+	var h [20]byte
+	if _, err := io.ReadFull(r.r, h[:]); err != nil {
+		if err == io.EOF {
+			r.done = true
+			return nil
+		}
+		return fmt.Errorf("sorting: temporary file: %w", err)
+	}
+	n := int(binary.LittleEndian.Uint32(h[16:]))
+	if cap(r.buf) < n {
+		r.buf = make([]byte, n)
+	}
+	r.buf = r.buf[:n]
+	if _, err := io.ReadFull(r.r, r.buf); err != nil {
+		return fmt.Errorf("sorting: temporary file: %w", err)
+	}
+	r.rec = Record{int64(binary.LittleEndian.Uint64(h[0:])), int64(binary.LittleEndian.Uint64(h[8:])), r.buf}
+	return nil
+}
+
+func (it *Iterator) less(i, j int) bool {
+	x, y := &it.runs[i].rec, &it.runs[j].rec
+	if x.A != y.A {
+		return x.A < y.A
+	}
+	if x.B != y.B {
+		return x.B < y.B
+	}
+	return i < j
+}
+
+func (it *Iterator) down(i int) {
+	h := it.heap
+	for {
+		c := 2*i + 1
+		if c >= len(h) {
+			return
+		}
+		if c+1 < len(h) && it.less(h[c+1], h[c]) {
+			c++
+		}
+		if !it.less(h[c], h[i]) {
+			return
+		}
+		h[i], h[c] = h[c], h[i]
+		i = c
+	}
+}
+
+// Next returns the next record; ok is false after the last.
+func (it *Iterator) Next() (rec Record, ok bool, err error) {
+	if it.runs == nil {
+		if len(it.mem) == 0 {
+			return Record{}, false, nil
+		}
+		e := it.mem[0]
+		it.mem = it.mem[1:]
+		return Record{e.a, e.b, it.data[e.off : e.off+e.n]}, true, nil
+	}
+	if it.last >= 0 {
+		r := it.runs[it.last]
+		if err := r.next(); err != nil {
+			return Record{}, false, err
+		}
+		if r.done {
+			it.heap[0] = it.heap[len(it.heap)-1]
+			it.heap = it.heap[:len(it.heap)-1]
+		}
+		it.down(0)
+		it.last = -1
+	}
+	if len(it.heap) == 0 {
+		return Record{}, false, nil
+	}
+	it.last = it.heap[0]
+	return it.runs[it.last].rec, true, nil
+}

@@ -1,0 +1,373 @@
+// Package lines reads large line-oriented texts: it cuts them into chunks of
+// whole lines that can be parsed independently, finds the runs in which a text
+// is in time order, and delivers the lines in time order with bounded memory
+// whatever their order in the file.
+package lines
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/internal/pipeline"
+)
+
+// ChunkSize is how much text is parsed at once.
+const ChunkSize = 256 << 10
+
+// DefaultMaxLine is the longest line that is read if the user does not say
+// otherwise.
+const DefaultMaxLine = 16 << 20
+
+// File is a text that can be read at any place.
+type File struct {
+	R    io.ReaderAt
+	Size int64
+	Name string
+	// MaxLine is the longest line that is read; 0 means DefaultMaxLine. Longer
+	// ones are skipped and reported through TooLong.
+	MaxLine int
+	// TooLong is told of each line that was skipped.
+	TooLong func(line, offset, length int64) error
+	// Continued: a backslash at the end of a line joins it to the next one.
+	Continued bool
+	// Numbered: each line begins with the number of the line in the user's file
+	// that it was made from, and a tab.
+	Numbered bool
+}
+
+// Chunk is a piece of a file that consists of whole lines.
+type Chunk struct {
+	Off  int64
+	Len  int
+	Line int64 // number of its first line, from 1
+}
+
+// Block is the text of a chunk with the number of its first line. When the
+// lines do not follow each other in the file, Numbers has one number a line.
+type Block struct {
+	Data    []byte
+	Line    int64
+	Numbers []int64
+	Seq     int // position of the block in its scan, from 0
+	pool    *sync.Pool
+}
+
+// Release gives the block's memory back; nothing may refer to it afterwards.
+func (b *Block) Release() {
+	if b.pool != nil {
+		b.pool.Put(b)
+	}
+}
+
+var blockPool = sync.Pool{}
+
+func newBlock(n int) *Block {
+	b, _ := blockPool.Get().(*Block)
+	if b == nil {
+		b = &Block{pool: &blockPool}
+	}
+	if cap(b.Data) < n {
+		b.Data = make([]byte, n)
+	}
+	b.Data = b.Data[:n]
+	b.Numbers = b.Numbers[:0]
+	return b
+}
+
+// Index reads the whole file once. scan is called for each chunk, on several
+// cores; done gets the results in file order. It returns the chunks.
+func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R, done func(c Chunk, r R) error) ([]Chunk, error) {
+	type job struct {
+		c Chunk
+		b *Block
+	}
+	type result struct {
+		c     Chunk
+		r     R
+		lines int64
+	}
+	var chunks []Chunk
+	off, line := int64(0), int64(1)
+	maxLine := f.MaxLine
+	if maxLine <= 0 {
+		maxLine = DefaultMaxLine
+	}
+	size := ChunkSize
+	next := func() (job, bool, error) {
+		for off < f.Size {
+			n := int(min(int64(size), f.Size-off))
+			b := newBlock(n)
+			if m, err := f.R.ReadAt(b.Data, off); m < n {
+				if err == io.EOF || err == nil {
+					err = io.ErrUnexpectedEOF
+				}
+				return job{}, false, fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(m), err)
+			}
+			end := n
+			if off+int64(n) < f.Size {
+				end = lastBreak(b.Data, f.Continued)
+			}
+			if end == 0 {
+				b.Release()
+				if n <= maxLine {
+					size = min(size*4, maxLine+1)
+					continue
+				}
+				// A line longer than the limit: skip to its end.
+				stop, err := f.lineEnd(ctx, off+int64(n))
+				if err != nil {
+					return job{}, false, err
+				}
+				if f.TooLong != nil {
+					if err := f.TooLong(line, off, stop-off); err != nil {
+						return job{}, false, err
+					}
+				}
+				off = stop
+				line++
+				size = ChunkSize
+				continue
+			}
+			size = ChunkSize
+			b.Data = b.Data[:end]
+			b.Line = line
+			b.Seq = len(chunks)
+			c := Chunk{off, end, line}
+			chunks = append(chunks, c)
+			line += int64(bytes.Count(b.Data, newline))
+			if b.Data[end-1] != '\n' {
+				line++
+			}
+			off += int64(end)
+			return job{c, b}, true, nil
+		}
+		return job{}, false, nil
+	}
+	work := func(_ int, j job) (result, error) {
+		r := result{c: j.c, r: scan(j.b)}
+		j.b.Release()
+		return r, nil
+	}
+	err := pipeline.Run(ctx, workers, next, work, func(r result) error { return done(r.c, r.r) })
+	return chunks, err
+}
+
+var newline = []byte{'\n'}
+
+// lastBreak is the end of the last whole line in data, 0 if there is none.
+func lastBreak(data []byte, continued bool) int {
+	for {
+		i := bytes.LastIndexByte(data, '\n')
+		if i < 0 || !continued || !endsInBackslash(data[:i]) {
+			return i + 1
+		}
+		data = data[:i]
+	}
+}
+
+func endsInBackslash(l []byte) bool {
+	l = bytes.TrimRight(l, "\r \t")
+	return len(l) > 0 && l[len(l)-1] == '\\'
+}
+
+func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
+	buf := make([]byte, 1<<20)
+	for off < f.Size {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := f.R.ReadAt(buf, off)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			return off + int64(i) + 1, nil
+		}
+		off += int64(n)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return 0, err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	return f.Size, nil
+}
+
+// Source yields blocks of lines; it is the next function of a pipeline.
+type Source interface {
+	// Next returns the next block, or nil after the last.
+	Next() (*Block, error)
+}
+
+// Chunks reads the given chunks of a file one after another.
+func (f *File) Chunks(list []Chunk) Source { return &chunkSource{f: f, list: list} }
+
+type chunkSource struct {
+	f    *File
+	list []Chunk
+	i    int
+}
+
+func (s *chunkSource) Next() (*Block, error) {
+	if s.i >= len(s.list) {
+		return nil, nil
+	}
+	c := s.list[s.i]
+	b := newBlock(c.Len)
+	b.Line, b.Seq = c.Line, s.i
+	s.i++
+	if n, err := s.f.R.ReadAt(b.Data, c.Off); n < c.Len {
+		if err == io.EOF || err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, fmt.Errorf("%s:0x%x: %w", s.f.Name, c.Off+int64(n), err)
+	}
+	return b, nil
+}
+
+// Cut narrows the chunks to those parts that lie in the bytes [from, to).
+func Cut(list []Chunk, from, to, line int64) []Chunk {
+	var out []Chunk
+	for _, c := range list {
+		end := c.Off + int64(c.Len)
+		if end <= from || c.Off >= to {
+			continue
+		}
+		if c.Off < from {
+			c.Len -= int(from - c.Off)
+			c.Off, c.Line = from, line
+		}
+		if end > to {
+			c.Len -= int(end - to)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// Sorted delivers the lines that were added to s in the order of its keys. A
+// line's payload begins with its number, 8 bytes, little endian.
+func Sorted(it *extsort.Iterator) Source { return &sortedSource{it: it} }
+
+type sortedSource struct {
+	it  *extsort.Iterator
+	seq int
+}
+
+func (s *sortedSource) Next() (*Block, error) {
+	b := newBlock(0)
+	for len(b.Data) < ChunkSize {
+		r, ok, err := s.it.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		b.Numbers = append(b.Numbers, int64(leUint64(r.Data)))
+		b.Data = append(b.Data, r.Data[8:]...)
+		if n := len(b.Data); n == 0 || b.Data[n-1] != '\n' {
+			b.Data = append(b.Data, '\n')
+		}
+	}
+	if len(b.Data) == 0 {
+		b.Release()
+		return nil, nil
+	}
+	b.Seq = s.seq
+	s.seq++
+	return b, nil
+}
+
+func leUint64(b []byte) uint64 {
+	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+}
+
+// Walker goes through the lines of a block.
+type Walker struct {
+	data     []byte
+	numbers  []int64
+	line     int64
+	numbered bool
+	join     bool
+	n        int
+	joined   []byte
+}
+
+// Walk starts before the first line of the block.
+func (f *File) Walk(b *Block) Walker {
+	w := Walker{data: b.Data, line: b.Line - 1, numbered: f.Numbered, join: f.Continued}
+	if len(b.Numbers) > 0 {
+		w.numbers = b.Numbers
+	}
+	return w
+}
+
+// Next returns the next line without its line end, and its number. ok is false
+// after the last line. A joined line is a copy that lasts until the next call.
+func (w *Walker) Next() (line []byte, number int64, ok bool) {
+	l, ok := w.cut()
+	if !ok {
+		return nil, 0, false
+	}
+	number = w.line
+	if w.join && len(l) > 0 && (l[len(l)-1] == '\\' || l[len(l)-1] <= ' ') && endsInBackslash(l) {
+		first := number
+		w.joined = append(w.joined[:0], trimContinuation(l)...)
+		for {
+			m, more := w.cut()
+			if !more {
+				break
+			}
+			cont := endsInBackslash(m)
+			w.joined = append(w.joined, ' ')
+			w.joined = append(w.joined, trimContinuation(m)...)
+			if !cont {
+				break
+			}
+		}
+		return w.joined, first, true
+	}
+	return l, number, true
+}
+
+func trimContinuation(l []byte) []byte {
+	l = bytes.TrimRight(l, "\r \t")
+	if n := len(l); n > 0 && l[n-1] == '\\' {
+		l = l[:n-1]
+	}
+	return l
+}
+
+func (w *Walker) cut() ([]byte, bool) {
+	if len(w.data) == 0 {
+		return nil, false
+	}
+	var l []byte
+	if i := bytes.IndexByte(w.data, '\n'); i >= 0 {
+		l, w.data = w.data[:i], w.data[i+1:]
+	} else {
+		l, w.data = w.data, nil
+	}
+	w.line++
+	if w.numbers != nil {
+		w.line = w.numbers[w.n]
+		w.n++
+	}
+	if w.numbered {
+		n, i := int64(0), 0
+		for i < len(l) && l[i]-'0' <= 9 {
+			n = n*10 + int64(l[i]-'0')
+			i++
+		}
+		if i < len(l) && l[i] == '\t' {
+			l = l[i+1:]
+			w.line = n
+		}
+	}
+	return l, true
+}

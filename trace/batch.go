@@ -1,0 +1,271 @@
+package trace
+
+import "slices"
+
+// BatchRows is the number of rows of a full batch.
+const BatchRows = 4096
+
+// MixedLoc is the Loc of a batch whose rows belong to different locations; its
+// Locs column then says which.
+const MixedLoc = ^uint32(0)
+
+// Batch is a run of events in time order, as columns. Time, Kind and Ref have
+// one entry a row. Operands, attributes and marks of derived rows are sparse:
+// a list of row numbers in ascending order beside the values.
+//
+// A batch belongs to its maker and is valid during the call that delivers it;
+// strings in attributes may alias a read buffer. [Batch.Clone] keeps one.
+type Batch struct {
+	Loc  uint32   // location, or MixedLoc
+	Locs []uint32 // location of each row, when Loc is MixedLoc
+
+	Time []int64
+	Kind []Kind
+	Ref  []uint32
+
+	// OpRow[i] is a row that has operands; they are Op[OpEnd[i-1]:OpEnd[i]].
+	OpRow []uint32
+	OpEnd []uint32
+	Op    []uint64
+
+	// Attribute i belongs to row AttrRow[i]; AttrKey indexes
+	// Definitions.Attributes.
+	AttrRow []uint32
+	AttrKey []uint32
+	AttrVal []Value
+
+	// Pos is the position of each row's record in the file: a line number for
+	// texts, a byte offset else. Nil when the maker does not know.
+	Pos []int64
+	// Order ranks rows with equal times where the file itself says more than
+	// their position does (a trace that went through another format). Usually nil.
+	Order []int64
+
+	// Derived lists the rows that repeat what another row of the same record
+	// says (a send made from a PICL entry). Encoders of the same format and
+	// counts of records skip them.
+	Derived []uint32
+}
+
+// Len is the number of rows.
+func (b *Batch) Len() int { return len(b.Time) }
+
+// Reset empties the batch and keeps its memory.
+func (b *Batch) Reset(loc uint32) {
+	clear(b.AttrVal)
+	*b = Batch{Loc: loc, Locs: b.Locs[:0], Time: b.Time[:0], Kind: b.Kind[:0], Ref: b.Ref[:0],
+		OpRow: b.OpRow[:0], OpEnd: b.OpEnd[:0], Op: b.Op[:0],
+		AttrRow: b.AttrRow[:0], AttrKey: b.AttrKey[:0], AttrVal: b.AttrVal[:0], Derived: b.Derived[:0], Pos: b.Pos[:0], Order: b.Order[:0]}
+}
+
+// Add appends a row and returns its number. Operands and attributes of the row
+// are to be added before the next row.
+func (b *Batch) Add(loc uint32, t int64, k Kind, ref uint32) uint32 {
+	if b.Loc == MixedLoc {
+		b.Locs = append(b.Locs, loc)
+	}
+	b.Time = append(b.Time, t)
+	b.Kind = append(b.Kind, k)
+	b.Ref = append(b.Ref, ref)
+	return uint32(len(b.Time) - 1)
+}
+
+// AddOps gives the last row its operands.
+func (b *Batch) AddOps(ops ...uint64) {
+	b.OpRow = append(b.OpRow, uint32(len(b.Time)-1))
+	b.Op = append(b.Op, ops...)
+	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+}
+
+// AddAttr gives the last row an attribute.
+func (b *Batch) AddAttr(key uint32, v Value) {
+	b.AttrRow = append(b.AttrRow, uint32(len(b.Time)-1))
+	b.AttrKey = append(b.AttrKey, key)
+	b.AttrVal = append(b.AttrVal, v)
+}
+
+// MarkDerived marks the last row as derived.
+func (b *Batch) MarkDerived() { b.Derived = append(b.Derived, uint32(len(b.Time)-1)) }
+
+// Location is the location of a row.
+func (b *Batch) Location(row int) uint32 {
+	if b.Loc == MixedLoc {
+		return b.Locs[row]
+	}
+	return b.Loc
+}
+
+// Clone copies the batch and all that it refers to.
+func (b *Batch) Clone() *Batch {
+	c := &Batch{Loc: b.Loc, Locs: slices.Clone(b.Locs), Time: slices.Clone(b.Time), Kind: slices.Clone(b.Kind), Ref: slices.Clone(b.Ref),
+		OpRow: slices.Clone(b.OpRow), OpEnd: slices.Clone(b.OpEnd), Op: slices.Clone(b.Op),
+		AttrRow: slices.Clone(b.AttrRow), AttrKey: slices.Clone(b.AttrKey), AttrVal: slices.Clone(b.AttrVal), Derived: slices.Clone(b.Derived),
+		Pos: slices.Clone(b.Pos), Order: slices.Clone(b.Order)}
+	for i := range c.AttrVal {
+		if v := &c.AttrVal[i]; v.Str != "" {
+			v.Str = string(append([]byte(nil), v.Str...))
+		}
+	}
+	return c
+}
+
+// AppendRow copies one row of src, operands and attributes included, to the end
+// of b. c must be a cursor of src that stands on the row.
+func (b *Batch) AppendRow(c *Cursor) {
+	src := c.b
+	b.Add(src.Location(c.Row), src.Time[c.Row], src.Kind[c.Row], src.Ref[c.Row])
+	if ops := c.Ops(); ops != nil {
+		b.AddOps(ops...)
+	}
+	lo, hi := c.attrs()
+	for i := lo; i < hi; i++ {
+		b.AddAttr(src.AttrKey[i], src.AttrVal[i])
+	}
+	if c.Derived() {
+		b.MarkDerived()
+	}
+	if len(src.Pos) > 0 {
+		b.Pos = append(b.Pos, src.Pos[c.Row])
+	}
+	if len(src.Order) > 0 {
+		b.Order = append(b.Order, src.Order[c.Row])
+	}
+}
+
+// Cursor walks over the rows of a batch and finds the sparse columns of each
+// row without searching.
+//
+//	for c := b.Cursor(); c.Next(); {
+//		use(b.Time[c.Row], c.Ops())
+//	}
+type Cursor struct {
+	Row int // the current row
+	b   *Batch
+	op  int // first entry of OpRow at or after Row
+	at  int // first entry of AttrRow at or after Row
+	der int
+}
+
+// Cursor starts before the first row.
+func (b *Batch) Cursor() Cursor { return Cursor{Row: -1, b: b} }
+
+// Next goes to the next row and reports whether there is one.
+func (c *Cursor) Next() bool {
+	c.Row++
+	r := uint32(c.Row)
+	for c.op < len(c.b.OpRow) && c.b.OpRow[c.op] < r {
+		c.op++
+	}
+	for c.at < len(c.b.AttrRow) && c.b.AttrRow[c.at] < r {
+		c.at++
+	}
+	for c.der < len(c.b.Derived) && c.b.Derived[c.der] < r {
+		c.der++
+	}
+	return c.Row < len(c.b.Time)
+}
+
+// Ops are the operands of the current row; nil when it has none.
+func (c *Cursor) Ops() []uint64 {
+	b := c.b
+	if c.op >= len(b.OpRow) || b.OpRow[c.op] != uint32(c.Row) {
+		return nil
+	}
+	lo := uint32(0)
+	if c.op > 0 {
+		lo = b.OpEnd[c.op-1]
+	}
+	return b.Op[lo:b.OpEnd[c.op]]
+}
+
+// Op is operand i of the current row, or Undefined when the row lacks it.
+func (c *Cursor) Op(i int) uint64 {
+	if ops := c.Ops(); i < len(ops) {
+		return ops[i]
+	}
+	return Undefined
+}
+
+func (c *Cursor) attrs() (int, int) {
+	hi := c.at
+	for hi < len(c.b.AttrRow) && c.b.AttrRow[hi] == uint32(c.Row) {
+		hi++
+	}
+	return c.at, hi
+}
+
+// Attrs are the attributes of the current row.
+func (c *Cursor) Attrs() (keys []uint32, values []Value) {
+	lo, hi := c.attrs()
+	return c.b.AttrKey[lo:hi], c.b.AttrVal[lo:hi]
+}
+
+// Derived reports whether the current row is derived.
+func (c *Cursor) Derived() bool {
+	return c.der < len(c.b.Derived) && c.b.Derived[c.der] == uint32(c.Row)
+}
+
+// Location, Time, Kind and Ref of the current row.
+func (c *Cursor) Location() uint32 { return c.b.Location(c.Row) }
+
+// Time is the current row's time in ticks.
+func (c *Cursor) Time() int64 { return c.b.Time[c.Row] }
+
+// Kind is the current row's kind.
+func (c *Cursor) Kind() Kind { return c.b.Kind[c.Row] }
+
+// Ref is the current row's reference.
+func (c *Cursor) Ref() uint32 { return c.b.Ref[c.Row] }
+
+// Pos is the position of the current row's record, 0 when it is not known.
+func (c *Cursor) Pos() int64 {
+	if len(c.b.Pos) > c.Row {
+		return c.b.Pos[c.Row]
+	}
+	return 0
+}
+
+// Order ranks the current row among rows of the same time, 0 when the batch
+// has no such column.
+func (c *Cursor) Order() int64 {
+	if len(c.b.Order) > c.Row {
+		return c.b.Order[c.Row]
+	}
+	return 0
+}
+
+// EndKind says what an end of a link is.
+type EndKind uint8
+
+// The ends of links.
+const (
+	AtEvent      EndKind = iota // an event, by its id
+	AtClaimStart                // the start of a claim, by its id
+	AtClaimEnd                  // the end of a claim, by its id
+	AtLocation                  // a point in time at a location
+)
+
+// String is the end's name in JSON.
+func (e EndKind) String() string {
+	return [...]string{"event", "claim-begin", "claim-end", "location"}[e&3]
+}
+
+// End is one end of a link.
+type End struct {
+	Kind     EndKind
+	ID       int64  // claim or event id
+	Location uint32 // NoRef when the id is not known in the trace
+	Time     int64
+}
+
+// Link is a stored arrow between two points of a trace, such as a TRACE
+// dependency. Links are not events of one location: they are delivered after
+// the events of both ends.
+type Link struct {
+	ID    int64
+	Src   End
+	Dst   End
+	Attrs []Attr
+	// Pos is the position of its record in the file, 0 when it is not known.
+	Pos int64 `json:",omitempty"`
+}

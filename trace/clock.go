@@ -1,0 +1,353 @@
+package trace
+
+import (
+	"fmt"
+	"math/big"
+	"math/bits"
+	"strconv"
+	"strings"
+)
+
+// Clock relates ticks to seconds and to the wall clock. Ticks per second are
+// the exact fraction Num/Den (both positive), so that a TRACE file that counts
+// minutes (1/60) and an OTF file with 3 ticks a second are both exact.
+type Clock struct {
+	Num int64 `json:"num"` // ticks per Den seconds
+	Den int64 `json:"den"`
+	// Unit is the number of ticks in one unit of the file's own time stamps
+	// (TRACE's TU); fragments of signals count in it. 0 means one second.
+	Unit int64 `json:"unit,omitempty"`
+	// Base is added to a tick to get the file's own time stamp. It is not zero
+	// only for formats whose stamps exceed int64.
+	Base uint64 `json:"base,omitempty"`
+	// Epoch is the wall-clock time of tick 0 in nanoseconds since 1970-01-01
+	// 00:00 UTC. It has a meaning only when HasEpoch is set.
+	Epoch    int64 `json:"epoch,omitempty"`
+	HasEpoch bool  `json:"hasEpoch,omitempty"`
+}
+
+// Seconds is a clock of n ticks a second without a wall-clock start.
+func Seconds(n int64) Clock { return Clock{Num: n, Den: 1} }
+
+// Valid reports whether the clock can be used.
+func (c Clock) Valid() bool { return c.Num > 0 && c.Den > 0 }
+
+// UnitTicks is the number of ticks in which fragments of signals count.
+func (c Clock) UnitTicks() float64 {
+	if c.Unit > 0 {
+		return float64(c.Unit)
+	}
+	return float64(c.Num) / float64(c.Den)
+}
+
+// Float is the length of d ticks in seconds, for display and statistics only.
+func (c Clock) Float(d int64) float64 {
+	return float64(d) * float64(c.Den) / float64(c.Num)
+}
+
+// Resolution is the length of one tick in words, such as "1 µs" or "1/3 s".
+func (c Clock) Resolution() string {
+	if !c.Valid() {
+		return "unknown"
+	}
+	m, d, ok := c.Decimal()
+	if !ok {
+		return fmt.Sprintf("%d/%d s", c.Den, c.Num)
+	}
+	for _, u := range units {
+		if d >= u.digits {
+			e := d - u.digits
+			if e <= 2 || u.digits == 12 {
+				return NewDecimal(m, e).String() + " " + u.name
+			}
+		}
+	}
+	return NewDecimal(m, d).String() + " s"
+}
+
+var units = []struct {
+	name   string
+	digits int
+}{{"s", 0}, {"ms", 3}, {"µs", 6}, {"ns", 9}, {"ps", 12}}
+
+// Decimal gives the exact decimal value of one tick in seconds: m × 10^-digits.
+// ok is false when a tick has no finite decimal expansion (3 ticks a second).
+func (c Clock) Decimal() (m int64, digits int, ok bool) {
+	num, den := reduce(c.Num, c.Den)
+	// den/num is finite in base 10 only if num has no prime factor but 2 and 5.
+	n, two, five := num, 0, 0
+	for n%2 == 0 && n > 0 {
+		n, two = n/2, two+1
+	}
+	for n%5 == 0 && n > 0 {
+		n, five = n/5, five+1
+	}
+	if n != 1 {
+		return 0, 0, false
+	}
+	digits = max(two, five)
+	if digits > 18 {
+		return 0, 0, false
+	}
+	hi, lo := bits.Mul64(uint64(den), uint64(pow10[digits]))
+	if hi >= uint64(num) {
+		return 0, 0, false
+	}
+	q, _ := bits.Div64(hi, lo, uint64(num))
+	if q > 1<<62 {
+		return 0, 0, false
+	}
+	return int64(q), digits, true
+}
+
+// Rescale converts t ticks of c to ticks of to, rounding half to even. exact
+// tells whether nothing was rounded; ok is false when the result does not fit.
+func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
+	if c.Num == to.Num && c.Den == to.Den {
+		return t, true, true
+	}
+	// u = t × (c.Den/c.Num) × (to.Num/to.Den)
+	a, b := reduce(c.Den, c.Num)
+	p, q := reduce(to.Num, to.Den)
+	a, q = reduce(a, q)
+	p, b = reduce(p, b)
+	if m, hi := mul(a, p); !hi {
+		if d, hi := mul(b, q); !hi {
+			return mulDiv(t, m, d)
+		}
+	}
+	n := new(big.Int).Mul(big.NewInt(t), big.NewInt(a))
+	n.Mul(n, big.NewInt(p))
+	d := new(big.Int).Mul(big.NewInt(b), big.NewInt(q))
+	r := new(big.Int)
+	n.QuoRem(n, d, r)
+	exact = r.Sign() == 0
+	if r.Abs(r).Lsh(r, 1).Cmp(d) > 0 {
+		n.Add(n, big.NewInt(int64(sign(t))))
+	}
+	return n.Int64(), exact, n.IsInt64()
+}
+
+func sign(t int64) int {
+	if t < 0 {
+		return -1
+	}
+	return 1
+}
+
+func mul(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return int64(lo), hi != 0 || lo>>63 != 0
+}
+
+func mulDiv(t, m, d int64) (int64, bool, bool) {
+	neg := t < 0
+	u := uint64(t)
+	if neg {
+		u = -u
+	}
+	hi, lo := bits.Mul64(u, uint64(m))
+	if hi >= uint64(d) {
+		return 0, false, false
+	}
+	q, r := bits.Div64(hi, lo, uint64(d))
+	exact := r == 0
+	if half := uint64(d) - r; r > half || (r == half && q&1 == 1) {
+		q++
+	}
+	if q>>63 != 0 {
+		return 0, exact, false
+	}
+	if neg {
+		return -int64(q), exact, true
+	}
+	return int64(q), exact, true
+}
+
+func reduce(a, b int64) (int64, int64) {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	if x == 0 {
+		return a, b
+	}
+	return a / x, b / x
+}
+
+// FormatSeconds writes t ticks as decimal seconds, exact where a tick has a
+// finite decimal expansion and rounded to a picosecond where it has none.
+func (c Clock) FormatSeconds(t int64) string {
+	if m, d, ok := c.Decimal(); ok {
+		if v, over := mulSigned(t, m); !over {
+			return NewDecimal(v, d).String()
+		}
+		v := new(big.Int).Mul(big.NewInt(t), big.NewInt(m))
+		s := v.String()
+		neg := strings.HasPrefix(s, "-")
+		s = strings.TrimPrefix(s, "-")
+		if len(s) <= d {
+			s = strings.Repeat("0", d-len(s)+1) + s
+		}
+		s = s[:len(s)-d] + "." + s[len(s)-d:]
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+		if neg {
+			s = "-" + s
+		}
+		return s
+	}
+	v, _, ok := c.Rescale(t, Seconds(1_000_000_000_000))
+	if !ok {
+		return strconv.FormatFloat(c.Float(t), 'f', -1, 64)
+	}
+	return NewDecimal(v, 12).String()
+}
+
+func mulSigned(t, m int64) (int64, bool) {
+	hi, lo := bits.Mul64(uint64(abs(t)), uint64(m))
+	if hi != 0 || lo>>63 != 0 {
+		return 0, true
+	}
+	if t < 0 {
+		return -int64(lo), false
+	}
+	return int64(lo), false
+}
+
+func abs(t int64) int64 {
+	if t < 0 {
+		return -t
+	}
+	return t
+}
+
+// FormatDuration writes a length of d ticks for people, with a unit that keeps
+// three to six significant digits: "1.982 ms", "717.018 ms", "12 s".
+func (c Clock) FormatDuration(d int64) string {
+	s := c.Float(d)
+	return FormatFloatSeconds(s)
+}
+
+// FormatFloatSeconds writes a length of s seconds for people, as
+// [Clock.FormatDuration] does for ticks.
+func FormatFloatSeconds(s float64) string {
+	a := s
+	if a < 0 {
+		a = -a
+	}
+	switch {
+	case a == 0:
+		return "0 s"
+	case a < 1e-6:
+		return trimFloat(s*1e9) + " ns"
+	case a < 1e-3:
+		return trimFloat(s*1e6) + " µs"
+	case a < 1:
+		return trimFloat(s*1e3) + " ms"
+	case a < 600:
+		return trimFloat(s) + " s"
+	case a < 36000:
+		return trimFloat(s/60) + " min"
+	}
+	return trimFloat(s/3600) + " h"
+}
+
+func trimFloat(f float64) string {
+	s := strconv.FormatFloat(f, 'f', 3, 64)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+}
+
+// ParseTime reads a time as users write it on a command line and returns ticks
+// of c. It accepts a number with a unit (ns us µs ms s min h), plain ticks
+// ("1500"), and percent of the span ("12.5%"). Times count from the trace's
+// first event; a leading "@" means the trace's own time. first and last bound
+// the trace's span in ticks. Fractions of a tick are rounded.
+func (c Clock) ParseTime(s string, first, last int64) (int64, error) {
+	body, own := strings.CutPrefix(strings.TrimSpace(s), "@")
+	fail := func(why string) (int64, error) {
+		return 0, fmt.Errorf("time %q: %s; expected a number with ns, us, ms, s, min, h or %%, or ticks", s, why)
+	}
+	if p, ok := strings.CutSuffix(body, "%"); ok {
+		r, okRat := new(big.Rat).SetString(strings.TrimSpace(p))
+		if !okRat || own {
+			return fail("found no percentage")
+		}
+		span := new(big.Int).Sub(big.NewInt(last), big.NewInt(first))
+		r.Mul(r, new(big.Rat).SetFrac(span, big.NewInt(100)))
+		return addTicks(first, r, fail)
+	}
+	d, err := c.parseDuration(body)
+	if err != "" {
+		return fail(err)
+	}
+	base := first
+	if own {
+		base = 0
+	}
+	return addTicks(base, d, fail)
+}
+
+func addTicks(base int64, r *big.Rat, fail func(string) (int64, error)) (int64, error) {
+	n := roundRat(r)
+	n.Add(n, big.NewInt(base))
+	if !n.IsInt64() {
+		return fail("it does not fit the trace's clock")
+	}
+	return n.Int64(), nil
+}
+
+func roundRat(r *big.Rat) *big.Int {
+	two := big.NewInt(2)
+	n := new(big.Int).Mul(r.Num(), two)
+	n.Add(n, r.Denom())
+	return n.Div(n, new(big.Int).Mul(r.Denom(), two))
+}
+
+// ParseDuration reads a length such as "1.5ms", "20us", "3s" or plain ticks.
+func (c Clock) ParseDuration(s string) (int64, error) {
+	d, why := c.parseDuration(strings.TrimSpace(s))
+	if why != "" {
+		return 0, fmt.Errorf("duration %q: %s; expected a number with ns, us, ms, s, min or h, or ticks", s, why)
+	}
+	n := roundRat(d)
+	if !n.IsInt64() {
+		return 0, fmt.Errorf("duration %q does not fit the trace's clock", s)
+	}
+	return n.Int64(), nil
+}
+
+var unitSeconds = []struct {
+	suffix string
+	num    int64
+	den    int64
+}{
+	{"ps", 1, 1e12}, {"ns", 1, 1e9}, {"us", 1, 1e6}, {"µs", 1, 1e6}, {"μs", 1, 1e6}, {"ms", 1, 1e3},
+	{"min", 60, 1}, {"s", 1, 1}, {"m", 60, 1}, {"h", 3600, 1},
+}
+
+func (c Clock) parseDuration(s string) (*big.Rat, string) {
+	for _, u := range unitSeconds {
+		num, ok := strings.CutSuffix(s, u.suffix)
+		if !ok {
+			continue
+		}
+		r, ok := parseRat(num)
+		if !ok {
+			break
+		}
+		r.Mul(r, big.NewRat(u.num, u.den))
+		return r.Mul(r, big.NewRat(c.Num, c.Den)), ""
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return new(big.Rat).SetInt64(n), ""
+	}
+	return nil, "found no number with a known unit"
+}
+
+func parseRat(s string) (*big.Rat, bool) {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > 40 || strings.ContainsAny(s, "/_xXpPinINeE") {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
+}

@@ -1,0 +1,234 @@
+package trace
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Table is an append-only list that may grow while others read it: decoders of
+// formats whose definitions stand among the events add entries during a scan,
+// always before the first batch that needs them. Entries never change after
+// Add. The zero Table is empty and ready.
+type Table[T any] struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]T]
+}
+
+// Len is the number of entries.
+func (t *Table[T]) Len() int {
+	if p := t.list.Load(); p != nil {
+		return len(*p)
+	}
+	return 0
+}
+
+// At is entry i; it must not be changed.
+func (t *Table[T]) At(i int) *T { return &(*t.list.Load())[i] }
+
+// All is the list as it is now. The caller must not change it.
+func (t *Table[T]) All() []T {
+	if p := t.list.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Add appends an entry and returns its index.
+func (t *Table[T]) Add(v T) uint32 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var l []T
+	if p := t.list.Load(); p != nil {
+		l = *p
+	}
+	l = append(l, v)
+	t.list.Store(&l)
+	return uint32(len(l) - 1)
+}
+
+// Definitions is everything that a trace says once. Each entry keeps the
+// file's own id (a text, since ids may be scoped) beside its dense index, which
+// is what events refer to.
+type Definitions struct {
+	Clock Clock
+	// Format is the name of the format that the trace was read from.
+	Format string
+	// Origin is the name of the format whose ids the entries bear. It differs
+	// from Format when a trace went through another format.
+	Origin string
+	// Properties are the trace's own attributes.
+	Properties Table[Attr]
+
+	Strings      Table[string]
+	Locations    Table[Location]
+	Groups       Table[LocationGroup]
+	Regions      Table[Region]
+	Communicator Table[Communicator]
+	Sets         Table[Set]
+	Metrics      Table[MetricDef]
+	Resources    Table[Resource]
+	Attributes   Table[AttributeDef]
+	Kinds        Table[KindDef]
+	Parameters   Table[Named]
+	Windows      Table[Named]
+	Contexts     Table[Named]
+	Files        Table[Named]
+	Handles      Table[Named]
+	Markers      Table[Named]
+	// Opaque holds definitions of the format that the model has no table for.
+	Opaque Table[Opaque]
+}
+
+// LocationKind says what sort of event source a location is.
+type LocationKind string
+
+// The sorts of locations.
+const (
+	ProcessLocation  LocationKind = "process"
+	ThreadLocation   LocationKind = "thread"
+	StreamLocation   LocationKind = "stream"
+	ResourceLocation LocationKind = "resource" // claims on one resource
+	SignalLocation   LocationKind = "signal"   // one signal or series
+	EventsLocation   LocationKind = "events"   // events that name no location
+	HostLocation     LocationKind = "host"     // PICL's host processor
+	ScopeLocation    LocationKind = "scope"    // PICL records about all or a subset of the processors
+	PeerLocation     LocationKind = "peer"     // named only as the other side of messages
+)
+
+// Location is one ordered source of events.
+type Location struct {
+	ID    string       `json:"id"`
+	Name  string       `json:"name,omitempty"`
+	Kind  LocationKind `json:"kind,omitempty"`
+	Group uint32       `json:"group"` // index into Groups, or NoRef
+	Attrs []Attr       `json:"attributes,omitempty"`
+}
+
+// Label is the location's name, or its id when it has no name.
+func (l *Location) Label() string {
+	if l.Name != "" {
+		return l.Name
+	}
+	return l.ID
+}
+
+// LocationGroup is a process, node or machine: the tree above locations.
+type LocationGroup struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Kind   string `json:"kind,omitempty"`
+	Parent uint32 `json:"parent"` // index into Groups, or NoRef
+	Attrs  []Attr `json:"attributes,omitempty"`
+}
+
+// Region is named code or an activity.
+type Region struct {
+	ID    string `json:"id,omitempty"`
+	Name  string `json:"name"`
+	Group string `json:"group,omitempty"` // function group or paradigm
+	Role  string `json:"role,omitempty"`
+	File  string `json:"file,omitempty"`
+	Line  int64  `json:"line,omitempty"`
+	End   int64  `json:"endLine,omitempty"`
+	Attrs []Attr `json:"attributes,omitempty"`
+}
+
+// Communicator is a set of locations that exchange messages by rank.
+type Communicator struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Set    uint32 `json:"set"`    // index into Sets, or NoRef
+	Parent uint32 `json:"parent"` // index into Communicator, or NoRef
+	Attrs  []Attr `json:"attributes,omitempty"`
+}
+
+// Set is a named list of ids: ranks of a communicator, PICL subsets, groups of
+// regions.
+type Set struct {
+	ID      string  `json:"id"`
+	Name    string  `json:"name,omitempty"`
+	Kind    string  `json:"kind,omitempty"`
+	Members []int64 `json:"members"`
+	Attrs   []Attr  `json:"attributes,omitempty"`
+}
+
+// MetricKind says how a metric's values arrive.
+type MetricKind string
+
+// The sorts of metrics.
+const (
+	CounterMetric MetricKind = "counter"
+	SignalMetric  MetricKind = "signal" // piecewise polynomial
+	SeriesMetric  MetricKind = "series" // samples
+)
+
+// MetricDef is a counter, a signal or a sampled series.
+type MetricDef struct {
+	ID    string     `json:"id"`
+	Name  string     `json:"name,omitempty"`
+	Unit  string     `json:"unit,omitempty"`
+	Kind  MetricKind `json:"kind,omitempty"`
+	Mode  string     `json:"mode,omitempty"`
+	Group string     `json:"group,omitempty"`
+	Type  Type       `json:"type"` // how the bits of a value are read
+	// Location is the location on which the metric's events live, or NoRef.
+	Location uint32 `json:"location"`
+	Attrs    []Attr `json:"attributes,omitempty"`
+}
+
+// Resource is something that claims hold amounts of.
+type Resource struct {
+	ID         string  `json:"id"`
+	Name       string  `json:"name,omitempty"`
+	Unit       string  `json:"unit,omitempty"`
+	Capacity   float64 `json:"capacity"`
+	UsesOffset bool    `json:"usesOffset"`
+	Location   uint32  `json:"location"` // where its claims live
+	Attrs      []Attr  `json:"attributes,omitempty"`
+}
+
+// Label is the resource's name, or its id when it has no name.
+func (r *Resource) Label() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.ID
+}
+
+// AttributeDef names an attribute of events.
+type AttributeDef struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+	Type Type   `json:"type,omitempty"`
+	Doc  string `json:"doc,omitempty"`
+}
+
+// KindDef is a kind that the trace declares itself. Two kinds are the same if
+// format, name and operands agree.
+type KindDef struct {
+	Format string
+	KindSpec
+}
+
+// Named is a definition that has no more than an id, a name and attributes.
+type Named struct {
+	ID    string `json:"id"`
+	Name  string `json:"name,omitempty"`
+	Attrs []Attr `json:"attributes,omitempty"`
+}
+
+// Opaque is a record that only its own format understands.
+type Opaque struct {
+	Format string
+	Data   string
+}
+
+// Property finds a property of the trace by name.
+func (d *Definitions) Property(key string) (Value, bool) {
+	for _, a := range d.Properties.All() {
+		if a.Key == key {
+			return a.Value, true
+		}
+	}
+	return Value{}, false
+}

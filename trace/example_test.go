@@ -1,0 +1,36 @@
+package trace_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// A simulator records what happens and writes it in the format that the file
+// name asks for.
+func Example() {
+	r := trace.NewRecorder(trace.Seconds(1_000_000)) // ticks of 1 µs
+	cpu, solve := r.Location("cpu 0"), r.Region("solve")
+	for step := range int64(3) {
+		r.Enter(cpu, step*100, solve)
+		r.Leave(cpu, step*100+60, solve)
+	}
+	dir, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(dir)
+	for _, name := range []string{"run.trf", "run.etf"} {
+		f, _ := format.ByExtension(all.Formats(), name)
+		if err := format.Save(context.Background(), filepath.Join(dir, name), f, r); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(name, "written as", f.Title)
+	}
+	// Output:
+	// run.trf written as PICL
+	// run.etf written as Eclipse TRACE4CPS
+}

@@ -1,0 +1,204 @@
+package trace
+
+import (
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Type is the type of a [Value]. The first 26 numbers are those of OTF2 (and of
+// Pallas), so that attribute lists of these formats need no translation; OTF's
+// key-value types map onto them and onto Char and Bytes.
+type Type uint8
+
+// The types of attribute values.
+const (
+	None Type = iota
+	Uint8
+	Uint16
+	Uint32
+	Uint64
+	Int8
+	Int16
+	Int32
+	Int64
+	Float32
+	Float64
+	String
+	AttributeRef
+	LocationRef
+	RegionRef
+	GroupRef
+	MetricRef
+	CommRef
+	ParameterRef
+	WindowRef
+	SourceRef
+	CallingContextRef
+	InterruptGeneratorRef
+	FileRef
+	HandleRef
+	LocationGroupRef
+	Char  // one byte (OTF)
+	Bytes // byte string (OTF)
+	Bool
+	typeCount
+)
+
+var typeNames = [typeCount]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
+	"float32", "float64", "string", "attribute", "location", "region", "group", "metric", "communicator", "parameter",
+	"window", "source", "calling-context", "interrupt-generator", "file", "handle", "location-group", "char", "bytes", "bool"}
+
+// String is the type's name in JSON, documents and attribute suffixes.
+func (t Type) String() string {
+	if t < typeCount {
+		return typeNames[t]
+	}
+	return "type-" + strconv.Itoa(int(t))
+}
+
+// ParseType is the inverse of [Type.String].
+func ParseType(s string) (Type, bool) {
+	for i, n := range typeNames {
+		if n == s {
+			return Type(i), true
+		}
+	}
+	return None, false
+}
+
+// IsRef reports whether the value is an index into a definition table.
+func (t Type) IsRef() bool { return t >= AttributeRef && t <= LocationGroupRef }
+
+// Value is a typed attribute value. Numbers, references and float bits are in
+// Num (signed numbers sign-extended, a Float32 as its 32 bits, a Float64 as its
+// 64 bits); String and Bytes are in Str, which may alias the buffer of the
+// batch that it came in.
+type Value struct {
+	Num  uint64
+	Str  string
+	Type Type
+}
+
+// StringValue makes a text value.
+func StringValue(s string) Value { return Value{Str: s, Type: String} }
+
+// IntValue makes an Int64 value.
+func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
+
+// FloatValue makes a Float64 value.
+func FloatValue(f float64) Value { return Value{Num: math.Float64bits(f), Type: Float64} }
+
+// Int is the value as a signed integer, for integer types and references.
+func (v Value) Int() int64 { return int64(v.Num) }
+
+// Float is the value as a double, for all number types.
+func (v Value) Float() float64 {
+	switch v.Type {
+	case Float32:
+		return float64(math.Float32frombits(uint32(v.Num)))
+	case Float64:
+		return math.Float64frombits(v.Num)
+	case Uint8, Uint16, Uint32, Uint64, Char, Bool:
+		return float64(v.Num)
+	}
+	return float64(int64(v.Num))
+}
+
+// Any is the value for JSON: numbers as numbers (doubles that JSON cannot hold
+// as text), Bytes in hex, references as their index.
+func (v Value) Any() any {
+	switch v.Type {
+	case None:
+		return nil
+	case String:
+		return v.Str
+	case Bytes:
+		return hex.EncodeToString([]byte(v.Str))
+	case Bool:
+		return v.Num != 0
+	case Int8, Int16, Int32, Int64:
+		return int64(v.Num)
+	case Float32, Float64:
+		f := v.Float()
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+		return f
+	}
+	return v.Num
+}
+
+// Append writes the value as text: numbers in decimal, floats with the fewest
+// digits that read back to the same value, Bytes in hex.
+func (v Value) Append(b []byte) []byte {
+	switch v.Type {
+	case None:
+		return b
+	case String:
+		return append(b, v.Str...)
+	case Bytes:
+		return hex.AppendEncode(b, []byte(v.Str))
+	case Bool:
+		return strconv.AppendBool(b, v.Num != 0)
+	case Int8, Int16, Int32, Int64:
+		return strconv.AppendInt(b, int64(v.Num), 10)
+	case Float32:
+		return strconv.AppendFloat(b, v.Float(), 'g', -1, 32)
+	case Float64:
+		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64)
+	}
+	return strconv.AppendUint(b, v.Num, 10)
+}
+
+// String is the text of [Value.Append].
+func (v Value) String() string { return string(v.Append(nil)) }
+
+// ParseValue reads the text of [Value.Append] back.
+func ParseValue(t Type, s string) (Value, error) {
+	v := Value{Type: t}
+	var err error
+	switch t {
+	case None:
+	case String:
+		v.Str = s
+	case Bytes:
+		var b []byte
+		b, err = hex.DecodeString(s)
+		v.Str = string(b)
+	case Bool:
+		var x bool
+		x, err = strconv.ParseBool(s)
+		if x {
+			v.Num = 1
+		}
+	case Int8, Int16, Int32, Int64:
+		var x int64
+		x, err = strconv.ParseInt(s, 10, 64)
+		v.Num = uint64(x)
+	case Float32:
+		var x float64
+		x, err = strconv.ParseFloat(s, 32)
+		v.Num = uint64(math.Float32bits(float32(x)))
+	case Float64:
+		var x float64
+		x, err = strconv.ParseFloat(s, 64)
+		v.Num = math.Float64bits(x)
+	default:
+		v.Num, err = strconv.ParseUint(s, 10, 64)
+	}
+	if err != nil {
+		return v, fmt.Errorf("%q is not a %s", s, t)
+	}
+	return v, nil
+}
+
+// Equal compares two values bit by bit.
+func (v Value) Equal(o Value) bool { return v == o }
+
+// Attr is a named value of a definition, a link or a trace.
+type Attr struct {
+	Key   string
+	Value Value
+}
