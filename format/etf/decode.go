@@ -42,6 +42,7 @@ type decoder struct {
 	growing   sync.Mutex
 	resources map[int64]uint32
 	defined   []int64          // line of each resource
+	slots     []int32          // resources by small id, -1 none
 	missing   map[int64]uint32 // stand-ins for resources that no line defines
 	signals   map[int64]uint32
 	series    map[seriesKey]uint32
@@ -166,7 +167,16 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	r := &scanResult{}
 	w := d.file.Walk(b)
 	var rec Record
+	var q quick
+	usual := plain(d.file, b)
 	for {
+		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' && q.claim(rest, 3) > 0 {
+			t := q.decimal(1)
+			n := skipLine(rest)
+			r.claims.add(t)
+			r.timed(b, rest, w.Skip(n), t, q.decimal(2))
+			continue
+		}
 		l, number, ok := w.Next()
 		if !ok {
 			return r
@@ -233,35 +243,40 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if s.bad.rule != "" {
 			continue
 		}
-		r.items++
-		if t.Scale > r.scale {
-			r.scale = max(r.scale, t.Trim().Scale)
-		}
-		if two && end.Scale > r.scale {
-			r.scale = max(r.scale, end.Trim().Scale)
-		}
 		if !two {
 			end = t
 		}
-		if !r.all.any {
-			r.min, r.max = t, end
-		} else {
-			if compare(t, r.all.last) < 0 {
-				if len(r.breaks) < maxRuns {
-					r.breaks = append(r.breaks, run{from: lineStart(b.Data, l), line: number})
-				} else {
-					r.more = true
-				}
-				if compare(t, r.min) < 0 {
-					r.min = t
-				}
+		r.timed(b, l, number, t, end)
+	}
+}
+
+// timed takes a line with a time; l is where it stands in the block.
+func (r *scanResult) timed(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
+	r.items++
+	if t.Scale > r.scale {
+		r.scale = max(r.scale, t.Trim().Scale)
+	}
+	if end.Scale > r.scale {
+		r.scale = max(r.scale, end.Trim().Scale)
+	}
+	if !r.all.any {
+		r.min, r.max = t, end
+	} else {
+		if compare(t, r.all.last) < 0 {
+			if len(r.breaks) < maxRuns {
+				r.breaks = append(r.breaks, run{from: lineStart(b.Data, l), line: number})
+			} else {
+				r.more = true
 			}
-			if compare(end, r.max) > 0 {
-				r.max = end
+			if compare(t, r.min) < 0 {
+				r.min = t
 			}
 		}
-		r.all.add(t)
+		if compare(end, r.max) > 0 {
+			r.max = end
+		}
 	}
+	r.all.add(t)
 }
 
 func (r *scanResult) curve(k seriesKey) *lane {
@@ -523,7 +538,28 @@ func (d *decoder) addResource(r trace.Resource, id int64) uint32 {
 	r.Location = d.model.Locations.Add(trace.Location{ID: r.ID, Name: r.Name, Kind: trace.ResourceLocation, Group: trace.NoRef})
 	i := d.model.Resources.Add(r)
 	d.resources[id] = i
+	if id >= 0 && id < maxSlots {
+		for int(id) >= len(d.slots) {
+			d.slots = append(d.slots, -1)
+		}
+		d.slots[id] = int32(i)
+	}
 	return i
+}
+
+// maxSlots bounds the table that finds resources by small ids.
+const maxSlots = 1 << 16
+
+// resourceOf finds a resource by its id.
+func (d *decoder) resourceOf(id int64) (uint32, bool) {
+	if uint64(id) < uint64(len(d.slots)) {
+		if i := d.slots[id]; i >= 0 {
+			return uint32(i), true
+		}
+		return 0, false
+	}
+	i, ok := d.resources[id]
+	return i, ok
 }
 
 func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32 {

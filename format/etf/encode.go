@@ -39,14 +39,14 @@ type encoder struct {
 	seq   int64 // rows so far
 	next  int64 // next claim or event id, for foreign traces
 
-	queue  queue
+	queue queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
-	claims map[claimKey]int64         // native: position in the queue of an open claim
-	stacks map[stackKey][]*openRegion // foreign: positions of open regions
-	depth  []int32                    // foreign: open regions of each location
-	deep   []int32                    // the most at once
-	used   []bool                     // locations with claims
+	claims                           map[claimKey]int64         // native: position in the queue of an open claim
+	stacks                           map[stackKey][]*openRegion // foreign: positions of open regions
+	depth                            []int32                    // foreign: open regions of each location
+	deep                             []int32                    // the most at once
+	used                             []bool                     // locations with claims
 }
 
 type claimKey struct {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/lines"
@@ -67,7 +68,14 @@ func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn) {
 
 func (p *parsed) run() error {
 	w := p.d.file.Walk(p.block)
+	usual := plain(p.d.file, p.block) && p.d.restore == nil
 	for {
+		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' {
+			if n := p.quickClaim(rest, w.Number()); n > 0 {
+				w.Skip(n)
+				continue
+			}
+		}
 		l, number, ok := w.Next()
 		if !ok {
 			return nil
@@ -191,7 +199,7 @@ func (p *parsed) line(l []byte, number int64) error {
 // claim finds the resource of a claim and checks what it holds.
 func (p *parsed) claim(it *item, rec *Record, number int64, l []byte) error {
 	d := p.d
-	res, ok := d.resources[rec.Resource]
+	res, ok := d.resourceOf(rec.Resource)
 	if !ok {
 		var err error
 		if res, err = p.missingResource(rec, number, l); err != nil {
@@ -228,6 +236,10 @@ func (p *parsed) claim(it *item, rec *Record, number int64, l []byte) error {
 	}
 	return nil
 }
+
+// str makes a string of bytes without copying: values live as long as their
+// block.
+func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // missingResource makes a stand-in for a resource that no R line defines, so
 // that its claims are not lost.

@@ -1,6 +1,7 @@
 package picl
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -44,6 +45,7 @@ type decoder struct {
 	firstRecord int64
 	statistics  bool  // there are statistics records
 	first, last int64 // times of the first and last event
+	plainInts   bool  // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
 	slots []slot
@@ -60,6 +62,7 @@ type decoder struct {
 	wide          uint32                         // attribute for a process id that was unified
 	marks         bool                           // marks of sends and receives are messages too
 	restore       *carrier.Restorer
+	rescale       bool   // the restored trace's clock is not the file's
 	text          uint32 // the attribute for character data
 	peerLocations map[procKey]uint32
 	scanned       bool // defects have been reported
@@ -258,14 +261,28 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	}
 	var last trace.Decimal
 	w := d.file.Walk(b)
+	plain := !d.file.Numbered && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
 	for {
-		l, number, ok := w.Next()
-		if !ok {
-			break
-		}
-		i, bad := h.parse(l, 5)
-		if bad >= 0 {
-			continue
+		var l []byte
+		var number int64
+		var i int
+		if rest := w.Rest(); plain && h.quick(rest, 0, 5) > 0 && h.f[0] >= TypeExit && h.f[0] <= TypeMark {
+			end := bytes.IndexByte(rest, '\n')
+			l = rest[:end]
+			if l[end-1] == '\\' || l[end-1] <= ' ' {
+				l, number, _ = w.Next()
+			} else {
+				number = w.Skip(end + 1)
+			}
+		} else {
+			var ok bool
+			if l, number, ok = w.Next(); !ok {
+				break
+			}
+			var bad int
+			if i, bad = h.parse(l, 5); bad >= 0 {
+				continue
+			}
 		}
 		typ := h.f[0]
 		if typ < TypeExit {
@@ -378,7 +395,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried []carrier.Pair) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl"}
 	d.model = m
-	m.Clock = trace.Clock{Num: int64(math.Pow10(int(d.digits))), Den: 1}
+	m.Clock = d.fileClock()
 	for i := range d.quick {
 		d.quick[i] = -1
 	}
@@ -393,9 +410,11 @@ func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64
 		} else {
 			d.restore, d.model = r, m
 			m.Clock = r.Clock
+			d.rescale = r.Clock.Num != d.fileClock().Num || r.Clock.Den != 1
 			return nil
 		}
 	}
+	d.plainInts = len(d.defs.descriptors) == 0
 	eventList := slices.Collect(maps.Keys(events))
 	slices.SortFunc(eventList, compareEvents)
 	d.defineFields(eventList)
@@ -630,13 +649,16 @@ func (d *decoder) Defs() *trace.Definitions { return d.model }
 // Extent is the times of the first and last event.
 func (d *decoder) Extent() (first, last int64, ok bool) {
 	if d.restore != nil {
-		clock := trace.Clock{Num: pow10(d.digits), Den: 1}
+		clock := d.fileClock()
 		first, _, ok1 := clock.Rescale(d.first, d.model.Clock)
 		last, _, ok2 := clock.Rescale(d.last, d.model.Clock)
 		return first, last, ok1 && ok2 && d.first <= d.last
 	}
 	return d.first, d.last, d.first <= d.last
 }
+
+// fileClock counts the file's own ticks.
+func (d *decoder) fileClock() trace.Clock { return trace.Clock{Num: pow10(d.digits), Den: 1} }
 
 // Count is the number of records.
 func (d *decoder) Count() (int64, bool) { return d.nrec, true }
@@ -746,15 +768,17 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 	defer func() { d.scanned = true }()
 	workers := d.opt.Cores()
 	turn := pipeline.NewTurn()
-	var pool sync.Pool
+	free := make(chan *parsed, workers+2)
 	next := func() (*lines.Block, bool, error) {
 		b, err := src.Next()
 		return b, b != nil, err
 	}
 	parsers := make([]scoped, workers)
 	work := func(w int, b *lines.Block) (*parsed, error) {
-		p, _ := pool.Get().(*parsed)
-		if p == nil {
+		var p *parsed
+		select {
+		case p = <-free:
+		default:
 			p = &parsed{}
 		}
 		parsers[w].defs = d.defs
@@ -775,7 +799,10 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		}
 		p.block.Release()
 		p.block = nil
-		pool.Put(p)
+		select {
+		case free <- p:
+		default:
+		}
 		return nil
 	}
 	if err := pipeline.Run(ctx, workers, next, work, done); err != nil {

@@ -156,7 +156,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 	var sec, usec, node int64
 	var args []int64
 	if err == nil {
-		n, err := integers(f[1:])
+		n, err := allIntegers(f[1:])
 		if err != nil || len(n) < 3 {
 			return bad("no numbers", "key, seconds, microseconds, node and data")
 		}
@@ -170,7 +170,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		if key == 0 || len(f) < 6 || f[1] != "clock" || f[4] != "node" {
 			return bad(strconv.Quote(f[0]), "a record name, clock SECONDS MICROSECONDS node NODE")
 		}
-		n, err := integers([]string{f[2], f[3], f[5]})
+		n, err := allIntegers([]string{f[2], f[3], f[5]})
 		if err != nil {
 			return bad("no numbers", "clock SECONDS MICROSECONDS node NODE")
 		}
@@ -334,7 +334,7 @@ func (c *oldConverter) emit(recs ...Record) error {
 	return nil
 }
 
-func integers(f []string) ([]int64, error) {
+func allIntegers(f []string) ([]int64, error) {
 	out := make([]int64, len(f))
 	for i, s := range f {
 		n, err := strconv.ParseInt(s, 10, 64)

@@ -79,15 +79,8 @@ func (p *parsed) batch(loc uint32) *trace.Batch {
 
 // run parses the block.
 func (p *parsed) run() error {
-	w := p.d.file.Walk(p.block)
-	for {
-		l, number, ok := w.Next()
-		if !ok {
-			break
-		}
-		if err := p.line(l, number); err != nil {
-			return err
-		}
+	if err := p.lines(); err != nil {
+		return err
 	}
 	if p.mixed != nil {
 		if p.mixed.Len() > 0 {
@@ -103,6 +96,57 @@ func (p *parsed) run() error {
 	}
 	return nil
 }
+
+// lines parses all lines: those in their usual spelling in one go, the others
+// through line.
+func (p *parsed) lines() error {
+	d := p.d
+	w := d.file.Walk(p.block)
+	data := p.block.Data
+	plain := !d.file.Numbered && len(p.block.Numbers) == 0 && len(data) > 0 && data[len(data)-1] == '\n'
+	var h head
+	for {
+		if plain {
+			rest := w.Rest()
+			if i := h.quick(rest, 0, 6); i > 0 && h.f[0] >= TypeExit && h.f[0] <= TypeMark && h.scale <= d.digits {
+				end := i
+				if rest[i] != '\n' {
+					end += bytes.IndexByte(rest[i:], '\n')
+				}
+				if l := rest[:end]; !bytes.HasSuffix(l, continuation) && l[end-1] > ' ' {
+					number := w.Skip(end + 1)
+					t := h.f[2]
+					ok := true
+					if h.scale != d.digits {
+						t, _, ok = h.time().Ticks(d.digits)
+					}
+					var err error
+					switch {
+					case !ok:
+						err = p.line(l, number)
+					case d.restore != nil:
+						err = p.restoredLine(l, l[i:], &h, t, number)
+					default:
+						err = p.record(&h, l, i, t, number)
+					}
+					if err != nil {
+						return err
+					}
+					continue
+				}
+			}
+		}
+		l, number, ok := w.Next()
+		if !ok {
+			return nil
+		}
+		if err := p.line(l, number); err != nil {
+			return err
+		}
+	}
+}
+
+var continuation = []byte{'\\'}
 
 func (p *parsed) defect(problem dataProblem, line int64, text []byte) error {
 	if p.d.scanned {
@@ -151,10 +195,21 @@ func (p *parsed) line(l []byte, number int64) error {
 	if d.restore != nil {
 		return p.restoredLine(l, l[i:], &h, t, number)
 	}
-	if h.f[5] == 0 && i == len(l) {
-		p.vals = p.vals[:0]
-	} else {
-		p.vals, problem = parseData(l[i:], h.f[5], &h, number, p.res, p.vals[:0])
+	return p.record(&h, l, i, t, number)
+}
+
+// record makes rows of a record whose head ends at l[i].
+func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
+	d := p.d
+	typ, event := h.f[0], h.f[1]
+	p.vals = p.vals[:0]
+	quick := h.f[5] == 0 && i == len(l)
+	if !quick && d.plainInts && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
+		p.vals, quick = integers(l[i+2:], h.f[5], p.vals)
+	}
+	if !quick {
+		var problem dataProblem
+		p.vals, problem = parseData(l[i:], h.f[5], h, number, p.res, p.vals[:0])
 		if problem.rule != "" {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
@@ -225,6 +280,19 @@ func (p *parsed) line(l []byte, number int64) error {
 // attributes adds the data fields of a record under the names that the table
 // of event types gives them.
 func (p *parsed) attributes(b *trace.Batch, names []uint32) {
+	n := len(p.vals)
+	if n == 0 {
+		return
+	}
+	if n <= len(names) {
+		row := uint32(len(b.Time) - 1)
+		for range n {
+			b.AttrRow = append(b.AttrRow, row)
+		}
+		b.AttrKey = append(b.AttrKey, names[:n]...)
+		b.AttrVal = append(b.AttrVal, p.vals...)
+		return
+	}
 	for i := range p.vals {
 		switch {
 		case i < len(names):
@@ -416,14 +484,32 @@ func carriedDefinition(l []byte) (carrier.Pair, bool) {
 // restoredLine turns a line of a carried trace into a row.
 func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error {
 	d := p.d
-	fileClock := trace.Clock{Num: pow10(d.digits), Den: 1}
-	t, _, ok := fileClock.Rescale(t, d.restore.Clock)
+	ok := true
+	if d.rescale {
+		t, _, ok = d.fileClock().Rescale(t, d.restore.Clock)
+	}
 	bad := func(found string) error {
 		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning}, number, text)
 	}
 	loc := locationOf(h.f[3])
 	if !ok || loc >= int64(d.model.Locations.Len()) {
 		return bad(fmt.Sprintf("processor %d", h.f[3]))
+	}
+	if h.f[5] == 0 && h.f[3] >= 0 && h.f[1] >= 0 && h.f[1] < int64(d.model.Regions.Len()) && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
+		b := p.batch(uint32(loc))
+		kind := trace.Enter
+		if h.f[0] == TypeExit {
+			kind = trace.Leave
+		}
+		b.Add(uint32(loc), t, kind, uint32(h.f[1]))
+		b.Pos = append(b.Pos, number)
+		return nil
+	}
+	if h.f[0] == TypeMark && h.f[3] >= 0 && specOf(h.f[1]).send != noRole && len(data) > 2 && data[1] == '2' {
+		var quick bool
+		if p.vals, quick = integers(data[2:], h.f[5], p.vals[:0]); quick {
+			return p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], p.vals, number, bad)
+		}
 	}
 	p.pairs = p.pairs[:0]
 	var vals []trace.Value
@@ -496,9 +582,20 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 }
 
 func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, vals []trace.Value, line int64, bad func(string) error) error {
-	kind := map[int64]trace.Kind{-21: trace.Send, -27: trace.SendBegin, -51: trace.Recv, -60: trace.RecvComplete}[event]
-	var v []int64
-	for _, x := range vals {
+	kind := trace.NoKind
+	switch event {
+	case -21:
+		kind = trace.Send
+	case -27:
+		kind = trace.SendBegin
+	case -51:
+		kind = trace.Recv
+	case -60:
+		kind = trace.RecvComplete
+	}
+	var list [16]int64
+	v := list[:0]
+	for _, x := range vals[:min(len(vals), len(list))] {
 		v = append(v, x.Int())
 	}
 	undefined := func(x int64) uint64 {
@@ -511,31 +608,34 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 	// The layouts are those of message in encode.go.
 	switch {
 	case kind == trace.Send && len(v) >= 4, kind == trace.SendBegin && len(v) >= 5:
-		ops := []uint64{peer(v[2]), trace.Undefined, uint64(v[1]), uint64(v[0])}
-		rest := v[4:]
+		rest, comm := v[4:], trace.Undefined
 		if kind == trace.SendBegin {
-			ops = append(ops, uint64(v[4]))
 			rest = v[5:]
 		}
 		if len(rest) > 0 {
-			ops[1] = undefined(rest[0])
+			comm = undefined(rest[0])
 		}
 		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(ops...)
+		if kind == trace.SendBegin {
+			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]), uint64(v[4]))
+		} else {
+			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]))
+		}
 	case kind == trace.Recv && len(v) >= 7, kind == trace.RecvComplete && len(v) >= 5:
 		got := v[3:]
 		if kind == trace.RecvComplete {
 			got = v[1:]
 		}
-		ops := []uint64{peer(got[2]), trace.Undefined, uint64(got[1]), uint64(got[0])}
+		comm := trace.Undefined
 		if len(got) > 4 {
-			ops[1] = undefined(got[4])
-		}
-		if kind == trace.RecvComplete {
-			ops = append(ops, uint64(v[0]))
+			comm = undefined(got[4])
 		}
 		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(ops...)
+		if kind == trace.RecvComplete {
+			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]), uint64(v[0]))
+		} else {
+			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]))
+		}
 	default:
 		return bad(fmt.Sprintf("event type %d with %d values", event, len(v)))
 	}

@@ -127,6 +127,105 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 	return i, -1
 }
 
+// quick reads the head of the line that begins at data[i] if it is spelled in
+// the usual way: single blanks, a decimal time, no exponents. It reads n fields
+// and returns where the last one ends, or -1 if the line needs parse. data must
+// end in a line end.
+func (h *head) quick(data []byte, i, n int) int {
+	for f := range n {
+		if uint(i) >= uint(len(data)) {
+			return -1
+		}
+		c := data[i]
+		neg := c == '-'
+		if neg {
+			i++
+			if uint(i) >= uint(len(data)) {
+				return -1
+			}
+			c = data[i]
+		}
+		v := int64(c - '0')
+		if v > 9 {
+			return -1
+		}
+		start := i
+		for i++; uint(i) < uint(len(data)); i++ {
+			c = data[i]
+			d := c - '0'
+			if d > 9 {
+				break
+			}
+			v = v*10 + int64(d)
+		}
+		if f == 2 {
+			scale := 0
+			if c == '.' {
+				point := i
+				for i++; uint(i) < uint(len(data)); i++ {
+					c = data[i]
+					d := c - '0'
+					if d > 9 {
+						break
+					}
+					v = v*10 + int64(d)
+				}
+				scale = i - point - 1
+			}
+			h.scale = int32(scale)
+		}
+		if i-start > 18 || c != ' ' && (c != '\n' || f < n-1) {
+			return -1
+		}
+		if neg {
+			v = -v
+		}
+		h.f[f] = v
+		i++
+	}
+	h.exact = true
+	return i - 1
+}
+
+// integers reads n values of the descriptor 2 ("%d") that are spelled in the
+// usual way; ok is false if they are not, or not as many.
+func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
+	i := 0
+	for range n {
+		if i >= len(l) || l[i] != ' ' {
+			return vals, false
+		}
+		i++
+		start := i
+		neg := i < len(l) && l[i] == '-'
+		if neg {
+			i++
+		}
+		from := i
+		v := int64(0)
+		for uint(i) < uint(len(l)) {
+			d := l[i] - '0'
+			if d > 9 {
+				break
+			}
+			v = v*10 + int64(d)
+			i++
+		}
+		if i == from || i-start > 10 {
+			return vals, false
+		}
+		if neg {
+			v = -v
+		}
+		t := trace.Int32
+		if int64(int32(v)) != v {
+			t = trace.Int64
+		}
+		vals = append(vals, trace.Value{Num: uint64(v), Type: t})
+	}
+	return vals, i == len(l)
+}
+
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }

@@ -335,6 +335,21 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	return l, number, true
 }
 
+// Rest is the text from the next line on. It is for readers that parse plain
+// lines themselves and pass over them with Skip.
+func (w *Walker) Rest() []byte { return w.data }
+
+// Number is the number of the next line, under the conditions of Skip.
+func (w *Walker) Number() int64 { return w.line + 1 }
+
+// Skip passes over the next line, n bytes with its line end, and returns its
+// number. The text must be neither numbered nor reordered.
+func (w *Walker) Skip(n int) int64 {
+	w.data = w.data[n:]
+	w.line++
+	return w.line
+}
+
 func trimContinuation(l []byte) []byte {
 	l = bytes.TrimRight(l, "\r \t")
 	if n := len(l); n > 0 && l[n-1] == '\\' {
