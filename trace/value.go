@@ -2,9 +2,11 @@ package trace
 
 import (
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Type is the type of a [Value]. The first 26 numbers are those of OTF2 (and of
@@ -192,6 +194,46 @@ func ParseValue(t Type, s string) (Value, error) {
 		return v, fmt.Errorf("%q is not a %s", s, t)
 	}
 	return v, nil
+}
+
+// jsonValue is a value in JSON: its text, or for texts that are not UTF-8 their
+// bytes in hex.
+type jsonValue struct {
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+	Hex  string `json:"hex,omitempty"`
+}
+
+// MarshalJSON writes type and text, from which UnmarshalJSON makes exactly the
+// same value.
+func (v Value) MarshalJSON() ([]byte, error) {
+	j := jsonValue{Type: v.Type.String(), Text: v.String()}
+	if !utf8.ValidString(j.Text) {
+		j.Hex, j.Text = hex.EncodeToString([]byte(j.Text)), ""
+	}
+	return json.Marshal(j)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (v *Value) UnmarshalJSON(b []byte) error {
+	var j jsonValue
+	if err := json.Unmarshal(b, &j); err != nil {
+		return err
+	}
+	t, ok := ParseType(j.Type)
+	if !ok {
+		return fmt.Errorf("value type %q", j.Type)
+	}
+	if j.Hex != "" {
+		text, err := hex.DecodeString(j.Hex)
+		if err != nil {
+			return err
+		}
+		j.Text = string(text)
+	}
+	x, err := ParseValue(t, j.Text)
+	*v = x
+	return err
 }
 
 // Equal compares two values bit by bit.

@@ -168,8 +168,8 @@ func (c *legacy) begin(number int64) error {
 	}
 	c.ready = true
 	c.conf = configuration{attributes: map[int64]string{}, contexts: map[int64]context_{}}
-	if c.named != "" && fs.ValidPath(c.named) {
-		f, err := c.src.FS.Open(path.Join(path.Dir(c.src.Name), c.named))
+	if c.named != "" {
+		f, err := c.configuration()
 		if err == nil {
 			c.conf = readConfiguration(f)
 			f.Close()
@@ -197,6 +197,35 @@ func (c *legacy) begin(number int64) error {
 	return c.emit(&Record{Keyword: T, Attrs: c.header}, number)
 }
 
+// configuration opens the configuration file: the file of that name beside the
+// trace, or the only one whose name ends in it, since people who keep several
+// traces in a folder put a prefix before it.
+func (c *legacy) configuration() (fs.File, error) {
+	dir := path.Dir(c.src.Name)
+	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
+	f, err := c.src.FS.Open(path.Join(dir, base))
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return f, err
+	}
+	list, e := fs.ReadDir(c.src.FS, dir)
+	if e != nil {
+		return nil, err
+	}
+	found := ""
+	for _, x := range list {
+		if strings.HasSuffix(x.Name(), base) && x.Type().IsRegular() {
+			if found != "" {
+				return nil, err
+			}
+			found = x.Name()
+		}
+	}
+	if found == "" {
+		return nil, err
+	}
+	return c.src.FS.Open(path.Join(dir, found))
+}
+
 func (c *legacy) line(l []byte, number int64) error {
 	text := strings.TrimRight(string(l), "\r")
 	if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
@@ -208,6 +237,9 @@ func (c *legacy) line(l []byte, number int64) error {
 	}
 	bad := func(found, expected string) error {
 		return c.opt.Defect(&trace.Defect{Rule: "etf.legacy-line", Severity: trace.Error, Position: trace.Position{File: c.name, Line: number}, Record: quote(l), Found: found, Expected: expected})
+	}
+	if len(f) < 2 {
+		return bad(quote(l), "a keyword and its values, separated by tabs")
 	}
 	switch f[0] {
 	case "TraceVersion":

@@ -1,0 +1,561 @@
+// Package tracetest is the conformance suite that every format runs: a format's
+// own test is a call of [Run]. It also has a dumper and a comparer of traces for
+// other tests.
+package tracetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options say what to run the suite on.
+type Options struct {
+	// Files are traces that read without an error, by path.
+	Files []string
+	// EditStep is the distance in bytes of the places where files are cut and
+	// bytes changed; 0 means every byte of files up to 2 KiB, fewer places of
+	// longer ones.
+	EditStep int
+}
+
+// Run runs the suite for a format.
+func Run(t *testing.T, f *format.Format, opt Options) {
+	if len(opt.Files) == 0 {
+		t.Fatal("no files to test with")
+	}
+	for _, file := range opt.Files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			src := format.FileSource(file)
+			t.Run("probe", func(t *testing.T) {
+				if p := f.Probe(src.Name, text); p < 50 {
+					t.Errorf("probe of its own file: %d, want at least 50", p)
+				}
+			})
+			t.Run("parallel", func(t *testing.T) { parallel(t, f, src) })
+			t.Run("selection", func(t *testing.T) { selection(t, f, src) })
+			t.Run("copy", func(t *testing.T) { copied(t, f, src) })
+			t.Run("encode", func(t *testing.T) { encoded(t, f, src) })
+			t.Run("cancel", func(t *testing.T) { cancelled(t, f, src) })
+			t.Run("truncated", func(t *testing.T) { truncated(t, f, src.Name, text, opt.EditStep) })
+			t.Run("flipped", func(t *testing.T) { flipped(t, f, src.Name, text) })
+		})
+	}
+	t.Run("kinds", func(t *testing.T) { kinds(t, f) })
+	t.Run("empty", func(t *testing.T) { empty(t, f) })
+}
+
+// Open opens a trace for a test.
+func Open(t testing.TB, f *format.Format, src format.Source, opt *format.ReadOptions) format.Decoder {
+	t.Helper()
+	if opt == nil {
+		opt = &format.ReadOptions{}
+	}
+	d, err := f.Open(context.Background(), src, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+// Dump is a text of all events in global order, a line each, that names
+// definitions by their own ids and not by their index.
+func Dump(t testing.TB, d format.Decoder, sel trace.Selection) []string {
+	t.Helper()
+	c := &dumper{defs: d.Defs()}
+	if err := format.ScanOrdered(context.Background(), d, sel, c); err != nil {
+		t.Fatal(err)
+	}
+	return c.lines
+}
+
+type dumper struct {
+	defs  *trace.Definitions
+	lines []string
+	last  int64
+	any   bool
+	bad   error
+}
+
+// Batch dumps rows.
+func (c *dumper) Batch(b *trace.Batch) error {
+	for x := b.Cursor(); x.Next(); {
+		if b.Loc == trace.MixedLoc {
+			if c.any && x.Time() < c.last {
+				return fmt.Errorf("global order: time %d after %d", x.Time(), c.last)
+			}
+			c.last, c.any = x.Time(), true
+		}
+		c.lines = append(c.lines, row(c.defs, &x))
+	}
+	return nil
+}
+
+// Links dumps links.
+func (c *dumper) Links(l []trace.Link) error {
+	for i := range l {
+		x := l[i]
+		x.Pos = 0
+		c.lines = append(c.lines, fmt.Sprintf("link %+v", x))
+	}
+	return nil
+}
+
+func row(d *trace.Definitions, x *trace.Cursor) string {
+	var b strings.Builder
+	spec := d.Spec(x.Kind())
+	fmt.Fprintf(&b, "%d %s %s", x.Time(), d.Locations.At(int(x.Location())).ID, spec.Name)
+	if x.Ref() != trace.NoRef {
+		switch spec.Ref {
+		case trace.RefRegion:
+			r := d.Regions.At(int(x.Ref()))
+			fmt.Fprintf(&b, " %q(%s)", r.Name, r.ID)
+		case trace.RefMetric:
+			fmt.Fprintf(&b, " %s", d.Metrics.At(int(x.Ref())).ID)
+		default:
+			fmt.Fprintf(&b, " #%d", x.Ref())
+		}
+	}
+	for i, v := range x.Ops() {
+		o := spec.Operands[min(i, len(spec.Operands)-1)]
+		if o.Type == trace.OpLocation && v != trace.Undefined {
+			fmt.Fprintf(&b, " %s=%s", o.Name, d.Locations.At(int(v)).ID)
+			continue
+		}
+		fmt.Fprintf(&b, " %s=%d", o.Name, int64(v))
+	}
+	keys, vals := x.Attrs()
+	for i, k := range keys {
+		fmt.Fprintf(&b, " %s:%s=%q", d.Attributes.At(int(k)).Name, vals[i].Type, vals[i].String())
+	}
+	if x.Derived() {
+		b.WriteString(" derived")
+	}
+	return b.String()
+}
+
+// byLocation dumps a scan location by location, and checks that the times of
+// each do not go back.
+func byLocation(t testing.TB, d format.Decoder) map[string][]string {
+	t.Helper()
+	out := map[string][]string{}
+	last := map[uint32]int64{}
+	defs := d.Defs()
+	err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			if b.Loc == trace.MixedLoc {
+				return errors.New("a mixed batch in a scan by location")
+			}
+			id := defs.Locations.At(int(b.Loc)).ID
+			for x := b.Cursor(); x.Next(); {
+				if l, ok := last[b.Loc]; ok && x.Time() < l {
+					return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
+				}
+				last[b.Loc] = x.Time()
+				out[id] = append(out[id], row(defs, &x))
+			}
+			return nil
+		}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// parallel: any number of workers gives the same events, and both deliveries
+// have the same events of each location in the same order.
+func parallel(t *testing.T, f *format.Format, src format.Source) {
+	one := Open(t, f, src, &format.ReadOptions{Workers: 1})
+	four := Open(t, f, src, &format.ReadOptions{Workers: 4})
+	a, b := Dump(t, one, trace.Everything()), Dump(t, four, trace.Everything())
+	if d := cmp.Diff(a, b); d != "" {
+		t.Errorf("1 and 4 workers differ:\n%s", d)
+	}
+	per := byLocation(t, Open(t, f, src, &format.ReadOptions{Workers: 4}))
+	ordered := map[string][]string{}
+	for _, l := range a {
+		if strings.HasPrefix(l, "link ") {
+			continue
+		}
+		id := strings.SplitN(l, " ", 3)[1]
+		ordered[id] = append(ordered[id], l)
+	}
+	if d := cmp.Diff(ordered, per); d != "" {
+		t.Errorf("the two deliveries differ:\n%s", d)
+	}
+}
+
+// selection: a selection gives what filtering the whole gives.
+func selection(t *testing.T, f *format.Format, src format.Source) {
+	d := Open(t, f, src, nil)
+	var times []int64
+	var kinds []trace.Kind
+	err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		times = append(times, b.Time...)
+		kinds = append(kinds, b.Kind...)
+		return nil
+	}})
+	if err != nil || len(times) == 0 {
+		t.Fatal(err, "or no events")
+	}
+	all := Dump(t, d, trace.Everything())
+	n := len(times)
+	for _, w := range [][2]int64{{times[n/4], times[3*n/4]}, {times[0], times[n-1]}, {times[n/2], times[n/2]}, {times[n-1], times[n-1] + 1}} {
+		sel := trace.Everything()
+		sel.From, sel.To, sel.Links = w[0], w[1], false
+		var want []string
+		for i, l := range all[:n] {
+			if times[i] >= w[0] && times[i] < w[1] {
+				want = append(want, l)
+			}
+		}
+		if d := cmp.Diff(want, Dump(t, d, sel)); d != "" {
+			t.Errorf("window %v:\n%s", w, d)
+		}
+	}
+	sel := trace.Everything()
+	sel.Links = false
+	sel.Kind = func(k trace.Kind) bool { return k == kinds[0] }
+	var want []string
+	for i, l := range all[:n] {
+		if kinds[i] == kinds[0] {
+			want = append(want, l)
+		}
+	}
+	if d := cmp.Diff(want, Dump(t, d, sel)); d != "" {
+		t.Errorf("kind: %s", d)
+	}
+}
+
+// copied: writing a trace in its own format keeps every event.
+func copied(t *testing.T, f *format.Format, src format.Source) {
+	if f.Copy == nil {
+		t.Skip("the format has no copy")
+	}
+	name := filepath.Join(t.TempDir(), "copy"+f.Extensions[0])
+	out, err := format.CreateFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loss, err := f.Copy(context.Background(), src, &format.ReadOptions{}, out, &format.WriteOptions{})
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows := loss.Rows(); len(rows) > 0 {
+		t.Errorf("losses of a copy: %v", rows)
+	}
+	same(t, f, src, format.FileSource(name))
+}
+
+func same(t *testing.T, f *format.Format, a, b format.Source) {
+	t.Helper()
+	x, y := Open(t, f, a, nil), Open(t, f, b, nil)
+	if d := cmp.Diff(Dump(t, x, trace.Everything()), Dump(t, y, trace.Everything())); d != "" {
+		t.Errorf("events differ:\n%s", d)
+	}
+	if x.Defs().Clock != y.Defs().Clock {
+		t.Errorf("clocks differ: %+v and %+v", x.Defs().Clock, y.Defs().Clock)
+	}
+}
+
+// encoded: what an encoder writes, the decoder reads back, but for what the
+// encoder says that it lost.
+func encoded(t *testing.T, f *format.Format, src format.Source) {
+	name := filepath.Join(t.TempDir(), "encoded"+f.Extensions[0])
+	loss := Encode(t, f, Open(t, f, src, nil), name)
+	x, y := Open(t, f, src, nil), Open(t, f, format.FileSource(name), nil)
+	a, b := Dump(t, x, trace.Everything()), Dump(t, y, trace.Everything())
+	for _, r := range loss.Rows() {
+		if r.Field == "order" {
+			slices.Sort(a)
+			slices.Sort(b)
+		} else {
+			t.Errorf("loss: %+v", r)
+		}
+	}
+	if d := cmp.Diff(a, b); d != "" {
+		t.Errorf("events differ:\n%s", d)
+	}
+}
+
+// Encode writes a trace to a file with the format's encoder.
+func Encode(t testing.TB, f *format.Format, d format.Decoder, path string) *format.Loss {
+	t.Helper()
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := f.Create(out, &format.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := format.Convert(context.Background(), d, trace.Everything(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return e.Loss()
+}
+
+// cancelled: a cancelled context ends reading with its error.
+func cancelled(t *testing.T, f *format.Format, src format.Source) {
+	d := Open(t, f, src, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	sink := format.SinkFuncs{}
+	for name, err := range map[string]error{
+		"scan":    d.Scan(ctx, trace.Everything(), func(int) format.Sink { return sink }),
+		"ordered": d.ScanOrdered(ctx, trace.Everything(), sink),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: error %v, want %v", name, err, context.Canceled)
+		}
+	}
+}
+
+// memory is a file system of one file.
+func memory(name string, text []byte) format.Source {
+	return format.Source{FS: seekable{fstest.MapFS{name: &fstest.MapFile{Data: text}}}, Name: name, Path: name}
+}
+
+// seekable gives the files of a MapFS random access.
+type seekable struct{ fstest.MapFS }
+
+type seekableFile struct {
+	*bytes.Reader
+	fs.File
+}
+
+// Read reads on.
+func (f seekableFile) Read(p []byte) (int, error) { return f.Reader.Read(p) }
+
+// Open opens a file.
+func (s seekable) Open(name string) (fs.File, error) {
+	f, err := s.MapFS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	m := s.MapFS[name]
+	if m == nil {
+		return f, nil
+	}
+	return seekableFile{bytes.NewReader(m.Data), f}, nil
+}
+
+// Read opens and scans a text, wherever that leads; it returns the number of
+// events. Panics and hangs are what it is to find.
+func Read(f *format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
+	src := memory(name, text)
+	d, err := f.Open(context.Background(), src, opt)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	n := 0
+	sink := format.Sink(format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			_ = row(d.Defs(), &c)
+			n++
+		}
+		return nil
+	}})
+	if f.NewChecker != nil {
+		c := f.NewChecker(d, src, opt)
+		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+			return n, err
+		}
+		if err := c.Finish(context.Background()); err != nil {
+			return n, err
+		}
+	}
+	err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+	return n, err
+}
+
+// truncated: a file cut anywhere does not break the reader.
+func truncated(t *testing.T, f *format.Format, name string, text []byte, step int) {
+	if step == 0 {
+		step = max(1, len(text)/500)
+	}
+	for n := 0; n <= len(text); n += step {
+		Read(f, name, text[:n], &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		Read(f, name, text[:n], &format.ReadOptions{Workers: 1, Strict: true})
+	}
+}
+
+// flipped: changed bytes do not break the reader.
+func flipped(t *testing.T, f *format.Format, name string, text []byte) {
+	r := rand.New(rand.NewPCG(1, uint64(len(text))))
+	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
+	for range 400 {
+		b := slices.Clone(text)
+		for range 1 + r.IntN(4) {
+			i := r.IntN(len(b))
+			switch r.IntN(4) {
+			case 0:
+				b[i] ^= 1 << r.IntN(8)
+			case 1:
+				b[i] = alphabet[r.IntN(len(alphabet))]
+			case 2:
+				b = slices.Insert(b, i, alphabet[r.IntN(len(alphabet))])
+			case 3:
+				b = slices.Delete(b, i, min(len(b), i+1+r.IntN(8)))
+			}
+			if len(b) == 0 {
+				break
+			}
+		}
+		Read(f, name, b, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+	}
+}
+
+// kinds: an event of every kind, with operands and attributes of every type,
+// comes back from the format, unless the encoder says that it was lost.
+func kinds(t *testing.T, f *format.Format) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	d := r.Defs()
+	d.Clock.HasEpoch, d.Clock.Epoch = true, 1_700_000_000_123_456_789
+	loc, other := r.Location("rank 0"), r.Location("räng, 1=x")
+	region := r.Region("solve; a,b=c\\d")
+	d.Metrics.Add(trace.MetricDef{ID: "7", Name: "flops", Type: trace.Float64, Location: trace.NoRef})
+	d.Resources.Add(trace.Resource{ID: "r", Name: "CPU", Capacity: 2, Location: loc})
+	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: trace.NoRef, Parent: trace.NoRef})
+	for _, table := range []*trace.Table[trace.Named]{&d.Parameters, &d.Windows, &d.Contexts, &d.Files, &d.Handles, &d.Markers} {
+		table.Add(trace.Named{ID: "0", Name: "name"})
+	}
+	d.Strings.Add("a string")
+	d.Sets.Add(trace.Set{ID: "0", Name: "set", Members: []int64{0, 1}})
+	d.Kinds.Add(trace.KindDef{Format: "test", KindSpec: trace.KindSpec{Name: "own kind", Ref: trace.RefRegion, Operands: []trace.Operand{{Name: "x", Type: trace.OpInt}}}})
+	d.Opaque.Add(trace.Opaque{Format: "test", Data: "\x00\x01"})
+	d.Properties.Add(trace.Attr{Key: "machine", Value: trace.StringValue("x,y=z")})
+	attrs := []trace.Attr{
+		{Key: "text", Value: trace.StringValue("a, b = c; \"d\" \\ é")}, {Key: "blank", Value: trace.StringValue(" lead and trail ")},
+		{Key: "empty", Value: trace.StringValue("")}, {Key: "i8", Value: trace.Value{Type: trace.Int8, Num: ^uint64(4)}},
+		{Key: "u64", Value: trace.Value{Type: trace.Uint64, Num: ^uint64(0)}}, {Key: "f32", Value: trace.Value{Type: trace.Float32, Num: 0x3dcccccd}},
+		{Key: "f64", Value: trace.FloatValue(-1.5e-300)}, {Key: "bytes", Value: trace.Value{Type: trace.Bytes, Str: "\x00\n\xff"}},
+		{Key: "bool", Value: trace.Value{Type: trace.Bool, Num: 1}}, {Key: "char", Value: trace.Value{Type: trace.Char, Num: 65}},
+		{Key: "region", Value: trace.Value{Type: trace.RegionRef, Num: 0}},
+	}
+	at := int64(-5)
+	for k := trace.NoKind + 1; int(k) < len(trace.KindTable); k++ {
+		spec := &trace.KindTable[k]
+		ref := trace.NoRef
+		if spec.Ref != trace.RefNone {
+			ref = 0
+		}
+		var ops []uint64
+		for i, o := range spec.Operands {
+			v := uint64(i + 1)
+			switch o.Type {
+			case trace.OpLocation:
+				v = uint64(other)
+			case trace.OpResource, trace.OpCommunicator, trace.OpGroup, trace.OpString, trace.OpRegion, trace.OpMetric, trace.OpFile, trace.OpHandle, trace.OpWindow, trace.OpContext:
+				v = 0
+			case trace.OpInt:
+				v = ^uint64(0) - uint64(i)
+			case trace.OpFloat:
+				v = 0x3ff8000000000000 + uint64(i)
+			}
+			ops = append(ops, v)
+			if spec.Variadic && i == len(spec.Operands)-1 {
+				ops = append(ops, v)
+			}
+		}
+		r.Event(loc, at, k, ref, ops, attrs...)
+		r.Event(loc, at, k, ref, ops)
+		at += 7
+	}
+	r.Event(other, at, trace.Declared, region, []uint64{3}, attrs[0])
+	r.Event(other, at, trace.Enter, region, nil)
+	r.Event(other, at, trace.Enter, region, nil, attrs...)
+	r.Event(other, at, trace.Leave, region, nil, attrs...)
+	r.Event(other, at+1, trace.Leave, region, nil)
+	r.Event(other, at+2, trace.Enter, region, nil)
+	r.Link(trace.End{Kind: trace.AtLocation, Location: loc, Time: 3}, trace.End{Kind: trace.AtLocation, Location: other, Time: 4}, attrs...)
+
+	name := filepath.Join(t.TempDir(), "kinds"+f.Extensions[0])
+	rec := format.Recorded(r)
+	loss := Encode(t, f, rec, name)
+	back := Open(t, f, format.FileSource(name), nil)
+	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
+	lost := map[string]bool{}
+	for _, x := range loss.Rows() {
+		lost[x.Kind] = true
+	}
+	keep := func(l []string) (out []string) {
+		for _, s := range l {
+			f := strings.SplitN(s, " ", 4)
+			if len(f) > 2 && lost[f[2]] {
+				continue
+			}
+			out = append(out, s)
+		}
+		return
+	}
+	if d := cmp.Diff(keep(want), keep(got)); d != "" {
+		t.Errorf("events that the encoder does not call lost:\n%s", d)
+	}
+	if len(lost) > len(trace.KindTable)/4 {
+		t.Errorf("%d kinds lost: %v", len(lost), lost)
+	}
+	a, b := rec.Defs(), back.Defs()
+	if a.Clock != b.Clock {
+		t.Errorf("clock %+v, want %+v", b.Clock, a.Clock)
+	}
+	if d := cmp.Diff(a.Regions.All(), b.Regions.All()); d != "" {
+		t.Errorf("regions:\n%s", d)
+	}
+	if d := cmp.Diff(a.Properties.All(), b.Properties.All()); d != "" {
+		t.Errorf("properties:\n%s", d)
+	}
+}
+
+// empty: a file without a byte and one of noise end in an error or in a trace
+// without events, not in a crash.
+func empty(t *testing.T, f *format.Format) {
+	noise := make([]byte, 5000)
+	r := rand.New(rand.NewPCG(7, 7))
+	for i := range noise {
+		noise[i] = byte(r.Uint32())
+	}
+	for _, text := range [][]byte{nil, []byte("\n"), []byte("\n\n  \n"), noise} {
+		if n, err := Read(f, "x"+f.Extensions[0], text, &format.ReadOptions{Report: format.NewReport()}); n > 0 && err == nil && len(text) < 10 {
+			t.Errorf("%d events in %q", n, text)
+		}
+	}
+}
+
+// Glob lists the files that match a pattern and fails when there are none.
+func Glob(t testing.TB, pattern string) []string {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files match %s (%v)", pattern, err)
+	}
+	return files
+}
