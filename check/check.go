@@ -11,20 +11,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Rule is one thing that is checked in every format.
-type Rule struct {
-	ID       string         `json:"id"`
-	Severity trace.Severity `json:"-"`
-	Doc      string         `json:"doc"` // one sentence
-}
-
 // Rules are the rules of this package.
-var Rules = []Rule{
-	{"trace.leave-without-enter", trace.Warning, "A region is left that is not open at its location."},
-	{"trace.enter-without-leave", trace.Warning, "A region is entered and never left; the run may have died."},
-	{"trace.claim-end-without-begin", trace.Error, "A claim ends that has not begun."},
-	{"trace.claim-without-end", trace.Warning, "A claim begins and never ends."},
-	{"trace.time-order", trace.Error, "An event of a location lies before the event ahead of it."},
+var Rules = []format.Rule{
+	{ID: "trace.leave-without-enter", Severity: trace.Warning, Doc: "A region is left that is not open at its location."},
+	{ID: "trace.enter-without-leave", Severity: trace.Warning, Doc: "A region is entered and never left; the run may have died."},
+	{ID: "trace.claim-end-without-begin", Severity: trace.Error, Doc: "A claim ends that has not begun."},
+	{ID: "trace.claim-without-end", Severity: trace.Warning, Doc: "A claim begins and never ends."},
+	{ID: "trace.time-order", Severity: trace.Error, Doc: "An event of a location lies before the event ahead of it."},
 }
 
 // Checker checks the events of one scan, location by location. It holds 64

@@ -44,9 +44,18 @@ type Format struct {
 	Copy func(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
 	// Raw prints the format's own records as text; nil if it does not offer it.
 	Raw func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
+	// Rules are the ids of the defects that reading and checking can report.
+	Rules []Rule
 	// NewChecker makes a checker for defects that show only when records are
 	// held against each other; nil if opening and scanning report all.
 	NewChecker func(d Decoder, src Source, opt *ReadOptions) Checker
+}
+
+// Rule is something that a trace can get wrong.
+type Rule struct {
+	ID       string // stable, such as "etf.unknown-resource"
+	Severity trace.Severity
+	Doc      string // one sentence for users
 }
 
 // Checker looks at the events of one scan, location by location, and reports

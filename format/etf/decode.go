@@ -42,6 +42,7 @@ type decoder struct {
 	growing   sync.Mutex
 	resources map[int64]uint32
 	defined   []int64          // line of each resource
+	drawn     []int64          // line of each signal
 	slots     []int32          // resources by small id, -1 none
 	missing   map[int64]uint32 // stand-ins for resources that no line defines
 	signals   map[int64]uint32
@@ -158,6 +159,16 @@ func (d *decoder) index(ctx context.Context) error {
 		return err
 	}
 	d.chunks = chunks
+	for _, x := range defs {
+		// The unit bounds the digits, so it is needed first.
+		if k, i, _ := keyword(x.text); k == TU {
+			if u := strings.TrimSpace(string(x.text[i:])); d.unit == "SECONDS" {
+				if _, _, ok := unitOf(u); ok {
+					d.unit = u
+				}
+			}
+		}
+	}
 	d.order(all)
 	return d.define(defs, events)
 }
@@ -317,7 +328,11 @@ func (d *decoder) order(all []*scanResult) {
 			}
 		}
 	}
+	// Ticks per second must fit 64 bits.
 	d.digits = min(d.digits, 18)
+	for _, den, _ := unitOf(d.unit); d.digits > 0 && int64(math.Pow10(int(d.digits))) > math.MaxInt64/den; {
+		d.digits--
+	}
 	for d.digits > 0 {
 		// One factor of 4 is left for differences of times.
 		if t, _, ok := biggest.Ticks(d.digits); ok && t < math.MaxInt64/4 {
@@ -418,7 +433,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 				err = report(problem{"etf.second-unit", "a second TU line", "one; the first one counts", trace.Error})
 				break
 			}
-			unitSeen, d.unit = true, rec.Unit
+			unitSeen = true
 		case O:
 			if offsetSeen {
 				err = report(problem{"etf.second-offset", "a second O line", "one; the first one counts", trace.Error})
@@ -458,11 +473,8 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	// A tick is num/den × 10^-digits seconds.
 	if num > 1 {
 		c.Den = num
-	} else if p <= math.MaxInt64/den {
-		c.Num = p * den
 	} else {
-		return d.opt.Defect(&trace.Defect{Rule: "etf.time-range", Severity: trace.Error, Position: trace.Position{File: d.file.Name},
-			Found: fmt.Sprintf("%d digits after the point of a time stamp in %s", d.digits, d.unit), Expected: "ticks per second that fit 64 bits"})
+		c.Num = p * den
 	}
 	if hasOffset {
 		if offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
@@ -514,6 +526,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	for _, s := range signals {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
 			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, -1}, trace.NoRef)
+		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}
 	for _, g := range groups {

@@ -275,7 +275,11 @@ func (p *parsed) wait() {
 
 // signal finds the metric of a fragment's signal.
 func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
-	return p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
+	m, err := p.metric(seriesKey{id, -1}, trace.SignalMetric, strconv.FormatInt(id, 10), number, l)
+	if err == nil && int(m) < len(p.d.drawn) && p.d.drawn[m] > number {
+		err = p.report(problem{"etf.late-definition", "signal " + strconv.FormatInt(id, 10) + " defined in line " + strconv.FormatInt(p.d.drawn[m], 10), "signals before their fragments", trace.Warning}, number, l)
+	}
+	return m, err
 }
 
 func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number int64, l []byte) (uint32, error) {

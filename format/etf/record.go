@@ -291,6 +291,9 @@ func (s *scanner) decimal(name string) trace.Decimal {
 
 // real reads a number that is no time stamp.
 func (s *scanner) real(name string) float64 {
+	if s.bad.rule != "" {
+		return 0
+	}
 	at := s.i
 	d := s.decimal(name)
 	if s.inexa || d.Scale > 22 || d.Coef > 1<<53 || d.Coef < -1<<53 {

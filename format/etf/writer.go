@@ -2,7 +2,9 @@ package etf
 
 import (
 	"bufio"
+	"cmp"
 	"io"
+	"slices"
 
 	"github.com/weft-trace/weft/internal/spool"
 )
@@ -27,9 +29,26 @@ type Writer struct {
 }
 
 type curve struct {
+	key   seriesKey
 	def   []byte
 	lines spool.Spool
 	open  Record // samples waiting to be written in one TSP line
+}
+
+// rank is 0 for signals, 1 for time series.
+func (c *curve) rank() int {
+	if c.key.series == -1 {
+		return 0
+	}
+	return 1
+}
+
+// inGroup compares two time series by group, the group's own line first.
+func (c *curve) inGroup(o *curve) int {
+	if c.rank() == 0 {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(c.key.group, o.key.group), cmp.Compare(c.key.series, o.key.series))
 }
 
 // samplesPerLine is how many samples one TSP line gets at most.
@@ -115,7 +134,7 @@ func (w *Writer) claims() *spool.Spool { return &w.body[0] }
 func (w *Writer) curve(k seriesKey) *curve {
 	c := w.byID[k]
 	if c == nil {
-		c = &curve{}
+		c = &curve{key: k}
 		w.byID[k] = c
 		w.curves = append(w.curves, c)
 	}
@@ -171,6 +190,10 @@ func (w *Writer) Close() error {
 		}
 	}
 	if !w.keep {
+		// Signals before time series, and each group before its series.
+		slices.SortStableFunc(w.curves, func(a, b *curve) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.inGroup(b))
+		})
 		for _, c := range w.curves {
 			if err := w.endSamples(c); err != nil {
 				return err

@@ -32,6 +32,7 @@ var Format = &format.Format{
 	Create:     create,
 	Copy:       copyTrace,
 	Raw:        rawTrace,
+	Rules:      rules,
 	NewChecker: newChecker,
 }
 

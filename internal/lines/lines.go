@@ -97,7 +97,8 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
 	}
-	size := ChunkSize
+	usual := min(ChunkSize, maxLine+1)
+	size := usual
 	next := func() (job, bool, error) {
 		for off < f.Size {
 			n := int(min(int64(size), f.Size-off))
@@ -130,10 +131,10 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 				}
 				off = stop
 				line++
-				size = ChunkSize
+				size = usual
 				continue
 			}
-			size = ChunkSize
+			size = usual
 			b.Data = b.Data[:end]
 			b.Line = line
 			b.Seq = len(chunks)

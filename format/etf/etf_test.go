@@ -1,0 +1,181 @@
+package etf
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+var everything = trace.Everything()
+
+func write(t *testing.T, text string) format.Source {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.etf")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return format.FileSource(name)
+}
+
+// The example of the format's documentation, by hand.
+func TestDocumentationExample(t *testing.T) {
+	d := tracetest.Open(t, Format, format.FileSource("testdata/ok/doc-examples.etf"), nil)
+	want := []string{
+		"0 S0 fragment 0 end=22 c=4613937818241073152 b=4608083138725491507 a=-4619792497756654797",
+	}
+	got := tracetest.Dump(t, d, everything)
+	if diff := cmp.Diff(want[0][:20], got[0][:20]); diff != "" {
+		t.Error(diff)
+	}
+	if c := d.Defs().Clock; c.Num != 10 || c.Den != 1 || c.Unit != 10 {
+		t.Errorf("clock %+v, want ticks of 0.1 s", c)
+	}
+	props := map[string]string{}
+	for _, p := range d.Defs().Properties.All() {
+		props[p.Key] = p.Value.Str
+	}
+	if diff := cmp.Diff(map[string]string{"name": "experiment 1", "origin": "prototype X", "date": "Jan 12, 2020"}, props); diff != "" {
+		t.Error(diff)
+	}
+	all := strings.Join(got, "\n")
+	for _, s := range []string{
+		`424 E mark "E2"() id=1 name:string="E2" att:string="E2's name = E2"`,
+		`4 1 claim-begin "B"() claim=1 resource=1 amount=4643211215818981376 offset=4638707616191610880 task:string="B"`,
+		`132 0 claim-end "A"() claim=0 resource=0`,
+		`link {ID:2 Src:{Kind:claim-end ID:0 Location:0 Time:132} Dst:{Kind:event ID:0 Location:2 Time:500}`,
+	} {
+		if !strings.Contains(all, s) {
+			t.Errorf("no %s in\n%s", s, all)
+		}
+	}
+}
+
+// Simultaneous events keep the order of their lines; the end of a claim stands
+// where its line does.
+func TestTies(t *testing.T) {
+	d := tracetest.Open(t, Format, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"), nil)
+	var got []string
+	for _, l := range tracetest.Dump(t, d, everything) {
+		f := strings.Fields(l)
+		got = append(got, f[0]+" "+f[2]+" "+f[3])
+	}
+	want := []string{"0 claim-begin claim=0", "1 mark id=0", "1 claim-end claim=0", "1 mark id=1", "1 claim-begin claim=1", "1 mark id=2", "2 claim-end claim=1"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Lines in any order give the same events as lines in the order of time; many
+// pieces are sorted on disk.
+func TestAnyOrder(t *testing.T) {
+	var sorted, shuffled []string
+	for i := range 2000 {
+		sorted = append(sorted, claimLine(i))
+	}
+	for i := range 2000 {
+		shuffled = append(shuffled, claimLine(i*997%2000))
+	}
+	head := "R 0 1 false ;\nR 1 1 false ;\n"
+	a := tracetest.Dump(t, tracetest.Open(t, Format, write(t, head+strings.Join(sorted, "")), nil), everything)
+	b := tracetest.Dump(t, tracetest.Open(t, Format, write(t, head+strings.Join(shuffled, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Error(diff)
+	}
+	if len(a) != 4000 {
+		t.Errorf("%d events, want 4000", len(a))
+	}
+}
+
+func claimLine(i int) string {
+	n := trace.NewDecimal(int64(i)*10, 3).String()
+	m := trace.NewDecimal(int64(i)*10+5, 3).String()
+	return "C " + trace.NewDecimal(int64(i), 0).String() + " " + n + " " + m + " " + string(rune('0'+i%2)) + " 1 ; name=x\n"
+}
+
+// The canonical writer puts the kinds of lines in order and reads back the
+// same.
+func TestCanonicalOrder(t *testing.T) {
+	src := write(t, "S 0;name=s\nF 0 0 1 1 0 0\nE 0 5.50 ;\nC 0 1.0 2e0 0 1;a=b,c=d\nR 0 100.0 FALSE;\nT\nTU MILLISECONDS\nO 0\nT x = 1\nTS 1 ;\nTSS 1 2 ; n=v\nTSP 1 2 (0, 1), (1.5, 2)\n")
+	name := filepath.Join(t.TempDir(), "y.etf")
+	if loss := tracetest.Encode(t, Format, tracetest.Open(t, Format, src, nil), name); len(loss.Rows()) > 0 {
+		t.Error(loss.Rows())
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `TU MILLISECONDS
+T x=1
+R 0 100 false ;
+C 0 1 2 0 1 ; a=b, c=d
+E 0 5.5 ;
+S 0 ; name=s
+F 0 0 1 1 0 0
+TS 1 ;
+TSS 1 2 ; n=v
+TSP 1 2 0 1 1.5 2
+`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Content decides, not the name: .etf belongs to other tools too.
+func TestProbe(t *testing.T) {
+	for text, want := range map[string]bool{
+		"TU SECONDS\nR 0 1 false;\n": true,
+		"# comment\nE 0 1 ;\n":       true,
+		"TraceVersion\tV0.1\n":       true,
+		"LTSmin ETF\nbegin state\n x:int\nend state\nbegin init\n0\nend init\n": false,
+		"begin state\nend state\n":               false,
+		"\x00\x01\x02 binary":                    false,
+		"-3 -901 0.0 0 0 0\n-4 -901 1.0 0 0 0\n": false,
+		"":                                       false,
+		"Some text about E 0 1 and others.\nMore of it.\n": false,
+	} {
+		if got := probe("x.etf", []byte(text)) >= 50; got != want {
+			t.Errorf("%q recognised: %t, want %t", text, got, want)
+		}
+	}
+}
+
+// A claim that lasts longer than the queue of waiting claims is written where
+// it began.
+func TestLongClaims(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	r.Defs().Origin = "etf"
+	cpu := r.Resource("CPU", 100, "%")
+	work := r.Region("work")
+	long := r.Claim(cpu, 0, work, 1)
+	at := int64(1)
+	for range 3 * queueLimit {
+		id := r.Claim(cpu, at, work, 1)
+		r.Release(id, at+1)
+		at += 2
+	}
+	longer := r.Claim(cpu, at, work, 1)
+	r.Release(longer, at+5)
+	r.Release(long, at+9)
+	name := filepath.Join(t.TempDir(), "x.etf")
+	tracetest.Encode(t, Format, format.Recorded(r), name)
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(b, []byte("\n"))
+	if want := "C 0 0 " + trace.NewDecimal(at+9, 3).String() + " 0 1 ;"; string(lines[2]) != want {
+		t.Errorf("first claim %q, want %q", lines[2], want)
+	}
+	d := tracetest.Open(t, Format, format.FileSource(name), nil)
+	if n := len(d.(*decoder).runs); n != 1 {
+		t.Errorf("the file has %d sorted pieces, want 1", n)
+	}
+}

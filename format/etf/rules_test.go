@@ -1,0 +1,153 @@
+package etf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// Each rule once: a text, the line of the defect and how many events can be
+// read all the same.
+var ruleTests = []struct {
+	rule   string
+	text   string
+	line   int64
+	events int
+}{
+	{"etf.number", "R 0 1 false ;\nC 0 x 1 0 1 ;\nC 1 1 2 0 1 ;\n", 2, 2},
+	{"etf.field-count", "R 0 1 false ;\nC 0 0 1 0 1 2 3 ;\nC 1 1 2 0 1 ;\nE 0 ;\n", 2, 2},
+	{"etf.unit", "TU DAYS\nE 0 1 ;\n", 1, 1},
+	{"etf.second-unit", "TU SECONDS\nE 0 1 ;\nTU HOURS\n", 3, 1},
+	{"etf.second-offset", "O 5\nE 0 1 ;\nO 6\n", 3, 1},
+	{"etf.offset-range", "O 99999999999999\nE 0 1 ;\n", 0, 1},
+	{"etf.time-rounded", "TU NANOSECONDS\nE 0 0.00000000000001 ;\n", 2, 1},
+	{"etf.duplicate-id", "R 0 1 false ;\nC 0 0 1 0 1 ;\nC 0 1 2 0 1 ;\n", 3, 4},
+	{"etf.duplicate-id", "R 0 1 false ;\nR 0 2 false ;\nC 0 0 1 0 1 ;\n", 2, 2},
+	{"etf.duplicate-id", "E 5 0 ;\nE 9 1 ;\nE 5 2 ;\n", 3, 3},
+	{"etf.duplicate-id", "E 1 0 ;\nE 2 0 ;\nD 0 4 1 2 ;\nD 0 4 2 1 ;\n", 4, 2},
+	{"etf.unknown-resource", "R 0 1 false ;\nC 0 0 1 7 1 ;\nC 1 1 2 0 1 ;\n", 2, 4},
+	{"etf.unknown-reference", "E 0 1 ;\nD 0 4 0 9 ;\n", 2, 1},
+	{"etf.unknown-reference", "E 0 1 ;\nF 3 0 1 1 0 0\n", 2, 2},
+	{"etf.dependency-type", "E 0 1 ;\nE 1 2 ;\nD 0 9 0 1 ;\n", 3, 2},
+	{"etf.claim-times", "R 0 1 false ;\nC 0 2 1 0 1 ;\nC 1 1 2 0 1 ;\n", 2, 2},
+	{"etf.claim-offset", "R 0 1 false ;\nC 0 0 1 0 0 1 ;\n", 2, 2},
+	{"etf.claim-offset", "R 0 1 true ;\nC 0 0 1 0 1 ;\n", 2, 2},
+	{"etf.fragment-times", "S 0 ;\nF 0 0 1 1 0 0\nF 0 1 1 1 0 0\n", 3, 1},
+	{"etf.fragment-gap", "S 0 ;\nF 0 0 1 1 0 0\nF 0 2 3 1 0 0\n", 3, 2},
+	{"etf.fragment-overlap", "S 0 ;\nF 0 0 2 1 0 0\nF 0 1 3 1 0 0\n", 3, 2},
+	{"etf.fragment-order", "S 0 ;\nF 0 1 2 1 0 0\nF 0 0 1 1 0 0\n", 2, 2},
+	{"etf.empty-signal", "S 0 ;\nE 0 1 ;\n", 0, 1},
+	{"etf.attribute", "E 0 1 ; name\nE 1 2 ; =x\n", 1, 2},
+	{"etf.line-too-long", "E 0 1 ;\nE 1 2 ; a=" + strings.Repeat("x", 2000) + "\nE 2 3 ;\n", 2, 2},
+	{"etf.legacy-line", "TraceVersion\tV0.1\nConfigurationID\tc\nR\t1\t2\tB\t7\t1\tx\n", 3, 0},
+	{"etf.keyword", "E 0 1 ;\nX 1 2\nE 1 2 ;\n", 2, 2},
+	{"etf.semicolon", "E 0 1\nE 1 2 ;\n", 1, 2},
+	{"etf.capacity", "R 0 0 false ;\nE 0 1 ;\n", 1, 1},
+	{"etf.capacity-exceeded", "R 0 1 false ;\nC 0 0 1 0 2 ;\n", 2, 2},
+	{"etf.overload", "R 0 1 false ;\nC 0 0 2 0 1 ;\nC 1 1 2 0 1 ;\n", 3, 4},
+	{"etf.offset-overlap", "R 0 10 true ;\nC 0 0 2 0 0 5 ;\nC 1 1 2 0 4 5 ;\n", 3, 4},
+	{"etf.duplicate-key", "E 0 1 ; a=1, b=2, a=3\n", 1, 1},
+	{"etf.late-definition", "C 0 0 1 0 1 ;\nR 0 1 false ;\n", 1, 2},
+	{"etf.late-definition", "F 0 0 1 1 0 0\nS 0 ;\n", 1, 1},
+	{"etf.negative-time", "E 0 -1 ;\n", 1, 1},
+	{"etf.zero-claim", "R 0 1 false ;\nC 0 1 1 0 1 ;\n", 2, 2},
+	{"etf.self-dependency", "E 0 1 ;\nD 0 4 0 0 ;\n", 2, 1},
+	{"etf.offset-fraction", "O 1.5\nE 0 1 ;\n", 1, 1},
+	{"etf.fragment-rounding", "S 0 ;\nF 0 0 10.000000001 1 0 0\nF 0 10.000000002 11 1 0 0\n", 3, 2},
+	{"etf.time-rounded", "E 0 10000000000 ;\nE 1 0.0000000000001 ;\n", 2, 2},
+	{"etf.configuration", "TraceVersion\tV0.1\nConfigurationID\tnone.txt\nR\t1\t2\tB\t0\t1\tx\n", 3, 0},
+	{"etf.carrier", "T weft.def.trace = {}\nE 0 1 ;\n", 0, 1},
+	{"etf.tsr", "TS 0 ;\nTSS 0 0 ;\nTSR 0 0 0 1 5 6\n", 3, 1},
+}
+
+func TestRules(t *testing.T) {
+	tested := map[string]bool{}
+	known := map[string]format.Rule{}
+	for _, r := range rules {
+		known[r.ID] = r
+	}
+	for i, x := range ruleTests {
+		t.Run(fmt.Sprintf("%s/%d", x.rule, i), func(t *testing.T) {
+			tested[x.rule] = true
+			rep := format.NewReport()
+			opt := &format.ReadOptions{Report: rep, Workers: 1, Values: map[string]string{"etf.max-line": "1000"}}
+			n, err := tracetest.Read(Format, "x.etf", []byte(x.text), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n != x.events {
+				t.Errorf("%d events, want %d", n, x.events)
+			}
+			found := false
+			for _, r := range rep.Rules() {
+				if k, ok := known[r.Rule]; !ok || k.Severity != r.Severity {
+					t.Errorf("rule %s with severity %s, the table says %s (known: %t)", r.Rule, r.Severity, k.Severity, ok)
+				}
+				for _, d := range r.First {
+					if d.Position.File != "x.etf" || d.Found == "" || d.Expected == "" {
+						t.Errorf("defect without file, found or expected: %v", d)
+					}
+					if r.Rule == x.rule && d.Position.Line == x.line {
+						found = true
+					}
+				}
+			}
+			if !found {
+				t.Errorf("no %s in line %d; found %v", x.rule, x.line, rep.Rules())
+			}
+			// Strict reading stops at it, unless it is a note.
+			if known[x.rule].Severity > 0 {
+				if _, err := tracetest.Read(Format, "x.etf", []byte(x.text), &format.ReadOptions{Strict: true, Workers: 1, Values: opt.Values}); err == nil {
+					t.Error("strict reading found nothing")
+				}
+			}
+		})
+	}
+	for _, r := range rules {
+		if !tested[r.ID] {
+			t.Errorf("no test of rule %s", r.ID)
+		}
+	}
+}
+
+// The configuration of a V0.1 trace names its attributes.
+func TestLegacyConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"legacy-v0.1-tabs.etf", "legacy-v0.1-configuration.txt"} {
+		b, err := os.ReadFile("testdata/ok/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name != "legacy-v0.1-tabs.etf" {
+			name = "configuration.txt"
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{filepath.Join(dir, "legacy-v0.1-tabs.etf"), "testdata/ok/legacy-v0.1-tabs.etf"} {
+		rep := format.NewReport()
+		d := tracetest.Open(t, Format, format.FileSource(file), &format.ReadOptions{Report: rep})
+		if r := rep.Rules(); len(r) > 0 {
+			t.Errorf("defects: %v", r[0].First[0])
+		}
+		res := d.Defs().Resources.At(1)
+		if res.Name != "Krait" || res.Capacity != 100 || res.Unit != "%" {
+			t.Errorf("resource %+v", res)
+		}
+		all := strings.Join(tracetest.Dump(t, d, everything), "\n")
+		for _, want := range []string{
+			`1302 2 claim-begin claim=1`, `Package:string="performance.text" Activity:string="TestActivity" Thread:string="5"`,
+			`400 3 claim-begin claim=3`,
+		} {
+			if !strings.Contains(all, want) {
+				t.Errorf("no %s in\n%s", want, all)
+			}
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package format
+
+import "github.com/weft-trace/weft/trace"
+
+// Keep says how a format keeps something of the model.
+type Keep string
+
+// The ways, from best to worst.
+const (
+	Exact      Keep = "exact"      // has a record of its own
+	Kept       Keep = "kept"       // in attributes or texts, restored when weft reads it back
+	Substitute Keep = "degraded"   // represented by something else: the meaning stays, the identity is lost
+	Recomputed Keep = "recomputed" // not written; follows from the events
+	Lost       Keep = "dropped"    // cannot be kept
+)
+
+// Mapped says what becomes of something in one format.
+type Mapped struct {
+	Keep Keep
+	As   string // the record or place, for people
+}
+
+// MappingRow is one row of the mapping table: something of the model and what
+// becomes of it in each format, by the format's name.
+type MappingRow struct {
+	What  string       // for people
+	Kinds []trace.Kind // the kinds of events that the row is about; none for definitions
+	By    map[string]Mapped
+}
+
+// Planned are the formats that the table plans for and that cannot be written
+// yet.
+var Planned = []string{"otf", "pallas", "otf2"}
+
+func by(etf, picl, otf, pallas, otf2 Mapped) map[string]Mapped {
+	return map[string]Mapped{"etf": etf, "picl": picl, "otf": otf, "pallas": pallas, "otf2": otf2}
+}
+
+func exact(as string) Mapped      { return Mapped{Exact, as} }
+func kept(as string) Mapped       { return Mapped{Kept, as} }
+func substitute(as string) Mapped { return Mapped{Substitute, as} }
+func lost(as string) Mapped       { return Mapped{Lost, as} }
+
+var recomputed = Mapped{Recomputed, "from the events"}
+
+// Mapping is the table of what becomes of what. Documents and the conformance
+// suite follow from it, and encoders take the reasons of their losses from it.
+var Mapping = []MappingRow{
+	{"clock: ticks per second", nil, by(exact("TU and decimals; rounded to 1 ns where a tick has no finite decimals"), exact("seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"), exact("DefTimerResolution"), substitute("ns; rounding is counted"), exact("ClockProperties"))},
+	{"clock: wall-clock start", nil, by(exact("O in ms; finer ones kept in a T attribute"), kept("event message before the first event"), kept("comment"), kept("metadata"), exact("ClockProperties"))},
+	{"trace properties", nil, by(exact("T attributes"), kept("event message"), kept("key-values of a comment"), kept("metadata"), kept("properties of the system tree"))},
+	{"location, its name and group", nil, by(kept("R line a location and T attributes"), exact("(processor, process) with a label; groups kept in an event message"), exact("DefProcess"), exact("Location, LocationGroup"), exact("Location, LocationGroup, SystemTreeNode"))},
+	{"region, group, source place", nil, by(kept("claim attribute name, group; all of it in T attributes"), exact("event type ≥ 0 with a label; the rest kept in an event message"), exact("DefFunction, DefFunctionGroup, DefScl"), kept("Region; the rest in metadata"), exact("Region"))},
+	{"resource", nil, by(exact("R"), kept("event message"), kept("process group and key-values"), kept("location group and metadata"), kept("location group and properties"))},
+	{"signal, series, counter definition", nil, by(exact("S, TS, TSS; counters kept in T attributes"), kept("event message"), exact("DefCounter"), kept("metadata"), exact("MetricMember, MetricClass"))},
+	{"communicator, set", nil, by(kept("T attribute"), exact("subset records for PICL's own; others kept in event messages"), exact("DefProcessGroup"), exact("Comm, Group"), exact("Comm, Group"))},
+	{"other definitions", nil, by(kept("T attribute"), kept("event message"), kept("key-values"), kept("metadata"), kept("property"))},
+	{"opaque definition of another format", nil, by(kept("T attribute, up to 4 KiB"), kept("event message, up to 4 KiB"), kept("byte-array key-value"), kept("metadata"), kept("string property"))},
+	{"attribute of an event", nil, by(exact("attribute; other types than text kept by a suffix of the key"), exact("data field; others kept in character data"), exact("key-value"), exact("attribute list"), exact("attribute list"))},
+	{"enter and leave", []trace.Kind{trace.Enter, trace.Leave}, by(kept("claim of 1 on the location's resource, with its depth; unmatched ones are E lines"), exact("-3 and -4"), exact("Enter, Leave"), exact("ENTER, LEAVE"), exact("Enter, Leave"))},
+	{"leave that does not close the innermost region", nil, by(exact("claim: claims need not nest"), exact("-3 and -4"), substitute("inner regions closed and entered again"), substitute("inner regions closed and entered again"), substitute("inner regions closed and entered again"))},
+	{"mark", []trace.Kind{trace.Mark}, by(exact("E"), exact("-2"), exact("Marker or EventComment"), kept("generic event"), exact("Marker"))},
+	{"comment", []trace.Kind{trace.Comment}, by(kept("E with attributes"), exact("-7 of PICL's own; others kept as user records"), exact("EventComment"), kept("generic event"), kept("Marker"))},
+	{"claim", []trace.Kind{trace.ClaimBegin, trace.ClaimEnd}, by(exact("C"), kept("-3 and -4 with character data under a label"), substitute("region on a lane of the resource, with key-values"), substitute("region on a lane of the resource, with attributes"), substitute("region on a lane of the resource, with attributes"))},
+	{"signal fragment", []trace.Kind{trace.Fragment}, by(exact("F"), kept("user record"), substitute("counter samples with key-values"), kept("generic event"), substitute("metric samples with attributes"))},
+	{"counter value, sample", []trace.Kind{trace.Metric, trace.SampleRange}, by(exact("TSP, TSR; counters of other formats kept as E lines"), kept("user record"), exact("Counter"), kept("generic event"), exact("Metric"))},
+	{"send, receive", []trace.Kind{trace.Send, trace.Recv, trace.SendBegin, trace.RecvComplete}, by(kept("E with attributes"), exact("-21 … -61; marks for other formats' messages"), exact("SendMsg, RecvMsg"), exact("MPI_SEND, MPI_RECV"), exact("MpiSend, MpiRecv"))},
+	{"other phases of messages", []trace.Kind{trace.SendComplete, trace.RecvBegin, trace.RequestTest, trace.RequestCancelled}, by(kept("E with attributes"), kept("user record"), kept("key-values"), exact("MPI records"), exact("MPI records"))},
+	{"collective operation", []trace.Kind{trace.CollectiveBegin, trace.CollectiveEnd, trace.CollectiveRequest, trace.CollectiveComplete, trace.Collective}, by(kept("E with attributes"), kept("user record; PICL's own event types -78x as they are"), exact("BeginCollectiveOperation"), exact("MPI_COLLECTIVE"), exact("MpiCollectiveBegin, MpiCollectiveEnd"))},
+	{"communicator events", []trace.Kind{trace.CommCreate, trace.CommDestroy}, by(kept("E with attributes"), kept("user record"), kept("key-values"), exact("COMM_CREATE, COMM_DESTROY"), exact("CommCreate, CommDestroy"))},
+	{"gap, buffer flush, measurement on or off", []trace.Kind{trace.Gap, trace.BufferFlush, trace.MeasurementOnOff}, by(kept("E with attributes"), kept("user record; PICL's own -912 … -914 as they are"), kept("key-values"), kept("generic event"), exact("BufferFlush, MeasurementOnOff"))},
+	{"parameter, process and program events", []trace.Kind{trace.Parameter, trace.ProcessBegin, trace.ProcessEnd, trace.ProgramBegin, trace.ProgramEnd}, by(kept("E with attributes"), kept("user record"), exact("BeginProcess, EndProcess; others kept"), kept("generic event"), exact("own records"))},
+	{"threads, tasks, locks", []trace.Kind{trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate, trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd, trace.TaskCreate, trace.TaskSwitch, trace.TaskComplete, trace.LockAcquire, trace.LockRelease}, by(kept("E with attributes"), kept("user record"), kept("key-values"), exact("THREAD_, OMP_ records"), exact("own records"))},
+	{"remote memory access", []trace.Kind{trace.WindowCreate, trace.WindowDestroy, trace.RMACollectiveBegin, trace.RMACollectiveEnd, trace.RMAGroupSync, trace.RMALockRequest, trace.RMALockAcquire, trace.RMALockTry, trace.RMALockRelease, trace.RMASync, trace.RMAWaitChange, trace.RMAPut, trace.RMAPutRemoteEnd, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMATest, trace.RMACompleteRemote}, by(kept("E with attributes"), kept("user record"), exact("RMAPut, RMAGet; others kept"), kept("generic event"), exact("Rma records"))},
+	{"calling contexts", []trace.Kind{trace.ContextEnter, trace.ContextLeave, trace.ContextSample}, by(kept("E with attributes"), kept("user record"), kept("key-values"), kept("generic event"), exact("CallingContext records"))},
+	{"input and output", []trace.Kind{trace.IOHandleCreate, trace.IOHandleDestroy, trace.IOHandleDuplicate, trace.IOSeek, trace.IOStatusFlags, trace.IOFileDelete, trace.IOBegin, trace.IOTest, trace.IOIssued, trace.IOComplete, trace.IOCancelled, trace.IOLockAcquire, trace.IOLockRelease, trace.IOLockTry, trace.FileOperation, trace.FileOperationBegin, trace.FileOperationEnd}, by(kept("E with attributes"), kept("user record"), exact("File records; others kept"), exact("IO records"), exact("Io records"))},
+	{"marker", []trace.Kind{trace.Marker}, by(kept("E with attributes"), kept("user record"), exact("Marker"), kept("generic event"), exact("Marker"))},
+	{"snapshot", []trace.Kind{trace.EnterSnapshot, trace.SendSnapshot, trace.OpenFileSnapshot, trace.CollectiveSnapshot, trace.FileOperationSnapshot, trace.CollectiveCountSnapshot, trace.MetricSnapshot}, by(kept("E with attributes"), kept("user record"), exact(".snaps"), recomputed, lost("OTF2 snapshots are not written"))},
+	{"statistics, summary", []trace.Kind{trace.Statistics, trace.RegionSummary, trace.RegionGroupSummary, trace.MessageSummary, trace.CollectiveSummary, trace.FileSummary, trace.FileGroupSummary}, by(kept("E with attributes"), exact("-101 … -105 of PICL's own; others kept as user records"), exact(".stats"), recomputed, kept("thumbnail or property"))},
+	{"generic event, no-op, kind that the trace declares", []trace.Kind{trace.Generic, trace.NoOp}, by(kept("E with attributes"), exact("user records of PICL's own; others kept as user records"), kept("comment with key-values"), exact("GENERIC"), kept("marker"))},
+	{"dependency, link", nil, by(exact("D 0 … 8; other links kept as E lines"), kept("user record after the last event"), kept("key-values at both ends"), kept("attributes at both ends"), kept("attributes at both ends"))},
+}
+
+// MappingOf finds what becomes of a kind in a format; ok is false for kinds
+// that no row names, which are treated like generic events.
+func MappingOf(format string, k trace.Kind) (m Mapped, ok bool) {
+	for i := range Mapping {
+		for _, x := range Mapping[i].Kinds {
+			if x == k {
+				m, ok = Mapping[i].By[format]
+				return m, ok
+			}
+		}
+	}
+	return Mapped{}, false
+}
