@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"math"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -69,7 +70,7 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 	if e.Location == trace.NoRef {
 		return t.sel.Location == nil
 	}
-	return e.Time >= t.sel.From && e.Time < t.sel.To && (t.sel.Location == nil || t.sel.Location(e.Location))
+	return e.Time >= t.sel.From && (e.Time < t.sel.To || t.sel.To == math.MaxInt64) && (t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
 // Scan scans d and delivers exactly what sel selects.

@@ -5,12 +5,14 @@
 package carrier
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -99,7 +101,6 @@ type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
 	attrs map[string]uint32
-	links []trace.Link
 	// Clock is the clock of the trace that was carried. Times of the
 	// carrying file are on its own clock; those inside carried texts are on this one.
 	Clock trace.Clock
@@ -334,15 +335,64 @@ func Link(l *trace.Link) string {
 	return string(b)
 }
 
-// AddLink reads a link.
-func (r *Restorer) AddLink(s string) error {
-	var l trace.Link
+// ParseLink reads a link that Link wrote.
+func ParseLink(s string) (l trace.Link, err error) {
 	if err := json.Unmarshal([]byte(s), &l); err != nil {
-		return fmt.Errorf("link: %w", err)
+		return l, fmt.Errorf("link: %w", err)
 	}
-	r.links = append(r.links, l)
-	return nil
+	return l, nil
 }
 
-// Links are the links read so far.
-func (r *Restorer) Links() []trace.Link { return r.links }
+// Links collects the links of one scan, on disk if they are many, to deliver
+// them after the events. The zero Links is ready.
+type Links struct{ sorter *extsort.Sorter }
+
+// Add adds a link; place orders it among the others.
+func (l *Links) Add(place int64, text string) error {
+	if l.sorter == nil {
+		l.sorter = extsort.New(4<<20, "")
+	}
+	return l.sorter.Add(place, 0, []byte(text))
+}
+
+// Deliver hands the links on in batches.
+func (l *Links) Deliver(ctx context.Context, sink func([]trace.Link) error) error {
+	if l.sorter == nil {
+		return nil
+	}
+	it, err := l.sorter.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	const batch = 1024
+	var out []trace.Link
+	for {
+		r, ok, err := it.Next()
+		if err != nil {
+			return err
+		}
+		if ok {
+			x, err := ParseLink(string(r.Data))
+			if err != nil {
+				return err
+			}
+			out = append(out, x)
+		}
+		if len(out) == batch || !ok && len(out) > 0 {
+			if err := sink(out); err != nil {
+				return err
+			}
+			out = nil
+		}
+		if !ok {
+			return nil
+		}
+	}
+}
+
+// Close frees the temporary files.
+func (l *Links) Close() {
+	if l.sorter != nil {
+		l.sorter.Close()
+	}
+}

@@ -337,10 +337,13 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 		}
 	}
 	if it.kind == E && len(a.pairs) == 1 && a.pairs[0].Key == "weft.link" {
-		if err := d.restore.AddLink(a.pairs[0].Value); err != nil {
+		if _, err := carrier.ParseLink(a.pairs[0].Value); err != nil {
 			return bad(err.Error())
 		}
-		return nil
+		if a.links == nil {
+			return nil
+		}
+		return a.links.carried.Add(it.pos, a.pairs[0].Value)
 	}
 	if loc < 0 || int(loc) >= d.model.Locations.Len() {
 		return bad(fmt.Sprintf("location %d", loc))

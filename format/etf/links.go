@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/trace"
 )
@@ -16,10 +17,11 @@ type linker struct {
 	d     *decoder
 	want  bool
 	ids   *extsort.Sorter // claims and events by (kind, id): location, start, end
-	ends  *extsort.Sorter // ends of dependencies by (kind, id): dependency, side
-	texts *extsort.Sorter // dependencies by number
-	n     int64
+	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
+	texts *extsort.Sorter // dependencies by line
 	buf   []byte
+	// carried are the links of a trace that another format was written into.
+	carried carrier.Links
 }
 
 // linkMemory is what each of the linker's sorters keeps in memory.
@@ -55,16 +57,14 @@ func (l *linker) dependency(r *Record) error {
 		if dependencyEnds[r.Type][side] == trace.AtEvent {
 			kind = eventIDs
 		}
-		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(l.n))
+		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(r.Line))
 		l.buf = append(b, byte(side))
 		if err := l.ends.Add(kind, id, l.buf); err != nil {
 			return err
 		}
 	}
 	l.buf = r.Append(l.buf[:0])
-	err := l.texts.Add(l.n, r.Line, l.buf)
-	l.n++
-	return err
+	return l.texts.Add(r.Line, 0, l.buf)
 }
 
 func (l *linker) close() {
@@ -74,21 +74,19 @@ func (l *linker) close() {
 	for _, s := range []*extsort.Sorter{l.ids, l.ends, l.texts} {
 		s.Close()
 	}
+	l.carried.Close()
 }
 
 // linkBatch is how many links are delivered at once.
 const linkBatch = 1024
 
-// deliver joins and hands on all links, in the order of the file.
+// deliver joins and hands on all links, in the order of their lines.
 func (l *linker) deliver(ctx context.Context, sink format.Sink) error {
 	if l == nil {
 		return nil
 	}
 	if l.d.restore != nil {
-		if links := l.d.restore.Links(); len(links) > 0 {
-			return sink.Links(links)
-		}
-		return nil
+		return l.carried.Deliver(ctx, sink.Links)
 	}
 	found := extsort.New(linkMemory, "")
 	defer found.Close()
@@ -122,7 +120,7 @@ func (l *linker) deliver(ctx context.Context, sink format.Sink) error {
 			return err
 		}
 		ends := dependencyEnds[rec.Type]
-		x := trace.Link{ID: rec.ID, Pos: t.B,
+		x := trace.Link{ID: rec.ID, Pos: t.A,
 			Src: trace.End{Kind: ends[0], ID: rec.Src, Location: trace.NoRef},
 			Dst: trace.End{Kind: ends[1], ID: rec.Dst, Location: trace.NoRef}}
 		for more && place.A == t.A {

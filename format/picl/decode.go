@@ -701,13 +701,15 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 	case d.runs != nil:
 		defer func() { d.scanned = true }()
 		streams := make([]format.Stream, len(d.runs))
+		var links carrier.Links
+		defer links.Close()
 		for i, r := range d.runs {
-			streams[i] = &stream{d: d, src: d.file.Chunks(lines.Cut(d.chunks, r.from, r.to, r.line))}
+			streams[i] = &stream{d: d, links: &links, src: d.file.Chunks(lines.Cut(d.chunks, r.from, r.to, r.line))}
 		}
-		if err := format.Merge(ctx, streams, sink); err != nil {
+		if err := format.Merge(ctx, streams, sink); err != nil || !sel.Links {
 			return err
 		}
-		return d.links(sel, sink)
+		return links.Deliver(ctx, sink.Links)
 	}
 	s, err := d.sort(ctx)
 	if err != nil {
@@ -774,6 +776,8 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		return b, b != nil, err
 	}
 	parsers := make([]scoped, workers)
+	var links carrier.Links
+	defer links.Close()
 	work := func(w int, b *lines.Block) (*parsed, error) {
 		var p *parsed
 		select {
@@ -794,6 +798,9 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 				return err
 			}
 		}
+		if err := p.keep(&links); err != nil {
+			return err
+		}
 		if d.opt.Progress != nil {
 			d.opt.Progress(d.file.Size/2+(p.block.Line*d.file.Size)/max(1, 2*(d.lastLine()+1)), d.file.Size)
 		}
@@ -805,10 +812,10 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		}
 		return nil
 	}
-	if err := pipeline.Run(ctx, workers, next, work, done); err != nil {
+	if err := pipeline.Run(ctx, workers, next, work, done); err != nil || !sel.Links {
 		return err
 	}
-	return d.links(sel, sink)
+	return links.Deliver(ctx, sink.Links)
 }
 
 func (d *decoder) lastLine() int64 {
@@ -818,12 +825,12 @@ func (d *decoder) lastLine() int64 {
 	return d.chunks[len(d.chunks)-1].Line
 }
 
-func (d *decoder) links(sel trace.Selection, sink format.Sink) error {
-	if d.restore == nil || !sel.Links {
-		return nil
-	}
-	if l := d.restore.Links(); len(l) > 0 {
-		return sink.Links(l)
+// keep adds the links of a block to those of the scan.
+func (p *parsed) keep(links *carrier.Links) error {
+	for _, l := range p.links {
+		if err := links.Add(l.line, l.text); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -831,6 +838,7 @@ func (d *decoder) links(sel trace.Selection, sink format.Sink) error {
 // stream reads one sorted piece of the file.
 type stream struct {
 	d     *decoder
+	links *carrier.Links
 	src   lines.Source
 	p     parsed
 	res   scoped
@@ -859,6 +867,9 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 		s.p.reset(s.d, b, &s.res, true)
 		s.ready = 0
 		if err := s.p.run(); err != nil {
+			return nil, err
+		}
+		if err := s.p.keep(s.links); err != nil {
 			return nil, err
 		}
 	}

@@ -28,6 +28,13 @@ type parsed struct {
 	free  []*trace.Batch
 	vals  []trace.Value
 	pairs []carrier.Pair
+	links []carriedLink
+}
+
+// carriedLink is a link of another format's trace with its line.
+type carriedLink struct {
+	line int64
+	text string
 }
 
 func (p *parsed) reset(d *decoder, b *lines.Block, res *scoped, mixed bool) {
@@ -35,7 +42,7 @@ func (p *parsed) reset(d *decoder, b *lines.Block, res *scoped, mixed bool) {
 		p.free = append(p.free, x)
 	}
 	p.d, p.block, p.res, p.out, p.used = d, b, res, p.out[:0], p.used[:0]
-	p.mixed = nil
+	p.mixed, p.links = nil, p.links[:0]
 	if mixed {
 		p.mixed = p.take(trace.MixedLoc)
 	}
@@ -227,6 +234,10 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		b.Add(loc, t, trace.Enter, region)
 		p.attributes(b, keys.entry)
 	case TypeExit:
+		if spec.send != noRole {
+			// The message has arrived inside the region.
+			p.message(b, loc, t, typ, event, spec, number)
+		}
 		b.Add(loc, t, trace.Leave, region)
 		p.attributes(b, keys.exit)
 	case TypeMark:
@@ -267,7 +278,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		b.AddAttr(d.wide, trace.IntValue(-1))
 	}
 	b.Pos = append(b.Pos, number)
-	if spec.send != noRole {
+	if spec.send != noRole && typ != TypeExit {
 		p.message(b, loc, t, typ, event, spec, number)
 	} else if typ == TypeMark && (event == -913 || event == -914) {
 		b.Add(loc, t, trace.Gap, trace.NoRef)
@@ -534,9 +545,10 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 		}
 	}
 	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "link" {
-		if err := d.restore.AddLink(p.pairs[0].Value); err != nil {
+		if _, err := carrier.ParseLink(p.pairs[0].Value); err != nil {
 			return bad(err.Error())
 		}
+		p.links = append(p.links, carriedLink{number, strings.Clone(p.pairs[0].Value)})
 		return nil
 	}
 	if h.f[3] < 0 {

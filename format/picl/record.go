@@ -541,7 +541,47 @@ func (r *Record) Append(b []byte, digits int) []byte {
 	b = strconv.AppendInt(b, r.Processor, 10)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, r.Process, 10)
+	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
+		return appendPairs(b, r.Values, digits)
+	}
 	return appendData(b, r.Values)
+}
+
+// appendPairs writes the data of a statistics record as PICL does: pairs of an
+// event type and a figure, seconds with at least the given digits.
+func appendPairs(b []byte, vals []trace.Value, digits int) []byte {
+	p := period(vals)
+	if p > 2 {
+		return appendData(b, vals)
+	}
+	b = append(b, ' ')
+	b = strconv.AppendInt(b, int64(len(vals)/2), 10)
+	b = append(b, ` "`...)
+	for _, v := range vals[:2] {
+		b = append(b, predefined[descriptorOf(v.Type)].text...)
+	}
+	b = append(b, '"')
+	for _, v := range vals {
+		b = append(b, ' ')
+		if v.Type != trace.Float64 && v.Type != trace.Float32 {
+			b = v.Append(b)
+			continue
+		}
+		from := len(b)
+		b = appendFloat(b, v)
+		point := bytes.IndexByte(b[from:], '.')
+		if bytes.IndexByte(b[from:], 'e') >= 0 || digits == 0 {
+			continue
+		}
+		if point < 0 {
+			point = len(b) - from
+			b = append(b, '.')
+		}
+		for len(b)-from-point-1 < digits {
+			b = append(b, '0')
+		}
+	}
+	return b
 }
 
 // appendTime writes a time stamp with at least the given digits and all that

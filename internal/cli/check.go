@@ -52,7 +52,7 @@ there is none. --strict stops at the first.`,
 		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("found no trace, expected at least one; see %s --help", c.CommandPath())
+				return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
 			}
 			return nil
 		},

@@ -56,7 +56,7 @@ func (e *exitError) Error() string {
 // Unwrap gives the cause.
 func (e *exitError) Unwrap() error { return e.err }
 
-func usage(format string, args ...any) error {
+func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
@@ -129,7 +129,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usage("%w; see %s --help", err, c.CommandPath())
+		return usageError("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.checkCommand(), a.plotCommand(),
 		a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
@@ -140,7 +140,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 func exactArgs(n int, what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usage("found %d arguments, expected %s; see %s --help", len(args), what, c.CommandPath())
+			return usageError("found %d arguments, expected %s; see %s --help", len(args), what, c.CommandPath())
 		}
 		return nil
 	}

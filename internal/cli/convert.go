@@ -69,7 +69,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	} else {
 		var enc format.Encoder
 		if enc, err = f.Create(out, wo); err != nil {
-			return usage("%w", err)
+			return usageError("%w", err)
 		}
 		if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
 			enc.Abort()

@@ -62,7 +62,7 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 	for _, s := range list {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok {
-			return nil, usage("--option %s: expected NAME=VALUE", s)
+			return nil, usageError("--option %s: expected NAME=VALUE", s)
 		}
 		known := false
 		for _, f := range a.formats {
@@ -72,12 +72,12 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 				}
 				known = true
 				if len(o.Values) > 0 && !slices.Contains(o.Values, value) {
-					return nil, usage("--option %s: found %q, expected one of %s", name, value, strings.Join(o.Values, ", "))
+					return nil, usageError("--option %s: found %q, expected one of %s", name, value, strings.Join(o.Values, ", "))
 				}
 			}
 		}
 		if !known {
-			return nil, usage("--option %s: no such option; weft formats --options lists them", name)
+			return nil, usageError("--option %s: no such option; weft formats --options lists them", name)
 		}
 		out[name] = value
 	}
@@ -116,7 +116,7 @@ func (a *app) source(arg string, r *reading) (*input, error) {
 	if r.format != "" {
 		f, ok := format.ByName(a.formats, r.format)
 		if !ok || f.Open == nil {
-			return nil, usage("--format %s: no such format; weft formats lists them", r.format)
+			return nil, usageError("--format %s: no such format; weft formats lists them", r.format)
 		}
 		in.format = f
 	} else if in.format, err = format.Detect(a.formats, in.src); err != nil {
@@ -229,18 +229,18 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 		}
 		if s.from != "" {
 			if sel.From, err = d.Clock.ParseTime(s.from, first, last); err != nil {
-				return sel, usage("--from: %w", err)
+				return sel, usageError("--from: %w", err)
 			}
 		}
 		if s.to != "" {
 			if sel.To, err = d.Clock.ParseTime(s.to, first, last); err != nil {
-				return sel, usage("--to: %w", err)
+				return sel, usageError("--to: %w", err)
 			}
 		}
 	}
 	for _, p := range append(slices.Clone(s.locations), s.regions...) {
 		if _, err := path.Match(p, ""); err != nil {
-			return sel, usage("pattern %q: %w", p, err)
+			return sel, usageError("pattern %q: %w", p, err)
 		}
 	}
 	if len(s.locations) > 0 {
@@ -264,7 +264,7 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 				declared = declared || d.Kinds.At(i).Name == k
 			}
 			if !common && !declared && k != "link" {
-				return sel, usage("--kind %s: no such kind; weft formats --kinds lists them", k)
+				return sel, usageError("--kind %s: no such kind; weft formats --kinds lists them", k)
 			}
 			kinds[k] = true
 		}
@@ -306,20 +306,20 @@ func (a *app) target(arg, name string) (*format.Format, error) {
 	case name != "":
 		f, ok = format.ByName(a.formats, name)
 		if !ok {
-			return nil, usage("--to %s: no such format; weft formats lists them", name)
+			return nil, usageError("--to %s: no such format; weft formats lists them", name)
 		}
 	case arg == "-":
-		return nil, usage("standard output has no name that tells a format; use --to")
+		return nil, usageError("standard output has no name that tells a format; use --to")
 	default:
 		if f, ok = format.ByExtension(a.formats, arg); !ok {
-			return nil, usage("%s: no format has such names; use --to", arg)
+			return nil, usageError("%s: no format has such names; use --to", arg)
 		}
 	}
 	if f.Create == nil {
-		return nil, usage("%s cannot be written", f.Title)
+		return nil, usageError("%s cannot be written", f.Title)
 	}
 	if arg == "-" && !f.SingleText {
-		return nil, usage("%s is not one text and cannot go to standard output", f.Title)
+		return nil, usageError("%s is not one text and cannot go to standard output", f.Title)
 	}
 	return f, nil
 }

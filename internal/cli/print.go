@@ -33,7 +33,7 @@ names. --raw prints the records as the format's own text.`,
 			ctx := c.Context()
 			if raw {
 				if asJSON || s.any() || limit > 0 {
-					return usage("--raw prints all records as they are; it takes no filters")
+					return usageError("--raw prints all records as they are; it takes no filters")
 				}
 				in, err := a.source(args[0], &r)
 				if err != nil {
@@ -41,7 +41,7 @@ names. --raw prints the records as the format's own text.`,
 				}
 				defer in.Close()
 				if in.format.Raw == nil {
-					return usage("%s has no text of its own", in.format.Title)
+					return usageError("%s has no text of its own", in.format.Title)
 				}
 				err = in.format.Raw(ctx, in.src, in.opt, a.out)
 				in.bar.done()

@@ -1,0 +1,265 @@
+// Package counts counts the events of a trace: by kind, by region, by location
+// and by attribute.
+//
+// Derived rows repeat what another row of the same record says; they are
+// counted in Derived and nowhere else, so Events is the number of records. The
+// definitions of a trace are not events: records that only define are not
+// counted.
+//
+// A part needs no order across locations. Its memory is that of the
+// definitions.
+package counts
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Part counts the events of some locations of a trace.
+type Part struct {
+	defs      *trace.Definitions
+	kinds     []kind // by Kind
+	regions   []int64
+	locations []location
+	attrs     []int64
+	links     int64
+}
+
+type kind struct {
+	events, derived int64
+	region          bool // Ref is a region
+	known           bool
+}
+
+type location struct {
+	rows, derived int64
+	first, last   int64
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions) *Part { return &Part{defs: d} }
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	if b.Loc == trace.MixedLoc {
+		for i, loc := range b.Locs[:b.Len()] {
+			if err := p.rows(loc, b.Time[i], b.Time[i], 1); err != nil {
+				return err
+			}
+		}
+	} else if err := p.rows(b.Loc, b.Time[0], b.Time[b.Len()-1], b.Len()); err != nil {
+		return err
+	}
+	next := 0
+	for i, k := range b.Kind {
+		if int(k) >= len(p.kinds) || !p.kinds[k].known {
+			p.meet(k)
+		}
+		x := &p.kinds[k]
+		if next < len(b.Derived) && b.Derived[next] == uint32(i) {
+			next++
+			x.derived++
+			p.locations[b.Location(i)].derived++
+			continue
+		}
+		x.events++
+		if x.region {
+			// One is added so that NoRef is index 0.
+			r := b.Ref[i] + 1
+			if int(r) >= len(p.regions) {
+				r = p.grow(r)
+			}
+			p.regions[r]++
+		}
+	}
+	for _, k := range b.AttrKey {
+		if int(k) >= len(p.attrs) {
+			n := p.defs.Attributes.Len()
+			if int(k) >= n {
+				return fmt.Errorf("counts: found attribute %d, expected one of the %d attributes of the trace", k, n)
+			}
+			p.attrs = append(p.attrs, make([]int64, n-len(p.attrs))...)
+		}
+		p.attrs[k]++
+	}
+	return nil
+}
+
+// rows counts n rows of a location.
+func (p *Part) rows(loc uint32, first, last int64, n int) error {
+	if int(loc) >= len(p.locations) {
+		n := p.defs.Locations.Len()
+		if int(loc) >= n {
+			return fmt.Errorf("counts: found an event at location %d, expected one of the %d locations of the trace", loc, n)
+		}
+		p.locations = append(p.locations, make([]location, n-len(p.locations))...)
+	}
+	l := &p.locations[loc]
+	if l.rows == 0 {
+		l.first, l.last = first, last
+	}
+	l.first, l.last = min(l.first, first), max(l.last, last)
+	l.rows += int64(n)
+	return nil
+}
+
+func (p *Part) meet(k trace.Kind) {
+	if n := int(k) + 1; n > len(p.kinds) {
+		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
+	}
+	p.kinds[k].known = true
+	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
+}
+
+// grow makes room for all regions defined so far; one that is not defined is
+// counted as the unknown one.
+func (p *Part) grow(r uint32) uint32 {
+	n := p.defs.Regions.Len() + 1
+	p.regions = append(p.regions, make([]int64, n-len(p.regions))...)
+	if int(r) >= n {
+		return 0
+	}
+	return r
+}
+
+// Links counts links.
+func (p *Part) Links(l []trace.Link) error {
+	p.links += int64(len(l))
+	return nil
+}
+
+// Merge adds another part of the same trace, which must have seen other
+// events; they may be of the same locations.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs {
+		return fmt.Errorf("counts: found parts of different traces")
+	}
+	for k, x := range o.kinds {
+		if x.known {
+			p.meet(trace.Kind(k))
+			p.kinds[k].events += x.events
+			p.kinds[k].derived += x.derived
+		}
+	}
+	p.regions = add(p.regions, o.regions)
+	p.attrs = add(p.attrs, o.attrs)
+	for i, x := range o.locations {
+		if x.rows == 0 {
+			continue
+		}
+		if err := p.rows(uint32(i), x.first, x.last, int(x.rows)); err != nil {
+			return err
+		}
+		p.locations[i].derived += x.derived
+	}
+	p.links += o.links
+	return nil
+}
+
+func add(a, b []int64) []int64 {
+	if len(b) > len(a) {
+		a = append(a, make([]int64, len(b)-len(a))...)
+	}
+	for i, n := range b {
+		a[i] += n
+	}
+	return a
+}
+
+// Result is the counts of a trace. Times are ticks of Clock.
+type Result struct {
+	Clock   trace.Clock `json:"clock"`
+	Events  int64       `json:"events"`  // records; derived rows are not among them
+	Derived int64       `json:"derived"` // rows that repeat what another row says
+	Links   int64       `json:"links"`   // stored arrows
+	// First and Last are the times of the first and the last event; they mean
+	// something only when there are events.
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+
+	Kinds      []Kind      `json:"kinds"`                // kinds that occur, common ones first
+	Regions    []Region    `json:"regions,omitempty"`    // regions that events name, in the order of the definitions
+	Locations  []Location  `json:"locations"`            // locations that have events
+	Attributes []Attribute `json:"attributes,omitempty"` // attributes that events bear
+}
+
+// Kind counts the events of one kind.
+type Kind struct {
+	Kind    trace.Kind `json:"kind"`
+	Name    string     `json:"name"`
+	Events  int64      `json:"events"`
+	Derived int64      `json:"derived"`
+}
+
+// Region counts the events of all kinds that name a region.
+type Region struct {
+	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef for events that name none
+	ID     string `json:"id,omitempty"`
+	Name   string `json:"name,omitempty"`
+	Events int64  `json:"events"`
+}
+
+// Location counts the events of one location.
+type Location struct {
+	Location uint32 `json:"location"` // index into Definitions.Locations
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"`
+	Events   int64  `json:"events"`
+	Derived  int64  `json:"derived"`
+	First    int64  `json:"first"` // time of its first event
+	Last     int64  `json:"last"`  // time of its last event
+}
+
+// Attribute counts the events that bear an attribute.
+type Attribute struct {
+	Attribute uint32 `json:"attribute"` // index into Definitions.Attributes
+	Name      string `json:"name"`
+	Uses      int64  `json:"uses"` // on derived rows too
+}
+
+// Result is the counts so far; the part can go on.
+func (p *Part) Result() *Result {
+	r := &Result{Clock: p.defs.Clock, Kinds: []Kind{}, Locations: []Location{}, Links: p.links}
+	for k, x := range p.kinds {
+		if x.events+x.derived > 0 {
+			r.Kinds = append(r.Kinds, Kind{trace.Kind(k), p.defs.Spec(trace.Kind(k)).Name, x.events, x.derived})
+		}
+		r.Events += x.events
+		r.Derived += x.derived
+	}
+	for i, n := range p.regions {
+		if n == 0 {
+			continue
+		}
+		x := Region{Region: uint32(i) - 1, Events: n}
+		if i > 0 {
+			d := p.defs.Regions.At(i - 1)
+			x.ID, x.Name = d.ID, d.Name
+		}
+		r.Regions = append(r.Regions, x)
+	}
+	for i, x := range p.locations {
+		if x.rows == 0 {
+			continue
+		}
+		d := p.defs.Locations.At(i)
+		if len(r.Locations) == 0 {
+			r.First, r.Last = x.first, x.last
+		}
+		r.First, r.Last = min(r.First, x.first), max(r.Last, x.last)
+		r.Locations = append(r.Locations, Location{uint32(i), d.ID, d.Name, x.rows - x.derived, x.derived, x.first, x.last})
+	}
+	for i, n := range p.attrs {
+		if n > 0 {
+			r.Attributes = append(r.Attributes, Attribute{uint32(i), p.defs.Attributes.At(i).Name, n})
+		}
+	}
+	slices.SortStableFunc(r.Attributes, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })
+	return r
+}

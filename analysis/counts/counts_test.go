@@ -1,0 +1,44 @@
+package counts
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+func TestCounts(t *testing.T) {
+	d := made.Defs(3, 2, 0)
+	own := trace.Declared + trace.Kind(d.Kinds.Add(trace.KindDef{Format: "x", KindSpec: trace.KindSpec{Name: "own", Ref: trace.RefRegion}}))
+	batch := func(loc uint32, from int64) *trace.Batch {
+		b := made.PerLocation(d, []made.Row{made.Enter(loc, from, 1), {Loc: loc, Time: from + 1, Kind: own, Ref: trace.NoRef, Key: "k", Value: "v"}})[loc]
+		b.Add(loc, from+2, trace.Send, trace.NoRef)
+		b.MarkDerived()
+		return b
+	}
+	p, q := New(d), New(d)
+	if err := p.Batch(batch(0, -5)); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Batch(batch(2, 7)); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Links(make([]trace.Link, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := q.Merge(p); err != nil {
+		t.Fatal(err)
+	}
+	want := &Result{Clock: d.Clock, Events: 4, Derived: 2, Links: 3, First: -5, Last: 9,
+		Kinds:      []Kind{{trace.Enter, "enter", 2, 0}, {trace.Send, "send", 0, 2}, {own, "own", 2, 0}},
+		Regions:    []Region{{trace.NoRef, "", "", 2}, {1, "1", "B", 2}},
+		Locations:  []Location{{0, "0", "", 2, 1, -5, -3}, {2, "2", "", 2, 1, 7, 9}},
+		Attributes: []Attribute{{0, "k", 2}}}
+	if r := q.Result(); !reflect.DeepEqual(r, want) {
+		t.Errorf("found    %+v\nexpected %+v", r, want)
+	}
+	if err := p.Batch(made.Mixed(d, []made.Row{made.Enter(3, 0, 0)})); err == nil {
+		t.Error("an event at an undefined location gave no error")
+	}
+}

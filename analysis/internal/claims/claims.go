@@ -1,0 +1,169 @@
+// Package claims follows the claims of a trace that are open and how much of
+// each resource is in use.
+package claims
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Key names an open claim: claims end where they begin.
+type Key struct {
+	ID       int64
+	Location uint32
+}
+
+// Claim is a claim that has begun.
+type Claim struct {
+	Key
+	Region, Resource uint32 // NoRef when not known
+	Start            int64
+	Amount           float64
+}
+
+// Begun reads the operands of a ClaimBegin row; ok is false when there is no id.
+// An amount that is missing or not finite counts as 0.
+func Begun(loc uint32, t int64, region uint32, ops []uint64) (c Claim, ok bool) {
+	if len(ops) == 0 {
+		return c, false
+	}
+	c = Claim{Key: Key{int64(ops[0]), loc}, Region: region, Resource: trace.NoRef, Start: t}
+	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
+		c.Resource = uint32(ops[1])
+	}
+	if len(ops) > 2 {
+		if a := math.Float64frombits(ops[2]); a-a == 0 {
+			c.Amount = a
+		}
+	}
+	return c, true
+}
+
+// Sum adds up numbers and keeps the rounding error beside the sum, so that what
+// is given back leaves exactly what was there before (0.1 + 0.2 - 0.1 is 0.2).
+type Sum struct{ hi, lo float64 }
+
+// Add adds x.
+func (s *Sum) Add(x float64) {
+	t := s.hi + x
+	if math.Abs(s.hi) >= math.Abs(x) {
+		s.lo += s.hi - t + x
+	} else {
+		s.lo += x - t + s.hi
+	}
+	s.hi = t
+}
+
+// Value is the sum.
+func (s *Sum) Value() float64 { return s.hi + s.lo }
+
+// Level is the use of one resource now.
+type Level struct {
+	Open    int64 // claims
+	amount  Sum
+	since   int64
+	started bool
+}
+
+// Amount is what the open claims hold together.
+func (l *Level) Amount() float64 { return l.amount.Value() }
+
+// Book holds the open claims and the levels of the resources.
+type Book struct {
+	open   map[Key]Claim
+	levels []Level
+	// Step is called for each stretch of time in which a resource was used in
+	// the same way by at least one claim; stretches of no length are left out.
+	Step func(resource uint32, from, to int64, l *Level)
+	// Ended is called for each claim at its end.
+	Ended func(c Claim, end int64)
+}
+
+// Begin opens a claim. A claim with the id of an open one ends that first:
+// reused is then true.
+func (b *Book) Begin(c Claim) (reused bool) {
+	if _, reused = b.open[c.Key]; reused {
+		b.End(c.Key, c.Start)
+	}
+	if b.open == nil {
+		b.open = map[Key]Claim{}
+	}
+	b.open[c.Key] = c
+	b.change(c.Resource, c.Start, 1, c.Amount)
+	return reused
+}
+
+// End closes a claim; ok is false when it is not open.
+func (b *Book) End(k Key, t int64) (ok bool) {
+	c, ok := b.open[k]
+	if !ok {
+		return false
+	}
+	delete(b.open, k)
+	b.change(c.Resource, t, -1, -c.Amount)
+	b.Ended(c, t)
+	return true
+}
+
+func (b *Book) change(resource uint32, t, open int64, amount float64) {
+	if resource == trace.NoRef {
+		return
+	}
+	if int(resource) >= len(b.levels) {
+		b.levels = append(b.levels, make([]Level, int(resource)+1-len(b.levels))...)
+	}
+	l := &b.levels[resource]
+	if l.Open > 0 && t > l.since {
+		b.Step(resource, l.since, t, l)
+	}
+	l.since, l.started = t, true
+	l.Open += open
+	if l.amount.Add(amount); l.Open == 0 {
+		l.amount = Sum{}
+	}
+}
+
+// Close ends all open claims at the last event of their location and returns
+// how many there were.
+func (b *Book) Close(last func(loc uint32) int64) int64 {
+	keys := slices.SortedFunc(maps.Keys(b.open), func(x, y Key) int {
+		return cmp.Or(cmp.Compare(x.Location, y.Location), cmp.Compare(x.ID, y.ID))
+	})
+	for _, k := range keys {
+		b.End(k, last(k.Location))
+	}
+	return int64(len(keys))
+}
+
+// Clone copies the book, without its functions.
+func (b *Book) Clone() Book {
+	return Book{open: maps.Clone(b.open), levels: slices.Clone(b.levels)}
+}
+
+// Merge takes over what another book holds. The two must not have seen the
+// same resource.
+func (b *Book) Merge(o *Book) error {
+	for i := range o.levels {
+		if o.levels[i].started && i < len(b.levels) && b.levels[i].started {
+			return fmt.Errorf("resource %d was seen by both parts; expected parts of different locations", i)
+		}
+	}
+	if n := len(o.levels); n > len(b.levels) {
+		b.levels = append(b.levels, make([]Level, n-len(b.levels))...)
+	}
+	for i, l := range o.levels {
+		if l.started {
+			b.levels[i] = l
+		}
+	}
+	if b.open == nil {
+		b.open = map[Key]Claim{}
+	}
+	maps.Copy(b.open, o.open)
+	return nil
+}

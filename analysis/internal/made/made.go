@@ -1,0 +1,109 @@
+// Package made makes small traces for the tests of the analyses.
+package made
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Row is one event: its operands are what the kind says.
+type Row struct {
+	Loc  uint32
+	Time int64
+	Kind trace.Kind
+	Ref  uint32
+	Ops  []uint64
+	// Key and Value are an attribute, when Key is not empty.
+	Key, Value string
+}
+
+// Defs makes definitions with so many locations, regions and resources. Regions
+// are called A, B …, everything else by its number.
+func Defs(locations, regions, resources int) *trace.Definitions {
+	d := &trace.Definitions{Clock: trace.Seconds(1000)}
+	for i := range locations {
+		d.Locations.Add(trace.Location{ID: strconv.Itoa(i), Kind: trace.ProcessLocation, Group: trace.NoRef})
+	}
+	for i := range regions {
+		d.Regions.Add(trace.Region{ID: strconv.Itoa(i), Name: string(rune('A' + i%26))})
+	}
+	for i := range resources {
+		d.Resources.Add(trace.Resource{ID: strconv.Itoa(i), Capacity: 1})
+	}
+	return d
+}
+
+// Mixed makes one batch of all rows, in their order.
+func Mixed(d *trace.Definitions, rows []Row) *trace.Batch {
+	b := &trace.Batch{}
+	b.Reset(trace.MixedLoc)
+	for _, r := range rows {
+		add(d, b, r)
+	}
+	return b
+}
+
+// PerLocation makes a batch a location, each with its rows in their order.
+func PerLocation(d *trace.Definitions, rows []Row) []*trace.Batch {
+	out := make([]*trace.Batch, d.Locations.Len())
+	for i := range out {
+		out[i] = &trace.Batch{}
+		out[i].Reset(uint32(i))
+	}
+	for _, r := range rows {
+		add(d, out[r.Loc], r)
+	}
+	return out
+}
+
+func add(d *trace.Definitions, b *trace.Batch, r Row) {
+	b.Add(r.Loc, r.Time, r.Kind, r.Ref)
+	if len(r.Ops) > 0 {
+		b.AddOps(r.Ops...)
+	}
+	if r.Key == "" {
+		return
+	}
+	key := -1
+	for i, a := range d.Attributes.All() {
+		if a.Name == r.Key {
+			key = i
+		}
+	}
+	if key < 0 {
+		key = int(d.Attributes.Add(trace.AttributeDef{Name: r.Key, Type: trace.String}))
+	}
+	b.AddAttr(uint32(key), trace.StringValue(r.Value))
+}
+
+// Begin and End are the rows of a claim.
+func Begin(loc uint32, t, id int64, region, resource uint32, amount float64) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.ClaimBegin, Ref: region, Ops: []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}}
+}
+
+// End ends the claim with an id.
+func End(loc uint32, t, id int64) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.ClaimEnd, Ops: []uint64{uint64(id)}}
+}
+
+// Enter enters a region.
+func Enter(loc uint32, t int64, region uint32) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.Enter, Ref: region}
+}
+
+// Leave leaves a region.
+func Leave(loc uint32, t int64, region uint32) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.Leave, Ref: region}
+}
+
+// Send sends a message.
+func Send(loc uint32, t int64, to uint64, tag, size int64) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.Send, Ref: trace.NoRef, Ops: []uint64{to, trace.Undefined, uint64(tag), uint64(size)}}
+}
+
+// Recv receives a message.
+func Recv(loc uint32, t int64, from uint64, tag, size int64) Row {
+	return Row{Loc: loc, Time: t, Kind: trace.Recv, Ref: trace.NoRef, Ops: []uint64{from, trace.Undefined, uint64(tag), uint64(size)}}
+}

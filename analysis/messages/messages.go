@@ -1,0 +1,370 @@
+// Package messages pairs sends with receives and counts them.
+//
+// The n-th send of a source to a destination with a tag belongs to the n-th
+// receive there (first in, first out). A send or receive whose tag is not known
+// (-1) pairs with any tag of the same source and destination, the oldest first.
+// Rows that pair are Send and SendBegin with Recv and RecvComplete.
+//
+// The pairs do not depend on the order across locations: each end takes the
+// oldest one that fits, which has only one outcome. So parts that saw different
+// locations can be merged: ends that wait in one find each other. A part holds
+// the ends that wait: about 100 bytes each. In global time order these are the
+// messages that are on their way; otherwise they can be all messages.
+//
+// Only the greatest number of pending messages needs more. A message is pending
+// from its send until just before its receive; messages that never arrive are
+// not pending. The part finds it in global time order, and says so in
+// PendingKnown; any other order and merging need Options.Intervals.
+package messages
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options says what is kept.
+type Options struct {
+	// Intervals keeps 24 bytes of every pair, so that the greatest number of
+	// pending messages is known after a scan in any order and after a merge.
+	Intervals bool
+}
+
+// none is no node.
+const none = -1
+
+type pair struct{ source, destination uint32 }
+
+type queueKey struct {
+	pair
+	tag  int64
+	recv bool
+}
+
+type listKey struct {
+	pair
+	recv bool
+}
+
+// list is the first and last node of a list.
+type list struct{ first, last int32 }
+
+// node is a send or receive that waits for its other end.
+type node struct {
+	time, bytes, tag int64
+	// prev and next link the ends that wait for one pair of locations, after
+	// those with the same tag; all are in order of arrival. seq is that order.
+	prev, next, after int32
+	moment            int32 // of a send: where in time it is
+	seq               int64
+}
+
+type cell struct{ count, bytes int64 }
+
+type interval struct{ send, recv, bytes int64 }
+
+// Part pairs the messages of some locations of a trace.
+type Part struct {
+	defs *trace.Definitions
+	opt  Options
+
+	nodes  []node
+	free   []int32
+	queues map[queueKey]list
+	lists  map[listKey]list
+	seq    int64
+
+	matrix     map[pair]cell
+	sent       cell
+	received   cell
+	matched    cell
+	early      int64
+	mismatched int64
+
+	intervals []interval
+	pending   pending
+	ordered   bool
+	last      int64
+	any       bool
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, queues: map[queueKey]list{}, lists: map[listKey]list{}, matrix: map[pair]cell{}, ordered: true}
+}
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		k := c.Kind()
+		if !k.IsSend() && !k.IsRecv() {
+			continue
+		}
+		n := node{time: c.Time(), tag: int64(c.Op(2)), moment: none}
+		if x := c.Op(3); x != trace.Undefined {
+			n.bytes = int64(x)
+		}
+		peer := trace.NoRef
+		if x := c.Op(0); x < uint64(trace.NoRef) {
+			peer = uint32(x)
+		}
+		if p.any && n.time < p.last {
+			p.ordered = false
+		}
+		p.any, p.last = true, n.time
+		if k.IsSend() {
+			p.send(pair{c.Location(), peer}, n)
+		} else {
+			p.recv(pair{peer, c.Location()}, n)
+		}
+	}
+	return nil
+}
+
+// Links are no messages.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+func (p *Part) send(at pair, n node) {
+	p.sent.count++
+	p.sent.bytes += n.bytes
+	x := p.matrix[at]
+	p.matrix[at] = cell{x.count + 1, x.bytes + n.bytes}
+	p.meet(at, n, false)
+}
+
+func (p *Part) recv(at pair, n node) {
+	p.received.count++
+	p.received.bytes += n.bytes
+	p.meet(at, n, true)
+}
+
+// meet pairs an end with the oldest one that fits, or lets it wait.
+func (p *Part) meet(at pair, n node, recv bool) {
+	if at.source == trace.NoRef || at.destination == trace.NoRef {
+		return // nothing can be said to fit
+	}
+	other := p.oldest(at, n.tag, !recv)
+	if other == none {
+		if p.streaming() && !recv {
+			n.moment = p.pending.wait(n.time)
+		}
+		p.wait(at, n, recv)
+		return
+	}
+	o := p.nodes[other]
+	p.remove(at, other, !recv)
+	if recv {
+		p.match(o, n)
+	} else {
+		p.match(n, o)
+	}
+}
+
+// streaming reports whether pending messages are followed as they come.
+func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
+
+func (p *Part) match(send, recv node) {
+	p.matched.count++
+	p.matched.bytes += send.bytes
+	if send.bytes != recv.bytes {
+		p.mismatched++
+	}
+	if recv.time < send.time {
+		p.early++
+	}
+	switch {
+	case p.opt.Intervals:
+		p.intervals = append(p.intervals, interval{send.time, recv.time, send.bytes})
+	case p.ordered && send.moment != none:
+		p.pending.arrive(send.moment, recv.time, send.bytes)
+	}
+}
+
+// oldest is the end that waits longest for a pair of locations and a tag.
+func (p *Part) oldest(at pair, tag int64, recv bool) int32 {
+	if tag == -1 {
+		if l, ok := p.lists[listKey{at, recv}]; ok {
+			return l.first
+		}
+		return none
+	}
+	best := int32(none)
+	for _, t := range [2]int64{tag, -1} {
+		l, ok := p.queues[queueKey{at, t, recv}]
+		if ok && (best == none || p.nodes[l.first].seq < p.nodes[best].seq) {
+			best = l.first
+		}
+	}
+	return best
+}
+
+func (p *Part) wait(at pair, n node, recv bool) {
+	p.seq++
+	n.seq, n.prev, n.next, n.after = p.seq, none, none, none
+	var i int32
+	if f := len(p.free); f > 0 {
+		i, p.free = p.free[f-1], p.free[:f-1]
+	} else {
+		p.nodes = append(p.nodes, node{})
+		i = int32(len(p.nodes) - 1)
+	}
+	k := listKey{at, recv}
+	l, ok := p.lists[k]
+	if ok {
+		n.prev = l.last
+		p.nodes[l.last].next = i
+	} else {
+		l.first = i
+	}
+	l.last = i
+	p.lists[k] = l
+	q := queueKey{at, n.tag, recv}
+	l, ok = p.queues[q]
+	if ok {
+		p.nodes[l.last].after = i
+	} else {
+		l.first = i
+	}
+	l.last = i
+	p.queues[q] = l
+	p.nodes[i] = n
+}
+
+// remove takes an end out of its lists; it is the first of its tag.
+func (p *Part) remove(at pair, i int32, recv bool) {
+	n := &p.nodes[i]
+	k := listKey{at, recv}
+	l := p.lists[k]
+	if n.prev != none {
+		p.nodes[n.prev].next = n.next
+	} else {
+		l.first = n.next
+	}
+	if n.next != none {
+		p.nodes[n.next].prev = n.prev
+	} else {
+		l.last = n.prev
+	}
+	if l.first == none {
+		delete(p.lists, k)
+	} else {
+		p.lists[k] = l
+	}
+	q := queueKey{at, n.tag, recv}
+	if n.after == none {
+		delete(p.queues, q)
+	} else {
+		l = p.queues[q]
+		l.first = n.after
+		p.queues[q] = l
+	}
+	p.free = append(p.free, i)
+}
+
+// Merge adds another part of the same trace, which must have seen other
+// locations and have the same options. The other part must not be used any
+// more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || p.opt != o.opt {
+		return fmt.Errorf("messages: found parts of different traces or options")
+	}
+	if !o.any {
+		return nil
+	}
+	if !p.any {
+		*p = *o
+		return nil
+	}
+	for k := range o.matrix {
+		if _, ok := p.matrix[k]; ok {
+			return fmt.Errorf("messages: location %d was seen by both parts; expected parts of different locations", k.source)
+		}
+	}
+	p.ordered, p.pending = false, pending{}
+	p.sent.count += o.sent.count
+	p.sent.bytes += o.sent.bytes
+	p.received.count += o.received.count
+	p.received.bytes += o.received.bytes
+	p.matched.count += o.matched.count
+	p.matched.bytes += o.matched.bytes
+	p.early += o.early
+	p.mismatched += o.mismatched
+	p.intervals = append(p.intervals, o.intervals...)
+	maps.Copy(p.matrix, o.matrix)
+	for k, l := range o.lists {
+		for i := l.first; i != none; i = o.nodes[i].next {
+			n := o.nodes[i]
+			n.moment = none
+			p.meet(k.pair, n, k.recv)
+		}
+	}
+	return nil
+}
+
+// Result is what is known of a trace's messages. Sizes are bytes.
+type Result struct {
+	Sent          int64 `json:"sent"` // messages
+	SentBytes     int64 `json:"sentBytes"`
+	Received      int64 `json:"received"`
+	ReceivedBytes int64 `json:"receivedBytes"`
+	Matched       int64 `json:"matched"` // pairs of a send and a receive
+	MatchedBytes  int64 `json:"matchedBytes"`
+	// SendsUnmatched were never received in the trace, ReceivesUnmatched never
+	// sent, or the trace does not tell the other side.
+	SendsUnmatched    int64 `json:"sendsUnmatched"`
+	ReceivesUnmatched int64 `json:"receivesUnmatched"`
+	// Early counts pairs whose receive has an earlier time than its send:
+	// clocks that differ, or receives whose sends are missing.
+	Early          int64 `json:"receivedBeforeSent"`
+	SizeMismatches int64 `json:"sizeMismatches"` // pairs of different sizes
+	// PendingKnown tells whether the next two are known: the most messages, and
+	// the most bytes, that were sent and not yet received at a time. Messages
+	// that never arrive do not count.
+	PendingKnown bool  `json:"pendingKnown"`
+	MaxPending   int64 `json:"maxPending"`
+	MaxBytes     int64 `json:"maxPendingBytes"`
+	// Matrix has what was sent by source and destination, in the order of the
+	// definitions; destinations that the trace does not tell come last.
+	Matrix []Cell `json:"matrix"`
+}
+
+// Cell is what one location sent to another, whether it was received or not.
+type Cell struct {
+	Source      uint32 `json:"source"`      // index into Definitions.Locations
+	Destination uint32 `json:"destination"` // index into Definitions.Locations, NoRef when not known
+	// SourceID and DestinationID are the file's own ids of the locations.
+	SourceID      string `json:"sourceId"`
+	DestinationID string `json:"destinationId,omitempty"`
+	Count         int64  `json:"count"`
+	Bytes         int64  `json:"bytes"`
+}
+
+// Result is what is known so far; the part can go on.
+func (p *Part) Result() *Result {
+	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
+		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SendsUnmatched: p.sent.count - p.matched.count,
+		ReceivesUnmatched: p.received.count - p.matched.count, Early: p.early, SizeMismatches: p.mismatched,
+		PendingKnown: p.ordered || p.opt.Intervals, Matrix: []Cell{}}
+	if p.opt.Intervals {
+		r.MaxPending, r.MaxBytes = most(p.intervals)
+	} else if p.ordered {
+		r.MaxPending, r.MaxBytes = p.pending.most()
+	}
+	for k, v := range p.matrix {
+		r.Matrix = append(r.Matrix, Cell{k.source, k.destination, p.id(k.source), p.id(k.destination), v.count, v.bytes})
+	}
+	slices.SortFunc(r.Matrix, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
+	})
+	return r
+}
+
+func (p *Part) id(loc uint32) string {
+	if int(loc) < p.defs.Locations.Len() {
+		return p.defs.Locations.At(int(loc)).ID
+	}
+	return ""
+}

@@ -1,0 +1,135 @@
+package messages
+
+import (
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+func TestMessages(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rows []made.Row
+		want Result // without matrix
+	}{
+		{"in order", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 5, 20), made.Recv(1, 2, 0, 5, 10), made.Recv(1, 3, 0, 5, 21)},
+			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 31, Matched: 2, MatchedBytes: 30, SizeMismatches: 1, MaxPending: 2, MaxBytes: 30}},
+		{"tags", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 1, 1, 6, 20), made.Recv(1, 2, 0, 6, 20), made.Recv(1, 3, 0, 7, 0)},
+			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 20, Matched: 1, MatchedBytes: 20, SendsUnmatched: 1, ReceivesUnmatched: 1, MaxPending: 1, MaxBytes: 20}},
+		{"tags missing", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(0, 0, 1, -1, 20), made.Recv(1, 2, 0, -1, 10), made.Recv(1, 3, 0, 7, 20)},
+			Result{Sent: 2, SentBytes: 30, Received: 2, ReceivedBytes: 30, Matched: 2, MatchedBytes: 30, MaxPending: 2, MaxBytes: 30}},
+		{"early", []made.Row{made.Recv(1, 2, 0, 5, 10), made.Send(0, 3, 1, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, Early: 1}},
+		{"no time", []made.Row{made.Send(0, 3, 1, 5, 10), made.Recv(1, 3, 0, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10}},
+		{"arrival before departure", []made.Row{made.Send(0, 0, 1, 5, 10), made.Send(1, 3, 0, 5, 1), made.Recv(1, 3, 0, 5, 10), made.Recv(0, 4, 1, 5, 1)},
+			Result{Sent: 2, SentBytes: 11, Received: 2, ReceivedBytes: 11, Matched: 2, MatchedBytes: 11, MaxPending: 1, MaxBytes: 10}},
+		{"peer unknown", []made.Row{made.Send(0, 0, trace.Undefined, 5, 10), made.Recv(1, 2, trace.Undefined, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, SendsUnmatched: 1, ReceivesUnmatched: 1}},
+		{"self", []made.Row{made.Send(0, 0, 0, 5, 10), made.Recv(0, 2, 0, 5, 10)},
+			Result{Sent: 1, SentBytes: 10, Received: 1, ReceivedBytes: 10, Matched: 1, MatchedBytes: 10, MaxPending: 1, MaxBytes: 10}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, opt := range []Options{{}, {Intervals: true}} {
+				d := made.Defs(2, 0, 0)
+				p := New(d, opt)
+				if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+					t.Fatal(err)
+				}
+				r := *p.Result()
+				r.Matrix = nil
+				test.want.PendingKnown = true
+				if !reflect.DeepEqual(r, test.want) {
+					t.Errorf("%+v:\nfound    %+v\nexpected %+v", opt, r, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestMatrix(t *testing.T) {
+	d := made.Defs(2, 0, 0)
+	p := New(d, Options{})
+	rows := []made.Row{made.Send(1, 0, 0, 5, 10), made.Send(0, 1, trace.Undefined, 5, 1), made.Send(0, 1, 1, 5, 2), made.Send(0, 2, 1, 6, 3)}
+	if err := p.Batch(made.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	want := []Cell{{0, 1, "0", "1", 2, 5}, {0, trace.NoRef, "0", "", 1, 1}, {1, 0, "1", "0", 1, 10}}
+	if m := p.Result().Matrix; !reflect.DeepEqual(m, want) {
+		t.Errorf("found %+v, expected %+v", m, want)
+	}
+}
+
+// TestOrders compares random traces as they come, with the intervals kept, one
+// location after another, and merged from a part a location.
+func TestOrders(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(5, 6))
+	for range 500 {
+		const locations = 3
+		d := made.Defs(locations, 0, 0)
+		var rows []made.Row
+		for range 30 {
+			at, peer := uint32(rnd.IntN(locations)), uint64(rnd.IntN(locations))
+			time, tag, size := rnd.Int64N(20), rnd.Int64N(4)-1, rnd.Int64N(100)
+			if rnd.IntN(2) == 0 {
+				rows = append(rows, made.Send(at, time, peer, tag, size))
+			} else {
+				rows = append(rows, made.Recv(at, time, peer, tag, size))
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		take := func(p *Part, b ...*trace.Batch) *Part {
+			for _, x := range b {
+				if err := p.Batch(x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return p
+		}
+		ordered := take(New(d, Options{}), made.Mixed(d, rows)).Result()
+		if !ordered.PendingKnown {
+			t.Fatal("pending messages are not known after a scan in order")
+		}
+		kept := Options{Intervals: true}
+		merged := New(d, kept)
+		batches := made.PerLocation(d, rows)
+		for i := range batches {
+			if err := merged.Merge(take(New(d, kept), batches[(i+2)%locations])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, r := range []*Result{take(New(d, kept), made.Mixed(d, rows)).Result(), take(New(d, kept), batches...).Result(), merged.Result()} {
+			if !reflect.DeepEqual(r, ordered) {
+				t.Fatalf("found    %+v\nexpected %+v", r, ordered)
+			}
+		}
+		if r := take(New(d, Options{}), batches...).Result(); r.PendingKnown && r.Sent+r.Received > 0 && !reflect.DeepEqual(r, ordered) {
+			t.Fatalf("one location after another: found %+v, expected %+v", r, ordered)
+		}
+	}
+}
+
+// TestBounded sees that messages that have arrived leave nothing behind.
+func TestBounded(t *testing.T) {
+	d := made.Defs(2, 0, 0)
+	p := New(d, Options{})
+	lost := made.Send(0, 0, 1, 1<<40, 1)
+	if err := p.Batch(made.Mixed(d, []made.Row{lost})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range int64(10000) {
+		if err := p.Batch(made.Mixed(d, []made.Row{made.Send(0, 2*i+1, 1, i, 1), made.Recv(1, 2*i+2, 0, i, 1)})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, m, q := len(p.nodes), len(p.pending.moments), len(p.queues); n > 4 || m > 8 || q > 2 {
+		t.Errorf("found %d waiting ends, %d moments and %d queues, expected few", n, m, q)
+	}
+	if r := p.Result(); r.MaxPending != 1 || r.SendsUnmatched != 1 {
+		t.Errorf("found %+v", r)
+	}
+}

@@ -1,0 +1,533 @@
+// Package profile says how often and how long each region was open, how long
+// each activity held claims, and how much each resource was used.
+//
+// A leave closes the latest open enter of the same region at its location, also
+// when other regions were entered since (PICL does not nest). Inclusive time of
+// a region is the time in which it is open at least once at a location, so
+// recursion does not count twice. Exclusive time is the time in which the
+// region is the innermost one, which is the open one that was entered last;
+// closing a region that is not innermost takes it out from among the others
+// and changes nothing for the innermost. So the exclusive times of one location
+// add up to its covered time: the time in which any region is open.
+//
+// Regions and claims that never end are closed at the last event of their
+// location.
+//
+// A part needs the order of each location only. Its memory is that of the
+// definitions (56 bytes a region, and for each location if asked for), 24 bytes
+// an open region and about 64 bytes an open claim.
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options says what is profiled.
+type Options struct {
+	// Locations asks for the profile of each location too.
+	Locations bool
+}
+
+// Part is the profile of some locations of a trace.
+type Part struct {
+	defs      *trace.Definitions
+	opt       Options
+	cells     []cell      // by slot; unused when each location has its own
+	locations []*location // by index, nil where there were no events
+
+	book         claims.Book
+	activities   map[uint32]activity
+	resources    map[uint32]resource
+	orphanClaims int64
+	reusedClaims int64
+}
+
+// cell sums up the visits of a region; its slot is the region's index plus one,
+// so that slot 0 is left for visits of an unknown region.
+type cell struct {
+	count     int64
+	orphans   int64
+	inclusive int64
+	sum       int64
+	exclusive int64
+	min, max  int64
+}
+
+func (c *cell) visit(ticks int64, recursive bool) {
+	c.sum += ticks
+	if !recursive {
+		c.inclusive += ticks
+	}
+	c.min = min(c.min, ticks)
+	c.max = max(c.max, ticks)
+}
+
+func (c *cell) add(o *cell) {
+	c.count += o.count
+	c.orphans += o.orphans
+	c.inclusive += o.inclusive
+	c.sum += o.sum
+	c.exclusive += o.exclusive
+	c.min = min(c.min, o.min)
+	c.max = max(c.max, o.max)
+}
+
+// frame is an open region.
+type frame struct {
+	enter     int64
+	mask      uint64 // location's mask without this and later frames
+	slot      uint32
+	recursive bool
+}
+
+type location struct {
+	stack []frame
+	// mask has bit slot mod 64 set for each open region: most enters see
+	// without a search that they are no recursion.
+	mask        uint64
+	since       int64 // up to here exclusive time is counted
+	first, last int64
+	cells       []cell
+}
+
+type activity struct {
+	count    int64
+	ticks    int64
+	unclosed int64
+}
+
+type resource struct {
+	count      int64
+	busy       int64
+	amountTime float64
+	maxOpen    int64
+	maxAmount  float64
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, activities: map[uint32]activity{}, resources: map[uint32]resource{}}
+}
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	other := false
+	if b.Loc == trace.MixedLoc {
+		for i := range b.Time {
+			s, err := p.location(b.Locs[i], b.Time[i])
+			if err != nil {
+				return err
+			}
+			if p.run(s, b.Time[i:i+1], b.Kind[i:i+1], b.Ref[i:i+1]) {
+				other = true
+			}
+		}
+	} else {
+		s, err := p.location(b.Loc, b.Time[0])
+		if err != nil {
+			return err
+		}
+		other = p.run(s, b.Time, b.Kind, b.Ref)
+	}
+	if other {
+		p.claims(b)
+	}
+	return nil
+}
+
+// Links are no part of a profile.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+func (p *Part) location(loc uint32, t int64) (*location, error) {
+	if int(loc) < len(p.locations) {
+		if s := p.locations[loc]; s != nil {
+			return s, nil
+		}
+	}
+	n := p.defs.Locations.Len()
+	if int(loc) >= n {
+		return nil, fmt.Errorf("profile: found an event at location %d, expected one of the %d locations of the trace", loc, n)
+	}
+	if n > len(p.locations) {
+		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
+	}
+	s := &location{first: t, last: t, since: t}
+	p.locations[loc] = s
+	return s, nil
+}
+
+// run counts the enters and leaves of one location and reports whether there
+// were claims among the rows.
+func (p *Part) run(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+	tab := p.cells
+	if p.opt.Locations {
+		tab = s.cells
+	}
+	times, refs = times[:len(kinds)], refs[:len(kinds)]
+	stack, mask, since := s.stack, s.mask, s.since
+	for i, k := range kinds {
+		switch k {
+		case trace.Enter:
+			t, slot := times[i], refs[i]+1
+			if n := len(stack); n > 0 {
+				tab[stack[n-1].slot].exclusive += t - since
+			}
+			since = t
+			if int(slot) >= len(tab) {
+				tab, slot = p.grow(s, slot)
+			}
+			bit := uint64(1) << (slot & 63)
+			recursive := mask&bit != 0 && find(stack, slot) >= 0
+			stack = append(stack, frame{t, mask, slot, recursive})
+			mask |= bit
+			tab[slot].count++
+		case trace.Leave:
+			t, slot := times[i], refs[i]+1
+			if int(slot) >= len(tab) {
+				tab, slot = p.grow(s, slot)
+			}
+			n := len(stack) - 1
+			at := n
+			if n < 0 || stack[n].slot != slot {
+				if at = find(stack, slot); at < 0 {
+					tab[slot].orphans++
+					continue
+				}
+			}
+			tab[stack[n].slot].exclusive += t - since
+			since = t
+			f := stack[at]
+			tab[slot].visit(t-f.enter, f.recursive)
+			mask = f.mask
+			if at == n {
+				stack = stack[:n]
+				continue
+			}
+			stack = append(stack[:at], stack[at+1:]...)
+			for j := at; j < n; j++ {
+				stack[j].mask = mask
+				mask |= 1 << (stack[j].slot & 63)
+			}
+		case trace.ClaimBegin, trace.ClaimEnd:
+			claims = true
+		}
+	}
+	s.stack, s.mask, s.since = stack, mask, since
+	s.last = times[len(times)-1]
+	return claims
+}
+
+// find is the latest open frame of a region, -1 when there is none.
+func find(stack []frame, slot uint32) int {
+	for i := len(stack) - 1; i >= 0; i-- {
+		if stack[i].slot == slot {
+			return i
+		}
+	}
+	return -1
+}
+
+// grow makes room for all regions defined so far; a region that is not defined
+// is counted as the unknown one.
+func (p *Part) grow(s *location, slot uint32) ([]cell, uint32) {
+	tab := &p.cells
+	if p.opt.Locations {
+		tab = &s.cells
+	}
+	for n := p.defs.Regions.Len() + 1; len(*tab) < n; {
+		*tab = append(*tab, cell{min: math.MaxInt64})
+	}
+	if int(slot) >= len(*tab) {
+		slot = 0
+	}
+	return *tab, slot
+}
+
+func (p *Part) claims(b *trace.Batch) {
+	p.book.Step, p.book.Ended = p.step, p.ended
+	for c := b.Cursor(); c.Next(); {
+		switch c.Kind() {
+		case trace.ClaimBegin:
+			x, ok := claims.Begun(c.Location(), c.Time(), c.Ref(), c.Ops())
+			if !ok {
+				p.orphanClaims++
+				continue
+			}
+			if p.book.Begin(x) {
+				p.reusedClaims++
+			}
+			a := p.activities[x.Region]
+			a.count++
+			p.activities[x.Region] = a
+			if x.Resource != trace.NoRef {
+				r := p.resources[x.Resource]
+				r.count++
+				p.resources[x.Resource] = r
+			}
+		case trace.ClaimEnd:
+			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, c.Time()) {
+				p.orphanClaims++
+			}
+		}
+	}
+}
+
+func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
+	r := p.resources[res]
+	r.busy += to - from
+	r.maxOpen = max(r.maxOpen, l.Open)
+	r.maxAmount = max(r.maxAmount, l.Amount())
+	p.resources[res] = r
+}
+
+func (p *Part) ended(c claims.Claim, end int64) {
+	a := p.activities[c.Region]
+	a.ticks += end - c.Start
+	p.activities[c.Region] = a
+	if c.Resource != trace.NoRef {
+		r := p.resources[c.Resource]
+		r.amountTime += c.Amount * float64(end-c.Start)
+		p.resources[c.Resource] = r
+	}
+}
+
+// Merge adds another part of the same trace, which must have seen other
+// locations (and, for claims, other resources) and have the same options. The
+// other part must not be used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || p.opt != o.opt {
+		return fmt.Errorf("profile: found parts of different traces or options")
+	}
+	for i, s := range o.locations {
+		if s != nil && i < len(p.locations) && p.locations[i] != nil {
+			return fmt.Errorf("profile: location %d was seen by both parts; expected parts of different locations", i)
+		}
+	}
+	if err := p.book.Merge(&o.book); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	if n := len(o.locations); n > len(p.locations) {
+		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
+	}
+	for i, s := range o.locations {
+		if s != nil {
+			p.locations[i] = s
+		}
+	}
+	p.cells = sum(p.cells, o.cells)
+	for k, v := range o.activities {
+		a := p.activities[k]
+		p.activities[k] = activity{a.count + v.count, a.ticks + v.ticks, a.unclosed + v.unclosed}
+	}
+	maps.Copy(p.resources, o.resources)
+	p.orphanClaims += o.orphanClaims
+	p.reusedClaims += o.reusedClaims
+	return nil
+}
+
+// sum adds b to a.
+func sum(a, b []cell) []cell {
+	for len(a) < len(b) {
+		a = append(a, cell{min: math.MaxInt64})
+	}
+	for i := range b {
+		a[i].add(&b[i])
+	}
+	return a
+}
+
+// Result is a profile. Times are ticks of Clock.
+type Result struct {
+	Clock trace.Clock `json:"clock"`
+	// Regions are the regions that were visited, in the order of the
+	// definitions; an unknown region comes first.
+	Regions []Region `json:"regions"`
+	// Locations are those with events; only when asked for.
+	Locations []Location `json:"locations,omitempty"`
+	// Covered is the time in which a region was open, added up over the
+	// locations. It is the sum of the regions' exclusive times.
+	Covered  int64 `json:"covered"`
+	Unclosed int64 `json:"unclosed"` // enters without leave
+	Orphans  int64 `json:"orphans"`  // leaves without enter
+
+	// Activities are the regions that held claims, and Resources the resources
+	// claimed, in the order of the definitions.
+	Activities     []Activity `json:"activities,omitempty"`
+	Resources      []Resource `json:"resources,omitempty"`
+	UnclosedClaims int64      `json:"unclosedClaims"` // claims without end
+	OrphanClaims   int64      `json:"orphanClaims"`   // ends without begin, begins without id
+	// ReusedClaims counts claims that began with the id of an open claim; the
+	// open one was ended there.
+	ReusedClaims int64 `json:"reusedClaims"`
+}
+
+// Region is the profile of one region.
+type Region struct {
+	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
+	ID     string `json:"id,omitempty"`
+	Name   string `json:"name"`
+	Group  string `json:"group,omitempty"`
+	Count  int64  `json:"count"` // enters
+	// Inclusive is the time in which the region was open, added up over
+	// locations; Exclusive that in which it was the innermost open one.
+	Inclusive int64 `json:"inclusive"`
+	Exclusive int64 `json:"exclusive"`
+	// Sum is the lengths of all visits added up. It is greater than Inclusive
+	// only for recursive regions. Min and Max are the shortest and longest
+	// visit, visits inside others of the same region included.
+	Sum      int64 `json:"sum"`
+	Min      int64 `json:"min"`
+	Max      int64 `json:"max"`
+	Unclosed int64 `json:"unclosed"` // enters without leave, closed at the location's last event
+	Orphans  int64 `json:"orphans"`  // leaves without enter, ignored
+}
+
+// Location is the profile of one location.
+type Location struct {
+	Location uint32   `json:"location"` // index into Definitions.Locations
+	ID       string   `json:"id"`
+	Name     string   `json:"name,omitempty"`
+	First    int64    `json:"first"` // time of its first event
+	Last     int64    `json:"last"`  // time of its last event
+	Covered  int64    `json:"covered"`
+	Regions  []Region `json:"regions,omitempty"`
+}
+
+// Activity is the profile of the claims of one activity.
+type Activity struct {
+	Region   uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
+	Name     string `json:"name"`
+	Count    int64  `json:"count"`    // claims
+	Time     int64  `json:"time"`     // lengths of its claims added up
+	Unclosed int64  `json:"unclosed"` // claims without end, closed at the location's last event
+}
+
+// Resource is the profile of one resource. A claim uses it from its begin to
+// just before its end, so claims of no length count in Count only.
+type Resource struct {
+	Resource   uint32  `json:"resource"` // index into Definitions.Resources
+	ID         string  `json:"id"`
+	Name       string  `json:"name,omitempty"`
+	Unit       string  `json:"unit,omitempty"` // of amounts
+	Capacity   float64 `json:"capacity"`
+	Count      int64   `json:"count"`         // claims
+	Busy       int64   `json:"busy"`          // time with at least one claim
+	AmountTime float64 `json:"amountTime"`    // integral of the amount held over time, unit × ticks
+	MaxOpen    int64   `json:"maxConcurrent"` // most claims at a time
+	MaxAmount  float64 `json:"maxAmount"`     // most held at a time
+}
+
+// Result is the profile of what the part has seen so far; the part can go on.
+func (p *Part) Result() *Result {
+	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
+	total := slices.Clone(p.cells)
+	unclosed := map[uint32]int64{}
+	for loc, s := range p.locations {
+		if s == nil {
+			continue
+		}
+		if !p.opt.Locations {
+			closeAll(s, total, unclosed)
+			continue
+		}
+		cells, mine := slices.Clone(s.cells), map[uint32]int64{}
+		closeAll(s, cells, mine)
+		for k, n := range mine {
+			unclosed[k] += n
+		}
+		total = sum(total, cells)
+		d := p.defs.Locations.At(loc)
+		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, First: s.first, Last: s.last, Regions: p.regions(cells, mine)}
+		for i := range l.Regions {
+			l.Covered += l.Regions[i].Exclusive
+		}
+		r.Locations = append(r.Locations, l)
+	}
+	r.Regions = p.regions(total, unclosed)
+	for i := range r.Regions {
+		x := &r.Regions[i]
+		r.Covered += x.Exclusive
+		r.Unclosed += x.Unclosed
+		r.Orphans += x.Orphans
+	}
+	p.claimResult(r)
+	return r
+}
+
+// closeAll closes the open regions of a location at its last event, in cells.
+func closeAll(s *location, cells []cell, unclosed map[uint32]int64) {
+	if n := len(s.stack); n > 0 {
+		cells[s.stack[n-1].slot].exclusive += s.last - s.since
+	}
+	for _, f := range s.stack {
+		cells[f.slot].visit(s.last-f.enter, f.recursive)
+		unclosed[f.slot]++
+	}
+}
+
+func (p *Part) regions(cells []cell, unclosed map[uint32]int64) []Region {
+	out := []Region{}
+	for slot, c := range cells {
+		if c.count == 0 && c.orphans == 0 {
+			continue
+		}
+		x := Region{Region: uint32(slot) - 1, Count: c.count, Inclusive: c.inclusive, Exclusive: c.exclusive, Sum: c.sum, Min: c.min, Max: c.max,
+			Unclosed: unclosed[uint32(slot)], Orphans: c.orphans}
+		if c.count == 0 {
+			x.Min = 0
+		}
+		if slot > 0 {
+			d := p.defs.Regions.At(slot - 1)
+			x.ID, x.Name, x.Group = d.ID, d.Name, d.Group
+		} else {
+			x.Name = unknown
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+const unknown = "unknown"
+
+func (p *Part) claimResult(r *Result) {
+	// The open claims are closed in a copy.
+	q := &Part{activities: maps.Clone(p.activities), resources: maps.Clone(p.resources)}
+	q.book = p.book.Clone()
+	q.book.Step = q.step
+	q.book.Ended = func(c claims.Claim, end int64) {
+		q.ended(c, end)
+		a := q.activities[c.Region]
+		a.unclosed++
+		q.activities[c.Region] = a
+	}
+	r.UnclosedClaims = q.book.Close(func(loc uint32) int64 { return p.locations[loc].last })
+	r.OrphanClaims, r.ReusedClaims = p.orphanClaims, p.reusedClaims
+	for k, a := range q.activities {
+		x := Activity{Region: k, Name: unknown, Count: a.count, Time: a.ticks, Unclosed: a.unclosed}
+		if int(k) < p.defs.Regions.Len() {
+			x.Name = p.defs.Regions.At(int(k)).Name
+		}
+		r.Activities = append(r.Activities, x)
+	}
+	// Adding one brings NoRef to the front, as among the regions.
+	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
+	for k, a := range q.resources {
+		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: a.amountTime, MaxOpen: a.maxOpen, MaxAmount: a.maxAmount}
+		if int(k) < p.defs.Resources.Len() {
+			d := p.defs.Resources.At(int(k))
+			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
+		}
+		r.Resources = append(r.Resources, x)
+	}
+	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
+}

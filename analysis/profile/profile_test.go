@@ -1,0 +1,222 @@
+package profile
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+const (
+	a = iota
+	b
+	c
+)
+
+func TestRegions(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		rows []made.Row
+		want []Region // the identity is left out
+	}{
+		{"nested", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b), made.Leave(0, 9, a)},
+			[]Region{{Region: a, Count: 1, Inclusive: 9, Exclusive: 6, Sum: 9, Min: 9, Max: 9}, {Region: b, Count: 1, Inclusive: 3, Exclusive: 3, Sum: 3, Min: 3, Max: 3}}},
+		{"crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, a), made.Leave(0, 9, b)},
+			[]Region{{Region: a, Count: 1, Inclusive: 5, Exclusive: 2, Sum: 5, Min: 5, Max: 5}, {Region: b, Count: 1, Inclusive: 7, Exclusive: 7, Sum: 7, Min: 7, Max: 7}}},
+		{"recursive", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, a), made.Leave(0, 5, a), made.Leave(0, 9, a)},
+			[]Region{{Region: a, Count: 2, Inclusive: 9, Exclusive: 9, Sum: 12, Min: 3, Max: 9}}},
+		{"recursive and crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 1, b), made.Enter(0, 2, a), made.Leave(0, 3, b), made.Enter(0, 4, b),
+			made.Leave(0, 5, a), made.Leave(0, 7, a), made.Leave(0, 9, b)},
+			[]Region{{Region: a, Count: 2, Inclusive: 7, Exclusive: 3, Sum: 10, Min: 3, Max: 7}, {Region: b, Count: 2, Inclusive: 7, Exclusive: 6, Sum: 7, Min: 2, Max: 5}}},
+		{"unclosed and orphan", []made.Row{made.Leave(0, 0, b), made.Enter(0, 1, a), made.Enter(0, 3, b), made.Leave(0, 5, c), {Time: 8, Kind: trace.Mark, Ref: a}},
+			[]Region{{Region: a, Count: 1, Inclusive: 7, Exclusive: 2, Sum: 7, Min: 7, Max: 7, Unclosed: 1},
+				{Region: b, Count: 1, Inclusive: 5, Exclusive: 5, Sum: 5, Min: 5, Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
+		{"unknown region", []made.Row{made.Enter(0, 0, trace.NoRef), made.Enter(0, 1, 99), made.Leave(0, 4, trace.NoRef), made.Leave(0, 6, trace.NoRef)},
+			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: 6, Exclusive: 6, Sum: 9, Min: 3, Max: 6}}},
+		{"two locations", []made.Row{made.Enter(0, 0, a), made.Enter(1, 1, a), made.Leave(0, 4, a), made.Leave(1, 9, a)},
+			[]Region{{Region: a, Count: 2, Inclusive: 12, Exclusive: 12, Sum: 12, Min: 4, Max: 8}}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := made.Defs(2, 3, 0)
+			for _, opt := range []Options{{}, {Locations: true}} {
+				p := New(d, opt)
+				if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+					t.Fatal(err)
+				}
+				r := p.Result()
+				if again := p.Result(); !reflect.DeepEqual(r, again) {
+					t.Errorf("second result: found %+v, expected %+v", again, r)
+				}
+				var sum, at int64
+				for i := range r.Regions {
+					sum += r.Regions[i].Exclusive
+					r.Regions[i].ID, r.Regions[i].Name = "", ""
+				}
+				for _, l := range r.Locations {
+					at += l.Covered
+				}
+				if !reflect.DeepEqual(r.Regions, test.want) {
+					t.Errorf("regions:\nfound    %+v\nexpected %+v", r.Regions, test.want)
+				}
+				if sum != r.Covered || opt.Locations && at != sum {
+					t.Errorf("covered: found %d, at locations %d, expected %d", r.Covered, at, sum)
+				}
+			}
+		})
+	}
+}
+
+// TestSlow compares random traces with a profile made tick by tick.
+func TestSlow(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		d := made.Defs(1, 70, 0)
+		var rows []made.Row
+		last := int64(0)
+		for range 40 {
+			last += rnd.Int64N(3)
+			region := uint32(rnd.IntN(4)) * 23 // some share a bit of the mask
+			if rnd.IntN(2) == 0 {
+				rows = append(rows, made.Enter(0, last, region))
+			} else {
+				rows = append(rows, made.Leave(0, last, region))
+			}
+		}
+		inclusive, exclusive := map[uint32]int64{}, map[uint32]int64{}
+		for at := int64(0); at < last; at++ {
+			var open []uint32
+			for _, r := range rows {
+				if r.Time > at {
+					break
+				}
+				if r.Kind == trace.Enter {
+					open = append(open, r.Ref)
+					continue
+				}
+				for i := len(open) - 1; i >= 0; i-- {
+					if open[i] == r.Ref {
+						open = append(open[:i:i], open[i+1:]...)
+						break
+					}
+				}
+			}
+			once := map[uint32]bool{}
+			for _, x := range open {
+				once[x] = true
+			}
+			for x := range once {
+				inclusive[x]++
+			}
+			if len(open) > 0 {
+				exclusive[open[len(open)-1]]++
+			}
+		}
+		p := New(d, Options{})
+		if err := p.Batch(made.PerLocation(d, rows)[0]); err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range p.Result().Regions {
+			if x.Inclusive != inclusive[x.Region] || x.Exclusive != exclusive[x.Region] {
+				t.Fatalf("region %d: found %d inclusive and %d exclusive, expected %d and %d", x.Region, x.Inclusive, x.Exclusive, inclusive[x.Region], exclusive[x.Region])
+			}
+		}
+	}
+}
+
+func TestClaims(t *testing.T) {
+	d := made.Defs(2, 2, 2)
+	rows := []made.Row{
+		made.Begin(0, 0, 1, a, 0, 0.1),
+		made.Begin(0, 2, 2, b, 0, 0.2),
+		made.Begin(1, 2, 1, b, 1, 5), // the id is one of its location
+		made.End(0, 4, 1),
+		made.Begin(0, 4, 3, a, 0, 10), // of no length
+		made.End(0, 4, 3),
+		made.End(0, 7, 2),
+		made.End(0, 8, 9), // never begun
+		made.Enter(1, 12, a),
+	}
+	one, two := 0.1, 0.2 // not constants, whose sum would be exact
+	p := New(d, Options{})
+	for _, x := range made.PerLocation(d, rows) {
+		if err := p.Batch(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := p.Result()
+	found := fmt.Sprintf("%+v %+v %d %d", r.Activities, r.Resources, r.UnclosedClaims, r.OrphanClaims)
+	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, 4, 0}, {b, "B", 2, 15, 1}},
+		[]Resource{{0, "0", "", "", 1, 3, 7, one*4 + two*5, 2, one + two}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
+	if found != expected {
+		t.Errorf("claims:\nfound    %s\nexpected %s", found, expected)
+	}
+	if again := p.Result(); !reflect.DeepEqual(r, again) {
+		t.Errorf("second result: found %+v, expected %+v", again, r)
+	}
+	// Each location in a part of its own.
+	x, y := New(d, Options{}), New(d, Options{})
+	batches := made.PerLocation(d, rows)
+	if err := x.Batch(batches[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Batch(batches[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Merge(x); err != nil {
+		t.Fatal(err)
+	}
+	if m := y.Result(); !reflect.DeepEqual(m, r) {
+		t.Errorf("merged:\nfound    %+v\nexpected %+v", m, r)
+	}
+	if err := y.Merge(p); err == nil {
+		t.Error("a merge of parts of the same locations gave no error")
+	}
+}
+
+func calls(n int) (*trace.Definitions, *trace.Batch) {
+	d := made.Defs(1, 20, 0)
+	b := &trace.Batch{}
+	b.Reset(0)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	var open []uint32
+	for i := range n {
+		if len(open) > 0 && (len(open) > 12 || rnd.IntN(2) == 0) {
+			b.Add(0, int64(i), trace.Leave, open[len(open)-1])
+			open = open[:len(open)-1]
+		} else {
+			open = append(open, uint32(rnd.IntN(20)))
+			b.Add(0, int64(i), trace.Enter, open[len(open)-1])
+		}
+	}
+	for i := len(open) - 1; i >= 0; i-- {
+		b.Add(0, int64(n+i), trace.Leave, open[i])
+	}
+	return d, b
+}
+
+func TestNoAllocation(t *testing.T) {
+	d, b := calls(trace.BatchRows)
+	p := New(d, Options{})
+	n := testing.AllocsPerRun(10, func() {
+		if err := p.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n != 0 {
+		t.Errorf("a batch of enters and leaves: found %v allocations, expected none", n)
+	}
+}
+
+func BenchmarkEnterLeave(bench *testing.B) {
+	d, b := calls(trace.BatchRows)
+	p := New(d, Options{})
+	for bench.Loop() {
+		if err := p.Batch(b); err != nil {
+			bench.Fatal(err)
+		}
+	}
+	bench.ReportMetric(float64(bench.Elapsed().Nanoseconds())/float64(bench.N)/float64(b.Len()), "ns/event")
+}

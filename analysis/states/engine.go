@@ -1,0 +1,284 @@
+package states
+
+import (
+	"cmp"
+	"slices"
+)
+
+// engine follows the processors in time order.
+//
+// A processor that has no more events is idle from its last event on, but that
+// is known only at the end. So the times in which so many processors were busy
+// and in overhead are not added up over the whole trace, but between the last
+// events of the processors that are at work: in a list of these in the order of
+// their last event, each has the times from there to the next one's. An event of
+// a processor joins its times with those of the one before and moves it to the
+// end. At the end the list shows what has to be corrected. Its length is bounded
+// by the number of processors.
+type engine struct {
+	now, start int64
+	any        bool
+	processors []processor
+	byNumber   map[int64]int32
+	places     map[uint32]*place
+	at         [Idle + 1]int64 // processors in each state
+	// settled has times before the last event of any processor at work.
+	settled     [2]histogram
+	both        histogram // busy or in overhead
+	first, last int32     // the list
+	orphans     int64
+}
+
+// histogram has the time for each number of processors.
+type histogram []int64
+
+func (h *histogram) add(k, ticks int64) {
+	if k >= int64(len(*h)) {
+		*h = append(*h, make([]int64, k+1-int64(len(*h)))...)
+	}
+	(*h)[k] += ticks
+}
+
+type processor struct {
+	number     int64
+	state      State
+	since      int64 // time is counted up to here
+	ticks      [Idle + 1]int64
+	open       [Idle + 1]int64 // regions
+	alive      int64           // locations
+	prev, next int32
+	listed     bool
+	heard      int64   // time of its last event, when listed
+	times      []share // since its last event, when listed
+	packed     int     // len(times) after it was last packed
+}
+
+// share is the time in which so many processors were busy and in overhead.
+type share struct {
+	busy, overhead int32
+	ticks          int64
+}
+
+// place is a location of a processor.
+type place struct {
+	processor int32
+	open      []uint32 // regions, in the order of their enters
+	brackets  int
+	alive     bool
+}
+
+// take goes on to a change.
+func (e *engine) take(c change, number int64, x class) {
+	if !e.any {
+		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
+		e.byNumber, e.places = map[int64]int32{}, map[uint32]*place{}
+	}
+	if c.time > e.now {
+		e.advance(c.time)
+	}
+	pl := e.places[c.location]
+	if pl == nil {
+		i, ok := e.byNumber[number]
+		if !ok {
+			i = int32(len(e.processors))
+			e.processors = append(e.processors, processor{number: number, state: Idle, since: e.start})
+			e.byNumber[number] = i
+			e.at[Idle]++
+		}
+		e.processors[i].alive++
+		pl = &place{processor: i, alive: true}
+		e.places[c.location] = pl
+	}
+	p := &e.processors[pl.processor]
+	switch c.kind {
+	case enter:
+		pl.open = append(pl.open, c.region)
+		if x.bracket {
+			pl.brackets++
+			p.live(pl, true)
+		}
+		p.open[x.state]++
+	case leave:
+		i := len(pl.open) - 1
+		for i >= 0 && pl.open[i] != c.region {
+			i--
+		}
+		if i < 0 {
+			e.orphans++
+		} else {
+			pl.open = slices.Delete(pl.open, i, i+1)
+			p.open[x.state]--
+		}
+		if x.bracket {
+			if i >= 0 {
+				pl.brackets--
+			}
+			p.live(pl, pl.brackets > 0)
+		}
+	}
+	e.unlist(pl.processor)
+	if s := p.stateNow(); s != p.state {
+		p.ticks[p.state] += e.now - p.since
+		e.at[p.state]--
+		e.at[s]++
+		p.state, p.since = s, e.now
+	}
+	if p.state != Idle {
+		e.list(pl.processor)
+	}
+}
+
+func (p *processor) live(pl *place, alive bool) {
+	if alive != pl.alive {
+		pl.alive = alive
+		if alive {
+			p.alive++
+		} else {
+			p.alive--
+		}
+	}
+}
+
+func (p *processor) stateNow() State {
+	switch {
+	case p.open[Idle] > 0 || p.alive == 0:
+		return Idle
+	case p.open[Overhead] > 0:
+		return Overhead
+	}
+	return Busy
+}
+
+// advance counts the time up to t.
+func (e *engine) advance(t int64) {
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), t - e.now}
+	if e.last == none {
+		e.settle(s)
+	} else {
+		p := &e.processors[e.last]
+		p.times = append(p.times, s)
+		p.pack()
+	}
+	e.now = t
+}
+
+func (e *engine) settle(s share) {
+	e.settled[0].add(int64(s.busy), s.ticks)
+	e.settled[1].add(int64(s.overhead), s.ticks)
+	e.both.add(int64(s.busy)+int64(s.overhead), s.ticks)
+}
+
+// pack adds up equal shares once there are twice as many as after the last time.
+func (p *processor) pack() {
+	if len(p.times) < 64 || len(p.times) < 2*p.packed {
+		return
+	}
+	slices.SortFunc(p.times, func(a, b share) int {
+		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead))
+	})
+	n := 0
+	for _, s := range p.times[1:] {
+		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead {
+			t.ticks += s.ticks
+		} else {
+			n++
+			p.times[n] = s
+		}
+	}
+	p.times = p.times[:n+1]
+	p.packed = n + 1
+}
+
+// unlist takes a processor out of the list.
+func (e *engine) unlist(i int32) {
+	p := &e.processors[i]
+	if !p.listed {
+		return
+	}
+	p.listed = false
+	if p.next != none {
+		e.processors[p.next].prev = p.prev
+	} else {
+		e.last = p.prev
+	}
+	if p.prev == none {
+		e.first = p.next
+		for _, s := range p.times {
+			e.settle(s)
+		}
+	} else {
+		q := &e.processors[p.prev]
+		q.next = p.next
+		// The shorter list is copied.
+		if len(q.times) < len(p.times) {
+			q.times, p.times = p.times, q.times
+			q.packed = p.packed
+		}
+		q.times = append(q.times, p.times...)
+		q.pack()
+	}
+	p.times, p.packed = p.times[:0], 0
+}
+
+// list puts a processor at the end of the list.
+func (e *engine) list(i int32) {
+	p := &e.processors[i]
+	p.listed, p.heard, p.prev, p.next = true, e.now, e.last, none
+	if e.last != none {
+		e.processors[e.last].next = i
+	} else {
+		e.first = i
+	}
+	e.last = i
+}
+
+// result closes what is open at the last event of its processor, without
+// changing the engine.
+func (e *engine) result() *Result {
+	r := &Result{Processors: []Processor{}, Profile: []Level{}, Orphans: e.orphans}
+	if !e.any {
+		return r
+	}
+	r.First, r.Last = e.start, e.now
+	for _, pl := range e.places {
+		r.Unclosed += int64(len(pl.open))
+	}
+	ticks := make([][Idle + 1]int64, len(e.processors))
+	for i := range e.processors {
+		p := &e.processors[i]
+		ticks[i] = p.ticks
+		ticks[i][p.state] += e.now - p.since
+	}
+	end := engine{settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])}, both: slices.Clone(e.both)}
+	// Going from the oldest last event to now, one processor more is idle.
+	var idle [Idle + 1]int32
+	for i := e.first; i != none; i = e.processors[i].next {
+		p := &e.processors[i]
+		idle[p.state]++
+		rest := e.now - p.heard
+		ticks[i][p.state] -= rest
+		ticks[i][Idle] += rest
+		for _, s := range p.times {
+			end.settle(share{s.busy - idle[Busy], s.overhead - idle[Overhead], s.ticks})
+		}
+	}
+	n := int64(len(e.processors))
+	r.Profile = make([]Level, n+1)
+	for k := range r.Profile {
+		r.Profile[k].Count = int64(k)
+	}
+	for k, t := range end.settled[0] {
+		r.Profile[k].Busy = t
+	}
+	for k, t := range end.settled[1] {
+		r.Profile[k].Overhead = t
+	}
+	for k, t := range end.both {
+		r.Profile[n-int64(k)].Idle = t
+	}
+	for i := range e.processors {
+		r.Processors = append(r.Processors, Processor{Number: e.processors[i].number, Busy: ticks[i][Busy], Overhead: ticks[i][Overhead], Idle: ticks[i][Idle]})
+	}
+	slices.SortFunc(r.Processors, func(a, b Processor) int { return cmp.Compare(a.Number, b.Number) })
+	return r
+}

@@ -1,0 +1,287 @@
+// Package states tells when processors were busy, in overhead and idle, as
+// ParaGraph defines it, and the concurrency profile: for how long exactly k
+// processors were in a state.
+//
+// For traces that stem from PICL a processor is all processes of that processor
+// number; the host, and records about several processors, are none. For other
+// traces each location that is a process, thread or stream is one. Only
+// processors with events count, and comments and statistics are no events here.
+//
+// A processor is idle while one of its regions that mean idle is open (see
+// [Options]); otherwise in overhead while one that means overhead is open;
+// otherwise busy. Before it starts and after it has finished it is idle. It
+// starts with its first event and has finished when tracing ends (the exit of
+// PICL's event type -901, until it is entered again), or with its last event
+// where the trace does not tell. So a region that is never left ends at the last
+// event of the processor. The whole lasts from the first to the last event of
+// all processors.
+//
+// A leave closes an open enter of the same region at the same location; one
+// without enter is counted and ignored. PICL's marks of lost records (gaps) do
+// not change the state.
+//
+// A part takes batches in global time order, or with Options.Changes in any.
+package states
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Part follows the processors of a trace.
+type Part struct {
+	defs *trace.Definitions
+	opt  Options
+
+	classes   []class  // by region
+	numbers   []int64  // by location: what it is called as a processor, -1 when it is none
+	met       []bool   // by location
+	changes   []change // with Options.Changes
+	locations map[uint32]span
+	engine    engine
+	any       bool
+}
+
+type span struct{ first, last int64 }
+
+type change struct {
+	time     int64
+	location uint32
+	region   uint32
+	kind     changeKind
+}
+
+type changeKind uint8
+
+const (
+	sign  changeKind = iota // the processor lives
+	enter                   // a region that means something is entered
+	leave                   // or left
+)
+
+type class struct {
+	state   State
+	bracket bool // PICL's -901
+	known   bool
+}
+
+// none is no processor.
+const none = -1
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+}
+
+// Batch takes events: in global time order, or with Options.Changes each
+// location in its order.
+func (p *Part) Batch(b *trace.Batch) error {
+	for i, k := range b.Kind {
+		if k == trace.Comment || k == trace.Statistics {
+			continue
+		}
+		loc := b.Location(i)
+		if int(loc) >= len(p.numbers) || !p.met[loc] {
+			if err := p.meet(loc); err != nil {
+				return err
+			}
+		}
+		if p.numbers[loc] == none {
+			continue
+		}
+		c := change{time: b.Time[i], location: loc, region: b.Ref[i]}
+		if k == trace.Enter || k == trace.Leave {
+			if x := p.class(c.region); x.bracket || x.state != Busy {
+				c.kind = enter
+				if k == trace.Leave {
+					c.kind = leave
+				}
+			}
+		}
+		if p.opt.Changes {
+			s, ok := p.locations[loc]
+			if !ok {
+				s.first = c.time
+			}
+			s.last = c.time
+			p.locations[loc] = s
+			if c.kind != sign {
+				p.changes = append(p.changes, c)
+			}
+			continue
+		}
+		if p.any && c.time < p.engine.now {
+			return fmt.Errorf("states: found an event at %d after one at %d, expected global time order", c.time, p.engine.now)
+		}
+		p.any = true
+		p.engine.take(c, p.numbers[loc], p.class(c.region))
+	}
+	return nil
+}
+
+// Links change no states.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+func (p *Part) class(region uint32) class {
+	if region == trace.NoRef {
+		return class{state: Busy}
+	}
+	if int(region) < len(p.classes) && p.classes[region].known {
+		return p.classes[region]
+	}
+	n := p.defs.Regions.Len()
+	if int(region) >= n {
+		return class{state: Busy}
+	}
+	if n > len(p.classes) {
+		p.classes = append(p.classes, make([]class, n-len(p.classes))...)
+	}
+	r := p.defs.Regions.At(int(region))
+	c := class{p.opt.classify(p.defs.Origin, r), p.defs.Origin == "picl" && r.ID == "-901", true}
+	p.classes[region] = c
+	return c
+}
+
+// meet finds out which processor a location belongs to.
+func (p *Part) meet(loc uint32) error {
+	n := p.defs.Locations.Len()
+	if int(loc) >= n {
+		return fmt.Errorf("states: found an event at location %d, expected one of the %d locations of the trace", loc, n)
+	}
+	if n > len(p.numbers) {
+		p.numbers = append(p.numbers, make([]int64, n-len(p.numbers))...)
+		p.met = append(p.met, make([]bool, n-len(p.met))...)
+	}
+	p.met[loc], p.numbers[loc] = true, p.number(loc)
+	return nil
+}
+
+func (p *Part) number(loc uint32) int64 {
+	l := p.defs.Locations.At(int(loc))
+	switch l.Kind {
+	case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, trace.PeerLocation, "":
+	default:
+		return none
+	}
+	if p.defs.Origin == "picl" {
+		id, _, _ := strings.Cut(l.ID, "/")
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil && n >= 0 {
+			return n
+		}
+		return none
+	}
+	return int64(loc)
+}
+
+// Merge adds another part of the same trace, which must have seen other
+// locations and have the same options; both need Options.Changes. The other part
+// must not be used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || p.opt.Changes != o.opt.Changes {
+		return fmt.Errorf("states: found parts of different traces or options")
+	}
+	if !p.opt.Changes {
+		switch {
+		case !o.any:
+		case !p.any:
+			*p = *o
+		default:
+			return fmt.Errorf("states: parts can be merged only when they keep their changes (Options.Changes)")
+		}
+		return nil
+	}
+	for loc, s := range o.locations {
+		if _, ok := p.locations[loc]; ok {
+			return fmt.Errorf("states: location %d was seen by both parts; expected parts of different locations", loc)
+		}
+		if err := p.meet(loc); err != nil {
+			return err
+		}
+		p.locations[loc] = s
+	}
+	p.changes = append(p.changes, o.changes...)
+	return nil
+}
+
+// Result is what the processors did. Times are ticks of Clock.
+type Result struct {
+	Clock trace.Clock `json:"clock"`
+	First int64       `json:"first"` // first event of all processors
+	Last  int64       `json:"last"`  // last event of all processors
+	// Processors are in the order of their numbers.
+	Processors []Processor `json:"processors"`
+	// Profile has, for each number of processors from 0 to all, the time in
+	// which exactly so many were in a state.
+	Profile  []Level `json:"profile"`
+	Unclosed int64   `json:"unclosed"` // enters without leave, of regions that mean overhead or idle, or tracing
+	Orphans  int64   `json:"orphans"`  // such leaves without enter
+}
+
+// Processor is what one processor did from First to Last of all.
+type Processor struct {
+	// Number is the PICL processor; in other traces the index of the location.
+	Number   int64  `json:"number"`
+	ID       string `json:"id"` // the file's own id of its first location
+	Name     string `json:"name,omitempty"`
+	Busy     int64  `json:"busy"`
+	Overhead int64  `json:"overhead"`
+	Idle     int64  `json:"idle"`
+}
+
+// Level is for how long exactly Count processors were in each state.
+type Level struct {
+	Count    int64 `json:"count"`
+	Busy     int64 `json:"busy"`
+	Overhead int64 `json:"overhead"`
+	Idle     int64 `json:"idle"`
+}
+
+// Result is the states up to the last event; the part can go on.
+func (p *Part) Result() *Result {
+	e := &p.engine
+	if p.opt.Changes {
+		e = p.replay()
+	}
+	r := e.result()
+	r.Clock = p.defs.Clock
+	for i := range r.Processors {
+		for loc, n := range p.numbers {
+			if p.met[loc] && n == r.Processors[i].Number {
+				l := p.defs.Locations.At(loc)
+				r.Processors[i].ID, r.Processors[i].Name = l.ID, l.Name
+				break
+			}
+		}
+	}
+	return r
+}
+
+// replay takes the changes in global time order.
+func (p *Part) replay() *engine {
+	all := make([]change, 0, len(p.changes)+2*len(p.locations))
+	for loc, s := range p.locations {
+		all = append(all, change{time: s.first, location: loc})
+	}
+	all = append(all, p.changes...)
+	for loc, s := range p.locations {
+		all = append(all, change{time: s.last, location: loc})
+	}
+	slices.SortStableFunc(all, func(a, b change) int {
+		switch {
+		case a.time < b.time:
+			return -1
+		case a.time > b.time:
+			return 1
+		}
+		return 0
+	})
+	e := &engine{}
+	for _, c := range all {
+		e.take(c, p.numbers[c.location], p.class(c.region))
+	}
+	return e
+}

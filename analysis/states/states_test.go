@@ -1,0 +1,268 @@
+package states
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+// regions by index, as PICL event types
+var events = []int64{-901, -21, -52, 7, -402, -785, -603, -601}
+
+const (
+	tracing = iota
+	send
+	wait
+	user
+	barrier
+	bcast
+	userOverhead
+	idling
+)
+
+// picl makes definitions with locations "0/0", "0/1", "1/0", the host and a
+// scope.
+func picl() *trace.Definitions {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl"}
+	for _, id := range []string{"0/0", "0/1", "1/0"} {
+		d.Locations.Add(trace.Location{ID: id, Kind: trace.ProcessLocation})
+	}
+	d.Locations.Add(trace.Location{ID: "32767/0", Kind: trace.HostLocation})
+	d.Locations.Add(trace.Location{ID: "-1/-1", Kind: trace.ScopeLocation})
+	for _, e := range events {
+		d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
+	}
+	return d
+}
+
+func TestProcessors(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		opt  Options
+		rows []made.Row
+		want string // number:busy/overhead/idle …, unclosed, orphans
+	}{
+		{"precedence", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(0, 1, send), made.Enter(0, 2, wait), made.Leave(0, 5, wait), made.Leave(0, 6, send), made.Leave(0, 10, tracing)},
+			"[0:5/2/3] 0 0"},
+		{"not nested", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(0, 1, send), made.Enter(0, 2, wait), made.Leave(0, 5, send), made.Leave(0, 6, wait), made.Leave(0, 10, tracing)},
+			"[0:5/1/4] 0 0"},
+		{"before and after", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(2, 2, tracing), made.Leave(0, 3, tracing), made.Enter(0, 4, send), made.Leave(0, 5, send), made.Leave(2, 10, tracing)},
+			"[0:3/0/7 1:8/0/2] 0 0"},
+		{"died", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(2, 0, tracing), made.Enter(0, 3, send), made.Leave(2, 10, tracing)},
+			"[0:3/0/7 1:10/0/0] 2 0"},
+		{"no brackets", Options{}, []made.Row{made.Enter(0, 0, user), made.Enter(2, 2, user), made.Leave(0, 4, user), made.Leave(2, 9, user)},
+			"[0:4/0/5 1:7/0/2] 0 0"},
+		{"processes of one processor", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(1, 2, tracing), made.Enter(1, 3, wait), made.Leave(1, 5, wait), made.Leave(0, 6, tracing), made.Leave(1, 9, tracing)},
+			"[0:7/0/2] 0 0"},
+		{"orphan", Options{}, []made.Row{made.Leave(0, 0, wait), made.Enter(0, 2, user), made.Leave(0, 4, tracing), {Loc: 0, Time: 9, Kind: trace.Mark, Ref: user}},
+			"[0:4/0/5] 0 2"},
+		{"host, scope and comments", Options{}, []made.Row{made.Enter(3, 0, user), {Loc: 0, Time: 0, Kind: trace.Comment, Ref: user}, made.Enter(4, 0, user), made.Enter(0, 2, user), made.Leave(0, 4, user), made.Leave(3, 9, user)},
+			"[0:2/0/0] 0 0"},
+		{"default classes", Options{}, []made.Row{made.Enter(0, 0, barrier), made.Leave(0, 1, barrier), made.Enter(0, 1, bcast), made.Leave(0, 3, bcast), made.Enter(0, 3, userOverhead), made.Leave(0, 7, userOverhead)},
+			"[0:0/7/0] 0 0"},
+		{"other classes", Options{Barrier: Idle, Collective: Idle, UserOverhead: Busy}, []made.Row{made.Enter(0, 0, barrier), made.Leave(0, 1, barrier), made.Enter(0, 1, bcast), made.Leave(0, 3, bcast), made.Enter(0, 3, userOverhead), made.Leave(0, 7, userOverhead)},
+			"[0:4/0/3] 0 0"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for _, changes := range []bool{false, true} {
+				opt := test.opt
+				opt.Changes = changes
+				p := New(picl(), opt)
+				if err := p.Batch(made.Mixed(p.defs, test.rows)); err != nil {
+					t.Fatal(err)
+				}
+				r := p.Result()
+				var list []string
+				for _, x := range r.Processors {
+					list = append(list, fmt.Sprintf("%d:%d/%d/%d", x.Number, x.Busy, x.Overhead, x.Idle))
+				}
+				if s := fmt.Sprint(list, r.Unclosed, r.Orphans); s != test.want {
+					t.Errorf("changes %v: found %s, expected %s", changes, s, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestSlow compares random traces with states found tick by tick, whole and
+// merged.
+func TestSlow(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(7, 8))
+	for round := range 300 {
+		const n = 5
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl"}
+		for i := range n {
+			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
+		}
+		for _, e := range events {
+			d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
+		}
+		var rows []made.Row
+		for range 1 + rnd.IntN(400) {
+			at, time := uint32(rnd.IntN(n)), rnd.Int64N(100)
+			if round%2 == 0 && at < 3 {
+				time = min(time, 60) // these die early
+			}
+			region := uint32(1 + rnd.IntN(len(events)-1)) // no brackets
+			if rnd.IntN(2) == 0 {
+				rows = append(rows, made.Enter(at, time, region))
+			} else {
+				rows = append(rows, made.Leave(at, time, region))
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		first, last := rows[0].Time, rows[len(rows)-1].Time
+		p := New(d, Options{})
+		if err := p.Batch(made.Mixed(d, rows)); err != nil {
+			t.Fatal(err)
+		}
+		r := p.Result()
+		met := map[uint32]bool{}
+		for _, x := range rows {
+			met[x.Loc] = true
+		}
+		profile := make([]Level, len(met)+1)
+		for k := range profile {
+			profile[k].Count = int64(k)
+		}
+		ticks := map[int64]*[Idle + 1]int64{}
+		for loc := range met {
+			ticks[int64(loc)] = &[Idle + 1]int64{}
+		}
+		for at := first; at < last; at++ {
+			var in [Idle + 1]int64
+			for loc := range met {
+				s := slow(d, rows, loc, at)
+				in[s]++
+				ticks[int64(loc)][s]++
+			}
+			profile[in[Busy]].Busy++
+			profile[in[Overhead]].Overhead++
+			profile[in[Idle]].Idle++
+		}
+		if !reflect.DeepEqual(r.Profile, profile) {
+			t.Fatalf("profile:\nfound    %+v\nexpected %+v", r.Profile, profile)
+		}
+		for _, x := range r.Processors {
+			if want := ticks[x.Number]; x.Busy != want[Busy] || x.Overhead != want[Overhead] || x.Idle != want[Idle] {
+				t.Fatalf("processor %d: found %+v, expected %v", x.Number, x, *want)
+			}
+		}
+		merged := New(d, Options{Changes: true})
+		for i, b := range made.PerLocation(d, rows) {
+			one := New(d, Options{Changes: true})
+			if err := one.Batch(b); err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 0 {
+				one, merged = merged, one
+			}
+			if err := merged.Merge(one); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if m := merged.Result(); !reflect.DeepEqual(m, r) {
+			t.Fatalf("merged:\nfound    %+v\nexpected %+v", m, r)
+		}
+	}
+}
+
+// slow is the state of a location just after a time.
+func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
+	var open []uint32
+	seen, later := false, false
+	for _, r := range rows {
+		if r.Loc != loc {
+			continue
+		}
+		if r.Time > at {
+			later = true
+			break
+		}
+		seen = true
+		if r.Kind == trace.Enter {
+			open = append(open, r.Ref)
+			continue
+		}
+		for i := len(open) - 1; i >= 0; i-- {
+			if open[i] == r.Ref {
+				open = slices.Delete(open, i, i+1)
+				break
+			}
+		}
+	}
+	if !seen || !later {
+		return Idle
+	}
+	s := Busy
+	for _, r := range open {
+		s = max(s, (&Options{}).classify("picl", d.Regions.At(int(r))))
+	}
+	return s
+}
+
+func TestOrder(t *testing.T) {
+	d := picl()
+	p := New(d, Options{})
+	if err := p.Batch(made.Mixed(d, []made.Row{made.Enter(0, 5, user), made.Enter(2, 4, user)})); err == nil {
+		t.Error("events out of order gave no error")
+	}
+	q := New(d, Options{})
+	if err := q.Batch(made.Mixed(d, []made.Row{made.Enter(2, 5, user)})); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Merge(q); err == nil {
+		t.Error("a merge without changes gave no error")
+	}
+}
+
+func TestNamed(t *testing.T) {
+	for _, test := range []struct {
+		region trace.Region
+		opt    Options
+		want   State
+	}{
+		{trace.Region{Name: "main", Group: "USER"}, Options{}, Busy},
+		{trace.Region{Name: "MPI_Send", Group: "MPI"}, Options{}, Overhead},
+		{trace.Region{Name: "PMPI_Recv"}, Options{Wait: Idle}, Idle},
+		{trace.Region{Name: "MPI_Recv_init"}, Options{Wait: Idle}, Overhead},
+		{trace.Region{Name: "MPI_Barrier"}, Options{Barrier: Idle}, Idle},
+		{trace.Region{Name: "MPI_Allreduce"}, Options{Collective: Idle}, Idle},
+		{trace.Region{Name: "MPI_Scatterv"}, Options{}, Overhead},
+		{trace.Region{Name: "exchange", Group: "MPI_COLL"}, Options{}, Overhead},
+		{trace.Region{Name: "parallel", Role: "barrier"}, Options{Barrier: Idle}, Idle},
+		{trace.Region{Name: "pvm_send"}, Options{}, Overhead},
+		{trace.Region{Name: "print"}, Options{}, Busy},
+		{trace.Region{Name: "sleep", Group: "Idle"}, Options{}, Idle},
+		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Busy }}, Busy},
+		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Default }}, Overhead},
+	} {
+		if s := test.opt.classify("otf", &test.region); s != test.want {
+			t.Errorf("%+v: found %s, expected %s", test.region, s, test.want)
+		}
+	}
+}
+
+// TestEvents holds the classes of all event types against the definition, as
+// features/paragraph.md has it.
+func TestEvents(t *testing.T) {
+	between := func(e, a, b int64) bool { return e >= min(a, b) && e <= max(a, b) }
+	for e := int64(-1100); e < 10; e++ {
+		want := Busy
+		switch {
+		case slices.Contains([]int64{-31, -52, -56, -61, -601}, e):
+			want = Idle
+		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602, e == -603:
+			want = Overhead
+		}
+		if s := (&Options{}).event(e); s != want {
+			t.Errorf("event type %d: found %s, expected %s", e, s, want)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package usage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Claim is a claim as [Distance] compares it.
+type Claim struct {
+	Label string `json:"label"` // claims of two traces are the same when their labels are
+	Start int64  `json:"start"` // ticks
+	End   int64  `json:"end"`   // ticks
+}
+
+// Node is a claim of a trace: the n-th one (from 0) with its label, in the order
+// of their starts.
+type Node struct {
+	Label      string `json:"label"`
+	Occurrence int    `json:"occurrence"`
+}
+
+// Edge says that one claim ends before the other starts, with none between.
+type Edge struct {
+	From Node `json:"from"`
+	To   Node `json:"to"`
+}
+
+// Difference is what tells two traces apart.
+type Difference struct {
+	// Distance is the number of nodes and edges that only one trace has.
+	Distance int `json:"distance"`
+	// The nodes and edges that only the first or only the second trace has,
+	// sorted by label.
+	FirstNodes  []Node `json:"firstNodes"`
+	FirstEdges  []Edge `json:"firstEdges"`
+	SecondNodes []Node `json:"secondNodes"`
+	SecondEdges []Edge `json:"secondEdges"`
+}
+
+// Distance compares the order of the claims of two traces. The graph of a trace
+// has its claims as nodes and an edge from A to B if A ends before or when B
+// starts and no claim fits between; claims that overlap are not ordered. The
+// distance is the number of nodes and edges in which the graphs differ; it can
+// be 0 for traces with other times. Of two claims of no length at one time the
+// one that stands first comes first.
+//
+// The cost is n log n and the number of edges, which can be n².
+func Distance(first, second []Claim) *Difference {
+	n1, e1 := graph(first)
+	n2, e2 := graph(second)
+	d := &Difference{FirstNodes: without(n1, n2, compareNodes), FirstEdges: without(e1, e2, compareEdges),
+		SecondNodes: without(n2, n1, compareNodes), SecondEdges: without(e2, e1, compareEdges)}
+	d.Distance = len(d.FirstNodes) + len(d.FirstEdges) + len(d.SecondNodes) + len(d.SecondEdges)
+	return d
+}
+
+func compareNodes(a, b Node) int {
+	return cmp.Or(cmp.Compare(a.Label, b.Label), cmp.Compare(a.Occurrence, b.Occurrence))
+}
+
+func compareEdges(a, b Edge) int {
+	return cmp.Or(compareNodes(a.From, b.From), compareNodes(a.To, b.To))
+}
+
+// without sorts what a has and b has not.
+func without[T comparable](a, b map[T]bool, compare func(x, y T) int) []T {
+	out := []T{}
+	for x := range a {
+		if !b[x] {
+			out = append(out, x)
+		}
+	}
+	slices.SortFunc(out, compare)
+	return out
+}
+
+// graph is the transitive reduction of the order of the claims.
+func graph(list []Claim) (nodes map[Node]bool, edges map[Edge]bool) {
+	// In this order each claim stands behind all that come before it.
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Claim) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	nodes, edges = map[Node]bool{}, map[Edge]bool{}
+	names := make([]Node, len(list))
+	count := map[string]int{}
+	for i, c := range list {
+		names[i] = Node{c.Label, count[c.Label]}
+		count[c.Label]++
+		nodes[names[i]] = true
+	}
+	for i, a := range list {
+		from, _ := slices.BinarySearchFunc(list, a.End, func(c Claim, t int64) int {
+			if c.Start < t {
+				return -1
+			}
+			return 1
+		})
+		// Those that start once one of the candidates has ended come after it.
+		least, any := int64(0), false
+		for j := max(from, i+1); j < len(list); j++ {
+			b := list[j]
+			if any && b.Start >= least {
+				break
+			}
+			edges[Edge{names[i], names[j]}] = true
+			if !any || b.End < least {
+				least, any = b.End, true
+			}
+		}
+	}
+	return nodes, edges
+}
+
+// Claims gathers the claims of a trace for [Distance]. It keeps all of them.
+type Claims struct {
+	defs  *trace.Definitions
+	attrs []string
+	open  map[claims.Key]collected
+	done  []collected
+	last  map[uint32]int64
+}
+
+type collected struct {
+	Claim
+	key claims.Key
+}
+
+// NewClaims makes an empty part for a trace. Claims are labelled with the values
+// of the given attributes, or with the name of their activity when none is given.
+func NewClaims(d *trace.Definitions, attributes ...string) *Claims {
+	return &Claims{defs: d, attrs: attributes, open: map[claims.Key]collected{}, last: map[uint32]int64{}}
+}
+
+// Batch takes events, of one location or mixed.
+func (p *Claims) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		p.last[c.Location()] = c.Time()
+		k := claims.Key{ID: int64(c.Op(0)), Location: c.Location()}
+		switch c.Kind() {
+		case trace.ClaimBegin:
+			p.end(k, c.Time())
+			p.open[k] = collected{Claim{Label: p.label(&c), Start: c.Time()}, k}
+		case trace.ClaimEnd:
+			p.end(k, c.Time())
+		}
+	}
+	return nil
+}
+
+func (p *Claims) end(k claims.Key, t int64) {
+	if x, ok := p.open[k]; ok {
+		delete(p.open, k)
+		x.End = t
+		p.done = append(p.done, x)
+	}
+}
+
+func (p *Claims) label(c *trace.Cursor) string {
+	if len(p.attrs) == 0 {
+		if r := c.Ref(); int(r) < p.defs.Regions.Len() {
+			return p.defs.Regions.At(int(r)).Name
+		}
+		return ""
+	}
+	keys, values := c.Attrs()
+	var text []string
+	for _, want := range p.attrs {
+		for i, k := range keys {
+			if p.defs.Attributes.At(int(k)).Name == want {
+				text = append(text, want+"="+values[i].String())
+			}
+		}
+	}
+	return strings.Join(text, ",")
+}
+
+// Links are no claims.
+func (p *Claims) Links([]trace.Link) error { return nil }
+
+// Merge adds another part of the same trace, which must have seen other
+// locations and have the same attributes. The other part must not be used any
+// more.
+func (p *Claims) Merge(o *Claims) error {
+	if p.defs != o.defs || !slices.Equal(p.attrs, o.attrs) {
+		return fmt.Errorf("usage: found parts of different traces or attributes")
+	}
+	maps.Copy(p.open, o.open)
+	maps.Copy(p.last, o.last)
+	p.done = append(p.done, o.done...)
+	return nil
+}
+
+// Result is the claims so far, sorted by start, end, location and id; those that
+// never end, end at the last event of their location. The part can go on.
+func (p *Claims) Result() []Claim {
+	all := slices.Clone(p.done)
+	for k, x := range p.open {
+		x.End = p.last[k.Location]
+		all = append(all, x)
+	}
+	slices.SortFunc(all, func(a, b collected) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.key.Location, b.key.Location), cmp.Compare(a.key.ID, b.key.ID))
+	})
+	out := make([]Claim, len(all))
+	for i, x := range all {
+		out[i] = x.Claim
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package usage
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+)
+
+// Signal is a function of time: straight pieces one after another, without gaps.
+type Signal []Piece
+
+// Piece is a straight piece of a signal. The value goes from Start at time From
+// to End just before time To.
+type Piece struct {
+	From  int64   `json:"from"`
+	To    int64   `json:"to"`
+	Start float64 `json:"start"`
+	End   float64 `json:"end"`
+}
+
+// add appends an even piece; one of no length is left out.
+func (s *Signal) add(from, to int64, v float64) {
+	if from < to {
+		*s = append(*s, Piece{from, to, v, v})
+	}
+}
+
+// At is the value at time t; 0 outside the signal. At the signal's last time it
+// is the value just before.
+func (s Signal) At(t int64) float64 {
+	i := s.piece(t)
+	switch {
+	case i < len(s) && s[i].From <= t:
+		return s[i].at(t)
+	case len(s) > 0 && t == s[len(s)-1].To:
+		return s[len(s)-1].End
+	}
+	return 0
+}
+
+// piece is the first piece that ends after t.
+func (s Signal) piece(t int64) int {
+	i, _ := slices.BinarySearchFunc(s, t, func(p Piece, t int64) int {
+		if p.To <= t {
+			return -1
+		}
+		return 1
+	})
+	return i
+}
+
+func (p *Piece) at(t int64) float64 {
+	if p.Start == p.End {
+		return p.Start
+	}
+	return p.Start + (p.End-p.Start)*float64(t-p.From)/float64(p.To-p.From)
+}
+
+// Integral is the area under the signal, value × ticks.
+func (s Signal) Integral() float64 {
+	sum := 0.0
+	for _, p := range s {
+		sum += (p.Start + p.End) / 2 * float64(p.To-p.From)
+	}
+	return sum
+}
+
+// Window gives at each time the average of a step signal (whose pieces are even)
+// over the last w ticks. Before the signal begins it is taken as 0; with
+// shorten, the window begins no earlier than the signal. The result is as long
+// as the signal; a w of 0 or less gives the signal itself.
+//
+// With shorten, the average within the first w ticks is not straight between
+// the steps of the signal; it is exact at both ends of each piece.
+func (s Signal) Window(w int64, shorten bool) Signal {
+	if w <= 0 || len(s) == 0 {
+		return slices.Clone(s)
+	}
+	first, last := s[0].From, s[len(s)-1].To
+	var times []int64
+	for _, p := range s {
+		times = append(times, p.From)
+		if w < last-p.From {
+			times = append(times, p.From+w)
+		}
+	}
+	times = append(times, last)
+	slices.Sort(times)
+	times = slices.Compact(times)
+	area := make([]float64, len(s)+1) // up to each piece
+	for i, p := range s {
+		area[i+1] = area[i] + p.Start*float64(p.To-p.From)
+	}
+	upTo := func(t int64) float64 {
+		if t <= first {
+			return 0
+		}
+		i := s.piece(t)
+		if i == len(s) {
+			return area[i]
+		}
+		return area[i] + s[i].Start*float64(t-s[i].From)
+	}
+	average := func(t int64) float64 {
+		n := w
+		if shorten && t-first < w {
+			n = t - first
+		}
+		if n == 0 {
+			return s[0].Start
+		}
+		return (upTo(t) - upTo(t-n)) / float64(n)
+	}
+	out := Signal{}
+	for i := 1; i < len(times); i++ {
+		out = append(out, Piece{times[i-1], times[i], average(times[i-1]), average(times[i])})
+	}
+	return out
+}
+
+// divide gives a / b at the ends of the pieces of both, 0 where b is 0. Both
+// cover the same time.
+func divide(a, b Signal) Signal {
+	var times []int64
+	for _, s := range [2]Signal{a, b} {
+		for _, p := range s {
+			times = append(times, p.From, p.To)
+		}
+	}
+	slices.Sort(times)
+	times = slices.Compact(times)
+	quotient := func(x, y float64) float64 {
+		if y == 0 {
+			return 0
+		}
+		return x / y
+	}
+	out := Signal{}
+	for i := 1; i < len(times); i++ {
+		from, to := times[i-1], times[i]
+		x, y := &a[a.piece(from)], &b[b.piece(from)]
+		out = append(out, Piece{from, to, quotient(x.at(from), y.at(from)), quotient(x.at(to), y.at(to))})
+	}
+	return out
+}
+
+// sweep adds up step functions: each adds a value from a time to another.
+type sweep []edge
+
+type edge struct {
+	time int64
+	by   float64
+	open int
+}
+
+func (s *sweep) add(from, to int64, v float64) {
+	*s = append(*s, edge{from, v, 1}, edge{to, -v, -1})
+}
+
+// signal is the sum from first to last.
+func (s sweep) signal(first, last int64) Signal {
+	slices.SortFunc(s, func(a, b edge) int {
+		return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.by, b.by))
+	})
+	out := Signal{}
+	at, open := first, 0
+	var v claims.Sum
+	for _, e := range s {
+		if e.time > at {
+			out.add(at, e.time, v.Value())
+			at = e.time
+		}
+		v.Add(e.by)
+		// Nothing is left of rounding where nothing is open.
+		if open += e.open; open == 0 {
+			v = claims.Sum{}
+		}
+	}
+	out.add(at, last, 0)
+	return out
+}

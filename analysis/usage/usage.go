@@ -1,0 +1,333 @@
+// Package usage says how the resources of a trace are used over time, and what
+// follows from it: throughput, work in progress and latency by Little's law, and
+// the distance between two traces of claims.
+//
+// The use U(t) of a resource is the number of claims, or the sum of their
+// amounts, that are open at t. A claim is open from its begin to just before its
+// end, so a claim of no length uses nothing. Claims without end are closed at
+// the last event of their location.
+package usage
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options says how much is kept.
+type Options struct {
+	// Levels bounds the number of different amounts of a resource in the amount
+	// histogram; above it, amounts are joined into ranges of equal width. 0 is
+	// 1000, the least is 4.
+	Levels int
+	// Steps bounds the number of steps of U(t) that are kept for each resource;
+	// above it, steps that are short against the whole are joined into their
+	// average. 0 keeps none.
+	Steps int
+}
+
+// Part follows the resources of a trace. It needs the order of each location
+// only. Its memory is that of the options for each resource, and about 64 bytes
+// an open claim.
+type Part struct {
+	defs      *trace.Definitions
+	opt       Options
+	book      claims.Book
+	resources map[uint32]*resource
+	last      map[uint32]int64 // by location
+	first     int64
+	end       int64
+	any       bool
+	orphans   int64
+	reused    int64
+}
+
+type resource struct {
+	count    int64
+	open     []int64 // time with so many claims
+	amounts  map[float64]int64
+	width    float64 // of the ranges of amounts; 0: each amount is kept
+	steps    []Step
+	shortest int64 // steps up to this length have been joined
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	if opt.Levels <= 0 {
+		opt.Levels = 1000
+	}
+	opt.Levels = max(opt.Levels, 4)
+	return &Part{defs: d, opt: opt, resources: map[uint32]*resource{}, last: map[uint32]int64{}}
+}
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	if b.Len() == 0 {
+		return nil
+	}
+	first, end := b.Time[0], b.Time[b.Len()-1]
+	if p.any {
+		first, end = min(first, p.first), max(end, p.end)
+	}
+	p.first, p.end, p.any = first, end, true
+	if b.Loc != trace.MixedLoc {
+		p.last[b.Loc] = b.Time[b.Len()-1]
+	} else {
+		for i, loc := range b.Locs[:b.Len()] {
+			p.last[loc] = b.Time[i]
+		}
+	}
+	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
+		return nil
+	}
+	p.book.Step, p.book.Ended = p.step, func(claims.Claim, int64) {}
+	for c := b.Cursor(); c.Next(); {
+		switch c.Kind() {
+		case trace.ClaimBegin:
+			x, ok := claims.Begun(c.Location(), c.Time(), c.Ref(), c.Ops())
+			if !ok {
+				p.orphans++
+				continue
+			}
+			if p.book.Begin(x) {
+				p.reused++
+			}
+			if x.Resource != trace.NoRef {
+				p.resource(x.Resource).count++
+			}
+		case trace.ClaimEnd:
+			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, c.Time()) {
+				p.orphans++
+			}
+		}
+	}
+	return nil
+}
+
+// Links are no part of the use of resources.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+func (p *Part) resource(i uint32) *resource {
+	r := p.resources[i]
+	if r == nil {
+		r = &resource{amounts: map[float64]int64{}}
+		p.resources[i] = r
+	}
+	return r
+}
+
+func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
+	r := p.resource(res)
+	if n := int(l.Open) + 1; n > len(r.open) {
+		r.open = append(r.open, make([]int64, n-len(r.open))...)
+	}
+	r.open[l.Open] += to - from
+	a := l.Amount()
+	r.amounts[r.low(a)] += to - from
+	if len(r.amounts) > p.opt.Levels {
+		r.widen(p.opt.Levels)
+	}
+	if p.opt.Steps > 0 {
+		r.steps = append(r.steps, Step{From: from, To: to, Open: float64(l.Open), Amount: a})
+		if len(r.steps) > max(p.opt.Steps, 2) {
+			r.join(max(p.opt.Steps, 2))
+		}
+	}
+}
+
+// low is the lower end of the range of an amount.
+func (r *resource) low(a float64) float64 {
+	if r.width == 0 {
+		return a
+	}
+	return math.Floor(a/r.width) * r.width
+}
+
+// widen doubles the ranges until half as many as allowed are in use.
+func (r *resource) widen(limit int) {
+	least, most := math.Inf(1), math.Inf(-1)
+	for a := range r.amounts {
+		least, most = min(least, a), max(most, a)
+	}
+	if r.width == 0 {
+		// A power of two, so that joining ranges again stays exact.
+		_, e := math.Frexp((most - least) / float64(limit))
+		r.width = math.Ldexp(1, e)
+	}
+	for {
+		old := r.amounts
+		r.amounts = map[float64]int64{}
+		for a, t := range old {
+			r.amounts[r.low(a)] += t
+		}
+		if len(r.amounts) <= limit/2 {
+			return
+		}
+		r.width *= 2
+	}
+}
+
+// join averages neighbouring steps that are short, until half as many as allowed
+// remain. The integral stays the same.
+func (r *resource) join(limit int) {
+	for len(r.steps) > limit/2 {
+		r.shortest = max(1, 2*r.shortest)
+		n := 0
+		for _, s := range r.steps[1:] {
+			t := &r.steps[n]
+			if s.To-t.From > r.shortest {
+				n++
+				r.steps[n] = s
+				continue
+			}
+			whole := float64(s.To - t.From)
+			a, b := float64(t.To-t.From)/whole, float64(s.To-s.From)/whole
+			*t = Step{From: t.From, To: s.To, Open: a*t.Open + b*s.Open, Amount: a*t.Amount + b*s.Amount}
+		}
+		r.steps = r.steps[:n+1]
+	}
+}
+
+// Merge adds another part of the same trace, which must have seen other
+// locations and resources and have the same options. The other part must not be
+// used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || p.opt != o.opt {
+		return fmt.Errorf("usage: found parts of different traces or options")
+	}
+	if err := p.book.Merge(&o.book); err != nil {
+		return fmt.Errorf("usage: %w", err)
+	}
+	if o.any {
+		if p.any {
+			o.first, o.end = min(p.first, o.first), max(p.end, o.end)
+		}
+		p.first, p.end, p.any = o.first, o.end, true
+	}
+	maps.Copy(p.resources, o.resources)
+	maps.Copy(p.last, o.last)
+	p.orphans += o.orphans
+	p.reused += o.reused
+	return nil
+}
+
+// Result is how the resources were used. Times are ticks of Clock.
+type Result struct {
+	Clock trace.Clock `json:"clock"`
+	// First and Last are the times of the first and last event of all kinds that
+	// the part has seen. Histograms cover the time from First to Last.
+	First     int64      `json:"first"`
+	Last      int64      `json:"last"`
+	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions
+	// Unclosed counts claims without end, Orphans ends without begin and begins
+	// without id, Reused claims that began with the id of an open one, which was
+	// ended there.
+	Unclosed int64 `json:"unclosed"`
+	Orphans  int64 `json:"orphans"`
+	Reused   int64 `json:"reused"`
+}
+
+// Resource is how one resource was used.
+type Resource struct {
+	Resource uint32  `json:"resource"` // index into Definitions.Resources
+	ID       string  `json:"id"`
+	Name     string  `json:"name,omitempty"`
+	Unit     string  `json:"unit,omitempty"` // of amounts
+	Capacity float64 `json:"capacity"`
+	Claims   int64   `json:"claims"`
+	// Open[k] is the time with exactly k claims.
+	Open []int64 `json:"open"`
+	// Amounts says for how long how much was held, the smallest amount first.
+	// The time without claims is that of amount 0.
+	Amounts []Level `json:"amounts"`
+	// Steps is U(t), without the times when it is 0; see Options.Steps.
+	Steps []Step `json:"steps,omitempty"`
+}
+
+// Level is the time in which an amount was held.
+type Level struct {
+	// The amount was at least Amount and less than Amount + Width; exactly Amount
+	// when Width is 0.
+	Amount float64 `json:"amount"`
+	Width  float64 `json:"width,omitempty"`
+	Time   int64   `json:"time"`
+}
+
+// Step is a stretch of time in which a resource was used evenly.
+type Step struct {
+	From   int64   `json:"from"`
+	To     int64   `json:"to"`
+	Open   float64 `json:"open"`   // claims; an average when steps were joined
+	Amount float64 `json:"amount"` // held; an average when steps were joined
+}
+
+// Result is the use so far; the part can go on.
+func (p *Part) Result() *Result {
+	q := &Part{opt: p.opt, resources: map[uint32]*resource{}}
+	for i, r := range p.resources {
+		c := *r
+		c.open, c.amounts, c.steps = slices.Clone(r.open), maps.Clone(r.amounts), slices.Clone(r.steps)
+		q.resources[i] = &c
+	}
+	q.book = p.book.Clone()
+	q.book.Step, q.book.Ended = q.step, func(claims.Claim, int64) {}
+	out := &Result{Clock: p.defs.Clock, First: p.first, Last: p.end, Orphans: p.orphans, Reused: p.reused, Resources: []Resource{}}
+	out.Unclosed = q.book.Close(func(loc uint32) int64 { return p.last[loc] })
+	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
+		r := q.resources[i]
+		x := Resource{Resource: i, Claims: r.count, Open: r.open, Amounts: []Level{}, Steps: r.steps}
+		if int(i) < p.defs.Resources.Len() {
+			d := p.defs.Resources.At(int(i))
+			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
+		}
+		free := p.end - p.first
+		for _, t := range r.open {
+			free -= t
+		}
+		if len(x.Open) == 0 {
+			x.Open = []int64{0}
+		}
+		x.Open[0] = free
+		if free > 0 {
+			r.amounts[r.low(0)] += free
+		}
+		for a, t := range r.amounts {
+			x.Amounts = append(x.Amounts, Level{a, r.width, t})
+		}
+		slices.SortFunc(x.Amounts, func(a, b Level) int { return cmp.Compare(a.Amount, b.Amount) })
+		out.Resources = append(out.Resources, x)
+	}
+	return out
+}
+
+// Percent is how many percent of the time from First to Last exactly k claims
+// were open.
+func (r *Result) Percent(x *Resource, k int) float64 {
+	if k >= len(x.Open) || r.Last == r.First {
+		return 0
+	}
+	return 100 * float64(x.Open[k]) / float64(r.Last-r.First)
+}
+
+// Signal is U(t) of a resource from First to Last: the number of claims, or the
+// amount held. It needs Options.Steps.
+func (r *Result) Signal(x *Resource, amount bool) Signal {
+	s := Signal{}
+	at := r.First
+	for _, t := range x.Steps {
+		s.add(at, t.From, 0)
+		v := t.Open
+		if amount {
+			v = t.Amount
+		}
+		s.add(t.From, t.To, v)
+		at = t.To
+	}
+	s.add(at, r.Last, 0)
+	return s
+}

@@ -1,0 +1,294 @@
+package usage
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/trace"
+)
+
+// example opens the trace of the worked examples (features/trace4cps.md 3.1 and
+// 3.2) and says how many ticks a millisecond has.
+func example(t *testing.T) (format.Decoder, int64) {
+	t.Helper()
+	d, err := etf.Format.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d, int64(d.Defs().Clock.UnitTicks())
+}
+
+// scan delivers a trace ordered, and each location to one of two parts.
+func scan(t *testing.T, d format.Decoder, whole format.Sink, parts [2]format.Sink) {
+	t.Helper()
+	if err := d.ScanOrdered(context.Background(), trace.Everything(), whole); err != nil {
+		t.Fatal(err)
+	}
+	err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return parts[b.Loc%2].Batch(b) }}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExampleUsage(t *testing.T) {
+	d, ms := example(t)
+	opt := Options{Steps: 100}
+	p, a, b := New(d.Defs(), opt), New(d.Defs(), opt), New(d.Defs(), opt)
+	scan(t, d, p, [2]format.Sink{a, b})
+	r := p.Result()
+	if r.First != 0 || r.Last != 6*ms || len(r.Resources) != 2 {
+		t.Fatalf("found %+v, expected two resources from 0 to 6 ms", r)
+	}
+	cpu, mem := &r.Resources[0], &r.Resources[1]
+	if want := []int64{3 * ms, 2 * ms, ms}; !reflect.DeepEqual(cpu.Open, want) {
+		t.Errorf("CPU: found %v, expected %v", cpu.Open, want)
+	}
+	for k, want := range []float64{50, 100.0 / 3, 100.0 / 6, 0} {
+		if f := r.Percent(cpu, k); math.Abs(f-want) > 1e-12 {
+			t.Errorf("CPU, %d claims: found %v %%, expected %v %%", k, f, want)
+		}
+	}
+	if want := []int64{2 * ms, 2 * ms, 2 * ms}; !reflect.DeepEqual(mem.Open, want) {
+		t.Errorf("MEM: found %v, expected %v", mem.Open, want)
+	}
+	if want := []Level{{0, 0, 2 * ms}, {60, 0, 2 * ms}, {100, 0, 2 * ms}}; !reflect.DeepEqual(mem.Amounts, want) {
+		t.Errorf("MEM: found %v, expected %v", mem.Amounts, want)
+	}
+	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 60, 60}, {3 * ms, 5 * ms, 100, 100}, {5 * ms, 6 * ms, 60, 60}}); !reflect.DeepEqual(r.Signal(mem, true), want) {
+		t.Errorf("amount of MEM: found %v, expected %v", r.Signal(mem, true), want)
+	}
+	if want := (Signal{{0, ms, 1, 1}, {ms, 2 * ms, 2, 2}, {2 * ms, 3 * ms, 1, 1}, {3 * ms, 6 * ms, 0, 0}}); !reflect.DeepEqual(r.Signal(cpu, false), want) {
+		t.Errorf("claims on CPU: found %v, expected %v", r.Signal(cpu, false), want)
+	}
+	// A window of 2 ms: straight between t0, t1, t0 + w and t1 + w.
+	w := r.Signal(mem, true).Window(2*ms, false)
+	if want := (Signal{{0, 2 * ms, 0, 0}, {2 * ms, 3 * ms, 0, 30}, {3 * ms, 4 * ms, 30, 80}, {4 * ms, 5 * ms, 80, 100}, {5 * ms, 6 * ms, 100, 80}}); !reflect.DeepEqual(w, want) {
+		t.Errorf("window: found %v, expected %v", w, want)
+	}
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if m := b.Result(); !reflect.DeepEqual(m, r) {
+		t.Errorf("merged:\nfound    %+v\nexpected %+v", m, r)
+	}
+}
+
+func near(t *testing.T, what string, found, expected float64) {
+	t.Helper()
+	if math.Abs(found-expected) > 1e-9 {
+		t.Errorf("%s: found %v, expected %v", what, found, expected)
+	}
+}
+
+func TestExampleLittle(t *testing.T) {
+	d, ms := example(t)
+	opt := LittleOptions{Attribute: "id", Events: &EventFilter{Attributes: map[string]string{"name": "A"}, Ends: true}}
+	l, a, b := NewLittle(d.Defs(), opt), NewLittle(d.Defs(), opt), NewLittle(d.Defs(), opt)
+	scan(t, d, l, [2]format.Sink{a, b})
+	r := l.Result(0, float64(ms), false)
+	if want := []Object{{"0", 0, 6 * ms}, {"1", ms, 5 * ms}}; !reflect.DeepEqual(r.Objects, want) {
+		t.Fatalf("objects: found %+v, expected %+v", r.Objects, want)
+	}
+	for _, x := range []struct {
+		name string
+		s    Signal
+		want [3]float64
+	}{
+		{"wip", r.WIP, [3]float64{1, 2, 1}},
+		{"throughput", r.Throughput, [3]float64{1.0 / 6, 5.0 / 12, 1.0 / 6}},
+		{"latency", r.Latency, [3]float64{6, 4.8, 6}},
+	} {
+		if len(x.s) != 3 {
+			t.Errorf("%s: found %v, expected 3 pieces", x.name, x.s)
+			continue
+		}
+		for i, from := range []int64{0, ms, 5 * ms} {
+			near(t, x.name, float64(x.s[i].From), float64(from))
+			near(t, x.name, x.s[i].Start, x.want[i])
+			near(t, x.name, x.s[i].End, x.want[i])
+		}
+	}
+	near(t, "area of wip", r.WIP.Integral()/float64(ms), 10)
+	near(t, "area of throughput", r.Throughput.Integral()/float64(ms), 2)
+	// A ends at 2 and 3 ms.
+	if want := (Signal{{2 * ms, 3 * ms, 1, 1}}); !reflect.DeepEqual(r.Events, want) {
+		t.Errorf("events: found %v, expected %v", r.Events, want)
+	}
+	w := l.Result(2*ms, float64(ms), false)
+	for at, want := range map[int64]float64{2: 1.5, 4: 2, 6: 1.5} {
+		near(t, "wip over 2 ms", w.WIP.At(at*ms), want)
+	}
+	near(t, "latency over 2 ms", w.Latency.At(2*ms), 1.5/((1.0/6+5.0/12)/2))
+	near(t, "wip over 2 ms, shortened", l.Result(2*ms, float64(ms), true).WIP.At(ms), 1)
+	// The default unit is a second.
+	near(t, "throughput a second", l.Result(0, 0, false).Throughput.At(0), 1000.0/6)
+	if err := a.Merge(b); err != nil {
+		t.Fatal(err)
+	}
+	if m := a.Result(2*ms, float64(ms), false); !reflect.DeepEqual(m, w) {
+		t.Errorf("merged:\nfound    %+v\nexpected %+v", m, w)
+	}
+}
+
+// TestLittleIdentities: the area of wip is the sum of latencies, that of
+// throughput the number of objects.
+func TestLittleIdentities(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	for range 100 {
+		d := made.Defs(1, 1, 1)
+		l := NewLittle(d, LittleOptions{Attribute: "id"})
+		var rows []made.Row
+		at, sum := int64(0), int64(0)
+		n := 1 + rnd.IntN(20)
+		for i := range n {
+			at += rnd.Int64N(5)
+			long := rnd.Int64N(9)
+			sum += long
+			value := string(rune('a' + i))
+			rows = append(rows, made.Row{Time: at, Kind: trace.Mark, Key: "id", Value: value}, made.Row{Time: at + long, Kind: trace.Mark, Key: "id", Value: value})
+		}
+		if err := l.Batch(made.Mixed(d, rows)); err != nil {
+			t.Fatal(err)
+		}
+		r := l.Result(0, 1, false)
+		near(t, "area of wip", r.WIP.Integral(), float64(sum))
+		near(t, "area of throughput", r.Throughput.Integral(), float64(n)-float64(r.Instant))
+	}
+}
+
+func TestEventThroughput(t *testing.T) {
+	found := EventThroughput([]int64{30, 10, 10, 20, 30}, 10)
+	if want := (Signal{{10, 20, 2, 2}, {20, 30, 1, 1}}); !reflect.DeepEqual(found, want) {
+		t.Errorf("found %v, expected %v", found, want)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	d := made.Defs(1, 1, 1)
+	full, small := New(d, Options{Steps: 1 << 20, Levels: 1 << 20}), New(d, Options{Steps: 16, Levels: 10})
+	rnd := rand.New(rand.NewPCG(11, 12))
+	var rows []made.Row
+	at := int64(0)
+	for i := range int64(3000) {
+		at += rnd.Int64N(10)
+		rows = append(rows, made.Begin(0, at, i, 0, 0, rnd.Float64()*100))
+		at += 1 + rnd.Int64N(10)
+		rows = append(rows, made.End(0, at, i))
+	}
+	b := made.Mixed(d, rows)
+	for _, p := range []*Part{full, small} {
+		if err := p.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x, y := full.Result(), small.Result()
+	s := y.Resources[0]
+	if len(s.Steps) > 17 || len(s.Amounts) > 11 {
+		t.Errorf("found %d steps and %d levels, expected at most 16 and 10", len(s.Steps), len(s.Amounts))
+	}
+	near(t, "area of amounts", y.Signal(&s, true).Integral(), x.Signal(&x.Resources[0], true).Integral())
+	sum := int64(0)
+	for _, l := range s.Amounts {
+		sum += l.Time
+		least := int64(0)
+		for _, e := range x.Resources[0].Amounts {
+			if e.Amount >= l.Amount && e.Amount < l.Amount+l.Width {
+				least += e.Time
+			}
+		}
+		if least != l.Time {
+			t.Errorf("level %+v: expected %d ticks", l, least)
+		}
+	}
+	if sum != y.Last-y.First {
+		t.Errorf("the levels cover %d ticks, expected %d", sum, y.Last-y.First)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	first := []Claim{{"A", 0, 1}, {"B", 1, 2}, {"C", 2, 3}}
+	for _, x := range []struct {
+		name         string
+		second       []Claim
+		nodes, edges int
+	}{
+		{"same", []Claim{{"C", 20, 30}, {"A", 0, 10}, {"B", 15, 20}}, 0, 0},
+		{"other order", []Claim{{"A", 0, 1}, {"C", 1, 2}, {"B", 2, 3}}, 0, 4},
+		{"one missing", []Claim{{"A", 0, 1}, {"C", 2, 3}}, 1, 3},
+		{"overlap", []Claim{{"A", 0, 2}, {"B", 2, 4}, {"C", 3, 6}}, 0, 2}, // C from 1.5, in halves
+		{"empty", nil, 3, 2},
+	} {
+		first, second := first, x.second
+		for range 2 {
+			d := Distance(first, second)
+			nodes, edges := len(d.FirstNodes)+len(d.SecondNodes), len(d.FirstEdges)+len(d.SecondEdges)
+			if d.Distance != x.nodes+x.edges || nodes != x.nodes || edges != x.edges {
+				t.Errorf("%s: found %d nodes and %d edges, expected %d and %d", x.name, nodes, edges, x.nodes, x.edges)
+			}
+			first, second = second, first // the distance is symmetric
+		}
+	}
+}
+
+// TestReduction compares the graph with the definition, claims of no length
+// included.
+func TestReduction(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(13, 14))
+	for range 500 {
+		var list []Claim
+		for i := range 1 + rnd.IntN(12) {
+			s := rnd.Int64N(10)
+			list = append(list, Claim{string(rune('a' + i)), s, s + rnd.Int64N(4)})
+		}
+		before := func(i, j int) bool {
+			a, b := list[i], list[j]
+			if a.Start == a.End && b.Start == b.End && a.Start == b.Start {
+				return i < j
+			}
+			return i != j && a.End <= b.Start
+		}
+		want := map[Edge]bool{}
+		for i := range list {
+			for j := range list {
+				between := false
+				for k := range list {
+					between = between || before(i, k) && before(k, j)
+				}
+				if before(i, j) && !between {
+					want[Edge{Node{list[i].Label, 0}, Node{list[j].Label, 0}}] = true
+				}
+			}
+		}
+		if _, edges := graph(list); !reflect.DeepEqual(edges, want) {
+			t.Fatalf("%v:\nfound    %v\nexpected %v", list, edges, want)
+		}
+	}
+}
+
+func TestClaims(t *testing.T) {
+	d, ms := example(t)
+	p, a, b := NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id"), NewClaims(d.Defs(), "name", "id")
+	scan(t, d, p, [2]format.Sink{a, b})
+	want := []Claim{{"name=A,id=0", 0, 2 * ms}, {"name=A,id=1", ms, 3 * ms}, {"name=M,id=0", 2 * ms, 6 * ms}, {"name=M,id=1", 3 * ms, 5 * ms}, {"name=Z,id=0", 6 * ms, 6 * ms}}
+	if r := p.Result(); !reflect.DeepEqual(r, want) {
+		t.Errorf("found %v, expected %v", r, want)
+	}
+	if err := b.Merge(a); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.Result(); !reflect.DeepEqual(r, want) {
+		t.Errorf("merged: found %v, expected %v", r, want)
+	}
+}
+
+// The parts can be used where the formats want a sink.
+var _ = []format.Sink{&Part{}, &Little{}, &Claims{}}

@@ -1,0 +1,85 @@
+package draw
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/weft-trace/weft/timeline"
+)
+
+// tick is a label on the time axis.
+type tick struct {
+	at    float64 // part of the window's width
+	label string
+}
+
+var timeUnits = []struct {
+	name    string
+	seconds float64
+}{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}}
+
+// ticks chooses round times, so far apart that their labels do not touch on an
+// axis of so many pixels.
+func ticks(v *timeline.View, width float64, measure func(string) float64) []tick {
+	t0 := v.Clock.Float(v.From - v.Origin)
+	span := v.Clock.Float(1) * float64(uint64(v.To)-uint64(v.From))
+	if !(span > 0) || math.IsInf(span, 0) {
+		return nil
+	}
+	unit := timeUnits[len(timeUnits)-1]
+	for _, u := range timeUnits {
+		if max(math.Abs(t0), math.Abs(t0+span)) >= u.seconds {
+			unit = u
+			break
+		}
+	}
+	t0, span = t0/unit.seconds, span/unit.seconds
+	for want := math.Floor(width / 80); want >= 1; want-- {
+		step, digits := niceStep(span / want)
+		first, last := math.Ceil(t0/step-1e-9), math.Floor((t0+span)/step+1e-9)
+		var out []tick
+		widest := 0.0
+		for i := first; i <= last; i++ {
+			s := strconv.FormatFloat(i*step, 'f', digits, 64)
+			if i == 0 {
+				s = "0"
+			}
+			s += " " + unit.name
+			widest = max(widest, measure(s))
+			out = append(out, tick{(i*step - t0) / span, s})
+		}
+		if widest+16 <= width*step/span || want == 1 {
+			return out
+		}
+	}
+	return nil
+}
+
+// niceStep is the smallest of 1, 2, 5 × 10^n that is not below x, with the
+// digits behind the point that it needs.
+func niceStep(x float64) (step float64, digits int) {
+	e := math.Floor(math.Log10(x))
+	p := math.Pow(10, e)
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*p >= x*(1-1e-9) {
+			if m == 10 {
+				e++
+			}
+			return m * p, int(max(0, -e))
+		}
+	}
+	return 10 * p, int(max(0, -e-1))
+}
+
+// number writes a value for people, with four digits or all those before the
+// point.
+func number(x float64) string {
+	switch a := math.Abs(x); {
+	case a >= 1e9 || a < 1e-3 && a > 0:
+		return strconv.FormatFloat(x, 'g', 4, 64)
+	case a >= 1000:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	}
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	return strconv.FormatFloat(short+0, 'f', -1, 64)
+}

@@ -1,0 +1,50 @@
+package draw
+
+// point is a place in the picture, in pixels from the upper left corner.
+type point struct{ x, y float64 }
+
+type box struct{ x, y, w, h float64 }
+
+// anchor says which part of a text its place is.
+type anchor uint8
+
+const (
+	atStart anchor = iota
+	atMiddle
+	atEnd
+)
+
+// label is a text and how it is written.
+type label struct {
+	x, y   float64 // of the base line
+	s      string
+	full   string // the text before it was shortened, for a tooltip
+	size   float64
+	bold   bool
+	anchor anchor
+	color  rgb
+}
+
+func (l *label) face() *face {
+	if l.bold {
+		return bold
+	}
+	return regular
+}
+
+// left is where the text begins.
+func (l *label) left() float64 {
+	w := l.face().measure(l.s, l.size)
+	return l.x - w*float64(l.anchor)/2
+}
+
+// canvas is what a picture is drawn on, in order from back to front.
+type canvas interface {
+	// boxes fills rectangles; title is a tooltip, where there are such.
+	boxes(c rgb, alpha float64, title string, b ...box)
+	// polygons fills closed outlines.
+	polygons(c rgb, alpha float64, outlines ...[]point)
+	// lines draws strokes of straight pieces.
+	lines(c rgb, alpha, width float64, strokes ...[]point)
+	text(l label)
+}

@@ -1,0 +1,98 @@
+package draw
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+
+	"github.com/weft-trace/weft/timeline"
+)
+
+// rgb is an opaque colour; how much of it is laid on is said apart.
+type rgb struct{ r, g, b uint8 }
+
+func hex(n uint32) rgb { return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)} }
+
+func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
+
+// mix is c with so much of o in it.
+func (c rgb) mix(o rgb, part float64) rgb {
+	f := func(a, b uint8) uint8 { return uint8(float64(a)*(1-part) + float64(b)*part + 0.5) }
+	return rgb{f(c.r, o.r), f(c.g, o.g), f(c.b, o.b)}
+}
+
+// ink is the colour of text that stands on c.
+func (c rgb) ink() rgb {
+	if 0.299*float64(c.r)+0.587*float64(c.g)+0.114*float64(c.b) > 140 {
+		return hex(0x16191d)
+	}
+	return hex(0xffffff)
+}
+
+// palette begins with the colours of Okabe and Ito, which people with any colour
+// vision can tell apart, yellow last since it glares on large areas. Muted ones
+// of Paul Tol follow for pictures with more names.
+var palette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x332288),
+	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
+
+// colors gives each legend entry a colour that depends on its name, and on the
+// other names only where two names want the same one.
+func colors(list []timeline.Color, t *theme) []rgb {
+	n := 0
+	for _, c := range list {
+		if !c.Other {
+			n++
+		}
+	}
+	// The first colours differ most, so names choose among no more than needed.
+	choice := palette
+	for _, size := range []int{6, 8, 12} {
+		if n <= size {
+			choice = palette[:size]
+			break
+		}
+	}
+	order := make([]int, len(list))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		if list[a].Name < list[b].Name {
+			return -1
+		}
+		return 1
+	})
+	out := make([]rgb, len(list))
+	taken := make([]bool, len(choice))
+	free := len(choice)
+	for _, i := range order {
+		if list[i].Other {
+			out[i] = t.other
+			continue
+		}
+		if free == 0 {
+			clear(taken)
+			free = len(choice)
+		}
+		h := fnv.New32a()
+		h.Write([]byte(list[i].Name))
+		p := int(h.Sum32() % uint32(len(choice)))
+		for taken[p] {
+			p = (p + 1) % len(choice)
+		}
+		taken[p] = true
+		free--
+		out[i] = choice[p]
+	}
+	return out
+}
+
+// theme is the set of colours of a picture's parts.
+type theme struct {
+	paper, text, dim, grid, band, rule, other, gap, curve, arrow rgb
+}
+
+var light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x66707c), grid: hex(0xe1e5ea), band: hex(0xf5f7f9),
+	rule: hex(0xc3cad2), other: hex(0xa9b0b8), gap: hex(0xd9dde2), curve: hex(0x0072b2), arrow: hex(0x1c2127)}
+var dark = theme{paper: hex(0x14171b), text: hex(0xe8ebee), dim: hex(0x98a2ad), grid: hex(0x2a3037), band: hex(0x1b1f24),
+	rule: hex(0x3d454e), other: hex(0x6d757e), gap: hex(0x343a41), curve: hex(0x56b4e9), arrow: hex(0xf2f4f6)}

@@ -1,0 +1,112 @@
+package draw
+
+import (
+	"image"
+	"image/color"
+	"image/draw"
+	"math"
+
+	"golang.org/x/image/vector"
+)
+
+// pngCanvas paints pixels; one unit of the picture is scale of them.
+type pngCanvas struct {
+	img   *image.RGBA
+	scale float64
+}
+
+func newPNGCanvas(w, h, scale int) *pngCanvas {
+	return &pngCanvas{image.NewRGBA(image.Rect(0, 0, w*scale, h*scale)), float64(scale)}
+}
+
+func paint(c rgb, alpha float64) *image.Uniform {
+	return image.NewUniform(color.NRGBA{c.r, c.g, c.b, uint8(math.Round(255 * min(max(alpha, 0), 1)))})
+}
+
+func (p *pngCanvas) boxes(c rgb, alpha float64, _ string, list ...box) {
+	src := paint(c, alpha)
+	for _, b := range list {
+		r := image.Rect(p.px(b.x), p.px(b.y), p.px(b.x+b.w), p.px(b.y+b.h))
+		draw.Draw(p.img, r, src, image.Point{}, draw.Over)
+	}
+}
+
+func (p *pngCanvas) px(x float64) int { return int(math.Round(x * p.scale)) }
+
+func (p *pngCanvas) polygons(c rgb, alpha float64, outlines ...[]point) {
+	p.fill(c, alpha, outlines)
+}
+
+// lines makes each piece a thin rectangle, long enough to join the next one.
+func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
+	var quads [][]point
+	for _, s := range strokes {
+		for i := 1; i < len(s); i++ {
+			a, b := s[i-1], s[i]
+			d := math.Hypot(b.x-a.x, b.y-a.y)
+			if d == 0 {
+				continue
+			}
+			nx, ny := -(b.y-a.y)/d*width/2, (b.x-a.x)/d*width/2
+			if i+1 < len(s) {
+				b = point{b.x + (b.x-a.x)/d*width/4, b.y + (b.y-a.y)/d*width/4}
+			}
+			quads = append(quads, []point{{a.x + nx, a.y + ny}, {b.x + nx, b.y + ny}, {b.x - nx, b.y - ny}, {a.x - nx, a.y - ny}})
+		}
+	}
+	p.fill(c, alpha, quads)
+}
+
+// fill fills outlines together, so that where they overlap the colour is not
+// laid on twice.
+func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
+	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
+	for _, o := range outlines {
+		for _, q := range o {
+			lo = point{min(lo.x, q.x), min(lo.y, q.y)}
+			hi = point{max(hi.x, q.x), max(hi.y, q.y)}
+		}
+	}
+	at := image.Pt(int(math.Floor(lo.x*p.scale)), int(math.Floor(lo.y*p.scale)))
+	r := image.Rectangle{at, image.Pt(int(math.Ceil(hi.x*p.scale))+1, int(math.Ceil(hi.y*p.scale))+1)}
+	if len(outlines) == 0 || r.Intersect(p.img.Bounds()).Empty() {
+		return
+	}
+	z := vector.NewRasterizer(r.Dx(), r.Dy())
+	for _, o := range outlines {
+		for i, q := range o {
+			x, y := float32(q.x*p.scale-float64(at.X)), float32(q.y*p.scale-float64(at.Y))
+			if i == 0 {
+				z.MoveTo(x, y)
+			} else {
+				z.LineTo(x, y)
+			}
+		}
+		z.ClosePath()
+	}
+	p.lay(z, r, paint(c, alpha))
+}
+
+// lay fills what z holds at r. The rasteriser writes to all of r, so what lies
+// outside of the picture takes the way over a mask.
+func (p *pngCanvas) lay(z *vector.Rasterizer, r image.Rectangle, src *image.Uniform) {
+	if r.In(p.img.Bounds()) {
+		z.Draw(p.img, r, src, image.Point{})
+		return
+	}
+	mask := image.NewAlpha(image.Rectangle{Max: r.Size()})
+	z.Draw(mask, mask.Bounds(), image.Opaque, image.Point{})
+	draw.DrawMask(p.img, r, src, image.Point{}, mask, image.Point{}, draw.Over)
+}
+
+func (p *pngCanvas) text(l label) {
+	if l.s == "" {
+		return
+	}
+	f, size := l.face(), l.size*p.scale
+	x, y := l.left()*p.scale, l.y*p.scale
+	r := image.Rect(int(x)-2, int(y-size)-2, int(x+f.measure(l.s, size))+4, int(y+size/2)+2)
+	z := vector.NewRasterizer(r.Dx(), r.Dy())
+	f.draw(z, l.s, size, x-float64(r.Min.X), y-float64(r.Min.Y))
+	p.lay(z, r, paint(l.color, 1))
+}

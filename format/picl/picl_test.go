@@ -1,0 +1,312 @@
+package picl
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+func write(t *testing.T, text string) format.Source {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "x.trf")
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return format.FileSource(name)
+}
+
+// Data fields in all the ways of writing them (specification section 2).
+func TestData(t *testing.T) {
+	i32 := func(v ...int64) (out []trace.Value) {
+		for _, x := range v {
+			out = append(out, trace.Value{Num: uint64(x), Type: trace.Int32})
+		}
+		return
+	}
+	str := trace.StringValue
+	d := newDefinitions()
+	d.descriptors = append(d.descriptors, alias_{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")}, alias_{scope{7, -1, -1, 1}, 2, mustControl("%s")})
+	for _, x := range []struct {
+		n    int64
+		data string
+		want []trace.Value
+	}{
+		{3, ` 2 8 1 7`, i32(8, 1, 7)},
+		{3, ` "%d" 8 1 7`, i32(8, 1, 7)},
+		{1, ` "%d%d%d" 8 1 7`, i32(8, 1, 7)},
+		{3, " \t2\t-8  +1 7 \r", append(i32(-8), append(i32(1), i32(7)...)...)},
+		{2, ` "%d%lf" -21 0.5 3 1e-3`, []trace.Value{i32(-21)[0], trace.FloatValue(0.5), i32(3)[0], trace.FloatValue(0.001)}},
+		{1, ` 6 5 2.5`, []trace.Value{i32(5)[0], trace.FloatValue(2.5)}},
+		{1, ` "%d %s" 4 x=12`, []trace.Value{i32(4)[0], str("x=12")}},
+		{1, ` "(%d,%d)" (3,4)`, i32(3, 4)},
+		{1, ` 3 9999999999`, []trace.Value{trace.IntValue(9999999999)}},
+		{1, ` 4 0.1`, []trace.Value{{Num: 0x3dcccccd, Type: trace.Float32}}},
+		{8, ` 0 data.bin`, []trace.Value{str("data.bin")}},
+		{9, ` 0 two words`, []trace.Value{str("two words")}},
+		{4, ` "%c" h a l o`, []trace.Value{str("halo")}},
+		{2, ` 1 a b`, []trace.Value{str("a"), str("b")}},
+		{0, ``, nil},
+	} {
+		var h head
+		got, p := parseData([]byte(x.data), x.n, &h, 5, &scoped{defs: d}, nil)
+		if p.rule != "" {
+			t.Errorf("%q: %+v", x.data, p)
+		}
+		if diff := cmp.Diff(x.want, got); diff != "" {
+			t.Errorf("%q: %s", x.data, diff)
+		}
+		// What is written reads back.
+		r := Record{Values: got}
+		line := r.Append(nil, 6)
+		i, _ := h.parse(line, 6)
+		back, _ := parseData(line[i:], h.f[5], &h, 5, &scoped{defs: newDefinitions()}, nil)
+		if diff := cmp.Diff(got, back); diff != "" {
+			t.Errorf("%q written as %q: %s", x.data, line, diff)
+		}
+	}
+	// A descriptor that is redefined for one event type.
+	h := head{f: [6]int64{-3, 7, 0, 0, 0, 1}}
+	if got, _ := parseData([]byte(" 2 x"), 1, &h, 5, &scoped{defs: d}, nil); len(got) != 1 || got[0].Str != "x" {
+		t.Errorf("redefined descriptor: %v", got)
+	}
+}
+
+// The quick way through a line agrees with the thorough one, or declines.
+func TestQuickHead(t *testing.T) {
+	for _, l := range []string{
+		"-3 -21 0.001665 6 0 3 2 8 1 7", "-4 0 12 3 -1 0", "-3 -901          0 0 -1 0 ", "-3 -1 -0.5 0 0 0", "17 1 1e-5 1 0 0",
+		"-3 0 99999999999999999999.5 0 0 0", "-3 0 .5 0 0 0", "-3 0 5. 0 0 0", "", "-", "-3", "-3 0 0.1 0 0", "-3 0 0.1 0 0 x", "- 3 0.1 0 0 0",
+	} {
+		var a, b head
+		data := []byte(l + "\n")
+		i := a.quick(data, 0, 6)
+		j, bad := b.parse([]byte(l), 6)
+		if i >= 0 && (bad >= 0 || i != j || a.f != b.f || a.scale != b.scale) {
+			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j, bad)
+		}
+	}
+}
+
+// Labels: the most specific scope counts, then the later one, from its place on.
+func TestLabels(t *testing.T) {
+	d := tracetest.Open(t, Format, write(t, `-5 -1001 -1 -1 -1 4 0 user
+-5 3 -1 -1 -1 5 0 three
+-5 3 -1 1 -1 7 0 three-1
+-201 -1 -1 -1 -1 3 2 -2 2 3
+-5 3 -1 -2 -1 5 0 3-set
+-3 3 0.1 0 0 0
+-3 3 0.2 1 0 0
+-3 3 0.3 2 0 0
+-3 4 0.4 0 0 0
+-5 3 0.5 -1 -1 5 0 later
+-3 3 0.6 0 0 0
+-3 3 0.7 1 0 0
+-3 -21 0.8 0 0 0
+`), nil)
+	var got []string
+	for _, l := range tracetest.Dump(t, d, everything) {
+		f := strings.Fields(l)
+		got = append(got, f[1]+" "+f[3])
+	}
+	want := []string{`0/0 "three"(3)`, `1/0 "three-1"(3)`, `2/0 "3-set"(3)`, `0/0 "user"(4)`, `0/0 "later"(3)`, `1/0 "three-1"(3)`, `0/0 "send0"(-21)`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Process -1 is the only process of its processor, where there is just one.
+func TestProcessMinusOne(t *testing.T) {
+	d := tracetest.Open(t, Format, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
+	var ids []string
+	for _, l := range d.Defs().Locations.All() {
+		ids = append(ids, l.ID)
+	}
+	if diff := cmp.Diff([]string{"0/5", "1/-1", "1/0", "1/7", "2/-1"}, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The records of Table 20 agree with its statistics but for the bytes of trace
+// data; the paper's continuation lines make no difference.
+func TestWorley(t *testing.T) {
+	for _, file := range []string{"worley-table20.trf", "worley-table20-wrapped.trf"} {
+		src := format.FileSource("testdata/ok/" + file)
+		rep := format.NewReport()
+		opt := &format.ReadOptions{Report: rep}
+		d := tracetest.Open(t, Format, src, opt)
+		if err := newChecker(d, src, opt).Finish(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if r := rep.Rules(); len(r) != 1 || r[0].Rule != "picl.statistics-unknown" || r[0].Count != 1 {
+			t.Errorf("%s: %v", file, r)
+		}
+		if c := d.Defs().Clock; c.Num != 1_000_000 {
+			t.Errorf("clock %+v", c)
+		}
+		if first, last, _ := d.(*decoder).Extent(); first != -715036 || last != 1982 {
+			t.Errorf("extent %d to %d", first, last)
+		}
+	}
+}
+
+// The statistics that the writer computes are those of Table 20, to the
+// microsecond, but for the volume of -901.
+func TestStatisticsWritten(t *testing.T) {
+	text, err := os.ReadFile("testdata/ok/worley-table20.trf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events, stats []string
+	for _, l := range strings.SplitAfter(string(text), "\n") {
+		if strings.HasPrefix(l, "-10") {
+			stats = append(stats, strings.TrimSpace(l))
+		} else {
+			events = append(events, l)
+		}
+	}
+	got := copyText(t, strings.Join(events, ""), map[string]string{"picl.statistics": "true"})
+	for _, s := range stats {
+		// Times may differ by the last digit: the recording clock was finer.
+		s = strings.NewReplacer("0.001212", "0.001213", "0.008083", "0.008084", "0.705632", "0.705633", "0.000387", "0.000388", " -901 428", "", "3 \"%d%d\" -21 8 -52 16", "2 \"%d%d\" -21 8 -52 16").Replace(s)
+		if !strings.Contains(got, s+"\n") {
+			t.Errorf("no %s in\n%s", s, got)
+		}
+	}
+}
+
+func copyText(t *testing.T, text string, options map[string]string) string {
+	t.Helper()
+	var b bytes.Buffer
+	out := format.StreamOutput(&b)
+	if _, err := copyTrace(context.Background(), write(t, text), &format.ReadOptions{}, out, &format.WriteOptions{Values: options}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Marks become entries and exits and back, with their fields where the
+// specification wants them (section 2.3.3).
+func TestBrackets(t *testing.T) {
+	const marks = "-2 -21 0.000600 0 0 4 2 64 9 1 -1\n"
+	const pair = "-3 -21 0.000600 0 0 4 2 64 9 1 -1\n-4 -21 0.000600 0 0 0\n"
+	if got := copyText(t, marks, map[string]string{"picl.brackets": "entry-exit"}); got != pair {
+		t.Errorf("entry and exit:\n%s", got)
+	}
+	const wait = "-3 -52 0.000100 0 0 3 2 1 0 0\n-4 -52 0.000200 0 0 4 2 256 1 1 0\n"
+	if got, want := copyText(t, wait, map[string]string{"picl.brackets": "mark"}), "-2 -52 0.000200 0 0 7 2 1 0 0 256 1 1 0\n"; got != want {
+		t.Errorf("mark:\n%s", got)
+	}
+}
+
+// ParaGraph wants processors 0 … P-1 with one process each inside -901, and no
+// host.
+func TestParaGraph(t *testing.T) {
+	got := copyText(t, `-5 0 -1 -1 -1 1 0 x
+-3 0 0.1 6 3 0
+-4 0 0.2 6 3 0
+-3 -501 0.3 32767 0 1 2 2
+-3 -901 0.3 9 0 0
+-2 1 0.35 9 0 0
+-4 -901 0.4 9 0 0
+-3 0 0.5 6 3 0
+`, map[string]string{"picl.paragraph": "true"})
+	want := `-3 -901 0.100000 0 0 0
+-3 0 0.100000 0 0 0
+-4 0 0.200000 0 0 0
+-3 -901 0.300000 1 0 0
+-2 1 0.350000 1 0 0
+-4 -901 0.400000 1 0 0
+-3 0 0.500000 0 0 0
+-4 -901 0.500000 0 0 0
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Old-format traces, compact and verbose, say the same; the mapping is that of
+// docs/formats/picl.md.
+func TestOldFormat(t *testing.T) {
+	dump := func(name string) []string {
+		return tracetest.Dump(t, tracetest.Open(t, Format, format.FileSource("testdata/ok/"+name), nil), everything)
+	}
+	compact, verbose := dump("old-synthetic-compact.trf"), dump("old-synthetic-verbose.trf")
+	if diff := cmp.Diff(compact, verbose); diff != "" {
+		t.Errorf("compact and verbose differ:\n%s", diff)
+	}
+	all := strings.Join(compact, "\n")
+	for _, want := range []string{
+		`200 0/0 enter "send0"(-21) length:int32="32768" type:int32="7" destination:int32="1"`,
+		`260 0/0 leave "send0"(-21)`, // at the second compstats record
+		`150 1/0 enter "recv0 (waited)"(-52)`,
+		`900 1/0 recv sender=0/0 communicator=-1 tag=7 length=32768 derived`,
+		`100 0/0 enter "event 0"(0)`,
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %s in\n%s", want, all)
+		}
+	}
+}
+
+// A file flushed per processor, and one in no order at all, give the events of
+// the sorted file.
+func TestAnyOrder(t *testing.T) {
+	var sorted, flushed, shuffled []string
+	rec := func(i int) string {
+		return fmt.Sprintf("%d %d %.6f %d 0 0\n", -3-i%2, i/2%5, float64(i)/1e6, i/2%8)
+	}
+	const n = 4000
+	for i := range n {
+		sorted = append(sorted, rec(i))
+		shuffled = append(shuffled, rec(i*1337%n))
+	}
+	for p := range 8 {
+		for i := range n {
+			if i/2%8 == p {
+				flushed = append(flushed, rec(i))
+			}
+		}
+	}
+	dump := func(l []string) []string {
+		return tracetest.Dump(t, tracetest.Open(t, Format, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+	}
+	a := dump(sorted)
+	if diff := cmp.Diff(a, dump(flushed)); diff != "" || len(a) != n {
+		t.Errorf("flushed per processor (%d events): %s", len(a), diff)
+	}
+	if diff := cmp.Diff(a, dump(shuffled)); diff != "" {
+		t.Errorf("shuffled: %s", diff)
+	}
+}
+
+// The reader gives every record, with its data, in the order of the file.
+func TestReader(t *testing.T) {
+	r, err := NewReader(context.Background(), format.FileSource("testdata/ok/feature-coverage.trf"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	types := map[int64]int{}
+	var rec Record
+	for r.Read(&rec) == nil {
+		types[rec.Type]++
+	}
+	// From the independent count beside the trace.
+	want := map[int64]int{-203: 1, -202: 1, -201: 1, -101: 1, -7: 1, -6: 1, -5: 3, -4: 16, -3: 16, -2: 3, 3: 1, 17: 2}
+	if diff := cmp.Diff(want, types); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,102 @@
+package picl
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+var everything = trace.Everything()
+
+// Each rule once: a text, the line of the defect and how many events can be
+// read all the same.
+var ruleTests = []struct {
+	rule   string
+	text   string
+	line   int64
+	events int
+}{
+	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-3 x 0.2 0 0 0\n-4 0 0.3 0 0 0\n", 2, 2},
+	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3x 0 0 0\n", 2, 1},
+	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3\n", 2, 1},
+	{"picl.malformed-record", "-3 0 0.1 0 0 1 \"%d 5\n-4 0 0.2 0 0 0\n", 1, 2},
+	{"picl.malformed-record", "-3 0 0.1 0 0 -1\n", 1, 1},
+	{"picl.line-too-long", "-3 0 0.1 0 0 0\n-7 0 0.2 0 0 2000 0 " + strings.Repeat("x", 2000) + "\n-4 0 0.3 0 0 0\n", 2, 2},
+	{"picl.count-missing", "-3 0 0.1 0 0\n-4 0 0.2 0 0 0\n", 1, 2},
+	{"picl.data-missing", "-3 0 0.1 0 0 2 2 5\n", 1, 1},
+	{"picl.data-missing", "-3 0 0.1 0 0 1000000000 2 5\n", 1, 1},
+	{"picl.data-missing", "-3 0 0.1 0 0 3\n", 1, 1},
+	{"picl.extra-data", "-3 0 0.1 0 0 1 2 5 6\n", 1, 1},
+	{"picl.extra-data", "-3 14 0.1 0 -1 0 7\n", 1, 1},
+	{"picl.one-structure", "-3 -911 0.1 0 0 4 \"%d %s %s %s\" 15 hello big world\n", 1, 1},
+	{"picl.data-type", "-3 0 0.1 0 0 1 2 five\n", 1, 1},
+	{"picl.text-length", "-7 -1 0.1 0 0 9 0 hello\n", 1, 1},
+	{"picl.descriptor", "-3 0 0.1 0 0 1 \"%y\" 5\n", 1, 1},
+	{"picl.descriptor", "-6 -1 0.1 -1 -1 1 \"%d%s\" 6\n-3 0 0.1 0 0 0\n", 1, 1},
+	{"picl.unknown-descriptor", "-3 0 0.1 0 0 1 9 5\n", 1, 1},
+	{"picl.subset", "-201 -1 0.1 -1 -1 0\n-3 0 0.1 0 0 0\n", 1, 1},
+	{"picl.time-rounded", "-3 0 10000000000.0 0 0 0\n-4 0 10000000000.0000000000001 0 0 0\n", 2, 2},
+	{"picl.old-record", "1 0 0 0 4 4 4\n9 0 5 0\n19 0 9 0 1\n", 2, 4},
+	{"picl.old-record", "8 0 5 1 0 7 4\n", 1, 3},
+	{"picl.statistics", "-3 0 0.1 0 0 0\n-4 0 0.3 0 0 0\n-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5\n", 3, 3},
+	{"picl.statistics", "-3 0 0.1 0 0 0\n-4 0 0.3 0 0 0\n-102 -1 0.3 0 0 1 \"%d%d\" 0 2\n", 3, 3},
+	{"picl.statistics", "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n-103 -1 0.3 0 0 1 \"%d%d\" -21 9\n", 3, 4},
+	{"picl.statistics-unknown", "-3 -901 0.1 0 0 0\n-4 -901 0.3 0 0 0\n-103 -1 0.3 0 0 1 \"%d%d\" -901 428\n", 3, 3},
+	{"picl.carrier", "-7 -1 0.0 -1 -1 13 0 weft:trace {}\n-3 0 0.1 0 0 0\n", 0, 2},
+	{"picl.unknown-record-type", "-99 0 0.1 0 0 0\n", 1, 1},
+	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
+	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 0, 2},
+}
+
+func TestRules(t *testing.T) {
+	tested := map[string]bool{}
+	known := map[string]format.Rule{}
+	for _, r := range rules {
+		known[r.ID] = r
+	}
+	for i, x := range ruleTests {
+		t.Run(fmt.Sprintf("%s/%d", x.rule, i), func(t *testing.T) {
+			tested[x.rule] = true
+			rep := format.NewReport()
+			opt := &format.ReadOptions{Report: rep, Workers: 1, Values: map[string]string{"picl.max-line": "1000"}}
+			n, err := tracetest.Read(Format, "x.trf", []byte(x.text), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n != x.events {
+				t.Errorf("%d events, want %d", n, x.events)
+			}
+			found := false
+			for _, r := range rep.Rules() {
+				if k, ok := known[r.Rule]; !ok || k.Severity != r.Severity {
+					t.Errorf("rule %s with severity %s, the table says %s (known: %t)", r.Rule, r.Severity, k.Severity, ok)
+				}
+				for _, d := range r.First {
+					if d.Position.File != "x.trf" || d.Found == "" || d.Expected == "" {
+						t.Errorf("defect without file, found or expected: %v", d)
+					}
+					if r.Rule == x.rule && d.Position.Line == x.line {
+						found = true
+					}
+				}
+			}
+			if !found {
+				t.Errorf("no %s in line %d; found %v", x.rule, x.line, rep.Rules())
+			}
+			if known[x.rule].Severity > 0 {
+				if _, err := tracetest.Read(Format, "x.trf", []byte(x.text), &format.ReadOptions{Strict: true, Workers: 1, Values: opt.Values}); err == nil {
+					t.Error("strict reading found nothing")
+				}
+			}
+		})
+	}
+	for _, r := range rules {
+		if !tested[r.ID] {
+			t.Errorf("no test of rule %s", r.ID)
+		}
+	}
+}

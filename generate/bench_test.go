@@ -1,0 +1,34 @@
+package generate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// BenchmarkScanOrdered delivers a million events an iteration.
+func BenchmarkScanOrdered(b *testing.B) {
+	for _, w := range Workloads() {
+		b.Run(w.Name, func(b *testing.B) {
+			t, err := New(Options{Workload: w.Name, Events: 1e6})
+			if err != nil {
+				b.Fatal(err)
+			}
+			rows := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				sel := trace.Everything()
+				sel.Links = false
+				if err := t.ScanOrdered(context.Background(), sel, format.SinkFuncs{OnBatch: func(x *trace.Batch) error {
+					rows += x.Len()
+					return nil
+				}}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(rows)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+		})
+	}
+}

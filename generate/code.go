@@ -1,0 +1,248 @@
+package generate
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// codePlan is a workload without messages: each location has a number of rows
+// to make, which it meets exactly.
+type codePlan struct {
+	seed  uint64
+	n     int
+	share int64 // rows of each location
+	more  int   // so many locations have grain rows more
+	grain int64
+	start func(p *codePlan, a *agenda, w *writer) program
+}
+
+// newCodePlan divides the events among the locations, in grains that the
+// workload can meet.
+func newCodePlan(o Options, grain int64, start func(*codePlan, *agenda, *writer) program) *codePlan {
+	n := int64(o.Locations)
+	grains := max(2*n, (o.Events+grain/2)/grain)
+	return &codePlan{o.Seed, o.Locations, grains / n * grain, int(grains % n), grain, start}
+}
+
+func (p *codePlan) rows() int64 { return p.share*int64(p.n) + int64(p.more)*p.grain }
+
+func (p *codePlan) run(w *writer) {
+	a := newAgenda(p.n)
+	simulate(a, p.start(p, a, w), w)
+}
+
+// begin gives location i its generator, its number of rows and its first time.
+func (p *codePlan) begin(a *agenda, i int) (r rng, left int64) {
+	r = newRNG(p.seed, uint64(i))
+	a.set(uint32(i), r.between(0, startupSkew))
+	left = p.share
+	if i < p.more {
+		left += p.grain
+	}
+	return r, left
+}
+
+const (
+	functions = 200
+	deepest   = 20
+	callees   = 8 // of a function
+)
+
+func planCallTree(o Options, d *trace.Definitions) source {
+	var regions []trace.Region
+	for i := 1; i < functions; i++ {
+		r := user(fmt.Sprintf("f%03d", i))
+		r.File, r.Line = fmt.Sprintf("module%02d.c", i%16), int64(10+i/16*40)
+		r.End = r.Line + 30
+		regions = append(regions, r)
+	}
+	processes(d, o.Locations, false, regions...)
+	return newCodePlan(o, 2, startCallTree)
+}
+
+type callTree struct {
+	w     *writer
+	ranks []callTreeRank
+}
+
+type callTreeRank struct {
+	rng   rng
+	left  int64 // rows
+	depth int64
+	stack [deepest]uint8
+}
+
+func startCallTree(p *codePlan, a *agenda, w *writer) program {
+	s := &callTree{w: w, ranks: make([]callTreeRank, p.n)}
+	for i := range s.ranks {
+		r := &s.ranks[i]
+		r.rng, r.left = p.begin(a, i)
+	}
+	return s
+}
+
+func (s *callTree) step(loc uint32, t int64) int64 {
+	r := &s.ranks[loc]
+	x := r.rng.next()
+	r.left--
+	// The open functions need a row each. A walk that goes down a little more
+	// often than up visits all depths.
+	if r.depth == 0 || r.left > r.depth && r.depth < deepest && (r.depth == 1 || x&63 < 34) {
+		f := uint8(mainRegion)
+		if r.depth > 0 {
+			f = callee(r.stack[r.depth-1], x>>6)
+		}
+		r.stack[r.depth] = f
+		r.depth++
+		s.w.row(loc, t, trace.Enter, uint32(f))
+	} else {
+		r.depth--
+		s.w.row(loc, t, trace.Leave, uint32(r.stack[r.depth]))
+	}
+	if r.left == 0 {
+		return never
+	}
+	// Between 50 ns and 8 µs, mostly little.
+	return t + 50 + int64(x>>16&1023)<<(x>>32&3)*int64(x>>48&1)
+}
+
+// callee is one of the functions that f calls, the first ones more often.
+func callee(f uint8, x uint64) uint8 {
+	i := min(x%callees, x>>3%callees)
+	h := (uint64(f)*callees + i + 1) * 0x9e3779b97f4a7c15
+	return uint8(1 + h>>32%(functions-1))
+}
+
+// Regions and metrics of the loops workload.
+const (
+	loStep = 1 + iota
+	loSweep
+	loRow
+	loKernel // the first of four
+)
+
+const (
+	loInstructions = iota
+	loMisses
+	loResidual
+	loMetrics
+)
+
+// loDeepest is how many regions can be open: main, the nest, a kernel.
+const loDeepest = loKernel + 1
+
+func planLoops(o Options, d *trace.Definitions) source {
+	processes(d, o.Locations, false, loop("step"), loop("sweep"), loop("row"),
+		user("gather"), user("smooth"), user("scatter"), user("refine"))
+	for i, m := range []trace.MetricDef{
+		{Name: "PAPI_TOT_INS", Unit: "#", Mode: "accumulated", Type: trace.Uint64},
+		{Name: "PAPI_L2_DCM", Unit: "#", Mode: "accumulated", Type: trace.Uint64},
+		{Name: "residual", Mode: "absolute", Type: trace.Float64},
+	} {
+		m.ID, m.Kind, m.Location = fmt.Sprint(i), trace.CounterMetric, trace.NoRef
+		d.Metrics.Add(m)
+	}
+	return newCodePlan(o, 1, startLoops)
+}
+
+type loops struct {
+	w     *writer
+	ranks []loopsRank
+}
+
+type loopsRank struct {
+	rng      rng
+	left     int64 // rows
+	depth    int64 // open regions
+	trips    [loDeepest]int64
+	kernel   uint8
+	sample   uint8 // metrics still to be sampled
+	value    [2]uint64
+	residual int64 // in 2^-20
+}
+
+func startLoops(p *codePlan, a *agenda, w *writer) program {
+	s := &loops{w: w, ranks: make([]loopsRank, p.n)}
+	for i := range s.ranks {
+		r := &s.ranks[i]
+		r.rng, r.left = p.begin(a, i)
+	}
+	return s
+}
+
+func (s *loops) step(loc uint32, t int64) int64 {
+	r := &s.ranks[loc]
+	r.left--
+	gap := r.rng.call()
+	switch {
+	case r.depth > 0 && (r.left == r.depth || r.sample > 0 && r.left > r.depth):
+		// One row more than the open regions need is left for a sample too.
+		s.measure(loc, r, t)
+	case r.depth == 0 || r.left > r.depth && r.depth < loDeepest && (r.depth == 1 || r.trips[r.depth-1] > 0):
+		gap = s.enter(loc, r, t, gap)
+	default:
+		r.depth--
+		ref := uint32(r.depth)
+		if r.depth == loKernel {
+			ref += uint32(r.kernel)
+		}
+		s.w.row(loc, t, trace.Leave, ref)
+		if ref == loSweep {
+			r.sample = loMetrics
+		}
+	}
+	if r.left == 0 {
+		return never
+	}
+	return t + gap
+}
+
+// enter enters the next region inwards and returns how long it runs before the
+// next row.
+func (s *loops) enter(loc uint32, r *loopsRank, t, gap int64) int64 {
+	d := r.depth
+	if d > 1 {
+		r.trips[d-1]--
+	}
+	ref := uint32(d)
+	switch d {
+	case loStep:
+		// The solver begins with a new right side.
+		r.residual = 1 << 20
+		r.trips[d] = r.rng.between(2, 7)
+	case loSweep:
+		r.trips[d] = r.rng.tail(6) + 1
+	case loRow:
+		r.trips[d] = r.rng.tail(10)
+	case loKernel:
+		x := r.rng.next()
+		r.kernel = uint8(min(x&3, x>>2&3))
+		ref += uint32(r.kernel)
+		gap = 300<<r.kernel + int64(x>>8&255)
+		r.value[loInstructions] += uint64(gap)*3 + x>>16&1023
+		r.value[loMisses] += x >> 32 & 63 << r.kernel
+	}
+	r.depth++
+	s.w.row(loc, t, trace.Enter, ref)
+	return gap
+}
+
+// measure samples a metric.
+func (s *loops) measure(loc uint32, r *loopsRank, t int64) {
+	m := uint32(loInstructions)
+	if r.sample > 0 {
+		m = uint32(loMetrics - r.sample)
+		r.sample--
+	}
+	var v uint64
+	if m == loResidual {
+		r.residual -= r.residual * r.rng.between(8, 48) >> 6
+		v = math.Float64bits(float64(r.residual) / (1 << 20))
+	} else {
+		v = r.value[m]
+	}
+	s.w.row(loc, t, trace.Metric, m)
+	s.w.b.AddOps(v)
+}

@@ -1,0 +1,593 @@
+package generate
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Tasks are also numbers of regions. The graph is A→B→C→D→E→G, and B→F→G too
+// for objects of high complexity.
+const (
+	taskA = iota
+	taskB
+	taskC
+	taskD
+	taskE
+	taskF
+	taskG
+	tasks
+	arrival = tasks // region of the marks
+)
+
+// Resources are also numbers of locations.
+const (
+	cpu = iota
+	gpu
+	fpga1
+	fpga2
+	fpga3
+	fpga4
+	mem1
+	mem2
+	resources
+	processors     = mem1
+	eventsLocation = resources
+	signalLocation = resources + 1
+	cpsLocations   = resources + 2
+)
+
+// Attributes.
+const (
+	attrName = iota
+	attrID
+	attrComplexity
+)
+
+const none = -1
+
+// Complexities of data objects.
+const (
+	low = iota
+	medium
+	high
+)
+
+var (
+	taskNames  = [...]string{"A", "B", "C", "D", "E", "F", "G", "arrival"}
+	classNames = [...]string{"low", "medium", "high"}
+	// processorOf is where a task runs, memoryOf where its output lies.
+	processorOf = [tasks]int{cpu, gpu, fpga1, fpga2, fpga3, fpga4, cpu}
+	memoryOf    = [tasks]int{mem1, mem2, mem1, mem2, mem1, mem2, none}
+	// taskTimes are mean execution times in µs at medium complexity.
+	taskTimes  = [tasks]int64{1900, 3600, 3900, 4200, 3500, 3000, 1800}
+	classTimes = [...]int64{600, 1000, 1500} // in thousandths
+)
+
+// Memory is dealt out in quarters of a MB, so that amounts and offsets are
+// exact both in binary and in decimal.
+const quarters = 4
+
+var capacity = [resources]int64{1, 1, 1, 1, 1, 1, 100 * quarters, 120 * quarters}
+
+const (
+	arrivalTime  = 4000 // mean distance of arrivals, µs
+	mostWaiting  = 4    // objects that have arrived and not begun
+	mostActive   = 16   // objects between A and G
+	preemptRan   = 200  // µs that G runs at least before it is preempted,
+	preemptRest  = 300  // and that it has at least left then
+	fragmentTime = 10_000
+)
+
+type cpsPlan struct {
+	seed   uint64
+	events int64
+}
+
+func planCPS(o Options, d *trace.Definitions) source {
+	// As decoders of TRACE define what they read.
+	d.Origin = "etf"
+	d.Clock = trace.Clock{Num: 1_000_000, Den: 1, Unit: 1000}
+	text := func(key, value string) trace.Attr {
+		return trace.Attr{Key: key, Value: trace.StringValue(value)}
+	}
+	for i, name := range [resources]string{"CPU", "GPU", "FPGA1", "FPGA2", "FPGA3", "FPGA4", "M1", "M2"} {
+		id := strconv.Itoa(i)
+		loc := d.Locations.Add(trace.Location{ID: id, Name: name, Kind: trace.ResourceLocation, Group: trace.NoRef})
+		r := trace.Resource{ID: id, Name: name, Capacity: float64(capacity[i]), Location: loc, Attrs: []trace.Attr{text("name", name)}}
+		if i >= mem1 {
+			r.Unit, r.UsesOffset = "MB", true
+			r.Capacity /= quarters
+			r.Attrs = append(r.Attrs, text("unit", "MB"))
+		}
+		d.Resources.Add(r)
+	}
+	d.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
+	signal := d.Locations.Add(trace.Location{ID: "S0", Name: "temperature", Kind: trace.SignalLocation, Group: trace.NoRef})
+	d.Metrics.Add(trace.MetricDef{ID: "0", Name: "temperature", Unit: "°C", Kind: trace.SignalMetric, Type: trace.Float64, Location: signal,
+		Attrs: []trace.Attr{text("name", "temperature"), text("unit", "°C")}})
+	for _, name := range taskNames {
+		d.Regions.Add(trace.Region{Name: name})
+	}
+	for _, name := range []string{"name", "id", "complexity"} {
+		d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String})
+	}
+	return &cpsPlan{o.Seed, o.Events}
+}
+
+func (p *cpsPlan) rows() int64 { return p.events }
+
+func (p *cpsPlan) run(w *writer) {
+	s := newCPS(p)
+	s.w = w
+	for s.step() && w.err == nil && (s.now < w.to || w.to == never) {
+	}
+}
+
+// linkBatch is how many links are delivered at once.
+const linkBatch = 1024
+
+// links simulates again instead of holding the links of the first time.
+func (p *cpsPlan) links(ctx context.Context, sink format.Sink) error {
+	s := newCPS(p)
+	s.links = make([]trace.Link, 0, linkBatch+mostActive)
+	for more := true; more; {
+		more = s.step()
+		if len(s.links) < linkBatch && more || len(s.links) == 0 {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := sink.Links(s.links); err != nil {
+			return err
+		}
+		s.links = s.links[:0]
+	}
+	return nil
+}
+
+// cps simulates the pipeline. Time goes from one step to the next at which
+// something ends, arrives or begins.
+type cps struct {
+	*cpsPlan
+	w     *writer      // nil: only links are wanted
+	links []trace.Link // nil: only events are wanted
+	now   int64
+	rows  []cpsRow // of this step
+
+	planned   int64 // rows of all that has arrived or happened so far
+	arrivals  rng
+	arrived   int64 // objects
+	started   int64
+	next      int64 // time of the next arrival, never while none is possible
+	exhausted bool  // no more objects are to arrive
+	waiting   [mostWaiting]data
+
+	objects [mostActive]object
+	active  uint16   // set of objects
+	full    bool     // the first waiting object finds no memory
+	at      [2]int64 // the memory that it finds, as in object
+	room    [2]int64
+	ready   [tasks]queue
+	proc    [processors]running
+	paused  int // object whose G was preempted, or none
+
+	nextClaim int64
+	nextLink  int64
+
+	fragment int64 // when the next fragment of the signal begins
+	heat     int64 // temperature then, in hundredths of a degree
+}
+
+// data is a data object that has arrived.
+type data struct {
+	text  string // its number
+	class int
+	size  int64 // of one of its buffers
+	rng   rng   // for its execution times
+}
+
+// object is a data object on its way through the pipeline.
+type object struct {
+	data
+	// All memory that it will need is set aside when it begins, so that objects
+	// never wait for each other's memory: first quarter and length in M1 and M2.
+	at, room  [2]int64
+	claims    [tasks]past
+	buffers   [tasks]int64 // claim of the output of a task
+	done      uint8        // set of tasks
+	preempted bool
+	rest      int64 // time that G still needs
+}
+
+// past is a claim of a processor that has ended.
+type past struct{ id, end int64 }
+
+// running is what a processor does.
+type running struct {
+	object int // or none
+	task   int
+	begin  int64
+	end    int64
+	claim  int64
+}
+
+// queue holds objects that wait for a task, first come first served.
+type queue struct {
+	list        [mostActive]uint8
+	first, next uint8
+}
+
+func (q *queue) empty() bool { return q.first == q.next }
+
+func (q *queue) add(i int) {
+	q.list[q.next%mostActive] = uint8(i)
+	q.next++
+}
+
+func (q *queue) take() int {
+	q.first++
+	return int(q.list[(q.first-1)%mostActive])
+}
+
+// cpsRow is a row that waits for its place among those of the same time.
+type cpsRow struct {
+	loc   uint32
+	kind  trace.Kind
+	ref   uint32
+	n     uint8 // operands
+	ops   [4]uint64
+	text  string // attribute id, if not empty
+	class int    // attribute complexity, or none
+}
+
+func newCPS(p *cpsPlan) *cps {
+	s := &cps{cpsPlan: p, arrivals: newRNG(p.seed, 0), paused: none, heat: 4200}
+	for i := range s.proc {
+		s.proc[i] = running{object: none, end: never}
+	}
+	return s
+}
+
+// step goes to the next time at which something happens and lets it happen. It
+// returns false after the last step.
+func (s *cps) step() bool {
+	s.now = min(s.next, s.fragment)
+	for i := range s.proc {
+		s.now = min(s.now, s.proc[i].end)
+	}
+	for i := range s.proc {
+		if s.proc[i].end == s.now {
+			s.finish(i)
+		}
+	}
+	if s.next == s.now {
+		s.arrive()
+	}
+	s.dispatch()
+	if s.fragment == s.now {
+		s.sample()
+	}
+	if s.w != nil {
+		s.write()
+	}
+	return !s.exhausted || s.active != 0 || s.started < s.arrived
+}
+
+// add makes a row of this step.
+func (s *cps) add(r cpsRow) {
+	if s.w != nil {
+		s.rows = append(s.rows, r)
+	}
+}
+
+// before orders the rows of a step as TRACE files do, where simultaneous events
+// keep the order of their lines: the ends of claims by the age of the claims,
+// then new claims by their id, then events, then fragments.
+func (r *cpsRow) before(q *cpsRow) bool {
+	a, b := r.rank(), q.rank()
+	if a != b {
+		return a < b
+	}
+	return a < 2 && r.ops[0] < q.ops[0]
+}
+
+func (r *cpsRow) rank() int {
+	switch r.kind {
+	case trace.ClaimEnd:
+		return 0
+	case trace.ClaimBegin:
+		return 1
+	case trace.Mark:
+		return 2
+	}
+	return 3
+}
+
+// write writes the rows of this step.
+func (s *cps) write() {
+	rows := s.rows
+	for i := 1; i < len(rows); i++ {
+		for j := i; j > 0 && rows[j].before(&rows[j-1]); j-- {
+			rows[j], rows[j-1] = rows[j-1], rows[j]
+		}
+	}
+	for i := range rows {
+		r := &rows[i]
+		s.w.row(r.loc, s.now, r.kind, r.ref)
+		b := &s.w.b
+		b.AddOps(r.ops[:r.n]...)
+		if r.text != "" {
+			b.AddAttr(attrName, trace.StringValue(taskNames[r.ref]))
+			b.AddAttr(attrID, trace.StringValue(r.text))
+		}
+		if r.class != none {
+			b.AddAttr(attrComplexity, trace.StringValue(classNames[r.class]))
+		}
+	}
+	s.rows = rows[:0]
+}
+
+// arrive lets an object arrive.
+func (s *cps) arrive() {
+	d := data{text: strconv.FormatInt(s.arrived, 10), rng: newRNG(s.seed, 1+uint64(s.arrived))}
+	// A mark, a claim for each task and one for each output but that of G.
+	rows := int64(1 + 2*11)
+	switch x := d.rng.between(0, 100); {
+	case x < 20:
+		d.class, d.size = low, d.rng.between(5*quarters, 8*quarters)
+	case x < 70:
+		d.class, d.size = medium, d.rng.between(8*quarters, 12*quarters)
+	default:
+		d.class, d.size = high, d.rng.between(12*quarters, 18*quarters)
+		rows += 2 * 2
+	}
+	if s.arrived > 0 && s.planned+rows/2 > s.events {
+		s.exhausted, s.next = true, never
+		return
+	}
+	s.planned += rows
+	s.waiting[s.arrived%mostWaiting] = d
+	s.add(cpsRow{loc: eventsLocation, kind: trace.Mark, ref: arrival, n: 1, ops: [4]uint64{uint64(s.arrived)}, text: d.text, class: d.class})
+	s.arrived++
+	s.expect()
+}
+
+// expect sets the time of the next arrival, which is possible when there is
+// room for it to wait.
+func (s *cps) expect() {
+	s.next = never
+	if s.arrived-s.started < mostWaiting {
+		s.next = s.now + arrivalTime/4 + s.arrivals.tail(arrivalTime*3/4)
+	}
+}
+
+// dispatch begins all tasks that can begin.
+func (s *cps) dispatch() {
+	for t := taskB; t <= taskF; t++ {
+		if s.proc[processorOf[t]].object == none && !s.ready[t].empty() {
+			s.begin(t, s.ready[t].take())
+		}
+	}
+	p := &s.proc[cpu]
+	// G yields once to A when more than one object waits.
+	if p.object != none && p.task == taskG && s.arrived-s.started > 1 && !s.objects[p.object].preempted &&
+		s.now-p.begin >= preemptRan && p.end-s.now >= preemptRest && s.admit() {
+		s.preempt(p)
+	}
+	switch {
+	case p.object != none:
+	case s.paused != none:
+		i := s.paused
+		s.paused = none
+		s.begin(taskG, i)
+	case !s.ready[taskG].empty():
+		s.begin(taskG, s.ready[taskG].take())
+	case s.admit():
+		s.start()
+	}
+}
+
+// admit finds memory for the object that has waited longest.
+func (s *cps) admit() bool {
+	if s.started == s.arrived || s.full {
+		return false
+	}
+	d := &s.waiting[s.started%mostWaiting]
+	s.room = [2]int64{d.size, d.size}
+	if d.class == high {
+		s.room[1] = 3 * d.size // the outputs of B, D and F at once
+	}
+	for m, n := range s.room {
+		s.at[m] = s.place(m, n)
+	}
+	// Only the end of another object can change this.
+	s.full = s.at[0] == none || s.at[1] == none || s.active == 1<<mostActive-1
+	return !s.full
+}
+
+// place finds the first n free quarters of a memory.
+func (s *cps) place(m int, n int64) int64 {
+	x := int64(0)
+	for again := true; again; {
+		again = false
+		for a := s.active; a != 0; a &= a - 1 {
+			o := &s.objects[bits.TrailingZeros16(a)]
+			if o.at[m] < x+n && x < o.at[m]+o.room[m] {
+				x, again = o.at[m]+o.room[m], true
+			}
+		}
+	}
+	if x+n > capacity[mem1+m] {
+		return none
+	}
+	return x
+}
+
+// start begins task A of the object that admit found memory for.
+func (s *cps) start() {
+	i := bits.TrailingZeros16(^s.active)
+	s.active |= 1 << i
+	s.objects[i] = object{data: s.waiting[s.started%mostWaiting], at: s.at, room: s.room}
+	s.started++
+	if s.next == never && !s.exhausted {
+		s.expect()
+	}
+	s.begin(taskA, i)
+}
+
+// preempt takes the processor from task G and gives it to task A.
+func (s *cps) preempt(p *running) {
+	o := &s.objects[p.object]
+	o.preempted, o.rest = true, p.end-s.now
+	s.paused = p.object
+	s.planned += 2
+	s.release(p)
+	s.start()
+}
+
+// begin begins a task of an object, or the second part of it.
+func (s *cps) begin(task, i int) {
+	o := &s.objects[i]
+	time := o.rest
+	if !o.preempted {
+		mean := taskTimes[task] * classTimes[o.class] / 1000
+		time = o.rng.between(mean*7/8, mean*9/8)
+	}
+	r := processorOf[task]
+	s.proc[r] = running{object: i, task: task, begin: s.now, end: s.now + time, claim: s.nextClaim}
+	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimBegin, ref: uint32(task), n: 3,
+		ops: [4]uint64{uint64(s.nextClaim), uint64(r), math.Float64bits(1)}, text: o.text, class: none})
+	if s.links != nil {
+		s.depend(task, o)
+	}
+	s.nextClaim++
+	if m := memoryOf[task]; m != none {
+		at := o.at[m-mem1]
+		if o.class == high {
+			at += [tasks]int64{taskD: 1, taskF: 2}[task] * o.size
+		}
+		o.buffers[task] = s.nextClaim
+		s.add(cpsRow{loc: uint32(m), kind: trace.ClaimBegin, ref: uint32(task), n: 4,
+			ops: [4]uint64{uint64(s.nextClaim), uint64(m), math.Float64bits(float64(o.size) / quarters), math.Float64bits(float64(at) / quarters)}, text: o.text, class: none})
+		s.nextClaim++
+	}
+}
+
+// depend makes the links from what a task that begins now has waited for.
+func (s *cps) depend(task int, o *object) {
+	link := func(from int) {
+		src, r := o.claims[from], uint32(processorOf[task])
+		s.links = append(s.links, trace.Link{ID: s.nextLink,
+			Src:   trace.End{Kind: trace.AtClaimEnd, ID: src.id, Location: uint32(processorOf[from]), Time: src.end},
+			Dst:   trace.End{Kind: trace.AtClaimStart, ID: s.nextClaim, Location: r, Time: s.now},
+			Attrs: application})
+		s.nextLink++
+	}
+	switch task {
+	case taskA:
+	case taskF:
+		link(taskB)
+	case taskG:
+		if o.preempted {
+			link(taskG)
+			return
+		}
+		link(taskE)
+		if o.class == high {
+			link(taskF)
+		}
+	default:
+		link(task - 1)
+	}
+}
+
+var application = []trace.Attr{{Key: "type", Value: trace.StringValue("application")}}
+
+// release ends the claim of a processor.
+func (s *cps) release(p *running) {
+	s.objects[p.object].claims[p.task] = past{p.claim, s.now}
+	r := processorOf[p.task]
+	s.add(cpsRow{loc: uint32(r), kind: trace.ClaimEnd, ref: uint32(p.task), n: 2, ops: [4]uint64{uint64(p.claim), uint64(r)}, class: none})
+	p.object, p.end = none, never
+}
+
+// finish ends the task on a processor: its inputs are not needed any more, and
+// tasks that waited for it become ready.
+func (s *cps) finish(r int) {
+	p := &s.proc[r]
+	i := p.object
+	o := &s.objects[i]
+	s.release(p)
+	o.done |= 1 << p.task
+	did := func(t int) bool { return o.done>>t&1 != 0 }
+	switch p.task {
+	case taskA:
+		s.ready[taskB].add(i)
+	case taskB:
+		s.free(o, taskA)
+		s.ready[taskC].add(i)
+		if o.class == high {
+			s.ready[taskF].add(i)
+		}
+	case taskC:
+		if o.class != high || did(taskF) {
+			s.free(o, taskB)
+		}
+		s.ready[taskD].add(i)
+	case taskD:
+		s.free(o, taskC)
+		s.ready[taskE].add(i)
+	case taskE:
+		s.free(o, taskD)
+		if o.class != high || did(taskF) {
+			s.ready[taskG].add(i)
+		}
+	case taskF:
+		if did(taskC) {
+			s.free(o, taskB)
+		}
+		if did(taskE) {
+			s.ready[taskG].add(i)
+		}
+	case taskG:
+		s.free(o, taskE)
+		if o.class == high {
+			s.free(o, taskF)
+		}
+		s.active &^= 1 << i
+		s.full = false
+	}
+}
+
+// free ends the claim of a task's output.
+func (s *cps) free(o *object, task int) {
+	m := memoryOf[task]
+	s.add(cpsRow{loc: uint32(m), kind: trace.ClaimEnd, ref: uint32(task), n: 2, ops: [4]uint64{uint64(o.buffers[task]), uint64(m)}, class: none})
+}
+
+// sample continues the signal: the temperature goes towards one that depends
+// on how many processors are busy. The coefficients have few decimal digits,
+// and fragments meet exactly.
+func (s *cps) sample() {
+	goal := int64(4000)
+	for i := range s.proc {
+		if s.proc[i].object != none {
+			goal += 500
+		}
+	}
+	s.fragment += fragmentTime
+	// Over a fragment b thousandths a ms make b hundredths, and a ten-thousandths
+	// a ms² make a hundredths.
+	b := (goal - s.heat) / 4
+	a := -b / 4
+	s.add(cpsRow{loc: signalLocation, kind: trace.Fragment, ref: 0, n: 4, class: none, ops: [4]uint64{uint64(s.fragment),
+		math.Float64bits(float64(s.heat) / 100), math.Float64bits(float64(b) / 1000), math.Float64bits(float64(a) / 10_000)}})
+	s.heat += a + b
+	s.planned++
+}

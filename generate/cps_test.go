@@ -1,0 +1,154 @@
+package generate
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// held is a claim.
+type held struct {
+	loc, ref       uint32
+	begin, end     int64
+	amount, offset float64
+	object         string
+}
+
+func TestClaimsAndLinks(t *testing.T) {
+	for _, o := range []Options{{Events: 1}, {Events: 2000}, {Events: 300_000, Seed: 3}} {
+		o.Workload = "cps"
+		x := newTrace(t, o)
+		d := x.Defs()
+		claims := map[int64]*held{}
+		open := make([]map[int64]*held, resources)
+		for i := range open {
+			open[i] = map[int64]*held{}
+		}
+		running := map[uint32]string{} // tasks, no auto-concurrency
+		class := map[string]string{}
+		classes := map[string]int{}
+		parts := map[string]int{} // claims of G
+		fragment := int64(0)
+		links := rows(t, x, func(c *trace.Cursor) {
+			keys, vals := c.Attrs()
+			get := func(name string) string {
+				for i, k := range keys {
+					if d.Attributes.At(int(k)).Name == name {
+						return vals[i].Str
+					}
+				}
+				return ""
+			}
+			switch c.Kind() {
+			case trace.Mark:
+				if get("id") == "" || class[get("id")] != "" || d.Locations.At(int(c.Location())).ID != "E" {
+					t.Fatalf("arrival of %q", get("id"))
+				}
+				class[get("id")] = get("complexity")
+				classes[get("complexity")]++
+			case trace.ClaimBegin:
+				id, r := int64(c.Op(0)), d.Resources.At(int(c.Op(1)))
+				h := &held{loc: c.Location(), ref: c.Ref(), begin: c.Time(), end: -1, amount: math.Float64frombits(c.Op(2)), object: get("id")}
+				if claims[id] != nil || r.Location != h.loc || d.Locations.At(int(h.loc)).ID != r.ID || r.UsesOffset != (len(c.Ops()) == 4) {
+					t.Fatalf("claim %d at %d", id, h.loc)
+				}
+				if get("name") != d.Regions.At(int(h.ref)).Name {
+					t.Fatalf("claim %d is named %q, %q", id, get("name"), h.object)
+				}
+				total := h.amount
+				if r.UsesOffset {
+					if h.offset = math.Float64frombits(c.Op(3)); h.offset < 0 || h.offset+h.amount > r.Capacity {
+						t.Fatalf("claim %d from %v to %v", id, h.offset, h.offset+h.amount)
+					}
+				} else {
+					if running[h.ref] != "" {
+						t.Fatalf("two claims of task %s at once", get("name"))
+					}
+					running[h.ref] = h.object
+					if h.ref == taskG {
+						parts[h.object]++
+					}
+				}
+				for _, q := range open[c.Op(1)] {
+					total += q.amount
+					if r.UsesOffset && q.offset < h.offset+h.amount && h.offset < q.offset+q.amount {
+						t.Fatalf("claim %d overlaps another one", id)
+					}
+				}
+				if total > r.Capacity {
+					t.Fatalf("%v of %s are held at %d", total, r.Name, c.Time())
+				}
+				claims[id], open[c.Op(1)][id] = h, h
+			case trace.ClaimEnd:
+				id := int64(c.Op(0))
+				h := open[c.Op(1)][id]
+				if h == nil || h.loc != c.Location() || h.ref != c.Ref() || h.begin >= c.Time() {
+					t.Fatalf("end of claim %d", id)
+				}
+				h.end = c.Time()
+				delete(open[c.Op(1)], id)
+				if h.loc < processors {
+					delete(running, h.ref)
+				}
+			case trace.Fragment:
+				if c.Time() != fragment || int64(c.Op(0)) <= fragment {
+					t.Fatalf("a fragment from %d to %d after %d", c.Time(), c.Op(0), fragment)
+				}
+				fragment = int64(c.Op(0))
+			default:
+				t.Fatalf("a row of kind %d", c.Kind())
+			}
+		})
+		linked, last := map[int64]int{}, int64(0)
+		for i, l := range links {
+			src, dst := claims[l.Src.ID], claims[l.Dst.ID]
+			if l.ID != int64(i) || src == nil || dst == nil || l.Src.Kind != trace.AtClaimEnd || l.Dst.Kind != trace.AtClaimStart ||
+				src.end != l.Src.Time || dst.begin != l.Dst.Time || src.end > dst.begin || src.loc != l.Src.Location || dst.loc != l.Dst.Location ||
+				src.object != dst.object || len(l.Attrs) != 1 || l.Attrs[0].Value.Str != "application" {
+				t.Fatalf("link %+v from %+v to %+v", l, src, dst)
+			}
+			linked[l.Dst.ID]++
+		}
+		preempted := 0
+		for id, h := range claims {
+			last = max(last, h.end)
+			want := 1
+			switch {
+			case h.ref == taskA || h.loc >= processors:
+				want = 0
+			case h.ref == taskG && class[h.object] == "high" && linked[id] == 2:
+				want = 2
+			}
+			if h.end < 0 || linked[id] != want {
+				t.Fatalf("claim %d (%+v) has %d links", id, h, linked[id])
+			}
+		}
+		for id, h := range claims {
+			if class[h.object] == "" {
+				t.Fatalf("claim %d is of object %q, which has not arrived", id, h.object)
+			}
+		}
+		for object := range class {
+			if n := parts[object]; n == 2 {
+				preempted++
+			} else if n != 1 {
+				t.Fatalf("object %s has %d claims of G", object, n)
+			}
+		}
+		if fragment < last {
+			t.Errorf("the signal ends at %d, claims at %d", fragment, last)
+		}
+		if n := len(class); n > 1000 {
+			t.Logf("%d objects: %v, %d preempted", n, classes, preempted)
+			for name, percent := range map[string]int{"low": 20, "medium": 50, "high": 30} {
+				if p := 100 * classes[name] / n; p < percent-3 || p > percent+3 {
+					t.Errorf("%d %% of the objects are %s", p, name)
+				}
+			}
+			if preempted < n/100 || preempted > n/2 {
+				t.Errorf("%d of %d objects are preempted", preempted, n)
+			}
+		}
+	}
+}

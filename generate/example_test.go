@@ -1,0 +1,31 @@
+package generate_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// How many messages a generated trace has.
+func ExampleNew() {
+	t, err := generate.New(generate.Options{Workload: "ring", Events: 1000, Locations: 4})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	messages := 0
+	err = t.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for _, k := range b.Kind {
+			if k.IsRecv() {
+				messages++
+			}
+		}
+		return nil
+	}})
+	events, _ := t.Count()
+	fmt.Println(t.Defs().Locations.Len(), "locations,", events, "events,", messages, "messages", err)
+	// Output: 4 locations, 1000 events, 124 messages <nil>
+}

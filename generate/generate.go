@@ -1,0 +1,180 @@
+// Package generate makes synthetic traces: workloads of a well-known shape, of
+// any size, the same ones for the same options on every machine. They serve
+// tests, benchmarks and authors of trace tools.
+//
+// A generated trace is a [format.Decoder] like one read from a file, so that
+// writing it in some format is a conversion:
+//
+//	t, err := generate.New(generate.Options{Workload: "stencil", Events: 1e6})
+//	...
+//	err = format.Convert(ctx, t, trace.Everything(), encoder)
+//
+// Events are simulated while they are delivered. The memory that a scan takes
+// depends on the number of locations, not on the number of events.
+package generate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Workload describes one of the workloads.
+type Workload struct {
+	Name string // as in [Options]
+	Doc  string // what it does, in one sentence
+	// Locations is the number of locations that a trace has unless the options
+	// say otherwise.
+	Locations int
+}
+
+// Options say which trace to make.
+type Options struct {
+	Workload string // a name from [Workloads]
+	// Events is the number of events (rows) to come near to. A trace consists of
+	// whole iterations, at least one, and has up to half an iteration more or
+	// less than asked for. 0 means DefaultEvents.
+	Events int64
+	// Locations is the number of processes; 0 means the workload's own number.
+	// The number of locations of cps cannot be chosen.
+	Locations int
+	// Seed chooses one of the traces of a workload.
+	Seed uint64
+}
+
+// DefaultEvents is the number of events when the options name none.
+const DefaultEvents = 100_000
+
+// Limits of the options: times stay within int64, definitions within memory.
+const (
+	maxEvents    = 1_000_000_000_000
+	maxLocations = 1 << 20
+)
+
+// source is a workload's plan for one set of options.
+type source interface {
+	// run simulates the workload from the beginning and writes its events.
+	run(w *writer)
+	// rows is how many events that makes, or nearly so.
+	rows() int64
+}
+
+// linker is a source with links.
+type linker interface {
+	// links simulates the workload once more and delivers its links.
+	links(ctx context.Context, sink format.Sink) error
+}
+
+// maker is a workload with the function that plans it and fills its definitions.
+type maker struct {
+	Workload
+	least int // smallest number of locations
+	fixed bool
+	plan  func(o Options, d *trace.Definitions) source
+}
+
+var makers = []maker{
+	{Workload{"stencil", "processes on a 2-D grid exchange halos with non-blocking messages, with an all-reduce every 10 iterations", 16}, 1, false, planStencil},
+	{Workload{"ring", "a token goes round a ring of processes with blocking messages", 8}, 2, false, planRing},
+	{Workload{"masterworker", "process 0 hands out tasks of random length to the others", 8}, 2, false, planMaster},
+	{Workload{"calltree", "every process walks through a random call tree of 200 functions, up to 20 deep", 8}, 1, false, planCallTree},
+	{Workload{"loops", "every process runs nested loops with irregular trip counts and samples counters", 8}, 1, false, planLoops},
+	{Workload{"cps", "a pipeline of tasks A to G on processors and memories of an embedded system, as claims with dependencies (TRACE)", cpsLocations}, cpsLocations, true, planCPS},
+}
+
+// Workloads lists the workloads.
+func Workloads() []Workload {
+	var out []Workload
+	for i := range makers {
+		out = append(out, makers[i].Workload)
+	}
+	return out
+}
+
+// Trace is a generated trace. It may be scanned any number of times, also by
+// several goroutines at once; every scan delivers the same events.
+type Trace struct {
+	defs trace.Definitions
+	src  source
+}
+
+var (
+	_ format.Decoder = (*Trace)(nil)
+	_ format.Counter = (*Trace)(nil)
+)
+
+// New plans a trace. Nothing is simulated before it is scanned.
+func New(o Options) (*Trace, error) {
+	var m *maker
+	var names []string
+	for i := range makers {
+		names = append(names, makers[i].Name)
+		if makers[i].Name == o.Workload {
+			m = &makers[i]
+		}
+	}
+	if m == nil {
+		return nil, fmt.Errorf("workload %q: expected one of %s", o.Workload, strings.Join(names, ", "))
+	}
+	if o.Events == 0 {
+		o.Events = DefaultEvents
+	}
+	if o.Events < 0 || o.Events > maxEvents {
+		return nil, fmt.Errorf("workload %s: found %d events, expected 1 to %d", m.Name, o.Events, int64(maxEvents))
+	}
+	if o.Locations == 0 {
+		o.Locations = m.Locations
+	}
+	if m.fixed && o.Locations != m.Locations {
+		return nil, fmt.Errorf("workload %s: found %d locations, expected %d: its number of locations cannot be chosen", m.Name, o.Locations, m.Locations)
+	}
+	if o.Locations < m.least || o.Locations > maxLocations {
+		return nil, fmt.Errorf("workload %s: found %d locations, expected %d to %d", m.Name, o.Locations, m.least, maxLocations)
+	}
+	t := &Trace{}
+	for _, a := range [][2]string{{"generator", "weft generate"}, {"workload", m.Name}, {"seed", strconv.FormatUint(o.Seed, 10)}} {
+		t.defs.Properties.Add(trace.Attr{Key: a[0], Value: trace.StringValue(a[1])})
+	}
+	t.src = m.plan(o, &t.defs)
+	return t, nil
+}
+
+// Defs returns the definitions, which are complete.
+func (t *Trace) Defs() *trace.Definitions { return &t.defs }
+
+// Count is the number of events of a scan. It is exact but for cps, where it
+// is the number asked for, which a scan meets to within 30 events.
+func (t *Trace) Count() (int64, bool) { return t.src.rows(), true }
+
+// ScanOrdered delivers all events in global time order: events with equal
+// times in the order of their locations, those of one location in the order in
+// which they happened. Of the selection only the time window is looked at.
+func (t *Trace) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	w := newWriter(ctx, sel, sink)
+	t.src.run(w)
+	if w.flush(); w.err != nil {
+		return w.err
+	}
+	if l, ok := t.src.(linker); ok && sel.Links {
+		return l.links(ctx, sink)
+	}
+	return nil
+}
+
+// Scan delivers the events of each location in time order.
+func (t *Trace) Scan(ctx context.Context, sel trace.Selection, sink func(worker int) format.Sink) error {
+	// Many locations need more room, or their batches become tiny.
+	rows := min(max(1<<16, 64*t.defs.Locations.Len()), 1<<20)
+	r := format.Regroup(sink(0), rows)
+	if err := t.ScanOrdered(ctx, sel, r); err != nil {
+		return err
+	}
+	return r.Flush()
+}
+
+// Close does nothing: a generated trace holds no files.
+func (t *Trace) Close() error { return nil }

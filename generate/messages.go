@@ -1,0 +1,343 @@
+package generate
+
+import "github.com/weft-trace/weft/trace"
+
+// Regions of the ring and masterworker workloads.
+const (
+	bmRecv = 1 + iota
+	bmCompute
+	bmSend
+)
+
+// Rows of one blocking call or of one task, in order.
+const (
+	bmRecvEnter = iota
+	bmRecvDone
+	bmRecvLeave
+	bmComputeEnter
+	bmComputeLeave
+	bmSendEnter
+	bmSendRow
+	bmSendLeave
+	bmEnd
+	bmBegin
+)
+
+func blocking(d *trace.Definitions, n int, compute string) {
+	processes(d, n, true, mpi("MPI_Recv", "point2point"), user(compute), mpi("MPI_Send", "point2point"))
+}
+
+const (
+	tokenBytes   = 1024
+	tokenCompute = 20_000
+)
+
+type ringPlan struct {
+	seed   uint64
+	n      int
+	rounds int64
+}
+
+func planRing(o Options, d *trace.Definitions) source {
+	blocking(d, o.Locations, "compute")
+	return &ringPlan{o.Seed, o.Locations, round(o.Events-2*int64(o.Locations), 8*int64(o.Locations))}
+}
+
+func (p *ringPlan) rows() int64 { return int64(p.n) * (8*p.rounds + 2) }
+
+type ring struct {
+	*ringPlan
+	agenda *agenda
+	w      *writer
+	ranks  []ringRank
+}
+
+type ringRank struct {
+	rng     rng
+	left    int64 // rounds
+	arrives int64 // when the token arrives, never while it is not on its way
+	pc      uint8
+	waiting bool // in MPI_Recv
+}
+
+func (p *ringPlan) run(w *writer) {
+	s := &ring{ringPlan: p, w: w, agenda: newAgenda(p.n), ranks: make([]ringRank, p.n)}
+	for i := range s.ranks {
+		r := &s.ranks[i]
+		*r = ringRank{rng: newRNG(p.seed, uint64(i)), left: p.rounds, arrives: never, pc: bmBegin}
+		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
+	}
+	simulate(s.agenda, s, w)
+}
+
+// receive is when MPI_Recv, entered by time t, has the token; never when it is
+// not on its way.
+func (r *ringRank) receive(t int64) int64 {
+	if r.waiting = r.arrives == never; r.waiting {
+		return never
+	}
+	t = max(t, r.arrives)
+	r.arrives = never
+	return t + r.rng.call()
+}
+
+func (s *ring) step(loc uint32, t int64) int64 {
+	r, w := &s.ranks[loc], s.w
+	at := r.pc
+	r.pc++
+	switch at {
+	case bmBegin:
+		w.row(loc, t, trace.Enter, mainRegion)
+		r.pc = bmRecvEnter
+		if loc == 0 {
+			r.pc = bmComputeEnter // it makes the token
+		}
+	case bmRecvEnter:
+		w.row(loc, t, trace.Enter, bmRecv)
+		return r.receive(t)
+	case bmRecvDone:
+		w.row(loc, t, trace.Recv, trace.NoRef)
+		w.b.AddOps(uint64((int(loc)+s.n-1)%s.n), world, 0, tokenBytes)
+	case bmRecvLeave:
+		w.row(loc, t, trace.Leave, bmRecv)
+		if loc == 0 {
+			s.round(r)
+		}
+	case bmComputeEnter:
+		w.row(loc, t, trace.Enter, bmCompute)
+		return t + tokenCompute/4 + r.rng.tail(tokenCompute)
+	case bmComputeLeave:
+		w.row(loc, t, trace.Leave, bmCompute)
+	case bmSendEnter:
+		w.row(loc, t, trace.Enter, bmSend)
+	case bmSendRow:
+		to := uint32((int(loc) + 1) % s.n)
+		w.row(loc, t, trace.Send, trace.NoRef)
+		w.b.AddOps(uint64(to), world, 0, tokenBytes)
+		q := &s.ranks[to]
+		q.arrives = t + latency + tokenBytes/bytesPerNS
+		if q.waiting {
+			s.agenda.set(to, q.receive(0))
+		}
+	case bmSendLeave:
+		w.row(loc, t, trace.Leave, bmSend)
+		r.pc = bmRecvEnter
+		if loc != 0 {
+			s.round(r)
+		}
+	case bmEnd:
+		w.row(loc, t, trace.Leave, mainRegion)
+		return never
+	}
+	return t + r.rng.call()
+}
+
+// round ends a rank's part of a round.
+func (s *ring) round(r *ringRank) {
+	if r.left--; r.left == 0 {
+		r.pc = bmEnd
+	}
+}
+
+// Messages of the masterworker workload, by tag.
+const (
+	tagTask = 1 + iota
+	tagResult
+	tagStop
+)
+
+const (
+	taskBytes   = 4 << 10
+	resultBytes = 64 << 10
+	taskTime    = 200_000
+)
+
+type masterPlan struct {
+	seed  uint64
+	n     int
+	tasks int64
+}
+
+func planMaster(o Options, d *trace.Definitions) source {
+	blocking(d, o.Locations, "task")
+	n := int64(o.Locations)
+	return &masterPlan{o.Seed, o.Locations, round(o.Events-2*n-6*(n-1), 14)}
+}
+
+// rows: a task is sent and received, computed, and its result sent and
+// received; each worker is told to stop.
+func (p *masterPlan) rows() int64 { return 14*p.tasks + 6*int64(p.n-1) + 2*int64(p.n) }
+
+type master struct {
+	*masterPlan
+	agenda *agenda
+	w      *writer
+	rng    rng // rank 0's
+	pc     uint8
+	begin  bool   // rank 0 has not spoken to all workers yet
+	peer   uint32 // the worker that rank 0 deals with
+	left   int64  // tasks not handed out
+	active int    // workers that have not been told to stop
+	// Results on their way, in the order of sending and so of arrival.
+	results     []result // ring
+	first, next uint64
+	workers     []worker // by rank; 0 is not used
+	waiting     bool     // rank 0, for a result
+}
+
+type result struct {
+	from    uint32
+	arrives int64
+}
+
+type worker struct {
+	rng     rng
+	arrives int64 // when the task arrives, never while it is not on its way
+	pc      uint8
+	stop    bool // the message is not a task
+	waiting bool
+}
+
+func (p *masterPlan) run(w *writer) {
+	s := &master{masterPlan: p, w: w, agenda: newAgenda(p.n), rng: newRNG(p.seed, 0), pc: bmBegin, begin: true, peer: 1,
+		left: p.tasks, active: p.n - 1, results: make([]result, p.n), workers: make([]worker, p.n)}
+	s.agenda.set(0, s.rng.between(0, startupSkew))
+	for i := 1; i < p.n; i++ {
+		r := &s.workers[i]
+		*r = worker{rng: newRNG(p.seed, uint64(i)), arrives: never, pc: bmBegin}
+		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
+	}
+	simulate(s.agenda, s, w)
+}
+
+func (s *master) step(loc uint32, t int64) int64 {
+	if loc == 0 {
+		return s.hand(t)
+	}
+	return s.work(loc, t)
+}
+
+// collect is when MPI_Recv of rank 0, entered by time t, has a result.
+func (s *master) collect(t int64) int64 {
+	if s.waiting = s.first == s.next; s.waiting {
+		return never
+	}
+	x := s.results[s.first%uint64(len(s.results))]
+	s.first++
+	s.peer = x.from
+	return max(t, x.arrives) + s.rng.call()
+}
+
+// hand is the program of rank 0: one message to each worker, then a message
+// for each result.
+func (s *master) hand(t int64) int64 {
+	w := s.w
+	at := s.pc
+	s.pc++
+	switch at {
+	case bmBegin:
+		w.row(0, t, trace.Enter, mainRegion)
+		s.pc = bmSendEnter
+	case bmSendEnter:
+		w.row(0, t, trace.Enter, bmSend)
+	case bmSendRow:
+		w.row(0, t, trace.Send, trace.NoRef)
+		q := &s.workers[s.peer]
+		if q.stop = s.left == 0; q.stop {
+			s.active--
+			w.b.AddOps(uint64(s.peer), world, tagStop, 0)
+			q.arrives = t + latency
+		} else {
+			s.left--
+			w.b.AddOps(uint64(s.peer), world, tagTask, taskBytes)
+			q.arrives = t + latency + taskBytes/bytesPerNS
+		}
+		if q.waiting {
+			s.agenda.set(s.peer, q.receive(0))
+		}
+	case bmSendLeave:
+		w.row(0, t, trace.Leave, bmSend)
+		s.pc = bmRecvEnter
+		if s.begin {
+			if s.peer++; int(s.peer) < s.n {
+				s.pc = bmSendEnter
+				break
+			}
+			s.begin = false
+		}
+		if s.active == 0 {
+			s.pc = bmEnd
+		}
+	case bmRecvEnter:
+		w.row(0, t, trace.Enter, bmRecv)
+		return s.collect(t)
+	case bmRecvDone:
+		w.row(0, t, trace.Recv, trace.NoRef)
+		w.b.AddOps(uint64(s.peer), world, tagResult, resultBytes)
+	case bmRecvLeave:
+		w.row(0, t, trace.Leave, bmRecv)
+		s.pc = bmSendEnter
+	case bmEnd:
+		w.row(0, t, trace.Leave, mainRegion)
+		return never
+	}
+	return t + s.rng.call()
+}
+
+func (r *worker) receive(t int64) int64 {
+	if r.waiting = r.arrives == never; r.waiting {
+		return never
+	}
+	t = max(t, r.arrives)
+	r.arrives = never
+	return t + r.rng.call()
+}
+
+// work is the program of the other ranks.
+func (s *master) work(loc uint32, t int64) int64 {
+	r, w := &s.workers[loc], s.w
+	at := r.pc
+	r.pc++
+	switch at {
+	case bmBegin:
+		w.row(loc, t, trace.Enter, mainRegion)
+		r.pc = bmRecvEnter
+	case bmRecvEnter:
+		w.row(loc, t, trace.Enter, bmRecv)
+		return r.receive(t)
+	case bmRecvDone:
+		w.row(loc, t, trace.Recv, trace.NoRef)
+		if r.stop {
+			w.b.AddOps(0, world, tagStop, 0)
+		} else {
+			w.b.AddOps(0, world, tagTask, taskBytes)
+		}
+	case bmRecvLeave:
+		w.row(loc, t, trace.Leave, bmRecv)
+		if r.stop {
+			r.pc = bmEnd
+		}
+	case bmComputeEnter:
+		w.row(loc, t, trace.Enter, bmCompute)
+		return t + taskTime/8 + r.rng.tail(taskTime)
+	case bmComputeLeave:
+		w.row(loc, t, trace.Leave, bmCompute)
+	case bmSendEnter:
+		w.row(loc, t, trace.Enter, bmSend)
+	case bmSendRow:
+		w.row(loc, t, trace.Send, trace.NoRef)
+		w.b.AddOps(0, world, tagResult, resultBytes)
+		s.results[s.next%uint64(len(s.results))] = result{loc, t + latency + resultBytes/bytesPerNS}
+		s.next++
+		if s.waiting {
+			s.agenda.set(0, s.collect(0))
+		}
+	case bmSendLeave:
+		w.row(loc, t, trace.Leave, bmSend)
+		r.pc = bmRecvEnter
+	case bmEnd:
+		w.row(loc, t, trace.Leave, mainRegion)
+		return never
+	}
+	return t + r.rng.call()
+}

@@ -1,0 +1,65 @@
+package generate
+
+import (
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// ranksPerNode is how many processes share a node.
+const ranksPerNode = 4
+
+// Every workload of processes has region main as its first one and, when it
+// sends messages, one communicator.
+const (
+	mainRegion = 0
+	world      = 0
+)
+
+// processes fills the definitions of n processes that run in regions; names
+// that begin with MPI_ belong to MPI.
+func processes(d *trace.Definitions, n int, messages bool, regions ...trace.Region) {
+	d.Clock = trace.Seconds(1_000_000_000)
+	for i := range (n + ranksPerNode - 1) / ranksPerNode {
+		s := strconv.Itoa(i)
+		d.Groups.Add(trace.LocationGroup{ID: s, Name: "node " + s, Kind: "machine", Parent: trace.NoRef})
+	}
+	for i := range n {
+		s := strconv.Itoa(i)
+		d.Locations.Add(trace.Location{ID: s, Name: "rank " + s, Kind: trace.ProcessLocation, Group: uint32(i / ranksPerNode)})
+	}
+	for i, r := range append([]trace.Region{user("main")}, regions...) {
+		r.ID = strconv.Itoa(i)
+		d.Regions.Add(r)
+	}
+	if !messages {
+		return
+	}
+	ranks := make([]int64, n)
+	for i := range ranks {
+		ranks[i] = int64(i)
+	}
+	set := d.Sets.Add(trace.Set{ID: "0", Name: "MPI_COMM_WORLD", Kind: "ranks", Members: ranks})
+	d.Communicator.Add(trace.Communicator{ID: "0", Name: "MPI_COMM_WORLD", Set: set, Parent: trace.NoRef})
+}
+
+func user(name string) trace.Region { return trace.Region{Name: name, Group: "USER", Role: "function"} }
+
+func loop(name string) trace.Region { return trace.Region{Name: name, Group: "USER", Role: "loop"} }
+
+func mpi(name, role string) trace.Region { return trace.Region{Name: name, Group: "MPI", Role: role} }
+
+// Times of message passing in nanoseconds.
+const (
+	latency     = 1500
+	bytesPerNS  = 10 // bandwidth
+	callMin     = 80 // between two events of one call
+	callMax     = 400
+	startupSkew = 50_000
+)
+
+// call is the time between two events of one MPI call.
+func (r *rng) call() int64 { return r.between(callMin, callMax) }
+
+// round divides to the nearest integer, but not to less than 1.
+func round(a, b int64) int64 { return max(1, (a+b/2)/b) }

@@ -1,0 +1,142 @@
+package generate
+
+import (
+	"context"
+	"math"
+	"math/bits"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// never is the time of what does not happen.
+const never = math.MaxInt64
+
+// rng is a SplitMix64 generator: eight bytes a location, and the same numbers
+// everywhere. Everything random is computed in integers for the same reason.
+type rng uint64
+
+// newRNG makes the generator of one stream (a location, a data object).
+func newRNG(seed, stream uint64) rng {
+	r := rng(seed)
+	return rng(r.next() ^ stream*0xd1342543de82ef95)
+}
+
+func (r *rng) next() uint64 {
+	*r += 0x9e3779b97f4a7c15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// between is a number from lo to hi-1.
+func (r *rng) between(lo, hi int64) int64 {
+	n, _ := bits.Mul64(r.next(), uint64(hi-lo))
+	return lo + int64(n)
+}
+
+// tail is a number with the given mean and an exponential tail.
+func (r *rng) tail(mean int64) int64 {
+	x := r.next()
+	// The number of leading zeros is geometric with mean 1; the fraction below
+	// it adds one half.
+	n := int64(bits.LeadingZeros64(x|1))<<16 + int64(x&0xffff)
+	return mean * n / (3 << 15)
+}
+
+// writer collects rows into mixed batches.
+type writer struct {
+	ctx      context.Context
+	sink     format.Sink
+	from, to int64
+	b        trace.Batch
+	err      error
+}
+
+func newWriter(ctx context.Context, sel trace.Selection, sink format.Sink) *writer {
+	w := &writer{ctx: ctx, sink: sink, from: sel.From, to: sel.To}
+	w.b = trace.Batch{Locs: make([]uint32, 0, trace.BatchRows), Time: make([]int64, 0, trace.BatchRows),
+		Kind: make([]trace.Kind, 0, trace.BatchRows), Ref: make([]uint32, 0, trace.BatchRows)}
+	w.b.Reset(trace.MixedLoc)
+	return w
+}
+
+// row adds a row; its operands and attributes are to be added before the next.
+func (w *writer) row(loc uint32, t int64, k trace.Kind, ref uint32) {
+	if len(w.b.Time) == trace.BatchRows {
+		w.flush()
+	}
+	w.b.Add(loc, t, k, ref)
+}
+
+func (w *writer) flush() {
+	n := w.b.Len()
+	if n == 0 || w.err != nil {
+		w.b.Reset(trace.MixedLoc)
+		return
+	}
+	if w.err = w.ctx.Err(); w.err == nil && w.b.Time[n-1] >= w.from {
+		w.err = w.sink.Batch(&w.b)
+	}
+	w.b.Reset(trace.MixedLoc)
+}
+
+// agenda is a tournament of the locations' next times. The earliest wins, of
+// equals the one with the lower number.
+type agenda struct {
+	leaf int
+	node []slot
+}
+
+type slot struct {
+	at  int64
+	loc uint32
+}
+
+func newAgenda(n int) *agenda {
+	leaf := 1
+	for leaf < n {
+		leaf *= 2
+	}
+	a := &agenda{leaf: leaf, node: make([]slot, 2*leaf)}
+	for i := range a.node {
+		a.node[i] = slot{never, uint32(max(0, i-leaf))}
+	}
+	return a
+}
+
+func (a *agenda) set(loc uint32, t int64) {
+	i := a.leaf + int(loc)
+	a.node[i].at = t
+	for i >>= 1; i > 0; i >>= 1 {
+		// Loads ahead of the comparison make it a conditional move; a branch here
+		// would be guessed wrong every other time.
+		l, r := a.node[2*i], a.node[2*i+1]
+		at, who := l.at, l.loc
+		if r.at < at {
+			at, who = r.at, r.loc
+		}
+		a.node[i] = slot{at, who}
+	}
+}
+
+// program is a workload in which every location is a little machine that makes
+// one row at a time.
+type program interface {
+	// step writes the next row of a location, which has time t, and returns the
+	// time of the one after it: never when the location has ended or waits for
+	// another one, which is then to put it on the agenda, later than t.
+	step(loc uint32, t int64) int64
+}
+
+// simulate runs a program until no location has anything to do.
+func simulate(a *agenda, p program, w *writer) {
+	for {
+		first := a.node[1]
+		if first.at == never || first.at >= w.to && w.to != never || w.err != nil {
+			return
+		}
+		a.set(first.loc, p.step(first.loc, first.at))
+	}
+}

@@ -1,0 +1,257 @@
+package generate
+
+import (
+	"math/bits"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Regions of the stencil workload.
+const (
+	stCompute = 1 + iota
+	stIrecv
+	stIsend
+	stWaitall
+	stAllreduce
+)
+
+const (
+	reduceEvery = 10      // iterations
+	reduceBytes = 8       // what one process contributes
+	allreduceOp = 11      // OTF2's number of the operation
+	haloBytes   = 8 << 10 // to the west and east; twice that to the north and south
+	computeTime = 120_000
+)
+
+type stencilPlan struct {
+	seed       uint64
+	nx, ny     int
+	iterations int64
+	total      int64
+}
+
+func planStencil(o Options, d *trace.Definitions) source {
+	processes(d, o.Locations, true, user("compute"), mpi("MPI_Irecv", "point2point"), mpi("MPI_Isend", "point2point"),
+		mpi("MPI_Waitall", "point2point"), mpi("MPI_Allreduce", "coll_all2all"))
+	p := &stencilPlan{seed: o.Seed, nx: 1}
+	// The squarest grid.
+	for i := 1; i*i <= o.Locations; i++ {
+		if o.Locations%i == 0 {
+			p.nx = i
+		}
+	}
+	p.ny = o.Locations / p.nx
+	n, pairs := int64(o.Locations), int64(p.nx*(p.ny-1)+p.ny*(p.nx-1))
+	// compute, MPI_Waitall; eight rows for each neighbour; a tenth of a reduction.
+	tenth := 10*(4*n+16*pairs) + 4*n
+	p.iterations = round(10*(o.Events-2*n), tenth)
+	p.total = 2*n + p.iterations*(4*n+16*pairs) + p.iterations/reduceEvery*4*n
+	return p
+}
+
+func (p *stencilPlan) rows() int64 { return p.total }
+
+type stencil struct {
+	*stencilPlan
+	agenda *agenda
+	w      *writer
+	ranks  []stencilRank
+	inside int // ranks in the reduction
+}
+
+type stencilRank struct {
+	rng   rng
+	done  int64 // iterations
+	speed int64 // compute time, in 1024ths of the average
+	pc    uint8
+	i     uint8 // neighbour
+	n     uint8 // neighbours
+	dir   [4]uint8
+	peer  [4]uint32
+	// Messages sent to this rank for the iterations with even and odd numbers,
+	// and when the last of them arrives. A neighbour is at most one iteration
+	// ahead, since it needs this rank's halo for each.
+	sent    [2]uint8
+	arrived [2]int64
+	waiting bool // in MPI_Waitall, for messages that are not sent yet
+}
+
+// Places in the program of a rank.
+const (
+	stBegin = iota
+	stComputeEnter
+	stComputeLeave
+	stIrecvEnter
+	stIrecvPost
+	stIrecvLeave
+	stIsendEnter
+	stIsendPost
+	stIsendLeave
+	stWaitEnter
+	stWaitSend
+	stWaitRecv
+	stWaitLeave
+	stReduceEnter
+	stReduceBegin
+	stReduceEnd
+	stReduceLeave
+	stEnd
+)
+
+func (p *stencilPlan) run(w *writer) {
+	s := &stencil{stencilPlan: p, w: w, agenda: newAgenda(p.nx * p.ny), ranks: make([]stencilRank, p.nx*p.ny)}
+	for i := range s.ranks {
+		r := &s.ranks[i]
+		r.rng = newRNG(p.seed, uint64(i))
+		r.speed = r.rng.between(820, 1230)
+		x, y := i%p.nx, i/p.nx
+		// West, east, north, south: the opposite of direction d is d^1.
+		for d, q := range [4][2]int{{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}} {
+			if q[0] >= 0 && q[0] < p.nx && q[1] >= 0 && q[1] < p.ny {
+				r.dir[r.n], r.peer[r.n] = uint8(d), uint32(q[1]*p.nx+q[0])
+				r.n++
+			}
+		}
+		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
+	}
+	simulate(s.agenda, s, w)
+}
+
+// request is the number of the receive (send = 0) or send (1) of an iteration
+// with the current neighbour.
+func (r *stencilRank) request(send uint64) uint64 {
+	return uint64(r.done)*8 + send*4 + uint64(r.dir[r.i])
+}
+
+// ready is when MPI_Waitall, entered by time t, can complete; never when
+// messages are missing.
+func (r *stencilRank) ready(t int64) int64 {
+	k := r.done & 1
+	if r.waiting = r.sent[k] < r.n; r.waiting {
+		return never
+	}
+	t = max(t, r.arrived[k])
+	r.sent[k], r.arrived[k] = 0, 0
+	return t + r.rng.call()
+}
+
+// forNeighbours goes to the next neighbour, at place again, or to place then.
+func (r *stencilRank) forNeighbours(again, then uint8) {
+	if r.i++; r.i < r.n {
+		r.pc = again
+		return
+	}
+	r.i, r.pc = 0, then
+}
+
+func (s *stencil) length(dir uint8) uint64 { return haloBytes << (dir >> 1) }
+
+func (s *stencil) step(loc uint32, t int64) int64 {
+	r, w := &s.ranks[loc], s.w
+	at := r.pc
+	r.pc++
+	switch at {
+	case stBegin:
+		w.row(loc, t, trace.Enter, mainRegion)
+	case stComputeEnter:
+		w.row(loc, t, trace.Enter, stCompute)
+		d := computeTime * r.speed >> 10
+		d += r.rng.between(-d/16, d/16)
+		if r.rng.between(0, 256) == 0 {
+			d *= 3 // a hiccup of the system
+		}
+		return t + d
+	case stComputeLeave:
+		w.row(loc, t, trace.Leave, stCompute)
+		if r.n == 0 {
+			r.pc = stWaitEnter
+		}
+	case stIrecvEnter:
+		w.row(loc, t, trace.Enter, stIrecv)
+	case stIrecvPost:
+		w.row(loc, t, trace.RecvBegin, trace.NoRef)
+		w.b.AddOps(r.request(0))
+	case stIrecvLeave:
+		w.row(loc, t, trace.Leave, stIrecv)
+		r.forNeighbours(stIrecvEnter, stIsendEnter)
+	case stIsendEnter:
+		w.row(loc, t, trace.Enter, stIsend)
+	case stIsendPost:
+		d := r.dir[r.i]
+		w.row(loc, t, trace.SendBegin, trace.NoRef)
+		w.b.AddOps(uint64(r.peer[r.i]), world, uint64(d), s.length(d), r.request(1))
+		s.deliver(r.peer[r.i], r.done&1, t+latency+int64(s.length(d)/bytesPerNS))
+	case stIsendLeave:
+		w.row(loc, t, trace.Leave, stIsend)
+		r.forNeighbours(stIsendEnter, stWaitEnter)
+	case stWaitEnter:
+		w.row(loc, t, trace.Enter, stWaitall)
+		if r.n == 0 {
+			r.pc = stWaitLeave
+		}
+		return r.ready(t)
+	case stWaitSend:
+		w.row(loc, t, trace.SendComplete, trace.NoRef)
+		w.b.AddOps(r.request(1))
+		r.forNeighbours(stWaitSend, stWaitRecv)
+	case stWaitRecv:
+		d := r.dir[r.i]
+		w.row(loc, t, trace.RecvComplete, trace.NoRef)
+		w.b.AddOps(uint64(r.peer[r.i]), world, uint64(d^1), s.length(d), r.request(0))
+		r.forNeighbours(stWaitRecv, stWaitLeave)
+	case stWaitLeave:
+		w.row(loc, t, trace.Leave, stWaitall)
+		r.done++
+		if r.done%reduceEvery != 0 {
+			s.again(r)
+		}
+	case stReduceEnter:
+		w.row(loc, t, trace.Enter, stAllreduce)
+	case stReduceBegin:
+		w.row(loc, t, trace.CollectiveBegin, trace.NoRef)
+		s.collective(r)
+		if s.inside++; s.inside < len(s.ranks) {
+			return never
+		}
+		s.inside = 0
+		done := t + latency*int64(bits.Len(uint(len(s.ranks))))
+		for i := range s.ranks {
+			s.agenda.set(uint32(i), done+s.ranks[i].rng.call())
+		}
+		return s.agenda.node[s.agenda.leaf+int(loc)].at
+	case stReduceEnd:
+		w.row(loc, t, trace.CollectiveEnd, trace.NoRef)
+		s.collective(r)
+	case stReduceLeave:
+		w.row(loc, t, trace.Leave, stAllreduce)
+		s.again(r)
+	case stEnd:
+		w.row(loc, t, trace.Leave, mainRegion)
+		return never
+	}
+	return t + r.rng.call()
+}
+
+// again goes on with the next iteration, or to the end.
+func (s *stencil) again(r *stencilRank) {
+	r.pc = stComputeEnter
+	if r.done == s.iterations {
+		r.pc = stEnd
+	}
+}
+
+func (s *stencil) collective(r *stencilRank) {
+	s.w.b.AddOps(allreduceOp, world, trace.Undefined, reduceBytes, reduceBytes, uint64(r.done/reduceEvery))
+}
+
+// deliver sends a message of an even or odd iteration that arrives at time t.
+func (s *stencil) deliver(to uint32, parity, t int64) {
+	q := &s.ranks[to]
+	q.sent[parity]++
+	q.arrived[parity] = max(q.arrived[parity], t)
+	if q.waiting && q.done&1 == parity {
+		if at := q.ready(0); at != never {
+			s.agenda.set(to, at)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+func (a *app) generateCommand() *cobra.Command {
+	var o generate.Options
+	var to string
+	var options []string
+	var asJSON bool
+	var names []string
+	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
+	for _, w := range generate.Workloads() {
+		names = append(names, w.Name)
+		long += fmt.Sprintf("  %-13s %s (%d locations if not told otherwise)\n", w.Name, w.Doc, w.Locations)
+	}
+	c := &cobra.Command{
+		Use:     "generate OUT",
+		Short:   "Write a synthetic trace for tests and benchmarks",
+		Long:    long,
+		Example: "  weft generate --workload stencil --events 1000000 --locations 64 big.trf\n  weft generate --workload cps --to etf - | weft info -",
+		Args:    exactArgs(1, "the file to write"),
+		RunE: func(c *cobra.Command, args []string) error {
+			t, err := generate.New(o)
+			if err != nil {
+				return usageError("%w", err)
+			}
+			values, err := a.parseOptions(options)
+			if err != nil {
+				return err
+			}
+			f, err := a.target(args[0], to)
+			if err != nil {
+				return err
+			}
+			out, err := a.createOutput(args[0])
+			if err != nil {
+				return err
+			}
+			defer out.Abort()
+			e, err := f.Create(out, &format.WriteOptions{Values: values, Workers: a.workers})
+			if err != nil {
+				return usageError("%w", err)
+			}
+			b := a.newBar("generating")
+			total, _ := t.Count()
+			if err := format.Convert(c.Context(), &counted{Trace: t, bar: b, total: total}, trace.Everything(), e); err != nil {
+				return err
+			}
+			b.done()
+			if err := out.Commit(); err != nil {
+				return err
+			}
+			if rows := e.Loss().Rows(); len(rows) > 0 || asJSON {
+				return a.printLoss(e.Loss(), asJSON, args[0] == "-")
+			}
+			return nil
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Workload, "workload", "stencil", "what to simulate: "+strings.Join(names, ", "))
+	f.Int64Var(&o.Events, "events", generate.DefaultEvents, "how many events, about")
+	f.IntVar(&o.Locations, "locations", 0, "how many locations; 0 is the workload's own number")
+	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
+	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
+	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
+	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
+	c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// counted shows progress while a trace is generated.
+type counted struct {
+	*generate.Trace
+	bar         *bar
+	done, total int64
+}
+
+// ScanOrdered generates in global time order.
+func (c *counted) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return c.Trace.ScanOrdered(ctx, sel, format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			c.done += int64(b.Len())
+			c.bar.set(c.done, c.total)
+			return sink.Batch(b)
+		},
+		OnLinks: sink.Links,
+	})
+}

@@ -1,0 +1,339 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// info is what weft info --json prints (docs/json.md).
+type info struct {
+	Path       string             `json:"path"`
+	Format     string             `json:"format"`
+	Origin     string             `json:"origin,omitempty"` // format whose ids the trace bears, if another
+	Clock      clockInfo          `json:"clock"`
+	First      *int64             `json:"first"` // ticks; null without events
+	Last       *int64             `json:"last"`
+	Span       string             `json:"span"`            // seconds, exact
+	Start      string             `json:"start,omitempty"` // wall clock of the first event
+	Events     int64              `json:"events"`
+	Derived    int64              `json:"derived"`
+	Links      int64              `json:"links"`
+	Properties map[string]any     `json:"properties,omitempty"`
+	Kinds      []counts.Kind      `json:"kinds"`
+	Locations  []locationInfo     `json:"locations"`
+	Regions    []profile.Region   `json:"regions"`
+	Activities []profile.Activity `json:"activities,omitempty"`
+	Resources  []profile.Resource `json:"resources,omitempty"`
+	Metrics    []metricInfo       `json:"signals,omitempty"`
+	Attributes []counts.Attribute `json:"attributes,omitempty"`
+	Unclosed   int64              `json:"unclosed"`
+	Orphans    int64              `json:"orphans"`
+	Errors     int64              `json:"errors"`
+	Warnings   int64              `json:"warnings"`
+}
+
+type clockInfo struct {
+	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
+	Resolution     string `json:"resolution"`
+	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
+}
+
+type locationInfo struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Kind   string `json:"kind"`
+	Group  string `json:"group,omitempty"`
+	Events int64  `json:"events"`
+	First  *int64 `json:"first"`
+	Last   *int64 `json:"last"`
+}
+
+type metricInfo struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Unit   string `json:"unit,omitempty"`
+	Kind   string `json:"kind"`
+	Events int64  `json:"events"`
+}
+
+func (a *app) infoCommand() *cobra.Command {
+	var r reading
+	var asJSON bool
+	var top int
+	var picture string
+	c := &cobra.Command{
+		Use:   "info TRACE",
+		Short: "Show what is in a trace",
+		Long: `Show what is in a trace: format, span, locations, events by kind, the regions
+with the most time, resources, signals and attributes. --plot also draws the
+time line, as weft plot does.`,
+		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --plot overview.svg trace.etf",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			ctx := c.Context()
+			in, err := a.open(ctx, args[0], &r)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			x, err := a.info(ctx, in)
+			if err != nil {
+				return err
+			}
+			if picture != "" {
+				if err := a.draw(ctx, in, picture, timeline.Options{Links: true, Messages: true}, drawing{}); err != nil {
+					return err
+				}
+			}
+			in.bar.done()
+			if asJSON {
+				return a.writeJSON(x)
+			}
+			a.printInfo(x, in, top)
+			if picture != "" && picture != "-" {
+				fmt.Fprintf(a.out, "\nTime line drawn to %s\n", picture)
+			}
+			a.tell(in, r.quiet)
+			return nil
+		},
+	}
+	r.flags(c.Flags())
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
+	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
+	return c
+}
+
+// both feeds several sinks.
+type both []format.Sink
+
+// Batch feeds a batch.
+func (s both) Batch(b *trace.Batch) error {
+	for _, x := range s {
+		if err := x.Batch(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Links feeds links.
+func (s both) Links(l []trace.Link) error {
+	for _, x := range s {
+		if err := x.Links(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) info(ctx context.Context, in *input) (*info, error) {
+	d := in.Defs()
+	count, prof := counts.New(d), profile.New(d, profile.Options{})
+	metrics := &metricCounter{}
+	if err := in.Scan(ctx, trace.Everything(), func(int) format.Sink { return both{count, prof, metrics} }); err != nil {
+		return nil, err
+	}
+	n, p := count.Result(), prof.Result()
+	x := &info{Path: in.src.Path, Format: in.format.Name, Events: n.Events, Derived: n.Derived, Links: n.Links, Kinds: n.Kinds,
+		Regions: p.Regions, Activities: p.Activities, Resources: p.Resources, Attributes: n.Attributes, Unclosed: p.Unclosed, Orphans: p.Orphans,
+		Locations: []locationInfo{}}
+	if d.Origin != d.Format {
+		x.Origin = d.Origin
+	}
+	x.Clock = clockInfo{TicksPerSecond: fmt.Sprint(d.Clock.Num), Resolution: d.Clock.Resolution()}
+	if d.Clock.Den != 1 {
+		x.Clock.TicksPerSecond = fmt.Sprintf("%d/%d", d.Clock.Num, d.Clock.Den)
+	}
+	if d.Clock.HasEpoch {
+		x.Clock.Epoch = &d.Clock.Epoch
+	}
+	if n.Events > 0 {
+		x.First, x.Last = &n.First, &n.Last
+		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
+		if ns, _, ok := d.Clock.Rescale(n.First, trace.Seconds(1_000_000_000)); ok && d.Clock.HasEpoch {
+			x.Start = time.Unix(0, d.Clock.Epoch+ns).UTC().Format(time.RFC3339Nano)
+		}
+	}
+	if d.Properties.Len() > 0 {
+		x.Properties = map[string]any{}
+		for _, p := range d.Properties.All() {
+			x.Properties[p.Key] = p.Value.Any()
+		}
+	}
+	byLoc := map[uint32]counts.Location{}
+	for _, l := range n.Locations {
+		byLoc[l.Location] = l
+	}
+	for i := range d.Locations.Len() {
+		l := d.Locations.At(i)
+		y := locationInfo{ID: l.ID, Name: l.Name, Kind: string(l.Kind)}
+		if l.Group != trace.NoRef {
+			y.Group = d.Groups.At(int(l.Group)).Name
+		}
+		if c, ok := byLoc[uint32(i)]; ok {
+			y.Events, y.First, y.Last = c.Events, &c.First, &c.Last
+		}
+		x.Locations = append(x.Locations, y)
+	}
+	for i := range d.Metrics.Len() {
+		m := d.Metrics.At(i)
+		y := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind)}
+		if i < len(metrics.events) {
+			y.Events = metrics.events[i]
+		}
+		x.Metrics = append(x.Metrics, y)
+	}
+	for _, r := range in.report.Rules() {
+		switch r.Severity {
+		case trace.Error:
+			x.Errors += r.Count
+		case trace.Warning:
+			x.Warnings += r.Count
+		}
+	}
+	return x, nil
+}
+
+// metricCounter counts the events of each signal, series and counter.
+type metricCounter struct{ events []int64 }
+
+// Batch counts.
+func (m *metricCounter) Batch(b *trace.Batch) error {
+	for i, k := range b.Kind {
+		if k != trace.Fragment && k != trace.Metric && k != trace.SampleRange || b.Ref[i] == trace.NoRef {
+			continue
+		}
+		for int(b.Ref[i]) >= len(m.events) {
+			m.events = append(m.events, 0)
+		}
+		m.events[b.Ref[i]]++
+	}
+	return nil
+}
+
+// Links has nothing to count.
+func (m *metricCounter) Links([]trace.Link) error { return nil }
+
+func (a *app) printInfo(x *info, in *input, top int) {
+	d := in.Defs()
+	w := a.out
+	field := func(name, format string, args ...any) {
+		fmt.Fprintf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
+	}
+	field("Trace", "%s", x.Path)
+	origin := ""
+	if x.Origin != "" {
+		origin = ", written from another format"
+	}
+	field("Format", "%s%s", in.format.Title, origin)
+	if x.First == nil {
+		field("Events", "none")
+	} else {
+		field("Span", "%s (from %s s to %s s)", d.Clock.FormatDuration(*x.Last-*x.First), d.Clock.FormatSeconds(*x.First), d.Clock.FormatSeconds(*x.Last))
+		if x.Start != "" {
+			field("Started", "%s", x.Start)
+		}
+		field("Resolution", "%s", x.Clock.Resolution)
+		field("Events", "%d%s", x.Events, more(x.Derived, " and %d derived from them"))
+	}
+	if x.Links > 0 {
+		field("Links", "%d", x.Links)
+	}
+	for _, k := range slices.Sorted(maps.Keys(x.Properties)) {
+		field("Property", "%s = %v", k, x.Properties[k])
+	}
+	tables := func(title string, header table.Row, n int, row func(i int) table.Row) {
+		if n == 0 {
+			return
+		}
+		fmt.Fprintf(w, "\n%s\n", title)
+		t := newTable(w)
+		t.AppendHeader(header)
+		shown := n
+		if top > 0 && n > top {
+			shown = top
+		}
+		for i := range shown {
+			t.AppendRow(row(i))
+		}
+		t.Render()
+		if n > shown {
+			fmt.Fprintf(w, "  … and %d more (--top 0 lists all)\n", n-shown)
+		}
+	}
+	tables("Kinds", table.Row{"kind", "events"}, len(x.Kinds), func(i int) table.Row {
+		return table.Row{x.Kinds[i].Name, x.Kinds[i].Events + x.Kinds[i].Derived}
+	})
+	tables("Locations", table.Row{"id", "name", "kind", "events", "first", "last"}, len(x.Locations), func(i int) table.Row {
+		l := x.Locations[i]
+		first, last := "", ""
+		if l.First != nil {
+			first, last = d.Clock.FormatSeconds(*l.First)+" s", d.Clock.FormatSeconds(*l.Last)+" s"
+		}
+		return table.Row{l.ID, l.Name, l.Kind, l.Events, first, last}
+	})
+	regions := slices.Clone(x.Regions)
+	slices.SortStableFunc(regions, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+	tables("Regions by exclusive time", table.Row{"region", "count", "exclusive", "inclusive", "min", "max"}, len(regions), func(i int) table.Row {
+		r := regions[i]
+		f := d.Clock.FormatDuration
+		return table.Row{r.Name, r.Count, f(r.Exclusive), f(r.Inclusive), f(r.Min), f(r.Max)}
+	})
+	acts := slices.Clone(x.Activities)
+	slices.SortStableFunc(acts, func(a, b profile.Activity) int { return cmp.Compare(b.Time, a.Time) })
+	tables("Activities by claimed time", table.Row{"activity", "claims", "time"}, len(acts), func(i int) table.Row {
+		return table.Row{acts[i].Name, acts[i].Count, d.Clock.FormatDuration(acts[i].Time)}
+	})
+	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
+		r := x.Resources[i]
+		name := r.Name
+		if name == "" {
+			name = r.ID
+		}
+		share := "-"
+		if x.First != nil && *x.Last > *x.First {
+			share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(*x.Last-*x.First))
+		}
+		return table.Row{name, strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
+	})
+	tables("Signals, series and counters", table.Row{"id", "name", "kind", "unit", "values"}, len(x.Metrics), func(i int) table.Row {
+		m := x.Metrics[i]
+		return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events}
+	})
+	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
+		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
+	})
+	if x.Unclosed > 0 {
+		fmt.Fprintf(w, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
+	}
+}
+
+func more(n int64, format string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(format, n)
+}
+
+func newTable(w io.Writer) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	t.SetStyle(plainTable())
+	return t
+}

@@ -1,0 +1,52 @@
+package timeline
+
+import "math/bits"
+
+// scale maps ticks to pixel columns, exactly.
+type scale struct {
+	from, to    int64
+	span, width uint64
+	wide        uint64 // the fewest ticks that fill a column
+}
+
+func newScale(from, to int64, width int) scale {
+	s := scale{from: from, to: to, span: uint64(to) - uint64(from), width: uint64(width)}
+	s.wide = max(1, s.span/s.width)
+	if s.wide*s.width < s.span {
+		s.wide++
+	}
+	return s
+}
+
+// column is the column of t; times outside of the window are in the outermost.
+func (s *scale) column(t int64) int {
+	if t <= s.from {
+		return 0
+	}
+	if t >= s.to {
+		return int(s.width) - 1
+	}
+	hi, lo := bits.Mul64(uint64(t)-uint64(s.from), s.width)
+	q, _ := bits.Div64(hi, lo, s.span)
+	return int(q)
+}
+
+// start is the first tick of column c.
+func (s *scale) start(c int) int64 {
+	hi, lo := bits.Mul64(uint64(c), s.span)
+	q, r := bits.Div64(hi, lo, s.width)
+	if r > 0 {
+		q++
+	}
+	return int64(uint64(s.from) + q)
+}
+
+// edge is where column c begins, in ticks from the window's left edge.
+func (s *scale) edge(c int) float64 { return float64(c) * float64(s.span) / float64(s.width) }
+
+// sees reports whether [t0, t1] touches the window with more than an end.
+func (s *scale) sees(t0, t1 int64) bool {
+	return t0 <= s.to && t1 >= s.from && (t0 == t1 || t1 > s.from && t0 < s.to)
+}
+
+func (s *scale) clip(t int64) int64 { return min(max(t, s.from), s.to) }
