@@ -441,6 +441,7 @@ func kinds(t *testing.T, f *format.Format) {
 	d := r.Defs()
 	d.Clock.HasEpoch, d.Clock.Epoch = true, 1_700_000_000_123_456_789
 	loc, other := r.Location("rank 0"), r.Location("räng, 1=x")
+	r.Region("first")
 	region := r.Region("solve; a,b=c\\d")
 	d.Metrics.Add(trace.MetricDef{ID: "7", Name: "flops", Type: trace.Float64, Location: trace.NoRef})
 	d.Resources.Add(trace.Resource{ID: "r", Name: "CPU", Capacity: 2, Location: loc})
@@ -465,7 +466,11 @@ func kinds(t *testing.T, f *format.Format) {
 	for k := trace.NoKind + 1; int(k) < len(trace.KindTable); k++ {
 		spec := &trace.KindTable[k]
 		ref := trace.NoRef
-		if spec.Ref != trace.RefNone {
+		switch spec.Ref {
+		case trace.RefNone:
+		case trace.RefRegion:
+			ref = region
+		default:
 			ref = 0
 		}
 		var ops []uint64

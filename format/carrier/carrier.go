@@ -276,19 +276,23 @@ func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {
 	b.Add(loc, t, k, ref)
 	spec := r.defs.Spec(k)
-	var ops []uint64
+	var few [12]uint64
+	ops := few[:0]
 	for i := range spec.Operands {
 		o := &spec.Operands[i]
 		found := false
-		for _, p := range pairs {
-			if p.Key != o.Name {
+		for j := range pairs {
+			if pairs[j].Key != o.Name {
 				continue
 			}
 			found = true
-			for _, s := range strings.Split(p.Value, " ") {
+			rest, more := pairs[j].Value, true
+			for more {
+				var s string
+				s, rest, more = strings.Cut(rest, " ")
 				v, err := parseOp(o.Type, s)
 				if err != nil {
-					return fmt.Errorf("operand %s=%q", o.Name, p.Value)
+					return fmt.Errorf("operand %s=%q", o.Name, pairs[j].Value)
 				}
 				ops = append(ops, v)
 			}

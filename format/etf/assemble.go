@@ -3,7 +3,6 @@ package etf
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -152,6 +151,9 @@ func (a *assembler) end(b *trace.Batch, p *pending) error {
 		if err := a.d.restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs); err != nil {
 			return err
 		}
+		b.Order = append(b.Order, p.order)
+	case p.kind == trace.Leave:
+		b.Add(p.loc, p.time, trace.Leave, p.ref)
 		b.Order = append(b.Order, p.order)
 	case p.kind == trace.ClaimEnd:
 		b.Add(p.loc, p.time, trace.ClaimEnd, p.ref)
@@ -302,61 +304,49 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 	bad := func(found string) error {
 		return p.report(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, it.pos, nil)
 	}
-	t0, _, ok0 := d.fileClock.Rescale(it.t0, d.model.Clock)
-	t1, _, ok1 := d.fileClock.Rescale(it.t1, d.model.Clock)
+	t0, t1, ok0, ok1 := it.t0, it.t1, true, true
+	if d.rescale {
+		t0, _, ok0 = d.fileClock.Rescale(it.t0, d.model.Clock)
+		t1, _, ok1 = d.fileClock.Rescale(it.t1, d.model.Clock)
+	}
 	if !ok0 || !ok1 || it.kind != C && it.kind != E {
 		return bad(it.kind.String() + " line")
 	}
-	a.pairs = a.pairs[:0]
-	var leave []carrier.Pair
-	loc, ref := int64(-1), trace.NoRef
-	order := [2]int64{it.pos, it.pos}
-	derived, open := false, false
-	for _, x := range attrs {
-		switch {
-		case x.Key == "weft.location":
-			loc, _ = strconv.ParseInt(x.Value, 10, 64)
-		case x.Key == "weft.order":
-			first, second, _ := strings.Cut(x.Value, ":")
-			order[0], _ = strconv.ParseInt(first, 10, 64)
-			order[1], _ = strconv.ParseInt(second, 10, 64)
-		case x.Key == "weft.derived":
-			derived = true
-		case x.Key == "weft.open":
-			open = true
-		case x.Key == "weft.region":
-			n, err := strconv.ParseUint(x.Value, 10, 32)
-			if err != nil || int(n) >= d.model.Regions.Len() {
-				return bad("region " + x.Value)
-			}
-			ref = uint32(n)
-		case strings.HasPrefix(x.Key, "@@"):
-			leave = append(leave, carrier.Pair{Key: strings.Clone(x.Key[1:]), Value: strings.Clone(x.Value)})
-		default:
-			a.pairs = append(a.pairs, carrier.Pair{Key: x.Key, Value: x.Value})
-		}
-	}
-	if it.kind == E && len(a.pairs) == 1 && a.pairs[0].Key == "weft.link" {
-		if _, err := carrier.ParseLink(a.pairs[0].Value); err != nil {
+	if it.kind == E && len(attrs) == 1 && attrs[0].Key == "weft.link" {
+		if _, err := carrier.ParseLink(attrs[0].Value); err != nil {
 			return bad(err.Error())
 		}
 		if a.links == nil {
 			return nil
 		}
-		return a.links.carried.Add(it.pos, a.pairs[0].Value)
+		return a.links.carried.Add(it.pos, attrs[0].Value)
 	}
-	if loc < 0 || int(loc) >= d.model.Locations.Len() {
-		return bad(fmt.Sprintf("location %d", loc))
+	if it.flags&isCarried == 0 {
+		return bad("a line without the attribute " + carryKey)
 	}
-	kind := trace.Enter
+	if int64(it.loc) >= int64(d.model.Locations.Len()) {
+		return bad(fmt.Sprintf("location %d", it.loc))
+	}
+	a.pairs = a.pairs[:0]
+	var leave []carrier.Pair
+	for _, x := range attrs {
+		if strings.HasPrefix(x.Key, "@@") {
+			leave = append(leave, carrier.Pair{Key: strings.Clone(x.Key[1:]), Value: strings.Clone(x.Value)})
+		} else {
+			a.pairs = append(a.pairs, carrier.Pair{Key: x.Key, Value: x.Value})
+		}
+	}
+	kind, ref, loc := trace.Enter, it.ref, it.loc
 	if it.kind == E {
 		var err error
 		if kind, ref, err = d.restore.Kind(a.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
+	} else if int64(ref) >= int64(d.model.Regions.Len()) {
+		return bad(fmt.Sprintf("region %d", ref))
 	}
-	b, h := a.lane(uint32(loc))
-	if err := a.release(b, h, t0, order[0], sink); err != nil {
+	b, h := a.lane(loc)
+	if err := a.release(b, h, t0, it.order[0], sink); err != nil {
 		return err
 	}
 	if b.Len() >= trace.BatchRows {
@@ -364,16 +354,20 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 			return err
 		}
 	}
-	if err := d.restore.Add(b, uint32(loc), t0, kind, ref, a.pairs); err != nil {
+	if err := d.restore.Add(b, loc, t0, kind, ref, a.pairs); err != nil {
 		return bad(err.Error())
 	}
-	if derived {
+	if it.flags&derived != 0 {
 		b.MarkDerived()
 	}
 	b.Pos = append(b.Pos, it.pos)
-	b.Order = append(b.Order, order[0])
-	if it.kind == C && !open {
-		h.push(pending{time: t1, order: order[1], pos: it.pos, ref: ref, loc: uint32(loc), kind: trace.Leave, extra: &restoredEnd{leave}})
+	b.Order = append(b.Order, it.order[0])
+	if it.kind == C && it.flags&neverLeft == 0 {
+		x := pending{time: t1, order: it.order[1], pos: it.pos, ref: ref, loc: loc, kind: trace.Leave}
+		if len(leave) > 0 {
+			x.extra = &restoredEnd{leave}
+		}
+		h.push(x)
 	}
 	return nil
 }

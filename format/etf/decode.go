@@ -52,6 +52,7 @@ type decoder struct {
 	events    uint32 // location of events
 	restore   *carrier.Restorer
 	fileClock trace.Clock
+	rescale   bool // the restored trace's clock is not the file's
 	scanned   bool // defects have been reported
 }
 
@@ -494,6 +495,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		if err == nil {
 			n.Clock = r.Clock
 			d.restore, d.model = r, n
+			d.rescale = n.Clock.Num != d.fileClock.Num || n.Clock.Den != d.fileClock.Den
 			return nil
 		}
 		if e := d.opt.Defect(&trace.Defect{Rule: "etf.carrier", Severity: trace.Warning, Position: trace.Position{File: d.file.Name},

@@ -42,11 +42,11 @@ type encoder struct {
 	queue queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
-	claims                           map[claimKey]int64         // native: position in the queue of an open claim
-	stacks                           map[stackKey][]*openRegion // foreign: positions of open regions
-	depth                            []int32                    // foreign: open regions of each location
-	deep                             []int32                    // the most at once
-	used                             []bool                     // locations with claims
+	claims                           map[claimKey]int64   // native: position in the queue of an open claim
+	stacks                           map[stackKey][]int64 // foreign: positions of open regions
+	depth                            []int32              // foreign: open regions of each location
+	deep                             []int32              // the most at once
+	used                             []bool               // locations with claims
 }
 
 type claimKey struct {
@@ -56,13 +56,8 @@ type claimKey struct {
 
 type stackKey struct{ loc, ref uint32 }
 
-type openRegion struct {
-	at    int64 // position in the queue
-	depth int32
-}
-
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{w: NewWriter(out, false), claims: map[claimKey]int64{}, stacks: map[stackKey][]*openRegion{}}, nil
+	return &encoder{w: NewWriter(out, false), claims: map[claimKey]int64{}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Order: claims are written in the order of their start over all resources.
@@ -277,35 +272,31 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		e.next++
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		region := e.defs.Regions.At(int(ref))
-		r.Attrs = append(r.Attrs, Attr{"name", region.Name}, Attr{"depth", strconv.Itoa(int(e.depth[loc]))},
-			Attr{"weft.region", strconv.FormatUint(uint64(ref), 10)}, Attr{"weft.location", strconv.FormatUint(uint64(loc), 10)})
-		if region.Group != "" {
-			r.Attrs = append(r.Attrs, Attr{"group", region.Group})
-		}
+		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name}, Attr{"depth", strconv.Itoa(int(e.depth[loc]))})
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
 		for _, p := range e.pairs {
 			r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
 		}
-		e.stacks[k] = append(e.stacks[k], &openRegion{e.queue.begin(r), e.depth[loc]})
-		e.queue.at(e.queue.next - 1).order = e.seq
+		at := e.queue.begin(r)
+		x := e.queue.at(at)
+		x.order, x.region = e.seq, ref
+		e.stacks[k] = append(e.stacks[k], at)
 		return e.queue.write()
 	case trace.Leave:
 		s := e.stacks[k]
 		if len(s) == 0 || len(c.Ops()) > 0 {
 			break
 		}
-		o := s[len(s)-1]
+		at := s[len(s)-1]
 		e.stacks[k] = s[:len(s)-1]
 		e.depth[loc]--
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
-		var more []byte
-		more = append(more, fmt.Sprintf(", weft.order=%d:%d", e.queue.at(o.at).order, e.seq)...)
+		e.buf = e.queue.at(at).carry(e.buf[:0], e.seq)
 		for _, p := range e.pairs {
-			more = append(more, ", "...)
-			more, _ = attrlist.Append(more, "@"+p.Key, p.Value)
+			e.buf = append(e.buf, ", "...)
+			e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
 		}
-		if err := e.queue.end(o.at, e.time(c.Time()), more); err != nil {
+		if err := e.queue.end(at, e.last, e.buf); err != nil {
 			return err
 		}
 		return e.queue.write()
@@ -321,10 +312,11 @@ func (e *encoder) event(c *trace.Cursor) error {
 	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
 		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name})
 	}
-	r.Attrs = append(r.Attrs, Attr{"weft.location", strconv.FormatUint(uint64(c.Location()), 10)}, Attr{"weft.order", strconv.FormatInt(e.seq, 10)})
+	place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
 	if c.Derived() {
-		r.Attrs = append(r.Attrs, Attr{"weft.derived", "true"})
+		place += ":derived"
 	}
+	r.Attrs = append(r.Attrs, Attr{carryKey, place})
 	e.pairs = carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref())
 	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
 	for _, p := range e.pairs {
@@ -474,14 +466,28 @@ type queue struct {
 	buf   []byte
 }
 
+// carry writes the attribute that restores a region: "region:order of the
+// enter:order of the leave", the last one absent when it is never left.
+func (x *queued) carry(b []byte, leave int64) []byte {
+	b = append(b, ", "+carryKey+"="...)
+	b = strconv.AppendUint(b, uint64(x.region), 10)
+	b = strconv.AppendInt(append(b, ':'), x.order, 10)
+	b = append(b, ':')
+	if leave >= 0 {
+		b = strconv.AppendInt(b, leave, 10)
+	}
+	return b
+}
+
 type queued struct {
-	head  []byte // "C id start"
-	tail  []byte // " resource amount ; attributes"
-	start trace.Decimal
-	order int64
-	place int64 // where in the spool it belongs, when it was taken out
-	done  bool
-	line  []byte
+	head   []byte // "C id start"
+	tail   []byte // " resource amount ; attributes"
+	start  trace.Decimal
+	order  int64 // rank of the enter among all rows, and its region
+	region uint32
+	place  int64 // where in the spool it belongs, when it was taken out
+	done   bool
+	line   []byte
 }
 
 func (q *queue) at(n int64) *queued {
@@ -578,7 +584,7 @@ func (q *queue) drain(t trace.Decimal, carried bool) (open int64, err error) {
 		open++
 		var more []byte
 		if carried {
-			more = fmt.Appendf(nil, ", weft.open=true, weft.order=%d:0", q.at(n).order)
+			more = q.at(n).carry(nil, -1)
 		}
 		return q.end(n, t, more)
 	}

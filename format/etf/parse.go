@@ -17,6 +17,11 @@ import (
 // another format's trace travel.
 const carryPrefix = "weft.def."
 
+// carryKey is the attribute of a carried event that says what it was: for a
+// claim "region:order:order", the orders ranking enter and leave among all
+// events; for an E line "location:order" and ":derived" for derived rows.
+const carryKey = "weft"
+
 // item is one timed line, ready to become events.
 type item struct {
 	kind     Keyword
@@ -25,10 +30,19 @@ type item struct {
 	pos      int64
 	t0, t1   int64
 	id       int64
-	x, y, z  float64 // amount and offset; c, b, a; a sample's value
-	attrs    int32   // end of its attributes; they begin where those before end
-	values   int32   // the same for the values of TSR
+	x, y, z  float64  // amount and offset; c, b, a; a sample's value
+	order    [2]int64 // carried: rank of the event, and of the leave
+	flags    uint8
+	attrs    int32 // end of its attributes; they begin where those before end
+	values   int32 // the same for the values of TSR
 }
+
+// Flags of carried items.
+const (
+	derived uint8 = 1 << iota
+	neverLeft
+	isCarried
+)
 
 // parsed is a block of lines turned into items.
 type parsed struct {
@@ -46,7 +60,6 @@ type parsed struct {
 	regions map[string]uint32
 	attrs   map[string]uint32
 	recent  []recentKey
-	failed  error
 }
 
 // recentKey is the key that the last line had at the same place of its list.
@@ -176,15 +189,10 @@ func (p *parsed) line(l []byte, number int64) error {
 		it.x, it.y, it.z = rec.C, rec.B, rec.A
 	}
 	if d.restore != nil {
-		p.failed = nil
-		p.raw = parseAttrs(attrs, p.raw, func(b problem) {
-			if err := p.report(b, number, l); err != nil {
-				p.failed = err
-			}
-		})
+		err := p.carried(&it, rec, attrs, number, l)
 		it.attrs = int32(len(p.raw))
 		p.items = append(p.items, it)
-		return p.failed
+		return err
 	}
 	if len(attrs) > 0 {
 		if it.ref, err = p.attributes(attrs, it.ref, k == C || k == E, number, l); err != nil {
@@ -194,6 +202,76 @@ func (p *parsed) line(l []byte, number int64) error {
 	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
 	p.items = append(p.items, it)
 	return nil
+}
+
+// carried reads what restores an event of another format's trace.
+func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []byte) error {
+	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
+	for {
+		key, value, rest, odd, more := attrlist.Next(list)
+		if !more {
+			return nil
+		}
+		list = rest
+		if odd != attrlist.NoProblem {
+			if err := p.report(problem{"etf.attribute", fmt.Sprintf("%q", key), "key=value", trace.Error}, number, l); err != nil {
+				return err
+			}
+		}
+		switch {
+		case key == carryKey:
+			if !it.place(value) {
+				return p.report(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning}, number, l)
+			}
+		case it.kind == C && (key == "name" || key == "depth"), key == "name":
+			// For people.
+		default:
+			p.raw = append(p.raw, Attr{key, value})
+		}
+	}
+}
+
+// place reads the attribute carryKey.
+func (it *item) place(s string) bool {
+	i := 0
+	num := func() (int64, bool) {
+		start, v := i, int64(0)
+		for i < len(s) && s[i]-'0' <= 9 && i-start < 18 {
+			v = v*10 + int64(s[i]-'0')
+			i++
+		}
+		return v, i > start
+	}
+	first, ok1 := num()
+	if !ok1 || first > int64(trace.NoRef) || i >= len(s) || s[i] != ':' {
+		return false
+	}
+	i++
+	order, ok2 := num()
+	if !ok2 {
+		return false
+	}
+	it.order[0] = order
+	it.flags = isCarried
+	if it.kind == C {
+		it.ref = uint32(first)
+		if i >= len(s) || s[i] != ':' {
+			return false
+		}
+		i++
+		leave, ok := num()
+		if !ok {
+			it.flags |= neverLeft
+		}
+		it.order[1] = leave
+		return i == len(s)
+	}
+	it.loc = uint32(first)
+	if s[i:] == ":derived" {
+		it.flags |= derived
+		return true
+	}
+	return i == len(s)
 }
 
 // claim finds the resource of a claim and checks what it holds.

@@ -266,7 +266,7 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		var l []byte
 		var number int64
 		var i int
-		if rest := w.Rest(); plain && h.quick(rest, 0, 5) > 0 && h.f[0] >= TypeExit && h.f[0] <= TypeMark {
+		if rest := w.Rest(); plain && h.quick(rest, 0, 5) > 0 && (h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType) {
 			end := bytes.IndexByte(rest, '\n')
 			l = rest[:end]
 			if l[end-1] == '\\' || l[end-1] <= ' ' {

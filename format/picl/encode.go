@@ -299,7 +299,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		if ref != trace.NoRef {
 			r.Event = int64(ref)
 		}
-	case (kind.IsSend() || kind.IsRecv()) && len(keys) == 0 && e.message(c):
+	case len(keys) == 0 && e.message(c):
 		return e.w.Write(r)
 	default:
 		r.Type = rowType
@@ -310,14 +310,24 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	return e.w.Write(r)
 }
 
-// message makes a mark of a send or receive; ok is false when its operands do
-// not fit.
+// message makes a mark of a send, a receive or a phase of one; it returns false
+// when the event is another or its operands do not fit.
 func (e *encoder) message(c *trace.Cursor) bool {
 	ops := c.Ops()
-	if len(ops) < 4 {
+	r := &e.rec
+	if k := c.Kind(); len(ops) == 1 && (k == trace.RecvBegin || k == trace.SendComplete) && int64(ops[0]) >= 0 {
+		r.Type, r.Event = TypeMark, -30
+		if k == trace.RecvBegin {
+			any := intValue(-1)
+			r.Event = -57
+			r.Values = append(r.Values, any, any, any)
+		}
+		r.Values = append(r.Values, intValue(int64(ops[0])))
+		return true
+	}
+	if len(ops) < 4 || !c.Kind().IsSend() && !c.Kind().IsRecv() {
 		return false
 	}
-	r := &e.rec
 	r.Type = TypeMark
 	peer := func(v uint64) trace.Value {
 		if v == trace.Undefined {

@@ -115,7 +115,7 @@ func (p *parsed) lines() error {
 	for {
 		if plain {
 			rest := w.Rest()
-			if i := h.quick(rest, 0, 6); i > 0 && h.f[0] >= TypeExit && h.f[0] <= TypeMark && h.scale <= d.digits {
+			if i := h.quick(rest, 0, 6); i > 0 && (h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType) && h.scale <= d.digits {
 				end := i
 				if rest[i] != '\n' {
 					end += bytes.IndexByte(rest[i:], '\n')
@@ -596,6 +596,18 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, vals []trace.Value, line int64, bad func(string) error) error {
 	kind := trace.NoKind
 	switch event {
+	case -57, -30:
+		// The request is the last field.
+		if kind = trace.RecvBegin; event == -30 {
+			kind = trace.SendComplete
+		}
+		if want := 1 + 3*int((-event)/57); len(vals) != want {
+			return bad(fmt.Sprintf("event type %d with %d values", event, len(vals)))
+		}
+		b.Add(loc, t, kind, trace.NoRef)
+		b.AddOps(uint64(vals[len(vals)-1].Int()))
+		b.Pos = append(b.Pos, line)
+		return nil
 	case -21:
 		kind = trace.Send
 	case -27:

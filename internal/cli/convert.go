@@ -48,7 +48,10 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
 			return err
 		}
-		err = in.Scan(ctx, trace.Everything(), func(int) format.Sink { return format.SinkFuncs{} })
+		// Finding the ends of links is work that decoding does not need.
+		sel := trace.Everything()
+		sel.Links = false
+		err = in.Scan(ctx, sel, func(int) format.Sink { return format.SinkFuncs{} })
 		in.bar.done()
 		a.tell(in, r.quiet)
 		return err
