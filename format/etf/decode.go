@@ -183,10 +183,21 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	usual := plain(d.file, b)
 	for {
 		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' && q.claim(rest, 3) > 0 {
-			t := q.decimal(1)
+			t, end := q.decimal(1), q.decimal(2)
 			n := skipLine(rest)
+			if c := &r.claims; c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
+				t.Scale <= r.scale && end.Scale == r.max.Scale && end.Scale <= r.scale {
+				// The claim follows another: all that timed would do.
+				c.last, r.all.last = t, t
+				if end.Coef > r.max.Coef {
+					r.max = end
+				}
+				r.items++
+				w.Skip(n)
+				continue
+			}
 			r.claims.add(t)
-			r.timed(b, rest, w.Skip(n), t, q.decimal(2))
+			r.timed(b, rest, w.Skip(n), t, end)
 			continue
 		}
 		l, number, ok := w.Next()
@@ -753,7 +764,7 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		if p == nil {
 			p = newParsed()
 		}
-		p.reset(d, b, turn)
+		p.reset(d, b, turn, l != nil)
 		err := p.run()
 		turn.Done(b.Seq)
 		return p, err
@@ -823,7 +834,7 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 		if s.p == nil {
 			s.p = newParsed()
 		}
-		s.p.reset(s.d, b, nil)
+		s.p.reset(s.d, b, nil, s.a.links != nil)
 		if err := s.p.run(); err != nil {
 			return nil, err
 		}

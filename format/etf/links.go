@@ -51,20 +51,19 @@ func (l *linker) id(kind int64, it *item) error {
 	return l.ids.Add(kind, it.id, b)
 }
 
-func (l *linker) dependency(r *Record) error {
-	for side, id := range [2]int64{r.Src, r.Dst} {
+func (l *linker) dependency(r *dependency) error {
+	for side, id := range [2]int64{r.src, r.dst} {
 		kind := int64(claimIDs)
-		if dependencyEnds[r.Type][side] == trace.AtEvent {
+		if dependencyEnds[r.typ][side] == trace.AtEvent {
 			kind = eventIDs
 		}
-		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(r.Line))
+		b := binary.LittleEndian.AppendUint64(l.buf[:0], uint64(r.line))
 		l.buf = append(b, byte(side))
 		if err := l.ends.Add(kind, id, l.buf); err != nil {
 			return err
 		}
 	}
-	l.buf = r.Append(l.buf[:0])
-	return l.texts.Add(r.Line, 0, l.buf)
+	return l.texts.Add(r.line, 0, r.text)
 }
 
 func (l *linker) close() {

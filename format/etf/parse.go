@@ -53,13 +53,15 @@ type parsed struct {
 	keys   []uint32
 	vals   []trace.Value
 	values []float64
-	deps   []Record
+	deps   []dependency
+	links  bool   // somebody wants dependencies
 	raw    []Attr // attributes of items, when the trace is to be restored
 	rec    Record
 	// What this parser has already looked up.
 	regions map[string]uint32
 	attrs   map[string]uint32
-	recent  []recentKey
+	recent  [3][]recentKey // of claims, events and dependencies
+	last    [64]recentRegion
 }
 
 // recentKey is the key that the last line had at the same place of its list.
@@ -69,13 +71,36 @@ type recentKey struct {
 	activity int8 // position in the list of keys that name the activity, from 1
 }
 
+// recentRegion remembers which region an activity is.
+type recentRegion struct {
+	name string
+	ref  uint32
+}
+
+// dependency is a D line.
+type dependency struct {
+	line, typ, src, dst int64
+	text                []byte // the line, in the block
+}
+
+// recentOf numbers the kinds of lines with attributes.
+func recentOf(k Keyword) int {
+	switch k {
+	case C:
+		return 0
+	case E:
+		return 1
+	}
+	return 2
+}
+
 func newParsed() *parsed {
 	return &parsed{regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 
-func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn) {
+func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links bool) {
 	clear(p.vals)
-	p.d, p.block, p.turn = d, b, turn
+	p.d, p.block, p.turn, p.links = d, b, turn, links
 	p.items, p.keys, p.vals, p.values, p.deps, p.raw = p.items[:0], p.keys[:0], p.vals[:0], p.values[:0], p.deps[:0], p.raw[:0]
 }
 
@@ -83,8 +108,17 @@ func (p *parsed) run() error {
 	w := p.d.file.Walk(p.block)
 	usual := plain(p.d.file, p.block) && p.d.restore == nil
 	for {
-		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' {
-			if n := p.quickClaim(rest, w.Number()); n > 0 {
+		if rest := w.Rest(); usual && len(rest) > 2 && rest[1] == ' ' {
+			n := 0
+			switch rest[0] {
+			case 'C':
+				n = p.quickClaim(rest, w.Number())
+			case 'D':
+				n = p.quickDependency(rest, w.Number())
+			case 'E':
+				n = p.quickEvent(rest, w.Number())
+			}
+			if n > 0 {
 				w.Skip(n)
 				continue
 			}
@@ -195,7 +229,7 @@ func (p *parsed) line(l []byte, number int64) error {
 		return err
 	}
 	if len(attrs) > 0 {
-		if it.ref, err = p.attributes(attrs, it.ref, k == C || k == E, number, l); err != nil {
+		if it.ref, err = p.attributes(attrs, it.ref, k, number, l); err != nil {
 			return err
 		}
 	}
@@ -431,7 +465,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 
 // dependency keeps a D line for the linker.
 func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
-	rec := p.rec
+	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
 		return p.report(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the dependency is skipped", trace.Error}, number, l)
 	}
@@ -440,18 +474,20 @@ func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 			return err
 		}
 	}
-	var failed error
-	rec.Attrs = parseAttrs(attrs, nil, func(b problem) {
-		if err := p.report(b, number, l); err != nil {
-			failed = err
-		}
-	})
-	p.deps = append(p.deps, rec)
-	return failed
+	// The attributes are read for their faults; the linker reads them again.
+	keys, vals := len(p.keys), len(p.vals)
+	_, err := p.attributes(attrs, trace.NoRef, D, number, l)
+	p.keys, p.vals = p.keys[:keys], p.vals[:vals]
+	if p.links {
+		p.deps = append(p.deps, dependency{number, rec.Type, rec.Src, rec.Dst, l})
+	}
+	return err
 }
 
 // attributes adds a line's attributes and finds the region that they name.
-func (p *parsed) attributes(list []byte, ref uint32, named bool, number int64, l []byte) (uint32, error) {
+func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64, l []byte) (uint32, error) {
+	recent := &p.recent[recentOf(kind)]
+	named := kind == C || kind == E
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
@@ -469,17 +505,17 @@ func (p *parsed) attributes(list []byte, ref uint32, named bool, number int64, l
 				return ref, err
 			}
 		}
-		if n == len(p.recent) && n < 64 {
-			p.recent = append(p.recent, recentKey{})
+		if n == len(*recent) && n < 64 {
+			*recent = append(*recent, recentKey{})
 		}
 		var k uint32
 		var act int8
-		if n < len(p.recent) && p.recent[n].name == key && key != "" {
-			k, act = p.recent[n].key, p.recent[n].activity
+		if n < len(*recent) && (*recent)[n].name == key && key != "" {
+			k, act = (*recent)[n].key, (*recent)[n].activity
 		} else {
 			k, act = p.key(key)
-			if n < len(p.recent) {
-				p.recent[n] = recentKey{p.d.model.Attributes.At(int(k)).Name, k, act}
+			if n < len(*recent) {
+				(*recent)[n] = recentKey{p.d.model.Attributes.At(int(k)).Name, k, act}
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}
@@ -535,7 +571,16 @@ func (p *parsed) key(name string) (uint32, int8) {
 
 // region finds or makes the region of an activity.
 func (p *parsed) region(name string) uint32 {
+	slot := &p.last[0]
+	if n := len(name); n > 0 {
+		slot = &p.last[(int(name[0])+int(name[n-1])*3+n*7)&63]
+	}
+	if slot.name == name && name != "" {
+		return slot.ref
+	}
 	if r, ok := p.regions[name]; ok {
+		// The remembered name must not alias a block.
+		*slot = recentRegion{p.d.model.Regions.At(int(r)).Name, r}
 		return r
 	}
 	d := p.d

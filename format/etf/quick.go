@@ -22,13 +22,19 @@ type quick struct {
 // behind the last number. It returns -1 if the line needs Record.parse. data
 // must end in a line end.
 func (q *quick) claim(data []byte, limit int) int {
+	return q.numbers(data, limit, 5)
+}
+
+// numbers reads up to limit numbers from data[2:] on, of which at least least
+// must be there; the ";" must follow unless the limit is 3.
+func (q *quick) numbers(data []byte, limit, least int) int {
 	i := 2
 	for f := range limit {
 		if uint(i) >= uint(len(data)) {
 			return -1
 		}
 		c := data[i]
-		if f >= 5 && c == ';' {
+		if f >= least && c == ';' {
 			q.n = f
 			return i + 1
 		}
@@ -79,16 +85,16 @@ func (q *quick) claim(data []byte, limit int) int {
 		switch {
 		case c == ' ':
 			i++
-		case c == ';' && f >= 4:
+		case c == ';' && f >= least-1:
 			q.n = f + 1
 			return i + 1
 		default:
 			return -1
 		}
 	}
-	if limit == 6 {
+	if limit != 3 {
 		if uint(i) < uint(len(data)) && data[i] == ';' {
-			q.n = 6
+			q.n = limit
 			return i + 1
 		}
 		return -1
@@ -154,7 +160,53 @@ func (p *parsed) quickClaim(rest []byte, number int64) int {
 	if it.x > r.Capacity {
 		return 0
 	}
-	end, ok := p.quickAttributes(rest, i, &it)
+	end, ok := p.quickAttributes(rest, i, &it, &p.recent[0])
+	if !ok {
+		return 0
+	}
+	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
+	p.items = append(p.items, it)
+	return end
+}
+
+// quickDependency takes the dependency that rest begins with. It returns the
+// length of the line, or 0 if the line is anything but usual and faultless.
+func (p *parsed) quickDependency(rest []byte, number int64) int {
+	var q quick
+	i := q.numbers(rest, 4, 4)
+	if i < 0 || q.s[0]|q.s[1]|q.s[2]|q.s[3] != 0 || q.v[1] < 0 || q.v[1] > 8 || q.v[2] == q.v[3] {
+		return 0
+	}
+	var it item
+	keys := len(p.keys)
+	end, ok := p.quickAttributes(rest, i, &it, &p.recent[2])
+	if !ok {
+		return 0
+	}
+	p.keys, p.vals = p.keys[:keys], p.vals[:keys]
+	if p.links {
+		p.deps = append(p.deps, dependency{number, q.v[1], q.v[2], q.v[3], rest[:end-1]})
+	}
+	return end
+}
+
+// quickEvent makes an item of the event that rest begins with, as quickClaim
+// does of a claim.
+func (p *parsed) quickEvent(rest []byte, number int64) int {
+	var q quick
+	i := q.numbers(rest, 2, 2)
+	if i < 0 || q.s[0] != 0 || q.v[1] < 0 {
+		return 0
+	}
+	it := item{kind: E, pos: number, id: q.v[0], loc: p.d.events, ref: trace.NoRef, t0: q.v[1]}
+	if q.s[1] != p.d.digits {
+		var ok bool
+		if it.t0, ok = exactTicks(q.decimal(1), p.d.digits); !ok {
+			return 0
+		}
+	}
+	it.t1 = it.t0
+	end, ok := p.quickAttributes(rest, i, &it, &p.recent[1])
 	if !ok {
 		return 0
 	}
@@ -171,7 +223,7 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 // quickAttributes reads attributes with the same keys as those of the line
 // before, without escapes. It returns where the next line begins; ok is false,
 // and nothing is added, if the list is of another kind.
-func (p *parsed) quickAttributes(data []byte, i int, it *item) (end int, ok bool) {
+func (p *parsed) quickAttributes(data []byte, i int, it *item, recent *[]recentKey) (end int, ok bool) {
 	from := len(p.keys)
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
@@ -184,10 +236,10 @@ func (p *parsed) quickAttributes(data []byte, i int, it *item) (end int, ok bool
 		if data[i] == '\n' {
 			return i + 1, true
 		}
-		if n >= len(p.recent) {
+		if n >= len(*recent) {
 			break
 		}
-		r := &p.recent[n]
+		r := &(*recent)[n]
 		k := len(r.name)
 		if len(data)-i <= k || data[i+k] != '=' || string(data[i:i+k]) != r.name {
 			break
