@@ -93,7 +93,6 @@ type dumper struct {
 	lines []string
 	last  int64
 	any   bool
-	bad   error
 }
 
 // Batch dumps rows.

@@ -463,7 +463,6 @@ type queue struct {
 	next  int64
 	bytes int
 	aside map[int64]*queued // claims taken out, by number
-	buf   []byte
 }
 
 // carry writes the attribute that restores a region: "region:order of the

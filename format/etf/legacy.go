@@ -29,17 +29,17 @@ type configuration struct {
 	unit       string
 	shift      int64
 	attributes map[int64]string
-	contexts   map[int64]context_
+	contexts   map[int64]legacyContext
 }
 
-type context_ struct {
+type legacyContext struct {
 	name  string
 	attrs []int64
 }
 
 // readConfiguration reads a configuration file; unknown lines are ignored.
 func readConfiguration(r io.Reader) configuration {
-	c := configuration{attributes: map[int64]string{}, contexts: map[int64]context_{}}
+	c := configuration{attributes: map[int64]string{}, contexts: map[int64]legacyContext{}}
 	s := bufio.NewScanner(io.LimitReader(r, 16<<20))
 	for s.Scan() {
 		f := strings.Split(strings.TrimRight(s.Text(), "\r"), "\t")
@@ -61,7 +61,7 @@ func readConfiguration(r io.Reader) configuration {
 			}
 		case "Context":
 			if len(f) > 2 {
-				x := context_{name: f[2]}
+				x := legacyContext{name: f[2]}
 				for _, a := range f[3:] {
 					if n, err := strconv.ParseInt(a, 10, 64); err == nil {
 						x.attrs = append(x.attrs, n)
@@ -167,7 +167,7 @@ func (c *legacy) begin(number int64) error {
 		return nil
 	}
 	c.ready = true
-	c.conf = configuration{attributes: map[int64]string{}, contexts: map[int64]context_{}}
+	c.conf = configuration{attributes: map[int64]string{}, contexts: map[int64]legacyContext{}}
 	if c.named != "" {
 		f, err := c.configuration()
 		if err == nil {
@@ -264,13 +264,10 @@ func (c *legacy) line(l []byte, number int64) error {
 		if len(f) < from+n {
 			return nil, false
 		}
-		for i, s := range f[from : from+n] {
-			d, k, _ := trace.ParseDecimal([]byte(s))
-			if k != len(s) || k == 0 {
+		for _, s := range f[from : from+n] {
+			if _, k, _ := trace.ParseDecimal([]byte(s)); k != len(s) || k == 0 {
 				return nil, false
 			}
-			_ = d
-			_ = i
 		}
 		return f[from : from+n], true
 	}

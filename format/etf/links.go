@@ -15,7 +15,6 @@ import (
 // on disk if need be, and joined.
 type linker struct {
 	d     *decoder
-	want  bool
 	ids   *extsort.Sorter // claims and events by (kind, id): location, start, end
 	ends  *extsort.Sorter // ends of dependencies by (kind, id): line, side
 	texts *extsort.Sorter // dependencies by line

@@ -102,7 +102,7 @@ type scanResult struct {
 	problems    []*trace.Defect
 	locations   []procKey
 	events      []int64
-	records_    []int64 // user and unknown record types
+	types       []int64 // user and unknown record types
 	firstRecord int64
 	statistics  bool
 	carrierDef  []carrier.Pair
@@ -140,7 +140,7 @@ func (d *decoder) index(ctx context.Context) error {
 		for _, x := range r.events {
 			events[x] = true
 		}
-		for _, x := range r.records_ {
+		for _, x := range r.types {
 			userTypes[x] = true
 		}
 		for i := range r.defs {
@@ -156,7 +156,7 @@ func (d *decoder) index(ctx context.Context) error {
 			}
 		}
 		carried = append(carried, r.carrierDef...)
-		r.defs, r.locations, r.events, r.records_, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil
+		r.defs, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil
 		all = append(all, r)
 		if d.nrec == 0 {
 			d.firstRecord = r.firstRecord
@@ -330,8 +330,8 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.firstRecord = number
 		}
 		if typ > TypeMark || typ < TypeExit && typ != TypeMessage && (typ > TypeTimes || typ < TypeSizeVolumes) {
-			if !slices.Contains(r.records_, typ) && len(r.records_) < 1000 {
-				r.records_ = append(r.records_, typ)
+			if !slices.Contains(r.types, typ) && len(r.types) < 1000 {
+				r.types = append(r.types, typ)
 			}
 		}
 		key := procKey{h.f[3], h.f[4]}

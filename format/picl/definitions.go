@@ -11,7 +11,7 @@ type definitions struct {
 	byEvent     map[int64][]int32 // labels by exact event type
 	wide        []int32           // labels of subsets and of all events
 	names       []label           // labels of processors and processes
-	descriptors []alias_
+	descriptors []redefinition
 	sets        map[setKey][]int64
 	inlined     map[string]*control
 }
@@ -28,7 +28,7 @@ type label struct {
 	text string
 }
 
-type alias_ struct {
+type redefinition struct {
 	scope
 	number  int64
 	control *control
@@ -82,7 +82,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		if err != nil {
 			return dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
 		}
-		d.descriptors = append(d.descriptors, alias_{sc, r.Values[0].Int(), c})
+		d.descriptors = append(d.descriptors, redefinition{sc, r.Values[0].Int(), c})
 	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
 		if len(r.Values) == 0 {
 			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}
@@ -193,8 +193,6 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 // scoped resolves descriptors for one goroutine.
 type scoped struct {
 	defs   *definitions
-	last   string
-	lastC  *control
 	inputs map[string]*control
 }
 

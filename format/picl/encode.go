@@ -29,8 +29,7 @@ type encoder struct {
 	rounded bool // no finite decimal expansion: times go through rescale
 	last    trace.Decimal
 	keys    []procKey // by location
-	known   []bool
-	events  []int64 // by region
+	events  []int64   // by region
 	labels  map[procEvent]uint32
 	multi   map[int64]bool
 	rec     Record

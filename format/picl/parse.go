@@ -38,9 +38,7 @@ type carriedLink struct {
 }
 
 func (p *parsed) reset(d *decoder, b *lines.Block, res *scoped, mixed bool) {
-	for _, x := range p.out {
-		p.free = append(p.free, x)
-	}
+	p.free = append(p.free, p.out...)
 	p.d, p.block, p.res, p.out, p.used = d, b, res, p.out[:0], p.used[:0]
 	p.mixed, p.links = nil, p.links[:0]
 	if mixed {

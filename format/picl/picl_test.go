@@ -35,7 +35,7 @@ func TestData(t *testing.T) {
 	}
 	str := trace.StringValue
 	d := newDefinitions()
-	d.descriptors = append(d.descriptors, alias_{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")}, alias_{scope{7, -1, -1, 1}, 2, mustControl("%s")})
+	d.descriptors = append(d.descriptors, redefinition{scope{-1, -1, -1, 1}, 6, mustControl("%d%lf")}, redefinition{scope{7, -1, -1, 1}, 2, mustControl("%s")})
 	for _, x := range []struct {
 		n    int64
 		data string

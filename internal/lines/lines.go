@@ -87,9 +87,8 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 		b *Block
 	}
 	type result struct {
-		c     Chunk
-		r     R
-		lines int64
+		c Chunk
+		r R
 	}
 	var chunks []Chunk
 	off, line := int64(0), int64(1)

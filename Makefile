@@ -1,0 +1,49 @@
+# make test is the one test command; CI runs nothing else.
+
+GO ?= go
+PKGS := ./...
+
+.PHONY: build test lint cross bench fuzz clean deps
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
+
+# What the tests want beside Go: mawk for benchmarks, python3 for the
+# independent comparison of conversions. Where nothing may be installed, the
+# tests that need a missing thing skip and say so.
+deps:
+	@for p in mawk python3; do \
+		command -v $$p >/dev/null 2>&1 && continue; \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$p is missing; tests that need it skip"; continue; }; \
+		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
+	done
+
+test: deps lint cross
+	$(GO) test -race -timeout 12m $(PKGS)
+
+lint:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet $(PKGS)
+	$(GO) tool -modfile=tools/go.mod staticcheck $(PKGS)
+
+# The program is pure Go on every platform that it is for.
+cross:
+	CGO_ENABLED=0 GOOS=linux GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+
+# Ratios against mawk and wc on generated files of 10 MB and 1 GB; takes some
+# minutes and 4 GB of disk. Writes docs/performance.md.
+bench:
+	$(GO) run ./internal/bench -o docs/performance.md
+
+# Each fuzz target for a minute.
+fuzz:
+	$(GO) test ./format/etf -run '^$$' -fuzz FuzzDecode -fuzztime 60s
+	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuickClaim -fuzztime 60s
+	$(GO) test ./format/picl -run '^$$' -fuzz FuzzDecode -fuzztime 60s
+	$(GO) test ./format/picl -run '^$$' -fuzz FuzzHead -fuzztime 60s
+
+clean:
+	rm -rf bin
