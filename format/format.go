@@ -164,6 +164,14 @@ type ReadOptions struct {
 	Progress func(done, total int64)
 }
 
+// OptionError is an option with a value that makes no sense.
+type OptionError struct{ Option, Value, Expected string }
+
+// Error says option, value and what was expected.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
+}
+
 // Cores is the number of workers to use.
 func (o *ReadOptions) Cores() int {
 	if o.Workers > 0 {
@@ -199,7 +207,7 @@ func (o *ReadOptions) Int(name string, def int64) (int64, error) {
 	}
 	n, err := strconv.ParseInt(t, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/mult {
-		return 0, fmt.Errorf("option %s=%s: expected a number of bytes such as 16M", name, s)
+		return 0, &OptionError{name, s, "a number of bytes such as 16M"}
 	}
 	return n * mult, nil
 }
@@ -237,7 +245,7 @@ func (o *WriteOptions) Bool(name string) (bool, error) {
 	s := o.Value(name, "false")
 	b, err := strconv.ParseBool(s)
 	if err != nil {
-		return false, fmt.Errorf("option %s=%s: expected true or false", name, s)
+		return false, &OptionError{name, s, "true or false"}
 	}
 	return b, nil
 }
@@ -282,6 +290,9 @@ type Counter interface {
 type Extent interface {
 	Extent() (first, last int64, ok bool)
 }
+
+// LinkCounter is a decoder that knows how many links it will deliver.
+type LinkCounter interface{ LinkCount() (links int64, ok bool) }
 
 // Order is what an encoder needs of the order of events.
 type Order int

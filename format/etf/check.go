@@ -17,7 +17,7 @@ import (
 func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
 	d := dec.(*decoder)
 	return &checker{d: d, opt: opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
-		open: map[uint32][]held{}, curves: map[uint32]curveEnd{}}
+		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 
 // Finish reports what shows only at the end.
@@ -51,13 +51,21 @@ type checker struct {
 	d                    *decoder
 	opt                  *format.ReadOptions
 	claims, events, deps *idset.Set
-	open                 map[uint32][]held
+	open                 map[uint32]*use
 	curves               map[uint32]curveEnd
 }
 
 type held struct {
-	id             int64
+	id, pos        int64
 	amount, offset float64
+	fresh          bool // began at the time that is not settled yet
+}
+
+// use is what is held of one resource.
+type use struct {
+	time  int64
+	fresh bool // claims began at this time
+	open  []held
 }
 
 type curveEnd struct {
@@ -81,16 +89,24 @@ func (c *checker) Batch(b *trace.Batch) error {
 	}
 	for x := b.Cursor(); x.Next(); {
 		var err error
-		switch x.Kind() {
+		k := x.Kind()
+		if k == trace.ClaimBegin || k == trace.ClaimEnd {
+			if u := c.use(uint32(x.Op(1))); u.time < x.Time() {
+				err = c.settle(uint32(x.Op(1)), u)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		switch k {
 		case trace.ClaimBegin:
 			err = c.claimBegin(&x)
 		case trace.ClaimEnd:
-			res, id := uint32(x.Op(1)), int64(x.Op(0))
-			list := c.open[res]
-			for i := range list {
-				if list[i].id == id {
-					list[i] = list[len(list)-1]
-					c.open[res] = list[:len(list)-1]
+			u, id := c.use(uint32(x.Op(1))), int64(x.Op(0))
+			for i := range u.open {
+				if u.open[i].id == id {
+					u.open[i] = u.open[len(u.open)-1]
+					u.open = u.open[:len(u.open)-1]
 					break
 				}
 			}
@@ -118,25 +134,62 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 			return err
 		}
 	}
-	r := c.d.model.Resources.At(int(res))
-	h := held{id: id, amount: math.Float64frombits(x.Op(2))}
-	sum := h.amount
-	if r.UsesOffset && len(x.Ops()) > 3 {
+	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos(), fresh: true}
+	if c.d.model.Resources.At(int(res)).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
-	for _, o := range c.open[res] {
-		sum += o.amount
-		if r.UsesOffset && h.offset < o.offset+o.amount && o.offset < h.offset+h.amount {
-			if err := c.report("etf.offset-overlap", trace.Warning, x.Pos(),
-				fmt.Sprintf("claim %d at offset %v with amount %v", id, h.offset, h.amount),
-				fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold", o.id, o.offset, o.amount)); err != nil {
-				return err
+	u := c.use(res)
+	u.time, u.fresh = x.Time(), true
+	u.open = append(u.open, h)
+	return nil
+}
+
+// use is the state of a resource.
+func (c *checker) use(res uint32) *use {
+	u := c.open[res]
+	if u == nil {
+		u = &use{}
+		c.open[res] = u
+	}
+	return u
+}
+
+// settle looks at the claims that began at one time, once all that happens at
+// that time is known: those that end there do not overlap with them.
+func (c *checker) settle(res uint32, u *use) error {
+	if !u.fresh {
+		return nil
+	}
+	u.fresh = false
+	r := c.d.model.Resources.At(int(res))
+	sum, biggest, pos := 0.0, 0.0, int64(0)
+	for i := range u.open {
+		h := &u.open[i]
+		sum += h.amount
+		biggest = max(biggest, h.amount)
+		if !h.fresh {
+			continue
+		}
+		pos = max(pos, h.pos)
+		if !r.UsesOffset {
+			continue
+		}
+		for j := range u.open {
+			o := &u.open[j]
+			if (!o.fresh || j < i) && h.offset < o.offset+o.amount && o.offset < h.offset+h.amount {
+				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
+					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
+					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold", o.id, o.offset, o.amount)); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	c.open[res] = append(c.open[res], h)
-	if r.Capacity > 0 && sum > r.Capacity*(1+1e-12) && h.amount <= r.Capacity {
-		return c.report("etf.overload", trace.Warning, x.Pos(), fmt.Sprintf("%v of resource %s held at once", sum, r.ID), fmt.Sprintf("at most its capacity %v", r.Capacity))
+	for i := range u.open {
+		u.open[i].fresh = false
+	}
+	if pos > 0 && r.Capacity > 0 && sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
+		return c.report("etf.overload", trace.Warning, pos, fmt.Sprintf("%v of resource %s held at once", sum, r.ID), fmt.Sprintf("at most its capacity %v", r.Capacity))
 	}
 	return nil
 }

@@ -227,7 +227,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			}
 		case F:
 			id := s.integer("")
-			t, end, two = s.decimal(""), s.decimal(""), true
+			t, end = s.decimal(""), s.decimal("")
+			// The fragment is an event at its start; its end needs its digits only.
+			r.scale = max(r.scale, end.Trim().Scale)
 			if s.bad.rule == "" {
 				r.curve(seriesKey{id, -1}).add(t)
 			}
@@ -240,7 +242,8 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			}
 			c := r.curve(seriesKey{rec.ID, rec.Series})
 			if k == TSR {
-				t, end, two = rec.Start, rec.End, true
+				t = rec.Start
+				r.scale = max(r.scale, rec.End.Trim().Scale)
 				c.add(t)
 			} else {
 				t, end, two = rec.Times[0], rec.Times[0], true
@@ -485,6 +488,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	// A tick is num/den × 10^-digits seconds.
 	if num > 1 {
 		c.Den = num
+		if g := gcd(p, num); g > 1 {
+			c.Num, c.Den = p/g, num/g
+		}
 	} else {
 		c.Num = p * den
 	}
@@ -560,6 +566,13 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	return nil
 }
 
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
 func (d *decoder) addResource(r trace.Resource, id int64) uint32 {
 	r.Location = d.model.Locations.Add(trace.Location{ID: r.ID, Name: r.Name, Kind: trace.ResourceLocation, Group: trace.NoRef})
 	i := d.model.Resources.Add(r)
@@ -626,6 +639,10 @@ func (d *decoder) Extent() (first, last int64, ok bool) {
 
 // Count is the number of lines with a time.
 func (d *decoder) Count() (int64, bool) { return d.items, true }
+
+// LinkCount is the number of D lines; that of a restored trace is not known
+// before a scan.
+func (d *decoder) LinkCount() (int64, bool) { return d.deps, d.restore == nil }
 
 // Close closes the file.
 func (d *decoder) Close() error { return d.close() }

@@ -449,8 +449,8 @@ func (e *encoder) nativeDefinitions() error {
 // queueLimit is how many claims wait for an older one to end before that one
 // is put aside; queueBytes bounds their text.
 const (
-	queueLimit = 1 << 16
-	queueBytes = 16 << 20
+	queueLimit = 1 << 14
+	queueBytes = 4 << 20
 )
 
 // queue holds claims in the order in which they begin until they end, so that

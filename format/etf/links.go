@@ -24,7 +24,7 @@ type linker struct {
 }
 
 // linkMemory is what each of the linker's sorters keeps in memory.
-const linkMemory = 4 << 20
+const linkMemory = 3 << 20
 
 // newLinker returns nil when nobody wants links or there are none.
 func (d *decoder) newLinker(sel trace.Selection) *linker {
@@ -91,6 +91,8 @@ func (l *linker) deliver(ctx context.Context, sink format.Sink) error {
 	if err := l.join(ctx, found); err != nil {
 		return err
 	}
+	l.ids.Close()
+	l.ends.Close()
 	places, err := found.Sort(ctx)
 	if err != nil {
 		return err

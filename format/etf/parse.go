@@ -200,6 +200,9 @@ func (p *parsed) line(l []byte, number int64) error {
 			if it.t1 < t0 {
 				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the claim is skipped", trace.Error}, number, l)
 			}
+			if d.restore != nil {
+				break // a region of another format's trace
+			}
 			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end", trace.Warning}, number, l); err != nil {
 				return err
 			}

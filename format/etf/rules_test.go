@@ -50,6 +50,7 @@ var ruleTests = []struct {
 	{"etf.capacity", "R 0 0 false ;\nE 0 1 ;\n", 1, 1},
 	{"etf.capacity-exceeded", "R 0 1 false ;\nC 0 0 1 0 2 ;\n", 2, 2},
 	{"etf.overload", "R 0 1 false ;\nC 0 0 2 0 1 ;\nC 1 1 2 0 1 ;\n", 3, 4},
+	{"etf.overload", "R 0 1 false ;\nC 9 1 2 0 1 ;\nC 0 0 1 0 1 ;\nC 1 1 3 0 1 ;\n", 4, 6},
 	{"etf.offset-overlap", "R 0 10 true ;\nC 0 0 2 0 0 5 ;\nC 1 1 2 0 4 5 ;\n", 3, 4},
 	{"etf.duplicate-key", "E 0 1 ; a=1, b=2, a=3\n", 1, 1},
 	{"etf.late-definition", "C 0 0 1 0 1 ;\nR 0 1 false ;\n", 1, 2},

@@ -15,13 +15,14 @@ import (
 // temporary files. A Writer with Keep set writes definitions first and all other
 // records in the order in which they come.
 type Writer struct {
-	w    io.Writer
-	keep bool
-	unit string
-	off  int64
-	head []byte // T lines
-	res  []byte
-	body [3]spool.Spool // C, E, D; with keep all in the first
+	w       io.Writer
+	keep    bool
+	unit    string
+	off     int64
+	offSeen bool
+	head    []byte // T lines
+	res     []byte
+	body    [3]spool.Spool // C, E, D; with keep all in the first
 	// Signals and series with their lines, in the order of their definition.
 	curves []*curve
 	byID   map[seriesKey]*curve
@@ -68,7 +69,9 @@ func (w *Writer) Write(r *Record) error {
 		}
 		return nil
 	case O:
-		w.off = r.ID
+		if !w.offSeen {
+			w.off, w.offSeen = r.ID, true
+		}
 		return nil
 	case T:
 		if len(r.Attrs) > 0 {

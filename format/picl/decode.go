@@ -43,9 +43,10 @@ type decoder struct {
 	nrec   int64
 	// firstRecord is the line of the first record that is no definition.
 	firstRecord int64
-	statistics  bool  // there are statistics records
-	first, last int64 // times of the first and last event
-	plainInts   bool  // no record redefines descriptors
+	kept        []string // definition records, for encoders
+	statistics  bool     // there are statistics records
+	first, last int64    // times of the first and last event
+	plainInts   bool     // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
 	slots []slot
@@ -99,6 +100,7 @@ type scanResult struct {
 	breaks      []run // places where time goes back
 	more        bool  // and there were more
 	defs        []Record
+	defsAfter   []int64 // records of the chunk before each of defs
 	problems    []*trace.Defect
 	locations   []procKey
 	events      []int64
@@ -144,6 +146,7 @@ func (d *decoder) index(ctx context.Context) error {
 			userTypes[x] = true
 		}
 		for i := range r.defs {
+			d.kept = append(d.kept, keepRecord(d.nrec+r.defsAfter[i], &r.defs[i]))
 			if p := d.defs.add(&r.defs[i]); p.rule != "" {
 				if err := d.opt.Defect(p.defect(d.file.Name, r.defs[i].Line, nil)); err != nil {
 					return err
@@ -389,6 +392,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 		r.problems = append(r.problems, problem.defect(d.file.Name, number, l))
 	}
 	r.defs = append(r.defs, rec)
+	r.defsAfter = append(r.defsAfter, r.records)
 }
 
 // define fills the model's definitions.
@@ -414,6 +418,10 @@ func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64
 			return nil
 		}
 	}
+	for _, k := range d.kept {
+		m.Opaque.Add(trace.Opaque{Format: "picl", Data: k})
+	}
+	d.kept = nil
 	d.plainInts = len(d.defs.descriptors) == 0
 	eventList := slices.Collect(maps.Keys(events))
 	slices.SortFunc(eventList, compareEvents)
@@ -662,6 +670,10 @@ func (d *decoder) fileClock() trace.Clock { return trace.Clock{Num: pow10(d.digi
 
 // Count is the number of records.
 func (d *decoder) Count() (int64, bool) { return d.nrec, true }
+
+// LinkCount is 0: PICL has no links, but for those of a restored trace, which
+// are not counted before a scan.
+func (d *decoder) LinkCount() (int64, bool) { return 0, d.restore == nil }
 
 // Close closes the file.
 func (d *decoder) Close() error { return d.close() }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,9 @@ type encoder struct {
 	rec     Record
 	pairs   []carrier.Pair
 	text    []byte
-	recProc uint32 // the attribute "recorded process", or NoRef
+	kept    []keptRecord // definition records of the original trace
+	rows    int64        // event records written
+	recProc uint32       // the attribute "recorded process", or NoRef
 }
 
 type procEvent struct {
@@ -62,8 +65,8 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 		return
 	}
 	n, err := strconv.Atoi(opt.Value("picl.digits", "6"))
-	if err != nil || n < 0 || n > 18 {
-		return wo, fmt.Errorf("option picl.digits=%s: expected a number from 0 to 18", opt.Value("picl.digits", "6"))
+	if err != nil || n < 1 || n > 18 {
+		return wo, &format.OptionError{Option: "picl.digits", Value: opt.Value("picl.digits", "6"), Expected: "a number from 1 to 18"}
 	}
 	wo.Digits = n
 	return wo, nil
@@ -86,6 +89,54 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.recProc = trace.NoRef
 	m, scale, ok := d.Clock.Decimal()
 	e.mul, e.scale, e.rounded = m, int32(scale), !ok
+	if e.native {
+		for _, o := range d.Opaque.All() {
+			if o.Format == "picl" {
+				e.kept = append(e.kept, parseKept(o.Data))
+			}
+		}
+	}
+	return nil
+}
+
+// keptRecord is a definition record of a trace together with its place: the
+// number of event records before it.
+type keptRecord struct {
+	before int64
+	rec    Record
+}
+
+// keepRecord writes a definition record for trace.Definitions.Opaque.
+func keepRecord(before int64, r *Record) string {
+	b := strconv.AppendInt(nil, before, 10)
+	return string(r.Append(append(b, '\t'), 0))
+}
+
+func parseKept(s string) (k keptRecord) {
+	n, line, _ := strings.Cut(s, "\t")
+	k.before, _ = strconv.ParseInt(n, 10, 64)
+	var h head
+	i, _, skip := parseLine([]byte(line), &h)
+	if skip {
+		return k
+	}
+	k.rec.set(&h, 0)
+	if k.rec.Type == TypeDescriptor {
+		k.rec.Values, _ = parseDescriptor([]byte(line)[i:], nil)
+	} else {
+		k.rec.Values, _ = parseData([]byte(line)[i:], k.rec.Fields, &h, 0, &scoped{defs: &definitions{}}, nil)
+	}
+	return k
+}
+
+// definitions writes the kept records whose place is reached.
+func (e *encoder) definitions(rows int64) error {
+	for len(e.kept) > 0 && e.kept[0].before <= rows {
+		if err := e.w.Write(&e.kept[0].rec); err != nil {
+			return err
+		}
+		e.kept = e.kept[1:]
+	}
 	return nil
 }
 
@@ -156,7 +207,7 @@ func (e *encoder) event(ref uint32) int64 {
 // label writes a label before the first record of an event type that bears
 // another name than the record before it at the same location.
 func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
-	if ref == trace.NoRef || !e.native {
+	if ref == trace.NoRef || e.kept != nil {
 		return nil
 	}
 	ev := e.events[ref]
@@ -167,9 +218,10 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 	if cur, ok := e.labels[k]; ok && cur == ref {
 		return nil
 	}
+	_, labelled := e.labels[k]
 	e.labels[k] = ref
 	name := e.defs.Regions.At(int(ref)).Name
-	if _, ok := e.labels[k]; !ok && name == eventName(ev) {
+	if !labelled && name == eventName(ev) {
 		return nil
 	}
 	p := e.key(loc)
@@ -226,6 +278,10 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
 	}
+	if err := e.definitions(e.rows); err != nil {
+		return err
+	}
+	e.rows++
 	r := &e.rec
 	k := e.key(c.Location())
 	ref := c.Ref()
@@ -381,8 +437,9 @@ func (e *encoder) carry() {
 			e.loss.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
 		}
 	}
-	// A backslash at the end of the line would join it to the next one.
-	if n := len(e.text); e.text[n-1] == '\\' {
+	// A backslash at the end of the line, even before a blank, would join it to
+	// the next one.
+	if c := e.text[len(e.text)-1]; c == '\\' || c == ' ' || c == '\t' {
 		e.text = append(e.text, ',')
 	}
 	e.rec.Values = append(e.rec.Values[:0], trace.StringValue(string(e.text)))
@@ -404,6 +461,9 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
+	if err := e.definitions(math.MaxInt64); err != nil {
+		return err
+	}
 	e.header()
 	if err := e.w.Close(); err != nil {
 		return err
@@ -419,6 +479,9 @@ func (e *encoder) header() {
 	d := e.defs
 	textRecord := func(typ, event, processor, process int64, text string) {
 		e.w.Header(Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
+	}
+	if e.native && e.kept != nil {
+		return
 	}
 	if e.native {
 		e.prepare()

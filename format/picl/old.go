@@ -156,11 +156,17 @@ func (c *oldConverter) line(l []byte, number int64) error {
 	var sec, usec, node int64
 	var args []int64
 	if err == nil {
-		n, err := allIntegers(f[1:])
-		if err != nil || len(n) < 3 {
+		if len(f) < 4 {
+			return bad("too few fields", "key, seconds, microseconds, node and data")
+		}
+		n, err := allIntegers(f[1:4])
+		if err == nil && key != 16 {
+			args, err = allIntegers(f[4:])
+		}
+		if err != nil {
 			return bad("no numbers", "key, seconds, microseconds, node and data")
 		}
-		sec, usec, node, args = n[0], n[1], n[2], n[3:]
+		sec, usec, node = n[0], n[1], n[2]
 	} else {
 		for _, r := range oldTable {
 			if r.name == f[0] {
@@ -179,9 +185,6 @@ func (c *oldConverter) line(l []byte, number int64) error {
 			if v, err := strconv.ParseInt(x, 10, 64); err == nil {
 				args = append(args, v)
 			}
-		}
-		if key == 22 && len(args) > 0 && strings.Contains(string(l), "array") {
-			args = append([]int64{}, args...)
 		}
 	}
 	at := trace.NewDecimal(sec*1_000_000+usec, 6)
@@ -253,8 +256,12 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return c.emit(rec(TypeMark, max(0, arg(0))))
 	case 16:
 		r := rec(TypeMessage, -1)
-		if len(f) > 4 {
-			r.Values = []trace.Value{trace.StringValue(strings.Join(f[4:], " "))}
+		text := f[4:]
+		if f[0] == "trace_message" {
+			text = f[6:]
+		}
+		if len(text) > 0 {
+			r.Values = []trace.Value{trace.StringValue(strings.Join(text, " "))}
 		}
 		return c.emit(r)
 	case 17:

@@ -380,7 +380,7 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 			// The values are kept as words, so that nothing is lost.
 			c = &control{text: "%s", convs: []conv{{trace.String, 0}}}
 			i = j
-			vals, _ = c.values(l[i:], n, vals)
+			vals, _ = c.values(l[i:], int64(len(bytes.Fields(l[i:]))), vals)
 			return vals, dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d), "0 to 5 or one defined by a record of type -6", trace.Warning}
 		}
 		i = j
@@ -541,6 +541,12 @@ func (r *Record) Append(b []byte, digits int) []byte {
 	b = strconv.AppendInt(b, r.Processor, 10)
 	b = append(b, ' ')
 	b = strconv.AppendInt(b, r.Process, 10)
+	if r.Type == TypeDescriptor && len(r.Values) == 2 {
+		// The control string may contain blanks and bears its own quotes.
+		b = append(b, ` 1 "%d%s" `...)
+		b = r.Values[0].Append(b)
+		return append(append(b, ' '), r.Values[1].Str...)
+	}
 	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
 		return appendPairs(b, r.Values, digits)
 	}

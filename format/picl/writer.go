@@ -1,10 +1,11 @@
 package picl
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
 	"github.com/weft-trace/weft/trace"
 )
@@ -49,15 +50,23 @@ type Writer struct {
 	max    trace.Decimal
 	stats  *Statistics
 	// Marks: pending entries by processor, process, event type.
-	pending map[pendingKey][]Record
+	pending map[pendingKey][]pendingEntry
 	// ParaGraph: number and extent of each (processor, process).
 	numbers map[procKey]*paragraphProcessor
 	order   []*paragraphProcessor
+	// byProcessor is the first process of each processor.
+	byProcessor map[int64]*paragraphProcessor
 	// Left counts records that an option left out, by reason.
 	Left map[string]int64
 }
 
 type pendingKey struct{ processor, process, event int64 }
+
+// pendingEntry is an entry that waits for its exit, with its place in the text.
+type pendingEntry struct {
+	Record
+	place int64
+}
 
 type paragraphProcessor struct {
 	number int64
@@ -77,7 +86,7 @@ func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 		x.stats = NewStatistics()
 	}
 	if opt.Brackets == Marks {
-		x.pending = map[pendingKey][]Record{}
+		x.pending = map[pendingKey][]pendingEntry{}
 	}
 	if opt.ParaGraph {
 		x.numbers = map[procKey]*paragraphProcessor{}
@@ -95,6 +104,9 @@ func (w *Writer) Header(r Record) {
 // Write adds a record. Records should come in time order. The writer keeps
 // nothing of r.
 func (w *Writer) Write(r *Record) error {
+	if w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
+		return nil // computed anew
+	}
 	switch {
 	case w.opt.Brackets == EntryExit && r.Type == TypeMark:
 		// From mark to entry and exit all fields go into the entry.
@@ -107,7 +119,7 @@ func (w *Writer) Write(r *Record) error {
 		return w.bracketed(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
 		k := pendingKey{r.Processor, r.Process, r.Event}
-		e := *r
+		e := pendingEntry{*r, w.body.Size()}
 		e.Values = cloneValues(r.Values)
 		w.pending[k] = append(w.pending[k], e)
 		return nil
@@ -122,8 +134,14 @@ func (w *Writer) Write(r *Record) error {
 		if e.Time.Cmp(r.Time) != 0 {
 			w.Left["durations of events that became marks"]++
 		}
+		if len(r.Values) > 0 {
+			// The exit's fields come behind all of the entry's.
+			for range len(specOf(e.Event).entry) - len(e.Values) {
+				e.Values = append(e.Values, intValue(-1))
+			}
+		}
 		e.Type, e.Time, e.Values = TypeMark, r.Time, append(e.Values, r.Values...)
-		return w.bracketed(&e)
+		return w.bracketed(&e.Record)
 	}
 	return w.bracketed(r)
 }
@@ -166,14 +184,14 @@ func (w *Writer) paragraph(r *Record) error {
 		w.Left["records of the host, of all processors or of subsets"]++
 		return nil
 	}
-	k := procKey{r.Processor, r.Process}
-	p := w.numbers[k]
-	if p == nil {
-		p = &paragraphProcessor{number: int64(len(w.order))}
-		w.numbers[k] = p
-		w.order = append(w.order, p)
+	if r.Type == TypeLabel && w.numbers[procKey{r.Processor, r.Process}] == nil {
+		// A label alone makes no processor.
+		w.Left["labels of processors before their first event"]++
+		return nil
 	}
+	p := w.processor(r.Processor, r.Process)
 	x := *r
+	x.Values = w.renumber(r)
 	x.Processor, x.Process = p.number, 0
 	isTracing := x.Event == -901 && (x.Type == TypeEntry || x.Type == TypeExit)
 	if !p.open && !(isTracing && x.Type == TypeEntry) && !p.closed {
@@ -195,6 +213,61 @@ func (w *Writer) paragraph(r *Record) error {
 	return nil
 }
 
+// processor finds or makes the number of a processor and process. Process -1 is
+// the processor's only one, where there is one already.
+func (w *Writer) processor(processor, process int64) *paragraphProcessor {
+	k := procKey{processor, process}
+	p := w.numbers[k]
+	if p == nil && process == -1 {
+		p = w.byProcessor[processor]
+	}
+	if p == nil {
+		p = &paragraphProcessor{number: int64(len(w.order))}
+		w.order = append(w.order, p)
+		if w.byProcessor == nil {
+			w.byProcessor = map[int64]*paragraphProcessor{}
+		}
+		if w.byProcessor[processor] == nil {
+			w.byProcessor[processor] = p
+			if process != -1 {
+				w.numbers[procKey{processor, -1}] = p
+			}
+		}
+	}
+	w.numbers[k] = p
+	return p
+}
+
+// renumber gives the processors that data fields name their new numbers, and
+// process 0.
+func (w *Writer) renumber(r *Record) []trace.Value {
+	spec := specOf(r.Event)
+	names := spec.entry
+	switch {
+	case spec.send == noRole:
+		return r.Values
+	case r.Type == TypeExit:
+		names = spec.exit
+	case r.Type == TypeMark:
+		names = append(slices.Clone(spec.entry), spec.exit...)
+	}
+	out := slices.Clone(r.Values)
+	for i, n := range names {
+		if i >= len(out) || n != "destination" && n != "source" && n != "requestedProcessor" || out[i].Int() < 0 || out[i].Int() == Host {
+			continue
+		}
+		process := int64(-1)
+		if i+1 < len(out) {
+			process = out[i+1].Int()
+		}
+		out[i] = intValue(w.processor(out[i].Int(), process).number)
+		if i+1 < len(out) && process >= 0 {
+			out[i+1] = intValue(0)
+		}
+	}
+	return out
+}
+
 func (w *Writer) number(r *Record) error {
 	if w.stats != nil {
 		w.stats.Add(r)
@@ -205,14 +278,18 @@ func (w *Writer) number(r *Record) error {
 // Close writes everything. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.body.Close()
-	for k, open := range w.pending {
-		for i := range open {
-			// An entry without exit stays an entry.
-			if err := w.bracketed(&open[i]); err != nil {
-				return err
-			}
+	// Entries without exit stay entries, where they stood.
+	var open []pendingEntry
+	for _, l := range w.pending {
+		open = append(open, l...)
+	}
+	slices.SortFunc(open, func(a, b pendingEntry) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), a.Time.Cmp(b.Time), cmp.Compare(a.Processor, b.Processor), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Event, b.Event))
+	})
+	for i := range open {
+		if err := w.body.Insert(open[i].place, append(open[i].Append(nil, w.opt.Digits), '\n')); err != nil {
+			return err
 		}
-		delete(w.pending, k)
 	}
 	for _, p := range w.order {
 		if p.open {
@@ -257,7 +334,7 @@ func (w *Writer) Discard() { w.body.Close() }
 func ParseBrackets(s string) (Brackets, error) {
 	i := slices.Index([]string{"keep", "entry-exit", "mark"}, s)
 	if i < 0 {
-		return 0, fmt.Errorf("option picl.brackets=%s: expected keep, entry-exit or mark", s)
+		return 0, &format.OptionError{Option: "picl.brackets", Value: s, Expected: "keep, entry-exit or mark"}
 	}
 	return Brackets(i), nil
 }

@@ -146,10 +146,20 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 	d := in.Defs()
 	count, prof := counts.New(d), profile.New(d, profile.Options{})
 	metrics := &metricCounter{}
-	if err := in.Scan(ctx, trace.Everything(), func(int) format.Sink { return both{count, prof, metrics} }); err != nil {
+	sel := trace.Everything()
+	links, known := int64(0), false
+	if c, ok := in.Decoder.(format.LinkCounter); ok {
+		// Finding the ends of links would take longer than all the rest.
+		links, known = c.LinkCount()
+		sel.Links = !known
+	}
+	if err := in.Scan(ctx, sel, func(int) format.Sink { return both{count, prof, metrics} }); err != nil {
 		return nil, err
 	}
 	n, p := count.Result(), prof.Result()
+	if known {
+		n.Links = links
+	}
 	x := &info{Path: in.src.Path, Format: in.format.Name, Events: n.Events, Derived: n.Derived, Links: n.Links, Kinds: n.Kinds,
 		Regions: p.Regions, Activities: p.Activities, Resources: p.Resources, Attributes: n.Attributes, Unclosed: p.Unclosed, Orphans: p.Orphans,
 		Locations: []locationInfo{}}

@@ -23,7 +23,7 @@ type Record struct {
 // maxRuns × readBuffer bytes.
 const (
 	maxRuns    = 96
-	readBuffer = 128 << 10
+	readBuffer = 64 << 10
 )
 
 // Sorter sorts records by (A, B); equal keys keep the order in which they were

@@ -1,0 +1,326 @@
+// Package docs_test runs the commands of the documents, so that they keep
+// working, and holds the lists in the documents against the tables in the code.
+package docs_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/check"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// command is a line of a fenced sh block that begins with "weft ".
+type command struct {
+	file string
+	line int
+	text string
+	exit int
+	// want is the output that the document shows behind the block, if the
+	// command is the block's only line. A line "…" stands for any lines.
+	want []string
+}
+
+const failMark = "# exit 1"
+
+// commands finds the commands of a document.
+func commands(name, text string) []command {
+	var out []command
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		if strings.TrimSpace(lines[i]) != "```sh" {
+			continue
+		}
+		first, all := len(out), 0
+		for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "```"; i++ {
+			l := strings.TrimSpace(lines[i])
+			if l != "" {
+				all++
+			}
+			if !strings.HasPrefix(l, "weft ") {
+				continue
+			}
+			c := command{file: name, line: i + 1, text: l}
+			if t, ok := strings.CutSuffix(l, failMark); ok {
+				c.text, c.exit = strings.TrimSpace(t), 1
+			}
+			out = append(out, c)
+		}
+		if all != 1 || len(out) != first+1 {
+			continue
+		}
+		j := i + 1
+		for j < len(lines) && strings.TrimSpace(lines[j]) == "" {
+			j++
+		}
+		if j < len(lines) && (lines[j] == "```json" || lines[j] == "```text") {
+			for j++; j < len(lines) && lines[j] != "```"; j++ {
+				out[first].want = append(out[first].want, lines[j])
+			}
+			i = j
+		}
+	}
+	return out
+}
+
+// documents lists the documents whose commands are run, relative to the root.
+func documents(t *testing.T) []string {
+	var list []string
+	for _, p := range []string{"../README.md", "*.md", "formats/*.md"} {
+		m, err := filepath.Glob(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, m...)
+	}
+	return list
+}
+
+// TestCommands runs every command in a copy of the traces that the documents
+// use, at their places under the root of the repository.
+func TestCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell")
+	}
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "weft"), "../cmd/weft")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	traces, err := filepath.Glob("../format/*/testdata/ok")
+	if err != nil || len(traces) == 0 {
+		t.Fatalf("no traces: %v", err)
+	}
+	traces = append(traces, "../examples")
+	for _, doc := range documents(t) {
+		text, err := os.ReadFile(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := commands(doc, string(text))
+		if len(list) == 0 {
+			continue
+		}
+		// The commands of one document may use each other's output.
+		t.Run(filepath.Base(doc), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, x := range traces {
+				copyTree(t, x, filepath.Join(dir, strings.TrimPrefix(x, "../")))
+			}
+			for _, c := range list {
+				run(t, shell, bin, dir, c)
+			}
+		})
+	}
+}
+
+func run(t *testing.T, shell, bin, dir string, c command) {
+	t.Helper()
+	cmd := exec.Command(shell, "-c", c.text)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var x *exec.ExitError
+	if err != nil && !errors.As(err, &x) {
+		t.Fatal(err)
+	}
+	if code := cmd.ProcessState.ExitCode(); code != c.exit {
+		t.Errorf("%s:%d: %s: exit code %d, want %d\n%s", c.file, c.line, c.text, code, c.exit, errs.String())
+	}
+	if c.want == nil {
+		return
+	}
+	got := strings.Split(strings.TrimRight(out.String(), "\n"), "\n")
+	for i := range got {
+		got[i] = strings.TrimRight(got[i], " ")
+	}
+	if !matches(got, c.want) {
+		t.Errorf("%s:%d: %s: the document shows another output; it is\n%s", c.file, c.line, c.text, out.String())
+	}
+}
+
+// matches holds lines against a pattern in which "…" stands for any lines.
+func matches(got, want []string) bool {
+	for i, w := range want {
+		if w == "…" {
+			for skip := 0; skip <= len(got); skip++ {
+				if matches(got[skip:], want[i+1:]) {
+					return true
+				}
+			}
+			return false
+		}
+		if len(got) == 0 || got[0] != w {
+			return false
+		}
+		got = got[1:]
+	}
+	return len(got) == 0
+}
+
+func copyTree(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, rel), 0o755)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), data, 0o644)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// ruleRow is how a rule stands in the table "Rules" of a document.
+func ruleRow(r format.Rule) string {
+	return fmt.Sprintf("| `%s` | %s | %s |", r.ID, r.Severity, r.Doc)
+}
+
+// TestLists checks that every rule, option and kind stands in its document.
+func TestLists(t *testing.T) {
+	for _, f := range all.Formats() {
+		name := filepath.Join("formats", f.Name+".md")
+		text := read(t, name)
+		for _, r := range f.Rules {
+			if !strings.Contains(text, ruleRow(r)) {
+				t.Errorf("%s lacks the row\n%s", name, ruleRow(r))
+			}
+		}
+		for _, o := range f.Options {
+			if row := fmt.Sprintf("| `%s` | %s | ", o.Name, o.Default); !strings.Contains(text, row) {
+				t.Errorf("%s lacks a row that begins with\n%s", name, row)
+			}
+			for _, v := range o.Values {
+				if !strings.Contains(text, v) {
+					t.Errorf("%s does not tell the value %s of option %s", name, v, o.Name)
+				}
+			}
+		}
+	}
+	text := read(t, "commands.md")
+	for _, r := range check.Rules {
+		if !strings.Contains(text, ruleRow(r)) {
+			t.Errorf("commands.md lacks the row\n%s", ruleRow(r))
+		}
+	}
+	text = read(t, "json.md")
+	for k := range trace.KindTable {
+		if trace.Kind(k) == trace.NoKind {
+			continue
+		}
+		s := &trace.KindTable[k]
+		i := strings.Index(text, "\n| `"+s.Name+"` | ")
+		if i < 0 {
+			t.Errorf("json.md lacks the kind %s", s.Name)
+			continue
+		}
+		row, _, _ := strings.Cut(text[i+1:], "\n")
+		for _, o := range s.Operands {
+			if !strings.Contains(row, "`"+o.Name+"`") {
+				t.Errorf("json.md lacks the operand %s of %s", o.Name, s.Name)
+			}
+		}
+	}
+}
+
+// TestSections checks the sections that comments in the code point to, and the
+// links between documents.
+func TestSections(t *testing.T) {
+	for name, sections := range map[string][]string{
+		"formats/etf.md":  {"Canonical form", "Dependencies", "Rules"},
+		"formats/picl.md": {"Record types", "Event types", "Predefined event subsets", "Messages", "Statistics records", "Old format", "Rules"},
+	} {
+		text := read(t, name)
+		for _, s := range sections {
+			if !strings.Contains(text, "\n## "+s+"\n") && !strings.Contains(text, "\n### "+s+"\n") {
+				t.Errorf("%s has no section %q", name, s)
+			}
+		}
+	}
+	for _, doc := range documents(t) {
+		text := read(t, doc)
+		for rest := text; ; {
+			i := strings.Index(rest, "](")
+			if i < 0 {
+				break
+			}
+			rest = rest[i+2:]
+			target, _, _ := strings.Cut(rest, ")")
+			if strings.Contains(target, "://") || strings.ContainsAny(target, " \n") {
+				continue
+			}
+			path, anchor, _ := strings.Cut(target, "#")
+			to := text
+			if path != "" {
+				b, err := os.ReadFile(filepath.Join(filepath.Dir(doc), path))
+				if err != nil {
+					t.Errorf("%s: link to %s: %v", doc, target, err)
+					continue
+				}
+				to = string(b)
+			}
+			if anchor != "" && !hasAnchor(to, anchor) {
+				t.Errorf("%s: link to %s: no such section", doc, target)
+			}
+		}
+	}
+}
+
+// hasAnchor reports whether a document has the section of an anchor.
+func hasAnchor(text, anchor string) bool {
+	for _, l := range strings.Split(text, "\n") {
+		title := strings.TrimLeft(l, "#")
+		if title == l || !strings.HasPrefix(title, " ") {
+			continue
+		}
+		a := strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z':
+				return r
+			}
+			return -1
+		}, strings.ToLower(strings.TrimSpace(title)))
+		if a == anchor {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// usage is what one process took, as wait4 told it.
+type usage struct {
+	cpu  time.Duration // user and system time of all its threads
+	wall time.Duration
+	peak int64 // resident memory at its highest, in bytes
+}
+
+// runner starts the processes that are measured, one at a time.
+type runner struct {
+	ctx  context.Context
+	tmp  string // directory of the temporary files of children
+	weft string // the program under test
+	self string // this program, for its child modes
+	log  io.Writer
+}
+
+// dropped are the variables of the environment that would change how a Go
+// program runs.
+var dropped = []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG", "TMPDIR", "LC_ALL"}
+
+// environment is what children see: the caller's variables without those that
+// tune the Go runtime, in the C locale, with temporary files in tmp.
+func environment(env []string, tmp string) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(s string) bool {
+		name, _, _ := strings.Cut(s, "=")
+		return slices.Contains(dropped, name)
+	})
+	return append(out, "LC_ALL=C", "TMPDIR="+tmp)
+}
+
+// run runs a program to its end and measures it. Its standard output goes to
+// out, or to the null device. It must exit with 0.
+//
+// The kernel counts the memory of the process that forked into the peak of the
+// one that it starts. Whatever takes memory therefore happens in children of
+// this harness, never in itself.
+func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) {
+	var errs tail
+	c := exec.CommandContext(r.ctx, name, args...)
+	c.Stdout, c.Stderr = out, &errs
+	c.Env = environment(os.Environ(), r.tmp)
+	c.WaitDelay = 5 * time.Second
+	// main holds its thread, so this means: die with the harness.
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	start := time.Now()
+	err := c.Run()
+	u := usage{wall: time.Since(start)}
+	if s := c.ProcessState; s != nil {
+		u.cpu = s.UserTime() + s.SystemTime()
+		if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
+			u.peak = ru.Maxrss << 10
+		}
+	}
+	if r.ctx.Err() != nil {
+		return u, r.ctx.Err()
+	}
+	line := commandLine(name, args)
+	if err != nil {
+		return u, fmt.Errorf("%s: %w: %s", line, err, strings.TrimSpace(string(errs.b)))
+	}
+	fmt.Fprintf(r.log, "  %-60s cpu %8.3f s  wall %8.3f s  peak %7.1f MiB\n", line, u.cpu.Seconds(), u.wall.Seconds(), mib(u.peak))
+	return u, nil
+}
+
+// weftRun measures weft.
+func (r *runner) weftRun(args ...string) (usage, error) { return r.run(nil, r.weft, args...) }
+
+// childRun measures a child mode of this program.
+func (r *runner) childRun(out io.Writer, args ...string) (usage, error) {
+	return r.run(out, r.self, append([]string{childMode}, args...)...)
+}
+
+// commandLine shows a command without the directories of its files.
+func commandLine(name string, args []string) string {
+	words := []string{filepath.Base(name)}
+	for _, a := range args {
+		if filepath.IsAbs(a) {
+			a = filepath.Base(a)
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// tail keeps the beginning of what a program says on standard error.
+type tail struct{ b []byte }
+
+// Write keeps up to 2 KiB and forgets the rest.
+func (t *tail) Write(p []byte) (int, error) {
+	t.b = append(t.b, p[:min(len(p), 2048-len(t.b))]...)
+	return len(p), nil
+}
+
+// stat sums up repeated measurements. The zero value has none.
+type stat struct {
+	median, min, max float64
+	n                int
+}
+
+// statOf computes the median, the least and the greatest of values.
+func statOf(values []float64) stat {
+	if len(values) == 0 {
+		return stat{}
+	}
+	v := slices.Sorted(slices.Values(values))
+	m := v[len(v)/2]
+	if len(v)%2 == 0 {
+		m = (m + v[len(v)/2-1]) / 2
+	}
+	return stat{m, v[0], v[len(v)-1], len(v)}
+}
+
+// over computes the statistic of f over measurements.
+func over[T any](list []T, f func(T) float64) stat {
+	var v []float64
+	for _, x := range list {
+		if y := f(x); !math.IsNaN(y) && !math.IsInf(y, 0) {
+			v = append(v, y)
+		}
+	}
+	return statOf(v)
+}
+
+// mib is a number of bytes in units of 2^20.
+func mib(n int64) float64 { return float64(n) / (1 << 20) }
+
+// units of sizes on the command line, longest first.
+var units = []struct {
+	name string
+	size float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+	{"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1},
+}
+
+// parseSize reads a size such as 10MB, 1.5GB, 64MiB or 4096.
+func parseSize(s string) (int64, error) {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(s, u.name)
+		if !ok {
+			continue
+		}
+		f, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+		if err != nil || !(f*u.size >= 1 && f*u.size < 1<<50) {
+			break
+		}
+		return int64(f * u.size), nil
+	}
+	return 0, fmt.Errorf("size %q: expected a number of bytes such as 10MB, 1GB or 64MiB", s)
+}
+
+// sizeFlag is a flag with a size.
+type sizeFlag int64
+
+// String shows the size.
+func (f *sizeFlag) String() string {
+	n := int64(*f)
+	if n >= 1e6 && n%1e6 == 0 {
+		return fmt.Sprintf("%dMB", n/1e6)
+	}
+	return fmt.Sprint(n)
+}
+
+// Set reads the size.
+func (f *sizeFlag) Set(s string) error {
+	n, err := parseSize(s)
+	*f = sizeFlag(n)
+	return err
+}
+
+// firstLine is the first line of what a program prints, for its version.
+func firstLine(ctx context.Context, name string, args ...string) string {
+	c := exec.CommandContext(ctx, name, args...)
+	c.WaitDelay = time.Second
+	b, _ := c.CombinedOutput()
+	line, _, _ := bytes.Cut(b, []byte{'\n'})
+	return strings.TrimSpace(string(line))
+}

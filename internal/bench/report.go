@@ -1,0 +1,467 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// machine is where the benchmark ran.
+type machine struct {
+	cpu       string
+	cores     int
+	goVersion string
+	load      string // average over a minute before the start
+}
+
+// sized is a generated file: its size and how many events were asked for.
+type sized struct{ bytes, events int64 }
+
+// round is one run of each program on one file.
+type round struct {
+	one, two usage // weft convert --to null with -j 1 and -j 2
+	mawk, wc usage // zero when the program is missing
+	near     time.Duration
+	// near is the mean CPU time on the small file, measured just before.
+}
+
+// commandResult is a command and its runs on a large file.
+type commandResult struct {
+	command string
+	runs    []usage
+}
+
+// peak is the highest peak of all runs.
+func (c commandResult) peak() (p int64) {
+	for _, u := range c.runs {
+		p = max(p, u.peak)
+	}
+	return p
+}
+
+// encodeRound is what the time of an encoder is computed from.
+type encodeRound struct {
+	generate    usage // weft generate
+	generator   usage // the same events to nobody
+	decode      usage // weft convert --to null
+	convert     usage // the same file to another format
+	decodeOther usage // weft convert --to null of that
+}
+
+// encode is the CPU time of the encoder: what generating to a file takes more
+// than generating alone.
+func (q encodeRound) encode() float64 { return (q.generate.cpu - q.generator.cpu).Seconds() }
+
+// encodeOther is the same for converting.
+func (q encodeRound) encodeOther() float64 { return (q.convert.cpu - q.decode.cpu).Seconds() }
+
+// orderResult is what weft print --json made of a shuffled file.
+type orderResult struct {
+	events     int64
+	late       int64 // events that came too late
+	lateSorted int64 // the same for the file that was not shuffled
+	same       bool  // both have the same lines
+}
+
+// fileResult is everything about one file.
+type fileResult struct {
+	subject
+	small, large sized
+	open         int64 // regions or claims open at once
+	smallRounds  []round
+	rounds       []round
+	memory       []commandResult
+	encodeRounds []encodeRound
+	otherSize    int64
+	shuffledRuns []commandResult
+	order        *orderResult
+}
+
+// problem is a part that failed.
+type problem struct{ file, part, message string }
+
+// report is what the document says.
+type report struct {
+	machine
+	mawk, wc        string // versions, "" when missing
+	quick           bool
+	small, large    int64
+	runs, smallRuns int
+	startUp         stat // CPU seconds of weft version
+	floor           int64
+	files           []*fileResult
+	problems        []problem
+	text            bytes.Buffer
+}
+
+// limits of the project.
+const (
+	maxMawk      = 1.0
+	minTwoCores  = 1.6
+	maxLinear    = 1.15
+	plainMemory  = 64 << 20
+	openMemory   = 64 // bytes for each open claim or region
+	sortedMemory = 256 << 20
+	maxEncode    = 1.0
+)
+
+// perMawk is weft's CPU time in units of mawk's.
+func perMawk(q round) float64 { return q.one.cpu.Seconds() / q.mawk.cpu.Seconds() }
+
+// perWc is weft's CPU time in units of wc's.
+func perWc(q round) float64 { return q.one.cpu.Seconds() / q.wc.cpu.Seconds() }
+
+// speedUp is the wall-clock time of one core in units of that of two.
+func speedUp(q round) float64 { return q.one.wall.Seconds() / q.two.wall.Seconds() }
+
+// linear is the CPU time a byte of the large file in units of that of the
+// small one, without the time that weft takes to start.
+func (r *report) linear(x *fileResult) stat {
+	return over(x.rounds, func(q round) float64 {
+		large := (q.one.cpu.Seconds() - r.startUp.median) / float64(x.large.bytes)
+		small := (q.near.Seconds() - r.startUp.median) / float64(x.small.bytes)
+		return large / small
+	})
+}
+
+// acceptance is one line of the project's acceptance and its worst measurement.
+type acceptance struct {
+	text, limit string
+	worst       string // "" when not measured
+	pass        bool
+	partial     bool // some of what it needs could not be measured
+}
+
+// judge finds the worst of the values that f gives for each file, which come
+// from one part of the measurements. more says that greater is worse.
+func (r *report) judge(part, text, limit string, more bool, f func(x *fileResult) (value, bound float64, show string)) acceptance {
+	a := acceptance{text: text, limit: limit, pass: true}
+	for _, p := range r.problems {
+		a.partial = a.partial || p.part == part || p.part == partGenerate
+	}
+	var worst float64
+	for _, x := range r.files {
+		v, bound, show := f(x)
+		if show == "" {
+			continue
+		}
+		if more && v > bound || !more && v < bound {
+			a.pass = false
+		}
+		if a.worst == "" || more && v-bound > worst || !more && bound-v > worst {
+			a.worst = x.name() + ": " + show
+			worst = v - bound
+			if !more {
+				worst = -worst
+			}
+		}
+	}
+	return a
+}
+
+// ofStat is a value for judge; nothing without measurements.
+func ofStat(s stat, bound float64) (float64, float64, string) {
+	if s.n == 0 {
+		return 0, 0, ""
+	}
+	return s.median, bound, ratio(s)
+}
+
+// acceptances judges the lines of the project.
+func (r *report) acceptances() []acceptance {
+	return []acceptance{
+		r.judge(partDecode, "Decoding takes no more CPU time than mawk counting fields", "≤ 1.00 × mawk", true, func(x *fileResult) (float64, float64, string) {
+			if r.mawk == "" {
+				return 0, 0, ""
+			}
+			return ofStat(over(x.rounds, perMawk), maxMawk)
+		}),
+		r.judge(partDecode, "Two cores decode faster than one", "≥ 1.60 ×", false, func(x *fileResult) (float64, float64, string) {
+			if r.cores < 2 {
+				return 0, 0, ""
+			}
+			return ofStat(over(x.rounds, speedUp), minTwoCores)
+		}),
+		r.judge(partDecode, "Time is linear in size", "≤ 1.15 × a byte", true, func(x *fileResult) (float64, float64, string) {
+			return ofStat(r.linear(x), maxLinear)
+		}),
+		r.judge(partMemory, "`check` and `info` hold little", "≤ 64 MiB + definitions + 64 B an open claim or region", true, func(x *fileResult) (float64, float64, string) {
+			var p int64
+			for _, m := range x.memory {
+				p = max(p, m.peak())
+			}
+			if p == 0 {
+				return 0, 0, ""
+			}
+			return float64(p), float64(x.plainLimit()), fmt.Sprintf("%.1f MiB", mib(p))
+		}),
+		r.judge(partShuffled, "A shuffled file comes in order, with bounded memory", "all events in order, ≤ 256 MiB", true, func(x *fileResult) (float64, float64, string) {
+			if x.order == nil {
+				return 0, 0, ""
+			}
+			var p int64
+			for _, m := range x.shuffledRuns {
+				p = max(p, m.peak())
+			}
+			show := fmt.Sprintf("%.1f MiB, in order", mib(p))
+			if !x.order.good() {
+				return sortedMemory * 1e6, sortedMemory, fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
+			}
+			return float64(p), sortedMemory, show
+		}),
+		r.judge(partEncode, "Encoding takes no more CPU time than decoding", "≤ 1.00 × the same file decoded", true, func(x *fileResult) (float64, float64, string) {
+			return ofStat(over(x.encodeRounds, func(q encodeRound) float64 { return q.encode() / q.decode.cpu.Seconds() }), maxEncode)
+		}),
+	}
+}
+
+// plainLimit is how much memory check and info may take. The definitions of
+// these traces are small and count as nothing.
+func (x *fileResult) plainLimit() int64 { return plainMemory + openMemory*x.open }
+
+// good reports whether the shuffled file was printed as it should be.
+func (o *orderResult) good() bool { return o.late == 0 && o.lateSorted == 0 && o.same }
+
+// String says what is wrong, or that nothing is.
+func (o *orderResult) String() string {
+	var bad []string
+	if o.late > 0 {
+		bad = append(bad, fmt.Sprintf("%d events too late", o.late))
+	}
+	if o.lateSorted > 0 {
+		bad = append(bad, fmt.Sprintf("%d events too late without shuffling", o.lateSorted))
+	}
+	if !o.same {
+		bad = append(bad, "not the events of the sorted file")
+	}
+	if len(bad) == 0 {
+		return "in order"
+	}
+	return strings.Join(bad, ", ")
+}
+
+// ratio shows the median, the least and the greatest of a ratio.
+func ratio(s stat) string {
+	switch s.n {
+	case 0:
+		return "–"
+	case 1:
+		return fmt.Sprintf("%.2f", s.median)
+	}
+	return fmt.Sprintf("%.2f (%.2f–%.2f)", s.median, s.min, s.max)
+}
+
+// speed shows MB a second.
+func speed(bytes int64, seconds float64) string {
+	if seconds <= 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f", float64(bytes)/1e6/seconds)
+}
+
+// size shows a size in MB, small ones with a digit more.
+func size(bytes int64) string {
+	if mb := float64(bytes) / 1e6; mb < 100 {
+		return fmt.Sprintf("%.1f MB", mb)
+	}
+	return fmt.Sprintf("%.0f MB", float64(bytes)/1e6)
+}
+
+// seconds shows a median of seconds.
+func seconds(s stat) string {
+	if s.n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f s", s.median)
+}
+
+// cpu and wall are for over.
+func cpu(u usage) float64  { return u.cpu.Seconds() }
+func wall(u usage) float64 { return u.wall.Seconds() }
+
+// printf adds to the document.
+func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
+
+// table adds a table. The first column is text, the others are numbers unless
+// their header begins with a space.
+func (r *report) table(header []string, rows [][]string) {
+	line := func(cells []string) {
+		r.printf("|")
+		for _, c := range cells {
+			r.printf(" %s |", strings.ReplaceAll(strings.TrimSpace(c), "|", `\|`))
+		}
+		r.printf("\n")
+	}
+	line(header)
+	for i, h := range header {
+		if i == 0 || strings.HasPrefix(h, " ") {
+			r.printf("|---")
+		} else {
+			r.printf("|--:")
+		}
+	}
+	r.printf("|\n")
+	for _, row := range rows {
+		line(row)
+	}
+	r.printf("\n")
+}
+
+// document writes the report as Markdown.
+func (r *report) document() []byte {
+	r.text.Reset()
+	r.printf("# Performance\n\n")
+	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes.\n\n")
+	if r.quick {
+		r.printf("**A trial with small files and few runs (`-quick`). The numbers mean nothing.**\n\n")
+	}
+	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
+	if r.load != "" {
+		r.printf(", load %s before the start", r.load)
+	}
+	r.printf("\n- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
+	r.printf("- Runs: %d on large files, %d on small ones\n\n", r.runs, r.smallRuns)
+	r.printf("## Acceptance\n\nThe worst file decides.\n\n")
+	var rows [][]string
+	for _, a := range r.acceptances() {
+		verdict := "pass"
+		switch {
+		case a.worst == "":
+			verdict, a.worst = "not measured", "–"
+		case !a.pass:
+			verdict = "**fail**"
+		case a.partial:
+			verdict = "**incomplete**"
+		}
+		rows = append(rows, []string{a.text, a.limit, a.worst, verdict})
+	}
+	r.table([]string{"What", " Limit", " Worst", " Verdict"}, rows)
+	if len(r.problems) > 0 {
+		r.printf("These parts failed; what they measure is missing or incomplete:\n\n")
+		for _, p := range r.problems {
+			r.printf("- %s, %s: %s\n", p.file, p.part, strings.Join(strings.Fields(p.message), " "))
+		}
+		r.printf("\n")
+	}
+
+	r.printf("## Files\n\nAll are made by `weft generate`, with its own number of locations and seed 1.\n\n")
+	rows = nil
+	for _, x := range r.files {
+		rows = append(rows, []string{x.name(), "`--workload " + x.workload + "`", size(x.small.bytes), fmt.Sprint(x.small.events), size(x.large.bytes), fmt.Sprint(x.large.events), fmt.Sprint(x.open)})
+	}
+	r.table([]string{"File", " Workload", "Small", "Events, about", "Large", "Events, about", "Open at most"}, rows)
+
+	r.decoding()
+	r.remembering()
+	r.encoding()
+	return bytes.Clone(r.text.Bytes())
+}
+
+// orMissing is a version or that there is none.
+func orMissing(name, version string) string {
+	if version == "" {
+		return name + " (not installed: its columns are empty)"
+	}
+	return version
+}
+
+// decoding writes the sections about reading.
+func (r *report) decoding() {
+	r.printf("## Decoding\n\n`weft convert --to null -j 1 FILE -` decodes every event and writes nothing;\n`mawk '{n+=NF} END{print n}' FILE` splits every line into fields; `wc -l FILE`\nonly finds the lines. Speeds are MB of text a CPU second.\n\n")
+	var rows [][]string
+	for _, x := range r.files {
+		for _, y := range []struct {
+			size   int64
+			rounds []round
+		}{{x.small.bytes, x.smallRounds}, {x.large.bytes, x.rounds}} {
+			row := []string{x.name(), size(y.size)}
+			one, mawk, wc := over(y.rounds, func(q round) float64 { return cpu(q.one) }), over(y.rounds, func(q round) float64 { return cpu(q.mawk) }), over(y.rounds, func(q round) float64 { return cpu(q.wc) })
+			row = append(row, fmt.Sprintf("%.3f s", one.median), speed(y.size, one.median), speed(y.size, mawk.median), speed(y.size, wc.median))
+			mawkRatio, wcRatio := stat{}, stat{}
+			if r.mawk != "" {
+				mawkRatio = over(y.rounds, perMawk)
+			}
+			if r.wc != "" {
+				wcRatio = over(y.rounds, perWc)
+			}
+			row = append(row, ratio(mawkRatio), ratio(wcRatio))
+			rows = append(rows, row)
+		}
+	}
+	r.table([]string{"File", "Size", "weft CPU", "weft MB/s", "mawk MB/s", "wc MB/s", "weft / mawk", "weft / wc"}, rows)
+
+	r.printf("## Two cores\n\nThe same with `-j 2`, by the wall clock, on the large files. The last column is\nhow much more CPU time both cores take together.\n\n")
+	rows = nil
+	for _, x := range r.files {
+		rows = append(rows, []string{x.name(),
+			seconds(over(x.rounds, func(q round) float64 { return wall(q.one) })), seconds(over(x.rounds, func(q round) float64 { return wall(q.two) })),
+			ratio(over(x.rounds, speedUp)), ratio(over(x.rounds, func(q round) float64 { return cpu(q.two) / cpu(q.one) }))})
+	}
+	r.table([]string{"File", "-j 1", "-j 2", "Speed-up", "CPU -j 2 / -j 1"}, rows)
+
+	r.printf("## Size\n\nCPU time a byte of the large file over that of the small one, each run of the\nlarge one beside runs of the small one. The %.0f ms that weft takes to start\n(`weft version`) are taken off both.\n\n", 1000*r.startUp.median)
+	rows = nil
+	for _, x := range r.files {
+		rows = append(rows, []string{x.name(), size(x.small.bytes), size(x.large.bytes), ratio(r.linear(x))})
+	}
+	r.table([]string{"File", "Small", "Large", "Large / small"}, rows)
+}
+
+// remembering writes the sections about memory.
+func (r *report) remembering() {
+	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
+	if r.floor > 0 {
+		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
+	}
+	var rows [][]string
+	for _, x := range r.files {
+		for _, m := range x.memory {
+			rows = append(rows, []string{x.name(), "`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak())), fmt.Sprintf("%.1f MiB", mib(x.plainLimit()))})
+		}
+	}
+	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit"}, rows)
+
+	r.printf("## Shuffled files\n\nThe large files with all their lines, definitions too, in random order. weft sorts\nthem with temporary files. What it prints is compared with what it prints of the\nsorted file: the times of events never decrease, and the lines are the same.\n\n")
+	rows = nil
+	for _, x := range r.files {
+		for _, m := range x.shuffledRuns {
+			verdict := ""
+			if m.command == "weft print -q --json" && x.order != nil {
+				verdict = x.order.String()
+				if x.order.good() {
+					verdict = fmt.Sprintf("%d events in order, the same", x.order.events)
+				}
+			}
+			rows = append(rows, []string{x.name(), "`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak())), fmt.Sprintf("%d MiB", sortedMemory>>20), verdict})
+		}
+	}
+	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit", " Order"}, rows)
+}
+
+// encoding writes the section about writing.
+func (r *report) encoding() {
+	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less the same generator writing to nobody, or `weft convert -j 1` less\n`weft convert --to null -j 1`. Converting needs the events in time order and\ndecoding to null does not, so that the second way counts sorting as encoding;\nthe first way decides the acceptance. Decoding is of the text that the encoder\nwrote. Speeds are MB of that text a CPU second.\n\n")
+	var rows [][]string
+	for _, x := range r.files {
+		add := func(how string, bytes int64, whole, part, encode, decode func(q encodeRound) float64) {
+			e := over(x.encodeRounds, encode)
+			enc := "–"
+			if e.n > 0 {
+				enc = fmt.Sprintf("%.2f s", e.median)
+			}
+			rows = append(rows, []string{x.name(), how, size(bytes), seconds(over(x.encodeRounds, whole)), seconds(over(x.encodeRounds, part)), enc, speed(bytes, e.median),
+				speed(bytes, over(x.encodeRounds, decode).median), ratio(over(x.encodeRounds, func(q encodeRound) float64 { return encode(q) / decode(q) }))})
+		}
+		if len(x.encodeRounds) == 0 {
+			continue
+		}
+		add("generate → "+x.extension, x.large.bytes,
+			func(q encodeRound) float64 { return cpu(q.generate) }, func(q encodeRound) float64 { return cpu(q.generator) },
+			encodeRound.encode, func(q encodeRound) float64 { return cpu(q.decode) })
+		add(x.extension+" → "+x.other, x.otherSize,
+			func(q encodeRound) float64 { return cpu(q.convert) }, func(q encodeRound) float64 { return cpu(q.decode) },
+			encodeRound.encodeOther, func(q encodeRound) float64 { return cpu(q.decodeOther) })
+	}
+	r.table([]string{"File", " How", "Written", "Whole CPU", "Without encoder", "Encoder", "Encoder MB/s", "Decoder MB/s", "Encode / decode"}, rows)
+}
