@@ -78,6 +78,17 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// ReadFrom appends what r gives.
+func (o *Output) ReadFrom(r io.Reader) (int64, error) {
+	if o.file == nil {
+		return o.w.ReadFrom(r)
+	}
+	if err := o.w.Flush(); err != nil {
+		return 0, err
+	}
+	return o.file.ReadFrom(r)
+}
+
 // Commit gives the file its name or the stream its text.
 func (o *Output) Commit() error {
 	if o.done {

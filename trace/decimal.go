@@ -151,6 +151,37 @@ func (d Decimal) Append(b []byte) []byte {
 	return b
 }
 
+// AppendTrim writes the value as Append does, but without trailing zeros of
+// the fraction.
+func (d Decimal) AppendTrim(b []byte) []byte {
+	if d.Scale <= 0 || d.Scale > 18 {
+		return d.Trim().Append(b)
+	}
+	u := uint64(d.Coef)
+	if d.Coef < 0 {
+		b = append(b, '-')
+		u = -u
+	}
+	p := uint64(pow10[d.Scale])
+	q, r := u/p, u%p
+	b = strconv.AppendUint(b, q, 10)
+	if r == 0 {
+		return b
+	}
+	n := int(d.Scale)
+	for r%10 == 0 {
+		r /= 10
+		n--
+	}
+	var digits [20]byte
+	for i := n; i > 0; i-- {
+		digits[i] = byte('0' + r%10)
+		r /= 10
+	}
+	digits[0] = '.'
+	return append(b, digits[:n+1]...)
+}
+
 // ParseDecimal reads a decimal number with optional sign, fraction and
 // exponent from the start of s and returns how many bytes it took. n is 0 when
 // s does not begin with a number. exact is false when the number has more

@@ -39,7 +39,8 @@ type encoder struct {
 	seq   int64 // rows so far
 	next  int64 // next claim or event id, for foreign traces
 
-	queue queue
+	resources []int64 // ids by index
+	queue     queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
 	claims                           map[claimKey]int64   // native: position in the queue of an open claim
@@ -163,25 +164,41 @@ func (e *encoder) id(s, what string) int64 {
 	return n
 }
 
+// resource is the file's id of a resource.
+func (e *encoder) resource(i uint32) int64 {
+	for int(i) >= len(e.resources) {
+		e.resources = append(e.resources, e.id(e.defs.Resources.At(len(e.resources)).ID, "resource"))
+	}
+	return e.resources[i]
+}
+
 // nativeRow writes a row of a trace with TRACE's own ids.
 func (e *encoder) nativeRow(c *trace.Cursor) error {
 	r := &e.rec
-	*r = Record{Attrs: r.Attrs[:0], Times: r.Times[:0], Values: r.Values[:0]}
 	ops := c.Ops()
-	switch k := c.Kind(); k {
+	k := c.Kind()
+	if k != trace.ClaimBegin && k != trace.ClaimEnd {
+		*r = Record{Attrs: r.Attrs[:0], Times: r.Times[:0], Values: r.Values[:0]}
+	}
+	switch k {
 	case trace.ClaimBegin:
 		if len(ops) < 3 {
 			break
 		}
-		res := e.defs.Resources.At(int(ops[1]))
-		r.Keyword, r.ID, r.Start, r.Resource = C, int64(ops[0]), e.time(c.Time()), e.id(res.ID, "resource")
-		r.Amount = math.Float64frombits(ops[2])
+		first := math.Float64frombits(ops[2])
 		if len(ops) > 3 {
-			r.Offset, r.HasOffset = math.Float64frombits(ops[3]), true
+			first = math.Float64frombits(ops[3])
 		}
-		e.attrs(c)
-		at := e.queue.begin(r)
-		e.claims[claimKey{r.ID, uint32(ops[1])}] = at
+		at, x := e.queue.begin(int64(ops[0]), e.last, e.resource(uint32(ops[1])), first)
+		if len(ops) > 3 {
+			x.tail = appendReal(append(x.tail, ' '), math.Float64frombits(ops[2]))
+		}
+		x.tail = append(x.tail, " ;"...)
+		keys, vals := c.Attrs()
+		for i, k := range keys {
+			x.attr(e.defs.Attributes.At(int(k)).Name, e.value(&vals[i], c))
+		}
+		e.claims[claimKey{int64(ops[0]), uint32(ops[1])}] = at
 		e.lastBegin, e.begun = at, c.Time()
 		return e.queue.write()
 	case trace.ClaimEnd:
@@ -196,12 +213,12 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		delete(e.claims, key)
 		e.order(at, c.Time())
-		if err := e.queue.end(at, e.time(c.Time()), nil); err != nil {
+		if err := e.queue.end(at, e.last, nil); err != nil {
 			return err
 		}
 		return e.queue.write()
 	case trace.Mark:
-		r.Keyword, r.Start = E, e.time(c.Time())
+		r.Keyword, r.Start = E, e.last
 		if len(ops) > 0 {
 			r.ID = int64(ops[0])
 		}
@@ -267,19 +284,18 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		for int(loc) >= len(e.depth) {
 			e.depth, e.deep, e.used = append(e.depth, 0), append(e.deep, 0), append(e.used, false)
 		}
-		r := &e.rec
-		*r = Record{Keyword: C, ID: e.next, Start: e.time(c.Time()), Resource: int64(loc), Amount: 1, Attrs: r.Attrs[:0]}
-		e.next++
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name}, Attr{"depth", strconv.Itoa(int(e.depth[loc]))})
+		at, x := e.queue.begin(e.next, e.last, int64(loc), 1)
+		e.next++
+		x.order, x.region = e.seq, ref
+		x.tail = append(x.tail, " ;"...)
+		x.attr("name", e.defs.Regions.At(int(ref)).Name)
+		x.tail = strconv.AppendInt(append(x.tail, ", depth="...), int64(e.depth[loc]), 10)
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
 		for _, p := range e.pairs {
-			r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
+			x.attr(p.Key, p.Value)
 		}
-		at := e.queue.begin(r)
-		x := e.queue.at(at)
-		x.order, x.region = e.seq, ref
 		e.stacks[k] = append(e.stacks[k], at)
 		return e.queue.write()
 	case trace.Leave:
@@ -307,7 +323,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 // event writes a row as an E line.
 func (e *encoder) event(c *trace.Cursor) error {
 	r := &e.rec
-	*r = Record{Keyword: E, ID: e.next, Start: e.time(c.Time()), Attrs: r.Attrs[:0]}
+	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
 	e.next++
 	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
 		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name})
@@ -447,10 +463,10 @@ func (e *encoder) nativeDefinitions() error {
 }
 
 // queueLimit is how many claims wait for an older one to end before that one
-// is put aside; queueBytes bounds their text.
+// is put aside. Their texts of up to tailLimit bytes are used again.
 const (
 	queueLimit = 1 << 14
-	queueBytes = 4 << 20
+	tailLimit  = 256
 )
 
 // queue holds claims in the order in which they begin until they end, so that
@@ -461,8 +477,8 @@ type queue struct {
 	list  []queued // ring
 	first int64    // number of the oldest
 	next  int64
-	bytes int
 	aside map[int64]*queued // claims taken out, by number
+	buf   []byte
 }
 
 // carry writes the attribute that restores a region: "region:order of the
@@ -479,14 +495,24 @@ func (x *queued) carry(b []byte, leave int64) []byte {
 }
 
 type queued struct {
-	head   []byte // "C id start"
-	tail   []byte // " resource amount ; attributes"
+	id     int64
 	start  trace.Decimal
-	order  int64 // rank of the enter among all rows, and its region
+	end    trace.Decimal
+	tail   []byte // " resource amount ; attributes"
+	order  int64  // rank of the enter among all rows, and its region
 	region uint32
-	place  int64 // where in the spool it belongs, when it was taken out
 	done   bool
-	line   []byte
+	place  int64 // where in the spool it belongs, when it was taken out
+}
+
+// append writes the claim's line.
+func (x *queued) append(b []byte) []byte {
+	b = append(b, 'C', ' ')
+	b = strconv.AppendInt(b, x.id, 10)
+	b = x.start.AppendTrim(append(b, ' '))
+	b = x.end.AppendTrim(append(b, ' '))
+	b = append(b, x.tail...)
+	return append(b, '\n')
 }
 
 func (q *queue) at(n int64) *queued {
@@ -496,8 +522,9 @@ func (q *queue) at(n int64) *queued {
 	return &q.list[n&int64(len(q.list)-1)]
 }
 
-// begin adds a claim and returns its number.
-func (q *queue) begin(r *Record) int64 {
+// begin adds a claim and returns its number; its attributes are to be appended
+// to its tail before sized is called.
+func (q *queue) begin(id int64, start trace.Decimal, resource int64, amount float64) (int64, *queued) {
 	if q.list == nil {
 		q.list = make([]queued, 1024)
 	}
@@ -511,64 +538,62 @@ func (q *queue) begin(r *Record) int64 {
 	n := q.next
 	q.next++
 	x := q.at(n)
-	x.head = append(x.head[:0], 'C', ' ')
-	x.head = strconv.AppendInt(x.head, r.ID, 10)
-	x.head = append(x.head, ' ')
-	x.head = r.Start.Trim().Append(x.head)
-	b := append(x.tail[:0], ' ')
-	b = strconv.AppendInt(b, r.Resource, 10)
-	if r.HasOffset {
-		b = appendReal(append(b, ' '), r.Offset)
+	x.id, x.start, x.done = id, start, false
+	x.tail = strconv.AppendInt(append(x.tail[:0], ' '), resource, 10)
+	x.tail = appendReal(append(x.tail, ' '), amount)
+	return n, x
+}
+
+// attr appends an attribute to a claim.
+func (x *queued) attr(key, value string) {
+	if n := len(x.tail); n > 0 && x.tail[n-1] == ';' {
+		x.tail = append(x.tail, ' ')
+	} else {
+		x.tail = append(x.tail, ", "...)
 	}
-	b = appendReal(append(b, ' '), r.Amount)
-	b = append(b, " ;"...)
-	if len(r.Attrs) > 0 {
-		b = appendAttrs(append(b, ' '), r.Attrs)
-	}
-	x.tail, x.start, x.done = b, r.Start, false
-	q.bytes += len(x.head) + len(x.tail)
-	return n
+	x.tail, _ = attrlist.Append(x.tail, key, value)
 }
 
 // end says when claim n ends; more is appended to its attributes.
 func (q *queue) end(n int64, t trace.Decimal, more []byte) error {
 	x := q.at(n)
-	b := append(x.line[:0], x.head...)
-	b = append(b, ' ')
-	b = t.Trim().Append(b)
-	b = append(b, x.tail...)
-	b = append(b, more...)
-	x.line, x.done = append(b, '\n'), true
+	x.end, x.done = t, true
+	x.tail = append(x.tail, more...)
 	if n < q.first {
 		delete(q.aside, n)
-		return q.w.claims().Insert(x.place, x.line)
+		q.buf = x.append(q.buf[:0])
+		return q.w.claims().Insert(x.place, q.buf)
 	}
 	return nil
 }
 
 // write hands on the claims that are complete and whose elders are too.
 func (q *queue) write() error {
+	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
+		return nil
+	}
+	s := q.w.claims()
 	for q.first < q.next {
 		x := q.at(q.first)
 		if !x.done {
-			if q.next-q.first <= queueLimit && q.bytes <= queueBytes {
+			if q.next-q.first <= queueLimit {
 				return nil
 			}
 			if q.aside == nil {
 				q.aside = map[int64]*queued{}
 			}
 			y := *x
-			y.place = q.w.claims().Size()
-			y.line = nil
+			y.place = s.Size()
 			q.aside[q.first] = &y
-			q.bytes -= len(x.head) + len(x.tail)
 			*x = queued{}
 			q.first++
 			continue
 		}
-		q.bytes -= len(x.head) + len(x.tail)
-		if _, err := q.w.claims().Write(x.line); err != nil {
+		if err := s.Done(x.append(s.Line())); err != nil {
 			return err
+		}
+		if cap(x.tail) > tailLimit {
+			x.tail = nil
 		}
 		q.first++
 	}

@@ -483,7 +483,7 @@ func (r *Record) Append(b []byte) []byte {
 	spec := &lineTable[r.Keyword]
 	b = append(b, spec.word...)
 	num := func(v int64) { b = strconv.AppendInt(append(b, ' '), v, 10) }
-	dec := func(d trace.Decimal) { b = d.Trim().Append(append(b, ' ')) }
+	dec := func(d trace.Decimal) { b = d.AppendTrim(append(b, ' ')) }
 	real := func(f float64) { b = appendReal(append(b, ' '), f) }
 	switch r.Keyword {
 	case TU:

@@ -113,9 +113,8 @@ func (w *Writer) Write(r *Record) error {
 		_, err := c.lines.Write(w.buf)
 		return err
 	}
-	w.buf = append(r.Append(w.buf[:0]), '\n')
-	_, err := w.spool(r.Keyword).Write(w.buf)
-	return err
+	s := w.spool(r.Keyword)
+	return s.Done(append(r.Append(s.Line()), '\n'))
 }
 
 func (w *Writer) spool(k Keyword) *spool.Spool {
@@ -172,7 +171,7 @@ func (w *Writer) endSamples(c *curve) error {
 // Close writes everything. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.Discard()
-	out := bufio.NewWriterSize(w.w, 64<<10)
+	out := bufio.NewWriterSize(w.w, 64<<10) // passes large pieces of files through
 	if w.unit == "" {
 		w.unit = "SECONDS"
 	}
@@ -188,6 +187,9 @@ func (w *Writer) Close() error {
 		}
 	}
 	for i := range w.body {
+		if err := out.Flush(); err != nil {
+			return err
+		}
 		if err := w.body[i].CopyTo(out); err != nil {
 			return err
 		}

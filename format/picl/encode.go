@@ -336,12 +336,19 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 
 // foreignRow writes a row of another format's trace.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
-	r := &e.rec
-	*r = Record{Time: e.time(c.Time()), Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
-	e.last = r.Time
-	e.pairs = e.pairs[:0]
+	e.last = e.time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
+	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 && e.w.plain() {
+		typ := int64(TypeEntry)
+		if kind == trace.Leave {
+			typ = TypeExit
+		}
+		return e.w.short(typ, int64(ref), e.last, processorOf(c.Location()))
+	}
+	r := &e.rec
+	*r = Record{Time: e.last, Processor: processorOf(c.Location()), Event: -1, Values: r.Values[:0]}
+	e.pairs = e.pairs[:0]
 	switch {
 	case c.Derived():
 		return nil

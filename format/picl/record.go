@@ -596,7 +596,7 @@ func appendTime(b []byte, d trace.Decimal, digits int) []byte {
 	if t, exact, ok := d.Ticks(int32(digits)); ok && exact {
 		return trace.Decimal{Coef: t, Scale: int32(digits)}.Append(b)
 	}
-	return d.Trim().Append(b)
+	return d.AppendTrim(b)
 }
 
 // appendData writes the number of fields, the descriptor and the data. Values

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
@@ -44,7 +45,6 @@ type Writer struct {
 	opt    WriterOptions
 	header []Record
 	body   spool.Spool
-	buf    []byte
 	any    bool
 	min    trace.Decimal
 	max    trace.Decimal
@@ -166,16 +166,47 @@ func (w *Writer) bracketed(r *Record) error {
 }
 
 func (w *Writer) emit(r *Record) error {
-	if !w.any || r.Time.Cmp(w.min) < 0 {
-		w.min = r.Time
+	w.seen(r.Time)
+	return w.body.Done(append(r.Append(w.body.Line(), w.opt.Digits), '\n'))
+}
+
+// seen widens the span of the records.
+func (w *Writer) seen(t trace.Decimal) {
+	if w.any && t.Scale == w.max.Scale && t.Coef >= w.max.Coef {
+		w.max = t
+		return
 	}
-	if !w.any || r.Time.Cmp(w.max) > 0 {
-		w.max = r.Time
+	if !w.any || t.Cmp(w.min) < 0 {
+		w.min = t
+	}
+	if !w.any || t.Cmp(w.max) > 0 {
+		w.max = t
 	}
 	w.any = true
-	w.buf = append(r.Append(w.buf[:0], w.opt.Digits), '\n')
-	_, err := w.body.Write(w.buf)
-	return err
+}
+
+// plain reports whether records are written as they come.
+func (w *Writer) plain() bool {
+	return w.opt.Brackets == Keep && !w.opt.ParaGraph && w.stats == nil
+}
+
+// short writes a record of integers, or of none, without the detour over a
+// Record; the writer must be plain.
+func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints ...int64) error {
+	w.seen(t)
+	b := strconv.AppendInt(w.body.Line(), typ, 10)
+	b = strconv.AppendInt(append(b, ' '), event, 10)
+	b = appendTime(append(b, ' '), t, w.opt.Digits)
+	b = strconv.AppendInt(append(b, ' '), processor, 10)
+	b = append(b, " 0 "...)
+	b = strconv.AppendInt(b, int64(len(ints)), 10)
+	if len(ints) > 0 {
+		b = append(b, " 2"...)
+		for _, v := range ints {
+			b = strconv.AppendInt(append(b, ' '), v, 10)
+		}
+	}
+	return w.body.Done(append(b, '\n'))
 }
 
 // paragraph renumbers the processors and puts tracing around their records.

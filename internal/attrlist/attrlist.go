@@ -118,7 +118,20 @@ func Append(b []byte, key, value string) (out []byte, replaced bool) {
 	return b, r1 || r2
 }
 
+// special marks the bytes that cannot stand for themselves everywhere.
+var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
+
 func appendText(b []byte, s string) ([]byte, bool) {
+	plain := true
+	for i := range len(s) {
+		if special[s[i]] {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return append(b, s...), false
+	}
 	replaced := false
 	for i := range len(s) {
 		c := s[i]

@@ -3,7 +3,6 @@
 package spool
 
 import (
-	"bufio"
 	"cmp"
 	"fmt"
 	"io"
@@ -14,13 +13,16 @@ import (
 // memoryLimit is how much a spool keeps in memory.
 const memoryLimit = 4 << 20
 
+// pendLimit is how much is collected before it goes to memory or disk.
+const pendLimit = 64 << 10
+
 // Spool is an append-only text into which pieces can be inserted afterwards.
 // The zero Spool is empty and ready.
 type Spool struct {
-	buf     []byte
+	pend    []byte // the newest text
+	buf     []byte // older text, while it is little
 	file    *os.File
-	w       *bufio.Writer
-	size    int64
+	size    int64 // of all but pend
 	inserts []insert
 	late    *Spool
 }
@@ -31,30 +33,26 @@ type insert struct {
 	n    int
 }
 
+// Line gives the end of the text to append to; Done takes it back. Between the
+// two nothing else may be done with the spool.
+func (s *Spool) Line() []byte { return s.pend }
+
+// Done takes back what Line gave, with text appended.
+func (s *Spool) Done(b []byte) error {
+	s.pend = b
+	if len(b) < pendLimit {
+		return nil
+	}
+	return s.flush()
+}
+
 // Write appends p.
 func (s *Spool) Write(p []byte) (int, error) {
-	s.size += int64(len(p))
-	if s.file == nil {
-		if len(s.buf)+len(p) <= memoryLimit {
-			s.buf = append(s.buf, p...)
-			return len(p), nil
-		}
-		f, err := os.CreateTemp("", "weft-out-*")
-		if err != nil {
-			return 0, fmt.Errorf("cannot make a temporary file: %w", err)
-		}
-		os.Remove(f.Name())
-		s.file, s.w = f, bufio.NewWriterSize(f, 256<<10)
-		if _, err := s.w.Write(s.buf); err != nil {
-			return 0, err
-		}
-		s.buf = nil
-	}
-	return s.w.Write(p)
+	return len(p), s.Done(append(s.Line(), p...))
 }
 
 // Size is the number of bytes appended so far.
-func (s *Spool) Size() int64 { return s.size }
+func (s *Spool) Size() int64 { return s.size + int64(len(s.pend)) }
 
 // Insert puts p before byte at when the spool is written out; at must not
 // exceed Size. Pieces for the same byte keep their order.
@@ -62,24 +60,53 @@ func (s *Spool) Insert(at int64, p []byte) error {
 	if s.late == nil {
 		s.late = &Spool{}
 	}
-	s.inserts = append(s.inserts, insert{at, s.late.size, len(p)})
+	s.inserts = append(s.inserts, insert{at, s.late.Size(), len(p)})
 	_, err := s.late.Write(p)
 	return err
 }
 
+// flush moves the newest text to memory or disk.
 func (s *Spool) flush() error {
-	if s.w != nil {
-		return s.w.Flush()
+	p := s.pend
+	s.pend = s.pend[:0]
+	s.size += int64(len(p))
+	if s.file == nil {
+		if len(s.buf)+len(p) <= memoryLimit {
+			s.buf = append(s.buf, p...)
+			return nil
+		}
+		f, err := os.CreateTemp("", "weft-out-*")
+		if err != nil {
+			return fmt.Errorf("cannot make a temporary file: %w", err)
+		}
+		os.Remove(f.Name())
+		s.file = f
+		if _, err := f.Write(s.buf); err != nil {
+			return err
+		}
+		s.buf = nil
 	}
-	return nil
+	_, err := s.file.Write(p)
+	return err
 }
 
 func (s *Spool) copyRange(w io.Writer, from, n int64) error {
+	if n == 0 {
+		return nil
+	}
 	if s.file == nil {
 		_, err := w.Write(s.buf[from : from+n])
 		return err
 	}
-	_, err := io.Copy(w, io.NewSectionReader(s.file, from, n))
+	if n < pendLimit {
+		_, err := io.Copy(w, io.NewSectionReader(s.file, from, n))
+		return err
+	}
+	// A plain file lets the system copy without us.
+	if _, err := s.file.Seek(from, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := io.Copy(w, io.LimitReader(s.file, n))
 	return err
 }
 
