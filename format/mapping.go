@@ -81,6 +81,44 @@ var Mapping = []MappingRow{
 	{"dependency, link", nil, by(exact("D 0 … 8; other links kept as E lines"), kept("user record after the last event"), kept("key-values at both ends"), kept("attributes at both ends"), kept("attributes at both ends"))},
 }
 
+// definitionCounts are the counts of the rows about definitions.
+var definitionCounts = map[string]func(d *trace.Definitions) int{
+	"clock: ticks per second":             func(*trace.Definitions) int { return 1 },
+	"clock: wall-clock start":             func(d *trace.Definitions) int { return count(d.Clock.HasEpoch) },
+	"trace properties":                    func(d *trace.Definitions) int { return d.Properties.Len() },
+	"location, its name and group":        func(d *trace.Definitions) int { return d.Locations.Len() },
+	"region, group, source place":         func(d *trace.Definitions) int { return d.Regions.Len() },
+	"resource":                            func(d *trace.Definitions) int { return d.Resources.Len() },
+	"signal, series, counter definition":  func(d *trace.Definitions) int { return d.Metrics.Len() },
+	"communicator, set":                   func(d *trace.Definitions) int { return d.Communicator.Len() + d.Sets.Len() },
+	"opaque definition of another format": func(d *trace.Definitions) int { return d.Opaque.Len() },
+}
+
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Foresee says what of a trace's definitions a format will not keep exactly,
+// before any event is read.
+func Foresee(d *trace.Definitions, format string) []LossRow {
+	var out []LossRow
+	for i := range Mapping {
+		r := &Mapping[i]
+		m := r.By[format]
+		n := definitionCounts[r.What]
+		if n == nil || m.Keep != Substitute && m.Keep != Lost {
+			continue
+		}
+		if c := n(d); c > 0 {
+			out = append(out, LossRow{Kind: r.What, How: How(m.Keep), Reason: m.As, Count: int64(c)})
+		}
+	}
+	return out
+}
+
 // MappingOf finds what becomes of a kind in a format; ok is false for kinds
 // that no row names, which are treated like generic events.
 func MappingOf(format string, k trace.Kind) (m Mapped, ok bool) {

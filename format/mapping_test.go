@@ -38,6 +38,18 @@ func TestMappingIsComplete(t *testing.T) {
 	}
 }
 
+// What definitions show is said before events are read.
+func TestForesee(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(3)}
+	if rows := format.Foresee(d, "etf"); len(rows) != 0 {
+		t.Errorf("etf: %v", rows)
+	}
+	rows := format.Foresee(d, "pallas")
+	if len(rows) != 1 || rows[0].How != format.Degraded || rows[0].Kind != "clock: ticks per second" {
+		t.Errorf("pallas: %v", rows)
+	}
+}
+
 func columns() (out []string) {
 	for _, f := range all.Formats() {
 		out = append(out, f.Name)

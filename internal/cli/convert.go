@@ -78,6 +78,9 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 			enc.Abort()
 			return err
 		}
+		for _, l := range format.Foresee(in.Defs(), f.Name) {
+			fmt.Fprintf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", f.Title, l.Count, l.Kind, l.Reason)
+		}
 		err = format.Convert(ctx, in, trace.Everything(), enc)
 		loss = enc.Loss()
 	}
