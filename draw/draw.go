@@ -8,6 +8,7 @@ import (
 	"image/png"
 	"io"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
 )
 
@@ -75,7 +76,7 @@ func PNG(w io.Writer, v *timeline.View, opt Options) error {
 	}
 	scale := max(opt.Scale, 1)
 	if p.width*p.height > maxPixels/(scale*scale) {
-		return fmt.Errorf("a picture of %d × %d pixels is too large: draw fewer rows or a smaller width", p.width*scale, p.height*scale)
+		return &format.OptionError{Option: "width", Value: fmt.Sprintf("%d × %d pixels", p.width*scale, p.height*scale), Expected: "a smaller picture: fewer rows, less width or scale"}
 	}
 	c := newPNGCanvas(p.width, p.height, scale)
 	p.draw(c)

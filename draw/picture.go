@@ -6,8 +6,10 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
 )
 
@@ -71,10 +73,10 @@ func newPicture(v *timeline.View, opt Options) (*picture, error) {
 		p.width = DefaultWidth
 	}
 	if least := gutter + margin + minPlot; p.width < least || p.width > 1<<15 {
-		return nil, fmt.Errorf("a picture cannot be %d pixels wide, expected %d to %d", p.width, least, 1<<15)
+		return nil, &format.OptionError{Option: "width", Value: strconv.Itoa(p.width), Expected: fmt.Sprintf("%d to %d pixels", least, 1<<15)}
 	}
 	if opt.Scale < 0 || opt.Scale > 8 {
-		return nil, fmt.Errorf("a picture cannot be scaled by %d, expected 1 to 8", opt.Scale)
+		return nil, &format.OptionError{Option: "scale", Value: strconv.Itoa(opt.Scale), Expected: "1 to 8"}
 	}
 	p.colors = colors(v.Colors, p.t)
 	p.plot = box{gutter, titleHeight + axisHeight, float64(p.width - gutter - margin), 0}

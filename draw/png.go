@@ -57,6 +57,9 @@ func (p *pngCanvas) lines(c rgb, alpha, width float64, strokes ...[]point) {
 	p.fill(c, alpha, quads)
 }
 
+// maxOutline bounds the pixels of a filled outline in each direction.
+const maxOutline = 1 << 16
+
 // fill fills outlines together, so that where they overlap the colour is not
 // laid on twice.
 func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
@@ -71,6 +74,9 @@ func (p *pngCanvas) fill(c rgb, alpha float64, outlines [][]point) {
 	r := image.Rectangle{at, image.Pt(int(math.Ceil(hi.x*p.scale))+1, int(math.Ceil(hi.y*p.scale))+1)}
 	if len(outlines) == 0 || r.Intersect(p.img.Bounds()).Empty() {
 		return
+	}
+	if r.Dx() > maxOutline || r.Dy() > maxOutline {
+		return // not to be drawn in any picture of sense
 	}
 	z := vector.NewRasterizer(r.Dx(), r.Dy())
 	for _, o := range outlines {

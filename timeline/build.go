@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -52,7 +53,7 @@ const DefaultWidth = 1064
 func (o Options) withDefaults() (Options, error) {
 	def := func(p *int, n int, name string) error {
 		if *p < 0 || *p > 1<<16 {
-			return fmt.Errorf("timeline: %s is %d, expected 1 to %d", name, *p, 1<<16)
+			return &format.OptionError{Option: name, Value: strconv.Itoa(*p), Expected: "1 to " + strconv.Itoa(1<<16)}
 		}
 		if *p == 0 {
 			*p = n

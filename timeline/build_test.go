@@ -259,10 +259,10 @@ func TestLinks(t *testing.T) {
 func TestErrors(t *testing.T) {
 	f := newFake(1).add(0, 0, trace.Enter, regA).attr(0, "job", "1")
 	for want, o := range map[string]Options{
-		`rows by "jobs": no event has this attribute; found job`:   {RowsBy: "jobs"},
-		`colour by "core": no event has this attribute; found job`: {ColorBy: "core"},
-		"timeline: the window ends at 1, before it begins at 2":    {From: 2, To: 1},
-		"timeline: Width is -1, expected 1 to 65536":               {Width: -1},
+		`option rows: found "jobs", expected an attribute that events have: job`:  {RowsBy: "jobs"},
+		`option color: found "core", expected an attribute that events have: job`: {ColorBy: "core"},
+		"timeline: the window ends at 1, before it begins at 2":                   {From: 2, To: 1},
+		`option Width: found "-1", expected 1 to 65536`:                           {Width: -1},
 	} {
 		if _, err := Build(context.Background(), f, o); err == nil || err.Error() != want {
 			t.Errorf("found %v, expected %s", err, want)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -63,15 +64,16 @@ func (b *builder) checkNames() error {
 				have = append(have, a.Name)
 			}
 		}
-		if len(have) == 0 {
-			return fmt.Errorf("%s %q: no event has this attribute, nor any other", option, name)
+		want := "the name of an attribute; the trace has none"
+		if len(have) > 0 {
+			want = "an attribute that events have: " + strings.Join(have, ", ")
 		}
-		return fmt.Errorf("%s %q: no event has this attribute; found %s", option, name, strings.Join(have, ", "))
+		return &format.OptionError{Option: option, Value: name, Expected: want}
 	}
-	if err := check("rows by", b.rowAttr, b.usedRow); err != nil {
+	if err := check("rows", b.rowAttr, b.usedRow); err != nil {
 		return err
 	}
-	return check("colour by", b.colorAttr, b.usedColor)
+	return check("color", b.colorAttr, b.usedColor)
 }
 
 // closeAll ends regions and claims that nothing ends, at their location's last
@@ -190,6 +192,10 @@ func (b *builder) describe(r *row, keys map[uint32]uint32) Row {
 	if a := r.amounts; a != nil {
 		out.Amounts, out.Peak = true, a.peak
 		out.Height = max(a.capacity, min(a.top, 2*a.capacity))
+		if math.IsInf(out.Height, 0) || math.IsNaN(out.Height) {
+			// Amounts near the end of what numbers can say.
+			out.Height = a.capacity
+		}
 	}
 	switch r.id.class {
 	case valueRow:

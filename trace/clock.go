@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -201,6 +202,27 @@ func (c Clock) FormatSeconds(t int64) string {
 		return strconv.FormatFloat(c.Float(t), 'f', -1, 64)
 	}
 	return NewDecimal(v, 12).String()
+}
+
+// DecimalSeconds is t ticks in seconds, for formats that write decimals, where
+// the clock's own decimals do not do: rounded to the finest of 1 ns, 1 µs, 1 ms
+// and 1 s that fits. loss says what was lost, "" if nothing.
+func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
+	for digits := 9; digits >= 0; digits -= 3 {
+		v, exact, ok := c.Rescale(t, Seconds(pow10[digits]))
+		switch {
+		case !ok:
+			continue
+		case !exact:
+			loss = "rounded to " + [...]string{"1 s", "1 ms", "1 µs", "1 ns"}[digits/3]
+		}
+		return Decimal{v, int32(digits)}, loss
+	}
+	d = Decimal{Coef: math.MaxInt64}
+	if t < 0 {
+		d.Coef = -d.Coef
+	}
+	return d, "beyond 2^63 s; cut off there"
 }
 
 func mulSigned(t, m int64) (int64, bool) {

@@ -86,6 +86,24 @@ type Value struct {
 // StringValue makes a text value.
 func StringValue(s string) Value { return Value{Str: s, Type: String} }
 
+// Text is s as UTF-8: what is not UTF-8 is taken as Latin-1. Decoders use it
+// for the names of definitions; attribute values keep their bytes.
+func Text(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	b := make([]byte, 0, len(s)+8)
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			r = rune(s[i])
+		}
+		b = utf8.AppendRune(b, r)
+		i += n
+	}
+	return string(b)
+}
+
 // IntValue makes an Int64 value.
 func IntValue(n int64) Value { return Value{Num: uint64(n), Type: Int64} }
 

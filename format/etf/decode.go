@@ -1,11 +1,13 @@
 package etf
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,6 +110,8 @@ type scanResult struct {
 	all      lane // all timed lines
 	min, max trace.Decimal
 	breaks   []run
+	changes  []run      // places where claims change to events or back
+	kind     [2]Keyword // of the first and the last of them
 	more     bool
 	claims   lane
 	points   lane                // events
@@ -170,7 +174,11 @@ func (d *decoder) index(ctx context.Context) error {
 			}
 		}
 	}
-	d.order(all)
+	carried := false
+	for _, x := range defs {
+		carried = carried || bytes.Contains(x.text, []byte(carryPrefix+"trace"))
+	}
+	d.order(all, carried)
 	return d.define(defs, events)
 }
 
@@ -185,6 +193,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' && q.claim(rest, 3) > 0 {
 			t, end := q.decimal(1), q.decimal(2)
 			n := skipLine(rest)
+			if r.kind[1] != C {
+				r.change(b, rest, w.Number(), C)
+			}
 			if c := &r.claims; c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
 				t.Scale <= r.scale && end.Scale == r.max.Scale && end.Scale <= r.scale {
 				// The claim follows another: all that timed would do.
@@ -272,8 +283,25 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if !two {
 			end = t
 		}
+		if k == C || k == E {
+			r.change(b, l, number, k)
+		}
 		r.timed(b, l, number, t, end)
 	}
+}
+
+// change notes that a line is a claim or an event, where the one before it was
+// the other.
+func (r *scanResult) change(b *lines.Block, l []byte, number int64, k Keyword) {
+	if r.kind[1] == k {
+		return
+	}
+	if r.kind[0] == NoKeyword {
+		r.kind[0] = k
+	} else if len(r.changes) < maxRuns {
+		r.changes = append(r.changes, run{from: lineStart(b.Data, l), line: number})
+	}
+	r.kind[1] = k
 }
 
 // timed takes a line with a time; l is where it stands in the block.
@@ -327,7 +355,7 @@ func lineStart(data, l []byte) int64 {
 }
 
 // order chooses the tick and finds the sorted pieces of the file.
-func (d *decoder) order(all []*scanResult) {
+func (d *decoder) order(all []*scanResult, carried bool) {
 	var biggest trace.Decimal
 	for _, r := range all {
 		d.digits = max(d.digits, r.scale)
@@ -358,7 +386,7 @@ func (d *decoder) order(all []*scanResult) {
 	runs := []run{{0, d.file.Size, 1}}
 	var whole, claims, points lane
 	curves := map[seriesKey]*lane{}
-	tooMany := false
+	tooMany, kind := false, NoKeyword
 	cut := func(off, line int64) {
 		if len(runs) >= maxRuns {
 			tooMany = true
@@ -375,8 +403,24 @@ func (d *decoder) order(all []*scanResult) {
 			if whole.any && compare(r.all.first, whole.last) < 0 {
 				cut(d.chunks[i].Off, d.chunks[i].Line)
 			}
-			for _, b := range r.breaks {
-				cut(d.chunks[i].Off+b.from, b.line)
+			at := r.breaks
+			if carried {
+				// The rank of carried events counts between sections too, so each
+				// section is a piece of its own.
+				if kind != NoKeyword && r.kind[0] != NoKeyword && r.kind[0] != kind {
+					at = append(at, run{from: 0, line: d.chunks[i].Line})
+				}
+				at = append(at, r.changes...)
+				slices.SortFunc(at, func(a, b run) int { return cmp.Compare(a.from, b.from) })
+				at = slices.CompactFunc(at, func(a, b run) bool { return a.from == b.from })
+				if r.kind[1] != NoKeyword {
+					kind = r.kind[1]
+				}
+			}
+			for _, b := range at {
+				if off := d.chunks[i].Off + b.from; off > runs[len(runs)-1].from {
+					cut(off, b.line)
+				}
 			}
 			tooMany = tooMany || r.more
 		}
@@ -461,7 +505,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
 					carried = append(carried, carrier.Pair{Key: key, Value: a.Value})
 				} else {
-					m.Properties.Add(trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+					m.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
 				}
 			}
 		case R:
@@ -522,14 +566,14 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	toAttrs := func(in []Attr) (out []trace.Attr) {
 		for _, a := range in {
-			out = append(out, trace.Attr{Key: a.Key, Value: trace.StringValue(a.Value)})
+			out = append(out, trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
 		}
 		return
 	}
 	get := func(in []Attr, key string) string {
 		for _, a := range in {
 			if a.Key == key {
-				return a.Value
+				return trace.Text(a.Value)
 			}
 		}
 		return ""

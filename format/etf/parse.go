@@ -583,7 +583,7 @@ func (p *parsed) region(name string) uint32 {
 	}
 	if r, ok := p.regions[name]; ok {
 		// The remembered name must not alias a block.
-		*slot = recentRegion{p.d.model.Regions.At(int(r)).Name, r}
+		*slot = recentRegion{strings.Clone(name), r}
 		return r
 	}
 	d := p.d
@@ -595,7 +595,7 @@ func (p *parsed) region(name string) uint32 {
 		p.wait()
 		d.growing.Lock()
 		if r, ok = d.regions[name]; !ok {
-			r = d.model.Regions.Add(trace.Region{Name: name})
+			r = d.model.Regions.Add(trace.Region{Name: trace.Text(name)})
 			d.regions[name] = r
 		}
 		d.growing.Unlock()

@@ -1,6 +1,8 @@
 package picl
 
 import (
+	"strings"
+
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -50,7 +52,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			}
 			text += v.String()
 		}
-		l := label{sc, string([]byte(text))}
+		l := label{sc, trace.Text(strings.Clone(text))}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
 			return

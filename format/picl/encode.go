@@ -150,11 +150,11 @@ func (e *encoder) time(t int64) trace.Decimal {
 			return trace.Decimal{Coef: v, Scale: e.scale}
 		}
 	}
-	v, exact, _ := e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
-	if !exact {
-		e.loss.Add("time", "", format.Degraded, "rounded to 1 ns", 1)
+	v, loss := e.defs.Clock.DecimalSeconds(t)
+	if loss != "" {
+		e.loss.Add("time", "", format.Degraded, loss, 1)
 	}
-	return trace.Decimal{Coef: v, Scale: 9}
+	return v
 }
 
 // processorOf numbers locations as processors, clear of the host's number.

@@ -134,7 +134,7 @@ func (w *Writer) Write(r *Record) error {
 		if e.Time.Cmp(r.Time) != 0 {
 			w.Left["durations of events that became marks"]++
 		}
-		if len(r.Values) > 0 {
+		if len(r.Values) > 0 && e.Event < 0 {
 			// The exit's fields come behind all of the entry's.
 			for range len(specOf(e.Event).entry) - len(e.Values) {
 				e.Values = append(e.Values, intValue(-1))

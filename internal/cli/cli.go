@@ -145,6 +145,20 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError("%w; see %s --help", err, c.CommandPath())
 	})
+	defer func() {
+		// cobra makes the completion command; it lacks an example.
+		root.InitDefaultCompletionCmd()
+		if c, _, err := root.Find([]string{"completion"}); err == nil {
+			c.Example = "  weft completion bash > weft.bash && source weft.bash\n  weft completion zsh > _weft"
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return usageError("completion %q: expected bash, zsh, fish or powershell", args[0])
+				}
+				return nil
+			}
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}()
 	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.checkCommand(), a.plotCommand(),
 		a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root

@@ -53,6 +53,9 @@ fits: of intervals below a pixel the longest shows.`,
 			if err != nil {
 				return err
 			}
+			if maxRows == 0 || d.scale == 0 {
+				return usageError("--max-rows and --scale: found 0, expected at least 1")
+			}
 			opt := timeline.Options{RowsBy: rows, ColorBy: color, MaxRows: maxRows, Links: links, Messages: messages, Selection: sel}
 			if s.from != "" || s.to != "" {
 				first, last, _, err := in.extent(ctx)
@@ -102,6 +105,9 @@ func (a *app) draw(ctx context.Context, in *input, path string, opt timeline.Opt
 	}
 	if kind != "svg" && kind != "png" {
 		return usageError("--to-format %s: expected svg or png", kind)
+	}
+	if d.scale < 0 || opt.MaxRows < 0 {
+		return usageError("--scale and --max-rows must not be negative")
 	}
 	opt.Width = draw.Columns(d.width)
 	v, err := timeline.Build(ctx, in.Decoder, opt)
