@@ -56,11 +56,10 @@ func (c Clock) Resolution() string {
 		return fmt.Sprintf("%d/%d s", c.Den, c.Num)
 	}
 	for _, u := range units {
-		if d >= u.digits {
-			e := d - u.digits
-			if e <= 2 || u.digits == 12 {
-				return NewDecimal(m, e).String() + " " + u.name
-			}
+		if e := d - u.digits; e <= 0 {
+			return NewDecimal(m*pow10[-e], 0).String() + " " + u.name
+		} else if m >= pow10[e] {
+			return NewDecimal(m, e).String() + " " + u.name
 		}
 	}
 	return NewDecimal(m, d).String() + " s"

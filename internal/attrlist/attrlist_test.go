@@ -1,0 +1,58 @@
+package attrlist
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// The examples of the format's documentation and of real writers.
+func TestNext(t *testing.T) {
+	for list, want := range map[string]string{
+		` name = experiment 1, origin = prototype X, date = Jan 12\, 2020`: "name=experiment 1|origin=prototype X|date=Jan 12, 2020",
+		`name=E2, att = E2's name \= E2`:                                   "name=E2|att=E2's name = E2",
+		`a\=b=c`:                                                           "a=b=c",
+		`k=a=b`:                                                            "k=a=b",
+		`k=\\,l=\x`:                                                        `k=\|l=x`,
+		`k=`:                                                               "k=",
+		``:                                                                 "",
+		"  \t\r":                                                           "",
+		`k`:                                                                "k=!1",
+		`=v`:                                                               "=v!2",
+		`k= v\ `:                                                           "k=v ",
+		`a=1,`:                                                             "a=1",
+		"task=A\r":                                                         "task=A",
+	} {
+		var got []string
+		rest := []byte(list)
+		for {
+			k, v, r, p, more := Next(rest)
+			if !more {
+				break
+			}
+			s := k + "=" + v
+			if p != NoProblem {
+				s += "!" + string('0'+rune(p))
+			}
+			got = append(got, s)
+			rest = r
+		}
+		if g := strings.Join(got, "|"); g != want {
+			t.Errorf("%q: %s, want %s", list, g, want)
+		}
+	}
+}
+
+// What is written reads back, but for line ends.
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.RuneFrom([]rune("abc ,=\\\té;#\"")), 0, 20, -1)
+		k, v := "k"+text.Draw(t, "key"), text.Draw(t, "value")
+		b, replaced := Append(nil, k, v)
+		k2, v2, rest, p, more := Next(b)
+		if !more || p != NoProblem || replaced || k2 != k || v2 != v || len(rest) > 0 {
+			t.Fatalf("%q=%q written %q, read %q=%q, rest %q, problem %d", k, v, b, k2, v2, rest, p)
+		}
+	})
+}

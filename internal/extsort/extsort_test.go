@@ -1,0 +1,79 @@
+package extsort
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+type rec struct {
+	a, b int64
+	data string
+}
+
+// Whatever fits in memory or not, records come back in the order of their keys,
+// equal keys in the order in which they were added.
+func TestSort(t *testing.T) {
+	for _, n := range []int{0, 1, 1000, 200_000} {
+		r := rand.New(rand.NewPCG(uint64(n), 1))
+		dir := t.TempDir()
+		s := New(1<<20, dir)
+		var want []rec
+		for i := range n {
+			data := make([]byte, 8+r.IntN(40))
+			binary.LittleEndian.PutUint64(data, uint64(i))
+			x := rec{r.Int64N(50) - 25, r.Int64N(1000), string(data)}
+			want = append(want, x)
+			if err := s.Add(x.a, x.b, data); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if s.Len() != int64(n) || s.Spilled() != (n > 100_000) {
+			t.Errorf("%d records: length %d, spilled %t", n, s.Len(), s.Spilled())
+		}
+		slices.SortStableFunc(want, func(x, y rec) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
+		it, err := s.Sort(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			x, ok, err := it.Next()
+			if err != nil || !ok || (rec{x.A, x.B, string(x.Data)}) != want[i] {
+				t.Fatalf("%d records: number %d is %v, %t, %v, want %v", n, i, x, ok, err, want[i])
+			}
+		}
+		if _, ok, _ := it.Next(); ok {
+			t.Errorf("%d records: more come out than went in", n)
+		}
+		s.Close()
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%d records: %d temporary files are left", n, len(left))
+		}
+	}
+}
+
+// More runs than are merged at once.
+func TestManyRuns(t *testing.T) {
+	s := New(1, t.TempDir()) // the least: 1 MiB
+	defer s.Close()
+	data := make([]byte, 64<<10)
+	const n = 16 * (maxRuns + 20)
+	for i := range n {
+		if err := s.Add(int64(n-i), 0, data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	it, err := s.Sort(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if x, ok, err := it.Next(); err != nil || !ok || x.A != int64(i+1) {
+			t.Fatalf("number %d has key %d (%t, %v)", i, x.A, ok, err)
+		}
+	}
+}

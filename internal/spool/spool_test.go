@@ -1,0 +1,43 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+)
+
+// Text comes out as it went in, with the insertions before their bytes, in
+// memory and on disk.
+func TestSpool(t *testing.T) {
+	for _, lines := range []int{0, 10, 400_000} {
+		var s Spool
+		var want bytes.Buffer
+		for i := range lines {
+			if i == 3 || i == lines/2 {
+				// Known only later, but it belongs here.
+				want.WriteString("inserted\n")
+				if err := s.Insert(s.Size(), []byte("inserted\n")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			l := fmt.Sprintf("line %d\n", i)
+			want.WriteString(l)
+			if i%2 == 0 {
+				s.Write([]byte(l))
+			} else if err := s.Done(append(s.Line(), l...)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if disk := s.file != nil; disk != (lines > 100_000) {
+			t.Errorf("%d lines: on disk %t", lines, disk)
+		}
+		var got bytes.Buffer
+		if err := s.CopyTo(&got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want.Bytes()) {
+			t.Errorf("%d lines: %d bytes, want %d, or others", lines, got.Len(), want.Len())
+		}
+		s.Close()
+	}
+}

@@ -1,0 +1,122 @@
+package trace
+
+import (
+	"math"
+	"math/big"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseTime(t *testing.T) {
+	c := Seconds(1_000_000)
+	for s, want := range map[string]int64{
+		"0": 100, "1500": 1600, "1.5ms": 1600, "20us": 120, "20µs": 120, "3s": 3_000_100, "0.0000005s": 101, "2min": 120_000_100,
+		"1h": 3_600_000_100, "50%": 600, "12.5%": 225, "100%": 1100, "@7": 7, "@1ms": 1000, "@-1us": -1, "-1us": 99, "700ns": 101,
+	} {
+		if got, err := c.ParseTime(s, 100, 1100); err != nil || got != want {
+			t.Errorf("%q: %d, %v, want %d", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "x", "1.5", "ms", "1e3s", "@50%", "1/2s", "9999999999999h", "0x5"} {
+		if got, err := c.ParseTime(s, 0, 10); err == nil {
+			t.Errorf("%q: %d, want an error", s, got)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, x := range []struct {
+		c    Clock
+		t    int64
+		want string
+	}{
+		{Seconds(1_000_000), -715036, "-0.715036"}, {Seconds(10), 5, "0.5"}, {Seconds(1), 7, "7"}, {Clock{Num: 1, Den: 60}, 3, "180"},
+		{Clock{Num: 10, Den: 60}, 1, "6"}, {Seconds(3), 1, "0.333333333333"}, {Seconds(1_000_000_000), math.MaxInt64, "9223372036.854775807"},
+		{Clock{Num: 1, Den: 3600}, math.MaxInt64 / 2, "16602069666338596450800"},
+	} {
+		if got := x.c.FormatSeconds(x.t); got != x.want {
+			t.Errorf("%d ticks of %+v: %s, want %s", x.t, x.c, got, x.want)
+		}
+	}
+	for want, c := range map[string]Clock{"1 µs": Seconds(1_000_000), "100 ns": Seconds(10_000_000), "60 s": {Num: 1, Den: 60}, "1/3 s": Seconds(3), "10 ms": Seconds(100)} {
+		if got := c.Resolution(); got != want {
+			t.Errorf("%+v: %s, want %s", c, got, want)
+		}
+	}
+}
+
+// Rescale is exact rational arithmetic with rounding to even.
+func TestRescale(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		num := rapid.Int64Range(1, 1<<40)
+		a := Clock{Num: num.Draw(t, "a"), Den: num.Draw(t, "b")}
+		b := Clock{Num: num.Draw(t, "c"), Den: num.Draw(t, "d")}
+		x := rapid.Int64().Draw(t, "x")
+		r := new(big.Rat).SetFrac(big.NewInt(a.Den), big.NewInt(a.Num))
+		r.Mul(r, new(big.Rat).SetFrac(big.NewInt(b.Num), big.NewInt(b.Den)))
+		r.Mul(r, new(big.Rat).SetInt64(x))
+		got, exact, ok := a.Rescale(x, b)
+		if !r.IsInt() && exact && ok || r.IsInt() && ok && (!exact || r.Num().Int64() != got) {
+			t.Fatalf("%d: %d exact %t, want %s", x, got, exact, r)
+		}
+		if ok {
+			d := new(big.Rat).Sub(r, new(big.Rat).SetInt64(got))
+			if d.Abs(d).Cmp(big.NewRat(1, 2)) > 0 {
+				t.Fatalf("%d: %d, want %s", x, got, r.FloatString(3))
+			}
+		}
+	})
+}
+
+func TestDecimal(t *testing.T) {
+	for s, want := range map[string]string{
+		"0": "0", "100.0": "100", "-0.4": "-0.4", "1e-05": "0.00001", "1.5E-7": "0.00000015", "+3": "3", "-.5": "-0.5", "5.": "5",
+		"0.10": "0.1", "123456789012345678": "123456789012345678", "1e3": "1000", "00.50": "0.5", "1e-30": "0.000000000000000000000000000001",
+	} {
+		d, n, exact := ParseDecimal([]byte(s))
+		if n != len(s) || !exact || d.String() != want {
+			t.Errorf("%q: %s, %d bytes, exact %t, want %s", s, d, n, exact, want)
+		}
+		if got := string(d.AppendTrim(nil)); got != want {
+			t.Errorf("%q trimmed: %s, want %s", s, got, want)
+		}
+	}
+	for _, s := range []string{"", "-", ".", "x", "e5", "1e99", "1e-99"} {
+		if d, n, _ := ParseDecimal([]byte(s)); n != 0 {
+			t.Errorf("%q: %s of %d bytes, want none", s, d, n)
+		}
+	}
+	if d, _, exact := ParseDecimal([]byte("0.12345678901234567890123")); exact || d.Ticks9() != 123456789 {
+		t.Errorf("long fraction: %s, exact %t", d, exact)
+	}
+}
+
+// Ticks9 is the decimal in units of 10^-9, cut off.
+func (d Decimal) Ticks9() int64 {
+	for d.Scale > 9 {
+		d.Coef /= 10
+		d.Scale--
+	}
+	return d.Coef
+}
+
+// A decimal prints and parses to the same value, and compares as a fraction.
+func TestDecimalProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		one := func(n string) Decimal {
+			return Decimal{rapid.Int64Range(-1e17, 1e17).Draw(t, n), rapid.Int32Range(0, 18).Draw(t, n+" scale")}
+		}
+		a, b := one("a"), one("b")
+		for _, s := range []string{a.String(), string(a.Append(nil)), string(a.AppendTrim(nil))} {
+			if d, n, exact := ParseDecimal([]byte(s)); n != len(s) || !exact || d.Cmp(a) != 0 {
+				t.Fatalf("%+v as %s reads back as %+v", a, s, d)
+			}
+		}
+		x, _ := new(big.Rat).SetString(a.String())
+		y, _ := new(big.Rat).SetString(b.String())
+		if x.Cmp(y) != a.Cmp(b) {
+			t.Fatalf("%s and %s compare %d", a, b, a.Cmp(b))
+		}
+	})
+}
