@@ -50,9 +50,9 @@ type Batch struct {
 // Len is the number of rows.
 func (b *Batch) Len() int { return len(b.Time) }
 
-// Reset empties the batch and keeps its memory.
+// Reset empties the batch and keeps its memory. What the old rows referred to
+// stays in memory until new rows take its place.
 func (b *Batch) Reset(loc uint32) {
-	clear(b.AttrVal)
 	*b = Batch{Loc: loc, Locs: b.Locs[:0], Time: b.Time[:0], Kind: b.Kind[:0], Ref: b.Ref[:0],
 		OpRow: b.OpRow[:0], OpEnd: b.OpEnd[:0], Op: b.Op[:0],
 		AttrRow: b.AttrRow[:0], AttrKey: b.AttrKey[:0], AttrVal: b.AttrVal[:0], Derived: b.Derived[:0], Pos: b.Pos[:0], Order: b.Order[:0]}

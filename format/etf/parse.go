@@ -99,7 +99,6 @@ func newParsed() *parsed {
 }
 
 func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links bool) {
-	clear(p.vals)
 	p.d, p.block, p.turn, p.links = d, b, turn, links
 	p.items, p.keys, p.vals, p.values, p.deps, p.raw = p.items[:0], p.keys[:0], p.vals[:0], p.values[:0], p.deps[:0], p.raw[:0]
 }
