@@ -42,7 +42,8 @@ type Format struct {
 	// going through the model; nil if the format does not offer it. It does not
 	// commit dst.
 	Copy func(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
-	// Raw prints the format's own records as text; nil if it does not offer it.
+	// Raw prints the format's own records as text, which for texts is the file
+	// as it is; nil if it does not offer it.
 	Raw func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
 	// Rules are the ids of the defects that reading and checking can report.
 	Rules []Rule
@@ -116,6 +117,32 @@ func (s Source) OpenName(name string) (File, int64, error) {
 	}
 	defer f.Close()
 	return Spill(f)
+}
+
+// CopyText writes the main file of a trace that is one text to w, byte for
+// byte.
+func CopyText(ctx context.Context, src Source, w io.Writer) error {
+	f, _, err := src.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.Read(buf)
+		if _, e := w.Write(buf[:n]); e != nil {
+			return e
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", src.Path, err)
+		}
+	}
 }
 
 // File is an open file with random access.

@@ -2,7 +2,6 @@ package trace
 
 import (
 	"fmt"
-	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -217,11 +216,11 @@ func (c Clock) DecimalSeconds(t int64) (d Decimal, loss string) {
 		}
 		return Decimal{v, int32(digits)}, loss
 	}
-	d = Decimal{Coef: math.MaxInt64}
+	d = Decimal{Coef: 9_200_000_000_000_000_000}
 	if t < 0 {
 		d.Coef = -d.Coef
 	}
-	return d, "beyond 2^63 s; cut off there"
+	return d, "beyond 2^63 s; cut off before it"
 }
 
 func mulSigned(t, m int64) (int64, bool) {

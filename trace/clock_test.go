@@ -82,10 +82,13 @@ func TestDecimal(t *testing.T) {
 			t.Errorf("%q trimmed: %s, want %s", s, got, want)
 		}
 	}
-	for _, s := range []string{"", "-", ".", "x", "e5", "1e99", "1e-99"} {
+	for _, s := range []string{"", "-", ".", "x", "e5", "1e99", "1e400"} {
 		if d, n, _ := ParseDecimal([]byte(s)); n != 0 {
 			t.Errorf("%q: %s of %d bytes, want none", s, d, n)
 		}
+	}
+	if d, n, exact := ParseDecimal([]byte("1e-300")); d.Coef != 0 || n != 6 || exact {
+		t.Errorf("1e-300: %s, %d bytes, exact %t", d, n, exact)
 	}
 	if d, _, exact := ParseDecimal([]byte("0.12345678901234567890123")); exact || d.Ticks9() != 123456789 {
 		t.Errorf("long fraction: %s, exact %t", d, exact)

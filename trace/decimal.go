@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -186,7 +187,7 @@ func (d Decimal) AppendTrim(b []byte) []byte {
 // exponent from the start of s and returns how many bytes it took. n is 0 when
 // s does not begin with a number. exact is false when the number has more
 // digits than an int64 can hold: the value is then rounded. Numbers below
-// 10^-60 or above 10^18 give n = 0.
+// 10^-60 are rounded to 0; numbers beyond int64 give n = 0.
 func ParseDecimal(s []byte) (d Decimal, n int, exact bool) {
 	i := 0
 	neg := false
@@ -293,14 +294,14 @@ func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 	}
 	for scale < 0 {
 		hi, lo := bits.Mul64(m, 10)
-		if hi != 0 || lo > 1e18 {
+		if hi != 0 || lo > math.MaxInt64 {
 			return Decimal{}, 0, false
 		}
 		m = lo
 		scale++
 	}
 	if scale > 60 {
-		return Decimal{}, 0, false
+		return Decimal{}, i, false // rounded to nothing
 	}
 	c := int64(m)
 	if neg {

@@ -236,7 +236,7 @@ var KindTable = [kindCount]KindSpec{
 	Leave:                   {"leave", "a region is left; it closes the latest open enter of the same region at the location", RefRegion, nil, false},
 	Mark:                    {"mark", "an event without duration (TRACE event, PICL mark)", RefRegion, []Operand{{"id", OpInt, "", "the event's id in a TRACE file"}}, false},
 	Comment:                 {"comment", "a text message, in the attribute `text`", RefRegion, nil, false},
-	Gap:                     {"gap", "from here to the end time nothing was recorded; not idle time", RefNone, []Operand{{"end", OpTime, "", "end of the gap"}}, false},
+	Gap:                     {"gap", "from here to the end time, or where there is none to the next event of the location, nothing was recorded; not idle time", RefNone, []Operand{{"end", OpTime, "", "end of the gap"}}, false},
 	ClaimBegin:              {"claim-begin", "an activity (region) begins to hold an amount of a resource", RefRegion, []Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"}, {"amount", OpFloat, "", "amount held, in the resource's unit"}, {"offset", OpFloat, "", "where the amount begins, for resources with offsets"}}, false},
 	ClaimEnd:                {"claim-end", "the claim with this id ends", RefRegion, []Operand{{"claim", OpInt, "", "claim id"}, {"resource", OpResource, "", "resource"}}, false},
 	Fragment:                {"fragment", "a signal is c + b·u + a·u² from here to the end time, u counted in the file's time unit", RefMetric, []Operand{{"end", OpTime, "", "end of the fragment (exclusive)"}, {"c", OpFloat, "", "constant coefficient"}, {"b", OpFloat, "", "linear coefficient"}, {"a", OpFloat, "", "quadratic coefficient"}}, false},

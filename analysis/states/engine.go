@@ -46,6 +46,7 @@ type processor struct {
 	ticks      [Idle + 1]int64
 	open       [Idle + 1]int64 // regions
 	alive      int64           // locations
+	gaps       int64           // locations where nothing is recorded
 	prev, next int32
 	listed     bool
 	heard      int64   // time of its last event, when listed
@@ -65,6 +66,7 @@ type place struct {
 	open      []uint32 // regions, in the order of their enters
 	brackets  int
 	alive     bool
+	gap       bool
 }
 
 // take goes on to a change.
@@ -90,6 +92,13 @@ func (e *engine) take(c change, number int64, x class) {
 		e.places[c.location] = pl
 	}
 	p := &e.processors[pl.processor]
+	if (c.kind == gap) != pl.gap {
+		if pl.gap = c.kind == gap; pl.gap {
+			p.gaps++
+		} else {
+			p.gaps--
+		}
+	}
 	switch c.kind {
 	case enter:
 		pl.open = append(pl.open, c.region)
@@ -141,7 +150,8 @@ func (p *processor) live(pl *place, alive bool) {
 
 func (p *processor) stateNow() State {
 	switch {
-	case p.open[Idle] > 0 || p.alive == 0:
+	case p.open[Idle] > 0 && p.gaps == 0 || p.alive == 0:
+		// In a gap nobody knows whether the processor went on waiting.
 		return Idle
 	case p.open[Overhead] > 0:
 		return Overhead

@@ -37,10 +37,11 @@ type Part struct {
 	defs *trace.Definitions
 	opt  Options
 
-	classes   []class  // by region
-	numbers   []int64  // by location: what it is called as a processor, -1 when it is none
-	met       []bool   // by location
-	changes   []change // with Options.Changes
+	classes   []class         // by region
+	numbers   []int64         // by location: what it is called as a processor, -1 when it is none
+	met       []bool          // by location
+	gapped    map[uint32]bool // locations inside a gap
+	changes   []change        // with Options.Changes
 	locations map[uint32]span
 	engine    engine
 	any       bool
@@ -61,6 +62,7 @@ const (
 	sign  changeKind = iota // the processor lives
 	enter                   // a region that means something is entered
 	leave                   // or left
+	gap                     // from here to the next event nothing was recorded
 )
 
 type class struct {
@@ -94,6 +96,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 			continue
 		}
 		c := change{time: b.Time[i], location: loc, region: b.Ref[i]}
+		if k == trace.Gap {
+			c.kind = gap
+		}
 		if k == trace.Enter || k == trace.Leave {
 			if x := p.class(c.region); x.bracket || x.state != Busy {
 				c.kind = enter
@@ -109,8 +114,15 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			s.last = c.time
 			p.locations[loc] = s
-			if c.kind != sign {
+			if c.kind != sign || p.gapped[loc] {
+				// The first event behind a gap ends it.
 				p.changes = append(p.changes, c)
+			}
+			if c.kind == gap && p.gapped == nil {
+				p.gapped = map[uint32]bool{}
+			}
+			if c.kind == gap || p.gapped[loc] {
+				p.gapped[loc] = c.kind == gap
 			}
 			continue
 		}

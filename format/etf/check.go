@@ -39,7 +39,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	for i := range c.d.model.Metrics.Len() {
 		m := c.d.model.Metrics.At(i)
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
-			if err := c.report("etf.empty-signal", trace.Error, 0, "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
+			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
 				return err
 			}
 		}
@@ -79,7 +79,7 @@ func (c *checker) report(rule string, sev trace.Severity, line int64, found, exp
 }
 
 func (c *checker) duplicate(what string, id, line int64) error {
-	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", what, id), "an id that is used once among the "+what+"s")
+	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", what, id), "an id that is used once among those of its kind")
 }
 
 // Batch looks at the events of one location.
@@ -206,7 +206,10 @@ func (c *checker) fragment(x *trace.Cursor) error {
 	clock := c.d.model.Clock
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
 	if last.pos > x.Pos() {
-		return c.report("etf.fragment-order", trace.Error, x.Pos(), "a fragment that begins before the one ahead of it in the file", "fragments in time order")
+		err := c.report("etf.fragment-order", trace.Error, last.pos, "a fragment that begins before one ahead of it in the file", "fragments in time order")
+		if err != nil || last.end == x.Time() {
+			return err
+		}
 	}
 	what := "gap"
 	if x.Time() < last.end {

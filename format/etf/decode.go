@@ -610,6 +610,14 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	return nil
 }
 
+// lineOf is the line that defines a signal, 0 if none does.
+func (d *decoder) lineOf(metric uint32) int64 {
+	if int(metric) < len(d.drawn) {
+		return d.drawn[metric]
+	}
+	return 0
+}
+
 func gcd(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b

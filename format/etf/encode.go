@@ -43,6 +43,8 @@ type encoder struct {
 	queue     queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
+	section                          int // of the last row, and its time
+	sectionTime                      int64
 	claims                           map[claimKey]int64   // native: position in the queue of an open claim
 	stacks                           map[stackKey][]int64 // foreign: positions of open regions
 	depth                            []int32              // foreign: open regions of each location
@@ -180,6 +182,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if k != trace.ClaimBegin && k != trace.ClaimEnd {
 		*r = Record{Attrs: r.Attrs[:0], Times: r.Times[:0], Values: r.Values[:0]}
 	}
+	e.sections(k, c.Time())
 	switch k {
 	case trace.ClaimBegin:
 		if len(ops) < 3 {
@@ -254,6 +257,25 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	}
 	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
 	return nil
+}
+
+// sections notices when an event is followed by a simultaneous one whose lines
+// stand in an earlier section of the file: claims, events, fragments, samples.
+func (e *encoder) sections(k trace.Kind, t int64) {
+	rank := 0
+	switch k {
+	case trace.Mark:
+		rank = 1
+	case trace.Fragment:
+		rank = 2
+	case trace.Metric, trace.SampleRange:
+		rank = 3
+	}
+	if t == e.sectionTime && rank < e.section {
+		e.loss.Add(e.defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind", 1)
+		return
+	}
+	e.section, e.sectionTime = rank, t
 }
 
 // order notices when claim number at ends at the same time as, but behind, an
@@ -660,27 +682,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	return &format.Loss{}, nil
 }
 
-// rawTrace prints the records as the format's own text, canonically spelled.
+// rawTrace prints the lines of the file as they are.
 func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	r, err := NewReader(ctx, src, ro)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var rec Record
-	var buf []byte
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := r.Read(&rec); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		buf = append(rec.Append(buf[:0]), '\n')
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-	}
+	return format.CopyText(ctx, src, w)
 }

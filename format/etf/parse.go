@@ -446,6 +446,9 @@ func (p *parsed) samples(number int64, l []byte) error {
 		if it.t1, err = p.ticks(rec.End, number, l); err != nil {
 			return err
 		}
+		if it.t1 < it.t0 {
+			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the samples are skipped", trace.Error}, number, l)
+		}
 		p.values = append(p.values, rec.Values...)
 		it.values = int32(len(p.values))
 		p.items = append(p.items, it)

@@ -105,8 +105,12 @@ type problem struct {
 }
 
 func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
+	record := ""
+	if len(text) > 0 {
+		record = quote(text)
+	}
 	return &trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: file, Line: line},
-		Record: quote(text), Found: p.found, Expected: p.expected}
+		Record: record, Found: p.found, Expected: p.expected}
 }
 
 func quote(b []byte) string {

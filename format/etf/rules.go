@@ -20,7 +20,7 @@ var rules = []format.Rule{
 	{ID: "etf.dependency-type", Severity: trace.Error, Doc: "A dependency's type is not 0 to 8; it is skipped."},
 	{ID: "etf.claim-times", Severity: trace.Error, Doc: "A claim ends before it starts; it is skipped."},
 	{ID: "etf.claim-offset", Severity: trace.Error, Doc: "A claim has an offset though its resource uses none, or lacks one."},
-	{ID: "etf.fragment-times", Severity: trace.Error, Doc: "A fragment does not end after its start; it is skipped."},
+	{ID: "etf.fragment-times", Severity: trace.Error, Doc: "A fragment does not end after its start, or a range of samples ends before it; it is skipped."},
 	{ID: "etf.fragment-gap", Severity: trace.Error, Doc: "There is a gap between two fragments of a signal."},
 	{ID: "etf.fragment-overlap", Severity: trace.Error, Doc: "Two fragments of a signal overlap."},
 	{ID: "etf.fragment-order", Severity: trace.Error, Doc: "The fragments of a signal are not in time order."},

@@ -43,10 +43,11 @@ type decoder struct {
 	nrec   int64
 	// firstRecord is the line of the first record that is no definition.
 	firstRecord int64
-	kept        []string // definition records, for encoders
-	statistics  bool     // there are statistics records
-	first, last int64    // times of the first and last event
-	plainInts   bool     // no record redefines descriptors
+	renamed     map[uint32]int64 // event types of regions whose type has several names
+	kept        []keptRecord     // definition records, for encoders
+	statistics  bool             // there are statistics records
+	first, last int64            // times of the first and last event
+	plainInts   bool             // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
 	slots []slot
@@ -146,7 +147,7 @@ func (d *decoder) index(ctx context.Context) error {
 			userTypes[x] = true
 		}
 		for i := range r.defs {
-			d.kept = append(d.kept, keepRecord(d.nrec+r.defsAfter[i], &r.defs[i]))
+			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
 			if p := d.defs.add(&r.defs[i]); p.rule != "" {
 				if err := d.opt.Defect(p.defect(d.file.Name, r.defs[i].Line, nil)); err != nil {
 					return err
@@ -207,9 +208,11 @@ func (d *decoder) order(all []*scanResult) error {
 	runs := []run{{0, d.file.Size, 1}}
 	var last trace.Decimal
 	any, tooMany := false, false
-	breaks := int64(0)
+	breaks, where := int64(0), int64(0)
 	cut := func(off, line int64) {
-		breaks++
+		if breaks++; breaks == 1 {
+			where = line
+		}
 		if len(runs) >= maxRuns {
 			tooMany = true
 			return
@@ -243,7 +246,7 @@ func (d *decoder) order(all []*scanResult) error {
 		d.first, d.last = min(d.first, t.min), max(d.last, t.max)
 	}
 	if breaks > 0 || tooMany {
-		err := d.opt.Defect(&trace.Defect{Rule: "picl.unsorted", Severity: trace.Note, Position: trace.Position{File: d.file.Name},
+		err := d.opt.Defect(&trace.Defect{Rule: "picl.unsorted", Severity: trace.Note, Position: trace.Position{File: d.file.Name, Line: where},
 			Found: "records that are not in time order", Expected: "records sorted by time; they are sorted while reading", Count: breaks})
 		if err != nil {
 			return err
@@ -390,6 +393,9 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	if problem.rule != "" {
 		r.problems = append(r.problems, problem.defect(d.file.Name, number, l))
+		if rec.Type == TypeDescriptor {
+			return
+		}
 	}
 	r.defs = append(r.defs, rec)
 	r.defsAfter = append(r.defsAfter, r.records)
@@ -418,8 +424,19 @@ func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64
 			return nil
 		}
 	}
+	// In a file that is not sorted the place of a label among the records says
+	// nothing once they are: its regions get labels anew.
+	moved := false
 	for _, k := range d.kept {
-		m.Opaque.Add(trace.Opaque{Format: "picl", Data: k})
+		moved = moved || k.before > 0 && len(d.runs) != 1
+	}
+	for _, k := range d.kept {
+		if !moved || k.rec.Type != TypeLabel {
+			if moved {
+				k.before = 0
+			}
+			m.Opaque.Add(trace.Opaque{Format: "picl", Data: keepRecord(k.before, &k.rec)})
+		}
 	}
 	d.kept = nil
 	d.plainInts = len(d.defs.descriptors) == 0
@@ -581,6 +598,12 @@ func (d *decoder) defineRegions(events []int64) {
 		}
 		for _, n := range names {
 			r := d.region(e, n)
+			if len(names) > 1 {
+				if d.renamed == nil {
+					d.renamed = map[uint32]int64{}
+				}
+				d.renamed[r] = e
+			}
 			if simple {
 				d.direct[e] = r
 				if i := e + 1024; i >= 0 && i < int64(len(d.quick)) {
@@ -680,12 +703,12 @@ func (d *decoder) Close() error { return d.close() }
 
 // Scan delivers the events of each location in time order.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	s := sink(0)
+	s := d.paired(sink(0))
 	if len(d.runs) == 1 {
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
 	}
 	r := format.Regroup(s, 1<<16)
-	if err := d.ScanOrdered(ctx, sel, r); err != nil {
+	if err := d.ordered(ctx, sel, r); err != nil {
 		return err
 	}
 	return r.Flush()
@@ -707,6 +730,47 @@ func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 
 // ScanOrdered delivers all events in time order.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return d.ordered(ctx, sel, d.paired(sink))
+}
+
+// paired makes an exit leave the region that its entry entered: a label may
+// have changed between the two, but they pair by event type.
+func (d *decoder) paired(sink format.Sink) format.Sink {
+	if d.restore != nil || d.renamed == nil {
+		return sink
+	}
+	return &pairing{Sink: sink, d: d, open: map[procEvent][]uint32{}}
+}
+
+type pairing struct {
+	format.Sink
+	d    *decoder
+	open map[procEvent][]uint32
+}
+
+// Batch renames the regions of leaves.
+func (p *pairing) Batch(b *trace.Batch) error {
+	for i, k := range b.Kind {
+		if k != trace.Enter && k != trace.Leave || b.Ref[i] == trace.NoRef {
+			continue
+		}
+		event, ok := p.d.renamed[b.Ref[i]]
+		if !ok {
+			continue
+		}
+		key := procEvent{b.Location(i), event}
+		if k == trace.Enter {
+			p.open[key] = append(p.open[key], b.Ref[i])
+		} else if s := p.open[key]; len(s) > 0 {
+			b.Ref[i] = s[len(s)-1]
+			p.open[key] = s[:len(s)-1]
+		}
+	}
+	return p.Sink.Batch(b)
+}
+
+// ordered delivers all events in time order.
+func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
 	switch {
 	case len(d.runs) == 1:
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, true)

@@ -21,24 +21,25 @@ import (
 // messages before the first event, attributes as character data, events that
 // PICL has no record for as user records of type 900.
 type encoder struct {
-	w       *Writer
-	defs    *trace.Definitions
-	loss    format.Loss
-	native  bool
-	mul     int64 // a tick is mul × 10^-scale seconds
-	scale   int32
-	rounded bool // no finite decimal expansion: times go through rescale
-	last    trace.Decimal
-	keys    []procKey // by location
-	events  []int64   // by region
-	labels  map[procEvent]uint32
-	multi   map[int64]bool
-	rec     Record
-	pairs   []carrier.Pair
-	text    []byte
-	kept    []keptRecord // definition records of the original trace
-	rows    int64        // event records written
-	recProc uint32       // the attribute "recorded process", or NoRef
+	w                    *Writer
+	defs                 *trace.Definitions
+	loss                 format.Loss
+	native               bool
+	mul                  int64 // a tick is mul × 10^-scale seconds
+	scale                int32
+	rounded              bool // no finite decimal expansion: times go through rescale
+	last                 trace.Decimal
+	keys                 []procKey // by location
+	events               []int64   // by region
+	labels               map[procEvent]uint32
+	multi                map[int64]bool
+	rec                  Record
+	pairs                []carrier.Pair
+	text                 []byte
+	kept                 []keptRecord // definition records of the original trace
+	keptLabels, keptSets bool
+	rows                 int64  // event records written
+	recProc              uint32 // the attribute "recorded process", or NoRef
 }
 
 type procEvent struct {
@@ -92,7 +93,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
-				e.kept = append(e.kept, parseKept(o.Data))
+				k := parseKept(o.Data)
+				e.kept = append(e.kept, k)
+				e.keptLabels = e.keptLabels || k.rec.Type == TypeLabel
+				e.keptSets = e.keptSets || k.rec.Type <= TypeProcessorSet
 			}
 		}
 	}
@@ -108,6 +112,12 @@ type keptRecord struct {
 
 // keepRecord writes a definition record for trace.Definitions.Opaque.
 func keepRecord(before int64, r *Record) string {
+	k := *r
+	k.Values = cloneValues(r.Values)
+	for i := range k.Values {
+		k.Values[i].Str = trace.Text(k.Values[i].Str)
+	}
+	r = &k
 	b := strconv.AppendInt(nil, before, 10)
 	return string(r.Append(append(b, '\t'), 0))
 }
@@ -207,7 +217,7 @@ func (e *encoder) event(ref uint32) int64 {
 // label writes a label before the first record of an event type that bears
 // another name than the record before it at the same location.
 func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
-	if ref == trace.NoRef || e.kept != nil {
+	if ref == trace.NoRef || e.keptLabels {
 		return nil
 	}
 	ev := e.events[ref]
@@ -487,12 +497,12 @@ func (e *encoder) header() {
 	textRecord := func(typ, event, processor, process int64, text string) {
 		e.w.Header(Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
 	}
-	if e.native && e.kept != nil {
-		return
-	}
 	if e.native {
 		e.prepare()
 		for i := range d.Regions.Len() {
+			if e.keptLabels {
+				break
+			}
 			ev := e.event(uint32(i))
 			if name := d.Regions.At(i).Name; !e.multi[ev] && name != eventName(ev) {
 				textRecord(TypeLabel, ev, -1, -1, name)
@@ -500,11 +510,17 @@ func (e *encoder) header() {
 		}
 		for i := range d.Locations.Len() {
 			l, k := d.Locations.At(i), e.key(uint32(i))
+			if e.keptLabels {
+				break
+			}
 			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := range d.Sets.Len() {
+			if e.keptSets {
+				break
+			}
 			s := d.Sets.At(i)
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
@@ -573,27 +589,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	return loss, nil
 }
 
-// rawTrace prints the records as the format's own text, canonically spelled.
+// rawTrace prints the lines of the file as they are.
 func rawTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, w io.Writer) error {
-	r, err := NewReader(ctx, src, ro)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	var rec Record
-	var buf []byte
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := r.Read(&rec); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		buf = append(rec.Append(buf[:0], 6), '\n')
-		if _, err := w.Write(buf); err != nil {
-			return err
-		}
-	}
+	return format.CopyText(ctx, src, w)
 }

@@ -173,6 +173,9 @@ func (p *parsed) line(l []byte, number int64) error {
 	if skip {
 		return nil
 	}
+	if isDefinition(h.f[0]) {
+		return nil
+	}
 	t := h.f[2]
 	if h.scale != d.digits {
 		var exact, ok bool
@@ -188,9 +191,6 @@ func (p *parsed) line(l []byte, number int64) error {
 	}
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
-		if isDefinition(typ) {
-			return nil
-		}
 		if d.restore != nil && typ == TypeMessage && event == -1 {
 			if _, ok := carriedDefinition(l[i:]); ok {
 				return nil

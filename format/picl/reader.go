@@ -109,8 +109,12 @@ func (r *Reader) defect(p dataProblem, line int64, text []byte) error {
 }
 
 func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect {
+	record := ""
+	if len(text) > 0 {
+		record = quote(text)
+	}
 	return &trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: file, Line: line},
-		Record: quote(text), Found: p.found, Expected: p.expected}
+		Record: record, Found: p.found, Expected: p.expected}
 }
 
 // set copies the head of a record.

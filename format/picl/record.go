@@ -642,7 +642,8 @@ func appendData(b []byte, vals []trace.Value) []byte {
 	return b
 }
 
-// appendText writes character data; line ends cannot be represented.
+// appendText writes character data; line ends and a backslash at the end cannot
+// be represented.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		c := s[i]
@@ -650,6 +651,12 @@ func appendText(b []byte, s string) []byte {
 			c = ' '
 		}
 		b = append(b, c)
+	}
+	// A backslash at the end of a line joins it to the next one.
+	for i := len(b) - 1; i >= 0 && (b[i] == '\\' || b[i] == ' ' || b[i] == '\t'); i-- {
+		if b[i] == '\\' {
+			b[i] = '/'
+		}
 	}
 	return b
 }

@@ -49,7 +49,7 @@ var ruleTests = []struct {
 	{"picl.carrier", "-7 -1 0.0 -1 -1 13 0 weft:trace {}\n-3 0 0.1 0 0 0\n", 0, 2},
 	{"picl.unknown-record-type", "-99 0 0.1 0 0 0\n", 1, 1},
 	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
-	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 0, 2},
+	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
 }
 
 func TestRules(t *testing.T) {

@@ -205,17 +205,23 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	if r.Type > TypeTimes || r.Type < TypeSizeVolumes {
 		return nil
 	}
-	p := s.process[procKey{r.Processor, r.Process}]
-	inside := r.Event
-	if inside == -901 {
-		inside = -1
+	var of []*processStatistics
+	for _, k := range s.order {
+		if s.covers(r, k) {
+			of = append(of, s.process[k])
+		}
 	}
 	var out []*trace.Defect
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		event := r.Values[i].Int()
 		var f figures
-		if p != nil {
-			f = s.sum(p, inside, event)
+		for _, p := range of {
+			for _, inside := range s.insides(p, r.Event) {
+				g := s.sum(p, inside, event)
+				f.time = add(f.time, g.time)
+				f.count += g.count
+				f.volume += g.volume
+			}
 		}
 		said := r.Values[i+1]
 		var want string
@@ -249,6 +255,32 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 		out = append(out, &trace.Defect{Rule: "picl.statistics", Severity: trace.Warning, Position: trace.Position{Line: r.Line},
 			Record: fmt.Sprintf("%s of event type %d inside %d on processor %d", what, event, r.Event, r.Processor),
 			Found:  said.String(), Expected: want + " from the events"})
+	}
+	return out
+}
+
+// covers reports whether a statistics record is about a process: its processor
+// and process may be exact, -1 for all, or a subset.
+func (s *Statistics) covers(r *Record, k procKey) bool {
+	processor := r.Processor == k.processor || r.Processor == -1 || s.defs.inSet(TypeProcessorSet, r.Processor, k.processor)
+	process := r.Process == k.process || r.Process == -1 || s.defs.inSet(TypeProcessSet, r.Process, k.process)
+	return processor && process
+}
+
+// insides are the event types that the own type of a statistics record stands
+// for: the whole run for -1 and -901, several for a subset.
+func (s *Statistics) insides(p *processStatistics, own int64) []int64 {
+	if own == -1 || own == -901 {
+		return []int64{-1}
+	}
+	if _, exact := p.inside[own]; exact || own >= -1000 {
+		return []int64{own}
+	}
+	var out []int64
+	for _, e := range slices.Sorted(maps.Keys(p.inside)) {
+		if in, _ := s.defs.inEventSubset(own, e); in && e != -1 {
+			out = append(out, e)
+		}
 	}
 	return out
 }

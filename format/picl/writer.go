@@ -211,13 +211,12 @@ func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints 
 
 // paragraph renumbers the processors and puts tracing around their records.
 func (w *Writer) paragraph(r *Record) error {
-	if r.Processor < 0 || r.Processor == Host || r.Type == TypeDescriptor {
+	switch {
+	case r.Processor < 0 || r.Processor == Host:
 		w.Left["records of the host, of all processors or of subsets"]++
 		return nil
-	}
-	if r.Type == TypeLabel && w.numbers[procKey{r.Processor, r.Process}] == nil {
-		// A label alone makes no processor.
-		w.Left["labels of processors before their first event"]++
+	case r.Type < TypeExit || r.Type == -1:
+		w.Left["labels, messages and other records that ParaGraph ignores"]++
 		return nil
 	}
 	p := w.processor(r.Processor, r.Process)
@@ -233,6 +232,9 @@ func (w *Writer) paragraph(r *Record) error {
 			return err
 		}
 		p.open = true
+	}
+	if isTracing && x.Type == TypeEntry && p.open {
+		return nil // we have opened it already
 	}
 	if isTracing {
 		p.open, p.closed = x.Type == TypeEntry, x.Type == TypeExit

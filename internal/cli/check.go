@@ -87,7 +87,7 @@ there is none. --strict stops at the first.`,
 
 func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
 	ctx := c.Context()
-	in, err := a.source(arg, r)
+	in, err := a.source(ctx, arg, r)
 	if err != nil {
 		return nil, err
 	}

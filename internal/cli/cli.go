@@ -66,7 +66,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 	// Little of what a scan allocates lives on: collecting sooner costs next to
 	// nothing and keeps the memory of large traces' scans small.
 	debug.SetGCPercent(50)
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// Who closes our output gets an error there, not a dead process here.
 	signal.Ignore(syscall.SIGPIPE)
@@ -142,6 +142,12 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	}
 	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.workers < 1 {
+			return usageError("--jobs %d: expected at least 1", a.workers)
+		}
+		return nil
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageError("%w; see %s --help", err, c.CommandPath())
 	})

@@ -39,7 +39,7 @@ The same format on both sides loses nothing: records are rewritten one by one.
 
 func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON, allowLoss bool) error {
 	ctx := c.Context()
-	in, err := a.source(from, r)
+	in, err := a.source(ctx, from, r)
 	if err != nil {
 		return err
 	}

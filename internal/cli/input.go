@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 
 // open opens the trace that an argument names; "-" is standard input.
 func (a *app) open(ctx context.Context, arg string, r *reading) (*input, error) {
-	in, err := a.source(arg, r)
+	in, err := a.source(ctx, arg, r)
 	if err != nil {
 		return nil, err
 	}
@@ -98,20 +99,34 @@ func (a *app) open(ctx context.Context, arg string, r *reading) (*input, error) 
 }
 
 // source finds the file and its format without opening a decoder.
-func (a *app) source(arg string, r *reading) (*input, error) {
+func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error) {
 	values, err := a.parseOptions(r.options)
 	if err != nil {
 		return nil, err
 	}
 	in := &input{report: format.NewReport()}
 	in.src = format.FileSource(arg)
-	if arg == "-" {
-		f, size, err := format.Spill(a.in)
+	stream, name := a.in, "stdin"
+	if arg != "-" {
+		stream = nil
+		if st, err := os.Stat(arg); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			// A pipe or device can be read once only.
+			f, err := os.Open(arg)
+			if err != nil {
+				return nil, err
+			}
+			in.close = append(in.close, f.Close)
+			stream, name = f, arg
+		}
+	}
+	if stream != nil {
+		f, size, err := spill(ctx, stream)
 		if err != nil {
+			in.Close()
 			return nil, err
 		}
 		in.close = append(in.close, f.Close)
-		in.src = format.Source{FS: single{f, size}, Name: "stdin", Path: "stdin"}
+		in.src = format.Source{FS: single{f, size}, Name: "stdin", Path: name}
 	}
 	if r.format != "" {
 		f, ok := format.ByName(a.formats, r.format)
@@ -125,6 +140,27 @@ func (a *app) source(arg string, r *reading) (*input, error) {
 	in.bar = a.newBar("reading " + in.src.Path)
 	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers, Progress: in.bar.set}
 	return in, nil
+}
+
+// spill copies a stream into a temporary file. A stream that gives nothing does
+// not keep an interrupt waiting.
+func spill(ctx context.Context, r io.Reader) (format.File, int64, error) {
+	type result struct {
+		f    format.File
+		size int64
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		f, n, err := format.Spill(r)
+		done <- result{f, n, err}
+	}()
+	select {
+	case x := <-done:
+		return x.f, x.size, x.err
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
 }
 
 // single is a file system of one file, for standard input.

@@ -35,7 +35,7 @@ names. --raw prints the records as the format's own text.`,
 				if asJSON || s.any() || limit > 0 {
 					return usageError("--raw prints all records as they are; it takes no filters")
 				}
-				in, err := a.source(args[0], &r)
+				in, err := a.source(ctx, args[0], &r)
 				if err != nil {
 					return err
 				}
