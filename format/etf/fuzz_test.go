@@ -18,7 +18,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(b)
 	}
 	for _, x := range ruleTests {
-		f.Add([]byte(x.text))
+		f.Add([]byte(x.Text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		tracetest.Read(Format, "x.etf", text, &format.ReadOptions{Workers: 1, Report: format.NewReport()})

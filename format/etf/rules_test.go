@@ -1,7 +1,6 @@
 package etf
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,12 +12,7 @@ import (
 
 // Each rule once: a text, the line of the defect and how many events can be
 // read all the same.
-var ruleTests = []struct {
-	rule   string
-	text   string
-	line   int64
-	events int
-}{
+var ruleTests = []tracetest.RuleTest{
 	{"etf.number", "R 0 1 false ;\nC 0 x 1 0 1 ;\nC 1 1 2 0 1 ;\n", 2, 2},
 	{"etf.field-count", "R 0 1 false ;\nC 0 0 1 0 1 2 3 ;\nC 1 1 2 0 1 ;\nE 0 ;\n", 2, 2},
 	{"etf.unit", "TU DAYS\nE 0 1 ;\n", 1, 1},
@@ -68,53 +62,7 @@ var ruleTests = []struct {
 }
 
 func TestRules(t *testing.T) {
-	tested := map[string]bool{}
-	known := map[string]format.Rule{}
-	for _, r := range rules {
-		known[r.ID] = r
-	}
-	for i, x := range ruleTests {
-		t.Run(fmt.Sprintf("%s/%d", x.rule, i), func(t *testing.T) {
-			tested[x.rule] = true
-			rep := format.NewReport()
-			opt := &format.ReadOptions{Report: rep, Workers: 1, Values: map[string]string{"etf.max-line": "1000"}}
-			n, err := tracetest.Read(Format, "x.etf", []byte(x.text), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n != x.events {
-				t.Errorf("%d events, want %d", n, x.events)
-			}
-			found := false
-			for _, r := range rep.Rules() {
-				if k, ok := known[r.Rule]; !ok || k.Severity != r.Severity {
-					t.Errorf("rule %s with severity %s, the table says %s (known: %t)", r.Rule, r.Severity, k.Severity, ok)
-				}
-				for _, d := range r.First {
-					if d.Position.File != "x.etf" || d.Found == "" || d.Expected == "" {
-						t.Errorf("defect without file, found or expected: %v", d)
-					}
-					if r.Rule == x.rule && d.Position.Line == x.line {
-						found = true
-					}
-				}
-			}
-			if !found {
-				t.Errorf("no %s in line %d; found %v", x.rule, x.line, rep.Rules())
-			}
-			// Strict reading stops at it, unless it is a note.
-			if known[x.rule].Severity > 0 {
-				if _, err := tracetest.Read(Format, "x.etf", []byte(x.text), &format.ReadOptions{Strict: true, Workers: 1, Values: opt.Values}); err == nil {
-					t.Error("strict reading found nothing")
-				}
-			}
-		})
-	}
-	for _, r := range rules {
-		if !tested[r.ID] {
-			t.Errorf("no test of rule %s", r.ID)
-		}
-	}
+	tracetest.Rules(t, Format, ruleTests, map[string]string{"etf.max-line": "1000"})
 }
 
 // The configuration of a V0.1 trace names its attributes.

@@ -1,11 +1,9 @@
 package picl
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
@@ -14,12 +12,7 @@ var everything = trace.Everything()
 
 // Each rule once: a text, the line of the defect and how many events can be
 // read all the same.
-var ruleTests = []struct {
-	rule   string
-	text   string
-	line   int64
-	events int
-}{
+var ruleTests = []tracetest.RuleTest{
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-3 x 0.2 0 0 0\n-4 0 0.3 0 0 0\n", 2, 2},
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3x 0 0 0\n", 2, 1},
 	{"picl.malformed-record", "-3 0 0.1 0 0 0\n-4 0 0.3\n", 2, 1},
@@ -53,50 +46,5 @@ var ruleTests = []struct {
 }
 
 func TestRules(t *testing.T) {
-	tested := map[string]bool{}
-	known := map[string]format.Rule{}
-	for _, r := range rules {
-		known[r.ID] = r
-	}
-	for i, x := range ruleTests {
-		t.Run(fmt.Sprintf("%s/%d", x.rule, i), func(t *testing.T) {
-			tested[x.rule] = true
-			rep := format.NewReport()
-			opt := &format.ReadOptions{Report: rep, Workers: 1, Values: map[string]string{"picl.max-line": "1000"}}
-			n, err := tracetest.Read(Format, "x.trf", []byte(x.text), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n != x.events {
-				t.Errorf("%d events, want %d", n, x.events)
-			}
-			found := false
-			for _, r := range rep.Rules() {
-				if k, ok := known[r.Rule]; !ok || k.Severity != r.Severity {
-					t.Errorf("rule %s with severity %s, the table says %s (known: %t)", r.Rule, r.Severity, k.Severity, ok)
-				}
-				for _, d := range r.First {
-					if d.Position.File != "x.trf" || d.Found == "" || d.Expected == "" {
-						t.Errorf("defect without file, found or expected: %v", d)
-					}
-					if r.Rule == x.rule && d.Position.Line == x.line {
-						found = true
-					}
-				}
-			}
-			if !found {
-				t.Errorf("no %s in line %d; found %v", x.rule, x.line, rep.Rules())
-			}
-			if known[x.rule].Severity > 0 {
-				if _, err := tracetest.Read(Format, "x.trf", []byte(x.text), &format.ReadOptions{Strict: true, Workers: 1, Values: opt.Values}); err == nil {
-					t.Error("strict reading found nothing")
-				}
-			}
-		})
-	}
-	for _, r := range rules {
-		if !tested[r.ID] {
-			t.Errorf("no test of rule %s", r.ID)
-		}
-	}
+	tracetest.Rules(t, Format, ruleTests, map[string]string{"picl.max-line": "1000"})
 }
