@@ -10,8 +10,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// RuleTest is a text that breaks one rule of its format.
-type RuleTest struct {
+// RuleTest is a text that breaks one rule of its format. It is an alias so that
+// tables can leave the names of the fields out.
+type RuleTest = struct {
 	Rule   string
 	Text   string
 	Line   int64 // of the defect; 0 for the file as a whole
