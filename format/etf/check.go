@@ -242,7 +242,7 @@ func (c *checker) Links(links []trace.Link) error {
 				if e.Kind == trace.AtEvent {
 					what = "event"
 				}
-				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID), "the id of a "+what+" in the trace"); err != nil {
+				if err := c.report("etf.unknown-reference", trace.Error, l.Pos, fmt.Sprintf("%s id %d", what, e.ID), "an id of one in the trace"); err != nil {
 					return err
 				}
 			}

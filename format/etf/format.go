@@ -29,6 +29,12 @@ var Format = &format.Format{
 	NewChecker: newChecker,
 }
 
+// looksLike reports whether the first line begins with a keyword.
+func looksLike(text []byte) bool {
+	k, _, _ := keyword(bytes.TrimLeft(text, "\r\n"))
+	return k != NoKeyword
+}
+
 // probe recognises TRACE files by their lines; the ending .etf belongs to
 // other formats too.
 func probe(name string, text []byte) int {
@@ -71,6 +77,8 @@ func probe(name string, text []byte) int {
 		return 70
 	case good > 0 && named:
 		return 55
+	case named && bad > 0 && bytes.IndexByte(text, 0) < 0 && looksLike(text):
+		return 25 // nothing of it can be read, but it means to be one
 	case named && good+bad == 0 && bytes.IndexByte(text, 0) < 0 && len(text) > 0:
 		return 30 // comments only
 	}

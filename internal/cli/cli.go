@@ -142,6 +142,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	}
 	root.PersistentFlags().IntVarP(&a.workers, "jobs", "j", runtime.GOMAXPROCS(0), "number of cores to use")
 	root.PersistentFlags().BoolVar(&a.progress, "progress", true, "show progress on a terminal when work takes over a second")
+	defer a.completeFlags(root)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.workers < 1 {
 			return usageError("--jobs %d: expected at least 1", a.workers)
@@ -168,6 +169,37 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.checkCommand(), a.plotCommand(),
 		a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root
+}
+
+// completeFlags gives the flags of all commands their values for the shell's
+// completion.
+func (a *app) completeFlags(root *cobra.Command) {
+	var formats, options, kinds []string
+	for _, f := range a.formats {
+		formats = append(formats, f.Name+"\t"+f.Title)
+		for _, o := range f.Options {
+			for _, v := range o.Values {
+				options = append(options, o.Name+"="+v+"\t"+o.Doc)
+			}
+			if len(o.Values) == 0 {
+				options = append(options, o.Name+"=\t"+o.Doc)
+			}
+		}
+	}
+	for k := range trace.KindTable {
+		if trace.Kind(k) != trace.NoKind {
+			kinds = append(kinds, trace.KindTable[k].Name+"\t"+trace.KindTable[k].Doc)
+		}
+	}
+	for _, c := range root.Commands() {
+		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
+			f := c.Flags().Lookup(flag)
+			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
+				continue // where there is --from, --to is a time
+			}
+			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+		}
+	}
 }
 
 // exactArgs is cobra's, with our exit code.
