@@ -181,7 +181,11 @@ func (a *assembler) take(p *parsed, sink format.Sink) error {
 	for i := range p.items {
 		it := &p.items[i]
 		if a.d.restore != nil {
-			err := a.restored(p, it, p.raw[attr:it.attrs], sink)
+			var r rank
+			if i < len(p.ranks) {
+				r = p.ranks[i]
+			}
+			err := a.restored(p, it, r, p.raw[attr:it.attrs], sink)
 			attr = it.attrs
 			if err != nil {
 				return err
@@ -299,7 +303,7 @@ func (a *assembler) finish(sink format.Sink) error {
 
 // restored turns an item of a carried trace back into events (encode.go says
 // how they were written).
-func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink) error {
+func (a *assembler) restored(p *parsed, it *item, r rank, attrs []Attr, sink format.Sink) error {
 	d := a.d
 	bad := func(found string) error {
 		return p.report(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, it.pos, nil)
@@ -321,7 +325,7 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 		}
 		return a.links.carried.Add(it.pos, attrs[0].Value)
 	}
-	if it.flags&isCarried == 0 {
+	if r.flags&isCarried == 0 {
 		return bad("a line without the attribute " + carryKey)
 	}
 	if int64(it.loc) >= int64(d.model.Locations.Len()) {
@@ -346,7 +350,7 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 		return bad(fmt.Sprintf("region %d", ref))
 	}
 	b, h := a.lane(loc)
-	if err := a.release(b, h, t0, it.order[0], sink); err != nil {
+	if err := a.release(b, h, t0, r.order[0], sink); err != nil {
 		return err
 	}
 	if b.Len() >= trace.BatchRows {
@@ -357,13 +361,13 @@ func (a *assembler) restored(p *parsed, it *item, attrs []Attr, sink format.Sink
 	if err := d.restore.Add(b, loc, t0, kind, ref, a.pairs); err != nil {
 		return bad(err.Error())
 	}
-	if it.flags&derived != 0 {
+	if r.flags&derived != 0 {
 		b.MarkDerived()
 	}
 	b.Pos = append(b.Pos, it.pos)
-	b.Order = append(b.Order, it.order[0])
-	if it.kind == C && it.flags&neverLeft == 0 {
-		x := pending{time: t1, order: it.order[1], pos: it.pos, ref: ref, loc: loc, kind: trace.Leave}
+	b.Order = append(b.Order, r.order[0])
+	if it.kind == C && r.flags&neverLeft == 0 {
+		x := pending{time: t1, order: r.order[1], pos: it.pos, ref: ref, loc: loc, kind: trace.Leave}
 		if len(leave) > 0 {
 			x.extra = &restoredEnd{leave}
 		}

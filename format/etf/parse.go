@@ -30,11 +30,16 @@ type item struct {
 	pos      int64
 	t0, t1   int64
 	id       int64
-	x, y, z  float64  // amount and offset; c, b, a; a sample's value
-	order    [2]int64 // carried: rank of the event, and of the leave
-	flags    uint8
-	attrs    int32 // end of its attributes; they begin where those before end
-	values   int32 // the same for the values of TSR
+	x, y, z  float64 // amount and offset; c, b, a; a sample's value
+	attrs    int32   // end of its attributes; they begin where those before end
+	values   int32   // the same for the values of TSR
+}
+
+// rank is what restores the place of a carried event: its rank among all
+// events, and that of the leave.
+type rank struct {
+	order [2]int64
+	flags uint8
 }
 
 // Flags of carried items.
@@ -50,6 +55,7 @@ type parsed struct {
 	block  *lines.Block
 	turn   *pipeline.Turn
 	items  []item
+	ranks  []rank // of carried items
 	keys   []uint32
 	vals   []trace.Value
 	values []float64
@@ -100,6 +106,7 @@ func newParsed() *parsed {
 
 func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links bool) {
 	p.d, p.block, p.turn, p.links = d, b, turn, links
+	p.ranks = p.ranks[:0]
 	p.items, p.keys, p.vals, p.values, p.deps, p.raw = p.items[:0], p.keys[:0], p.vals[:0], p.values[:0], p.deps[:0], p.raw[:0]
 }
 
@@ -243,6 +250,8 @@ func (p *parsed) line(l []byte, number int64) error {
 // carried reads what restores an event of another format's trace.
 func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []byte) error {
 	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
+	p.ranks = append(p.ranks, rank{})
+	r := &p.ranks[len(p.ranks)-1]
 	for {
 		key, value, rest, odd, more := attrlist.Next(list)
 		if !more {
@@ -256,7 +265,7 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 		}
 		switch {
 		case key == carryKey:
-			if !it.place(value) {
+			if !r.place(it, value) {
 				return p.report(problem{"etf.carrier", "weft=" + value, "what weft writes there; the line is skipped", trace.Warning}, number, l)
 			}
 		case it.kind == C && (key == "name" || key == "depth"), key == "name":
@@ -268,7 +277,7 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 }
 
 // place reads the attribute carryKey.
-func (it *item) place(s string) bool {
+func (r *rank) place(it *item, s string) bool {
 	i := 0
 	num := func() (int64, bool) {
 		start, v := i, int64(0)
@@ -287,8 +296,8 @@ func (it *item) place(s string) bool {
 	if !ok2 {
 		return false
 	}
-	it.order[0] = order
-	it.flags = isCarried
+	r.order[0] = order
+	r.flags = isCarried
 	if it.kind == C {
 		it.ref = uint32(first)
 		if i >= len(s) || s[i] != ':' {
@@ -297,14 +306,14 @@ func (it *item) place(s string) bool {
 		i++
 		leave, ok := num()
 		if !ok {
-			it.flags |= neverLeft
+			r.flags |= neverLeft
 		}
-		it.order[1] = leave
+		r.order[1] = leave
 		return i == len(s)
 	}
 	it.loc = uint32(first)
 	if s[i:] == ":derived" {
-		it.flags |= derived
+		r.flags |= derived
 		return true
 	}
 	return i == len(s)
@@ -451,7 +460,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 		}
 		p.values = append(p.values, rec.Values...)
 		it.values = int32(len(p.values))
-		p.items = append(p.items, it)
+		p.sample(it)
 		return nil
 	}
 	it.values = int32(len(p.values))
@@ -460,12 +469,19 @@ func (p *parsed) samples(number int64, l []byte) error {
 			return err
 		}
 		it.t1, it.x = it.t0, rec.Values[i]
-		if p.d.restore != nil {
-			it.attrs = int32(len(p.raw))
-		}
-		p.items = append(p.items, it)
+		p.sample(it)
 	}
 	return nil
+}
+
+// sample adds the item of a sample; in a carried trace it stands for a line that
+// weft has not written.
+func (p *parsed) sample(it item) {
+	if p.d.restore != nil {
+		it.attrs = int32(len(p.raw))
+		p.ranks = append(p.ranks, rank{})
+	}
+	p.items = append(p.items, it)
 }
 
 // dependency keeps a D line for the linker.

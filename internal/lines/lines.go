@@ -16,8 +16,9 @@ import (
 	"github.com/weft-trace/weft/internal/pipeline"
 )
 
-// ChunkSize is how much text is parsed at once.
-const ChunkSize = 256 << 10
+// ChunkSize is how much text is parsed at once: what becomes of it should fit
+// the processor's cache.
+const ChunkSize = 64 << 10
 
 // DefaultMaxLine is the longest line that is read if the user does not say
 // otherwise.
