@@ -459,6 +459,9 @@ func (r *report) encoding() {
 		add("generate → "+x.extension, x.large.bytes,
 			func(q encodeRound) float64 { return cpu(q.generate) }, func(q encodeRound) float64 { return cpu(q.generator) },
 			encodeRound.encode, func(q encodeRound) float64 { return cpu(q.decode) })
+		if x.otherSize == 0 {
+			continue // not asked for
+		}
 		add(x.extension+" → "+x.other, x.otherSize,
 			func(q encodeRound) float64 { return cpu(q.convert) }, func(q encodeRound) float64 { return cpu(q.decode) },
 			encodeRound.encodeOther, func(q encodeRound) float64 { return cpu(q.decodeOther) })
