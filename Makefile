@@ -42,6 +42,7 @@ bench:
 fuzz:
 	$(GO) test ./format/etf -run '^$$' -fuzz FuzzDecode -fuzztime 60s
 	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuickClaim -fuzztime 60s
+	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuickFragment -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzDecode -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzHead -fuzztime 60s
 

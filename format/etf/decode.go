@@ -211,6 +211,11 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.timed(b, rest, w.Skip(n), t, end)
 			continue
 		}
+		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'D' && rest[1] == ' ' {
+			r.deps++
+			w.Skip(skipLine(rest))
+			continue
+		}
 		l, number, ok := w.Next()
 		if !ok {
 			return r

@@ -46,3 +46,23 @@ func FuzzQuickClaim(f *testing.F) {
 		}
 	})
 }
+
+// The two ways through the numbers of a fragment agree.
+func FuzzQuickFragment(f *testing.F) {
+	f.Add([]byte("F 0 0.2 13.2 0 100.0 -5"))
+	f.Fuzz(func(t *testing.T, l []byte) {
+		if len(l) < 3 || l[0] != 'F' || l[1] != ' ' || bytes.IndexByte(l, '\n') >= 0 {
+			return
+		}
+		var q quick
+		if i := q.numbers(append(l[:len(l):len(l)], '\n'), 6, bare); i < 0 || q.s[0] != 0 {
+			return
+		}
+		var r Record
+		_, p := r.parse(F, l, 1)
+		c, ok := q.real(3)
+		if p.rule != "" || r.ID != q.v[0] || r.Start != q.decimal(1) || r.End != q.decimal(2) || ok && r.C != c {
+			t.Errorf("%q: quick %+v, thorough %+v %+v", l, q, r, p)
+		}
+	})
+}

@@ -123,6 +123,8 @@ func (p *parsed) run() error {
 				n = p.quickDependency(rest, w.Number())
 			case 'E':
 				n = p.quickEvent(rest, w.Number())
+			case 'F':
+				n = p.quickFragment(rest, w.Number())
 			}
 			if n > 0 {
 				w.Skip(n)

@@ -25,6 +25,10 @@ func (q *quick) claim(data []byte, limit int) int {
 	return q.numbers(data, limit, 5)
 }
 
+// bare as the least number of numbers means that all of them must be there and
+// that the line ends behind them, without a ";".
+const bare = 100
+
 // numbers reads up to limit numbers from data[2:] on, of which at least least
 // must be there; the ";" must follow unless the limit is 3.
 func (q *quick) numbers(data []byte, limit, least int) int {
@@ -87,6 +91,9 @@ func (q *quick) numbers(data []byte, limit, least int) int {
 			i++
 		case c == ';' && f >= least-1:
 			q.n = f + 1
+			return i + 1
+		case c == '\n' && least == bare && f == limit-1:
+			q.n = limit
 			return i + 1
 		default:
 			return -1
@@ -187,6 +194,36 @@ func (p *parsed) quickDependency(rest []byte, number int64) int {
 	if p.links {
 		p.deps = append(p.deps, dependency{number, q.v[1], q.v[2], q.v[3], rest[:end-1]})
 	}
+	return end
+}
+
+// quickFragment makes an item of the fragment that rest begins with, as
+// quickClaim does of a claim.
+func (p *parsed) quickFragment(rest []byte, number int64) int {
+	var q quick
+	d := p.d
+	end := q.numbers(rest, 6, bare)
+	if end < 0 || q.s[0] != 0 {
+		return 0
+	}
+	d.growing.Lock()
+	m, ok := d.signals[q.v[0]]
+	d.growing.Unlock()
+	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > number {
+		return 0
+	}
+	it := item{kind: F, pos: number, ref: m, loc: d.model.Metrics.At(int(m)).Location, attrs: int32(len(p.keys)), values: int32(len(p.values))}
+	var ok0, ok1, okC, okB, okA bool
+	it.t0, ok0 = exactTicks(q.decimal(1), d.digits)
+	it.t1, ok1 = exactTicks(q.decimal(2), d.digits)
+	it.x, okC = q.real(3)
+	it.y, okB = q.real(4)
+	it.z, okA = q.real(5)
+	if !ok0 || !ok1 || !okC || !okB || !okA || it.t0 < 0 || it.t1 <= it.t0 {
+		return 0
+	}
+	it.id = q.v[0]
+	p.items = append(p.items, it)
 	return end
 }
 
