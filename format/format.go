@@ -173,6 +173,7 @@ func Spill(r io.Reader) (File, int64, error) {
 
 type spilled struct{ *os.File }
 
+// Close removes the file.
 func (s *spilled) Close() error {
 	err := s.File.Close()
 	os.Remove(s.File.Name()) // where an open file could not be removed

@@ -23,6 +23,7 @@ type trimmer struct {
 	out  trace.Batch
 }
 
+// Batch hands on what is selected.
 func (t *trimmer) Batch(b *trace.Batch) error {
 	if t.sel.All() {
 		return t.sink.Batch(b)
@@ -49,6 +50,7 @@ func (t *trimmer) Batch(b *trace.Batch) error {
 	return t.sink.Batch(&t.out)
 }
 
+// Links hands on the links that are selected.
 func (t *trimmer) Links(l []trace.Link) error {
 	if !t.sel.Links {
 		return nil

@@ -205,7 +205,7 @@ func (c *Cursor) Derived() bool {
 	return c.der < len(c.b.Derived) && c.b.Derived[c.der] == uint32(c.Row)
 }
 
-// Location, Time, Kind and Ref of the current row.
+// Location is the current row's location.
 func (c *Cursor) Location() uint32 { return c.b.Location(c.Row) }
 
 // Time is the current row's time in ticks.
