@@ -52,27 +52,32 @@ type ring struct {
 	ranks  []ringRank
 }
 
-type ringRank struct {
+// inbox is where a rank gets one message at a time.
+type inbox struct {
 	rng     rng
-	left    int64 // rounds
-	arrives int64 // when the token arrives, never while it is not on its way
-	pc      uint8
-	waiting bool // in MPI_Recv
+	arrives int64 // when the message arrives, never while it is not on its way
+	waiting bool  // in MPI_Recv
+}
+
+type ringRank struct {
+	inbox
+	left int64 // rounds
+	pc   uint8
 }
 
 func (p *ringPlan) run(w *writer) {
 	s := &ring{ringPlan: p, w: w, agenda: newAgenda(p.n), ranks: make([]ringRank, p.n)}
 	for i := range s.ranks {
 		r := &s.ranks[i]
-		*r = ringRank{rng: newRNG(p.seed, uint64(i)), left: p.rounds, arrives: never, pc: bmBegin}
+		*r = ringRank{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, left: p.rounds, pc: bmBegin}
 		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
 	}
 	simulate(s.agenda, s, w)
 }
 
-// receive is when MPI_Recv, entered by time t, has the token; never when it is
+// receive is when MPI_Recv, entered by time t, has the message; never when it is
 // not on its way.
-func (r *ringRank) receive(t int64) int64 {
+func (r *inbox) receive(t int64) int64 {
 	if r.waiting = r.arrives == never; r.waiting {
 		return never
 	}
@@ -191,11 +196,9 @@ type result struct {
 }
 
 type worker struct {
-	rng     rng
-	arrives int64 // when the task arrives, never while it is not on its way
-	pc      uint8
-	stop    bool // the message is not a task
-	waiting bool
+	inbox
+	pc   uint8
+	stop bool // the message is not a task
 }
 
 func (p *masterPlan) run(w *writer) {
@@ -204,7 +207,7 @@ func (p *masterPlan) run(w *writer) {
 	s.agenda.set(0, s.rng.between(0, startupSkew))
 	for i := 1; i < p.n; i++ {
 		r := &s.workers[i]
-		*r = worker{rng: newRNG(p.seed, uint64(i)), arrives: never, pc: bmBegin}
+		*r = worker{inbox: inbox{rng: newRNG(p.seed, uint64(i)), arrives: never}, pc: bmBegin}
 		s.agenda.set(uint32(i), r.rng.between(0, startupSkew))
 	}
 	simulate(s.agenda, s, w)
@@ -282,15 +285,6 @@ func (s *master) hand(t int64) int64 {
 		return never
 	}
 	return t + s.rng.call()
-}
-
-func (r *worker) receive(t int64) int64 {
-	if r.waiting = r.arrives == never; r.waiting {
-		return never
-	}
-	t = max(t, r.arrives)
-	r.arrives = never
-	return t + r.rng.call()
 }
 
 // work is the program of the other ranks.

@@ -87,6 +87,30 @@ func (b *Batch) AddAttr(key uint32, v Value) {
 // MarkDerived marks the last row as derived.
 func (b *Batch) MarkDerived() { b.Derived = append(b.Derived, uint32(len(b.Time)-1)) }
 
+// DropLast takes back the last row, with its operands and attributes. Pos and
+// Order must not have been given to it yet.
+func (b *Batch) DropLast() {
+	n := len(b.Time) - 1
+	row := uint32(n)
+	if b.Loc == MixedLoc {
+		b.Locs = b.Locs[:n]
+	}
+	b.Time, b.Kind, b.Ref = b.Time[:n], b.Kind[:n], b.Ref[:n]
+	for k := len(b.OpRow) - 1; k >= 0 && b.OpRow[k] == row; k-- {
+		end := uint32(0)
+		if k > 0 {
+			end = b.OpEnd[k-1]
+		}
+		b.OpRow, b.OpEnd, b.Op = b.OpRow[:k], b.OpEnd[:k], b.Op[:end]
+	}
+	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == row; k-- {
+		b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:k], b.AttrKey[:k], b.AttrVal[:k]
+	}
+	if k := len(b.Derived) - 1; k >= 0 && b.Derived[k] == row {
+		b.Derived = b.Derived[:k]
+	}
+}
+
 // Location is the location of a row.
 func (b *Batch) Location(row int) uint32 {
 	if b.Loc == MixedLoc {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"math"
+	"reflect"
 	"testing"
 )
 
@@ -89,6 +90,28 @@ func TestKindTable(t *testing.T) {
 		}
 		if got, ok := KindByName(k.Name); !ok || int(got) != i {
 			t.Errorf("kind %s is not found by its name", k.Name)
+		}
+	}
+}
+
+func TestDropLast(t *testing.T) {
+	for _, loc := range []uint32{2, MixedLoc} {
+		var want, got Batch
+		for _, b := range []*Batch{&want, &got} {
+			b.Reset(loc)
+			b.Add(1, 10, Send, NoRef)
+			b.AddOps(1, 2, 3)
+			b.AddAttr(4, IntValue(5))
+			b.MarkDerived()
+		}
+		got.Add(1, 11, Recv, 6)
+		got.AddOps(7)
+		got.AddAttr(8, IntValue(9))
+		got.AddAttr(8, IntValue(9))
+		got.MarkDerived()
+		got.DropLast()
+		if !reflect.DeepEqual(want.Clone(), got.Clone()) {
+			t.Errorf("found %+v, expected %+v", got, want)
 		}
 	}
 }

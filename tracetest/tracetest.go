@@ -507,6 +507,13 @@ func kinds(t *testing.T, f *format.Format) {
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
+	if text, err := os.ReadFile(name); err != nil {
+		t.Error(err)
+	} else {
+		// What a format carries for others can be broken like anything else.
+		truncated(t, f, name, text, 0)
+		flipped(t, f, name, text)
+	}
 	lost := map[string]bool{}
 	for _, x := range loss.Rows() {
 		lost[x.Kind] = true

@@ -272,8 +272,17 @@ func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {
 	return k, ref, nil
 }
 
-// Add adds an event to b, with the operands and attributes that pairs carry.
+// Add adds an event to b, with the operands and attributes that pairs carry. If
+// they cannot be read it says so and leaves b as it was.
 func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {
+	err := r.add(b, loc, t, k, ref, pairs)
+	if err != nil {
+		b.DropLast()
+	}
+	return err
+}
+
+func (r *Restorer) add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref uint32, pairs []Pair) error {
 	b.Add(loc, t, k, ref)
 	spec := r.defs.Spec(k)
 	var few [12]uint64
@@ -304,11 +313,11 @@ func (r *Restorer) Add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref ui
 	if len(ops) > 0 {
 		b.AddOps(ops...)
 	}
-	return r.AddAttrs(b, pairs)
+	return r.addAttrs(b, pairs)
 }
 
-// AddAttrs gives the last row of b the attributes that pairs carry.
-func (r *Restorer) AddAttrs(b *trace.Batch, pairs []Pair) error {
+// addAttrs gives the last row of b the attributes that pairs carry.
+func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 	for _, p := range pairs {
 		name, ok := strings.CutPrefix(p.Key, "@")
 		if !ok {

@@ -149,7 +149,13 @@ func (a *assembler) end(b *trace.Batch, p *pending) error {
 	switch {
 	case p.extra != nil:
 		if err := a.d.restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs); err != nil {
-			return err
+			b.Add(p.loc, p.time, p.kind, p.ref)
+			if !a.d.scanned {
+				bad := problem{"etf.carrier", err.Error(), "a line as weft writes it; what the end of the claim carries is skipped", trace.Warning}
+				if err := a.d.opt.Defect(bad.defect(a.d.file.Name, p.pos, nil)); err != nil {
+					return err
+				}
+			}
 		}
 		b.Order = append(b.Order, p.order)
 	case p.kind == trace.Leave:

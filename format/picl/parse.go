@@ -191,7 +191,9 @@ func (p *parsed) line(l []byte, number int64) error {
 	}
 	typ, event := h.f[0], h.f[1]
 	if typ < TypeExit {
-		if d.restore != nil && typ == TypeMessage && event == -1 {
+		// It is no event, also when the definitions could not be restored,
+		// which is reported: the first pass has left it out.
+		if typ == TypeMessage && event == -1 {
 			if _, ok := carriedDefinition(l[i:]); ok {
 				return nil
 			}
