@@ -511,7 +511,7 @@ func kinds(t *testing.T, f *format.Format) {
 		t.Error(err)
 	} else {
 		// What a format carries for others can be broken like anything else.
-		truncated(t, f, name, text, 0)
+		truncated(t, f, name, text, 11)
 		flipped(t, f, name, text)
 	}
 	lost := map[string]bool{}

@@ -40,6 +40,7 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.statistics", "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n-103 -1 0.3 0 0 1 \"%d%d\" -21 9\n", 3, 4},
 	{"picl.statistics-unknown", "-3 -901 0.1 0 0 0\n-4 -901 0.3 0 0 0\n-103 -1 0.3 0 0 1 \"%d%d\" -901 428\n", 3, 3},
 	{"picl.carrier", "-7 -1 0.0 -1 -1 13 0 weft:trace {}\n-3 0 0.1 0 0 0\n", 0, 1},
+	{"picl.carrier", "-7 -1 -1.0 -1 -1 71 0 weft:trace {\"v", 0, 0},
 	{"picl.unknown-record-type", "-99 0 0.1 0 0 0\n", 1, 1},
 	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
 	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
