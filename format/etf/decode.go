@@ -148,6 +148,7 @@ func (d *decoder) index(ctx context.Context) error {
 	done := int64(0)
 	events := false
 	chunks, err := lines.Index(ctx, d.file, d.opt.Cores(), d.scan, func(c lines.Chunk, r *scanResult) error {
+		r.shift(d.file.Shift(c))
 		defs = append(defs, r.defs...)
 		r.defs = nil
 		events = events || r.events
@@ -292,6 +293,18 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.change(b, l, number, k)
 		}
 		r.timed(b, l, number, t, end)
+	}
+}
+
+// shift adds n to the numbers of the lines.
+func (r *scanResult) shift(n int64) {
+	for i := range r.defs {
+		r.defs[i].line += n
+	}
+	for _, list := range [][]run{r.breaks, r.changes} {
+		for i := range list {
+			list[i].line += n
+		}
 	}
 }
 
@@ -773,7 +786,7 @@ func (d *decoder) sort(ctx context.Context) (*extsort.Sorter, error) {
 			s.Close()
 			return nil, err
 		}
-		b, err := src.Next()
+		b, err := lines.Next(src)
 		if err != nil || b == nil {
 			if err != nil {
 				s.Close()
@@ -839,7 +852,10 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 			p = newParsed()
 		}
 		p.reset(d, b, turn, l != nil)
-		err := p.run()
+		err := b.Load()
+		if err == nil {
+			err = p.run()
+		}
 		turn.Done(b.Seq)
 		return p, err
 	}
@@ -894,7 +910,7 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 			s.out = append(s.out, b.Clone())
 			return nil
 		}}
-		b, err := s.src.Next()
+		b, err := lines.Next(s.src)
 		if err != nil {
 			return nil, err
 		}

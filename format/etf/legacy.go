@@ -107,7 +107,7 @@ func convertLegacy(ctx context.Context, src format.Source, f *lines.File, opt *f
 	in := f.Chunks(chunks)
 	for err == nil {
 		var b *lines.Block
-		if b, err = in.Next(); err != nil || b == nil {
+		if b, err = lines.Next(in); err != nil || b == nil {
 			break
 		}
 		if err = ctx.Err(); err != nil {

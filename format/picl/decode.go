@@ -137,6 +137,7 @@ func (d *decoder) index(ctx context.Context) error {
 	var carried []carrier.Pair
 	done := int64(0)
 	chunks, err := lines.Index(ctx, d.file, d.opt.Cores(), d.scan, func(c lines.Chunk, r *scanResult) error {
+		r.shift(d.file.Shift(c))
 		for _, x := range r.locations {
 			locations[x] = true
 		}
@@ -352,6 +353,20 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	}
 	r.last = last
 	return r
+}
+
+// shift adds n to the numbers of the lines.
+func (r *scanResult) shift(n int64) {
+	r.firstRecord += n
+	for i := range r.breaks {
+		r.breaks[i].line += n
+	}
+	for i := range r.defs {
+		r.defs[i].Line += n
+	}
+	for _, p := range r.problems {
+		p.Position.Line += n
+	}
 }
 
 func offsetIn(data, l []byte) (int64, bool) {
@@ -810,7 +825,7 @@ func (d *decoder) sort(ctx context.Context) (*extsort.Sorter, error) {
 			s.Close()
 			return nil, err
 		}
-		b, err := src.Next()
+		b, err := lines.Next(src)
 		if err != nil || b == nil {
 			if err != nil {
 				s.Close()
@@ -864,7 +879,10 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		parsers[w].defs = d.defs
 		p.reset(d, b, &parsers[w], mixed)
 		p.turn = turn
-		err := p.run()
+		err := b.Load()
+		if err == nil {
+			err = p.run()
+		}
 		turn.Done(b.Seq)
 		return p, err
 	}
@@ -935,7 +953,7 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		b, err := s.src.Next()
+		b, err := lines.Next(s.src)
 		if err != nil || b == nil {
 			return nil, err
 		}

@@ -98,7 +98,7 @@ func convertOld(ctx context.Context, f *lines.File, opt *format.ReadOptions) (fo
 	src := f.Chunks(chunks)
 	for err == nil {
 		var b *lines.Block
-		if b, err = src.Next(); err != nil || b == nil {
+		if b, err = lines.Next(src); err != nil || b == nil {
 			break
 		}
 		if err = ctx.Err(); err != nil {

@@ -54,7 +54,7 @@ func (r *Reader) Close() error { return r.close() }
 func (r *Reader) Read(rec *Record) error {
 	for {
 		if r.block == nil {
-			b, err := r.src.Next()
+			b, err := lines.Next(r.src)
 			if err != nil {
 				return err
 			}

@@ -55,7 +55,26 @@ type Block struct {
 	Line    int64
 	Numbers []int64
 	Seq     int // position of the block in its scan, from 0
+	from    *File
+	off     int64
 	pool    *sync.Pool
+}
+
+// Load reads the block's text, unless that is done. Blocks of one file may be
+// loaded concurrently.
+func (b *Block) Load() error {
+	f := b.from
+	if f == nil {
+		return nil
+	}
+	b.from = nil
+	if n, err := f.R.ReadAt(b.Data, b.off); n < len(b.Data) {
+		if err == io.EOF || err == nil {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("%s:0x%x: %w", f.Name, b.off+int64(n), err)
+	}
+	return nil
 }
 
 // Release gives the block's memory back; nothing may refer to it afterwards.
@@ -76,20 +95,29 @@ func newBlock(n int) *Block {
 		b.Data = make([]byte, n)
 	}
 	b.Data = b.Data[:n]
-	b.Numbers = b.Numbers[:0]
+	b.Numbers, b.from = b.Numbers[:0], nil
 	return b
 }
 
-// Index reads the whole file once. scan is called for each chunk, on several
-// cores; done gets the results in file order. It returns the chunks.
-func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R, done func(c Chunk, r R) error) ([]Chunk, error) {
-	type job struct {
-		c Chunk
-		b *Block
+// Shift is what must be added to the numbers of the lines in a block that was
+// scanned by Index.
+func (f *File) Shift(c Chunk) int64 {
+	if f.Numbered {
+		return 0
 	}
+	return c.Line - 1
+}
+
+// Index reads the whole file once. scan is called for each chunk, on several
+// cores; the first line of its block is always 1, unless lines bear their
+// numbers. done gets the results in file order, with the chunk's real first
+// line. Index returns the chunks.
+func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block) R, done func(c Chunk, r R) error) ([]Chunk, error) {
 	type result struct {
-		c Chunk
-		r R
+		Chunk         // without its line
+		lines   int64 // how many
+		tooLong bool  // one line that is skipped
+		r       R
 	}
 	var chunks []Chunk
 	off, line := int64(0), int64(1)
@@ -99,22 +127,19 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 	}
 	usual := min(ChunkSize, maxLine+1)
 	size := usual
-	next := func() (job, bool, error) {
+	var tail []byte
+	next := func() (result, bool, error) {
 		for off < f.Size {
 			n := int(min(int64(size), f.Size-off))
-			b := newBlock(n)
-			if m, err := f.R.ReadAt(b.Data, off); m < n {
-				if err == io.EOF || err == nil {
-					err = io.ErrUnexpectedEOF
-				}
-				return job{}, false, fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(m), err)
-			}
 			end := n
 			if off+int64(n) < f.Size {
-				end = lastBreak(b.Data, f.Continued)
+				var err error
+				if end, err = f.lastBreak(off, n, &tail); err != nil {
+					return result{}, false, err
+				}
 			}
+			j := result{Chunk: Chunk{Off: off, Len: end}}
 			if end == 0 {
-				b.Release()
 				if n <= maxLine {
 					size = min(size*4, maxLine+1)
 					continue
@@ -122,58 +147,121 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 				// A line longer than the limit: skip to its end.
 				stop, err := f.lineEnd(ctx, off+int64(n))
 				if err != nil {
-					return job{}, false, err
+					return result{}, false, err
 				}
-				if f.TooLong != nil {
-					if err := f.TooLong(line, off, stop-off); err != nil {
-						return job{}, false, err
-					}
-				}
-				off = stop
-				line++
-				size = usual
-				continue
+				j.Len, j.tooLong = int(stop-off), true
 			}
 			size = usual
-			b.Data = b.Data[:end]
-			b.Line = line
-			b.Seq = len(chunks)
-			c := Chunk{off, end, line}
-			chunks = append(chunks, c)
-			line += int64(bytes.Count(b.Data, newline))
-			if b.Data[end-1] != '\n' {
-				line++
-			}
-			off += int64(end)
-			return job{c, b}, true, nil
+			off += int64(j.Len)
+			return j, true, nil
 		}
-		return job{}, false, nil
+		return result{}, false, nil
 	}
-	work := func(_ int, j job) (result, error) {
-		r := result{c: j.c, r: scan(j.b)}
-		j.b.Release()
-		return r, nil
+	work := func(_ int, j result) (result, error) {
+		if j.tooLong {
+			var err error
+			j.lines, err = f.count(ctx, j.Off, j.Off+int64(j.Len))
+			return j, err
+		}
+		b := newBlock(j.Len)
+		defer b.Release()
+		b.from, b.off, b.Line = f, j.Off, 1
+		if err := b.Load(); err != nil {
+			return j, err
+		}
+		j.lines = int64(bytes.Count(b.Data, newline))
+		if b.Data[j.Len-1] != '\n' {
+			j.lines++
+		}
+		j.r = scan(b)
+		return j, nil
 	}
-	err := pipeline.Run(ctx, workers, next, work, func(r result) error { return done(r.c, r.r) })
+	err := pipeline.Run(ctx, workers, next, work, func(j result) error {
+		j.Line = line
+		line += j.lines
+		if !j.tooLong {
+			chunks = append(chunks, j.Chunk)
+			return done(j.Chunk, j.r)
+		}
+		if f.TooLong != nil {
+			return f.TooLong(j.Line, j.Off, int64(j.Len))
+		}
+		return nil
+	})
 	return chunks, err
 }
 
 var newline = []byte{'\n'}
 
-// lastBreak is the end of the last whole line in data, 0 if there is none.
-func lastBreak(data []byte, continued bool) int {
-	for {
-		i := bytes.LastIndexByte(data, '\n')
-		if i < 0 || !continued || !endsInBackslash(data[:i]) {
-			return i + 1
+// tailSize is how much of a chunk's end is looked at first.
+const tailSize = 1 << 10
+
+// lastBreak is the end of the last whole line in the n bytes at off, relative
+// to off; 0 if there is none. It reads from the end, into buf.
+func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
+	for size := min(n, tailSize); ; size = min(n, size*16) {
+		if cap(*buf) < size {
+			*buf = make([]byte, size)
 		}
-		data = data[:i]
+		data := (*buf)[:size]
+		from := n - size
+		if m, err := f.R.ReadAt(data, off+int64(from)); m < size {
+			if err == io.EOF || err == nil {
+				err = io.ErrUnexpectedEOF
+			}
+			return 0, fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(from+m), err)
+		}
+		for {
+			i := bytes.LastIndexByte(data, '\n')
+			if i < 0 {
+				break
+			}
+			if !f.Continued {
+				return from + i + 1, nil
+			}
+			// Whether the line goes on is only known if its last word is there.
+			l := bytes.TrimRight(data[:i], blanks)
+			if len(l) == 0 && from > 0 && bytes.IndexByte(data[:i], '\n') < 0 {
+				break
+			}
+			if !endsInBackslash(data[:i]) {
+				return from + i + 1, nil
+			}
+			data = data[:i]
+		}
+		if size == n {
+			return 0, nil
+		}
 	}
 }
 
+// blanks may stand between a backslash that continues a line and its end.
+const blanks = "\r \t"
+
 func endsInBackslash(l []byte) bool {
-	l = bytes.TrimRight(l, "\r \t")
+	l = bytes.TrimRight(l, blanks)
 	return len(l) > 0 && l[len(l)-1] == '\\'
+}
+
+// count is the number of lines that begin in the bytes from off to end.
+func (f *File) count(ctx context.Context, off, end int64) (int64, error) {
+	buf := make([]byte, min(1<<20, end-off))
+	n := int64(1) // the last line end begins none
+	for off < end {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		m, err := f.R.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		off += int64(m)
+		n += int64(bytes.Count(buf[:m], newline))
+		if off == end && buf[m-1] == '\n' {
+			n--
+		}
+		if err != nil && off < end {
+			return 0, fmt.Errorf("%s:0x%x: %w", f.Name, off, err)
+		}
+	}
+	return n, nil
 }
 
 func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
@@ -199,11 +287,21 @@ func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
 
 // Source yields blocks of lines; it is the next function of a pipeline.
 type Source interface {
-	// Next returns the next block, or nil after the last.
+	// Next returns the next block, or nil after the last. Its text is there
+	// after Load.
 	Next() (*Block, error)
 }
 
-// Chunks reads the given chunks of a file one after another.
+// Next returns the next block of a source with its text, or nil after the last.
+func Next(s Source) (*Block, error) {
+	b, err := s.Next()
+	if err != nil || b == nil {
+		return nil, err
+	}
+	return b, b.Load()
+}
+
+// Chunks is the given chunks of a file, one after another.
 func (f *File) Chunks(list []Chunk) Source { return &chunkSource{f: f, list: list} }
 
 type chunkSource struct {
@@ -219,13 +317,8 @@ func (s *chunkSource) Next() (*Block, error) {
 	c := s.list[s.i]
 	b := newBlock(c.Len)
 	b.Line, b.Seq = c.Line, s.i
+	b.from, b.off = s.f, c.Off
 	s.i++
-	if n, err := s.f.R.ReadAt(b.Data, c.Off); n < c.Len {
-		if err == io.EOF || err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return nil, fmt.Errorf("%s:0x%x: %w", s.f.Name, c.Off+int64(n), err)
-	}
 	return b, nil
 }
 
@@ -352,7 +445,7 @@ func (w *Walker) Skip(n int) int64 {
 }
 
 func trimContinuation(l []byte) []byte {
-	l = bytes.TrimRight(l, "\r \t")
+	l = bytes.TrimRight(l, blanks)
 	if n := len(l); n > 0 && l[n-1] == '\\' {
 		l = l[:n-1]
 	}
