@@ -41,8 +41,7 @@ bench:
 # Each fuzz target for a minute.
 fuzz:
 	$(GO) test ./format/etf -run '^$$' -fuzz FuzzDecode -fuzztime 60s
-	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuickClaim -fuzztime 60s
-	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuickFragment -fuzztime 60s
+	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuick -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzDecode -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzHead -fuzztime 60s
 

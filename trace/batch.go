@@ -2,7 +2,8 @@ package trace
 
 import "slices"
 
-// BatchRows is the number of rows of a full batch.
+// BatchRows is the number of rows of a full batch. A batch may hold more when
+// one piece of a file gives more.
 const BatchRows = 4096
 
 // MixedLoc is the Loc of a batch whose rows belong to different locations; its
@@ -109,6 +110,99 @@ func (b *Batch) DropLast() {
 	if k := len(b.Derived) - 1; k >= 0 && b.Derived[k] == row {
 		b.Derived = b.Derived[:k]
 	}
+}
+
+// AppendRows copies the rows of src from number from up to, but not including,
+// to, with operands, attributes and positions, to the end of b. Both batches
+// must have the same Loc, and the same optional columns.
+func (b *Batch) AppendRows(src *Batch, from, to int) {
+	if from >= to {
+		return
+	}
+	shift := uint32(len(b.Time)) - uint32(from) // may wrap around, as the sum does
+	if b.Loc == MixedLoc {
+		b.Locs = append(b.Locs, src.Locs[from:to]...)
+	}
+	b.Time = append(b.Time, src.Time[from:to]...)
+	b.Kind = append(b.Kind, src.Kind[from:to]...)
+	b.Ref = append(b.Ref, src.Ref[from:to]...)
+	if len(src.Pos) > 0 {
+		b.Pos = append(b.Pos, src.Pos[from:to]...)
+	}
+	if len(src.Order) > 0 {
+		b.Order = append(b.Order, src.Order[from:to]...)
+	}
+	lo, hi := rowRange(src.OpRow, from, to)
+	if lo < hi {
+		start := uint32(0)
+		if lo > 0 {
+			start = src.OpEnd[lo-1]
+		}
+		move := uint32(len(b.Op)) - start
+		b.Op = append(b.Op, src.Op[start:src.OpEnd[hi-1]]...)
+		for i := lo; i < hi; i++ {
+			b.OpRow = append(b.OpRow, src.OpRow[i]+shift)
+			b.OpEnd = append(b.OpEnd, src.OpEnd[i]+move)
+		}
+	}
+	lo, hi = rowRange(src.AttrRow, from, to)
+	for _, r := range src.AttrRow[lo:hi] {
+		b.AttrRow = append(b.AttrRow, r+shift)
+	}
+	b.AttrKey = append(b.AttrKey, src.AttrKey[lo:hi]...)
+	b.AttrVal = append(b.AttrVal, src.AttrVal[lo:hi]...)
+	lo, hi = rowRange(src.Derived, from, to)
+	for _, r := range src.Derived[lo:hi] {
+		b.Derived = append(b.Derived, r+shift)
+	}
+}
+
+// rowRange finds the entries of a sparse column that belong to rows from
+// from up to, but not including, to.
+func rowRange(rows []uint32, from, to int) (lo, hi int) {
+	if from > 0 {
+		lo, _ = slices.BinarySearch(rows, uint32(from))
+	}
+	hi, _ = slices.BinarySearch(rows[lo:], uint32(to))
+	return lo, lo + hi
+}
+
+// Tail returns the rows of b from number n on as a batch of their own, which
+// shares and renumbers b's columns: of b itself, only Reset may be called
+// afterwards.
+func (b *Batch) Tail(n int) *Batch {
+	t := *b
+	if n == 0 {
+		return &t
+	}
+	if b.Loc == MixedLoc {
+		t.Locs = b.Locs[n:]
+	}
+	t.Time, t.Kind, t.Ref = b.Time[n:], b.Kind[n:], b.Ref[n:]
+	if len(b.Pos) > 0 {
+		t.Pos = b.Pos[n:]
+	}
+	if len(b.Order) > 0 {
+		t.Order = b.Order[n:]
+	}
+	cut := func(rows []uint32) int {
+		lo, _ := slices.BinarySearch(rows, uint32(n))
+		for i := lo; i < len(rows); i++ {
+			rows[i] -= uint32(n)
+		}
+		return lo
+	}
+	if k := cut(b.OpRow); k > 0 {
+		start := b.OpEnd[k-1]
+		t.OpRow, t.OpEnd, t.Op = b.OpRow[k:], b.OpEnd[k:], b.Op[start:]
+		for i := range t.OpEnd {
+			t.OpEnd[i] -= start
+		}
+	}
+	k := cut(b.AttrRow)
+	t.AttrRow, t.AttrKey, t.AttrVal = b.AttrRow[k:], b.AttrKey[k:], b.AttrVal[k:]
+	t.Derived = b.Derived[cut(b.Derived):]
+	return &t
 }
 
 // Location is the location of a row.

@@ -45,6 +45,17 @@ func TestCursor(t *testing.T) {
 		o.AppendRow(&c)
 	}
 	check(o)
+	// The same in two pieces, cut at each row.
+	for at := range 7 {
+		o := &Batch{Loc: MixedLoc}
+		o.AppendRows(b, 0, at)
+		o.AppendRows(b, at, 6)
+		check(o)
+		head := &Batch{Loc: MixedLoc}
+		head.AppendRows(o, 0, at)
+		head.AppendRows(o.Tail(at), 0, 6-at)
+		check(head)
+	}
 }
 
 func TestValueText(t *testing.T) {

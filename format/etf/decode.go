@@ -188,34 +188,21 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 	r := &scanResult{}
 	w := d.file.Walk(b)
 	var rec Record
-	var q quick
 	usual := plain(d.file, b)
 	for {
-		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'C' && rest[1] == ' ' && q.claim(rest, 3) > 0 {
-			t, end := q.decimal(1), q.decimal(2)
-			n := skipLine(rest)
-			if r.kind[1] != C {
-				r.change(b, rest, w.Number(), C)
+		if rest := w.Rest(); usual && len(rest) > 2 && rest[1] == ' ' {
+			n := 0
+			switch rest[0] {
+			case 'C':
+				n = r.quickClaim(b, rest, w.Number())
+			case 'D':
+				r.deps++
+				n = skipLine(rest)
 			}
-			if c := &r.claims; c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
-				t.Scale <= r.scale && end.Scale == r.max.Scale && end.Scale <= r.scale {
-				// The claim follows another: all that timed would do.
-				c.last, r.all.last = t, t
-				if end.Coef > r.max.Coef {
-					r.max = end
-				}
-				r.items++
+			if n > 0 {
 				w.Skip(n)
 				continue
 			}
-			r.claims.add(t)
-			r.timed(b, rest, w.Skip(n), t, end)
-			continue
-		}
-		if rest := w.Rest(); usual && len(rest) > 2 && rest[0] == 'D' && rest[1] == ' ' {
-			r.deps++
-			w.Skip(skipLine(rest))
-			continue
 		}
 		l, number, ok := w.Next()
 		if !ok {
@@ -306,6 +293,34 @@ func (r *scanResult) shift(n int64) {
 			list[i].line += n
 		}
 	}
+}
+
+// quickClaim takes the claim that rest begins with. It returns the length of the
+// line, or 0 if its numbers are not spelled in the usual way.
+func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
+	_, i := integer(rest, 2)
+	t0, scale0, i := field(rest, i)
+	t1, scale1, i := field(rest, i)
+	if i == 0 {
+		return 0
+	}
+	if r.kind[1] != C {
+		r.change(b, rest, line, C)
+	}
+	t, end := trace.Decimal{Coef: t0, Scale: scale0}, trace.Decimal{Coef: t1, Scale: scale1}
+	if c := &r.claims; c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
+		t.Scale <= r.scale && end.Scale == r.max.Scale && end.Scale <= r.scale {
+		// The claim follows another: all that timed would do.
+		c.last, r.all.last = t, t
+		if end.Coef > r.max.Coef {
+			r.max = end
+		}
+		r.items++
+	} else {
+		c.add(t)
+		r.timed(b, rest, line, t, end)
+	}
+	return i + skipLine(rest[i:])
 }
 
 // change notes that a line is a claim or an event, where the one before it was
@@ -851,7 +866,7 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		if p == nil {
 			p = newParsed()
 		}
-		p.reset(d, b, turn, l != nil)
+		p.reset(d, b, turn, l != nil, mixed)
 		err := b.Load()
 		if err == nil {
 			err = p.run()
@@ -924,7 +939,7 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 		if s.p == nil {
 			s.p = newParsed()
 		}
-		s.p.reset(s.d, b, nil, s.a.links != nil)
+		s.p.reset(s.d, b, nil, s.a.links != nil, true)
 		if err := s.p.run(); err != nil {
 			return nil, err
 		}

@@ -39,15 +39,29 @@ const (
 	eventIDs = 1
 )
 
-func (l *linker) claim(it *item) error { return l.id(claimIDs, it) }
-func (l *linker) event(it *item) error { return l.id(eventIDs, it) }
-
-func (l *linker) id(kind int64, it *item) error {
-	b := binary.LittleEndian.AppendUint32(l.buf[:0], it.loc)
-	b = binary.LittleEndian.AppendUint64(b, uint64(it.t0))
-	b = binary.LittleEndian.AppendUint64(b, uint64(it.t1))
-	l.buf = b
-	return l.ids.Add(kind, it.id, b)
+// take adds what a block says.
+func (l *linker) take(p *parsed) error {
+	for i := range p.places {
+		x := &p.places[i]
+		b := binary.LittleEndian.AppendUint32(l.buf[:0], x.loc)
+		b = binary.LittleEndian.AppendUint64(b, uint64(x.t0))
+		b = binary.LittleEndian.AppendUint64(b, uint64(x.t1))
+		l.buf = b
+		if err := l.ids.Add(x.kind, x.id, b); err != nil {
+			return err
+		}
+	}
+	for i := range p.deps {
+		if err := l.dependency(&p.deps[i]); err != nil {
+			return err
+		}
+	}
+	for i := range p.texts {
+		if err := l.carried.Add(p.texts[i].line, p.texts[i].text); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (l *linker) dependency(r *dependency) error {

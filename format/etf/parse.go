@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/pipeline"
@@ -22,7 +23,7 @@ const carryPrefix = "weft.def."
 // events; for an E line "location:order" and ":derived" for derived rows.
 const carryKey = "weft"
 
-// item is one timed line, ready to become events.
+// item is one timed line on its way into a batch.
 type item struct {
 	kind     Keyword
 	loc, ref uint32
@@ -31,8 +32,6 @@ type item struct {
 	t0, t1   int64
 	id       int64
 	x, y, z  float64 // amount and offset; c, b, a; a sample's value
-	attrs    int32   // end of its attributes; they begin where those before end
-	values   int32   // the same for the values of TSR
 }
 
 // rank is what restores the place of a carried event: its rank among all
@@ -49,32 +48,49 @@ const (
 	isCarried
 )
 
-// parsed is a block of lines turned into items.
+// lineup is what a block says of one location, or of all when they are mixed:
+// its events in time order, and the ends that lie behind the last of them.
+type lineup struct {
+	batch trace.Batch
+	ends  ends
+}
+
+// idPlace is where a claim or an event with an id lies, for the linker.
+type idPlace struct {
+	kind, id, t0, t1 int64
+	loc              uint32
+}
+
+// parsed is a block of lines turned into events.
 type parsed struct {
 	d      *decoder
 	block  *lines.Block
 	turn   *pipeline.Turn
-	items  []item
-	ranks  []rank // of carried items
-	keys   []uint32
+	mixed  bool
+	slots  []int32   // by location: 1 + its lineup
+	lanes  []*lineup // of which used belong to this block
+	used   int
+	keys   []uint32 // attributes of the line in hand
 	vals   []trace.Value
-	values []float64
+	raw    []Attr         // the same, of a carried line
+	pairs  []carrier.Pair // scratch
+	nobody trace.Batch    // takes the attributes of dependencies
+	links  bool           // somebody wants dependencies
 	deps   []dependency
-	links  bool   // somebody wants dependencies
-	raw    []Attr // attributes of items, when the trace is to be restored
+	places []idPlace
+	texts  []carriedLink
 	rec    Record
 	// What this parser has already looked up.
 	regions map[string]uint32
 	attrs   map[string]uint32
-	recent  [3][]recentKey // of claims, events and dependencies
+	recent  [3]recentKeys // of claims, events and dependencies
 	last    [64]recentRegion
 }
 
-// recentKey is the key that the last line had at the same place of its list.
-type recentKey struct {
-	name     string
-	key      uint32
-	activity int8 // position in the list of keys that name the activity, from 1
+// carriedLink is a link of a restored trace.
+type carriedLink struct {
+	line int64
+	text string // in the block
 }
 
 // recentRegion remembers which region an activity is.
@@ -104,10 +120,15 @@ func newParsed() *parsed {
 	return &parsed{regions: map[string]uint32{}, attrs: map[string]uint32{}}
 }
 
-func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links bool) {
-	p.d, p.block, p.turn, p.links = d, b, turn, links
-	p.ranks = p.ranks[:0]
-	p.items, p.keys, p.vals, p.values, p.deps, p.raw = p.items[:0], p.keys[:0], p.vals[:0], p.values[:0], p.deps[:0], p.raw[:0]
+func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links, mixed bool) {
+	p.d, p.block, p.turn, p.links, p.mixed = d, b, turn, links, mixed
+	for _, l := range p.lanes[:p.used] {
+		if l.batch.Loc != trace.MixedLoc {
+			p.slots[l.batch.Loc] = 0
+		}
+	}
+	p.used = 0
+	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
 }
 
 func (p *parsed) run() error {
@@ -184,6 +205,9 @@ func (p *parsed) line(l []byte, number int64) error {
 	if k == D {
 		return p.dependency(attrs, number, l)
 	}
+	if d.restore != nil && k != C && k != E {
+		return p.badCarrier(k.String()+" line", number)
+	}
 	if k == TSP || k == TSR {
 		return p.samples(number, l)
 	}
@@ -216,7 +240,7 @@ func (p *parsed) line(l []byte, number int64) error {
 			}
 		}
 		if d.restore == nil {
-			if err := p.claim(&it, rec, number, l); err != nil {
+			if err := p.checkClaim(&it, rec, number, l); err != nil {
 				return err
 			}
 		}
@@ -234,30 +258,26 @@ func (p *parsed) line(l []byte, number int64) error {
 		it.x, it.y, it.z = rec.C, rec.B, rec.A
 	}
 	if d.restore != nil {
-		err := p.carried(&it, rec, attrs, number, l)
-		it.attrs = int32(len(p.raw))
-		p.items = append(p.items, it)
-		return err
+		return p.carried(&it, rec, attrs, number, l)
 	}
+	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if len(attrs) > 0 {
 		if it.ref, err = p.attributes(attrs, it.ref, k, number, l); err != nil {
 			return err
 		}
 	}
-	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
-	p.items = append(p.items, it)
-	return nil
+	return p.add(&it)
 }
 
 // carried reads what restores an event of another format's trace.
 func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []byte) error {
 	it.loc = uint32(max(0, min(rec.Resource, int64(trace.NoRef))))
-	p.ranks = append(p.ranks, rank{})
-	r := &p.ranks[len(p.ranks)-1]
+	p.raw = p.raw[:0]
+	var r rank
 	for {
 		key, value, rest, odd, more := attrlist.Next(list)
 		if !more {
-			return nil
+			return p.restored(it, r)
 		}
 		list = rest
 		if odd != attrlist.NoProblem {
@@ -321,8 +341,8 @@ func (r *rank) place(it *item, s string) bool {
 	return i == len(s)
 }
 
-// claim finds the resource of a claim and checks what it holds.
-func (p *parsed) claim(it *item, rec *Record, number int64, l []byte) error {
+// checkClaim finds the resource of a claim and checks what it holds.
+func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error {
 	d := p.d
 	res, ok := d.resourceOf(rec.Resource)
 	if !ok {
@@ -446,7 +466,8 @@ func (p *parsed) samples(number int64, l []byte) error {
 	if err != nil {
 		return err
 	}
-	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.model.Metrics.At(int(m)).Location, attrs: int32(len(p.keys))}
+	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.model.Metrics.At(int(m)).Location}
+	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
 		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented", trace.Note}, number, l); err != nil {
 			return err
@@ -460,30 +481,18 @@ func (p *parsed) samples(number int64, l []byte) error {
 		if it.t1 < it.t0 {
 			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the samples are skipped", trace.Error}, number, l)
 		}
-		p.values = append(p.values, rec.Values...)
-		it.values = int32(len(p.values))
-		p.sample(it)
-		return nil
+		return p.add(&it)
 	}
-	it.values = int32(len(p.values))
 	for i, t := range rec.Times {
 		if it.t0, err = p.ticks(t, number, l); err != nil {
 			return err
 		}
 		it.t1, it.x = it.t0, rec.Values[i]
-		p.sample(it)
+		if err := p.add(&it); err != nil {
+			return err
+		}
 	}
 	return nil
-}
-
-// sample adds the item of a sample; in a carried trace it stands for a line that
-// weft has not written.
-func (p *parsed) sample(it item) {
-	if p.d.restore != nil {
-		it.attrs = int32(len(p.raw))
-		p.ranks = append(p.ranks, rank{})
-	}
-	p.items = append(p.items, it)
 }
 
 // dependency keeps a D line for the linker.
@@ -498,9 +507,8 @@ func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 		}
 	}
 	// The attributes are read for their faults; the linker reads them again.
-	keys, vals := len(p.keys), len(p.vals)
+	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	_, err := p.attributes(attrs, trace.NoRef, D, number, l)
-	p.keys, p.vals = p.keys[:keys], p.vals[:vals]
 	if p.links {
 		p.deps = append(p.deps, dependency{number, rec.Type, rec.Src, rec.Dst, l})
 	}
@@ -528,17 +536,14 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 				return ref, err
 			}
 		}
-		if n == len(*recent) && n < 64 {
-			*recent = append(*recent, recentKey{})
-		}
 		var k uint32
 		var act int8
-		if n < len(*recent) && (*recent)[n].name == key && key != "" {
-			k, act = (*recent)[n].key, (*recent)[n].activity
+		if n < len(recent.list) && recent.list[n].name == key && key != "" {
+			k, act = recent.list[n].key, recent.list[n].activity
 		} else {
 			k, act = p.key(key)
-			if n < len(*recent) {
-				(*recent)[n] = recentKey{p.d.model.Attributes.At(int(k)).Name, k, act}
+			if n <= len(recent.list) && n < 64 {
+				recent.put(n, recentKey{name: p.d.model.Attributes.At(int(k)).Name, key: k, activity: act})
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}

@@ -2,124 +2,116 @@ package etf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
-// quick reads the numbers of claims that are spelled in the usual way: one
-// blank between fields, no exponents. Nearly all lines of large files are such
-// lines; everything else goes through Record.parse.
-type quick struct {
-	v [6]int64 // id, start, end, resource, offset or amount, amount
-	s [6]int32 // digits after the point
-	n int
-}
-
-// claim reads up to limit numbers of the claim that data begins with, "C "
-// included, and returns where it stopped: behind the ";", or for a limit of 3
-// behind the last number. It returns -1 if the line needs Record.parse. data
-// must end in a line end.
-func (q *quick) claim(data []byte, limit int) int {
-	return q.numbers(data, limit, 5)
-}
-
-// bare as the least number of numbers means that all of them must be there and
-// that the line ends behind them, without a ";".
-const bare = 100
-
-// numbers reads up to limit numbers from data[2:] on, of which at least least
-// must be there; the ";" must follow unless the limit is 3.
-func (q *quick) numbers(data []byte, limit, least int) int {
-	i := 2
-	for f := range limit {
-		if uint(i) >= uint(len(data)) {
-			return -1
+// number reads the number that data has at i if it is spelled in the usual way:
+// digits, and at most one point between them. next is where it stops, 0 if it
+// is anything else; the next call then finds no number either, as a line begins
+// with a letter. data must end in a line end.
+func number(data []byte, i int) (v int64, scale int32, next int) {
+	if uint(i) >= uint(len(data)) {
+		return 0, 0, 0
+	}
+	c := data[i]
+	neg := c == '-'
+	if neg {
+		i++
+		c = data[i]
+	}
+	start := i
+	if f, ok := four(data, i); ok {
+		v = f
+		i += 3
+	} else if v = int64(c - '0'); v > 9 {
+		return 0, 0, 0
+	}
+	for i++; uint(i) < uint(len(data)); i++ {
+		c = data[i]
+		d := c - '0'
+		if d > 9 {
+			break
 		}
-		c := data[i]
-		if f >= least && c == ';' {
-			q.n = f
-			return i + 1
-		}
-		neg := c == '-'
-		if neg {
-			i++
-			if uint(i) >= uint(len(data)) {
-				return -1
-			}
-			c = data[i]
-		}
-		v := int64(c - '0')
-		if v > 9 {
-			return -1
-		}
-		start := i
+		v = v*10 + int64(d)
+	}
+	if c == '.' {
+		point := i
 		for i++; uint(i) < uint(len(data)); i++ {
-			c = data[i]
-			d := c - '0'
+			d := data[i] - '0'
 			if d > 9 {
 				break
 			}
 			v = v*10 + int64(d)
 		}
-		scale := 0
-		if c == '.' {
-			point := i
-			for i++; uint(i) < uint(len(data)); i++ {
-				c = data[i]
-				d := c - '0'
-				if d > 9 {
-					break
-				}
-				v = v*10 + int64(d)
-			}
-			scale = i - point - 1
-			if scale == 0 {
-				return -1
-			}
-		}
-		if i-start > 18 {
-			return -1
-		}
-		if neg {
-			v = -v
-		}
-		q.v[f], q.s[f] = v, int32(scale)
-		switch {
-		case c == ' ':
-			i++
-		case c == ';' && f >= least-1:
-			q.n = f + 1
-			return i + 1
-		case c == '\n' && least == bare && f == limit-1:
-			q.n = limit
-			return i + 1
-		default:
-			return -1
+		if scale = int32(i - point - 1); scale == 0 {
+			return 0, 0, 0
 		}
 	}
-	if limit != 3 {
-		if uint(i) < uint(len(data)) && data[i] == ';' {
-			q.n = limit
-			return i + 1
-		}
-		return -1
+	if i-start > 18 {
+		return 0, 0, 0
 	}
-	return i
+	if neg {
+		v = -v
+	}
+	return v, scale, i
 }
 
-func (q *quick) decimal(f int) trace.Decimal { return trace.Decimal{Coef: q.v[f], Scale: q.s[f]} }
+// four is the number that the next four bytes spell, if all of them are digits
+// and not the last bytes of data.
+func four(data []byte, i int) (v int64, ok bool) {
+	if len(data)-i <= 4 {
+		return 0, false
+	}
+	// A digit becomes 0 to 9; anything else shows in the highest bit of a byte.
+	x := binary.LittleEndian.Uint32(data[i:]) ^ 0x30303030
+	if (x|x+0x76767676)&0x80808080 != 0 {
+		return 0, false
+	}
+	x = x*10 + x>>8 // pairs of digits, in every other byte
+	return int64(x&0xff*100 + x>>16&0xff), true
+}
 
-func (q *quick) real(f int) (float64, bool) {
-	v := q.v[f]
+// field is a number that a single blank follows; next is behind the blank.
+func field(data []byte, i int) (v int64, scale int32, next int) {
+	if v, scale, i = number(data, i); i == 0 || data[i] != ' ' {
+		return 0, 0, 0
+	}
+	return v, scale, i + 1
+}
+
+// integer is a field without a point.
+func integer(data []byte, i int) (v int64, next int) {
+	v, scale, i := field(data, i)
+	if scale != 0 {
+		return 0, 0
+	}
+	return v, i
+}
+
+// semicolon passes over ";" and a blank before it.
+func semicolon(data []byte, i int) (next int) {
+	if data[i] == ' ' {
+		i++
+	}
+	if data[i] != ';' {
+		return 0
+	}
+	return i + 1
+}
+
+// real makes a float64 of a number if that is exact.
+func real(v int64, scale int32) (float64, bool) {
 	if v > 1<<53 || v < -1<<53 {
 		return 0, false
 	}
-	if q.s[f] == 0 {
+	if scale == 0 {
 		return float64(v), true
 	}
-	return q.decimal(f).Float(), true
+	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
 // plain reports whether the lines of a block can be read by quick.
@@ -127,129 +119,143 @@ func plain(f *lines.File, b *lines.Block) bool {
 	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
 }
 
-// quickClaim makes an item of the claim that rest begins with. It returns the
-// length of the line with its end, or 0 if the line is anything but a usual and
-// faultless claim.
-func (p *parsed) quickClaim(rest []byte, number int64) int {
-	var q quick
+// quickClaim adds the claim that rest begins with. It returns the length of the
+// line with its end, or 0 if the line is anything but a usual and faultless
+// claim: no exponents, single blanks, the same attributes as the claim before.
+// Nearly all lines of large files are such lines.
+func (p *parsed) quickClaim(rest []byte, line int64) int {
 	d := p.d
-	i := q.claim(rest, 6)
-	if i < 0 {
+	id, i := integer(rest, 2)
+	t0, scale0, i := field(rest, i)
+	t1, scale1, i := field(rest, i)
+	resource, i := integer(rest, i)
+	if i == 0 {
 		return 0
 	}
-	res, ok := d.resourceOf(q.v[3])
-	if !ok || q.s[0] != 0 || q.s[3] != 0 {
+	res, ok := d.resourceOf(resource)
+	if !ok || d.defined[res] > line {
 		return 0
 	}
 	r := d.model.Resources.At(int(res))
-	it := item{kind: C, pos: number, id: q.v[0], res: res, loc: r.Location, ref: trace.NoRef, t0: q.v[1], t1: q.v[2], y: math.NaN()}
-	if q.s[1] != d.digits {
-		if it.t0, ok = exactTicks(q.decimal(1), d.digits); !ok {
-			return 0
-		}
-	}
-	if q.s[2] != d.digits {
-		if it.t1, ok = exactTicks(q.decimal(2), d.digits); !ok {
-			return 0
-		}
-	}
-	if it.t1 <= it.t0 || it.t0 < 0 || d.defined[res] > number || r.UsesOffset != (q.n == 6) {
-		return 0
-	}
-	if it.x, ok = q.real(q.n - 1); !ok {
-		return 0
-	}
+	y := math.NaN()
 	if r.UsesOffset {
-		if it.y, ok = q.real(4); !ok || it.y < 0 || it.y+it.x > r.Capacity {
+		v, scale, next := field(rest, i)
+		if y, ok = real(v, scale); next == 0 || !ok || y < 0 {
+			return 0
+		}
+		i = next
+	}
+	v, scale, i := number(rest, i)
+	if i == 0 {
+		return 0
+	}
+	x, ok := real(v, scale)
+	if i = semicolon(rest, i); i == 0 || !ok || x > r.Capacity || y+x > r.Capacity {
+		return 0
+	}
+	if scale0|scale1 != d.digits || scale0 != scale1 {
+		var ok0, ok1 bool
+		t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.digits)
+		t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.digits)
+		if !ok0 || !ok1 {
 			return 0
 		}
 	}
-	if it.x > r.Capacity {
+	if t1 <= t0 || t0 < 0 {
 		return 0
 	}
-	end, ok := p.quickAttributes(rest, i, &it, &p.recent[0])
-	if !ok {
+	l := p.lane(r.Location)
+	if p.release(l, t0, line) != nil {
 		return 0
 	}
-	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
-	p.items = append(p.items, it)
-	return end
-}
-
-// quickDependency takes the dependency that rest begins with. It returns the
-// length of the line, or 0 if the line is anything but usual and faultless.
-func (p *parsed) quickDependency(rest []byte, number int64) int {
-	var q quick
-	i := q.numbers(rest, 4, 4)
-	if i < 0 || q.s[0]|q.s[1]|q.s[2]|q.s[3] != 0 || q.v[1] < 0 || q.v[1] > 8 || q.v[2] == q.v[3] {
-		return 0
-	}
-	var it item
-	keys := len(p.keys)
-	end, ok := p.quickAttributes(rest, i, &it, &p.recent[2])
-	if !ok {
-		return 0
-	}
-	p.keys, p.vals = p.keys[:keys], p.vals[:keys]
-	if p.links {
-		p.deps = append(p.deps, dependency{number, q.v[1], q.v[2], q.v[3], rest[:end-1]})
+	ref, end := p.quickAttributes(rest, i, &l.batch, &p.recent[0])
+	if end > 0 {
+		p.claim(l, r.Location, ref, res, line, t0, t1, id, x, y)
 	}
 	return end
 }
 
-// quickFragment makes an item of the fragment that rest begins with, as
-// quickClaim does of a claim.
-func (p *parsed) quickFragment(rest []byte, number int64) int {
-	var q quick
+// quickEvent adds the event that rest begins with, as quickClaim does a claim.
+func (p *parsed) quickEvent(rest []byte, line int64) int {
+	id, i := integer(rest, 2)
+	t, scale, i := number(rest, i)
+	if i == 0 {
+		return 0
+	}
+	if i = semicolon(rest, i); i == 0 || t < 0 {
+		return 0
+	}
+	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.digits)
+	if !ok {
+		return 0
+	}
+	l := p.lane(p.d.events)
+	if p.release(l, t, line) != nil {
+		return 0
+	}
+	ref, end := p.quickAttributes(rest, i, &l.batch, &p.recent[1])
+	if end > 0 {
+		p.event(l, ref, line, t, id)
+	}
+	return end
+}
+
+// quickDependency takes the dependency that rest begins with, as quickClaim
+// does a claim.
+func (p *parsed) quickDependency(rest []byte, line int64) int {
+	_, i := integer(rest, 2)
+	typ, i := integer(rest, i)
+	src, i := integer(rest, i)
+	dst, scale, i := number(rest, i)
+	if i == 0 || scale != 0 || typ < 0 || typ > 8 || src == dst {
+		return 0
+	}
+	if i = semicolon(rest, i); i == 0 {
+		return 0
+	}
+	n := &p.nobody
+	n.AttrRow, n.AttrKey, n.AttrVal = n.AttrRow[:0], n.AttrKey[:0], n.AttrVal[:0]
+	_, end := p.quickAttributes(rest, i, n, &p.recent[2])
+	if end > 0 && p.links {
+		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
+	}
+	return end
+}
+
+// quickFragment adds the fragment that rest begins with, as quickClaim does a
+// claim.
+func (p *parsed) quickFragment(rest []byte, line int64) int {
 	d := p.d
-	end := q.numbers(rest, 6, bare)
-	if end < 0 || q.s[0] != 0 {
+	id, i := integer(rest, 2)
+	t0, scale0, i := field(rest, i)
+	t1, scale1, i := field(rest, i)
+	c, scaleC, i := field(rest, i)
+	b, scaleB, i := field(rest, i)
+	a, scaleA, i := number(rest, i)
+	if i == 0 || rest[i] != '\n' {
 		return 0
 	}
 	d.growing.Lock()
-	m, ok := d.signals[q.v[0]]
+	m, ok := d.signals[id]
 	d.growing.Unlock()
-	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > number {
+	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0
 	}
-	it := item{kind: F, pos: number, ref: m, loc: d.model.Metrics.At(int(m)).Location, attrs: int32(len(p.keys)), values: int32(len(p.values))}
+	it := item{kind: F, pos: line, ref: m, loc: d.model.Metrics.At(int(m)).Location}
 	var ok0, ok1, okC, okB, okA bool
-	it.t0, ok0 = exactTicks(q.decimal(1), d.digits)
-	it.t1, ok1 = exactTicks(q.decimal(2), d.digits)
-	it.x, okC = q.real(3)
-	it.y, okB = q.real(4)
-	it.z, okA = q.real(5)
+	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.digits)
+	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.digits)
+	it.x, okC = real(c, scaleC)
+	it.y, okB = real(b, scaleB)
+	it.z, okA = real(a, scaleA)
 	if !ok0 || !ok1 || !okC || !okB || !okA || it.t0 < 0 || it.t1 <= it.t0 {
 		return 0
 	}
-	it.id = q.v[0]
-	p.items = append(p.items, it)
-	return end
-}
-
-// quickEvent makes an item of the event that rest begins with, as quickClaim
-// does of a claim.
-func (p *parsed) quickEvent(rest []byte, number int64) int {
-	var q quick
-	i := q.numbers(rest, 2, 2)
-	if i < 0 || q.s[0] != 0 || q.v[1] < 0 {
+	p.keys, p.vals = p.keys[:0], p.vals[:0]
+	if p.add(&it) != nil {
 		return 0
 	}
-	it := item{kind: E, pos: number, id: q.v[0], loc: p.d.events, ref: trace.NoRef, t0: q.v[1]}
-	if q.s[1] != p.d.digits {
-		var ok bool
-		if it.t0, ok = exactTicks(q.decimal(1), p.d.digits); !ok {
-			return 0
-		}
-	}
-	it.t1 = it.t0
-	end, ok := p.quickAttributes(rest, i, &it, &p.recent[1])
-	if !ok {
-		return 0
-	}
-	it.attrs, it.values = int32(len(p.keys)), int32(len(p.values))
-	p.items = append(p.items, it)
-	return end
+	return i + 1
 }
 
 func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
@@ -257,28 +263,68 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 	return v, exact && ok
 }
 
+// recentKeys are the keys of the last line of a kind.
+type recentKeys struct {
+	list  []recentKey
+	twice bool // one of them is there twice
+}
+
+// recentKey is the key that the last line had at the same place of its list.
+type recentKey struct {
+	name       string
+	word, mask uint64 // name= as eight bytes, if it fits
+	key        uint32
+	activity   int8 // position in the list of keys that name the activity, from 1
+}
+
+// put makes k the key at place n.
+func (r *recentKeys) put(n int, k recentKey) {
+	if len(k.name) < 8 {
+		var b [8]byte
+		copy(b[:], k.name)
+		b[len(k.name)] = '='
+		k.word, k.mask = binary.LittleEndian.Uint64(b[:]), ^uint64(0)>>(56-8*len(k.name))
+	}
+	if n == len(r.list) {
+		r.list = append(r.list, k)
+	}
+	r.list[n] = k
+	r.twice = false
+	for i := range r.list {
+		for j := range i {
+			r.twice = r.twice || r.list[i].key == r.list[j].key
+		}
+	}
+}
+
+// valueEnd says which bytes end a value, or keep it from being usual.
+var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true}
+
 // quickAttributes reads attributes with the same keys as those of the line
-// before, without escapes. It returns where the next line begins; ok is false,
-// and nothing is added, if the list is of another kind.
-func (p *parsed) quickAttributes(data []byte, i int, it *item, recent *[]recentKey) (end int, ok bool) {
-	from := len(p.keys)
+// before, without escapes, and gives them to the next row of b. It returns the
+// region that they name and where the next line begins; that is 0, and nothing
+// is added, if the list is of another kind.
+func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *recentKeys) (ref uint32, end int) {
+	from := len(b.AttrKey)
+	row := uint32(b.Len())
+	ref = trace.NoRef
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
-		for uint(i) < uint(len(data)) && data[i] == ' ' {
+		for data[i] == ' ' {
 			i++
 		}
-		if uint(i) >= uint(len(data)) {
-			break
-		}
 		if data[i] == '\n' {
-			return i + 1, true
+			return ref, i + 1
 		}
-		if n >= len(*recent) {
+		if n >= len(recent.list) || recent.twice || len(data)-i < 8 {
 			break
 		}
-		r := &(*recent)[n]
+		r := &recent.list[n]
 		k := len(r.name)
-		if len(data)-i <= k || data[i+k] != '=' || string(data[i:i+k]) != r.name {
+		if binary.LittleEndian.Uint64(data[i:])&r.mask != r.word {
+			break
+		}
+		if r.mask == 0 && (len(data)-i <= k || data[i+k] != '=' || string(data[i:i+k]) != r.name) {
 			break
 		}
 		i += k + 1
@@ -286,12 +332,10 @@ func (p *parsed) quickAttributes(data []byte, i int, it *item, recent *[]recentK
 			i++
 		}
 		start := i
-		c := byte(0)
-		for ; uint(i) < uint(len(data)); i++ {
-			if c = data[i]; c == ',' || c == '\n' || c == '\\' || c == '\r' {
-				break
-			}
+		for !valueEnd[data[i]] {
+			i++
 		}
+		c := data[i]
 		if c == '\\' || c == '\r' {
 			break
 		}
@@ -299,27 +343,23 @@ func (p *parsed) quickAttributes(data []byte, i int, it *item, recent *[]recentK
 		for stop > start && (data[stop-1] == ' ' || data[stop-1] == '\t') {
 			stop--
 		}
-		for _, x := range p.keys[from:] {
-			if x == r.key {
-				c = 0
-			}
-		}
-		if c == 0 || start < stop && data[start] == '\t' {
+		if start < stop && data[start] == '\t' {
 			break
 		}
-		value := trace.Value{Str: str(data[start:stop]), Type: trace.String}
-		p.keys = append(p.keys, r.key)
-		p.vals = append(p.vals, value)
+		value := str(data[start:stop])
+		b.AttrRow = append(b.AttrRow, row)
+		b.AttrKey = append(b.AttrKey, r.key)
+		b.AttrVal = append(b.AttrVal, trace.Value{Str: value, Type: trace.String})
 		if r.activity > 0 && r.activity <= rank {
 			rank = r.activity
-			it.ref = p.region(value.Str)
+			ref = p.region(value)
 		}
 		if c == ',' {
 			i++
 		}
 	}
-	p.keys, p.vals = p.keys[:from], p.vals[:from]
-	return 0, false
+	b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:from], b.AttrKey[:from], b.AttrVal[:from]
+	return trace.NoRef, 0
 }
 
 // skipLine is the length of the line that data begins with, its end included.

@@ -1,0 +1,200 @@
+package etf
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// lane is the lineup of a location.
+func (p *parsed) lane(loc uint32) *lineup {
+	slot := int(loc)
+	if p.mixed {
+		if p.used > 0 {
+			return p.lanes[0]
+		}
+		loc = trace.MixedLoc
+	} else if slot < len(p.slots) {
+		if i := p.slots[slot]; i > 0 {
+			return p.lanes[i-1]
+		}
+	} else {
+		p.slots = append(p.slots, make([]int32, slot+1-len(p.slots))...)
+	}
+	if p.used == len(p.lanes) {
+		p.lanes = append(p.lanes, &lineup{})
+	}
+	l := p.lanes[p.used]
+	p.used++
+	if !p.mixed {
+		p.slots[slot] = int32(p.used)
+	}
+	l.batch.Reset(loc)
+	l.ends = l.ends[:0]
+	return l
+}
+
+// release adds the pending events before (t, order) to the batch.
+func (p *parsed) release(l *lineup, t, order int64) error {
+	for len(l.ends) > 0 {
+		e := &l.ends[0]
+		if e.time > t || e.time == t && e.order >= order {
+			return nil
+		}
+		if err := p.d.end(&l.batch, e); err != nil {
+			return err
+		}
+		l.ends.pop()
+	}
+	return nil
+}
+
+// claim adds the events of a claim, of which nothing but the attributes has
+// been added; y is not a number where there is no offset.
+func (p *parsed) claim(l *lineup, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
+	b := &l.batch
+	row := b.Add(loc, t0, trace.ClaimBegin, ref)
+	b.OpRow = append(b.OpRow, row)
+	b.Op = append(b.Op, uint64(id), uint64(res), math.Float64bits(x))
+	if y == y {
+		b.Op = append(b.Op, math.Float64bits(y))
+	}
+	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	b.Pos = append(b.Pos, line)
+	l.ends.push(pending{time: t1, order: line, value: uint64(id), ref: ref, loc: loc, res: res, kind: trace.ClaimEnd})
+	if p.links {
+		p.places = append(p.places, idPlace{claimIDs, id, t0, t1, loc})
+	}
+}
+
+// event does for an event what claim does for a claim.
+func (p *parsed) event(l *lineup, ref uint32, line, t, id int64) {
+	b := &l.batch
+	b.Add(p.d.events, t, trace.Mark, ref)
+	b.AddOps(uint64(id))
+	b.Pos = append(b.Pos, line)
+	if p.links {
+		p.places = append(p.places, idPlace{eventIDs, id, t, t, p.d.events})
+	}
+}
+
+// add adds the events of an item with the attributes of the line in hand.
+func (p *parsed) add(it *item) error {
+	l := p.lane(it.loc)
+	if err := p.release(l, it.t0, it.pos); err != nil {
+		return err
+	}
+	b := &l.batch
+	if it.kind == TSP && p.mixed {
+		// A line may hold samples that belong behind those of other lines.
+		l.ends.push(pending{time: it.t0, order: it.pos, ref: it.ref, loc: it.loc, kind: trace.Metric, value: math.Float64bits(it.x)})
+		return nil
+	}
+	row := uint32(b.Len())
+	for range p.keys {
+		b.AttrRow = append(b.AttrRow, row)
+	}
+	b.AttrKey = append(b.AttrKey, p.keys...)
+	b.AttrVal = append(b.AttrVal, p.vals...)
+	switch it.kind {
+	case C:
+		p.claim(l, it.loc, it.ref, it.res, it.pos, it.t0, it.t1, it.id, it.x, it.y)
+		return nil
+	case E:
+		p.event(l, it.ref, it.pos, it.t0, it.id)
+		return nil
+	case F:
+		b.Add(it.loc, it.t0, trace.Fragment, it.ref)
+		b.AddOps(uint64(it.t1), math.Float64bits(it.x), math.Float64bits(it.y), math.Float64bits(it.z))
+	case TSP:
+		b.Add(it.loc, it.t0, trace.Metric, it.ref)
+		b.AddOps(math.Float64bits(it.x))
+	case TSR:
+		b.Add(it.loc, it.t0, trace.SampleRange, it.ref)
+		b.OpRow = append(b.OpRow, row)
+		b.Op = append(b.Op, uint64(it.t1))
+		for _, v := range p.rec.Values {
+			b.Op = append(b.Op, math.Float64bits(v))
+		}
+		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	}
+	b.Pos = append(b.Pos, it.pos)
+	return nil
+}
+
+// badCarrier reports a line of a carried trace that cannot be restored.
+func (p *parsed) badCarrier(found string, number int64) error {
+	return p.report(problem{"etf.carrier", found, "a line as weft writes it; it is skipped", trace.Warning}, number, nil)
+}
+
+// restored turns a line of a carried trace back into events (encode.go says how
+// they were written).
+func (p *parsed) restored(it *item, r rank) error {
+	d := p.d
+	bad := func(found string) error { return p.badCarrier(found, it.pos) }
+	t0, t1, ok0, ok1 := it.t0, it.t1, true, true
+	if d.rescale {
+		t0, _, ok0 = d.fileClock.Rescale(it.t0, d.model.Clock)
+		t1, _, ok1 = d.fileClock.Rescale(it.t1, d.model.Clock)
+	}
+	if !ok0 || !ok1 {
+		return bad(it.kind.String() + " line")
+	}
+	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.link" {
+		if _, err := carrier.ParseLink(p.raw[0].Value); err != nil {
+			return bad(err.Error())
+		}
+		if p.links {
+			p.texts = append(p.texts, carriedLink{it.pos, p.raw[0].Value})
+		}
+		return nil
+	}
+	if r.flags&isCarried == 0 {
+		return bad("a line without the attribute " + carryKey)
+	}
+	if int64(it.loc) >= int64(d.model.Locations.Len()) {
+		return bad(fmt.Sprintf("location %d", it.loc))
+	}
+	p.pairs = p.pairs[:0]
+	var leave []carrier.Pair
+	for _, x := range p.raw {
+		if strings.HasPrefix(x.Key, "@@") {
+			leave = append(leave, carrier.Pair{Key: strings.Clone(x.Key[1:]), Value: strings.Clone(x.Value)})
+		} else {
+			p.pairs = append(p.pairs, carrier.Pair{Key: x.Key, Value: x.Value})
+		}
+	}
+	kind, ref := trace.Enter, it.ref
+	if it.kind == E {
+		var err error
+		if kind, ref, err = d.restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+			return bad(fmt.Sprintf("an event with %v", err))
+		}
+	} else if int64(ref) >= int64(d.model.Regions.Len()) {
+		return bad(fmt.Sprintf("region %d", ref))
+	}
+	l := p.lane(it.loc)
+	if err := p.release(l, t0, r.order[0]); err != nil {
+		return err
+	}
+	b := &l.batch
+	if err := d.restore.Add(b, it.loc, t0, kind, ref, p.pairs); err != nil {
+		return bad(err.Error())
+	}
+	if r.flags&derived != 0 {
+		b.MarkDerived()
+	}
+	b.Pos = append(b.Pos, it.pos)
+	b.Order = append(b.Order, r.order[0])
+	if it.kind == C && r.flags&neverLeft == 0 {
+		x := pending{time: t1, order: r.order[1], value: uint64(it.pos), ref: ref, loc: it.loc, kind: trace.Leave}
+		if len(leave) > 0 {
+			x.extra = &restoredEnd{leave}
+		}
+		l.ends.push(x)
+	}
+	return nil
+}
