@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"math/bits"
 	"strconv"
+
+	"github.com/weft-trace/weft/internal/digits"
 )
 
 // Decimal is an exact decimal number, Coef × 10^-Scale. Decimal texts (TRACE,
@@ -139,24 +141,28 @@ func (d Decimal) Append(b []byte) []byte {
 		return append(b, s...)
 	}
 	p := uint64(pow10[d.Scale])
-	b = strconv.AppendUint(b, u/p, 10)
-	b = append(b, '.')
-	n := len(b)
-	for range d.Scale {
-		b = append(b, '0')
-	}
-	for i, r := len(b)-1, u%p; i >= n; i-- {
-		b[i] = byte('0' + r%10)
-		r /= 10
-	}
-	return b
+	b = digits.AppendUint(b, u/p)
+	return digits.AppendFixed(append(b, '.'), u%p, int(d.Scale))
 }
 
 // AppendTrim writes the value as Append does, but without trailing zeros of
 // the fraction.
-func (d Decimal) AppendTrim(b []byte) []byte {
+func (d Decimal) AppendTrim(b []byte) []byte { return d.AppendLeast(b, 0) }
+
+// AppendLeast writes the value without exponent to b, with as many digits after
+// the point as it needs but not less than least.
+func (d Decimal) AppendLeast(b []byte, least int) []byte {
 	if d.Scale <= 0 || d.Scale > 18 {
-		return d.Trim().Append(b)
+		d = d.Trim()
+		b = d.Append(b)
+		have := max(0, int(d.Scale))
+		if have == 0 && least > 0 {
+			b = append(b, '.')
+		}
+		for ; have < least; have++ {
+			b = append(b, '0')
+		}
+		return b
 	}
 	u := uint64(d.Coef)
 	if d.Coef < 0 {
@@ -164,23 +170,20 @@ func (d Decimal) AppendTrim(b []byte) []byte {
 		u = -u
 	}
 	p := uint64(pow10[d.Scale])
-	q, r := u/p, u%p
-	b = strconv.AppendUint(b, q, 10)
-	if r == 0 {
+	q := u / p
+	b = digits.AppendUint(b, q)
+	if u -= q * p; u == 0 && least <= 0 {
 		return b
 	}
 	n := int(d.Scale)
-	for r%10 == 0 {
-		r /= 10
-		n--
+	b = digits.AppendFixed(append(b, '.'), u, n)
+	for ; n > least && b[len(b)-1] == '0'; n-- {
+		b = b[:len(b)-1]
 	}
-	var digits [20]byte
-	for i := n; i > 0; i-- {
-		digits[i] = byte('0' + r%10)
-		r /= 10
+	for ; n < least; n++ {
+		b = append(b, '0')
 	}
-	digits[0] = '.'
-	return append(b, digits[:n+1]...)
+	return b
 }
 
 // ParseDecimal reads a decimal number with optional sign, fraction and

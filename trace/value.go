@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/weft-trace/weft/internal/digits"
 )
 
 // Type is the type of a [Value]. The first 26 numbers are those of OTF2 (and of
@@ -163,17 +165,22 @@ func (v Value) Append(b []byte) []byte {
 	case Bool:
 		return strconv.AppendBool(b, v.Num != 0)
 	case Int8, Int16, Int32, Int64:
-		return strconv.AppendInt(b, int64(v.Num), 10)
+		return digits.AppendInt(b, int64(v.Num))
 	case Float32:
 		return strconv.AppendFloat(b, v.Float(), 'g', -1, 32)
 	case Float64:
 		return strconv.AppendFloat(b, v.Float(), 'g', -1, 64)
 	}
-	return strconv.AppendUint(b, v.Num, 10)
+	return digits.AppendUint(b, v.Num)
 }
 
 // String is the text of [Value.Append].
-func (v Value) String() string { return string(v.Append(nil)) }
+func (v Value) String() string {
+	if v.Type == String {
+		return v.Str
+	}
+	return string(v.Append(nil))
+}
 
 // ParseValue reads the text of [Value.Append] back.
 func ParseValue(t Type, s string) (Value, error) {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/trace"
 )
@@ -222,11 +223,11 @@ func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
 	}
 	switch t {
 	case trace.OpInt, trace.OpTime, trace.OpDuration:
-		return strconv.AppendInt(b, int64(v), 10)
+		return digits.AppendInt(b, int64(v))
 	case trace.OpFloat:
 		return strconv.AppendFloat(b, math.Float64frombits(v), 'g', -1, 64)
 	}
-	return strconv.AppendUint(b, v, 10)
+	return digits.AppendUint(b, v)
 }
 
 func parseOp(t trace.OperandType, s string) (uint64, error) {

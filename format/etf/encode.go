@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -39,28 +40,67 @@ type encoder struct {
 	seq   int64 // rows so far
 	next  int64 // next claim or event id, for foreign traces
 
-	resources []int64 // ids by index
+	resources []int64  // ids by index
+	keys      [][]byte // see key
 	queue     queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
 	section                          int // of the last row, and its time
 	sectionTime                      int64
-	claims                           map[claimKey]int64   // native: position in the queue of an open claim
+	claims                           openClaims
 	stacks                           map[stackKey][]int64 // foreign: positions of open regions
 	depth                            []int32              // foreign: open regions of each location
 	deep                             []int32              // the most at once
 	used                             []bool               // locations with claims
 }
 
+// openClaims finds the numbers of open claims in the queue by their ids. Where
+// ids count up as claims begin, the number follows from the id; the map has the
+// others. Ids may be there twice: the first of equal claims ends first.
+type openClaims struct {
+	any    bool
+	offset int64 // number less id
+	others map[claimKey][]int64
+}
+
 type claimKey struct {
-	id  int64
-	res uint32
+	id       int64
+	res, ref uint32 // resource and region
+}
+
+// add takes claim number at, which has just begun.
+func (o *openClaims) add(q *queue, at int64, k claimKey) {
+	x := q.at(at)
+	if !o.any {
+		o.any, o.offset = true, at-k.id
+	}
+	if x.key, x.other = k, at-k.id != o.offset; x.other {
+		o.others[k] = append(o.others[k], at)
+	}
+}
+
+// take finds an open claim and forgets it.
+func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
+	at = k.id + o.offset
+	if x := q.at(at); x != nil && x.key == k && !x.other && !x.done {
+		return at, true
+	}
+	l := o.others[k]
+	switch len(l) {
+	case 0:
+		return 0, false
+	case 1:
+		delete(o.others, k)
+	default:
+		o.others[k] = l[1:]
+	}
+	return l[0], true
 }
 
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{w: NewWriter(out, false), claims: map[claimKey]int64{}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{w: NewWriter(out, false), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Order: claims are written in the order of their start over all resources.
@@ -95,7 +135,12 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			}
 		}
 	}
-	return nil
+	if !e.native {
+		return nil
+	}
+	// The definitions are written again when all is known; most will be these.
+	defer func() { e.loss = format.Loss{} }()
+	return e.nativeDefinitions()
 }
 
 func (e *encoder) time(t int64) trace.Decimal {
@@ -141,12 +186,21 @@ func (e *encoder) attrs(c *trace.Cursor) {
 	}
 }
 
+// key is "key=" as it is written.
+func (e *encoder) key(k uint32) []byte {
+	for n := len(e.keys); int(k) >= n; n++ {
+		b, _ := attrlist.AppendText(nil, e.defs.Attributes.At(n).Name)
+		e.keys = append(e.keys, append(b, '='))
+	}
+	return e.keys[k]
+}
+
 // value is an attribute's text. TRACE knows texts only.
 func (e *encoder) value(v *trace.Value, c *trace.Cursor) string {
 	if v.Type == trace.String {
 		for i := range len(v.Str) {
 			if v.Str[i] == '\n' || v.Str[i] == '\r' {
-				e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+				e.brokenLine(c)
 				break
 			}
 		}
@@ -156,6 +210,11 @@ func (e *encoder) value(v *trace.Value, c *trace.Cursor) string {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
 	}
 	return v.String()
+}
+
+// brokenLine counts an attribute with line ends.
+func (e *encoder) brokenLine(c *trace.Cursor) {
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
 }
 
 func (e *encoder) id(s, what string) int64 {
@@ -194,27 +253,34 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		at, x := e.queue.begin(int64(ops[0]), e.last, e.resource(uint32(ops[1])), first)
 		if len(ops) > 3 {
-			x.tail = appendReal(append(x.tail, ' '), math.Float64frombits(ops[2]))
+			x.tail = appendReal(x.tail, math.Float64frombits(ops[2]))
 		}
 		x.tail = append(x.tail, " ;"...)
 		keys, vals := c.Attrs()
 		for i, k := range keys {
-			x.attr(e.defs.Attributes.At(int(k)).Name, e.value(&vals[i], c))
+			x.between()
+			x.tail = append(x.tail, e.key(k)...)
+			text := vals[i].Str
+			if vals[i].Type != trace.String {
+				text = e.value(&vals[i], c)
+			}
+			var replaced bool
+			if x.tail, replaced = attrlist.AppendText(x.tail, text); replaced {
+				e.brokenLine(c)
+			}
 		}
-		e.claims[claimKey{int64(ops[0]), uint32(ops[1])}] = at
+		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
 		e.lastBegin, e.begun = at, c.Time()
 		return e.queue.write()
 	case trace.ClaimEnd:
 		if len(ops) < 2 {
 			break
 		}
-		key := claimKey{int64(ops[0]), uint32(ops[1])}
-		at, ok := e.claims[key]
+		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
 		if !ok {
 			e.loss.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
 			return nil
 		}
-		delete(e.claims, key)
 		e.order(at, c.Time())
 		if err := e.queue.end(at, e.last, nil); err != nil {
 			return err
@@ -313,7 +379,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		x.order, x.region = e.seq, ref
 		x.tail = append(x.tail, " ;"...)
 		x.attr("name", e.defs.Regions.At(int(ref)).Name)
-		x.tail = strconv.AppendInt(append(x.tail, ", depth="...), int64(e.depth[loc]), 10)
+		x.tail = digits.AppendInt(append(x.tail, ", depth="...), int64(e.depth[loc]))
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
 		for _, p := range e.pairs {
 			x.attr(p.Key, p.Value)
@@ -404,24 +470,17 @@ func (e *encoder) finish() error {
 	if err != nil {
 		return err
 	}
+	d := e.defs
 	if e.native {
 		e.loss.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
-	}
-	d := e.defs
-	if err := e.w.Write(&Record{Keyword: TU, Unit: e.unit}); err != nil {
-		return err
-	}
-	if d.Clock.HasEpoch {
-		ms := d.Clock.Epoch / 1_000_000
-		if err := e.w.Write(&Record{Keyword: O, ID: ms}); err != nil {
-			return err
-		}
-		if e.native && ms*1_000_000 != d.Clock.Epoch {
+		e.w.forget()
+		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
 			e.loss.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
-	}
-	if e.native {
 		return e.nativeDefinitions()
+	}
+	if err := e.units(); err != nil {
+		return err
 	}
 	pairs, tooLong := carrier.Definitions(d)
 	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
@@ -442,7 +501,19 @@ func (e *encoder) finish() error {
 	return nil
 }
 
+// units writes how times are counted.
+func (e *encoder) units() error {
+	err := e.w.Write(&Record{Keyword: TU, Unit: e.unit})
+	if err == nil && e.defs.Clock.HasEpoch {
+		err = e.w.Write(&Record{Keyword: O, ID: e.defs.Clock.Epoch / 1_000_000})
+	}
+	return err
+}
+
 func (e *encoder) nativeDefinitions() error {
+	if err := e.units(); err != nil {
+		return err
+	}
 	d := e.defs
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
@@ -507,11 +578,11 @@ type queue struct {
 // enter:order of the leave", the last one absent when it is never left.
 func (x *queued) carry(b []byte, leave int64) []byte {
 	b = append(b, ", "+carryKey+"="...)
-	b = strconv.AppendUint(b, uint64(x.region), 10)
-	b = strconv.AppendInt(append(b, ':'), x.order, 10)
+	b = digits.AppendUint(b, uint64(x.region))
+	b = digits.AppendInt(append(b, ':'), x.order)
 	b = append(b, ':')
 	if leave >= 0 {
-		b = strconv.AppendInt(b, leave, 10)
+		b = digits.AppendInt(b, leave)
 	}
 	return b
 }
@@ -520,25 +591,28 @@ type queued struct {
 	id     int64
 	start  trace.Decimal
 	end    trace.Decimal
-	tail   []byte // " resource amount ; attributes"
-	order  int64  // rank of the enter among all rows, and its region
-	region uint32
+	tail   []byte   // " resource amount ; attributes"
+	order  int64    // foreign: rank of the enter among all rows
+	region uint32   // foreign
+	key    claimKey // native
 	done   bool
+	other  bool  // openClaims has it in its map
+	named  bool  // the tail has an attribute
 	place  int64 // where in the spool it belongs, when it was taken out
 }
 
 // append writes the claim's line.
 func (x *queued) append(b []byte) []byte {
-	b = append(b, 'C', ' ')
-	b = strconv.AppendInt(b, x.id, 10)
-	b = x.start.AppendTrim(append(b, ' '))
-	b = x.end.AppendTrim(append(b, ' '))
+	b = appendInt(append(b, 'C'), x.id)
+	b = appendTime(b, x.start)
+	b = appendTime(b, x.end)
 	b = append(b, x.tail...)
 	return append(b, '\n')
 }
 
+// at is claim number n, nil if it has been written.
 func (q *queue) at(n int64) *queued {
-	if n < q.first {
+	if n < q.first || n >= q.next {
 		return q.aside[n]
 	}
 	return &q.list[n&int64(len(q.list)-1)]
@@ -560,19 +634,24 @@ func (q *queue) begin(id int64, start trace.Decimal, resource int64, amount floa
 	n := q.next
 	q.next++
 	x := q.at(n)
-	x.id, x.start, x.done = id, start, false
-	x.tail = strconv.AppendInt(append(x.tail[:0], ' '), resource, 10)
-	x.tail = appendReal(append(x.tail, ' '), amount)
+	x.id, x.start, x.done, x.named = id, start, false, false
+	x.tail = appendInt(x.tail[:0], resource)
+	x.tail = appendReal(x.tail, amount)
 	return n, x
+}
+
+// between separates an attribute from what is before it.
+func (x *queued) between() {
+	if x.named {
+		x.tail = append(x.tail, ',')
+	}
+	x.tail = append(x.tail, ' ')
+	x.named = true
 }
 
 // attr appends an attribute to a claim.
 func (x *queued) attr(key, value string) {
-	if n := len(x.tail); n > 0 && x.tail[n-1] == ';' {
-		x.tail = append(x.tail, ' ')
-	} else {
-		x.tail = append(x.tail, ", "...)
-	}
+	x.between()
 	x.tail, _ = attrlist.Append(x.tail, key, value)
 }
 
@@ -583,8 +662,12 @@ func (q *queue) end(n int64, t trace.Decimal, more []byte) error {
 	x.tail = append(x.tail, more...)
 	if n < q.first {
 		delete(q.aside, n)
+		s, err := q.w.claims()
+		if err != nil {
+			return err
+		}
 		q.buf = x.append(q.buf[:0])
-		return q.w.claims().Insert(x.place, q.buf)
+		return s.Insert(x.place, q.buf)
 	}
 	return nil
 }
@@ -594,7 +677,10 @@ func (q *queue) write() error {
 	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
 		return nil
 	}
-	s := q.w.claims()
+	s, err := q.w.claims()
+	if err != nil {
+		return err
+	}
 	for q.first < q.next {
 		x := q.at(q.first)
 		if !x.done {

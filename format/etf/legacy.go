@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
@@ -154,7 +155,7 @@ type resourceMode struct {
 }
 
 func (c *legacy) emit(r *Record, number int64) error {
-	c.buf = strconv.AppendInt(c.buf[:0], number, 10)
+	c.buf = digits.AppendInt(c.buf[:0], number)
 	c.buf = append(c.buf, '\t')
 	c.buf = append(r.Append(c.buf), '\n')
 	_, err := c.w.Write(c.buf)

@@ -55,6 +55,9 @@ func number(data []byte, i int) (v int64, scale int32, next int) {
 		return 0, 0, 0
 	}
 	if neg {
+		if v == 0 {
+			return 0, 0, 0 // for a float64, -0 is not 0
+		}
 		v = -v
 	}
 	return v, scale, i

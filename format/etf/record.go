@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -486,66 +487,63 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 func (r *Record) Append(b []byte) []byte {
 	spec := &lineTable[r.Keyword]
 	b = append(b, spec.word...)
-	num := func(v int64) { b = strconv.AppendInt(append(b, ' '), v, 10) }
-	dec := func(d trace.Decimal) { b = d.AppendTrim(append(b, ' ')) }
-	real := func(f float64) { b = appendReal(append(b, ' '), f) }
 	switch r.Keyword {
 	case TU:
 		b = append(append(b, ' '), r.Unit...)
 	case O:
-		num(r.ID)
+		b = appendInt(b, r.ID)
 	case T:
 		if len(r.Attrs) > 0 {
 			b = append(b, ' ')
 		}
 		return appendAttrs(b, r.Attrs)
 	case E:
-		num(r.ID)
-		dec(r.Start)
+		b = appendInt(b, r.ID)
+		b = appendTime(b, r.Start)
 	case R:
-		num(r.ID)
-		real(r.Capacity)
+		b = appendInt(b, r.ID)
+		b = appendReal(b, r.Capacity)
 		b = strconv.AppendBool(append(b, ' '), r.UsesOffset)
 	case C:
-		num(r.ID)
-		dec(r.Start)
-		dec(r.End)
-		num(r.Resource)
+		b = appendInt(b, r.ID)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
+		b = appendInt(b, r.Resource)
 		if r.HasOffset {
-			real(r.Offset)
+			b = appendReal(b, r.Offset)
 		}
-		real(r.Amount)
+		b = appendReal(b, r.Amount)
 	case D:
-		num(r.ID)
-		num(r.Type)
-		num(r.Src)
-		num(r.Dst)
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Type)
+		b = appendInt(b, r.Src)
+		b = appendInt(b, r.Dst)
 	case S, TS:
-		num(r.ID)
+		b = appendInt(b, r.ID)
 	case TSS:
-		num(r.ID)
-		num(r.Series)
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
 	case F:
-		num(r.ID)
-		dec(r.Start)
-		dec(r.End)
-		real(r.C)
-		real(r.B)
-		real(r.A)
+		b = appendInt(b, r.ID)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
+		b = appendReal(b, r.C)
+		b = appendReal(b, r.B)
+		b = appendReal(b, r.A)
 	case TSP:
-		num(r.ID)
-		num(r.Series)
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
 		for i, t := range r.Times {
-			dec(t)
-			real(r.Values[i])
+			b = appendTime(b, t)
+			b = appendReal(b, r.Values[i])
 		}
 	case TSR:
-		num(r.ID)
-		num(r.Series)
-		dec(r.Start)
-		dec(r.End)
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
 		for _, v := range r.Values {
-			real(v)
+			b = appendReal(b, v)
 		}
 	}
 	if spec.attrs {
@@ -558,6 +556,13 @@ func (r *Record) Append(b []byte) []byte {
 	return b
 }
 
+// appendInt, appendTime and appendReal append a field.
+func appendInt(b []byte, v int64) []byte { return digits.AppendInt(append(b, ' '), v) }
+
+func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b, ' ')) }
+
+func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
+
 func appendAttrs(b []byte, attrs []Attr) []byte {
 	for i, a := range attrs {
 		if i > 0 {
@@ -566,15 +571,6 @@ func appendAttrs(b []byte, attrs []Attr) []byte {
 		b, _ = attrlist.Append(b, a.Key, a.Value)
 	}
 	return b
-}
-
-// appendReal writes a number with the fewest digits that read back to it and
-// without exponent.
-func appendReal(b []byte, f float64) []byte {
-	if f == math.Trunc(f) && math.Abs(f) < 1e15 {
-		return strconv.AppendInt(b, int64(f), 10)
-	}
-	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
 // units are the time units with their length in seconds, num/den.

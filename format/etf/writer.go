@@ -6,13 +6,14 @@ import (
 	"io"
 	"slices"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
 )
 
 // Writer writes the records of a TRACE file in the canonical order: TU, O, T,
 // R, C, E, D, then each signal with its fragments and each group with its
 // series. Records may be given in any order; what must wait is kept in
-// temporary files. A Writer with Keep set writes definitions first and all other
+// temporary files, least if the definitions come first. A Writer with Keep set writes definitions first and all other
 // records in the order in which they come.
 type Writer struct {
 	w       io.Writer
@@ -22,7 +23,9 @@ type Writer struct {
 	offSeen bool
 	head    []byte // T lines
 	res     []byte
-	body    [3]spool.Spool // C, E, D; with keep all in the first
+	first   *format.Draft  // C; with keep all
+	begun   bool           // first has a line
+	rest    [2]spool.Spool // E, D
 	// Signals and series with their lines, in the order of their definition.
 	curves []*curve
 	byID   map[seriesKey]*curve
@@ -57,7 +60,7 @@ const samplesPerLine = 64
 
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, keep bool) *Writer {
-	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}}
+	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
 }
 
 // Write adds a record; nothing of it is kept.
@@ -113,25 +116,59 @@ func (w *Writer) Write(r *Record) error {
 		_, err := c.lines.Write(w.buf)
 		return err
 	}
-	s := w.spool(r.Keyword)
+	s, err := w.spool(r.Keyword)
+	if err != nil {
+		return err
+	}
 	return s.Done(append(r.Append(s.Line()), '\n'))
 }
 
-func (w *Writer) spool(k Keyword) *spool.Spool {
+func (w *Writer) spool(k Keyword) (*spool.Spool, error) {
 	if !w.keep {
 		switch k {
 		case E:
-			return &w.body[1]
+			return &w.rest[0], nil
 		case D:
-			return &w.body[2]
+			return &w.rest[1], nil
 		}
 	}
-	return &w.body[0]
+	return w.claims()
 }
 
-// Claims gives the place to which claims are written, for writers that insert
+// claims gives the place to which claims are written, for writers that insert
 // lines later on.
-func (w *Writer) claims() *spool.Spool { return &w.body[0] }
+func (w *Writer) claims() (*spool.Spool, error) {
+	var err error
+	if !w.begun {
+		w.begun = true
+		err = w.first.Guess(w.definitions())
+	}
+	return &w.first.Spool, err
+}
+
+// definitions is the head of the file.
+func (w *Writer) definitions() []byte {
+	unit := w.unit
+	if unit == "" {
+		unit = "SECONDS"
+	}
+	b := append((&Record{Keyword: TU, Unit: unit}).Append(nil), '\n')
+	if w.off != 0 {
+		b = append((&Record{Keyword: O, ID: w.off}).Append(b), '\n')
+	}
+	b = append(append(b, w.head...), w.res...)
+	if w.keep {
+		for _, c := range w.curves {
+			b = append(b, c.def...)
+		}
+	}
+	return b
+}
+
+// forget makes room for other definitions than those written so far.
+func (w *Writer) forget() {
+	w.unit, w.off, w.offSeen, w.head, w.res = "", 0, false, nil, nil
+}
 
 func (w *Writer) curve(k seriesKey) *curve {
 	c := w.byID[k]
@@ -171,29 +208,15 @@ func (w *Writer) endSamples(c *curve) error {
 // Close writes everything. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.Discard()
+	if err := w.first.Finish(w.definitions()); err != nil {
+		return err
+	}
+	for i := range w.rest {
+		if err := w.rest[i].CopyTo(w.w); err != nil {
+			return err
+		}
+	}
 	out := bufio.NewWriterSize(w.w, 64<<10) // passes large pieces of files through
-	if w.unit == "" {
-		w.unit = "SECONDS"
-	}
-	out.Write(append((&Record{Keyword: TU, Unit: w.unit}).Append(nil), '\n'))
-	if w.off != 0 {
-		out.Write(append((&Record{Keyword: O, ID: w.off}).Append(nil), '\n'))
-	}
-	out.Write(w.head)
-	out.Write(w.res)
-	if w.keep {
-		for _, c := range w.curves {
-			out.Write(c.def)
-		}
-	}
-	for i := range w.body {
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		if err := w.body[i].CopyTo(out); err != nil {
-			return err
-		}
-	}
 	if !w.keep {
 		// Signals before time series, and each group before its series.
 		slices.SortStableFunc(w.curves, func(a, b *curve) int {
@@ -214,8 +237,9 @@ func (w *Writer) Close() error {
 
 // Discard frees what the writer holds.
 func (w *Writer) Discard() {
-	for i := range w.body {
-		w.body[i].Close()
+	w.first.Close()
+	for i := range w.rest {
+		w.rest[i].Close()
 	}
 	for _, c := range w.curves {
 		c.lines.Close()

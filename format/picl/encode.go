@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -100,6 +101,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 			}
 		}
 	}
+	// The header is made again when all is known; most will be this one.
+	e.w.header = e.header(&format.Loss{})
 	return nil
 }
 
@@ -118,7 +121,7 @@ func keepRecord(before int64, r *Record) string {
 		k.Values[i].Str = trace.Text(k.Values[i].Str)
 	}
 	r = &k
-	b := strconv.AppendInt(nil, before, 10)
+	b := digits.AppendInt(nil, before)
 	return string(r.Append(append(b, '\t'), 0))
 }
 
@@ -481,7 +484,7 @@ func (e *encoder) Close() error {
 	if err := e.definitions(math.MaxInt64); err != nil {
 		return err
 	}
-	e.header()
+	e.w.header = e.header(&e.loss)
 	if err := e.w.Close(); err != nil {
 		return err
 	}
@@ -491,11 +494,11 @@ func (e *encoder) Close() error {
 	return nil
 }
 
-// header gives the writer the records that come first.
-func (e *encoder) header() {
+// header makes the records that come first.
+func (e *encoder) header(loss *format.Loss) (records []Record) {
 	d := e.defs
 	textRecord := func(typ, event, processor, process int64, text string) {
-		e.w.Header(Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
+		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
 	}
 	if e.native {
 		e.prepare()
@@ -525,19 +528,19 @@ func (e *encoder) header() {
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
-				e.loss.Add("set", "", format.Dropped, "not a subset of processors, processes or event types", 1)
+				loss.Add("set", "", format.Dropped, "not a subset of processors, processes or event types", 1)
 				continue
 			}
 			vals := []trace.Value{intValue(id)}
 			for _, m := range s.Members {
 				vals = append(vals, intValue(m))
 			}
-			e.w.Header(Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals})
+			records = append(records, Record{Type: typ, Event: -1, Processor: -1, Process: -1, Values: vals})
 		}
-		return
+		return records
 	}
 	pairs, tooLong := carrier.Definitions(d)
-	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
 	for _, p := range pairs {
 		textRecord(TypeMessage, -1, -1, -1, carryPrefix+p.Key+" "+p.Value)
 	}
@@ -547,6 +550,7 @@ func (e *encoder) header() {
 	for i := range d.Locations.Len() {
 		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, d.Locations.At(i).Label())
 	}
+	return records
 }
 
 // copyTrace writes a PICL trace as PICL, record by record: the order of the

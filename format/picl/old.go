@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
@@ -331,7 +332,7 @@ func (c *oldConverter) finish() error {
 
 func (c *oldConverter) emit(recs ...Record) error {
 	for i := range recs {
-		c.buf = strconv.AppendInt(c.buf[:0], recs[i].Line, 10)
+		c.buf = digits.AppendInt(c.buf[:0], recs[i].Line)
 		c.buf = append(c.buf, '\t')
 		c.buf = append(recs[i].Append(c.buf, 6), '\n')
 		if _, err := c.w.Write(c.buf); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -529,18 +530,18 @@ func text(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 		dataProblem{"picl.text-length", fmt.Sprintf("%d characters", len(trimmed)), fmt.Sprintf("%d characters", n), trace.Warning}
 }
 
-// Append writes the record as one line, without line end. digits is the least
+// Append writes the record as one line, without line end. least is the least
 // number of digits after the point of the time stamp.
-func (r *Record) Append(b []byte, digits int) []byte {
-	b = strconv.AppendInt(b, r.Type, 10)
+func (r *Record) Append(b []byte, least int) []byte {
+	b = digits.AppendInt(b, r.Type)
 	b = append(b, ' ')
-	b = strconv.AppendInt(b, r.Event, 10)
+	b = digits.AppendInt(b, r.Event)
 	b = append(b, ' ')
-	b = appendTime(b, r.Time, digits)
+	b = r.Time.AppendLeast(b, least)
 	b = append(b, ' ')
-	b = strconv.AppendInt(b, r.Processor, 10)
+	b = digits.AppendInt(b, r.Processor)
 	b = append(b, ' ')
-	b = strconv.AppendInt(b, r.Process, 10)
+	b = digits.AppendInt(b, r.Process)
 	if r.Type == TypeDescriptor && len(r.Values) == 2 {
 		// The control string may contain blanks and bears its own quotes.
 		b = append(b, ` 1 "%d%s" `...)
@@ -548,20 +549,20 @@ func (r *Record) Append(b []byte, digits int) []byte {
 		return append(append(b, ' '), r.Values[1].Str...)
 	}
 	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
-		return appendPairs(b, r.Values, digits)
+		return appendPairs(b, r.Values, least)
 	}
 	return appendData(b, r.Values)
 }
 
 // appendPairs writes the data of a statistics record as PICL does: pairs of an
-// event type and a figure, seconds with at least the given digits.
-func appendPairs(b []byte, vals []trace.Value, digits int) []byte {
+// event type and a figure, seconds with at least the given number of digits after the point.
+func appendPairs(b []byte, vals []trace.Value, least int) []byte {
 	p := period(vals)
 	if p > 2 {
 		return appendData(b, vals)
 	}
 	b = append(b, ' ')
-	b = strconv.AppendInt(b, int64(len(vals)/2), 10)
+	b = digits.AppendInt(b, int64(len(vals)/2))
 	b = append(b, ` "`...)
 	for _, v := range vals[:2] {
 		b = append(b, predefined[descriptorOf(v.Type)].text...)
@@ -576,27 +577,18 @@ func appendPairs(b []byte, vals []trace.Value, digits int) []byte {
 		from := len(b)
 		b = appendFloat(b, v)
 		point := bytes.IndexByte(b[from:], '.')
-		if bytes.IndexByte(b[from:], 'e') >= 0 || digits == 0 {
+		if bytes.IndexByte(b[from:], 'e') >= 0 || least == 0 {
 			continue
 		}
 		if point < 0 {
 			point = len(b) - from
 			b = append(b, '.')
 		}
-		for len(b)-from-point-1 < digits {
+		for len(b)-from-point-1 < least {
 			b = append(b, '0')
 		}
 	}
 	return b
-}
-
-// appendTime writes a time stamp with at least the given digits and all that
-// its value needs.
-func appendTime(b []byte, d trace.Decimal, digits int) []byte {
-	if t, exact, ok := d.Ticks(int32(digits)); ok && exact {
-		return trace.Decimal{Coef: t, Scale: int32(digits)}.Append(b)
-	}
-	return d.AppendTrim(b)
 }
 
 // appendData writes the number of fields, the descriptor and the data. Values
@@ -613,12 +605,12 @@ func appendData(b []byte, vals []trace.Value) []byte {
 		if s == "" {
 			return append(b, '0')
 		}
-		b = strconv.AppendInt(b, int64(len(s)), 10)
+		b = digits.AppendInt(b, int64(len(s)))
 		b = append(b, ' ', '0', ' ')
 		return appendText(b, s)
 	}
 	p := period(vals)
-	b = strconv.AppendInt(b, int64(n/p), 10)
+	b = digits.AppendInt(b, int64(n/p))
 	if d := descriptorOf(vals[0].Type); p == 1 {
 		b = append(b, ' ', '0'+d)
 	} else {
@@ -681,11 +673,10 @@ func appendFloat(b []byte, v trace.Value) []byte {
 	if a := math.Abs(f); a != 0 && (a < 1e-15 || a >= 1e18) || math.IsNaN(f) {
 		return v.Append(b)
 	}
-	bits := 64
 	if v.Type == trace.Float32 {
-		bits = 32
+		return strconv.AppendFloat(b, f, 'f', -1, 32)
 	}
-	return strconv.AppendFloat(b, f, 'f', -1, bits)
+	return digits.AppendReal(b, f)
 }
 
 func descriptorOf(t trace.Type) byte {

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/spool"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -39,12 +38,13 @@ const (
 
 // Writer writes PICL records. Header records come first whenever they are
 // given, with time stamps before that of every other record; therefore the text
-// is kept in a temporary file until Close.
+// may have to be moved at Close, and so a Writer costs least if the header comes
+// first and the earliest record after it.
 type Writer struct {
 	w      io.Writer
 	opt    WriterOptions
 	header []Record
-	body   spool.Spool
+	body   *format.Draft
 	any    bool
 	min    trace.Decimal
 	max    trace.Decimal
@@ -78,7 +78,7 @@ type paragraphProcessor struct {
 
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, opt WriterOptions) *Writer {
-	x := &Writer{w: w, opt: opt, Left: map[string]int64{}}
+	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, Left: map[string]int64{}}
 	if opt.Digits == 0 {
 		x.opt.Digits = 6
 	}
@@ -166,23 +166,43 @@ func (w *Writer) bracketed(r *Record) error {
 }
 
 func (w *Writer) emit(r *Record) error {
-	w.seen(r.Time)
+	if err := w.seen(r.Time); err != nil {
+		return err
+	}
 	return w.body.Done(append(r.Append(w.body.Line(), w.opt.Digits), '\n'))
 }
 
 // seen widens the span of the records.
-func (w *Writer) seen(t trace.Decimal) {
+func (w *Writer) seen(t trace.Decimal) error {
 	if w.any && t.Scale == w.max.Scale && t.Coef >= w.max.Coef {
 		w.max = t
-		return
+		return nil
 	}
-	if !w.any || t.Cmp(w.min) < 0 {
+	if !w.any {
+		w.min, w.max, w.any = t, t, true
+		return w.body.Guess(w.head())
+	}
+	if t.Cmp(w.min) < 0 {
 		w.min = t
 	}
-	if !w.any || t.Cmp(w.max) > 0 {
+	if t.Cmp(w.max) > 0 {
 		w.max = t
 	}
-	w.any = true
+	return nil
+}
+
+// head is the text of the header records.
+func (w *Writer) head() (b []byte) {
+	before, _, _ := w.min.Ticks(0)
+	t := trace.NewDecimal(before-1, 0)
+	for i := range w.header {
+		if w.opt.ParaGraph && w.header[i].Type != TypeLabel {
+			continue
+		}
+		w.header[i].Time = t
+		b = append(w.header[i].Append(b, w.opt.Digits), '\n')
+	}
+	return b
 }
 
 // plain reports whether records are written as they come.
@@ -193,17 +213,19 @@ func (w *Writer) plain() bool {
 // short writes a record of integers, or of none, without the detour over a
 // Record; the writer must be plain.
 func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints ...int64) error {
-	w.seen(t)
-	b := strconv.AppendInt(w.body.Line(), typ, 10)
-	b = strconv.AppendInt(append(b, ' '), event, 10)
-	b = appendTime(append(b, ' '), t, w.opt.Digits)
-	b = strconv.AppendInt(append(b, ' '), processor, 10)
+	if err := w.seen(t); err != nil {
+		return err
+	}
+	b := digits.AppendInt(w.body.Line(), typ)
+	b = digits.AppendInt(append(b, ' '), event)
+	b = t.AppendLeast(append(b, ' '), w.opt.Digits)
+	b = digits.AppendInt(append(b, ' '), processor)
 	b = append(b, " 0 "...)
-	b = strconv.AppendInt(b, int64(len(ints)), 10)
+	b = digits.AppendInt(b, int64(len(ints)))
 	if len(ints) > 0 {
 		b = append(b, " 2"...)
 		for _, v := range ints {
-			b = strconv.AppendInt(append(b, ' '), v, 10)
+			b = digits.AppendInt(append(b, ' '), v)
 		}
 	}
 	return w.body.Done(append(b, '\n'))
@@ -342,22 +364,7 @@ func (w *Writer) Close() error {
 			}
 		}
 	}
-	if len(w.header) > 0 {
-		before, _, _ := w.min.Ticks(0)
-		t := trace.NewDecimal(before-1, 0)
-		var b []byte
-		for i := range w.header {
-			if w.opt.ParaGraph && w.header[i].Type != TypeLabel {
-				continue
-			}
-			w.header[i].Time = t
-			b = append(w.header[i].Append(b, w.opt.Digits), '\n')
-		}
-		if _, err := w.w.Write(b); err != nil {
-			return err
-		}
-	}
-	return w.body.CopyTo(w.w)
+	return w.body.Finish(w.head())
 }
 
 // Discard frees what the writer holds without writing it.

@@ -108,6 +108,9 @@ func unescape(b []byte) []byte {
 	return out
 }
 
+// AppendText writes a key or a value as Append does.
+func AppendText(b []byte, s string) (out []byte, replaced bool) { return appendText(b, s) }
+
 // Append writes key=value to b, with escapes. Backslashes are doubled. Line ends cannot be represented:
 // replaced tells that there were some and that they became blanks; blanks at
 // the ends of key or value are escaped.

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -218,10 +219,10 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 	}
 	switch t {
 	case trace.OpInt:
-		return strconv.AppendInt(b, int64(v), 10)
+		return digits.AppendInt(b, int64(v))
 	case trace.OpTime, trace.OpDuration:
 		if quoted {
-			return strconv.AppendInt(b, int64(v), 10)
+			return digits.AppendInt(b, int64(v))
 		}
 		return append(append(b, p.defs.Clock.FormatSeconds(int64(v))...), " s"...)
 	case trace.OpFloat:
@@ -240,13 +241,13 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 		}
 		return append(b, '?')
 	}
-	return strconv.AppendUint(b, v, 10)
+	return digits.AppendUint(b, v)
 }
 
 // jsonRow writes one event as JSON (docs/json.md).
 func (p *printer) jsonRow(c *trace.Cursor) {
 	b := append(p.buf, `{"time":`...)
-	b = strconv.AppendInt(b, c.Time(), 10)
+	b = digits.AppendInt(b, c.Time())
 	b = append(b, `,"location":`...)
 	b = appendJSONString(b, p.defs.Locations.At(int(c.Location())).ID)
 	spec := p.defs.Spec(c.Kind())
@@ -394,7 +395,7 @@ func (p *printer) jsonLink(l *trace.Link) {
 	}
 	time := func(b []byte, e *trace.End) []byte {
 		if _, ok := p.locationID(e.Location); ok {
-			return strconv.AppendInt(b, e.Time, 10)
+			return digits.AppendInt(b, e.Time)
 		}
 		return append(b, "null"...)
 	}
@@ -402,7 +403,7 @@ func (p *printer) jsonLink(l *trace.Link) {
 		b = append(b, `{"kind":"`...)
 		b = append(b, e.Kind.String()...)
 		b = append(b, `","id":`...)
-		b = strconv.AppendInt(b, e.ID, 10)
+		b = digits.AppendInt(b, e.ID)
 		b = append(b, `,"location":`...)
 		b = loc(b, e)
 		b = append(b, `,"time":`...)
@@ -414,7 +415,7 @@ func (p *printer) jsonLink(l *trace.Link) {
 	b = append(b, `,"location":`...)
 	b = loc(b, &l.Src)
 	b = append(b, `,"kind":"link","region":null,"id":`...)
-	b = strconv.AppendInt(b, l.ID, 10)
+	b = digits.AppendInt(b, l.ID)
 	b = append(b, `,"source":`...)
 	b = end(b, &l.Src)
 	b = append(b, `,"destination":`...)
@@ -436,12 +437,12 @@ func (p *printer) jsonLink(l *trace.Link) {
 
 func (p *printer) textLink(l *trace.Link) {
 	b := append(p.buf, "link "...)
-	b = strconv.AppendInt(b, l.ID, 10)
+	b = digits.AppendInt(b, l.ID)
 	for i, e := range [2]*trace.End{&l.Src, &l.Dst} {
 		b = append(b, [2]string{"  from ", " to "}[i]...)
 		b = append(b, e.Kind.String()...)
 		b = append(b, ' ')
-		b = strconv.AppendInt(b, e.ID, 10)
+		b = digits.AppendInt(b, e.ID)
 		if int(e.Location) < p.defs.Locations.Len() {
 			b = append(b, " at "...)
 			b = append(b, p.defs.Clock.FormatSeconds(e.Time)...)

@@ -22,6 +22,8 @@ type Spool struct {
 	pend    []byte // the newest text
 	buf     []byte // older text, while it is little
 	file    *os.File
+	base    int64 // where the text begins in the file
+	lent    bool  // the file is somebody else's
 	size    int64 // of all but pend
 	inserts []insert
 	late    *Spool
@@ -31,6 +33,21 @@ type insert struct {
 	at   int64 // before this byte of the spool
 	from int64 // in late
 	n    int
+}
+
+// Into makes an empty spool keep its text in file, from now on the end of which
+// is its own; the file is not closed with the spool.
+func (s *Spool) Into(file *os.File) error {
+	base, err := file.Seek(0, io.SeekEnd)
+	*s = Spool{file: file, base: base, lent: true}
+	return err
+}
+
+// Whole reports whether the text is in its file as a whole, without anything to
+// be inserted.
+func (s *Spool) Whole() (bool, error) {
+	err := s.flush()
+	return s.lent && s.late == nil, err
 }
 
 // Line gives the end of the text to append to; Done takes it back. Between the
@@ -71,7 +88,10 @@ func (s *Spool) flush() error {
 	s.pend = s.pend[:0]
 	s.size += int64(len(p))
 	if s.file == nil {
-		if len(s.buf)+len(p) <= memoryLimit {
+		if n := len(s.buf) + len(p); n <= memoryLimit {
+			if n > cap(s.buf) {
+				s.buf = slices.Grow(s.buf, min(4*n, memoryLimit)-len(s.buf))
+			}
 			s.buf = append(s.buf, p...)
 			return nil
 		}
@@ -99,11 +119,11 @@ func (s *Spool) copyRange(w io.Writer, from, n int64) error {
 		return err
 	}
 	if n < pendLimit {
-		_, err := io.Copy(w, io.NewSectionReader(s.file, from, n))
+		_, err := io.Copy(w, io.NewSectionReader(s.file, s.base+from, n))
 		return err
 	}
 	// A plain file lets the system copy without us.
-	if _, err := s.file.Seek(from, io.SeekStart); err != nil {
+	if _, err := s.file.Seek(s.base+from, io.SeekStart); err != nil {
 		return err
 	}
 	_, err := io.Copy(w, io.LimitReader(s.file, n))
@@ -134,12 +154,12 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	return s.copyRange(w, at, s.size-at)
 }
 
-// Close frees the temporary files.
+// Close frees the temporary files, not one of Into.
 func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()
 	}
-	if s.file != nil {
+	if s.file != nil && !s.lent {
 		s.file.Close()
 		os.Remove(s.file.Name())
 	}

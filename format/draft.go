@@ -1,0 +1,88 @@
+package format
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/weft-trace/weft/internal/spool"
+)
+
+// Draft is a text of which the head is known only when the rest is written:
+// definitions that grow while events are written stand before them in the file.
+// Most heads can be guessed when the rest begins. Then it goes straight to the
+// output, behind the guess, and is moved only if the guess was wrong; else it
+// waits in a [spool.Spool]. Its memory is that of a spool, 4 MiB at most and
+// what is inserted.
+type Draft struct {
+	spool.Spool
+	w     io.Writer
+	out   *Output // gets the text directly
+	guess []byte
+}
+
+// NewDraft makes a draft of a text that goes to w.
+func NewDraft(w io.Writer) *Draft { return &Draft{w: w} }
+
+// Guess says what the head will probably be. Nothing may have been written
+// before. It does nothing unless the draft's output is an empty file.
+func (d *Draft) Guess(head []byte) error {
+	o, ok := d.w.(*Output)
+	if !ok || o.file == nil || o.w.Buffered() > 0 || d.Size() > 0 {
+		return nil
+	}
+	if st, err := o.file.Stat(); err != nil || st.Size() > 0 {
+		return err
+	}
+	if _, err := o.file.Write(head); err != nil {
+		return fmt.Errorf("%s: %w", o.Path, err)
+	}
+	d.guess, d.out = append([]byte(nil), head...), o
+	return d.Into(o.file)
+}
+
+// Finish completes the text: head, and what has been written. Nothing can be
+// added to the draft afterwards, but to its writer.
+func (d *Draft) Finish(head []byte) error {
+	if d.out == nil {
+		if _, err := d.w.Write(head); err != nil {
+			return err
+		}
+		return d.CopyTo(d.w)
+	}
+	whole, err := d.Whole()
+	switch {
+	case err != nil:
+	case whole && string(head) == string(d.guess):
+		return nil
+	case whole && len(head) == len(d.guess):
+		_, err = d.out.file.WriteAt(head, 0)
+	default:
+		err = d.rewrite(head)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", d.out.Path, err)
+	}
+	return err
+}
+
+// rewrite copies the text to a new file, which becomes the output's.
+func (d *Draft) rewrite(head []byte) error {
+	f, err := createTemp(d.out.Path)
+	if err != nil {
+		return err
+	}
+	old := d.out.file
+	if _, err = f.Write(head); err == nil {
+		err = d.CopyTo(f)
+	}
+	if err != nil {
+		f.Close()
+		os.Remove(f.Name())
+		return err
+	}
+	d.out.file = f
+	d.out.w.Reset(f)
+	old.Close()
+	return os.Remove(old.Name())
+}

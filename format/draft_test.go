@@ -1,0 +1,72 @@
+package format_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// The text is head, body and what follows, however good the guess was, and
+// nothing else is left in the directory.
+func TestDraft(t *testing.T) {
+	for _, x := range []struct{ name, guess, head string }{
+		{"none", "", "head\n"}, {"right", "head\n", "head\n"}, {"other", "hxxd\n", "head\n"}, {"longer", "head\nhead\n", "head\n"}, {"shorter", "h", "head\n"},
+	} {
+		for _, insert := range []bool{false, true} {
+			for _, stream := range []bool{false, true} {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "out")
+				var buf bytes.Buffer
+				out := format.StreamOutput(&buf)
+				if !stream {
+					var err error
+					if out, err = format.CreateFile(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+				d := format.NewDraft(out)
+				if x.name != "none" {
+					if err := d.Guess([]byte(x.guess)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want := x.head
+				for i := range 20000 {
+					line := "line " + string(rune('a'+i%26)) + "\n"
+					if i == 7 && insert {
+						if err := d.Insert(d.Size(), []byte("inserted\n")); err != nil {
+							t.Fatal(err)
+						}
+						want += "inserted\n"
+					}
+					d.Write([]byte(line))
+					want += line
+				}
+				err := d.Finish([]byte(x.head))
+				d.Close()
+				if err == nil {
+					_, err = out.Write([]byte("tail\n"))
+				}
+				if err == nil {
+					err = out.Commit()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := buf.Bytes()
+				if !stream {
+					got, _ = os.ReadFile(path)
+					if l, _ := os.ReadDir(dir); len(l) != 1 {
+						t.Errorf("%s: %d files", x.name, len(l))
+					}
+				}
+				if string(got) != want+"tail\n" {
+					t.Errorf("%s, insert %t, stream %t: %d bytes, want %d, or others", x.name, insert, stream, len(got), len(want)+5)
+				}
+			}
+		}
+	}
+}
