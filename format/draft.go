@@ -12,8 +12,7 @@ import (
 // definitions that grow while events are written stand before them in the file.
 // Most heads can be guessed when the rest begins. Then it goes straight to the
 // output, behind the guess, and is moved only if the guess was wrong; else it
-// waits in a [spool.Spool]. Its memory is that of a spool, 4 MiB at most and
-// what is inserted.
+// waits in a [spool.Spool]. Its memory is that of a spool, 1 MiB at most.
 type Draft struct {
 	spool.Spool
 	w     io.Writer

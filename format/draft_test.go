@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -33,17 +34,18 @@ func TestDraft(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				want := x.head
+				var want strings.Builder
+				want.WriteString(x.head)
 				for i := range 20000 {
 					line := "line " + string(rune('a'+i%26)) + "\n"
 					if i == 7 && insert {
 						if err := d.Insert(d.Size(), []byte("inserted\n")); err != nil {
 							t.Fatal(err)
 						}
-						want += "inserted\n"
+						want.WriteString("inserted\n")
 					}
 					d.Write([]byte(line))
-					want += line
+					want.WriteString(line)
 				}
 				err := d.Finish([]byte(x.head))
 				d.Close()
@@ -63,8 +65,9 @@ func TestDraft(t *testing.T) {
 						t.Errorf("%s: %d files", x.name, len(l))
 					}
 				}
-				if string(got) != want+"tail\n" {
-					t.Errorf("%s, insert %t, stream %t: %d bytes, want %d, or others", x.name, insert, stream, len(got), len(want)+5)
+				want.WriteString("tail\n")
+				if string(got) != want.String() {
+					t.Errorf("%s, insert %t, stream %t: %d bytes, want %d, or others", x.name, insert, stream, len(got), want.Len())
 				}
 			}
 		}

@@ -107,38 +107,31 @@ func (p *parsed) run() error {
 func (p *parsed) lines() error {
 	d := p.d
 	w := d.file.Walk(p.block)
-	data := p.block.Data
-	plain := !d.file.Numbered && len(p.block.Numbers) == 0 && len(data) > 0 && data[len(data)-1] == '\n'
+	usual := plain(d.file, p.block)
 	var h head
 	for {
-		if plain {
+		if usual {
 			rest := w.Rest()
-			if i := h.quick(rest, 0, 6); i > 0 && (h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType) && h.scale <= d.digits {
-				end := i
-				if rest[i] != '\n' {
-					end += bytes.IndexByte(rest[i:], '\n')
+			if i, end := h.usual(rest); end > 0 && h.scale <= d.digits {
+				l, number := rest[:end], w.Skip(end+1)
+				t := h.f[2]
+				ok := true
+				if h.scale != d.digits {
+					t, _, ok = h.time().Ticks(d.digits)
 				}
-				if l := rest[:end]; !bytes.HasSuffix(l, continuation) && l[end-1] > ' ' {
-					number := w.Skip(end + 1)
-					t := h.f[2]
-					ok := true
-					if h.scale != d.digits {
-						t, _, ok = h.time().Ticks(d.digits)
-					}
-					var err error
-					switch {
-					case !ok:
-						err = p.line(l, number)
-					case d.restore != nil:
-						err = p.restoredLine(l, l[i:], &h, t, number)
-					default:
-						err = p.record(&h, l, i, t, number)
-					}
-					if err != nil {
-						return err
-					}
-					continue
+				var err error
+				switch {
+				case !ok:
+					err = p.line(l, number)
+				case d.restore != nil:
+					err = p.restoredLine(l, l[i:], &h, t, number)
+				default:
+					err = p.record(&h, l, i, t, number)
 				}
+				if err != nil {
+					return err
+				}
+				continue
 			}
 		}
 		l, number, ok := w.Next()
@@ -151,7 +144,28 @@ func (p *parsed) lines() error {
 	}
 }
 
-var continuation = []byte{'\\'}
+// plain reports whether the lines of a block can be read by head.usual.
+func plain(f *lines.File, b *lines.Block) bool {
+	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
+}
+
+// usual reads the head of an event's record that data begins
+// with, if it is spelled in the usual way and the record is one line. i is where
+// the head ends, end where the line does, 0 for all other lines.
+func (h *head) usual(data []byte) (i, end int) {
+	i = h.quick(data, 0, 6)
+	if i <= 0 || (h.f[0] < TypeExit || h.f[0] > TypeMark) && h.f[0] != rowType {
+		return i, 0
+	}
+	end = i
+	if data[i] != '\n' {
+		end += bytes.IndexByte(data[i:], '\n')
+	}
+	if c := data[end-1]; c == '\\' || c <= ' ' {
+		return i, 0
+	}
+	return i, end
+}
 
 func (p *parsed) defect(problem dataProblem, line int64, text []byte) error {
 	if p.d.scanned {

@@ -23,6 +23,10 @@ type Reader struct {
 	defs  *definitions
 	res   scoped
 	close func() error
+	head  head
+	plain bool // the block's lines can be read by head.usual
+	// described: a record has defined a descriptor, maybe anew.
+	described bool
 }
 
 // NewReader opens a trace for reading record by record. Old-format traces are
@@ -61,7 +65,10 @@ func (r *Reader) Read(rec *Record) error {
 			if b == nil {
 				return io.EOF
 			}
-			r.block, r.walk = b, r.file.Walk(b)
+			r.block, r.walk, r.plain = b, r.file.Walk(b), plain(r.file, b)
+		}
+		if ok, err := r.quick(rec); ok || err != nil {
+			return err
 		}
 		l, number, ok := r.walk.Next()
 		if !ok {
@@ -84,6 +91,7 @@ func (r *Reader) Read(rec *Record) error {
 		}
 		rec.set(&h, number)
 		if rec.Type == TypeDescriptor {
+			r.described = true
 			rec.Values, problem = parseDescriptor(l[i:], rec.Values[:0])
 		} else {
 			rec.Values, problem = parseData(l[i:], rec.Fields, &h, number, &r.res, rec.Values[:0])
@@ -102,6 +110,35 @@ func (r *Reader) Read(rec *Record) error {
 		}
 		return nil
 	}
+}
+
+// quick reads the next record if its head is spelled in the usual way.
+func (r *Reader) quick(rec *Record) (ok bool, err error) {
+	if !r.plain {
+		return false, nil
+	}
+	rest := r.walk.Rest()
+	h := &r.head
+	i, end := h.usual(rest)
+	if end == 0 {
+		return false, nil
+	}
+	l, number := rest[:end], r.walk.Skip(end+1)
+	rec.set(h, number)
+	rec.Values = rec.Values[:0]
+	if h.f[5] == 0 && i == len(l) {
+		return true, nil
+	}
+	if !r.described && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
+		if rec.Values, ok = integers(l[i+2:], h.f[5], rec.Values); ok {
+			return true, nil
+		}
+	}
+	var problem dataProblem
+	if rec.Values, problem = parseData(l[i:], h.f[5], h, number, &r.res, rec.Values[:0]); problem.rule != "" {
+		err = r.defect(problem, number, l)
+	}
+	return true, err
 }
 
 func (r *Reader) defect(p dataProblem, line int64, text []byte) error {

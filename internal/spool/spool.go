@@ -10,8 +10,9 @@ import (
 	"slices"
 )
 
-// memoryLimit is how much a spool keeps in memory.
-const memoryLimit = 4 << 20
+// memoryLimit is how much a spool keeps in memory. More would not be faster:
+// fresh memory costs as much as the file.
+const memoryLimit = 1 << 20
 
 // pendLimit is how much is collected before it goes to memory or disk.
 const pendLimit = 64 << 10
