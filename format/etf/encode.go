@@ -28,11 +28,13 @@ type encoder struct {
 	loss   format.Loss
 	native bool
 
-	last  trace.Decimal // time of the last row
-	unit  string
-	mul   int64
-	scale int32
-	exact bool // times are tick × mul × 10^-scale units
+	last   trace.Decimal // time of the last row
+	texted trace.Decimal // of which text is the text
+	text   []byte
+	unit   string
+	mul    int64
+	scale  int32
+	exact  bool // times are tick × mul × 10^-scale units
 
 	rec   Record
 	pairs []carrier.Pair
@@ -159,6 +161,14 @@ func (e *encoder) time(t int64) trace.Decimal {
 	return v
 }
 
+// timeText is the time of the last row as it is written. Many rows share it.
+func (e *encoder) timeText() []byte {
+	if e.text == nil || e.last != e.texted {
+		e.text, e.texted = e.last.AppendTrim(e.text[:0]), e.last
+	}
+	return e.text
+}
+
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
@@ -238,9 +248,6 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	r := &e.rec
 	ops := c.Ops()
 	k := c.Kind()
-	if k != trace.ClaimBegin && k != trace.ClaimEnd {
-		*r = Record{Attrs: r.Attrs[:0], Times: r.Times[:0], Values: r.Values[:0]}
-	}
 	e.sections(k, c.Time())
 	switch k {
 	case trace.ClaimBegin:
@@ -251,7 +258,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) > 3 {
 			first = math.Float64frombits(ops[3])
 		}
-		at, x := e.queue.begin(int64(ops[0]), e.last, e.resource(uint32(ops[1])), first)
+		at, x := e.queue.begin(int64(ops[0]), e.timeText(), e.resource(uint32(ops[1])), first)
 		if len(ops) > 3 {
 			x.tail = appendReal(x.tail, math.Float64frombits(ops[2]))
 		}
@@ -282,12 +289,12 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			return nil
 		}
 		e.order(at, c.Time())
-		if err := e.queue.end(at, e.last, nil); err != nil {
+		if err := e.queue.end(at, e.timeText(), nil); err != nil {
 			return err
 		}
 		return e.queue.write()
 	case trace.Mark:
-		r.Keyword, r.Start = E, e.last
+		r.Keyword, r.ID, r.Start = E, 0, e.last
 		if len(ops) > 0 {
 			r.ID = int64(ops[0])
 		}
@@ -305,7 +312,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) < 1 {
 			break
 		}
-		r.Keyword = TSP
+		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
 		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(c.Ref())).ID, "%d/%d", &r.ID, &r.Series); err != nil {
 			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
 			return nil
@@ -374,7 +381,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		}
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		at, x := e.queue.begin(e.next, e.last, int64(loc), 1)
+		at, x := e.queue.begin(e.next, e.timeText(), int64(loc), 1)
 		e.next++
 		x.order, x.region = e.seq, ref
 		x.tail = append(x.tail, " ;"...)
@@ -400,7 +407,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 			e.buf = append(e.buf, ", "...)
 			e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
 		}
-		if err := e.queue.end(at, e.last, e.buf); err != nil {
+		if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
 			return err
 		}
 		return e.queue.write()
@@ -434,7 +441,7 @@ func (e *encoder) Links(links []trace.Link) error {
 	for i := range links {
 		l := &links[i]
 		r := &e.rec
-		*r = Record{Keyword: D, ID: l.ID, Src: l.Src.ID, Dst: l.Dst.ID, Attrs: r.Attrs[:0]}
+		r.Keyword, r.ID, r.Src, r.Dst, r.Attrs = D, l.ID, l.Src.ID, l.Dst.ID, r.Attrs[:0]
 		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
 		if !e.native || !ok {
 			r.Keyword, r.ID, r.Start = E, e.next, e.time(l.Src.Time)
@@ -466,7 +473,7 @@ func (e *encoder) Close() error {
 
 func (e *encoder) finish() error {
 	// What never ended cannot be a claim, which has an end.
-	open, err := e.queue.drain(e.last, !e.native)
+	open, err := e.queue.drain(e.timeText(), !e.native)
 	if err != nil {
 		return err
 	}
@@ -589,8 +596,8 @@ func (x *queued) carry(b []byte, leave int64) []byte {
 
 type queued struct {
 	id     int64
-	start  trace.Decimal
-	end    trace.Decimal
+	start  []byte
+	end    []byte
 	tail   []byte   // " resource amount ; attributes"
 	order  int64    // foreign: rank of the enter among all rows
 	region uint32   // foreign
@@ -604,8 +611,8 @@ type queued struct {
 // append writes the claim's line.
 func (x *queued) append(b []byte) []byte {
 	b = appendInt(append(b, 'C'), x.id)
-	b = appendTime(b, x.start)
-	b = appendTime(b, x.end)
+	b = append(append(b, ' '), x.start...)
+	b = append(append(b, ' '), x.end...)
 	b = append(b, x.tail...)
 	return append(b, '\n')
 }
@@ -620,7 +627,7 @@ func (q *queue) at(n int64) *queued {
 
 // begin adds a claim and returns its number; its attributes are to be appended
 // to its tail before sized is called.
-func (q *queue) begin(id int64, start trace.Decimal, resource int64, amount float64) (int64, *queued) {
+func (q *queue) begin(id int64, start []byte, resource int64, amount float64) (int64, *queued) {
 	if q.list == nil {
 		q.list = make([]queued, 1024)
 	}
@@ -634,7 +641,8 @@ func (q *queue) begin(id int64, start trace.Decimal, resource int64, amount floa
 	n := q.next
 	q.next++
 	x := q.at(n)
-	x.id, x.start, x.done, x.named = id, start, false, false
+	x.id, x.done, x.named = id, false, false
+	x.start = append(x.start[:0], start...)
 	x.tail = appendInt(x.tail[:0], resource)
 	x.tail = appendReal(x.tail, amount)
 	return n, x
@@ -656,9 +664,9 @@ func (x *queued) attr(key, value string) {
 }
 
 // end says when claim n ends; more is appended to its attributes.
-func (q *queue) end(n int64, t trace.Decimal, more []byte) error {
+func (q *queue) end(n int64, t []byte, more []byte) error {
 	x := q.at(n)
-	x.end, x.done = t, true
+	x.end, x.done = append(x.end[:0], t...), true
 	x.tail = append(x.tail, more...)
 	if n < q.first {
 		delete(q.aside, n)
@@ -711,7 +719,7 @@ func (q *queue) write() error {
 // drain ends what is open at time t and hands everything on. carried tells
 // that the claims are regions of another format's trace: they are marked as
 // having no end.
-func (q *queue) drain(t trace.Decimal, carried bool) (open int64, err error) {
+func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
 	end := func(n int64) error {
 		open++
 		var more []byte

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/trace"
 )
@@ -16,9 +15,8 @@ import (
 // childMode as the first argument makes this program one of its own children.
 // What takes memory or is itself measured runs that way (see runner.run):
 //
-//	shuffle IN OUT DIR          shuffle the lines of a file
-//	generate WORKLOAD EVENTS F  generate as for an encoder of format F, write nothing
-//	open WORKLOAD EVENTS        print how many regions and claims are open at most
+//	shuffle IN OUT DIR    shuffle the lines of a file
+//	open WORKLOAD EVENTS  print how many regions and claims are open at most
 const childMode = "bench-child"
 
 // child runs a child mode.
@@ -30,14 +28,12 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case mode == "shuffle" && len(args) == 3:
 		return shuffle(args[0], args[1], args[2], bucketSize, 1)
-	case mode == "generate" && len(args) == 3:
-		return generateOnly(ctx, args[0], args[1], args[2])
 	case mode == "open" && len(args) == 2:
 		n, err := openAtMost(ctx, args[0], args[1])
 		fmt.Fprintln(out, n)
 		return err
 	}
-	return fmt.Errorf("child mode %q: expected shuffle, generate or open with their arguments", mode)
+	return fmt.Errorf("child mode %q: expected shuffle or open with their arguments", mode)
 }
 
 // workload plans the same trace as weft generate does.
@@ -47,31 +43,6 @@ func workload(name, events string) (*generate.Trace, error) {
 		return nil, err
 	}
 	return generate.New(generate.Options{Workload: name, Events: n, Seed: 1})
-}
-
-// generateOnly delivers a workload in the order in which the encoder of a
-// format wants it, to nobody.
-func generateOnly(ctx context.Context, name, events, to string) error {
-	t, err := workload(name, events)
-	if err != nil {
-		return err
-	}
-	f, ok := format.ByName(all.Formats(), to)
-	if !ok || f.Create == nil {
-		return fmt.Errorf("format %s: cannot be written", to)
-	}
-	o := format.StreamOutput(io.Discard)
-	defer o.Abort()
-	e, err := f.Create(o, &format.WriteOptions{Workers: 1})
-	if err != nil {
-		return err
-	}
-	order := e.Order()
-	e.Abort()
-	if order == format.GlobalOrder {
-		return t.ScanOrdered(ctx, trace.Everything(), format.SinkFuncs{})
-	}
-	return t.Scan(ctx, trace.Everything(), func(int) format.Sink { return format.SinkFuncs{} })
 }
 
 // openAtMost counts how many regions and claims of a workload are open at once.

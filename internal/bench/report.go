@@ -441,7 +441,7 @@ func (r *report) remembering() {
 
 // encoding writes the section about writing.
 func (r *report) encoding() {
-	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less the same generator writing to nobody, or `weft convert -j 1` less\n`weft convert --to null -j 1`. Converting needs the events in time order and\ndecoding to null does not, so that the second way counts sorting as encoding;\nthe first way decides the acceptance. Decoding is of the text that the encoder\nwrote. Speeds are MB of that text a CPU second.\n\n")
+	r.printf("## Encoding\n\nHow long an encoder takes follows from two processes: `weft generate -j 1` to a\nfile less the same with `--to null`, or `weft convert -j 1` less\n`weft convert --to null -j 1`. Converting needs the events in time order and\ndecoding to null does not, so that the second way counts sorting as encoding;\nthe first way decides the acceptance. Decoding is of the text that the encoder\nwrote. Speeds are MB of that text a CPU second.\n\n")
 	var rows [][]string
 	for _, x := range r.files {
 		add := func(how string, bytes int64, whole, part, encode, decode func(q encodeRound) float64) {

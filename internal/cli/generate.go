@@ -38,6 +38,15 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			b := a.newBar("generating")
+			total, _ := t.Count()
+			source := &counted{Trace: t, bar: b, total: total}
+			if to == "null" {
+				// All formats so far are written in time order.
+				err := source.ScanOrdered(c.Context(), trace.Everything(), format.SinkFuncs{})
+				b.done()
+				return err
+			}
 			f, err := a.target(args[0], to)
 			if err != nil {
 				return err
@@ -51,9 +60,7 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return usageError("%w", err)
 			}
-			b := a.newBar("generating")
-			total, _ := t.Count()
-			if err := format.Convert(c.Context(), &counted{Trace: t, bar: b, total: total}, trace.Everything(), e); err != nil {
+			if err := format.Convert(c.Context(), source, trace.Everything(), e); err != nil {
 				return err
 			}
 			b.done()
