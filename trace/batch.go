@@ -271,13 +271,13 @@ func (b *Batch) Cursor() Cursor { return Cursor{Row: -1, b: b} }
 func (c *Cursor) Next() bool {
 	c.Row++
 	r := uint32(c.Row)
-	for c.op < len(c.b.OpRow) && c.b.OpRow[c.op] < r {
+	if c.op < len(c.b.OpRow) && c.b.OpRow[c.op] < r {
 		c.op++
 	}
 	for c.at < len(c.b.AttrRow) && c.b.AttrRow[c.at] < r {
 		c.at++
 	}
-	for c.der < len(c.b.Derived) && c.b.Derived[c.der] < r {
+	if c.der < len(c.b.Derived) && c.b.Derived[c.der] < r {
 		c.der++
 	}
 	return c.Row < len(c.b.Time)

@@ -23,6 +23,9 @@ func AppendUint(b []byte, v uint64) []byte {
 	if v < 10 {
 		return append(b, byte('0'+v))
 	}
+	if v < 100 {
+		return append(b, pairs[2*v], pairs[2*v+1])
+	}
 	return AppendFixed(b, v, count(v))
 }
 
@@ -30,7 +33,10 @@ func AppendUint(b []byte, v uint64) []byte {
 // fewer.
 func AppendFixed(b []byte, v uint64, n int) []byte {
 	from := len(b)
-	b = slices.Grow(b, n)[:from+n]
+	if cap(b)-from < n {
+		b = slices.Grow(b, n)
+	}
+	b = b[:from+n]
 	p := b[from:]
 	for len(p) > 1 {
 		q := v / 100
