@@ -45,7 +45,7 @@ D 0 1 0 1 ; type=x
 func FuzzQuick(f *testing.F) {
 	for _, l := range []string{"C 1 0.4 0.6 1 128 256 ; task=B, id=2", "C 1 0.4 0.6 1 128 256;", "C 2 1 2 0 1 ; task=, id = 2 ", "C 2 1 2 0 1;task=A,id=",
 		"E 1 1.25 ; task=B, id=2", "E 1 1", "D 1 0 2 3 ; type=y", "D 1 0 2 2;", "F 0 0.2 13.2 0 100.0 -5", "F 0 1 2 1 1 1 ", "C 2 1 2 0 101 ; task=A", "C 3 0.4 0.6 1 1000 25;",
-		"C -1 -0.5 00.60 0 1 ; task=A\\, id=2", "C 1 1 2 0 1 ;; task=A", "C 1 1e0 2 0 1 ; task=A", "C 1 1. 2 0 1 ; task=A, , id=2"} {
+		"C -1 -0.5 00.60 0 1 ; task=A\\, id=2", "C 1 1 2 0 1 ;; task=A", "C 1 1e0 2 0 1 ; task=A", "C 1 1 2 0 1\x9600 ; task=A", "C 1 1. 2 0 1 ; task=A, , id=2"} {
 		f.Add([]byte(l))
 	}
 	f.Fuzz(func(t *testing.T, l []byte) {

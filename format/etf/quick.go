@@ -71,7 +71,7 @@ func four(data []byte, i int) (v int64, ok bool) {
 	}
 	// A digit becomes 0 to 9; anything else shows in the highest bit of a byte.
 	x := binary.LittleEndian.Uint32(data[i:]) ^ 0x30303030
-	if (x|x+0x76767676)&0x80808080 != 0 {
+	if (x+0x76767676|x)&0x80808080 != 0 {
 		return 0, false
 	}
 	x = x*10 + x>>8 // pairs of digits, in every other byte

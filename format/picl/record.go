@@ -2,6 +2,7 @@ package picl
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -133,59 +134,103 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 // and returns where the last one ends, or -1 if the line needs parse. data must
 // end in a line end.
 func (h *head) quick(data []byte, i, n int) int {
-	for f := range n {
+	typ, i := integer(data, i)
+	event, i := integer(data, follow(data, i))
+	i = h.quickTime(data, follow(data, i))
+	processor, i := integer(data, follow(data, i))
+	process, i := integer(data, follow(data, i))
+	if n == 6 {
+		h.f[5], i = integer(data, follow(data, i))
+	}
+	if i < 0 || data[i] != ' ' && data[i] != '\n' {
+		return -1
+	}
+	h.f[0], h.f[1], h.f[3], h.f[4] = typ, event, processor, process
+	h.exact = true
+	return i
+}
+
+// integer reads the integer that data has at i. next is where it stops, -1 if
+// it is none or has more than 18 digits, also for i = -1.
+func integer(data []byte, i int) (v int64, next int) {
+	if uint(i) >= uint(len(data)) {
+		return 0, -1
+	}
+	c := data[i]
+	neg := c == '-'
+	if neg {
+		i++
 		if uint(i) >= uint(len(data)) {
-			return -1
+			return 0, -1
 		}
-		c := data[i]
-		neg := c == '-'
-		if neg {
-			i++
-			if uint(i) >= uint(len(data)) {
-				return -1
-			}
-			c = data[i]
+		c = data[i]
+	}
+	if v = int64(c - '0'); v > 9 {
+		return 0, -1
+	}
+	start := i
+	for i++; uint(i) < uint(len(data)); i++ {
+		d := data[i] - '0'
+		if d > 9 {
+			break
 		}
-		v := int64(c - '0')
-		if v > 9 {
-			return -1
-		}
-		start := i
-		for i++; uint(i) < uint(len(data)); i++ {
-			c = data[i]
-			d := c - '0'
-			if d > 9 {
-				break
-			}
-			v = v*10 + int64(d)
-		}
-		if f == 2 {
-			scale := 0
-			if c == '.' {
-				point := i
-				for i++; uint(i) < uint(len(data)); i++ {
-					c = data[i]
-					d := c - '0'
-					if d > 9 {
-						break
-					}
-					v = v*10 + int64(d)
-				}
-				scale = i - point - 1
-			}
-			h.scale = int32(scale)
-		}
-		if i-start > 18 || c != ' ' && (c != '\n' || f < n-1) {
-			return -1
-		}
-		if neg {
-			v = -v
-		}
-		h.f[f] = v
+		v = v*10 + int64(d)
+	}
+	if i-start > 18 {
+		return 0, -1
+	}
+	if neg {
+		v = -v
+	}
+	return v, i
+}
+
+// follow passes over the single blank at i, or returns -1.
+func follow(data []byte, i int) int {
+	if uint(i) >= uint(len(data)) || data[i] != ' ' {
+		return -1
+	}
+	return i + 1
+}
+
+// quickTime reads a time without exponent and returns where it stops, or -1.
+func (h *head) quickTime(data []byte, i int) int {
+	v, end := integer(data, i)
+	h.f[2], h.scale = v, 0
+	if end < 0 || data[end] != '.' {
+		return end
+	}
+	neg := data[i] == '-'
+	if neg {
+		v = -v
 		i++
 	}
-	h.exact = true
-	return i - 1
+	j := end + 1
+	if len(data)-j > 8 {
+		// A digit becomes 0 to 9; anything else shows in the highest bit of a byte.
+		x := binary.LittleEndian.Uint64(data[j:]) ^ 0x3030303030303030
+		if (x+0x7676767676767676|x)&0x8080808080808080 == 0 {
+			x = x*10 + x>>8 // pairs of digits, in every other byte
+			x = ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
+			v = v*1e8 + int64(x)
+			j += 8
+		}
+	}
+	for ; uint(j) < uint(len(data)); j++ {
+		d := data[j] - '0'
+		if d > 9 {
+			break
+		}
+		v = v*10 + int64(d)
+	}
+	if j-i > 19 { // with the point
+		return -1
+	}
+	if neg {
+		v = -v
+	}
+	h.f[2], h.scale = v, int32(j-end-1)
+	return j
 }
 
 // integers reads n values of the descriptor 2 ("%d") that are spelled in the
