@@ -174,6 +174,8 @@ type MetricDef struct {
 	// Location is the location on which the metric's events live, or NoRef.
 	Location uint32 `json:"location"`
 	Attrs    []Attr `json:"attributes,omitempty"`
+	// Undefined marks a stand-in: events refer to it, nothing defines it.
+	Undefined bool `json:"undefined,omitempty"`
 }
 
 // Resource is something that claims hold amounts of.
@@ -185,6 +187,8 @@ type Resource struct {
 	UsesOffset bool    `json:"usesOffset"`
 	Location   uint32  `json:"location"` // where its claims live
 	Attrs      []Attr  `json:"attributes,omitempty"`
+	// Undefined marks a stand-in: claims refer to it, nothing defines it.
+	Undefined bool `json:"undefined,omitempty"`
 }
 
 // Label is the resource's name, or its id when it has no name.

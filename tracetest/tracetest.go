@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -364,6 +365,31 @@ func (s seekable) Open(name string) (fs.File, error) {
 		return f, nil
 	}
 	return seekableFile{bytes.NewReader(m.Data), f}, nil
+}
+
+// Workloads writes a small trace of each generated workload in format f, most of
+// them as traces of another format that f carries: seeds for fuzzing.
+func Workloads(tb testing.TB, f *format.Format) (texts [][]byte) {
+	for _, w := range generate.Workloads() {
+		t, err := generate.New(generate.Options{Workload: w.Name, Events: 40, Seed: 987654})
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var b bytes.Buffer
+		out := format.StreamOutput(&b)
+		e, err := f.Create(out, &format.WriteOptions{Workers: 1})
+		if err == nil {
+			err = format.Convert(context.Background(), t, trace.Everything(), e)
+		}
+		if err == nil {
+			err = out.Commit()
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		texts = append(texts, b.Bytes())
+	}
+	return texts
 }
 
 // Read opens and scans a text, wherever that leads; it returns the number of

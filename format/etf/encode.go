@@ -536,6 +536,9 @@ func (e *encoder) nativeDefinitions() error {
 	var recs []Record
 	for i := range d.Resources.Len() {
 		r := d.Resources.At(i)
+		if r.Undefined {
+			continue // nor was it in the file
+		}
 		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: text(r.Attrs)})
 	}
 	for i := range d.Groups.Len() {
@@ -545,6 +548,9 @@ func (e *encoder) nativeDefinitions() error {
 	}
 	for i := range d.Metrics.Len() {
 		m := d.Metrics.At(i)
+		if m.Undefined {
+			continue
+		}
 		if m.Kind == trace.SignalMetric {
 			recs = append(recs, Record{Keyword: S, ID: e.id(m.ID, "signal"), Attrs: text(m.Attrs)})
 			continue

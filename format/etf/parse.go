@@ -403,7 +403,7 @@ func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, e
 	res, ok := d.missing[id]
 	if !ok {
 		s := strconv.FormatInt(id, 10)
-		res = d.model.Resources.Add(trace.Resource{ID: s, Name: "undefined resource " + s,
+		res = d.model.Resources.Add(trace.Resource{ID: s, Name: "undefined resource " + s, Undefined: true,
 			Location: d.model.Locations.Add(trace.Location{ID: s, Name: "undefined resource " + s, Kind: trace.ResourceLocation, Group: trace.NoRef})})
 		d.missing[id] = res
 	}
@@ -456,7 +456,7 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 	if m, ok := find(); ok {
 		return m, nil
 	}
-	return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64}, k, trace.NoRef), nil
+	return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
 }
 
 // samples makes items of the values of a TSP or TSR line.
