@@ -171,6 +171,37 @@ func refLimit(d *trace.Definitions, k trace.RefKind) int {
 	return 0
 }
 
+// Refers reports whether an operand's value is what its type allows: if it is a
+// reference, one to a definition that d has, or undefined.
+func Refers(d *trace.Definitions, t trace.OperandType, v uint64) bool {
+	limit := 0
+	switch t {
+	default:
+		return true
+	case trace.OpString:
+		limit = d.Strings.Len()
+	case trace.OpLocation:
+		limit = d.Locations.Len()
+	case trace.OpRegion:
+		limit = d.Regions.Len()
+	case trace.OpCommunicator:
+		limit = d.Communicator.Len()
+	case trace.OpMetric:
+		limit = d.Metrics.Len()
+	case trace.OpResource:
+		limit = d.Resources.Len()
+	case trace.OpFile:
+		limit = d.Files.Len()
+	case trace.OpHandle:
+		limit = d.Handles.Len()
+	case trace.OpWindow:
+		limit = d.Windows.Len()
+	case trace.OpContext:
+		limit = d.Contexts.Len()
+	}
+	return v < uint64(limit) || v == trace.Undefined
+}
+
 // AppendKind writes the pairs that name the kind and reference of an event.
 func AppendKind(pairs []Pair, d *trace.Definitions, k trace.Kind, ref uint32) []Pair {
 	pairs = append(pairs, Pair{"kind", d.Spec(k).Name})
@@ -301,7 +332,7 @@ func (r *Restorer) add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref ui
 				var s string
 				s, rest, more = strings.Cut(rest, " ")
 				v, err := parseOp(o.Type, s)
-				if err != nil {
+				if err != nil || !Refers(r.defs, o.Type, v) {
 					return fmt.Errorf("operand %s=%q", o.Name, pairs[j].Value)
 				}
 				ops = append(ops, v)

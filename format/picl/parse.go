@@ -643,6 +643,10 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 		return uint64(x)
 	}
 	peer := func(x int64) uint64 { return undefined(locationOf(x)) }
+	refers := func(to, comm uint64) bool {
+		m := p.d.model
+		return carrier.Refers(m, trace.OpLocation, to) && carrier.Refers(m, trace.OpCommunicator, comm)
+	}
 	// The layouts are those of message in encode.go.
 	switch {
 	case kind == trace.Send && len(v) >= 4, kind == trace.SendBegin && len(v) >= 5:
@@ -652,6 +656,9 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 		}
 		if len(rest) > 0 {
 			comm = undefined(rest[0])
+		}
+		if !refers(peer(v[2]), comm) {
+			return bad("a message to nobody")
 		}
 		b.Add(loc, t, kind, trace.NoRef)
 		if kind == trace.SendBegin {
@@ -667,6 +674,9 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 		comm := trace.Undefined
 		if len(got) > 4 {
 			comm = undefined(got[4])
+		}
+		if !refers(peer(got[2]), comm) {
+			return bad("a message from nobody")
 		}
 		b.Add(loc, t, kind, trace.NoRef)
 		if kind == trace.RecvComplete {
