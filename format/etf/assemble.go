@@ -48,7 +48,7 @@ func (h *ends) pop() {
 	s := *h
 	n := len(s) - 1
 	last := s[n]
-	s[n] = pending{}
+	s[n].extra = nil
 	s = s[:n]
 	*h = s
 	if n == 0 {
@@ -89,8 +89,10 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 	line := p.order
 	switch p.kind {
 	case trace.ClaimEnd:
-		b.Add(p.loc, p.time, trace.ClaimEnd, p.ref)
-		b.AddOps(p.value, uint64(p.res))
+		row := b.Add(p.loc, p.time, trace.ClaimEnd, p.ref)
+		b.OpRow = append(b.OpRow, row)
+		b.Op = append(b.Op, p.value, uint64(p.res))
+		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	case trace.Leave:
 		line = int64(p.value)
 		if err := d.leave(b, p, line); err != nil {
