@@ -1,7 +1,6 @@
 package picl
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -266,22 +265,19 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		seenLoc[i].processor = math.MinInt64
 		seenEvent[i] = math.MinInt64
 	}
-	var last trace.Decimal
 	w := d.file.Walk(b)
-	plain := !d.file.Numbered && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
+	usual := plain(d.file, b)
 	for {
 		var l []byte
 		var number int64
 		var i int
-		if rest := w.Rest(); plain && h.quick(rest, 0, 5) > 0 && (h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType) {
-			end := bytes.IndexByte(rest, '\n')
-			l = rest[:end]
-			if l[end-1] == '\\' || l[end-1] <= ' ' {
-				l, number, _ = w.Next()
-			} else {
-				number = w.Skip(end + 1)
+		rest := w.Rest()
+		if end := 0; usual {
+			if _, end = h.usual(rest); end > 0 {
+				l, number = rest[:end], w.Skip(end+1)
 			}
-		} else {
+		}
+		if l == nil {
 			var ok bool
 			if l, number, ok = w.Next(); !ok {
 				break
@@ -307,32 +303,11 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 				r.statistics = true
 			}
 		}
-		t := h.time()
-		if !r.any {
-			r.first, r.min, r.max, last, r.any = t, t, t, t, true
-			r.scale = max(r.scale, t.Trim().Scale)
+		if t := h.time(); t.Scale == r.last.Scale && t.Scale <= r.scale && t.Coef >= r.last.Coef && r.any {
+			r.last = t
+		} else {
+			r.turn(b, l, number, t)
 		}
-		if t.Scale > r.scale {
-			r.scale = max(r.scale, t.Trim().Scale)
-		}
-		if c := compare(t, last); c < 0 {
-			if len(r.breaks) < maxRuns && len(b.Numbers) == 0 {
-				// The line is a part of b.Data unless it was joined.
-				if off, ok := offsetIn(b.Data, l); ok {
-					r.breaks = append(r.breaks, run{from: off, line: number})
-				} else {
-					r.more = true
-				}
-			} else {
-				r.more = true
-			}
-			if compare(t, r.min) < 0 {
-				r.min = t
-			}
-		} else if c > 0 && compare(t, r.max) > 0 {
-			r.max = t
-		}
-		last = t
 		if r.records++; r.records == 1 {
 			r.firstRecord = number
 		}
@@ -351,8 +326,41 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.events = append(r.events, h.f[1])
 		}
 	}
-	r.last = last
+	r.longest()
 	return r
+}
+
+// turn takes a time that is the first, before the last one, or of another scale
+// or more digits than those so far.
+func (r *scanResult) turn(b *lines.Block, l []byte, number int64, t trace.Decimal) {
+	if !r.any {
+		r.any, r.first, r.min, r.max = true, t, t, t
+	} else {
+		r.longest()
+		if compare(t, r.last) < 0 {
+			// The line is a part of b.Data unless it was joined.
+			off, ok := offsetIn(b.Data, l)
+			if ok && len(r.breaks) < maxRuns && len(b.Numbers) == 0 {
+				r.breaks = append(r.breaks, run{from: off, line: number})
+			} else {
+				r.more = true
+			}
+			if compare(t, r.min) < 0 {
+				r.min = t
+			}
+		}
+	}
+	r.last = t
+	if t.Scale > r.scale {
+		r.scale = max(r.scale, t.Trim().Scale)
+	}
+}
+
+// longest widens the span of times by the last one.
+func (r *scanResult) longest() {
+	if r.any && compare(r.last, r.max) > 0 {
+		r.max = r.last
+	}
 }
 
 // shift adds n to the numbers of the lines.

@@ -531,9 +531,9 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 		return nil
 	}
 	if h.f[0] == TypeMark && h.f[3] >= 0 && specOf(h.f[1]).send != noRole && len(data) > 2 && data[1] == '2' {
-		var quick bool
-		if p.vals, quick = integers(data[2:], h.f[5], p.vals[:0]); quick {
-			return p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], p.vals, number, bad)
+		var few [16]int64
+		if v, quick := shortList(data[2:], h.f[5], few[:0]); quick {
+			return p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], v, number, bad)
 		}
 	}
 	p.pairs = p.pairs[:0]
@@ -589,7 +589,12 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 		}
 	case TypeMark:
 		if spec := specOf(h.f[1]); spec.send != noRole {
-			return p.restoredMessage(b, location, t, h.f[1], vals, number, bad)
+			var few [16]int64
+			v := few[:0]
+			for _, x := range vals[:min(len(vals), len(few))] {
+				v = append(v, x.Int())
+			}
+			return p.restoredMessage(b, location, t, h.f[1], v, number, bad)
 		}
 		kind = trace.Mark
 	case rowType:
@@ -607,7 +612,8 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	return nil
 }
 
-func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, vals []trace.Value, line int64, bad func(string) error) error {
+// restoredMessage turns the fields of a mark of a message into a row.
+func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64, bad func(string) error) error {
 	kind := trace.NoKind
 	switch event {
 	case -57, -30:
@@ -615,11 +621,11 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 		if kind = trace.RecvBegin; event == -30 {
 			kind = trace.SendComplete
 		}
-		if want := 1 + 3*int((-event)/57); len(vals) != want {
-			return bad(fmt.Sprintf("event type %d with %d values", event, len(vals)))
+		if want := 1 + 3*int((-event)/57); len(v) != want {
+			return bad(fmt.Sprintf("event type %d with %d values", event, len(v)))
 		}
 		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(uint64(vals[len(vals)-1].Int()))
+		b.AddOps(uint64(v[len(v)-1]))
 		b.Pos = append(b.Pos, line)
 		return nil
 	case -21:
@@ -630,11 +636,6 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, val
 		kind = trace.Recv
 	case -60:
 		kind = trace.RecvComplete
-	}
-	var list [16]int64
-	v := list[:0]
-	for _, x := range vals[:min(len(vals), len(list))] {
-		v = append(v, x.Int())
 	}
 	undefined := func(x int64) uint64 {
 		if x < 0 {

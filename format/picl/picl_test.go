@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -308,5 +309,36 @@ func TestReader(t *testing.T) {
 	want := map[int64]int{-203: 1, -202: 1, -201: 1, -101: 1, -7: 1, -6: 1, -5: 3, -4: 16, -3: 16, -2: 3, 3: 1, 17: 2}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The tick is as fine as the times need, whichever of them needs it.
+func TestTick(t *testing.T) {
+	for _, x := range []struct {
+		times []string
+		want  []int64
+	}{
+		{[]string{"0.10", "0.11", "0.2"}, []int64{10, 11, 20}},
+		{[]string{"0.100", "0.200", "1.000"}, []int64{1, 2, 10}},
+		{[]string{"1", "1.00", "1.05", "2.0000"}, []int64{100, 100, 105, 200}},
+		{[]string{"0.5", "0.25", "0.123456789"}, []int64{123456789, 250000000, 500000000}},
+	} {
+		var text strings.Builder
+		for _, s := range x.times {
+			text.WriteString("-4 1 " + s + " 0 0 0\n")
+		}
+		d, err := Format.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int64
+		err = d.ScanOrdered(t.Context(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			got = append(got, b.Time...)
+			return nil
+		}})
+		if err != nil || !slices.Equal(got, x.want) {
+			t.Errorf("%v: %v, want %v, error %v", x.times, got, x.want, err)
+		}
+		d.Close()
 	}
 }

@@ -272,6 +272,23 @@ func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool
 	return vals, i == len(l)
 }
 
+// shortList reads n integers that are spelled in the usual way, as integers
+// does, as far as out has room.
+func shortList(l []byte, n int64, out []int64) (list []int64, ok bool) {
+	if n > int64(cap(out)) {
+		return out, false
+	}
+	i := 0
+	for range n {
+		v, next := integer(l, follow(l, i))
+		if next < 0 || next-i > 11 {
+			return out, false
+		}
+		out, i = append(out, v), next
+	}
+	return out, i == len(l)
+}
+
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }
