@@ -170,10 +170,10 @@ func rowRange(rows []uint32, from, to int) (lo, hi int) {
 // Tail returns the rows of b from number n on as a batch of their own, which
 // shares and renumbers b's columns: of b itself, only Reset may be called
 // afterwards.
-func (b *Batch) Tail(n int) *Batch {
+func (b *Batch) Tail(n int) Batch {
 	t := *b
 	if n == 0 {
-		return &t
+		return t
 	}
 	if b.Loc == MixedLoc {
 		t.Locs = b.Locs[n:]
@@ -202,7 +202,7 @@ func (b *Batch) Tail(n int) *Batch {
 	k := cut(b.AttrRow)
 	t.AttrRow, t.AttrKey, t.AttrVal = b.AttrRow[k:], b.AttrKey[k:], b.AttrVal[k:]
 	t.Derived = b.Derived[cut(b.Derived):]
-	return &t
+	return t
 }
 
 // Location is the location of a row.

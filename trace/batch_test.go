@@ -53,7 +53,8 @@ func TestCursor(t *testing.T) {
 		check(o)
 		head := &Batch{Loc: MixedLoc}
 		head.AppendRows(o, 0, at)
-		head.AppendRows(o.Tail(at), 0, 6-at)
+		tail := o.Tail(at)
+		head.AppendRows(&tail, 0, 6-at)
 		check(head)
 	}
 }

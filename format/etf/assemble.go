@@ -134,6 +134,7 @@ type assembler struct {
 	open  []ends // by location; one when mixed
 	mixed bool
 	out   trace.Batch
+	rest  trace.Batch // scratch
 }
 
 func newAssembler(d *decoder, mixed bool, l *linker) *assembler {
@@ -194,7 +195,11 @@ func (a *assembler) deliver(b *trace.Batch, h *ends, sink format.Sink) error {
 	if err := a.flush(out, sink, 1); err != nil {
 		return err
 	}
-	return sink.Batch(b.Tail(from))
+	if from > 0 {
+		a.rest = b.Tail(from)
+		b = &a.rest
+	}
+	return sink.Batch(b)
 }
 
 // flush hands on b if it has at least so many rows.

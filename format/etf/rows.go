@@ -25,7 +25,11 @@ func (p *parsed) lane(loc uint32) *lineup {
 		p.slots = append(p.slots, make([]int32, slot+1-len(p.slots))...)
 	}
 	if p.used == len(p.lanes) {
-		p.lanes = append(p.lanes, &lineup{})
+		l := &lineup{}
+		if p.used < 16 {
+			l.prepare()
+		}
+		p.lanes = append(p.lanes, l)
 	}
 	l := p.lanes[p.used]
 	p.used++
@@ -35,6 +39,15 @@ func (p *parsed) lane(loc uint32) *lineup {
 	l.batch.Reset(loc)
 	l.ends = l.ends[:0]
 	return l
+}
+
+// prepare makes room for what a block usually has for one of a few locations;
+// growing would leave twice as much behind.
+func (l *lineup) prepare() {
+	const n = 256
+	l.batch = trace.Batch{Time: make([]int64, 0, n), Kind: make([]trace.Kind, 0, n), Ref: make([]uint32, 0, n), Pos: make([]int64, 0, n),
+		OpRow: make([]uint32, 0, n), OpEnd: make([]uint32, 0, n), Op: make([]uint64, 0, 4*n),
+		AttrRow: make([]uint32, 0, n), AttrKey: make([]uint32, 0, n), AttrVal: make([]trace.Value, 0, n)}
 }
 
 // release adds the pending events before (t, order) to the batch.
