@@ -30,18 +30,36 @@ func (h ends) before(a, b *pending) bool {
 }
 
 func (h *ends) push(p pending) {
-	s := append(*h, p)
+	*h.slot() = p
+	h.up()
+}
+
+// slot gives the place of a new element, to be filled before up. Writing it
+// there spares a copy that would have to wait for what was just written.
+func (h *ends) slot() *pending {
+	s := *h
+	n := len(s)
+	if n < cap(s) {
+		s = s[:n+1]
+	} else {
+		s = append(s, pending{})
+	}
 	*h = s
+	return &s[n]
+}
+
+// up moves the last element to where it belongs.
+func (h *ends) up() {
+	s := *h
 	i := len(s) - 1
 	for i > 0 {
 		up := (i - 1) / 2
-		if !s.before(&p, &s[up]) {
-			break
+		if !s.before(&s[i], &s[up]) {
+			return
 		}
-		s[i] = s[up]
+		s[i], s[up] = s[up], s[i]
 		i = up
 	}
-	s[i] = p
 }
 
 func (h *ends) pop() {

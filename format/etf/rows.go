@@ -77,7 +77,9 @@ func (p *parsed) claim(l *lineup, loc, ref, res uint32, line, t0, t1, id int64, 
 	}
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	b.Pos = append(b.Pos, line)
-	l.ends.push(pending{time: t1, order: line, value: uint64(id), ref: ref, loc: loc, res: res, kind: trace.ClaimEnd})
+	e := l.ends.slot()
+	e.time, e.order, e.value, e.ref, e.loc, e.res, e.kind, e.extra = t1, line, uint64(id), ref, loc, res, trace.ClaimEnd, nil
+	l.ends.up()
 	if p.links {
 		p.places = append(p.places, idPlace{claimIDs, id, t0, t1, loc})
 	}
