@@ -5,6 +5,7 @@
 package carrier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -130,6 +131,9 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 			}
 		}
 	}
+	if err := linked(d); err != nil {
+		return nil, err
+	}
 	d.Origin = h.Origin
 	r.Clock = h.Clock
 	for k := range trace.KindTable {
@@ -142,6 +146,51 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 		r.attrs[d.Attributes.At(i).Name] = uint32(i)
 	}
 	return r, nil
+}
+
+// linked checks the references between definitions.
+func linked(d *trace.Definitions) error {
+	ref := func(what string, i int, to string, v uint32, limit int) error {
+		if v != trace.NoRef && int64(v) >= int64(limit) {
+			return fmt.Errorf("carried definition %s.%d: %s %d of %d", what, i, to, v, limit)
+		}
+		return nil
+	}
+	for i := range d.Groups.Len() {
+		if err := ref("group", i, "parent", d.Groups.At(i).Parent, d.Groups.Len()); err != nil {
+			return err
+		}
+	}
+	for i := range d.Groups.Len() {
+		n := 0
+		for g := d.Groups.At(i).Parent; g != trace.NoRef; g = d.Groups.At(int(g)).Parent {
+			if n++; n > d.Groups.Len() {
+				return fmt.Errorf("carried definition group.%d: is in itself", i)
+			}
+		}
+	}
+	for i := range d.Locations.Len() {
+		if err := ref("location", i, "group", d.Locations.At(i).Group, d.Groups.Len()); err != nil {
+			return err
+		}
+	}
+	for i := range d.Communicator.Len() {
+		c := d.Communicator.At(i)
+		if err := cmp.Or(ref("communicator", i, "set", c.Set, d.Sets.Len()), ref("communicator", i, "parent", c.Parent, d.Communicator.Len())); err != nil {
+			return err
+		}
+	}
+	for i := range d.Metrics.Len() {
+		if err := ref("metric", i, "location", d.Metrics.At(i).Location, d.Locations.Len()); err != nil {
+			return err
+		}
+	}
+	for i := range d.Resources.Len() {
+		if err := ref("resource", i, "location", d.Resources.At(i).Location, d.Locations.Len()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Tables that a Ref of a kind indexes, for checking carried references.

@@ -14,7 +14,7 @@ type pending struct {
 	// carried claim that the leave ends. order is the line of the others.
 	value    uint64
 	ref, loc uint32
-	res      uint32
+	res      uint32 // resource of the claim, or number of the sample in its line
 	kind     trace.Kind
 	extra    *restoredEnd
 }
@@ -26,7 +26,10 @@ type restoredEnd struct{ pairs []carrier.Pair }
 type ends []pending
 
 func (h ends) before(a, b *pending) bool {
-	return a.time < b.time || a.time == b.time && a.order < b.order
+	if a.time != b.time {
+		return a.time < b.time
+	}
+	return a.order < b.order || a.order == b.order && a.res < b.res
 }
 
 func (h *ends) push(p pending) {

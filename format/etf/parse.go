@@ -72,7 +72,8 @@ type parsed struct {
 	used   int
 	keys   []uint32 // attributes of the line in hand
 	vals   []trace.Value
-	raw    []Attr         // the same, of a carried line
+	times  []int64        // of a TSP line
+	raw    []Attr         // attributes of a carried line
 	pairs  []carrier.Pair // scratch
 	nobody trace.Batch    // takes the attributes of dependencies
 	links  bool           // somebody wants dependencies
@@ -447,14 +448,14 @@ func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number in
 	if k.series >= 0 {
 		what = "the ids of a TSS line"
 	}
-	if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
-		return 0, err
-	}
 	p.wait()
 	d.growing.Lock()
 	defer d.growing.Unlock()
 	if m, ok := find(); ok {
 		return m, nil
+	}
+	if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
+		return 0, err
 	}
 	return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
 }
@@ -483,16 +484,15 @@ func (p *parsed) samples(number int64, l []byte) error {
 		}
 		return p.add(&it)
 	}
-	for i, t := range rec.Times {
-		if it.t0, err = p.ticks(t, number, l); err != nil {
+	p.times = p.times[:0]
+	for _, x := range rec.Times {
+		t, err := p.ticks(x, number, l)
+		if err != nil {
 			return err
 		}
-		it.t1, it.x = it.t0, rec.Values[i]
-		if err := p.add(&it); err != nil {
-			return err
-		}
+		p.times = append(p.times, t)
 	}
-	return nil
+	return p.points(m, p.times, number)
 }
 
 // dependency keeps a D line for the linker.
@@ -542,6 +542,9 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 			k, act = recent.list[n].key, recent.list[n].activity
 		} else {
 			k, act = p.key(key)
+			if !named {
+				act = 0
+			}
 			if n <= len(recent.list) && n < 64 {
 				recent.put(n, recentKey{name: p.d.model.Attributes.At(int(k)).Name, key: k, activity: act})
 			}

@@ -268,8 +268,8 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 
 // recentKeys are the keys of the last line of a kind.
 type recentKeys struct {
-	list  []recentKey
-	twice bool // one of them is there twice
+	list []recentKey
+	odd  bool // one of them is there twice, or empty
 }
 
 // recentKey is the key that the last line had at the same place of its list.
@@ -292,10 +292,11 @@ func (r *recentKeys) put(n int, k recentKey) {
 		r.list = append(r.list, k)
 	}
 	r.list[n] = k
-	r.twice = false
+	r.odd = false
 	for i := range r.list {
+		r.odd = r.odd || r.list[i].name == ""
 		for j := range i {
-			r.twice = r.twice || r.list[i].key == r.list[j].key
+			r.odd = r.odd || r.list[i].key == r.list[j].key
 		}
 	}
 }
@@ -319,7 +320,7 @@ func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *rec
 		if data[i] == '\n' {
 			return ref, i + 1
 		}
-		if n >= len(recent.list) || recent.twice || len(data)-i < 8 {
+		if n >= len(recent.list) || recent.odd || len(data)-i < 8 {
 			break
 		}
 		r := &recent.list[n]

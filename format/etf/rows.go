@@ -3,6 +3,7 @@ package etf
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format/carrier"
@@ -103,11 +104,6 @@ func (p *parsed) add(it *item) error {
 		return err
 	}
 	b := &l.batch
-	if it.kind == TSP && p.mixed {
-		// A line may hold samples that belong behind those of other lines.
-		l.ends.push(pending{time: it.t0, order: it.pos, ref: it.ref, loc: it.loc, kind: trace.Metric, value: math.Float64bits(it.x)})
-		return nil
-	}
 	row := uint32(b.Len())
 	for range p.keys {
 		b.AttrRow = append(b.AttrRow, row)
@@ -124,9 +120,6 @@ func (p *parsed) add(it *item) error {
 	case F:
 		b.Add(it.loc, it.t0, trace.Fragment, it.ref)
 		b.AddOps(uint64(it.t1), math.Float64bits(it.x), math.Float64bits(it.y), math.Float64bits(it.z))
-	case TSP:
-		b.Add(it.loc, it.t0, trace.Metric, it.ref)
-		b.AddOps(math.Float64bits(it.x))
 	case TSR:
 		b.Add(it.loc, it.t0, trace.SampleRange, it.ref)
 		b.OpRow = append(b.OpRow, row)
@@ -137,6 +130,30 @@ func (p *parsed) add(it *item) error {
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
 	b.Pos = append(b.Pos, it.pos)
+	return nil
+}
+
+// points adds the samples of a TSP line, m is their metric. When locations are
+// mixed, samples may belong behind the events of later lines; all of these are
+// later than the line's first sample.
+func (p *parsed) points(m uint32, times []int64, line int64) error {
+	loc := p.d.model.Metrics.At(int(m)).Location
+	l := p.lane(loc)
+	if len(times) > 0 {
+		if err := p.release(l, slices.Min(times), line); err != nil {
+			return err
+		}
+	}
+	for i, t := range times {
+		value := math.Float64bits(p.rec.Values[i])
+		if p.mixed {
+			l.ends.push(pending{time: t, order: line, ref: m, loc: loc, kind: trace.Metric, value: value, res: uint32(i)})
+			continue
+		}
+		l.batch.Add(loc, t, trace.Metric, m)
+		l.batch.AddOps(value)
+		l.batch.Pos = append(l.batch.Pos, line)
+	}
 	return nil
 }
 

@@ -739,7 +739,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 // selected leaves out the chunks that lie outside the time window.
 func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
-	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 {
+	// A leave may need the name that its enter had, however long ago.
+	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || d.restore == nil && d.renamed != nil {
 		return d.chunks
 	}
 	var out []lines.Chunk
@@ -954,10 +955,8 @@ func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
 			s.ready++
 			return s.p.out[s.ready-1], nil
 		}
-		if s.p.block != nil {
-			s.p.block.Release()
-			s.p.block = nil
-		}
+		// The block is not released: what has been merged, but not handed on yet,
+		// has texts in it.
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

@@ -342,3 +342,32 @@ func TestTick(t *testing.T) {
 		d.Close()
 	}
 }
+
+// Texts keep their bytes in a file of several sorted pieces, which are merged
+// while their blocks go.
+func TestPieces(t *testing.T) {
+	var text strings.Builder
+	for piece := 3; piece >= 0; piece-- {
+		for i := range 6000 {
+			fmt.Fprintf(&text, "-7 -1 %d.%03d 0 0 11 0 hello %05d\n", 10*piece+i/1000, i%1000, i)
+		}
+	}
+	d, err := Format.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	n := int64(0)
+	err = d.ScanOrdered(t.Context(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); n++ {
+			_, vals := c.Attrs()
+			if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want || c.Time() != 10000*(n/6000)+n%6000 {
+				return fmt.Errorf("row %d at %d: %v, want %s", n, c.Time(), vals, want)
+			}
+		}
+		return nil
+	}})
+	if err != nil || n != 24000 {
+		t.Errorf("%d rows, error %v", n, err)
+	}
+}

@@ -264,15 +264,32 @@ func (f *File) count(ctx context.Context, off, end int64) (int64, error) {
 	return n, nil
 }
 
+// lineEnd is the end of the line that goes on at off, with the lines that
+// continue it.
 func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
 	buf := make([]byte, 1<<20)
+	// How many bytes before those that are read next are in buf: a backslash may
+	// be the last thing that was read.
+	kept := int(min(tailSize, off))
+	if _, err := f.R.ReadAt(buf[:kept], off-int64(kept)); err != nil && !errors.Is(err, io.EOF) {
+		return 0, err
+	}
 	for off < f.Size {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		n, err := f.R.ReadAt(buf, off)
-		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
-			return off + int64(i) + 1, nil
+		n, err := f.R.ReadAt(buf[kept:], off)
+		data := buf[:kept+n]
+		for at := kept; ; {
+			i := bytes.IndexByte(data[at:], '\n')
+			if i < 0 {
+				break
+			}
+			at += i
+			if !f.Continued || !endsInBackslash(data[:at]) {
+				return off - int64(kept) + int64(at) + 1, nil
+			}
+			at++
 		}
 		off += int64(n)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -281,6 +298,7 @@ func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
 		if n == 0 {
 			break
 		}
+		kept = copy(buf, data[max(0, len(data)-tailSize):])
 	}
 	return f.Size, nil
 }
@@ -389,7 +407,6 @@ type Walker struct {
 	numbered bool
 	join     bool
 	n        int
-	joined   []byte
 }
 
 // Walk starts before the first line of the block.
@@ -402,7 +419,7 @@ func (f *File) Walk(b *Block) Walker {
 }
 
 // Next returns the next line without its line end, and its number. ok is false
-// after the last line. A joined line is a copy that lasts until the next call.
+// after the last line. A joined line is a copy.
 func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	l, ok := w.cut()
 	if !ok {
@@ -411,20 +428,20 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	number = w.line
 	if w.join && len(l) > 0 && (l[len(l)-1] == '\\' || l[len(l)-1] <= ' ') && endsInBackslash(l) {
 		first := number
-		w.joined = append(w.joined[:0], trimContinuation(l)...)
+		joined := append([]byte(nil), trimContinuation(l)...)
 		for {
 			m, more := w.cut()
 			if !more {
 				break
 			}
 			cont := endsInBackslash(m)
-			w.joined = append(w.joined, ' ')
-			w.joined = append(w.joined, trimContinuation(m)...)
+			joined = append(joined, ' ')
+			joined = append(joined, trimContinuation(m)...)
 			if !cont {
 				break
 			}
 		}
-		return w.joined, first, true
+		return joined, first, true
 	}
 	return l, number, true
 }
