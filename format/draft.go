@@ -37,7 +37,7 @@ func (d *Draft) Guess(head []byte) error {
 		return fmt.Errorf("%s: %w", o.Path, err)
 	}
 	d.guess, d.out = append([]byte(nil), head...), o
-	return d.Into(o.file)
+	return d.Into(o.file, o.Path)
 }
 
 // Finish completes the text: head, and what has been written. Nothing can be
@@ -52,6 +52,7 @@ func (d *Draft) Finish(head []byte) error {
 	whole, err := d.Whole()
 	switch {
 	case err != nil:
+		return err
 	case whole && string(head) == string(d.guess):
 		return nil
 	case whole && len(head) == len(d.guess):
@@ -67,11 +68,14 @@ func (d *Draft) Finish(head []byte) error {
 
 // rewrite copies the text to a new file, which becomes the output's.
 func (d *Draft) rewrite(head []byte) error {
-	f, err := createTemp(d.out.Path)
+	f, err := createTemp(d.out.target)
 	if err != nil {
 		return err
 	}
 	old := d.out.file
+	if st, err := old.Stat(); err == nil {
+		f.Chmod(st.Mode().Perm())
+	}
 	if _, err = f.Write(head); err == nil {
 		err = d.CopyTo(f)
 	}

@@ -18,6 +18,7 @@ type Output struct {
 	// Path is the name of the file, for messages and for formats that write
 	// several files; "-" for a stream.
 	Path   string
+	target string // Path behind links
 	w      *bufio.Writer
 	file   *os.File // under its temporary name
 	stream io.Writer
@@ -26,9 +27,11 @@ type Output struct {
 }
 
 // CreateFile makes an output that appears under path when it is committed.
-// Until then it has a temporary name in the same directory.
+// Until then it has a temporary name in the same directory. It keeps the
+// permissions of a file that it replaces.
 func CreateFile(path string) (*Output, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+	st, err := os.Stat(path)
+	if err == nil && !st.Mode().IsRegular() {
 		if st.IsDir() {
 			return nil, fmt.Errorf("%s: is a directory, expected the name of a file", path)
 		}
@@ -39,7 +42,14 @@ func CreateFile(path string) (*Output, error) {
 		}
 		return StreamOutput(f), nil
 	}
-	f, err := createTemp(path)
+	target := path
+	if err == nil {
+		// What a link names is replaced, not the link.
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, err
+		}
+	}
+	f, err := createTemp(target)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -47,7 +57,10 @@ func CreateFile(path string) (*Output, error) {
 		}
 		return nil, fmt.Errorf("%s: cannot create: %w", path, err)
 	}
-	return &Output{Path: path, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
+	if st != nil {
+		f.Chmod(st.Mode().Perm()) // as far as that is allowed
+	}
+	return &Output{Path: path, target: target, w: bufio.NewWriterSize(f, 256<<10), file: f}, nil
 }
 
 // createTemp makes a file beside path with the permissions of an ordinary new
@@ -107,7 +120,7 @@ func (o *Output) Commit() error {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(o.file.Name(), o.Path)
+		err = os.Rename(o.file.Name(), o.target)
 	}
 	if err != nil {
 		os.Remove(o.file.Name())

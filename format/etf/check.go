@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/idset"
@@ -58,14 +59,62 @@ type checker struct {
 type held struct {
 	id, pos        int64
 	amount, offset float64
-	fresh          bool // began at the time that is not settled yet
 }
 
 // use is what is held of one resource.
 type use struct {
 	time  int64
-	fresh bool // claims began at this time
+	begun []held // what began at this time and is not settled yet
 	open  []held
+	index map[int64]int // of open by id, once there are many
+	sum   float64       // of the amounts of open, about
+}
+
+// manyOpen is from how many open claims on an index finds them.
+const manyOpen = 64
+
+// add makes a settled claim one of the open ones.
+func (u *use) add(h held) {
+	if u.index != nil {
+		u.index[h.id] = len(u.open)
+	} else if len(u.open) == manyOpen {
+		u.index = map[int64]int{h.id: len(u.open)}
+		for i := range u.open {
+			u.index[u.open[i].id] = i
+		}
+	}
+	u.open = append(u.open, h)
+	u.sum += h.amount
+}
+
+// end takes out a claim.
+func (u *use) end(id int64) {
+	for i := range u.begun {
+		if u.begun[i].id == id {
+			u.begun = slices.Delete(u.begun, i, i+1)
+			return
+		}
+	}
+	i, ok := u.index[id]
+	if !ok || u.open[i].id != id {
+		// Few claims, or some with equal ids.
+		if i = slices.IndexFunc(u.open, func(h held) bool { return h.id == id }); i < 0 {
+			return
+		}
+	}
+	u.sum -= u.open[i].amount
+	n := len(u.open) - 1
+	u.open[i] = u.open[n]
+	u.open = u.open[:n]
+	if u.index != nil {
+		delete(u.index, id)
+		if i < n {
+			u.index[u.open[i].id] = i
+		}
+	}
+	if n == 0 {
+		u.sum, u.index = 0, nil
+	}
 }
 
 type curveEnd struct {
@@ -102,14 +151,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		case trace.ClaimBegin:
 			err = c.claimBegin(&x)
 		case trace.ClaimEnd:
-			u, id := c.use(uint32(x.Op(1))), int64(x.Op(0))
-			for i := range u.open {
-				if u.open[i].id == id {
-					u.open[i] = u.open[len(u.open)-1]
-					u.open = u.open[:len(u.open)-1]
-					break
-				}
-			}
+			c.use(uint32(x.Op(1))).end(int64(x.Op(0)))
 		case trace.Mark:
 			var dup bool
 			if dup, err = c.events.Add(int64(x.Op(0)), x.Pos()); dup {
@@ -134,13 +176,13 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 			return err
 		}
 	}
-	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos(), fresh: true}
+	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.model.Resources.At(int(res)).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
 	u := c.use(res)
-	u.time, u.fresh = x.Time(), true
-	u.open = append(u.open, h)
+	u.time = x.Time()
+	u.begun = append(u.begun, h)
 	return nil
 }
 
@@ -157,26 +199,23 @@ func (c *checker) use(res uint32) *use {
 // settle looks at the claims that began at one time, once all that happens at
 // that time is known: those that end there do not overlap with them.
 func (c *checker) settle(res uint32, u *use) error {
-	if !u.fresh {
+	if len(u.begun) == 0 {
 		return nil
 	}
-	u.fresh = false
 	r := c.d.model.Resources.At(int(res))
-	sum, biggest, pos := 0.0, 0.0, int64(0)
-	for i := range u.open {
-		h := &u.open[i]
-		sum += h.amount
-		biggest = max(biggest, h.amount)
-		if !h.fresh {
-			continue
-		}
+	pos := int64(0)
+	for i := range u.begun {
+		h := &u.begun[i]
 		pos = max(pos, h.pos)
 		if !r.UsesOffset {
 			continue
 		}
-		for j := range u.open {
-			o := &u.open[j]
-			if (!o.fresh || j < i) && h.offset < o.offset+o.amount && o.offset < h.offset+h.amount {
+		for _, list := range [2][]held{u.open, u.begun[:i]} {
+			for j := range list {
+				o := &list[j]
+				if h.offset >= o.offset+o.amount || o.offset >= h.offset+h.amount {
+					continue
+				}
 				if err := c.report("etf.offset-overlap", trace.Warning, h.pos,
 					fmt.Sprintf("claim %d at offset %v with amount %v", h.id, h.offset, h.amount),
 					fmt.Sprintf("a place that claim %d (offset %v, amount %v) does not hold", o.id, o.offset, o.amount)); err != nil {
@@ -185,10 +224,21 @@ func (c *checker) settle(res uint32, u *use) error {
 			}
 		}
 	}
-	for i := range u.open {
-		u.open[i].fresh = false
+	for _, h := range u.begun {
+		u.add(h)
 	}
-	if pos > 0 && r.Capacity > 0 && sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
+	u.begun = u.begun[:0]
+	// The running sum has rounding errors; it tells where to look closer.
+	if r.Capacity <= 0 || u.sum < r.Capacity*(1-1e-6) {
+		return nil
+	}
+	sum, biggest := 0.0, 0.0
+	for i := range u.open {
+		sum += u.open[i].amount
+		biggest = max(biggest, u.open[i].amount)
+	}
+	u.sum = sum
+	if sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
 		return c.report("etf.overload", trace.Warning, pos, fmt.Sprintf("%v of resource %s held at once", sum, r.ID), fmt.Sprintf("at most its capacity %v", r.Capacity))
 	}
 	return nil

@@ -4,6 +4,7 @@ package spool
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,9 +24,9 @@ type Spool struct {
 	pend    []byte // the newest text
 	buf     []byte // older text, while it is little
 	file    *os.File
-	base    int64 // where the text begins in the file
-	lent    bool  // the file is somebody else's
-	size    int64 // of all but pend
+	base    int64  // where the text begins in the file
+	lent    string // the file is somebody else's, under this name
+	size    int64  // of all but pend
 	inserts []insert
 	late    *Spool
 }
@@ -37,10 +38,10 @@ type insert struct {
 }
 
 // Into makes an empty spool keep its text in file, from now on the end of which
-// is its own; the file is not closed with the spool.
-func (s *Spool) Into(file *os.File) error {
+// is its own; the file is not closed with the spool. Errors call it name.
+func (s *Spool) Into(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
-	*s = Spool{file: file, base: base, lent: true}
+	*s = Spool{file: file, base: base, lent: name}
 	return err
 }
 
@@ -48,7 +49,7 @@ func (s *Spool) Into(file *os.File) error {
 // be inserted.
 func (s *Spool) Whole() (bool, error) {
 	err := s.flush()
-	return s.lent && s.late == nil, err
+	return s.lent != "" && s.late == nil, err
 }
 
 // Line gives the end of the text to append to; Done takes it back. Between the
@@ -108,6 +109,10 @@ func (s *Spool) flush() error {
 		s.buf = nil
 	}
 	_, err := s.file.Write(p)
+	var pe *os.PathError
+	if s.lent != "" && errors.As(err, &pe) {
+		err = fmt.Errorf("%s: %w", s.lent, pe.Err)
+	}
 	return err
 }
 
@@ -160,7 +165,7 @@ func (s *Spool) Close() {
 	if s.late != nil {
 		s.late.Close()
 	}
-	if s.file != nil && !s.lent {
+	if s.file != nil && s.lent == "" {
 		s.file.Close()
 		os.Remove(s.file.Name())
 	}
