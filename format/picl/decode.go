@@ -97,7 +97,8 @@ type scanResult struct {
 	first       trace.Decimal
 	last        trace.Decimal
 	min, max    trace.Decimal
-	breaks      []run // places where time goes back
+	unsorted    int64 // how often time goes back
+	breaks      []run // the first places where it does
 	more        bool  // and there were more
 	defs        []Record
 	defsAfter   []int64 // records of the chunk before each of defs
@@ -210,7 +211,7 @@ func (d *decoder) order(all []*scanResult) error {
 	any, tooMany := false, false
 	breaks, where := int64(0), int64(0)
 	cut := func(off, line int64) {
-		if breaks++; breaks == 1 {
+		if where == 0 {
 			where = line
 		}
 		if len(runs) >= maxRuns {
@@ -225,7 +226,9 @@ func (d *decoder) order(all []*scanResult) error {
 		if r.any {
 			ct.min, _, _ = r.min.Ticks(d.digits)
 			ct.max, _, _ = r.max.Ticks(d.digits)
+			breaks += r.unsorted
 			if any && r.first.Cmp(last) < 0 {
+				breaks++
 				cut(d.chunks[i].Off, d.chunks[i].Line)
 			}
 			for _, b := range r.breaks {
@@ -338,6 +341,7 @@ func (r *scanResult) turn(b *lines.Block, l []byte, number int64, t trace.Decima
 	} else {
 		r.longest()
 		if compare(t, r.last) < 0 {
+			r.unsorted++
 			// The line is a part of b.Data unless it was joined.
 			off, ok := offsetIn(b.Data, l)
 			if ok && len(r.breaks) < maxRuns && len(b.Numbers) == 0 {
