@@ -60,7 +60,11 @@ const samplesPerLine = 64
 
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, keep bool) *Writer {
-	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
+	x := &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
+	for i := range x.rest {
+		x.rest[i].Large()
+	}
+	return x
 }
 
 // Write adds a record; nothing of it is kept.

@@ -15,8 +15,12 @@ import (
 // fresh memory costs as much as the file.
 const memoryLimit = 1 << 20
 
-// pendLimit is how much is collected before it goes to memory or disk.
-const pendLimit = 64 << 10
+// pendLimit is how much is collected before it goes to memory or disk; a large
+// spool collects largePend, since the system takes large pieces with less work.
+const (
+	pendLimit = 64 << 10
+	largePend = 1 << 20
+)
 
 // Spool is an append-only text into which pieces can be inserted afterwards.
 // The zero Spool is empty and ready.
@@ -26,6 +30,7 @@ type Spool struct {
 	file    *os.File
 	base    int64  // where the text begins in the file
 	lent    string // the file is somebody else's, under this name
+	large   bool   // see Large
 	size    int64  // of all but pend
 	inserts []insert
 	late    *Spool
@@ -41,9 +46,13 @@ type insert struct {
 // is its own; the file is not closed with the spool. Errors call it name.
 func (s *Spool) Into(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
-	*s = Spool{file: file, base: base, lent: name}
+	*s = Spool{file: file, base: base, lent: name, large: true}
 	return err
 }
+
+// Large says that much text is to come, for which speed matters more than 1 MiB
+// of memory.
+func (s *Spool) Large() { s.large = true }
 
 // Whole reports whether the text is in its file as a whole, without anything to
 // be inserted.
@@ -59,7 +68,7 @@ func (s *Spool) Line() []byte { return s.pend }
 // Done takes back what Line gave, with text appended.
 func (s *Spool) Done(b []byte) error {
 	s.pend = b
-	if len(b) < pendLimit {
+	if n := len(b); n < pendLimit || s.large && n < largePend {
 		return nil
 	}
 	return s.flush()
