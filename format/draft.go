@@ -12,7 +12,8 @@ import (
 // definitions that grow while events are written stand before them in the file.
 // Most heads can be guessed when the rest begins. Then it goes straight to the
 // output, behind the guess, and is moved only if the guess was wrong; else it
-// waits in a [spool.Spool]. Its memory is that of a spool, 1 MiB at most.
+// waits in a [spool.Spool]. Its memory is that of a spool: 1 MiB, and
+// 1 MiB of what is inserted.
 type Draft struct {
 	spool.Spool
 	w     io.Writer

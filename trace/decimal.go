@@ -126,23 +126,21 @@ func (d Decimal) Append(b []byte) []byte {
 		}
 		return b
 	}
+	if d.Scale <= 18 {
+		return d.AppendLeast(b, int(d.Scale))
+	}
 	u := uint64(d.Coef)
 	if d.Coef < 0 {
 		b = append(b, '-')
 		u = -u
 	}
-	if d.Scale > 18 {
-		var t [20]byte
-		s := strconv.AppendUint(t[:0], u, 10)
-		b = append(b, '0', '.')
-		for range int(d.Scale) - len(s) {
-			b = append(b, '0')
-		}
-		return append(b, s...)
+	var t [20]byte
+	s := strconv.AppendUint(t[:0], u, 10)
+	b = append(b, '0', '.')
+	for range int(d.Scale) - len(s) {
+		b = append(b, '0')
 	}
-	p := uint64(pow10[d.Scale])
-	b = digits.AppendUint(b, u/p)
-	return digits.AppendFixed(append(b, '.'), u%p, int(d.Scale))
+	return append(b, s...)
 }
 
 // AppendTrim writes the value as Append does, but without trailing zeros of

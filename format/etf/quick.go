@@ -117,7 +117,7 @@ func real(v int64, scale int32) (float64, bool) {
 	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
-// plain reports whether the lines of a block can be read by quick.
+// plain reports whether the lines of a block can be read in the quick ways.
 func plain(f *lines.File, b *lines.Block) bool {
 	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
 }

@@ -12,8 +12,8 @@ import (
 
 // Writer writes the records of a TRACE file in the canonical order: TU, O, T,
 // R, C, E, D, then each signal with its fragments and each group with its
-// series. Records may be given in any order; what must wait is kept in
-// temporary files, least if the definitions come first. A Writer with Keep set writes definitions first and all other
+// series. Records may be given in any order; what must wait is kept in temporary
+// files, and least must if the definitions come first. A Writer with Keep set writes definitions first and all other
 // records in the order in which they come.
 type Writer struct {
 	w       io.Writer

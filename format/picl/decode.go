@@ -274,9 +274,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		var l []byte
 		var number int64
 		var i int
-		rest := w.Rest()
-		if end := 0; usual {
-			if _, end = h.usual(rest); end > 0 {
+		if usual {
+			rest := w.Rest()
+			if _, end := h.usual(rest); end > 0 {
 				l, number = rest[:end], w.Skip(end+1)
 			}
 		}

@@ -153,7 +153,7 @@ func plain(f *lines.File, b *lines.Block) bool {
 // with, if it is spelled in the usual way and the record is one line. i is where
 // the head ends, end where the line does, 0 for all other lines.
 func (h *head) usual(data []byte) (i, end int) {
-	i = h.quick(data, 0, 6)
+	i = h.quick(data)
 	if i <= 0 || (h.f[0] < TypeExit || h.f[0] > TypeMark) && h.f[0] != rowType {
 		return i, 0
 	}

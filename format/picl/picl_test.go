@@ -90,7 +90,7 @@ func TestQuickHead(t *testing.T) {
 	} {
 		var a, b head
 		data := []byte(l + "\n")
-		i := a.quick(data, 0, 6)
+		i := a.quick(data)
 		j, bad := b.parse([]byte(l), 6)
 		if i >= 0 && (bad >= 0 || i != j || a.f != b.f || a.scale != b.scale) {
 			t.Errorf("%q: quick %v scale %d to %d, thorough %v scale %d to %d (bad %d)", l, a.f, a.scale, i, b.f, b.scale, j, bad)

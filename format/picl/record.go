@@ -129,23 +129,20 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 	return i, -1
 }
 
-// quick reads the head of the line that begins at data[i] if it is spelled in
-// the usual way: single blanks, a decimal time, no exponents. It reads n fields
-// and returns where the last one ends, or -1 if the line needs parse. data must
-// end in a line end.
-func (h *head) quick(data []byte, i, n int) int {
-	typ, i := integer(data, i)
+// quick reads the head of the line that data begins with if it is spelled in
+// the usual way: single blanks, a decimal time, no exponents. It returns where
+// the head ends, or -1 if the line needs parse. data must end in a line end.
+func (h *head) quick(data []byte) int {
+	typ, i := integer(data, 0)
 	event, i := integer(data, follow(data, i))
 	i = h.quickTime(data, follow(data, i))
 	processor, i := integer(data, follow(data, i))
 	process, i := integer(data, follow(data, i))
-	if n == 6 {
-		h.f[5], i = integer(data, follow(data, i))
-	}
+	fields, i := integer(data, follow(data, i))
 	if i < 0 || data[i] != ' ' && data[i] != '\n' {
 		return -1
 	}
-	h.f[0], h.f[1], h.f[3], h.f[4] = typ, event, processor, process
+	h.f[0], h.f[1], h.f[3], h.f[4], h.f[5] = typ, event, processor, process, fields
 	h.exact = true
 	return i
 }

@@ -226,13 +226,7 @@ func TestCompare(t *testing.T) {
 				own, other = other, own
 			}
 			dir := t.TempDir()
-			file := func(name, text string) string {
-				p := filepath.Join(dir, name)
-				if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return p
-			}
+			file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
 			ticks := func(p string) string {
 				v, err := readJSON(weft(t, 0, "info", "--json", p))
 				if err != nil {
@@ -304,13 +298,7 @@ func TestCompareProgram(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
-			file := func(name, text string) string {
-				p := filepath.Join(dir, name)
-				if err := os.WriteFile(p, []byte(text), 0o666); err != nil {
-					t.Fatal(err)
-				}
-				return p
-			}
+			file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
 			lines := func(s string) string { return strings.ReplaceAll(s, "}{", "}\n{") }
 			args := []string{"../../testdata/compare.py", file("a", lines(c.a)), file("b", lines(c.b))}
 			if c.loss != "-" {
@@ -343,4 +331,13 @@ func TestCompareProgram(t *testing.T) {
 			}
 		})
 	}
+}
+
+// write makes a file and returns its path.
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }

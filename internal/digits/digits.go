@@ -1,6 +1,6 @@
-// Package digits writes integers as decimal text, two digits at a time and
-// straight into its place. strconv builds them elsewhere and copies, which
-// takes half the time of an encoder of numbers.
+// Package digits writes numbers as decimal text, two digits at a time and straight
+// into its place. strconv builds them elsewhere and copies them, which an encoder
+// of numbers feels.
 package digits
 
 import (
@@ -54,7 +54,7 @@ func AppendFixed(b []byte, v uint64, n int) []byte {
 // exponent, as strconv does with format 'f' and precision -1.
 func AppendReal(b []byte, f float64) []byte {
 	if f > -1e9 && f < 1e9 {
-		if n := int64(f); float64(n) == f && n != 0 {
+		if n := int64(f); float64(n) == f && (n != 0 || !math.Signbit(f)) {
 			return AppendInt(b, n)
 		}
 		// Most measured values have few digits: n/10^k is the float64 nearest to
