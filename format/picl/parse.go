@@ -536,6 +536,9 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 			return p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], v, number, bad)
 		}
 	}
+	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
+		return nil // figures that were asked for; they are no events of the trace
+	}
 	p.pairs = p.pairs[:0]
 	var vals []trace.Value
 	if h.f[5] > 0 {
