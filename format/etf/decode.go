@@ -116,6 +116,8 @@ type scanResult struct {
 	claims   lane
 	points   lane                // events
 	curves   map[seriesKey]*lane // fragments (series -1) and samples
+	signal   int64               // of the last usual fragment
+	drawn    *lane               // and its curve
 	defs     []defLine
 }
 
@@ -198,6 +200,10 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			case 'D':
 				r.deps++
 				n = skipLine(rest)
+			case 'E':
+				n = r.quickEvent(b, rest, w.Number())
+			case 'F':
+				n = r.quickFragment(b, rest, w.Number())
 			}
 			if n > 0 {
 				w.Skip(n)
@@ -298,7 +304,7 @@ func (r *scanResult) shift(n int64) {
 // quickClaim takes the claim that rest begins with. It returns the length of the
 // line, or 0 if its numbers are not spelled in the usual way.
 func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
-	_, i := integer(rest, 2)
+	i := pass(rest, 2)
 	t0, scale0, i := field(rest, i)
 	t1, scale1, i := field(rest, i)
 	if i == 0 {
@@ -320,6 +326,43 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 		c.add(t)
 		r.timed(b, rest, line, t, end)
 	}
+	return i + skipLine(rest[i:])
+}
+
+// quickEvent takes the event that rest begins with, as quickClaim does a claim.
+func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
+	t, scale, i := number(rest, pass(rest, 2))
+	if i == 0 || semicolon(rest, i) == 0 {
+		return 0
+	}
+	if r.kind[1] != E {
+		r.change(b, rest, line, E)
+	}
+	r.events = true
+	at := trace.Decimal{Coef: t, Scale: scale}
+	r.points.add(at)
+	r.timed(b, rest, line, at, at)
+	return i + skipLine(rest[i:])
+}
+
+// quickFragment takes the fragment that rest begins with, as quickClaim does a
+// claim.
+func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
+	id, i := integer(rest, 2)
+	t0, scale0, i := field(rest, i)
+	t1, scale1, i := field(rest, i)
+	if i == 0 {
+		return 0
+	}
+	if end := (trace.Decimal{Coef: t1, Scale: scale1}); scale1 > r.scale {
+		r.scale = max(r.scale, end.Trim().Scale)
+	}
+	if r.drawn == nil || r.signal != id {
+		r.signal, r.drawn = id, r.curve(seriesKey{id, -1})
+	}
+	at := trace.Decimal{Coef: t0, Scale: scale0}
+	r.drawn.add(at)
+	r.timed(b, rest, line, at, at)
 	return i + skipLine(rest[i:])
 }
 

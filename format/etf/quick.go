@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
@@ -93,6 +94,24 @@ func integer(data []byte, i int) (v int64, next int) {
 		return 0, 0
 	}
 	return v, i
+}
+
+// pass passes over an integer field of less than eight digits, or a longer one
+// that integer reads.
+func pass(data []byte, i int) (next int) {
+	if len(data)-i >= 8 {
+		x := binary.LittleEndian.Uint64(data[i:]) ^ 0x3030303030303030
+		// The first byte that is no digit; see four.
+		n := bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
+		if n < 8 {
+			if n == 0 || data[i+n] != ' ' {
+				return 0
+			}
+			return i + n + 1
+		}
+	}
+	_, i = integer(data, i)
+	return i
 }
 
 // semicolon passes over ";" and a blank before it.
