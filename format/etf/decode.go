@@ -305,16 +305,17 @@ func (r *scanResult) shift(n int64) {
 // line, or 0 if its numbers are not spelled in the usual way.
 func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	i := pass(rest, 2)
-	t0, scale0, i := field(rest, i)
-	t1, scale1, i := field(rest, i)
+	t0, scale0, i := number(rest, i, ' ')
+	t1, scale1, i := number(rest, i, ' ')
 	if i == 0 {
 		return 0
 	}
 	if r.kind[1] != C {
 		r.change(b, rest, line, C)
 	}
-	t, end := trace.Decimal{Coef: t0, Scale: scale0}, trace.Decimal{Coef: t1, Scale: scale1}
-	if c := &r.claims; c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
+	c := &r.claims
+	t, end := alike(t0, scale0, c.last.Scale), alike(t1, scale1, r.max.Scale)
+	if c.any && r.all.last == c.last && t.Scale == c.last.Scale && t.Coef >= c.last.Coef &&
 		t.Scale <= r.scale && end.Scale == r.max.Scale && end.Scale <= r.scale {
 		// The claim follows another: all that timed would do.
 		c.last, r.all.last = t, t
@@ -329,9 +330,18 @@ func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	return i + skipLine(rest[i:])
 }
 
+// alike is a number with a scale that makes it easy to compare, if it can be
+// had cheaply.
+func alike(v int64, scale, wanted int32) trace.Decimal {
+	if more := wanted - scale; uint32(more) < 4 && uint64(v) < 1e15 {
+		return trace.Decimal{Coef: v * [...]int64{1, 10, 100, 1000}[more], Scale: wanted}
+	}
+	return trace.Decimal{Coef: v, Scale: scale}
+}
+
 // quickEvent takes the event that rest begins with, as quickClaim does a claim.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
-	t, scale, i := number(rest, pass(rest, 2))
+	t, scale, i := number(rest, pass(rest, 2), anything)
 	if i == 0 || semicolon(rest, i) == 0 {
 		return 0
 	}
@@ -349,8 +359,8 @@ func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 // claim.
 func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
 	id, i := integer(rest, 2)
-	t0, scale0, i := field(rest, i)
-	t1, scale1, i := field(rest, i)
+	t0, scale0, i := number(rest, i, ' ')
+	t1, scale1, i := number(rest, i, ' ')
 	if i == 0 {
 		return 0
 	}

@@ -51,8 +51,9 @@ const (
 // lineup is what a block says of one location, or of all when they are mixed:
 // its events in time order, and the ends that lie behind the last of them.
 type lineup struct {
-	batch trace.Batch
-	ends  ends
+	batch   trace.Batch
+	columns columns // writes the batch, unless a trace is restored
+	ends    ends
 }
 
 // idPlace is where a claim or an event with an id lies, for the linker.
@@ -75,7 +76,7 @@ type parsed struct {
 	times  []int64        // of a TSP line
 	raw    []Attr         // attributes of a carried line
 	pairs  []carrier.Pair // scratch
-	nobody trace.Batch    // takes the attributes of dependencies
+	nobody lineup         // takes the attributes of dependencies
 	links  bool           // somebody wants dependencies
 	deps   []dependency
 	places []idPlace
@@ -155,12 +156,18 @@ func (p *parsed) run() error {
 		}
 		l, number, ok := w.Next()
 		if !ok {
-			return nil
+			break
 		}
 		if err := p.line(l, number); err != nil {
 			return err
 		}
 	}
+	if p.d.restore == nil {
+		for _, l := range p.lanes[:p.used] {
+			l.columns.finish(&l.batch)
+		}
+	}
+	return nil
 }
 
 func (p *parsed) report(b problem, number int64, l []byte) error {
@@ -267,7 +274,8 @@ func (p *parsed) line(l []byte, number int64) error {
 			return err
 		}
 	}
-	return p.add(&it)
+	p.add(&it)
+	return nil
 }
 
 // carried reads what restores an event of another format's trace.
@@ -482,7 +490,8 @@ func (p *parsed) samples(number int64, l []byte) error {
 		if it.t1 < it.t0 {
 			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the samples are skipped", trace.Error}, number, l)
 		}
-		return p.add(&it)
+		p.add(&it)
+		return nil
 	}
 	p.times = p.times[:0]
 	for _, x := range rec.Times {
@@ -492,7 +501,8 @@ func (p *parsed) samples(number int64, l []byte) error {
 		}
 		p.times = append(p.times, t)
 	}
-	return p.points(m, p.times, number)
+	p.points(m, p.times, number)
+	return nil
 }
 
 // dependency keeps a D line for the linker.

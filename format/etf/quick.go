@@ -10,28 +10,36 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// anything may follow a number.
+const anything = 0
+
 // number reads the number that data has at i if it is spelled in the usual way:
-// digits, and at most one point between them. next is where it stops, 0 if it
-// is anything else; the next call then finds no number either, as a line begins
-// with a letter. data must end in a line end.
-func number(data []byte, i int) (v int64, scale int32, next int) {
-	if uint(i) >= uint(len(data)) {
+// digits, and at most one point between them, and the byte end behind. next is
+// after that byte, or where the number stops for anything; 0 if it is something
+// else. The next call then finds no number either, as a line begins with a
+// letter. Numbers in the last few bytes of data are not usual.
+func number(data []byte, i int, end byte) (v int64, scale int32, next int) {
+	if len(data)-i < 32 {
 		return 0, 0, 0
 	}
 	c := data[i]
-	neg := c == '-'
-	if neg {
-		i++
-		c = data[i]
+	if c == '-' {
+		if v, scale, next = number(data, i+1, end); v <= 0 {
+			return 0, 0, 0 // for a float64, -0 is not 0
+		}
+		return -v, scale, next
 	}
 	start := i
-	if f, ok := four(data, i); ok {
-		v = f
-		i += 3
+	if x := four(data[i:]); others(x) == 0 {
+		x = x*10 + x>>8 // pairs of digits, in every other byte
+		v = int64(x&0xff*100 + x>>16&0xff)
+		i += 4
 	} else if v = int64(c - '0'); v > 9 {
 		return 0, 0, 0
+	} else {
+		i++
 	}
-	for i++; uint(i) < uint(len(data)); i++ {
+	for ; uint(i) < uint(len(data)); i++ {
 		c = data[i]
 		d := c - '0'
 		if d > 9 {
@@ -40,56 +48,49 @@ func number(data []byte, i int) (v int64, scale int32, next int) {
 		v = v*10 + int64(d)
 	}
 	if c == '.' {
+		i++
 		point := i
-		for i++; uint(i) < uint(len(data)); i++ {
-			d := data[i] - '0'
-			if d > 9 {
-				break
+		// Most often there are three.
+		if x := four(data[i:]); others(x) == 0x80000000 {
+			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
+			i += 3
+			c = data[i]
+		} else {
+			for ; uint(i) < uint(len(data)); i++ {
+				c = data[i]
+				d := c - '0'
+				if d > 9 {
+					break
+				}
+				v = v*10 + int64(d)
 			}
-			v = v*10 + int64(d)
 		}
-		if scale = int32(i - point - 1); scale == 0 {
+		if scale = int32(i - point); scale == 0 {
 			return 0, 0, 0
 		}
 	}
 	if i-start > 18 {
 		return 0, 0, 0
 	}
-	if neg {
-		if v == 0 {
-			return 0, 0, 0 // for a float64, -0 is not 0
+	if end != anything {
+		if c != end {
+			return 0, 0, 0
 		}
-		v = -v
+		i++
 	}
 	return v, scale, i
 }
 
-// four is the number that the next four bytes spell, if all of them are digits
-// and not the last bytes of data.
-func four(data []byte, i int) (v int64, ok bool) {
-	if len(data)-i <= 4 {
-		return 0, false
-	}
-	// A digit becomes 0 to 9; anything else shows in the highest bit of a byte.
-	x := binary.LittleEndian.Uint32(data[i:]) ^ 0x30303030
-	if (x+0x76767676|x)&0x80808080 != 0 {
-		return 0, false
-	}
-	x = x*10 + x>>8 // pairs of digits, in every other byte
-	return int64(x&0xff*100 + x>>16&0xff), true
-}
+// four takes four bytes of data. A digit becomes 0 to 9.
+func four(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
 
-// field is a number that a single blank follows; next is behind the blank.
-func field(data []byte, i int) (v int64, scale int32, next int) {
-	if v, scale, i = number(data, i); i == 0 || data[i] != ' ' {
-		return 0, 0, 0
-	}
-	return v, scale, i + 1
-}
+// others has the highest bit of the bytes of x that are no digits set, up to the
+// first one; those behind it may be wrong.
+func others(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
-// integer is a field without a point.
+// integer reads a number without a point, and the blank behind it.
 func integer(data []byte, i int) (v int64, next int) {
-	v, scale, i := field(data, i)
+	v, scale, i := number(data, i, ' ')
 	if scale != 0 {
 		return 0, 0
 	}
@@ -130,9 +131,6 @@ func real(v int64, scale int32) (float64, bool) {
 	if v > 1<<53 || v < -1<<53 {
 		return 0, false
 	}
-	if scale == 0 {
-		return float64(v), true
-	}
 	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
@@ -148,8 +146,8 @@ func plain(f *lines.File, b *lines.Block) bool {
 func (p *parsed) quickClaim(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
-	t0, scale0, i := field(rest, i)
-	t1, scale1, i := field(rest, i)
+	t0, scale0, i := number(rest, i, ' ')
+	t1, scale1, i := number(rest, i, ' ')
 	resource, i := integer(rest, i)
 	if i == 0 {
 		return 0
@@ -161,13 +159,13 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	r := d.model.Resources.At(int(res))
 	y := math.NaN()
 	if r.UsesOffset {
-		v, scale, next := field(rest, i)
+		v, scale, next := number(rest, i, ' ')
 		if y, ok = real(v, scale); next == 0 || !ok || y < 0 {
 			return 0
 		}
 		i = next
 	}
-	v, scale, i := number(rest, i)
+	v, scale, i := number(rest, i, anything)
 	if i == 0 {
 		return 0
 	}
@@ -175,22 +173,23 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if i = semicolon(rest, i); i == 0 || !ok || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
-	if scale0|scale1 != d.digits || scale0 != scale1 {
+	at, to := alike(t0, scale0, d.digits), alike(t1, scale1, d.digits)
+	if at.Scale != d.digits || to.Scale != d.digits {
 		var ok0, ok1 bool
-		t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.digits)
-		t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.digits)
+		at.Coef, ok0 = exactTicks(at, d.digits)
+		to.Coef, ok1 = exactTicks(to, d.digits)
 		if !ok0 || !ok1 {
 			return 0
 		}
 	}
+	t0, t1 = at.Coef, to.Coef
 	if t1 <= t0 || t0 < 0 {
 		return 0
 	}
 	l := p.lane(r.Location)
-	if p.release(l, t0, line) != nil {
-		return 0
-	}
-	ref, end := p.quickAttributes(rest, i, &l.batch, &p.recent[0])
+	l.room(1, 4, len(p.recent[0].list))
+	l.release(t0, line)
+	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[0])
 	if end > 0 {
 		p.claim(l, r.Location, ref, res, line, t0, t1, id, x, y)
 	}
@@ -200,7 +199,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 // quickEvent adds the event that rest begins with, as quickClaim does a claim.
 func (p *parsed) quickEvent(rest []byte, line int64) int {
 	id, i := integer(rest, 2)
-	t, scale, i := number(rest, i)
+	t, scale, i := number(rest, i, anything)
 	if i == 0 {
 		return 0
 	}
@@ -212,10 +211,9 @@ func (p *parsed) quickEvent(rest []byte, line int64) int {
 		return 0
 	}
 	l := p.lane(p.d.events)
-	if p.release(l, t, line) != nil {
-		return 0
-	}
-	ref, end := p.quickAttributes(rest, i, &l.batch, &p.recent[1])
+	l.room(1, 1, len(p.recent[1].list))
+	l.release(t, line)
+	ref, end := p.quickAttributes(rest, i, &l.columns, &p.recent[1])
 	if end > 0 {
 		p.event(l, ref, line, t, id)
 	}
@@ -228,7 +226,7 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	_, i := integer(rest, 2)
 	typ, i := integer(rest, i)
 	src, i := integer(rest, i)
-	dst, scale, i := number(rest, i)
+	dst, scale, i := number(rest, i, anything)
 	if i == 0 || scale != 0 || typ < 0 || typ > 8 || src == dst {
 		return 0
 	}
@@ -236,8 +234,9 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 		return 0
 	}
 	n := &p.nobody
-	n.AttrRow, n.AttrKey, n.AttrVal = n.AttrRow[:0], n.AttrKey[:0], n.AttrVal[:0]
-	_, end := p.quickAttributes(rest, i, n, &p.recent[2])
+	n.columns.attrs = 0
+	n.room(0, 0, len(p.recent[2].list))
+	_, end := p.quickAttributes(rest, i, &n.columns, &p.recent[2])
 	if end > 0 && p.links {
 		p.deps = append(p.deps, dependency{line, typ, src, dst, rest[:end-1]})
 	}
@@ -249,11 +248,11 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 func (p *parsed) quickFragment(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
-	t0, scale0, i := field(rest, i)
-	t1, scale1, i := field(rest, i)
-	c, scaleC, i := field(rest, i)
-	b, scaleB, i := field(rest, i)
-	a, scaleA, i := number(rest, i)
+	t0, scale0, i := number(rest, i, ' ')
+	t1, scale1, i := number(rest, i, ' ')
+	c, scaleC, i := number(rest, i, ' ')
+	b, scaleB, i := number(rest, i, ' ')
+	a, scaleA, i := number(rest, i, anything)
 	if i == 0 || rest[i] != '\n' {
 		return 0
 	}
@@ -274,9 +273,7 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 		return 0
 	}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
-	if p.add(&it) != nil {
-		return 0
-	}
+	p.add(&it)
 	return i + 1
 }
 
@@ -324,12 +321,10 @@ func (r *recentKeys) put(n int, k recentKey) {
 var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true}
 
 // quickAttributes reads attributes with the same keys as those of the line
-// before, without escapes, and gives them to the next row of b. It returns the
-// region that they name and where the next line begins; that is 0, and nothing
-// is added, if the list is of another kind.
-func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *recentKeys) (ref uint32, end int) {
-	from := len(b.AttrKey)
-	row := uint32(b.Len())
+// before, without escapes, and gives them to the next row. There must be room
+// for as many. It returns the region that they name and where the next line
+// begins; that is 0, and nothing is added, if the list is of another kind.
+func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentKeys) (ref uint32, end int) {
 	ref = trace.NoRef
 	rank := int8(math.MaxInt8)
 	for n := 0; ; n++ {
@@ -337,6 +332,7 @@ func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *rec
 			i++
 		}
 		if data[i] == '\n' {
+			c.attrs += n
 			return ref, i + 1
 		}
 		if n >= len(recent.list) || recent.odd || len(data)-i < 8 {
@@ -358,8 +354,8 @@ func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *rec
 		for !valueEnd[data[i]] {
 			i++
 		}
-		c := data[i]
-		if c == '\\' || c == '\r' {
+		mark := data[i]
+		if mark == '\\' || mark == '\r' {
 			break
 		}
 		stop := i
@@ -370,18 +366,15 @@ func (p *parsed) quickAttributes(data []byte, i int, b *trace.Batch, recent *rec
 			break
 		}
 		value := str(data[start:stop])
-		b.AttrRow = append(b.AttrRow, row)
-		b.AttrKey = append(b.AttrKey, r.key)
-		b.AttrVal = append(b.AttrVal, trace.Value{Str: value, Type: trace.String})
+		c.attribute(n, r.key, value)
 		if r.activity > 0 && r.activity <= rank {
 			rank = r.activity
 			ref = p.region(value)
 		}
-		if c == ',' {
+		if mark == ',' {
 			i++
 		}
 	}
-	b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:from], b.AttrKey[:from], b.AttrVal[:from]
 	return trace.NoRef, 0
 }
 

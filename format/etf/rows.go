@@ -39,6 +39,9 @@ func (p *parsed) lane(loc uint32) *lineup {
 	}
 	l.batch.Reset(loc)
 	l.ends = l.ends[:0]
+	if p.d.restore == nil {
+		l.columns.begin(&l.batch)
+	}
 	return l
 }
 
@@ -51,33 +54,43 @@ func (l *lineup) prepare() {
 		AttrRow: make([]uint32, 0, n), AttrKey: make([]uint32, 0, n), AttrVal: make([]trace.Value, 0, n)}
 }
 
-// release adds the pending events before (t, order) to the batch.
-func (p *parsed) release(l *lineup, t, order int64) error {
+// room makes room for a line with so many rows, operands and attributes, and for
+// all that may be pending before it.
+func (l *lineup) room(rows, ops, attrs int) {
+	rows += len(l.ends)
+	ops += 2 * len(l.ends)
+	if l.columns.full(rows, ops, attrs) {
+		l.columns.grow(&l.batch, rows, ops, attrs)
+	}
+}
+
+// release adds the pending events before (t, order), for which there is room.
+func (l *lineup) release(t, order int64) {
+	c := &l.columns
 	for len(l.ends) > 0 {
 		e := &l.ends[0]
 		if e.time > t || e.time == t && e.order >= order {
-			return nil
+			return
 		}
-		if err := p.d.end(&l.batch, e); err != nil {
-			return err
+		*c.operand(0), *c.operand(1) = e.value, uint64(e.res)
+		n := 1
+		if e.kind == trace.ClaimEnd {
+			n = 2
 		}
+		c.row(e.loc, e.time, e.kind, e.ref, e.order, n)
 		l.ends.pop()
 	}
-	return nil
 }
 
-// claim adds the events of a claim, of which nothing but the attributes has
-// been added; y is not a number where there is no offset.
+// claim adds the events of a claim; y is not a number where there is no offset.
 func (p *parsed) claim(l *lineup, loc, ref, res uint32, line, t0, t1, id int64, x, y float64) {
-	b := &l.batch
-	row := b.Add(loc, t0, trace.ClaimBegin, ref)
-	b.OpRow = append(b.OpRow, row)
-	b.Op = append(b.Op, uint64(id), uint64(res), math.Float64bits(x))
+	c := &l.columns
+	*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(id), uint64(res), math.Float64bits(x), math.Float64bits(y)
+	n := 3
 	if y == y {
-		b.Op = append(b.Op, math.Float64bits(y))
+		n = 4
 	}
-	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
-	b.Pos = append(b.Pos, line)
+	c.row(loc, t0, trace.ClaimBegin, ref, line, n)
 	e := l.ends.slot()
 	e.time, e.order, e.value, e.ref, e.loc, e.res, e.kind, e.extra = t1, line, uint64(id), ref, loc, res, trace.ClaimEnd, nil
 	l.ends.up()
@@ -88,73 +101,60 @@ func (p *parsed) claim(l *lineup, loc, ref, res uint32, line, t0, t1, id int64, 
 
 // event does for an event what claim does for a claim.
 func (p *parsed) event(l *lineup, ref uint32, line, t, id int64) {
-	b := &l.batch
-	b.Add(p.d.events, t, trace.Mark, ref)
-	b.AddOps(uint64(id))
-	b.Pos = append(b.Pos, line)
+	*l.columns.operand(0) = uint64(id)
+	l.columns.row(p.d.events, t, trace.Mark, ref, line, 1)
 	if p.links {
 		p.places = append(p.places, idPlace{eventIDs, id, t, t, p.d.events})
 	}
 }
 
 // add adds the events of an item with the attributes of the line in hand.
-func (p *parsed) add(it *item) error {
+func (p *parsed) add(it *item) {
 	l := p.lane(it.loc)
-	if err := p.release(l, it.t0, it.pos); err != nil {
-		return err
+	l.room(1, max(4, 1+len(p.rec.Values)), len(p.keys))
+	l.release(it.t0, it.pos)
+	c := &l.columns
+	for i, k := range p.keys {
+		c.attribute(i, k, p.vals[i].Str)
 	}
-	b := &l.batch
-	row := uint32(b.Len())
-	for range p.keys {
-		b.AttrRow = append(b.AttrRow, row)
-	}
-	b.AttrKey = append(b.AttrKey, p.keys...)
-	b.AttrVal = append(b.AttrVal, p.vals...)
+	c.attrs += len(p.keys)
 	switch it.kind {
 	case C:
 		p.claim(l, it.loc, it.ref, it.res, it.pos, it.t0, it.t1, it.id, it.x, it.y)
-		return nil
 	case E:
 		p.event(l, it.ref, it.pos, it.t0, it.id)
-		return nil
 	case F:
-		b.Add(it.loc, it.t0, trace.Fragment, it.ref)
-		b.AddOps(uint64(it.t1), math.Float64bits(it.x), math.Float64bits(it.y), math.Float64bits(it.z))
+		*c.operand(0), *c.operand(1), *c.operand(2), *c.operand(3) = uint64(it.t1), math.Float64bits(it.x), math.Float64bits(it.y), math.Float64bits(it.z)
+		c.row(it.loc, it.t0, trace.Fragment, it.ref, it.pos, 4)
 	case TSR:
-		b.Add(it.loc, it.t0, trace.SampleRange, it.ref)
-		b.OpRow = append(b.OpRow, row)
-		b.Op = append(b.Op, uint64(it.t1))
-		for _, v := range p.rec.Values {
-			b.Op = append(b.Op, math.Float64bits(v))
+		*c.operand(0) = uint64(it.t1)
+		for i, v := range p.rec.Values {
+			*c.operand(1 + i) = math.Float64bits(v)
 		}
-		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+		c.row(it.loc, it.t0, trace.SampleRange, it.ref, it.pos, 1+len(p.rec.Values))
 	}
-	b.Pos = append(b.Pos, it.pos)
-	return nil
 }
 
 // points adds the samples of a TSP line, m is their metric. When locations are
 // mixed, samples may belong behind the events of later lines; all of these are
 // later than the line's first sample.
-func (p *parsed) points(m uint32, times []int64, line int64) error {
+func (p *parsed) points(m uint32, times []int64, line int64) {
 	loc := p.d.model.Metrics.At(int(m)).Location
 	l := p.lane(loc)
-	if len(times) > 0 {
-		if err := p.release(l, slices.Min(times), line); err != nil {
-			return err
-		}
+	if len(times) == 0 {
+		return
 	}
+	l.room(len(times), len(times), 0)
+	l.release(slices.Min(times), line)
 	for i, t := range times {
 		value := math.Float64bits(p.rec.Values[i])
 		if p.mixed {
 			l.ends.push(pending{time: t, order: line, ref: m, loc: loc, kind: trace.Metric, value: value, res: uint32(i)})
 			continue
 		}
-		l.batch.Add(loc, t, trace.Metric, m)
-		l.batch.AddOps(value)
-		l.batch.Pos = append(l.batch.Pos, line)
+		*l.columns.operand(0) = value
+		l.columns.row(loc, t, trace.Metric, m, line, 1)
 	}
-	return nil
 }
 
 // badCarrier reports a line of a carried trace that cannot be restored.
@@ -209,10 +209,13 @@ func (p *parsed) restored(it *item, r rank) error {
 		return bad(fmt.Sprintf("region %d", ref))
 	}
 	l := p.lane(it.loc)
-	if err := p.release(l, t0, r.order[0]); err != nil {
-		return err
-	}
 	b := &l.batch
+	for len(l.ends) > 0 && (l.ends[0].time < t0 || l.ends[0].time == t0 && l.ends[0].order < r.order[0]) {
+		if err := d.end(b, &l.ends[0]); err != nil {
+			return err
+		}
+		l.ends.pop()
+	}
 	if err := d.restore.Add(b, it.loc, t0, kind, ref, p.pairs); err != nil {
 		return bad(err.Error())
 	}
