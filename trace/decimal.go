@@ -174,10 +174,7 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 		return b
 	}
 	n := int(d.Scale)
-	b = digits.AppendFixed(append(b, '.'), u, n)
-	for ; n > least && b[len(b)-1] == '0'; n-- {
-		b = b[:len(b)-1]
-	}
+	b = digits.AppendFraction(append(b, '.'), u, n, min(n, least))
 	for ; n < least; n++ {
 		b = append(b, '0')
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -42,8 +43,10 @@ type encoder struct {
 	seq   int64 // rows so far
 	next  int64 // next claim or event id, for foreign traces
 
-	resources []int64  // ids by index
-	keys      [][]byte // see key
+	resources []int64      // ids by index
+	keys      [][]byte     // see key
+	linked    []trace.Attr // attributes of the last link
+	linkText  []byte       // and how they are written
 	queue     queue
 	// Numbers and times of the claims that began and ended last.
 	lastBegin, begun, lastEnd, ended int64
@@ -187,13 +190,24 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// attrs copies the row's attributes into the record.
-func (e *encoder) attrs(c *trace.Cursor) {
+// attributes appends the row's attributes.
+func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 	keys, vals := c.Attrs()
-	e.rec.Attrs = e.rec.Attrs[:0]
 	for i, k := range keys {
-		e.rec.Attrs = append(e.rec.Attrs, Attr{e.defs.Attributes.At(int(k)).Name, e.value(&vals[i], c)})
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendShort(append(b, ' '), e.key(k))
+		text := vals[i].Str
+		if vals[i].Type != trace.String {
+			text = e.value(&vals[i], c)
+		}
+		var replaced bool
+		if b, replaced = attrlist.AppendText(b, text); replaced {
+			e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+		}
 	}
+	return b
 }
 
 // key is "key=" as it is written.
@@ -207,24 +221,8 @@ func (e *encoder) key(k uint32) []byte {
 
 // value is an attribute's text. TRACE knows texts only.
 func (e *encoder) value(v *trace.Value, c *trace.Cursor) string {
-	if v.Type == trace.String {
-		for i := range len(v.Str) {
-			if v.Str[i] == '\n' || v.Str[i] == '\r' {
-				e.brokenLine(c)
-				break
-			}
-		}
-		return v.Str
-	}
-	if e.native {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
-	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
 	return v.String()
-}
-
-// brokenLine counts an attribute with line ends.
-func (e *encoder) brokenLine(c *trace.Cursor) {
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
 }
 
 func (e *encoder) id(s, what string) int64 {
@@ -260,22 +258,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		at, x := e.queue.begin(int64(ops[0]), e.timeText(), e.resource(uint32(ops[1])), first)
 		if len(ops) > 3 {
-			x.tail = appendReal(x.tail, math.Float64frombits(ops[2]))
+			x.text = appendReal(x.text, math.Float64frombits(ops[2]))
 		}
-		x.tail = append(x.tail, " ;"...)
-		keys, vals := c.Attrs()
-		for i, k := range keys {
-			x.between()
-			x.tail = append(x.tail, e.key(k)...)
-			text := vals[i].Str
-			if vals[i].Type != trace.String {
-				text = e.value(&vals[i], c)
-			}
-			var replaced bool
-			if x.tail, replaced = attrlist.AppendText(x.tail, text); replaced {
-				e.brokenLine(c)
-			}
-		}
+		x.text = e.attributes(append(x.text, " ;"...), c)
 		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
 		e.lastBegin, e.begun = at, c.Time()
 		return e.queue.write()
@@ -294,12 +279,14 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		return e.queue.write()
 	case trace.Mark:
-		r.Keyword, r.ID, r.Start = E, 0, e.last
+		id := int64(0)
 		if len(ops) > 0 {
-			r.ID = int64(ops[0])
+			id = int64(ops[0])
 		}
-		e.attrs(c)
-		return e.w.Write(r)
+		return e.w.section(E, func(b []byte) []byte {
+			b = append(digits.AppendInt(append(b, "E "...), id), ' ')
+			return append(e.attributes(append(appendShort(b, e.timeText()), " ;"...), c), '\n')
+		})
 	case trace.Fragment:
 		if len(ops) < 4 {
 			break
@@ -384,12 +371,11 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		at, x := e.queue.begin(e.next, e.timeText(), int64(loc), 1)
 		e.next++
 		x.order, x.region = e.seq, ref
-		x.tail = append(x.tail, " ;"...)
-		x.attr("name", e.defs.Regions.At(int(ref)).Name)
-		x.tail = digits.AppendInt(append(x.tail, ", depth="...), int64(e.depth[loc]))
+		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.defs.Regions.At(int(ref)).Name)
+		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
 		for _, p := range e.pairs {
-			x.attr(p.Key, p.Value)
+			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
 		}
 		e.stacks[k] = append(e.stacks[k], at)
 		return e.queue.write()
@@ -436,15 +422,19 @@ func (e *encoder) event(c *trace.Cursor) error {
 	return e.w.Write(r)
 }
 
-// Links writes dependencies.
+// Links writes dependencies. Most come when all events have been written.
 func (e *encoder) Links(links []trace.Link) error {
+	if e.native && e.queue.empty() {
+		if err := e.w.join(); err != nil {
+			return err
+		}
+	}
 	for i := range links {
 		l := &links[i]
-		r := &e.rec
-		r.Keyword, r.ID, r.Src, r.Dst, r.Attrs = D, l.ID, l.Src.ID, l.Dst.ID, r.Attrs[:0]
 		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
 		if !e.native || !ok {
-			r.Keyword, r.ID, r.Start = E, e.next, e.time(l.Src.Time)
+			r := &e.rec
+			r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.time(l.Src.Time), r.Attrs[:0]
 			e.next++
 			r.Attrs = append(r.Attrs, Attr{"weft.link", carrier.Link(l)})
 			if err := e.w.Write(r); err != nil {
@@ -452,11 +442,25 @@ func (e *encoder) Links(links []trace.Link) error {
 			}
 			continue
 		}
-		r.Type = typ
-		for j := range l.Attrs {
-			r.Attrs = append(r.Attrs, Attr{l.Attrs[j].Key, l.Attrs[j].Value.String()})
+		if !slices.Equal(l.Attrs, e.linked) {
+			e.linked, e.linkText = e.linked[:0], e.linkText[:0]
+			for j, a := range l.Attrs {
+				a.Key, a.Value.Str = strings.Clone(a.Key), strings.Clone(a.Value.Str)
+				e.linked = append(e.linked, a)
+				if j > 0 {
+					e.linkText = append(e.linkText, ',')
+				}
+				e.linkText, _ = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String())
+			}
 		}
-		if err := e.w.Write(r); err != nil {
+		err := e.w.section(D, func(b []byte) []byte {
+			b = digits.AppendInt(append(b, "D "...), l.ID)
+			b = digits.AppendInt(append(b, ' '), typ)
+			b = digits.AppendInt(append(b, ' '), l.Src.ID)
+			b = digits.AppendInt(append(b, ' '), l.Dst.ID)
+			return append(appendShort(append(b, " ;"...), e.linkText), '\n')
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -569,10 +573,10 @@ func (e *encoder) nativeDefinitions() error {
 }
 
 // queueLimit is how many claims wait for an older one to end before that one
-// is put aside. Their texts of up to tailLimit bytes are used again.
+// is put aside. Their texts of up to textLimit bytes are used again.
 const (
 	queueLimit = 1 << 14
-	tailLimit  = 256
+	textLimit  = 256
 )
 
 // queue holds claims in the order in which they begin until they end, so that
@@ -601,27 +605,27 @@ func (x *queued) carry(b []byte, leave int64) []byte {
 }
 
 type queued struct {
-	id     int64
-	start  []byte
+	text   []byte // the line without the end, which belongs at cut
 	end    []byte
-	tail   []byte   // " resource amount ; attributes"
+	cut    int
 	order  int64    // foreign: rank of the enter among all rows
 	region uint32   // foreign
 	key    claimKey // native
 	done   bool
 	other  bool  // openClaims has it in its map
-	named  bool  // the tail has an attribute
 	place  int64 // where in the spool it belongs, when it was taken out
 }
 
 // append writes the claim's line.
 func (x *queued) append(b []byte) []byte {
-	b = appendInt(append(b, 'C'), x.id)
-	b = append(append(b, ' '), x.start...)
-	b = append(append(b, ' '), x.end...)
-	b = append(b, x.tail...)
+	b = appendShort(b, x.text[:x.cut])
+	b = appendShort(b, x.end)
+	b = appendShort(b, x.text[x.cut:])
 	return append(b, '\n')
 }
+
+// empty reports whether no claim is waiting.
+func (q *queue) empty() bool { return q.first == q.next && len(q.aside) == 0 }
 
 // at is claim number n, nil if it has been written.
 func (q *queue) at(n int64) *queued {
@@ -632,7 +636,7 @@ func (q *queue) at(n int64) *queued {
 }
 
 // begin adds a claim and returns its number; its attributes are to be appended
-// to its tail before sized is called.
+// to its text.
 func (q *queue) begin(id int64, start []byte, resource int64, amount float64) (int64, *queued) {
 	if q.list == nil {
 		q.list = make([]queued, 1024)
@@ -647,41 +651,23 @@ func (q *queue) begin(id int64, start []byte, resource int64, amount float64) (i
 	n := q.next
 	q.next++
 	x := q.at(n)
-	x.id, x.done, x.named = id, false, false
-	x.start = append(x.start[:0], start...)
-	x.tail = appendInt(x.tail[:0], resource)
-	x.tail = appendReal(x.tail, amount)
+	x.done = false
+	b := digits.AppendInt(append(x.text[:0], "C "...), id)
+	b = append(appendShort(append(b, ' '), start), ' ')
+	x.cut = len(b)
+	x.text = appendReal(appendInt(b, resource), amount)
 	return n, x
-}
-
-// between separates an attribute from what is before it.
-func (x *queued) between() {
-	if x.named {
-		x.tail = append(x.tail, ',')
-	}
-	x.tail = append(x.tail, ' ')
-	x.named = true
-}
-
-// attr appends an attribute to a claim.
-func (x *queued) attr(key, value string) {
-	x.between()
-	x.tail, _ = attrlist.Append(x.tail, key, value)
 }
 
 // end says when claim n ends; more is appended to its attributes.
 func (q *queue) end(n int64, t []byte, more []byte) error {
 	x := q.at(n)
-	x.end, x.done = append(x.end[:0], t...), true
-	x.tail = append(x.tail, more...)
+	x.end, x.done = appendShort(x.end[:0], t), true
+	x.text = append(x.text, more...)
 	if n < q.first {
 		delete(q.aside, n)
-		s, err := q.w.claims()
-		if err != nil {
-			return err
-		}
 		q.buf = x.append(q.buf[:0])
-		return s.Insert(x.place, q.buf)
+		return q.w.first.Insert(x.place, q.buf)
 	}
 	return nil
 }
@@ -691,8 +677,7 @@ func (q *queue) write() error {
 	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
 		return nil
 	}
-	s, err := q.w.claims()
-	if err != nil {
+	if err := q.w.begin(); err != nil {
 		return err
 	}
 	for q.first < q.next {
@@ -705,17 +690,17 @@ func (q *queue) write() error {
 				q.aside = map[int64]*queued{}
 			}
 			y := *x
-			y.place = s.Size()
+			y.place = q.w.claimsSize()
 			q.aside[q.first] = &y
 			*x = queued{}
 			q.first++
 			continue
 		}
-		if err := s.Done(x.append(s.Line())); err != nil {
+		if err := q.w.section(C, x.append); err != nil {
 			return err
 		}
-		if cap(x.tail) > tailLimit {
-			x.tail = nil
+		if cap(x.text) > textLimit {
+			x.text = nil
 		}
 		q.first++
 	}

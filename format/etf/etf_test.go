@@ -2,6 +2,7 @@ package etf
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -129,6 +130,58 @@ TSP 1 2 0 1 1.5 2
 }
 
 // Content decides, not the name: .etf belongs to other tools too.
+// Sections have their places even if dependencies were believed to be the last.
+func TestLateSections(t *testing.T) {
+	line := func(k Keyword, id int64) *Record {
+		return &Record{Keyword: k, ID: id, End: trace.Decimal{Coef: 1}, Dst: 1}
+	}
+	for _, early := range []bool{false, true} {
+		var out bytes.Buffer
+		w := NewWriter(&out, false)
+		write := func(k Keyword, ids ...int64) {
+			t.Helper()
+			for _, id := range ids {
+				if err := w.Write(line(k, id)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		write(C, 0, 1)
+		if early {
+			write(E, 0)
+			write(D, 0)
+		}
+		if err := w.join(); err != nil {
+			t.Fatal(err)
+		}
+		if !early {
+			write(E, 0)
+			write(D, 0)
+		}
+		write(D, 1)
+		write(E, 1)
+		write(C, 2)
+		write(D, 2)
+		write(E, 2)
+		write(C, 3)
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		want := "TU SECONDS\n"
+		for _, l := range []string{"C %d 0 1 0 0 ;\n", "E %d 0 ;\n", "D %d 0 0 1 ;\n"} {
+			for i := range 3 {
+				want += fmt.Sprintf(l, i)
+			}
+			if l[0] == 'C' {
+				want += fmt.Sprintf(l, 3)
+			}
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("early %t: %s", early, diff)
+		}
+	}
+}
+
 func TestProbe(t *testing.T) {
 	for text, want := range map[string]bool{
 		"TU SECONDS\nR 0 1 false;\n": true,

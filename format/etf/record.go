@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -562,6 +563,19 @@ func appendInt(b []byte, v int64) []byte { return digits.AppendInt(append(b, ' '
 func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b, ' ')) }
 
 func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
+
+// appendShort appends s, and is fast for texts of at most 32 bytes.
+func appendShort(b, s []byte) []byte {
+	n := len(b)
+	if len(s) > 32 || cap(s) < 32 {
+		return append(b, s...)
+	}
+	if cap(b)-n < 32 {
+		b = slices.Grow(b, 32)
+	}
+	*(*[32]byte)(b[n : n+32]) = *(*[32]byte)(s[:32])
+	return b[:n+len(s)]
+}
 
 func appendAttrs(b []byte, attrs []Attr) []byte {
 	for i, a := range attrs {

@@ -16,16 +16,18 @@ import (
 // files, and least must if the definitions come first. A Writer with Keep set writes definitions first and all other
 // records in the order in which they come.
 type Writer struct {
-	w       io.Writer
-	keep    bool
-	unit    string
-	off     int64
-	offSeen bool
-	head    []byte // T lines
-	res     []byte
-	first   *format.Draft  // C; with keep all
-	begun   bool           // first has a line
-	rest    [2]spool.Spool // E, D
+	w                    io.Writer
+	keep                 bool
+	unit                 string
+	off                  int64
+	offSeen              bool
+	head                 []byte // T lines
+	res                  []byte
+	first                *format.Draft  // C; with keep all
+	begun                bool           // first has a line
+	rest                 [2]spool.Spool // E, D
+	joined               bool           // first has them too; here the claims and the events in it end
+	claimsEnd, eventsEnd int64
 	// Signals and series with their lines, in the order of their definition.
 	curves []*curve
 	byID   map[seriesKey]*curve
@@ -120,34 +122,67 @@ func (w *Writer) Write(r *Record) error {
 		_, err := c.lines.Write(w.buf)
 		return err
 	}
-	s, err := w.spool(r.Keyword)
-	if err != nil {
-		return err
-	}
-	return s.Done(append(r.Append(s.Line()), '\n'))
+	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
-func (w *Writer) spool(k Keyword) (*spool.Spool, error) {
-	if !w.keep {
-		switch k {
-		case E:
-			return &w.rest[0], nil
-		case D:
-			return &w.rest[1], nil
+// section adds to the claims, events or dependencies what line appends.
+func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
+	s := &w.first.Spool
+	switch {
+	case k == E && !w.keep:
+		s = &w.rest[0]
+	case k == D && !w.keep && !w.joined:
+		s = &w.rest[1]
+	case k == C && w.joined:
+		w.buf = line(w.buf[:0])
+		return s.Insert(w.claimsEnd, w.buf)
+	default:
+		if err := w.begin(); err != nil {
+			return err
 		}
 	}
-	return w.claims()
+	return s.Done(line(s.Line()))
 }
 
-// claims gives the place to which claims are written, for writers that insert
-// lines later on.
-func (w *Writer) claims() (*spool.Spool, error) {
-	var err error
-	if !w.begun {
-		w.begun = true
-		err = w.first.Guess(w.definitions())
+// begin guesses the definitions before the first line.
+func (w *Writer) begin() error {
+	if w.begun {
+		return nil
 	}
-	return &w.first.Spool, err
+	w.begun = true
+	return w.first.Guess(w.definitions())
+}
+
+// join puts the events behind the claims, and lets dependencies follow without
+// waiting. It is for writers that expect no more claims and events; others still
+// come to their place, for more work.
+func (w *Writer) join() error {
+	if w.keep || w.joined {
+		return nil
+	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	w.joined, w.claimsEnd = true, w.first.Size()
+	for i := range w.rest {
+		if i == 1 {
+			w.eventsEnd = w.first.Size()
+		}
+		if err := w.rest[i].CopyTo(&w.first.Spool); err != nil {
+			return err
+		}
+		w.rest[i].Close()
+	}
+	return nil
+}
+
+// claimsSize is how much text of claims there is, for writers that insert some
+// there later on.
+func (w *Writer) claimsSize() int64 {
+	if w.joined {
+		return w.claimsEnd
+	}
+	return w.first.Size()
 }
 
 // definitions is the head of the file.
@@ -212,6 +247,13 @@ func (w *Writer) endSamples(c *curve) error {
 // Close writes everything. It does not close the underlying writer.
 func (w *Writer) Close() error {
 	defer w.Discard()
+	if w.joined {
+		// Events that came late.
+		if err := w.rest[0].CopyTo(inserter{&w.first.Spool, w.eventsEnd}); err != nil {
+			return err
+		}
+		w.rest[0].Close()
+	}
 	if err := w.first.Finish(w.definitions()); err != nil {
 		return err
 	}
@@ -237,6 +279,19 @@ func (w *Writer) Close() error {
 		}
 	}
 	return out.Flush()
+}
+
+// inserter inserts what is written to it at a place of a spool.
+type inserter struct {
+	spool *spool.Spool
+	at    int64
+}
+
+func (x inserter) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	return len(p), x.spool.Insert(x.at, p)
 }
 
 // Discard frees what the writer holds.

@@ -8,6 +8,7 @@ package attrlist
 
 import (
 	"bytes"
+	"slices"
 	"unsafe"
 )
 
@@ -125,15 +126,18 @@ func Append(b []byte, key, value string) (out []byte, replaced bool) {
 var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
 func appendText(b []byte, s string) ([]byte, bool) {
-	plain := true
-	for i := range len(s) {
-		if special[s[i]] {
-			plain = false
-			break
-		}
+	n := len(b)
+	if cap(b)-n < len(s) {
+		b = slices.Grow(b, len(s))
 	}
-	if plain {
-		return append(b, s...), false
+	to := b[n : n+len(s)]
+	i := 0
+	for i < len(to) && !special[s[i]] {
+		to[i] = s[i]
+		i++
+	}
+	if i == len(s) {
+		return b[:n+i], false
 	}
 	replaced := false
 	for i := range len(s) {

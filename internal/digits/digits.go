@@ -1,9 +1,10 @@
-// Package digits writes numbers as decimal text, two digits at a time and straight
-// into its place. strconv builds them elsewhere and copies them, which an encoder
-// of numbers feels.
+// Package digits writes numbers as decimal text, eight digits at a time and
+// straight into their place. strconv builds them elsewhere, digit by digit, and
+// copies them, which an encoder of numbers feels.
 package digits
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
@@ -18,36 +19,112 @@ func AppendInt(b []byte, v int64) []byte {
 	return AppendUint(b, uint64(v))
 }
 
+// room is what must be free behind a text for any number: 20 digits, and what
+// writing eight at a time may touch behind them.
+const room = 32
+
 // AppendUint appends v to b.
 func AppendUint(b []byte, v uint64) []byte {
-	if v < 10 {
-		return append(b, byte('0'+v))
+	if cap(b)-len(b) < room {
+		b = slices.Grow(b, room)
 	}
 	if v < 100 {
-		return append(b, pairs[2*v], pairs[2*v+1])
+		if v < 10 {
+			return append(b, byte('0'+v))
+		}
+		return append(b, byte('0'+v/10), byte('0'+v%10))
 	}
-	return AppendFixed(b, v, count(v))
+	if v >= 1e8 {
+		return appendLong(b, v)
+	}
+	x := eight(v)
+	zeros := bits.TrailingZeros64(x|1<<56) >> 3 // of eight digits one stays
+	n := len(b)
+	binary.LittleEndian.PutUint64(b[n:n+8], (x|zeroes)>>(8*zeros))
+	return b[:n+8-zeros]
 }
 
-// AppendFixed appends the last n digits of v to b, with zeros in front if v has
-// fewer.
+// appendLong appends numbers of more than eight digits; there must be room.
+func appendLong(b []byte, v uint64) []byte {
+	q := v / 1e8
+	b = AppendUint(b, q)
+	n := len(b)
+	binary.LittleEndian.PutUint64(b[n:n+8], eight(v-q*1e8)|zeroes)
+	return b[:n+8]
+}
+
+// eight is the eight digits of v, which must be less than 10^8, as the bytes of
+// a number, the first digit lowest.
+func eight(v uint64) uint64 {
+	// Each step divides all parts of x by multiplying with a reciprocal that is
+	// exact for so few digits.
+	q := v / 10000
+	x := q | (v-10000*q)<<32 // twice four digits
+	q = x * 10486 >> 20 & 0x7f0000007f
+	x = q | (x-100*q)<<16 // four times two
+	q = x * 103 >> 10 & 0xf000f000f000f
+	return q | (x-10*q)<<8
+}
+
+// zeroes makes text of digits.
+const zeroes = 0x3030303030303030
+
+// AppendFixed appends v with n digits, zeros in front if need be. v must be less
+// than 10^n, n at most 19.
 func AppendFixed(b []byte, v uint64, n int) []byte {
-	from := len(b)
-	if cap(b)-from < n {
-		b = slices.Grow(b, n)
+	if cap(b)-len(b) < room {
+		b = slices.Grow(b, room)
 	}
-	b = b[:from+n]
-	p := b[from:]
-	for len(p) > 1 {
-		q := v / 100
-		r := 2 * (v - 100*q)
-		p[len(p)-1], p[len(p)-2] = pairs[r+1], pairs[r]
-		p, v = p[:len(p)-2], q
+	if n == 9 { // nanoseconds
+		m := v / 1000
+		u := m / 1000
+		at := len(b)
+		p := b[at : at+12]
+		three(p, u)
+		three(p[3:], m-1000*u)
+		three(p[6:], v-1000*m)
+		return b[:at+9]
 	}
-	if len(p) > 0 {
-		p[0] = byte('0' + v%10)
+	if n > 8 {
+		q := v / 1e8
+		b = AppendFixed(b, q, n-8)
+		v, n = v-q*1e8, 8
 	}
-	return b
+	at := len(b)
+	binary.LittleEndian.PutUint64(b[at:at+8], (eight(v)|zeroes)>>(64-8*n))
+	return b[:at+n]
+}
+
+// three writes the digits of v, which must be less than 1000, and one byte more.
+func three(p []byte, v uint64) { binary.LittleEndian.PutUint32(p, thousands[v]|0x30303030) }
+
+// AppendFraction appends the n digits of v that stand behind a point, without
+// zeros at the end but for those among the first least digits. v must be less
+// than 10^n, n at most 18 and least at most n.
+func AppendFraction(b []byte, v uint64, n, least int) []byte {
+	if n > 8 {
+		b = AppendFixed(b, v, n)
+		for ; n > least && b[len(b)-1] == '0'; n-- {
+			b = b[:len(b)-1]
+		}
+		return b
+	}
+	if cap(b)-len(b) < room {
+		b = slices.Grow(b, room)
+	}
+	at := len(b)
+	var x uint64
+	switch n {
+	case 3: // milliseconds
+		x = uint64(thousands[v])
+	case 6:
+		q := v / 1000
+		x = uint64(thousands[q]) | uint64(thousands[v-1000*q])<<24
+	default:
+		x = eight(v * powers[8-n])
+	}
+	binary.LittleEndian.PutUint64(b[at:at+8], x|zeroes)
+	return b[:at+max(least, 8-bits.LeadingZeros64(x)>>3)]
 }
 
 // AppendReal appends f with the fewest digits that read back to it and without
@@ -77,19 +154,12 @@ func AppendReal(b []byte, f float64) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
-// count is how many digits v has; v must not be 0.
-func count(v uint64) int {
-	// The number of bits gives the number of digits, or one less.
-	n := bits.Len64(v) * 1233 >> 12
-	if v >= powers[n] {
-		n++
-	}
-	return n
-}
-
 var powers = [20]uint64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19}
 
-const pairs = "00010203040506070809101112131415161718192021222324" +
-	"25262728293031323334353637383940414243444546474849" +
-	"50515253545556575859606162636465666768697071727374" +
-	"75767778798081828384858687888990919293949596979899"
+// thousands are the three digits of each number below 1000, the first lowest.
+var thousands = func() (t [1000]uint32) {
+	for i := range t {
+		t[i] = uint32(i/100 | i/10%10<<8 | i%10<<16)
+	}
+	return t
+}()
