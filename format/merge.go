@@ -150,7 +150,8 @@ type Regrouper struct {
 
 // Batch takes a mixed batch.
 func (r *Regrouper) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		loc := int(c.Location())
 		for loc >= len(r.open) {
 			r.open = append(r.open, nil)

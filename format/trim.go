@@ -39,7 +39,8 @@ func (t *trimmer) Batch(b *trace.Batch) error {
 		return t.sink.Batch(b)
 	}
 	t.out.Reset(b.Loc)
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		if t.sel.Wants(t.defs, c.Location(), c.Time(), c.Kind(), c.Ref()) {
 			t.out.AppendRow(&c)
 		}

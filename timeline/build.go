@@ -383,7 +383,8 @@ func (b *builder) Batch(x *trace.Batch) error {
 	defer b.mu.Unlock()
 	var l *location
 	at := trace.MixedLoc
-	for c := x.Cursor(); c.Next(); {
+	c := x.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		n := c.Location()
 		if n != at || l == nil {
 			l, at = b.location(n), n

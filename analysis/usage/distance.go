@@ -138,7 +138,8 @@ func NewClaims(d *trace.Definitions, attributes ...string) *Claims {
 
 // Batch takes events, of one location or mixed.
 func (p *Claims) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		p.last[c.Location()] = c.Time()
 		k := claims.Key{ID: int64(c.Op(0)), Location: c.Location()}
 		switch c.Kind() {

@@ -60,7 +60,8 @@ func NewLittle(d *trace.Definitions, opt LittleOptions) *Little {
 
 // Batch takes events, of one location or mixed.
 func (l *Little) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		t := c.Time()
 		switch c.Kind() {
 		case trace.ClaimBegin:

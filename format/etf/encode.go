@@ -174,7 +174,8 @@ func (e *encoder) timeText() []byte {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		e.seq++
 		e.last = e.time(c.Time())
 		var err error

@@ -272,7 +272,8 @@ func (e *encoder) prepare() {
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
 	e.prepare()
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		var err error
 		if e.native {
 			err = e.nativeRow(&c)

@@ -93,7 +93,8 @@ type printer struct {
 // Batch prints the rows of a batch.
 func (p *printer) Batch(b *trace.Batch) error {
 	p.buf = p.buf[:0]
-	for c := b.Cursor(); c.Next(); {
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
 		if p.left == 0 {
 			p.out.Write(p.buf)
 			return errEnough
