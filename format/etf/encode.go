@@ -43,8 +43,9 @@ type encoder struct {
 	seq   int64 // rows so far
 	next  int64 // next claim or event id, for foreign traces
 
-	resources []int64      // ids by index
-	keys      [][]byte     // see key
+	resources []int64  // ids by index
+	keys      [][]byte // see key
+	reals     [256]realText
 	linked    []trace.Attr // attributes of the last link
 	linkText  []byte       // and how they are written
 	queue     queue
@@ -195,10 +196,11 @@ func (e *encoder) Batch(b *trace.Batch) error {
 func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
-		if i > 0 {
-			b = append(b, ',')
+		key := e.key(k)
+		if i == 0 {
+			key = key[1:]
 		}
-		b = appendShort(append(b, ' '), e.key(k))
+		b = appendShort(b, key)
 		text := vals[i].Str
 		if vals[i].Type != trace.String {
 			text = e.value(&vals[i], c)
@@ -211,13 +213,38 @@ func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 	return b
 }
 
-// key is "key=" as it is written.
+// key is ", key=" as it is written.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(nil, e.defs.Attributes.At(n).Name)
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 64), ", "...), e.defs.Attributes.At(n).Name)
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
+}
+
+// realText remembers how a number is written: traces have few different amounts.
+type realText struct {
+	bits uint64
+	text [23]byte
+	n    uint8 // length of the text, 0 when it has none
+}
+
+// real appends a blank and f.
+func (e *encoder) real(b []byte, f float64) []byte {
+	u := math.Float64bits(f)
+	x := &e.reals[u*0x9e3779b97f4a7c15>>56]
+	if x.bits != u || x.n == 0 {
+		e.buf = digits.AppendReal(e.buf[:0], f)
+		if len(e.buf) > len(x.text) {
+			return append(append(b, ' '), e.buf...)
+		}
+		x.bits, x.n = u, uint8(copy(x.text[:], e.buf))
+	}
+	n := len(b)
+	b = slices.Grow(b, 1+len(x.text))[:n+1+len(x.text)]
+	b[n] = ' '
+	*(*[23]byte)(b[n+1:]) = x.text
+	return b[:n+1+int(x.n)]
 }
 
 // value is an attribute's text. TRACE knows texts only.
@@ -247,7 +274,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	r := &e.rec
 	ops := c.Ops()
 	k := c.Kind()
-	e.sections(k, c.Time())
+	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
+		e.sections(k, c.Time())
+	}
 	switch k {
 	case trace.ClaimBegin:
 		if len(ops) < 3 {
@@ -257,11 +286,12 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) > 3 {
 			first = math.Float64frombits(ops[3])
 		}
-		at, x := e.queue.begin(int64(ops[0]), e.timeText(), e.resource(uint32(ops[1])), first)
+		at, x := e.queue.begin(int64(ops[0]), e.timeText())
+		b := e.real(appendInt(x.text, e.resource(uint32(ops[1]))), first)
 		if len(ops) > 3 {
-			x.text = appendReal(x.text, math.Float64frombits(ops[2]))
+			b = e.real(b, math.Float64frombits(ops[2]))
 		}
-		x.text = e.attributes(append(x.text, " ;"...), c)
+		x.text = e.attributes(append(b, " ;"...), c)
 		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
 		e.lastBegin, e.begun = at, c.Time()
 		return e.queue.write()
@@ -369,7 +399,8 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		}
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
-		at, x := e.queue.begin(e.next, e.timeText(), int64(loc), 1)
+		at, x := e.queue.begin(e.next, e.timeText())
+		x.text = append(appendInt(x.text, int64(loc)), " 1"...)
 		e.next++
 		x.order, x.region = e.seq, ref
 		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.defs.Regions.At(int(ref)).Name)
@@ -636,9 +667,9 @@ func (q *queue) at(n int64) *queued {
 	return &q.list[n&int64(len(q.list)-1)]
 }
 
-// begin adds a claim and returns its number; its attributes are to be appended
-// to its text.
-func (q *queue) begin(id int64, start []byte, resource int64, amount float64) (int64, *queued) {
+// begin adds a claim and returns its number; its resource and all that follows
+// are to be appended to its text.
+func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	if q.list == nil {
 		q.list = make([]queued, 1024)
 	}
@@ -655,8 +686,7 @@ func (q *queue) begin(id int64, start []byte, resource int64, amount float64) (i
 	x.done = false
 	b := digits.AppendInt(append(x.text[:0], "C "...), id)
 	b = append(appendShort(append(b, ' '), start), ' ')
-	x.cut = len(b)
-	x.text = appendReal(appendInt(b, resource), amount)
+	x.cut, x.text = len(b), b
 	return n, x
 }
 

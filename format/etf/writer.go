@@ -62,11 +62,7 @@ const samplesPerLine = 64
 
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, keep bool) *Writer {
-	x := &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
-	for i := range x.rest {
-		x.rest[i].Large()
-	}
-	return x
+	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
 }
 
 // Write adds a record; nothing of it is kept.

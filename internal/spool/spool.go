@@ -15,12 +15,10 @@ import (
 // fresh memory costs as much as the file.
 const memoryLimit = 1 << 20
 
-// pendLimit is how much is collected before it goes to memory or disk; a large
-// spool collects largePend, since the system takes large pieces with less work.
-const (
-	pendLimit = 64 << 10
-	largePend = 1 << 20
-)
+// pendLimit is how much is collected before it goes to memory or disk: enough
+// that the system has little work with it, little enough to be in the cache
+// when the system copies it.
+const pendLimit = 128 << 10
 
 // Spool is an append-only text into which pieces can be inserted afterwards.
 // The zero Spool is empty and ready.
@@ -30,7 +28,6 @@ type Spool struct {
 	file    *os.File
 	base    int64  // where the text begins in the file
 	lent    string // the file is somebody else's, under this name
-	large   bool   // see Large
 	size    int64  // of all but pend
 	inserts []insert
 	late    *Spool
@@ -46,13 +43,9 @@ type insert struct {
 // is its own; the file is not closed with the spool. Errors call it name.
 func (s *Spool) Into(file *os.File, name string) error {
 	base, err := file.Seek(0, io.SeekEnd)
-	*s = Spool{file: file, base: base, lent: name, large: true}
+	*s = Spool{file: file, base: base, lent: name}
 	return err
 }
-
-// Large says that much text is to come, for which speed matters more than 1 MiB
-// of memory.
-func (s *Spool) Large() { s.large = true }
 
 // Whole reports whether the text is in its file as a whole, without anything to
 // be inserted.
@@ -68,7 +61,7 @@ func (s *Spool) Line() []byte { return s.pend }
 // Done takes back what Line gave, with text appended.
 func (s *Spool) Done(b []byte) error {
 	s.pend = b
-	if n := len(b); n < pendLimit || s.large && n < largePend {
+	if len(b) < pendLimit {
 		return nil
 	}
 	return s.flush()
