@@ -106,7 +106,7 @@ func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{w: NewWriter(out, false), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{w: NewWriter(out, false), text: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Order: claims are written in the order of their start over all resources.
@@ -167,7 +167,7 @@ func (e *encoder) time(t int64) trace.Decimal {
 
 // timeText is the time of the last row as it is written. Many rows share it.
 func (e *encoder) timeText() []byte {
-	if e.text == nil || e.last != e.texted {
+	if len(e.text) == 0 || e.last != e.texted {
 		e.text, e.texted = e.last.AppendTrim(e.text[:0]), e.last
 	}
 	return e.text
@@ -314,10 +314,10 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) > 0 {
 			id = int64(ops[0])
 		}
-		return e.w.section(E, func(b []byte) []byte {
-			b = append(digits.AppendInt(append(b, "E "...), id), ' ')
-			return append(e.attributes(append(appendShort(b, e.timeText()), " ;"...), c), '\n')
-		})
+		s := e.w.events()
+		b := append(digits.AppendInt(append(s.Line(), "E "...), id), ' ')
+		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), c)
+		return s.Done(append(b, '\n'))
 	case trace.Fragment:
 		if len(ops) < 4 {
 			break
@@ -485,14 +485,13 @@ func (e *encoder) Links(links []trace.Link) error {
 				e.linkText, _ = attrlist.Append(append(e.linkText, ' '), a.Key, a.Value.String())
 			}
 		}
-		err := e.w.section(D, func(b []byte) []byte {
-			b = digits.AppendInt(append(b, "D "...), l.ID)
-			b = digits.AppendInt(append(b, ' '), typ)
-			b = digits.AppendInt(append(b, ' '), l.Src.ID)
-			b = digits.AppendInt(append(b, ' '), l.Dst.ID)
-			return append(appendShort(append(b, " ;"...), e.linkText), '\n')
-		})
-		if err != nil {
+		s := e.w.dependencies()
+		b := digits.AppendInt(append(s.Line(), "D "...), l.ID)
+		b = digits.AppendInt(append(b, ' '), typ)
+		b = digits.AppendInt(append(b, ' '), l.Src.ID)
+		b = digits.AppendInt(append(b, ' '), l.Dst.ID)
+		b = appendShort(append(b, " ;"...), e.linkText)
+		if err := s.Done(append(b, '\n')); err != nil {
 			return err
 		}
 	}
@@ -671,7 +670,7 @@ func (q *queue) at(n int64) *queued {
 // are to be appended to its text.
 func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	if q.list == nil {
-		q.list = make([]queued, 1024)
+		q.list = make([]queued, 64) // small enough for the cache, which it goes round in
 	}
 	if q.next-q.first == int64(len(q.list)) {
 		old := q.list
@@ -684,6 +683,9 @@ func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	q.next++
 	x := q.at(n)
 	x.done = false
+	if x.text == nil {
+		x.text = make([]byte, 0, 128)
+	}
 	b := digits.AppendInt(append(x.text[:0], "C "...), id)
 	b = append(appendShort(append(b, ' '), start), ' ')
 	x.cut, x.text = len(b), b
@@ -694,7 +696,9 @@ func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 func (q *queue) end(n int64, t []byte, more []byte) error {
 	x := q.at(n)
 	x.end, x.done = appendShort(x.end[:0], t), true
-	x.text = append(x.text, more...)
+	if len(more) > 0 {
+		x.text = append(x.text, more...)
+	}
 	if n < q.first {
 		delete(q.aside, n)
 		q.buf = x.append(q.buf[:0])
@@ -708,9 +712,11 @@ func (q *queue) write() error {
 	if q.first == q.next || !q.at(q.first).done && q.next-q.first <= queueLimit {
 		return nil
 	}
-	if err := q.w.begin(); err != nil {
+	err := q.w.begin()
+	if err != nil {
 		return err
 	}
+	s := &q.w.first.Spool
 	for q.first < q.next {
 		x := q.at(q.first)
 		if !x.done {
@@ -727,7 +733,12 @@ func (q *queue) write() error {
 			q.first++
 			continue
 		}
-		if err := q.w.section(C, x.append); err != nil {
+		if q.w.joined {
+			err = q.w.claim(x.append)
+		} else {
+			err = s.Done(x.append(s.Line()))
+		}
+		if err != nil {
 			return err
 		}
 		if cap(x.text) > textLimit {

@@ -564,16 +564,19 @@ func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b
 
 func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
 
-// appendShort appends s, and is fast for texts of at most 32 bytes.
+// appendShort appends s, and is fast for texts of at most 64 bytes.
 func appendShort(b, s []byte) []byte {
 	n := len(b)
-	if len(s) > 32 || cap(s) < 32 {
+	if len(s) > 64 || cap(s) < 64 {
 		return append(b, s...)
 	}
-	if cap(b)-n < 32 {
-		b = slices.Grow(b, 32)
+	if cap(b)-n < 64 {
+		b = slices.Grow(b, 64)
 	}
 	*(*[32]byte)(b[n : n+32]) = *(*[32]byte)(s[:32])
+	if len(s) > 32 {
+		*(*[32]byte)(b[n+32 : n+64]) = *(*[32]byte)(s[32:64])
+	}
 	return b[:n+len(s)]
 }
 

@@ -125,19 +125,40 @@ func (w *Writer) Write(r *Record) error {
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	s := &w.first.Spool
 	switch {
-	case k == E && !w.keep:
-		s = &w.rest[0]
-	case k == D && !w.keep && !w.joined:
-		s = &w.rest[1]
-	case k == C && w.joined:
-		w.buf = line(w.buf[:0])
-		return s.Insert(w.claimsEnd, w.buf)
-	default:
+	case w.keep:
 		if err := w.begin(); err != nil {
 			return err
 		}
+	case k == E:
+		s = w.events()
+	case k == D:
+		s = w.dependencies()
+	default:
+		return w.claim(line)
 	}
 	return s.Done(line(s.Line()))
+}
+
+// claim adds what line appends to the claims.
+func (w *Writer) claim(line func([]byte) []byte) error {
+	if w.joined {
+		w.buf = line(w.buf[:0])
+		return w.first.Insert(w.claimsEnd, w.buf)
+	}
+	if err := w.begin(); err != nil {
+		return err
+	}
+	return w.first.Done(line(w.first.Line()))
+}
+
+// events and dependencies are where their lines go.
+func (w *Writer) events() *spool.Spool { return &w.rest[0] }
+
+func (w *Writer) dependencies() *spool.Spool {
+	if w.joined {
+		return &w.first.Spool
+	}
+	return &w.rest[1]
 }
 
 // begin guesses the definitions before the first line.
