@@ -106,7 +106,7 @@ func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{w: NewWriter(out, false), text: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{w: NewWriter(out, false), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Order: claims are written in the order of their start over all resources.
@@ -216,7 +216,7 @@ func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 // key is ", key=" as it is written.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 64), ", "...), e.defs.Attributes.At(n).Name)
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.defs.Attributes.At(n).Name)
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
