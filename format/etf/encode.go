@@ -46,6 +46,7 @@ type encoder struct {
 	resources []int64  // ids by index
 	keys      [][]byte // see key
 	reals     [256]realText
+	signals   []signal     // by metric
 	linked    []trace.Attr // attributes of the last link
 	linkText  []byte       // and how they are written
 	queue     queue
@@ -192,7 +193,7 @@ func (e *encoder) Batch(b *trace.Batch) error {
 	return nil
 }
 
-// attributes appends the row's attributes.
+// attributes appends the row's attributes. TRACE knows texts only.
 func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
@@ -203,7 +204,8 @@ func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 		b = appendShort(b, key)
 		text := vals[i].Str
 		if vals[i].Type != trace.String {
-			text = e.value(&vals[i], c)
+			text = vals[i].String()
+			e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
 		}
 		var replaced bool
 		if b, replaced = attrlist.AppendText(b, text); replaced {
@@ -220,6 +222,12 @@ func (e *encoder) key(k uint32) []byte {
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]
+}
+
+// signal is where the fragments of a signal go.
+type signal struct {
+	id    int64
+	curve *curve
 }
 
 // realText remembers how a number is written: traces have few different amounts.
@@ -245,12 +253,6 @@ func (e *encoder) real(b []byte, f float64) []byte {
 	b[n] = ' '
 	*(*[23]byte)(b[n+1:]) = x.text
 	return b[:n+1+int(x.n)]
-}
-
-// value is an attribute's text. TRACE knows texts only.
-func (e *encoder) value(v *trace.Value, c *trace.Cursor) string {
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
-	return v.String()
 }
 
 func (e *encoder) id(s, what string) int64 {
@@ -322,10 +324,21 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) < 4 {
 			break
 		}
-		r.Keyword, r.ID = F, e.id(e.defs.Metrics.At(int(c.Ref())).ID, "signal")
-		r.Start, r.End = e.time(c.Time()), e.time(int64(ops[0]))
-		r.C, r.B, r.A = math.Float64frombits(ops[1]), math.Float64frombits(ops[2]), math.Float64frombits(ops[3])
-		return e.w.Write(r)
+		for n := len(e.signals); int(c.Ref()) >= n; n++ {
+			e.signals = append(e.signals, signal{})
+		}
+		x := &e.signals[c.Ref()]
+		if x.curve == nil {
+			x.id = e.id(e.defs.Metrics.At(int(c.Ref())).ID, "signal")
+			x.curve = e.w.curve(seriesKey{x.id, -1})
+		}
+		s := &x.curve.lines
+		b := digits.AppendInt(append(s.Line(), "F "...), x.id)
+		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.time(int64(ops[0])))
+		for _, v := range ops[1:4] {
+			b = appendReal(b, math.Float64frombits(v))
+		}
+		return s.Done(append(b, '\n'))
 	case trace.Metric, trace.SampleRange:
 		if len(ops) < 1 {
 			break
