@@ -333,7 +333,7 @@ func (b *session) file(s subject) error {
 	}{
 		{partDecode, func() error { return b.decode(x, small, large) }},
 		{partMemory, func() error { return b.memory(x, large) }},
-		{partEncode, func() error { return b.encode(x, large) }},
+		{partEncode, func() error { return b.encode(x, small, large) }},
 		{partShuffled, func() error { return b.shuffled(x, large) }},
 	}
 	for _, p := range parts {
@@ -453,42 +453,60 @@ func (b *session) memory(x *fileResult, large string) error {
 	return nil
 }
 
-// encode measures writing: generated in this format and converted to another.
-func (b *session) encode(x *fileResult, large string) error {
-	events := strconv.FormatInt(x.large.events, 10)
-	same, other := "encoded."+x.extension, "converted."+x.other
-	defer b.remove(same)
+// encode measures writing: generated in this format, and converted to another.
+func (b *session) encode(x *fileResult, small, large string) error {
+	for i := range 1 + b.smallRuns {
+		var q encodeRound
+		if err := b.generateRound(&q, x, x.small.events, small); err != nil {
+			return err
+		}
+		if i > 0 { // the first warms up
+			x.smallEncodeRounds = append(x.smallEncodeRounds, q)
+		}
+	}
+	other := "converted." + x.other
 	defer b.remove(other)
 	for range b.runs {
 		var q encodeRound
-		var err error
-		step := func(u *usage, args ...string) {
-			if err == nil {
-				*u, err = b.weftRun(args...)
+		if err := b.generateRound(&q, x, x.large.events, large); err != nil {
+			return err
+		}
+		if b.convert {
+			var err error
+			if q.convert, err = b.weftRun("convert", "-q", "--allow-loss", "-j", "1", b.path(large), b.path(other)); err != nil {
+				return err
 			}
+			if q.decodeOther, err = b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(other), "-"); err != nil {
+				return err
+			}
+			st, err := os.Stat(b.path(other))
+			if err != nil {
+				return err
+			}
+			x.otherSize = st.Size()
 		}
-		// Freeing the space of a file that is replaced is not the encoder's work.
-		os.Remove(b.path(same))
-		step(&q.generate, "generate", "--workload", x.workload, "--events", events, "-j", "1", b.path(same))
-		step(&q.generator, "generate", "--workload", x.workload, "--events", events, "-j", "1", "--to", "null", "-")
-		step(&q.decode, "convert", "-q", "--to", "null", "-j", "1", b.path(large), "-")
-		if err == nil && !b.convert {
-			x.encodeRounds = append(x.encodeRounds, q)
-			continue
-		}
-		step(&q.convert, "convert", "-q", "--allow-loss", "-j", "1", b.path(large), b.path(other))
-		step(&q.decodeOther, "convert", "-q", "--to", "null", "-j", "1", b.path(other), "-")
-		if err != nil {
-			return err
-		}
-		st, err := os.Stat(b.path(other))
-		if err != nil {
-			return err
-		}
-		x.otherSize = st.Size()
 		x.encodeRounds = append(x.encodeRounds, q)
 	}
 	return nil
+}
+
+// generateRound measures the same events generated to a file, to nobody, and
+// decoded from a file that has them already.
+func (b *session) generateRound(q *encodeRound, x *fileResult, events int64, file string) error {
+	same := "encoded." + x.extension
+	defer b.remove(same)
+	workload := []string{"generate", "--workload", x.workload, "--events", strconv.FormatInt(events, 10), "-j", "1"}
+	// Freeing the space of a file that is replaced is not the encoder's work.
+	os.Remove(b.path(same))
+	var err error
+	if q.generate, err = b.weftRun(append(workload, b.path(same))...); err != nil {
+		return err
+	}
+	if q.generator, err = b.weftRun(append(workload, "--to", "null", "-")...); err != nil {
+		return err
+	}
+	q.decode, err = b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(file), "-")
+	return err
 }
 
 // shuffled measures commands on a file in random order.

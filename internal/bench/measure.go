@@ -19,6 +19,7 @@ import (
 // usage is what one process took, as wait4 told it.
 type usage struct {
 	cpu  time.Duration // user and system time of all its threads
+	user time.Duration // the user time alone
 	wall time.Duration
 	peak int64 // resident memory at its highest, in bytes
 }
@@ -64,7 +65,8 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	err := c.Run()
 	u := usage{wall: time.Since(start)}
 	if s := c.ProcessState; s != nil {
-		u.cpu = s.UserTime() + s.SystemTime()
+		u.user = s.UserTime()
+		u.cpu = u.user + s.SystemTime()
 		if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
 			u.peak = ru.Maxrss << 10
 		}
