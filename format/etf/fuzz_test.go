@@ -87,7 +87,9 @@ func FuzzQuick(f *testing.F) {
 			}
 			return out.String()
 		}
-		if quick, thorough := read("\n"), read(""); quick != thorough {
+		// Numbers and attributes in the last few bytes are not read quickly either.
+		blank := "\n" + strings.Repeat(" ", 40)
+		if quick, thorough := read(blank+"\n"), read(blank); quick != thorough {
 			t.Errorf("%q: quickly %s, thoroughly %s", l, quick, thorough)
 		}
 	})
