@@ -58,15 +58,24 @@ func (c *columns) full(rows, ops, attrs int) bool {
 	return c.rows+rows > c.rowRoom || c.ops+ops > c.opRoom || c.attrs+attrs > c.attrRoom
 }
 
-// grow makes room in a batch that was begun, at least as much as it has.
+// grow makes room in a batch that was begun, in each column that lacks it for at
+// least as much as it has.
 func (c *columns) grow(b *trace.Batch, rows, ops, attrs int) {
 	c.finish(b)
-	rows, ops, attrs = max(rows, len(b.Time)), max(ops, len(b.Op)), max(attrs, len(b.AttrRow))
-	b.Time, b.Pos, b.Kind, b.Ref = slices.Grow(b.Time, rows), slices.Grow(b.Pos, rows), slices.Grow(b.Kind, rows), slices.Grow(b.Ref, rows)
-	b.OpRow, b.OpEnd, b.Op = slices.Grow(b.OpRow, rows), slices.Grow(b.OpEnd, rows), slices.Grow(b.Op, ops)
-	b.AttrRow, b.AttrKey, b.AttrVal = slices.Grow(b.AttrRow, attrs), slices.Grow(b.AttrKey, attrs), slices.Grow(b.AttrVal, attrs)
-	if b.Loc == trace.MixedLoc {
-		b.Locs = slices.Grow(b.Locs, rows)
+	if c.rows+rows > c.rowRoom {
+		n := max(rows, c.rows)
+		b.Time, b.Pos, b.Kind, b.Ref = slices.Grow(b.Time, n), slices.Grow(b.Pos, n), slices.Grow(b.Kind, n), slices.Grow(b.Ref, n)
+		b.OpRow, b.OpEnd = slices.Grow(b.OpRow, n), slices.Grow(b.OpEnd, n)
+		if b.Loc == trace.MixedLoc {
+			b.Locs = slices.Grow(b.Locs, n)
+		}
+	}
+	if c.ops+ops > c.opRoom {
+		b.Op = slices.Grow(b.Op, max(ops, c.ops))
+	}
+	if c.attrs+attrs > c.attrRoom {
+		n := max(attrs, c.attrs)
+		b.AttrRow, b.AttrKey, b.AttrVal = slices.Grow(b.AttrRow, n), slices.Grow(b.AttrKey, n), slices.Grow(b.AttrVal, n)
 	}
 	c.begin(b)
 }

@@ -92,7 +92,7 @@ func newBlock(n int) *Block {
 		b = &Block{pool: &blockPool}
 	}
 	if cap(b.Data) < n {
-		b.Data = make([]byte, n)
+		b.Data = make([]byte, max(n, ChunkSize)) // most are nearly as large
 	}
 	b.Data = b.Data[:n]
 	b.Numbers, b.from = b.Numbers[:0], nil
