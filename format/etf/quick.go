@@ -90,6 +90,11 @@ func others(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
 // integer reads a number without a point, and the blank behind it.
 func integer(data []byte, i int) (v int64, next int) {
+	if i+1 < len(data) && data[i+1] == ' ' { // resources and types are small
+		if d := data[i] - '0'; d <= 9 {
+			return int64(d), i + 2
+		}
+	}
 	v, scale, i := number(data, i, ' ')
 	if scale != 0 {
 		return 0, 0
