@@ -261,6 +261,7 @@ func TestDocumentFailures(t *testing.T) {
 		"late":      {func(r *report) { r.files[0].order.late = 1 }, "pass pass pass pass fail pass"},
 		"others":    {func(r *report) { r.files[0].order.same = false }, "pass pass pass pass fail pass"},
 		"much":      {func(r *report) { r.files[0].shuffledRuns[0].runs[0].peak = 257 << 20 }, "pass pass pass pass fail pass"},
+		"slow, small": {func(r *report) { r.files[0].smallRounds[0].one = u(0.3, 0.3, 9) }, "fail pass pass pass pass pass"},
 		"encoder, small": {func(r *report) {
 			r.files[0].smallEncodeRounds = []encodeRound{{generate: u(0.4, 1, 9), generator: u(0.1, 1, 9), decode: u(0.2, 1, 9)}}
 		}, "pass pass pass pass pass fail"},
