@@ -129,6 +129,23 @@ TSP 1 2 0 1 1.5 2
 	}
 }
 
+// Numbers of any length at the end of a block are read, or reported.
+func TestLongNumbersAtTheEnd(t *testing.T) {
+	for n := range 60 {
+		for _, l := range []string{"E 1 %s.", "E %s", "E 1 1.%s", "C 1 %s. 2", "C 1 1 -%s.", "F 0 1 2 %s.", "D 1 0 %s"} {
+			text := "S 0 ;\n" + fmt.Sprintf(l, strings.Repeat("0", n)) + "\n"
+			d, err := Format.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+			if err != nil {
+				t.Fatalf("%q: %v", text, err)
+			}
+			if err := d.ScanOrdered(t.Context(), everything, format.SinkFuncs{}); err != nil {
+				t.Errorf("%q: %v", text, err)
+			}
+			d.Close()
+		}
+	}
+}
+
 // Content decides, not the name: .etf belongs to other tools too.
 // Sections have their places even if dependencies were believed to be the last.
 func TestLateSections(t *testing.T) {

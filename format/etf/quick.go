@@ -39,38 +39,24 @@ func number(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	} else {
 		i++
 	}
-	for ; uint(i) < uint(len(data)); i++ {
-		c = data[i]
-		d := c - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
+	v, i = digitsOn(data, i, v)
+	if i-start > 18 {
+		return 0, 0, 0
 	}
-	if c == '.' {
+	if c = data[i]; c == '.' {
 		i++
 		point := i
 		// Most often there are three.
 		if x := four(data[i:]); others(x) == 0x80000000 {
 			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
 			i += 3
-			c = data[i]
 		} else {
-			for ; uint(i) < uint(len(data)); i++ {
-				c = data[i]
-				d := c - '0'
-				if d > 9 {
-					break
-				}
-				v = v*10 + int64(d)
-			}
+			v, i = digitsOn(data, i, v)
 		}
-		if scale = int32(i - point); scale == 0 {
+		c = data[i]
+		if scale = int32(i - point); scale == 0 || i-start > 19 {
 			return 0, 0, 0
 		}
-	}
-	if i-start > 18 {
-		return 0, 0, 0
 	}
 	if end != anything {
 		if c != end {
@@ -79,6 +65,19 @@ func number(data []byte, i int, end byte) (v int64, scale int32, next int) {
 		i++
 	}
 	return v, scale, i
+}
+
+// digitsOn goes on with a number v over the digits that data has at i. A line
+// end follows them.
+func digitsOn(data []byte, i int, v int64) (int64, int) {
+	for {
+		d := data[i] - '0'
+		if d > 9 {
+			return v, i
+		}
+		v = v*10 + int64(d)
+		i++
+	}
 }
 
 // four takes four bytes of data. A digit becomes 0 to 9.
