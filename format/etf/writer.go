@@ -13,20 +13,21 @@ import (
 // Writer writes the records of a TRACE file in the canonical order: TU, O, T,
 // R, C, E, D, then each signal with its fragments and each group with its
 // series. Records may be given in any order; what must wait is kept in temporary
-// files, and least must if the definitions come first. A Writer with Keep set writes definitions first and all other
-// records in the order in which they come.
+// files, and least must if the definitions come first. A Writer that keeps the
+// order writes definitions first and all other records as they come.
 type Writer struct {
-	w                    io.Writer
-	keep                 bool
-	unit                 string
-	off                  int64
-	offSeen              bool
-	head                 []byte // T lines
-	res                  []byte
-	first                *format.Draft  // C; with keep all
-	begun                bool           // first has a line
-	rest                 [2]spool.Spool // E, D
-	joined               bool           // first has them too; here the claims and the events in it end
+	w       io.Writer
+	keep    bool
+	unit    string
+	off     int64
+	offSeen bool
+	head    []byte // T lines
+	res     []byte
+	first   *format.Draft  // C; with keep all
+	begun   bool           // first has a line
+	rest    [2]spool.Spool // E, D
+	joined  bool           // first has E and D too, behind claimsEnd and eventsEnd
+
 	claimsEnd, eventsEnd int64
 	// Signals and series with their lines, in the order of their definition.
 	curves []*curve
