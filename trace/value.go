@@ -269,3 +269,16 @@ type Attr struct {
 	Key   string
 	Value Value
 }
+
+// Real is a number for JSON, which has no infinities: they, and what is no
+// number, become the texts "+Inf", "-Inf" and "NaN".
+type Real float64
+
+// MarshalJSON writes the number, or the text.
+func (r Real) MarshalJSON() ([]byte, error) {
+	f := float64(r)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return strconv.AppendQuote(nil, strconv.FormatFloat(f, 'g', -1, 64)), nil
+	}
+	return json.Marshal(f)
+}

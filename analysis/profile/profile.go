@@ -415,16 +415,16 @@ type Activity struct {
 // Resource is the profile of one resource. A claim uses it from its begin to
 // just before its end, so claims of no length count in Count only.
 type Resource struct {
-	Resource   uint32  `json:"resource"` // index into Definitions.Resources
-	ID         string  `json:"id"`
-	Name       string  `json:"name,omitempty"`
-	Unit       string  `json:"unit,omitempty"` // of amounts
-	Capacity   float64 `json:"capacity"`
-	Count      int64   `json:"count"`         // claims
-	Busy       int64   `json:"busy"`          // time with at least one claim
-	AmountTime float64 `json:"amountTime"`    // integral of the amount held over time, unit × ticks
-	MaxOpen    int64   `json:"maxConcurrent"` // most claims at a time
-	MaxAmount  float64 `json:"maxAmount"`     // most held at a time
+	Resource   uint32     `json:"resource"` // index into Definitions.Resources
+	ID         string     `json:"id"`
+	Name       string     `json:"name,omitempty"`
+	Unit       string     `json:"unit,omitempty"` // of amounts
+	Capacity   float64    `json:"capacity"`
+	Count      int64      `json:"count"`         // claims
+	Busy       int64      `json:"busy"`          // time with at least one claim
+	AmountTime trace.Real `json:"amountTime"`    // integral of the amount held over time, unit × ticks
+	MaxOpen    int64      `json:"maxConcurrent"` // most claims at a time
+	MaxAmount  trace.Real `json:"maxAmount"`     // most held at a time
 }
 
 // Result is the profile of what the part has seen so far; the part can go on.
@@ -522,7 +522,7 @@ func (p *Part) claimResult(r *Result) {
 	// Adding one brings NoRef to the front, as among the regions.
 	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	for k, a := range q.resources {
-		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: a.amountTime, MaxOpen: a.maxOpen, MaxAmount: a.maxAmount}
+		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: trace.Real(a.amountTime), MaxOpen: a.maxOpen, MaxAmount: trace.Real(a.maxAmount)}
 		if int(k) < p.defs.Resources.Len() {
 			d := p.defs.Resources.At(int(k))
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity

@@ -149,7 +149,7 @@ func TestClaims(t *testing.T) {
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %d %d", r.Activities, r.Resources, r.UnclosedClaims, r.OrphanClaims)
 	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, 4, 0}, {b, "B", 2, 15, 1}},
-		[]Resource{{0, "0", "", "", 1, 3, 7, one*4 + two*5, 2, one + two}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
+		[]Resource{{0, "0", "", "", 1, 3, 7, trace.Real(one*4 + two*5), 2, trace.Real(one + two)}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
 	if found != expected {
 		t.Errorf("claims:\nfound    %s\nexpected %s", found, expected)
 	}

@@ -133,7 +133,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 		r.widen(p.opt.Levels)
 	}
 	if p.opt.Steps > 0 {
-		r.steps = append(r.steps, Step{From: from, To: to, Open: float64(l.Open), Amount: a})
+		r.steps = append(r.steps, Step{From: from, To: to, Open: trace.Real(l.Open), Amount: trace.Real(a)})
 		if len(r.steps) > max(p.opt.Steps, 2) {
 			r.join(max(p.opt.Steps, 2))
 		}
@@ -185,8 +185,8 @@ func (r *resource) join(limit int) {
 				r.steps[n] = s
 				continue
 			}
-			whole := float64(s.To - t.From)
-			a, b := float64(t.To-t.From)/whole, float64(s.To-s.From)/whole
+			whole := trace.Real(s.To - t.From)
+			a, b := trace.Real(t.To-t.From)/whole, trace.Real(s.To-s.From)/whole
 			*t = Step{From: t.From, To: s.To, Open: a*t.Open + b*s.Open, Amount: a*t.Amount + b*s.Amount}
 		}
 		r.steps = r.steps[:n+1]
@@ -253,17 +253,17 @@ type Resource struct {
 type Level struct {
 	// The amount was at least Amount and less than Amount + Width; exactly Amount
 	// when Width is 0.
-	Amount float64 `json:"amount"`
-	Width  float64 `json:"width,omitempty"`
-	Time   int64   `json:"time"`
+	Amount trace.Real `json:"amount"`
+	Width  trace.Real `json:"width,omitempty"`
+	Time   int64      `json:"time"`
 }
 
 // Step is a stretch of time in which a resource was used evenly.
 type Step struct {
-	From   int64   `json:"from"`
-	To     int64   `json:"to"`
-	Open   float64 `json:"open"`   // claims; an average when steps were joined
-	Amount float64 `json:"amount"` // held; an average when steps were joined
+	From   int64      `json:"from"`
+	To     int64      `json:"to"`
+	Open   trace.Real `json:"open"`   // claims; an average when steps were joined
+	Amount trace.Real `json:"amount"` // held; an average when steps were joined
 }
 
 // Result is the use so far; the part can go on.
@@ -297,7 +297,7 @@ func (p *Part) Result() *Result {
 			r.amounts[r.low(0)] += free
 		}
 		for a, t := range r.amounts {
-			x.Amounts = append(x.Amounts, Level{a, r.width, t})
+			x.Amounts = append(x.Amounts, Level{trace.Real(a), trace.Real(r.width), t})
 		}
 		slices.SortFunc(x.Amounts, func(a, b Level) int { return cmp.Compare(a.Amount, b.Amount) })
 		out.Resources = append(out.Resources, x)
@@ -325,7 +325,7 @@ func (r *Result) Signal(x *Resource, amount bool) Signal {
 		if amount {
 			v = t.Amount
 		}
-		s.add(t.From, t.To, v)
+		s.add(t.From, t.To, float64(v))
 		at = t.To
 	}
 	s.add(at, r.Last, 0)

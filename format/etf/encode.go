@@ -54,6 +54,8 @@ type encoder struct {
 	lastBegin, begun, lastEnd, ended int64
 	section                          int // of the last row, and its time
 	sectionTime                      int64
+	lastCurve                        *curve // the last one of the fragments and samples at time drawn
+	drawn                            int64
 	claims                           openClaims
 	stacks                           map[stackKey][]int64 // foreign: positions of open regions
 	depth                            []int32              // foreign: open regions of each location
@@ -332,6 +334,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			x.id = e.id(e.defs.Metrics.At(int(c.Ref())).ID, "signal")
 			x.curve = e.w.curve(seriesKey{x.id, -1})
 		}
+		e.curves(x.curve, c)
 		s := &x.curve.lines
 		b := digits.AppendInt(append(s.Line(), "F "...), x.id)
 		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.time(int64(ops[0])))
@@ -348,6 +351,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
 			return nil
 		}
+		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), c)
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.time(c.Time()))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
@@ -380,6 +384,16 @@ func (e *encoder) sections(k trace.Kind, t int64) {
 		return
 	}
 	e.section, e.sectionTime = rank, t
+}
+
+// curves notices when a fragment or sample of curve x is simultaneous with an
+// earlier one of a curve that is written behind x.
+func (e *encoder) curves(x *curve, c *trace.Cursor) {
+	if t := c.Time(); e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
+		e.lastCurve, e.drawn = x, t
+		return
+	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
 }
 
 // order notices when claim number at ends at the same time as, but behind, an

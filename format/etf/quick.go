@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"strings"
 
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
@@ -289,7 +290,7 @@ func exactTicks(t trace.Decimal, digits int32) (int64, bool) {
 // recentKeys are the keys of the last line of a kind.
 type recentKeys struct {
 	list []recentKey
-	odd  bool // one of them is there twice, or empty
+	odd  bool // one of them is there twice, empty, or spelled with escapes
 }
 
 // recentKey is the key that the last line had at the same place of its list.
@@ -314,7 +315,9 @@ func (r *recentKeys) put(n int, k recentKey) {
 	r.list[n] = k
 	r.odd = false
 	for i := range r.list {
-		r.odd = r.odd || r.list[i].name == ""
+		// A key with an escape is not spelled as it is called.
+		name := r.list[i].name
+		r.odd = r.odd || name == "" || strings.ContainsAny(name, `,=\`) || strings.Trim(name, " \t\r") != name
 		for j := range i {
 			r.odd = r.odd || r.list[i].key == r.list[j].key
 		}

@@ -37,6 +37,7 @@ type Writer struct {
 
 type curve struct {
 	key   seriesKey
+	place int // among those of the writer, in the order of their definition
 	def   []byte
 	lines spool.Spool
 	open  Record // samples waiting to be written in one TSP line
@@ -48,6 +49,11 @@ func (c *curve) rank() int {
 		return 0
 	}
 	return 1
+}
+
+// compare tells which of two curves is written first.
+func (c *curve) compare(o *curve) int {
+	return cmp.Or(cmp.Compare(c.rank(), o.rank()), c.inGroup(o), cmp.Compare(c.place, o.place))
 }
 
 // inGroup compares two time series by group, the group's own line first.
@@ -230,7 +236,7 @@ func (w *Writer) forget() {
 func (w *Writer) curve(k seriesKey) *curve {
 	c := w.byID[k]
 	if c == nil {
-		c = &curve{key: k}
+		c = &curve{key: k, place: len(w.curves)}
 		w.byID[k] = c
 		w.curves = append(w.curves, c)
 	}
@@ -283,9 +289,7 @@ func (w *Writer) Close() error {
 	out := bufio.NewWriterSize(w.w, 64<<10) // passes large pieces of files through
 	if !w.keep {
 		// Signals before time series, and each group before its series.
-		slices.SortStableFunc(w.curves, func(a, b *curve) int {
-			return cmp.Or(cmp.Compare(a.rank(), b.rank()), a.inGroup(b))
-		})
+		slices.SortFunc(w.curves, (*curve).compare)
 		for _, c := range w.curves {
 			if err := w.endSamples(c); err != nil {
 				return err

@@ -712,14 +712,15 @@ func appendText(b []byte, s string) []byte {
 	return b
 }
 
-// appendWord writes a word for %s, which must not contain blanks.
+// appendWord writes a word for %s, which must not contain what scanf takes for
+// blanks.
 func appendWord(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, '-')
 	}
 	for i := range len(s) {
 		c := s[i]
-		if c <= ' ' {
+		if c == ' ' || c >= '\t' && c <= '\r' {
 			c = '_'
 		}
 		b = append(b, c)
