@@ -146,6 +146,23 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 	}
 }
 
+// A line of minus signs takes no more of the stack than any other.
+func TestManySigns(t *testing.T) {
+	text := "E 1 " + strings.Repeat("-", 12<<20) + "5 ; a=b\n"
+	rep := format.NewReport()
+	d, err := Format.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.ScanOrdered(t.Context(), everything, format.SinkFuncs{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(rep.Rules()) == 0 {
+		t.Error("expected a defect")
+	}
+}
+
 // Content decides, not the name: .etf belongs to other tools too.
 // Sections have their places even if dependencies were believed to be the last.
 func TestLateSections(t *testing.T) {

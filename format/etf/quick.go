@@ -25,6 +25,9 @@ func number(data []byte, i int, end byte) (v int64, scale int32, next int) {
 	}
 	c := data[i]
 	if c == '-' {
+		if data[i+1] == '-' {
+			return 0, 0, 0
+		}
 		if v, scale, next = number(data, i+1, end); v <= 0 {
 			return 0, 0, 0 // for a float64, -0 is not 0
 		}
