@@ -168,7 +168,10 @@ func (d Decimal) AppendLeast(b []byte, least int) []byte {
 		u = -u
 	}
 	p := uint64(pow10[d.Scale])
-	q := u / p
+	q := u / 1000 // a constant is not really divided by
+	if d.Scale != 3 {
+		q = u / p
+	}
 	b = digits.AppendUint(b, q)
 	if u -= q * p; u == 0 && least <= 0 {
 		return b

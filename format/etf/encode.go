@@ -2,6 +2,7 @@ package etf
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
@@ -235,8 +236,8 @@ type signal struct {
 // realText remembers how a number is written: traces have few different amounts.
 type realText struct {
 	bits uint64
-	text [23]byte
-	n    uint8 // length of the text, 0 when it has none
+	text [16]byte
+	n    int // length of the text, 0 when it has none
 }
 
 // real appends a blank and f.
@@ -248,13 +249,18 @@ func (e *encoder) real(b []byte, f float64) []byte {
 		if len(e.buf) > len(x.text) {
 			return append(append(b, ' '), e.buf...)
 		}
-		x.bits, x.n = u, uint8(copy(x.text[:], e.buf))
+		x.bits, x.n = u, copy(x.text[:], e.buf)
 	}
 	n := len(b)
-	b = slices.Grow(b, 1+len(x.text))[:n+1+len(x.text)]
-	b[n] = ' '
-	*(*[23]byte)(b[n+1:]) = x.text
-	return b[:n+1+int(x.n)]
+	if cap(b)-n < 1+len(x.text) {
+		b = slices.Grow(b, 1+len(x.text))
+	}
+	to := b[n : n+1+len(x.text)]
+	to[0] = ' '
+	w0, w1 := binary.LittleEndian.Uint64(x.text[:]), binary.LittleEndian.Uint64(x.text[8:])
+	binary.LittleEndian.PutUint64(to[1:], w0)
+	binary.LittleEndian.PutUint64(to[9:], w1)
+	return b[:n+1+x.n]
 }
 
 func (e *encoder) id(s, what string) int64 {
@@ -298,7 +304,10 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		x.text = e.attributes(append(b, " ;"...), c)
 		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
 		e.lastBegin, e.begun = at, c.Time()
-		return e.queue.write()
+		if e.queue.next-e.queue.first > queueLimit {
+			return e.queue.write()
+		}
+		return nil
 	case trace.ClaimEnd:
 		if len(ops) < 2 {
 			break
@@ -309,8 +318,8 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			return nil
 		}
 		e.order(at, c.Time())
-		if err := e.queue.end(at, e.timeText(), nil); err != nil {
-			return err
+		if err := e.queue.end(at, e.timeText(), nil); err != nil || at > e.queue.first {
+			return err // an older one is still open
 		}
 		return e.queue.write()
 	case trace.Mark:
@@ -635,6 +644,7 @@ func (e *encoder) nativeDefinitions() error {
 const (
 	queueLimit = 1 << 14
 	textLimit  = 256
+	textRoom   = 160
 )
 
 // queue holds claims in the order in which they begin until they end, so that
@@ -676,10 +686,22 @@ type queued struct {
 
 // append writes the claim's line.
 func (x *queued) append(b []byte) []byte {
-	b = appendShort(b, x.text[:x.cut])
-	b = appendShort(b, x.end)
-	b = appendShort(b, x.text[x.cut:])
-	return append(b, '\n')
+	n := len(b)
+	if x.cut > 32 || len(x.end) > 32 || cap(x.end) < 32 || len(x.text)-x.cut > 64 || cap(x.text) < textRoom || cap(b)-n < textRoom {
+		b = append(append(append(b, x.text[:x.cut]...), x.end...), x.text[x.cut:]...)
+		return append(b, '\n')
+	}
+	// Without asking how much of it is needed.
+	from, to := x.text[:textRoom], b[n:n+textRoom]
+	copy32(to, from)
+	i := x.cut
+	copy32(to[i:], x.end[:32])
+	i += len(x.end)
+	copy32(to[i:], from[x.cut:])
+	copy32(to[i+32:], from[x.cut+32:])
+	i += len(x.text) - x.cut
+	to[i] = '\n'
+	return b[:n+i+1]
 }
 
 // empty reports whether no claim is waiting.
@@ -711,7 +733,7 @@ func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	x := q.at(n)
 	x.done = false
 	if x.text == nil {
-		x.text = make([]byte, 0, 128)
+		x.text, x.end = make([]byte, 0, textRoom), make([]byte, 0, 32)
 	}
 	b := digits.AppendInt(append(x.text[:0], "C "...), id)
 	b = append(appendShort(append(b, ' '), start), ' ')

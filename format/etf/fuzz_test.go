@@ -48,7 +48,8 @@ func FuzzQuick(f *testing.F) {
 	for _, l := range []string{"C 1 0.4 0.6 1 128 256 ; task=B, id=2", "C 1 0.4 0.6 1 128 256;", "C 2 1 2 0 1 ; task=, id = 2 ", "C 2 1 2 0 1;task=A,id=",
 		"E 1 1.25 ; task=B, id=2", "E 1 1", "D 1 0 2 3 ; type=y", "D 1 0 2 2;", "F 0 0.2 13.2 0 100.0 -5", "F 0 1 2 1 1 1 ", "C 2 1 2 0 101 ; task=A", "C 3 0.4 0.6 1 1000 25;",
 		"C -1 -0.5 00.60 0 1 ; task=A\\, id=2", "C 1 1 2 0 1 ;; task=A", "C 1 1e0 2 0 1 ; task=A", "C 1 1 2 0 1\x9600 ; task=A", "C 1 1. 2 0 1 ; task=A, , id=2",
-		"E 1 1 ; a\\=b=c\nE 2 2 ; a=b=c", "D 1 2 0 0 ; a\\,b=1\nD 2 2 0 0 ; a,b=1", "C 1 1 2 0 1 ; a=\r\nC 2 2 3 0 1 ; a=\r"} {
+		"E 1 1 ; a\\=b=c\nE 2 2 ; a=b=c", "D 1 2 0 0 ; a\\,b=1\nD 2 2 0 0 ; a,b=1", "C 1 1 2 0 1 ; a=\r\nC 2 2 3 0 1 ; a=\r",
+		"C 1 1 2 0 \x00\x00\x00\x00\x00\x00\x00\x00 ;", "C 1 1 2 1 1.5 2.25 ;\nC 2 2 3 1 1.5 2.25 ;\nC 3 3 4 0 1.5 ;", "C 12345678 1 2 0 1 ;\nC 1234567a 2 3 0 1 ;"} {
 		f.Add([]byte(l))
 	}
 	f.Fuzz(func(t *testing.T, l []byte) {

@@ -87,6 +87,7 @@ type parsed struct {
 	attrs   map[string]uint32
 	recent  [3]recentKeys // of claims, events and dependencies
 	last    [64]recentRegion
+	amounts amounts
 }
 
 // carriedLink is a link of a restored trace.

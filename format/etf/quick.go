@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
@@ -98,6 +99,12 @@ func integer(data []byte, i int) (v int64, next int) {
 			return int64(d), i + 2
 		}
 	}
+	if len(data)-i >= 8 {
+		x := binary.LittleEndian.Uint64(data[i:])
+		if n := digits.Count(x); n > 0 && n < 8 && data[i+n] == ' ' {
+			return int64(digits.Number(x, n)), i + n + 1
+		}
+	}
 	v, scale, i := number(data, i, ' ')
 	if scale != 0 {
 		return 0, 0
@@ -109,10 +116,7 @@ func integer(data []byte, i int) (v int64, next int) {
 // that integer reads.
 func pass(data []byte, i int) (next int) {
 	if len(data)-i >= 8 {
-		x := binary.LittleEndian.Uint64(data[i:]) ^ 0x3030303030303030
-		// The first byte that is no digit; see four.
-		n := bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
-		if n < 8 {
+		if n := digits.Count(binary.LittleEndian.Uint64(data[i:])); n < 8 {
 			if n == 0 || data[i+n] != ' ' {
 				return 0
 			}
@@ -142,6 +146,37 @@ func real(v int64, scale int32) (float64, bool) {
 	return trace.Decimal{Coef: v, Scale: scale}.Float(), true
 }
 
+// amounts remembers the numbers that texts of less than eight bytes are. Amounts
+// and offsets are few, and of many lengths, which is hard on the processor.
+type amounts [256]struct {
+	text  uint64 // with the blank behind it
+	value float64
+}
+
+// amount reads a number that is exact as a float64, and the blank behind it.
+func (p *parsed) amount(data []byte, i int) (v float64, next int) {
+	if len(data)-i < 8 {
+		return 0, 0
+	}
+	x := binary.LittleEndian.Uint64(data[i:])
+	y := x ^ 0x2020202020202020
+	blank := (y - 0x0101010101010101) &^ y & 0x8080808080808080 // the lowest bit is right
+	x &= blank ^ (blank - 1)
+	known := &p.amounts[x*0x9e3779b97f4a7c15>>56]
+	if known.text == x && blank != 0 {
+		return known.value, i + bits.TrailingZeros64(blank)>>3 + 1
+	}
+	n, scale, next := number(data, i, ' ')
+	v, ok := real(n, scale)
+	if next == 0 || !ok {
+		return 0, 0
+	}
+	if blank != 0 {
+		known.text, known.value = x, v
+	}
+	return v, next
+}
+
 // plain reports whether the lines of a block can be read in the quick ways.
 func plain(f *lines.File, b *lines.Block) bool {
 	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
@@ -167,18 +202,20 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	r := d.model.Resources.At(int(res))
 	y := math.NaN()
 	if r.UsesOffset {
-		v, scale, next := number(rest, i, ' ')
-		if y, ok = real(v, scale); next == 0 || !ok || y < 0 {
+		if y, i = p.amount(rest, i); i == 0 || y < 0 {
 			return 0
 		}
-		i = next
 	}
-	v, scale, i := number(rest, i, anything)
-	if i == 0 {
-		return 0
+	x, next := p.amount(rest, i)
+	if next == 0 {
+		var v int64
+		var scale int32
+		v, scale, next = number(rest, i, anything)
+		if x, ok = real(v, scale); next == 0 || !ok {
+			return 0
+		}
 	}
-	x, ok := real(v, scale)
-	if i = semicolon(rest, i); i == 0 || !ok || x > r.Capacity || y+x > r.Capacity {
+	if i = semicolon(rest, next); i == 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
 	at, to := alike(t0, scale0, d.digits), alike(t1, scale1, d.digits)

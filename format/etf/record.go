@@ -2,9 +2,9 @@ package etf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -564,20 +564,27 @@ func appendTime(b []byte, t trace.Decimal) []byte { return t.AppendTrim(append(b
 
 func appendReal(b []byte, f float64) []byte { return digits.AppendReal(append(b, ' '), f) }
 
-// appendShort appends s, and is fast for texts of at most 64 bytes.
+// appendShort appends s, and is fast for texts of at most 32 bytes with as much
+// memory on both sides.
 func appendShort(b, s []byte) []byte {
 	n := len(b)
-	if len(s) > 64 || cap(s) < 64 {
+	if len(s) > 32 || cap(s) < 32 || cap(b)-n < 32 {
 		return append(b, s...)
 	}
-	if cap(b)-n < 64 {
-		b = slices.Grow(b, 64)
-	}
-	*(*[32]byte)(b[n : n+32]) = *(*[32]byte)(s[:32])
-	if len(s) > 32 {
-		*(*[32]byte)(b[n+32 : n+64]) = *(*[32]byte)(s[32:64])
-	}
+	copy32(b[n:n+32], s[:32])
 	return b[:n+len(s)]
+}
+
+// copy32 copies 32 bytes. Assigning arrays would call a function that asks
+// whether they overlap.
+func copy32(to, from []byte) {
+	_, _ = to[31], from[31]
+	w0, w1 := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
+	w2, w3 := binary.LittleEndian.Uint64(from[16:]), binary.LittleEndian.Uint64(from[24:])
+	binary.LittleEndian.PutUint64(to, w0)
+	binary.LittleEndian.PutUint64(to[8:], w1)
+	binary.LittleEndian.PutUint64(to[16:], w2)
+	binary.LittleEndian.PutUint64(to[24:], w3)
 }
 
 func appendAttrs(b []byte, attrs []Attr) []byte {

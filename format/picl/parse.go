@@ -112,26 +112,33 @@ func (p *parsed) lines() error {
 	for {
 		if usual {
 			rest := w.Rest()
-			if i, end := h.usual(rest); end > 0 && h.scale <= d.digits {
-				l, number := rest[:end], w.Skip(end+1)
-				t := h.f[2]
-				ok := true
+			if i := h.quick(rest); i > 0 && h.event() && h.scale <= d.digits {
+				t, ok := h.f[2], true
 				if h.scale != d.digits {
 					t, _, ok = h.time().Ticks(d.digits)
 				}
-				var err error
-				switch {
-				case !ok:
-					err = p.line(l, number)
-				case d.restore != nil:
-					err = p.restoredLine(l, l[i:], &h, t, number)
-				default:
-					err = p.record(&h, l, i, t, number)
+				if ok && d.restore != nil {
+					if n := p.quickRestored(rest, i, &h, t, w.Number()); n > 0 {
+						w.Skip(n)
+						continue
+					}
 				}
-				if err != nil {
-					return err
+				if end := lineEnd(rest, i); end > 0 {
+					l, number := rest[:end], w.Skip(end+1)
+					var err error
+					switch {
+					case !ok:
+						err = p.line(l, number)
+					case d.restore != nil:
+						err = p.restoredLine(l, l[i:], &h, t, number)
+					default:
+						err = p.record(&h, l, i, t, number)
+					}
+					if err != nil {
+						return err
+					}
+					continue
 				}
-				continue
 			}
 		}
 		l, number, ok := w.Next()
@@ -154,17 +161,27 @@ func plain(f *lines.File, b *lines.Block) bool {
 // the head ends, end where the line does, 0 for all other lines.
 func (h *head) usual(data []byte) (i, end int) {
 	i = h.quick(data)
-	if i <= 0 || (h.f[0] < TypeExit || h.f[0] > TypeMark) && h.f[0] != rowType {
+	if i <= 0 || !h.event() {
 		return i, 0
 	}
-	end = i
+	return i, lineEnd(data, i)
+}
+
+// event reports whether the record is of a type that events have.
+func (h *head) event() bool {
+	return h.f[0] >= TypeExit && h.f[0] <= TypeMark || h.f[0] == rowType
+}
+
+// lineEnd is where the line ends whose head ends at i, 0 if another may belong
+// to it.
+func lineEnd(data []byte, i int) int {
 	if data[i] != '\n' {
-		end += bytes.IndexByte(data[i:], '\n')
+		i += bytes.IndexByte(data[i:], '\n')
 	}
-	if c := data[end-1]; c == '\\' || c <= ' ' {
-		return i, 0
+	if c := data[i-1]; c == '\\' || c <= ' ' {
+		return 0
 	}
-	return i, end
+	return i
 }
 
 func (p *parsed) defect(problem dataProblem, line int64, text []byte) error {
@@ -506,6 +523,46 @@ func carriedDefinition(l []byte) (carrier.Pair, bool) {
 	return carrier.Pair{Key: key, Value: value}, ok
 }
 
+// quickRestored turns a line of a carried trace into a row if it does no more
+// than enter or leave a region or tell of a message, as most lines do. The head
+// of the line ends at i. It returns the length of the line with its end, or 0 if
+// it is of another kind, or not spelled in the usual way.
+func (p *parsed) quickRestored(line []byte, i int, h *head, t, number int64) (end int) {
+	d := p.d
+	loc := locationOf(h.f[3])
+	if h.f[3] < 0 || loc >= int64(d.model.Locations.Len()) {
+		return 0
+	}
+	if d.rescale {
+		var ok bool
+		if t, _, ok = d.fileClock().Rescale(t, d.restore.Clock); !ok {
+			return 0
+		}
+	}
+	switch n := h.f[5]; {
+	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 && h.f[1] < int64(d.model.Regions.Len()):
+		kind := trace.Enter
+		if h.f[0] == TypeExit {
+			kind = trace.Leave
+		}
+		b := p.batch(uint32(loc))
+		b.Add(uint32(loc), t, kind, uint32(h.f[1]))
+		b.Pos = append(b.Pos, number)
+	case n > 0 && h.f[0] == TypeMark && string(line[i:min(i+3, len(line))]) == " 2 " && specOf(h.f[1]).send != noRole:
+		var few [16]int64
+		v := few[:min(n, int64(len(few)))]
+		if i = shortList(line, i+2, v); n > int64(len(few)) || i < 0 || line[i] != '\n' {
+			return 0
+		}
+		if p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], v, number) != "" {
+			return 0
+		}
+	default:
+		return 0
+	}
+	return i + 1
+}
+
 // restoredLine turns a line of a carried trace into a row.
 func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error {
 	d := p.d
@@ -519,22 +576,6 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	loc := locationOf(h.f[3])
 	if !ok || loc >= int64(d.model.Locations.Len()) {
 		return bad(fmt.Sprintf("processor %d", h.f[3]))
-	}
-	if h.f[5] == 0 && h.f[3] >= 0 && h.f[1] >= 0 && h.f[1] < int64(d.model.Regions.Len()) && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
-		b := p.batch(uint32(loc))
-		kind := trace.Enter
-		if h.f[0] == TypeExit {
-			kind = trace.Leave
-		}
-		b.Add(uint32(loc), t, kind, uint32(h.f[1]))
-		b.Pos = append(b.Pos, number)
-		return nil
-	}
-	if h.f[0] == TypeMark && h.f[3] >= 0 && specOf(h.f[1]).send != noRole && len(data) > 2 && data[1] == '2' {
-		var few [16]int64
-		if v, quick := shortList(data[2:], h.f[5], few[:0]); quick {
-			return p.restoredMessage(p.batch(uint32(loc)), uint32(loc), t, h.f[1], v, number, bad)
-		}
 	}
 	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
 		return nil // figures that were asked for; they are no events of the trace
@@ -597,7 +638,10 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 			for _, x := range vals[:min(len(vals), len(few))] {
 				v = append(v, x.Int())
 			}
-			return p.restoredMessage(b, location, t, h.f[1], v, number, bad)
+			if found := p.restoredMessage(b, location, t, h.f[1], v, number); found != "" {
+				return bad(found)
+			}
+			return nil
 		}
 		kind = trace.Mark
 	case rowType:
@@ -615,8 +659,9 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	return nil
 }
 
-// restoredMessage turns the fields of a mark of a message into a row.
-func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64, bad func(string) error) error {
+// restoredMessage turns the fields of a mark of a message into a row, or says
+// what was found that cannot be one.
+func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64) (bad string) {
 	kind := trace.NoKind
 	switch event {
 	case -57, -30:
@@ -625,12 +670,12 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v [
 			kind = trace.SendComplete
 		}
 		if want := 1 + 3*int((-event)/57); len(v) != want {
-			return bad(fmt.Sprintf("event type %d with %d values", event, len(v)))
+			return fmt.Sprintf("event type %d with %d values", event, len(v))
 		}
 		b.Add(loc, t, kind, trace.NoRef)
 		b.AddOps(uint64(v[len(v)-1]))
 		b.Pos = append(b.Pos, line)
-		return nil
+		return ""
 	case -21:
 		kind = trace.Send
 	case -27:
@@ -662,7 +707,7 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v [
 			comm = undefined(rest[0])
 		}
 		if !refers(peer(v[2]), comm) {
-			return bad("a message to nobody")
+			return "a message to nobody"
 		}
 		b.Add(loc, t, kind, trace.NoRef)
 		if kind == trace.SendBegin {
@@ -680,7 +725,7 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v [
 			comm = undefined(got[4])
 		}
 		if !refers(peer(got[2]), comm) {
-			return bad("a message from nobody")
+			return "a message from nobody"
 		}
 		b.Add(loc, t, kind, trace.NoRef)
 		if kind == trace.RecvComplete {
@@ -689,10 +734,10 @@ func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v [
 			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]))
 		}
 	default:
-		return bad(fmt.Sprintf("event type %d with %d values", event, len(v)))
+		return fmt.Sprintf("event type %d with %d values", event, len(v))
 	}
 	b.Pos = append(b.Pos, line)
-	return nil
+	return ""
 }
 
 func pow10(n int32) int64 {

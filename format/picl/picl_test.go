@@ -98,6 +98,34 @@ func TestQuickHead(t *testing.T) {
 	}
 }
 
+// The short way through a list of integers agrees with the long one, or
+// declines. What follows the list makes no difference.
+func TestShortList(t *testing.T) {
+	for _, l := range []string{" 1", " 12345678 9", " 1234567 -5 0", " -1 -12345678901", " 1  2", " 1 x", " +1 2", " 1 2 3 4 5", " 12345678901 1", "", " ", " 1 ", "1 2", " 0007 1"} {
+		fields := strings.Fields(l)
+		for _, after := range []string{"\n", "\n-3 0 0.5 1 0 0\n-3 0 0.5 1 0 0\n"} {
+			out := make([]int64, len(fields))
+			i := shortList([]byte(l+after), 0, out)
+			if i < 0 || i != len(l) {
+				continue
+			}
+			want, ok := integers([]byte(l), int64(len(fields)), nil)
+			if !ok {
+				t.Errorf("%q: %v, which is no list", l, out)
+			}
+			for k, v := range want {
+				if v.Int() != out[k] {
+					t.Errorf("%q: %v, want %v", l, out, want)
+				}
+			}
+		}
+	}
+	out := make([]int64, 6)
+	if l := " 2 352104 8192 -1 14 0\n"; shortList([]byte(l), 0, out) != len(l)-1 || !slices.Equal(out, []int64{2, 352104, 8192, -1, 14, 0}) {
+		t.Errorf("%q: %v", l, out)
+	}
+}
+
 // Labels: the most specific scope counts, then the later one, from its place on.
 func TestLabels(t *testing.T) {
 	d := tracetest.Open(t, Format, write(t, `-5 -1001 -1 -1 -1 4 0 user

@@ -204,12 +204,8 @@ func (h *head) quickTime(data []byte, i int) int {
 	}
 	j := end + 1
 	if len(data)-j > 8 {
-		// A digit becomes 0 to 9; anything else shows in the highest bit of a byte.
-		x := binary.LittleEndian.Uint64(data[j:]) ^ 0x3030303030303030
-		if (x+0x7676767676767676|x)&0x8080808080808080 == 0 {
-			x = x*10 + x>>8 // pairs of digits, in every other byte
-			x = ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
-			v = v*1e8 + int64(x)
+		if x := binary.LittleEndian.Uint64(data[j:]); digits.Count(x) == 8 {
+			v = v*1e8 + int64(digits.Number(x, 8))
 			j += 8
 		}
 	}
@@ -269,21 +265,25 @@ func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool
 	return vals, i == len(l)
 }
 
-// shortList reads n integers that are spelled in the usual way, as integers
-// does, as far as out has room.
-func shortList(l []byte, n int64, out []int64) (list []int64, ok bool) {
-	if n > int64(cap(out)) {
-		return out, false
-	}
-	i := 0
-	for range n {
-		v, next := integer(l, follow(l, i))
-		if next < 0 || next-i > 11 {
-			return out, false
+// shortList reads integers that are spelled in the usual way, as integers does,
+// as many as out has room for. next is where they end, -1 if they are spelled
+// otherwise.
+func shortList(data []byte, i int, out []int64) (next int) {
+	for k := range out {
+		if len(data)-i > 8 && data[i] == ' ' {
+			x := binary.LittleEndian.Uint64(data[i+1:])
+			if n := digits.Count(x); n > 0 && n < 8 {
+				out[k] = int64(digits.Number(x, n))
+				i += n + 1
+				continue
+			}
 		}
-		out, i = append(out, v), next
+		if out[k], next = integer(data, follow(data, i)); next < 0 || next-i > 11 {
+			return -1
+		}
+		i = next
 	}
-	return out, i == len(l)
+	return i
 }
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }

@@ -1,6 +1,6 @@
-// Package digits writes numbers as decimal text, eight digits at a time and
-// straight into their place. strconv builds them elsewhere, digit by digit, and
-// copies them, which an encoder of numbers feels.
+// Package digits reads and writes numbers as decimal text, eight digits at a
+// time. Writing goes straight to its place: strconv builds numbers elsewhere,
+// digit by digit, and copies them, which an encoder of numbers feels.
 package digits
 
 import (
@@ -10,6 +10,21 @@ import (
 	"slices"
 	"strconv"
 )
+
+// Count is how many of the eight bytes of x are digits up to the first that is
+// none. The first byte of the text is the lowest of x.
+func Count(x uint64) int {
+	x ^= zeroes // a digit becomes 0 to 9; of the first byte that is none the highest bit will show
+	return bits.TrailingZeros64((x+0x7676767676767676|x)&0x8080808080808080) >> 3
+}
+
+// Number is the number that the first n bytes of x spell, which must be digits;
+// n is 1 to 8.
+func Number(x uint64, n int) uint64 {
+	x = (x ^ zeroes) << ((64 - 8*uint(n)) & 63)
+	x = x*10 + x>>8 // pairs of digits, in every other byte
+	return ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
+}
 
 // AppendInt appends v to b.
 func AppendInt(b []byte, v int64) []byte {

@@ -1,6 +1,7 @@
 package digits
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -63,5 +64,36 @@ func BenchmarkStrconv(b *testing.B) {
 	var buf []byte
 	for i := range uint64(b.N) {
 		buf = strconv.AppendUint(buf[:0], i*7919, 10)
+	}
+}
+
+// Every byte behind every number of digits is told from a digit.
+func TestNumber(t *testing.T) {
+	for n := range 9 {
+		for c := range 256 {
+			text := []byte(fmt.Sprintf("%08d", rand.Uint64N(1e8)))
+			want := uint64(0)
+			if n > 0 {
+				want, _ = strconv.ParseUint(string(text[:n]), 10, 64)
+			}
+			if n < 8 {
+				text[n] = byte(c)
+				if n < 7 {
+					text[n+1] = byte(rand.Uint32())
+				}
+			}
+			x, count := binary.LittleEndian.Uint64(text), 0
+			for count < 8 && text[count] >= '0' && text[count] <= '9' {
+				count++
+			}
+			if got := Count(x); got != count {
+				t.Fatalf("%q: %d digits, want %d", text, got, count)
+			}
+			if n > 0 {
+				if got := Number(x, n); got != want {
+					t.Fatalf("%q: %d, want %d", text[:n], got, want)
+				}
+			}
+		}
 	}
 }
