@@ -45,6 +45,10 @@ func (r *rng) tail(mean int64) int64 {
 	return mean * n / (3 << 15)
 }
 
+// batchRows is less than a full batch: what a batch holds stays in the fast part
+// of the cache until an encoder has written it.
+const batchRows = 512
+
 // writer collects rows into mixed batches.
 type writer struct {
 	ctx      context.Context
@@ -56,15 +60,15 @@ type writer struct {
 
 func newWriter(ctx context.Context, sel trace.Selection, sink format.Sink) *writer {
 	w := &writer{ctx: ctx, sink: sink, from: sel.From, to: sel.To}
-	w.b = trace.Batch{Locs: make([]uint32, 0, trace.BatchRows), Time: make([]int64, 0, trace.BatchRows),
-		Kind: make([]trace.Kind, 0, trace.BatchRows), Ref: make([]uint32, 0, trace.BatchRows)}
+	w.b = trace.Batch{Locs: make([]uint32, 0, batchRows), Time: make([]int64, 0, batchRows),
+		Kind: make([]trace.Kind, 0, batchRows), Ref: make([]uint32, 0, batchRows)}
 	w.b.Reset(trace.MixedLoc)
 	return w
 }
 
 // row adds a row; its operands and attributes are to be added before the next.
 func (w *writer) row(loc uint32, t int64, k trace.Kind, ref uint32) {
-	if len(w.b.Time) == trace.BatchRows {
+	if len(w.b.Time) == batchRows {
 		w.flush()
 	}
 	w.b.Add(loc, t, k, ref)

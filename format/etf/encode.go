@@ -179,17 +179,51 @@ func (e *encoder) timeText() []byte {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
+	if e.native {
+		return e.nativeBatch(b)
+	}
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
 		e.seq++
 		e.last = e.time(c.Time())
-		var err error
-		if e.native {
-			err = e.nativeRow(&c)
-		} else {
-			err = e.foreignRow(&c)
+		if err := e.foreignRow(&c); err != nil {
+			return err
 		}
-		if err != nil {
+	}
+	return nil
+}
+
+// row is one row of a batch.
+type row struct {
+	kind trace.Kind
+	ref  uint32
+	time int64
+	ops  []uint64
+	keys []uint32 // of the attributes
+	vals []trace.Value
+}
+
+// nativeBatch goes through the columns itself: a cursor asks at each row what it
+// knows already.
+func (e *encoder) nativeBatch(b *trace.Batch) error {
+	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
+	opRows, opEnds, ops, from := b.OpRow, b.OpEnd[:len(b.OpRow)], 0, uint32(0)
+	attrRows, attr := b.AttrRow, 0
+	var x row
+	for i, t := range b.Time {
+		x.kind, x.ref, x.time, x.ops = kinds[i], refs[i], t, nil
+		if ops < len(opRows) && opRows[ops] == uint32(i) {
+			end := opEnds[ops]
+			x.ops, from = b.Op[from:end], end
+			ops++
+		}
+		first := attr
+		for attr < len(attrRows) && attrRows[attr] == uint32(i) {
+			attr++
+		}
+		x.keys, x.vals = b.AttrKey[first:attr], b.AttrVal[first:attr]
+		e.last = e.time(t)
+		if err := e.nativeRow(&x); err != nil {
 			return err
 		}
 	}
@@ -197,9 +231,9 @@ func (e *encoder) Batch(b *trace.Batch) error {
 }
 
 // attributes appends the row's attributes. TRACE knows texts only.
-func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
-	keys, vals := c.Attrs()
-	for i, k := range keys {
+func (e *encoder) attributes(b []byte, x *row) []byte {
+	vals := x.vals[:len(x.keys)]
+	for i, k := range x.keys {
 		key := e.key(k)
 		if i == 0 {
 			key = key[1:]
@@ -208,11 +242,11 @@ func (e *encoder) attributes(b []byte, c *trace.Cursor) []byte {
 		text := vals[i].Str
 		if vals[i].Type != trace.String {
 			text = vals[i].String()
-			e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "became a text", 1)
+			e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "became a text", 1)
 		}
 		var replaced bool
 		if b, replaced = attrlist.AppendText(b, text); replaced {
-			e.loss.Add(e.defs.Spec(c.Kind()).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+			e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end became a blank", 1)
 		}
 	}
 	return b
@@ -280,12 +314,11 @@ func (e *encoder) resource(i uint32) int64 {
 }
 
 // nativeRow writes a row of a trace with TRACE's own ids.
-func (e *encoder) nativeRow(c *trace.Cursor) error {
+func (e *encoder) nativeRow(x *row) error {
 	r := &e.rec
-	ops := c.Ops()
-	k := c.Kind()
+	ops, k := x.ops, x.kind
 	if e.section != 0 || k != trace.ClaimBegin && k != trace.ClaimEnd {
-		e.sections(k, c.Time())
+		e.sections(k, x.time)
 	}
 	switch k {
 	case trace.ClaimBegin:
@@ -296,14 +329,16 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) > 3 {
 			first = math.Float64frombits(ops[3])
 		}
-		at, x := e.queue.begin(int64(ops[0]), e.timeText())
-		b := e.real(appendInt(x.text, e.resource(uint32(ops[1]))), first)
+		at, q := e.queue.begin(int64(ops[0]), e.timeText())
+		n := len(q.text)
+		b := q.text[:n+digits.Put(q.text[n:n+32], e.resource(uint32(ops[1])))]
+		b = e.real(b, first)
 		if len(ops) > 3 {
 			b = e.real(b, math.Float64frombits(ops[2]))
 		}
-		x.text = e.attributes(append(b, " ;"...), c)
-		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
-		e.lastBegin, e.begun = at, c.Time()
+		q.text = e.attributes(append(b, " ;"...), x)
+		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
+		e.lastBegin, e.begun = at, x.time
 		if e.queue.next-e.queue.first > queueLimit {
 			return e.queue.write()
 		}
@@ -312,12 +347,12 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		if len(ops) < 2 {
 			break
 		}
-		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), c.Ref()})
+		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
 		if !ok {
 			e.loss.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
 			return nil
 		}
-		e.order(at, c.Time())
+		e.order(at, x.time)
 		if err := e.queue.end(at, e.timeText(), nil); err != nil || at > e.queue.first {
 			return err // an older one is still open
 		}
@@ -329,50 +364,50 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		s := e.w.events()
 		b := append(digits.AppendInt(append(s.Line(), "E "...), id), ' ')
-		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), c)
+		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), x)
 		return s.Done(append(b, '\n'))
 	case trace.Fragment:
 		if len(ops) < 4 {
 			break
 		}
-		for n := len(e.signals); int(c.Ref()) >= n; n++ {
+		for n := len(e.signals); int(x.ref) >= n; n++ {
 			e.signals = append(e.signals, signal{})
 		}
-		x := &e.signals[c.Ref()]
-		if x.curve == nil {
-			x.id = e.id(e.defs.Metrics.At(int(c.Ref())).ID, "signal")
-			x.curve = e.w.curve(seriesKey{x.id, -1})
+		s := &e.signals[x.ref]
+		if s.curve == nil {
+			s.id = e.id(e.defs.Metrics.At(int(x.ref)).ID, "signal")
+			s.curve = e.w.curve(seriesKey{s.id, -1})
 		}
-		e.curves(x.curve, c)
-		s := &x.curve.lines
-		b := digits.AppendInt(append(s.Line(), "F "...), x.id)
+		e.curves(s.curve, x)
+		l := &s.curve.lines
+		b := digits.AppendInt(append(l.Line(), "F "...), s.id)
 		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.time(int64(ops[0])))
 		for _, v := range ops[1:4] {
 			b = appendReal(b, math.Float64frombits(v))
 		}
-		return s.Done(append(b, '\n'))
+		return l.Done(append(b, '\n'))
 	case trace.Metric, trace.SampleRange:
 		if len(ops) < 1 {
 			break
 		}
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
-		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(c.Ref())).ID, "%d/%d", &r.ID, &r.Series); err != nil {
+		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(x.ref)).ID, "%d/%d", &r.ID, &r.Series); err != nil {
 			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
 			return nil
 		}
-		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), c)
+		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), x)
 		if k == trace.Metric {
-			r.Times = append(r.Times, e.time(c.Time()))
+			r.Times = append(r.Times, e.time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
 			return e.w.Write(r)
 		}
-		r.Keyword, r.Start, r.End = TSR, e.time(c.Time()), e.time(int64(ops[0]))
+		r.Keyword, r.Start, r.End = TSR, e.time(x.time), e.time(int64(ops[0]))
 		for _, v := range ops[1:] {
 			r.Values = append(r.Values, math.Float64frombits(v))
 		}
 		return e.w.Write(r)
 	}
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
+	e.loss.Add(e.defs.Spec(x.kind).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
 	return nil
 }
 
@@ -397,12 +432,12 @@ func (e *encoder) sections(k trace.Kind, t int64) {
 
 // curves notices when a fragment or sample of curve x is simultaneous with an
 // earlier one of a curve that is written behind x.
-func (e *encoder) curves(x *curve, c *trace.Cursor) {
-	if t := c.Time(); e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
+func (e *encoder) curves(x *curve, r *row) {
+	if t := r.time; e.lastCurve == nil || e.drawn != t || e.lastCurve.compare(x) <= 0 {
 		e.lastCurve, e.drawn = x, t
 		return
 	}
-	e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
+	e.loss.Add(e.defs.Spec(r.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
 }
 
 // order notices when claim number at ends at the same time as, but behind, an
@@ -436,7 +471,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		e.depth[loc]++
 		e.deep[loc] = max(e.deep[loc], e.depth[loc])
 		at, x := e.queue.begin(e.next, e.timeText())
-		x.text = append(appendInt(x.text, int64(loc)), " 1"...)
+		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
 		e.next++
 		x.order, x.region = e.seq, ref
 		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.defs.Regions.At(int(ref)).Name)
@@ -522,11 +557,17 @@ func (e *encoder) Links(links []trace.Link) error {
 			}
 		}
 		s := e.w.dependencies()
-		b := digits.AppendInt(append(s.Line(), "D "...), l.ID)
-		b = digits.AppendInt(append(b, ' '), typ)
-		b = digits.AppendInt(append(b, ' '), l.Src.ID)
-		b = digits.AppendInt(append(b, ' '), l.Dst.ID)
-		b = appendShort(append(b, " ;"...), e.linkText)
+		b := slices.Grow(s.Line(), 128)
+		to := b[len(b) : len(b)+128]
+		to[0], to[1] = 'D', ' '
+		i := 2 + digits.Put(to[2:34], l.ID)
+		to[i], to[i+1], to[i+2] = ' ', byte('0'+typ), ' '
+		i += 3
+		i += digits.Put(to[i:i+32], l.Src.ID)
+		to[i] = ' '
+		i += 1 + digits.Put(to[i+1:i+33], l.Dst.ID)
+		to[i], to[i+1] = ' ', ';'
+		b = appendShort(b[:len(b)+i+2], e.linkText)
 		if err := s.Done(append(b, '\n')); err != nil {
 			return err
 		}
@@ -716,7 +757,8 @@ func (q *queue) at(n int64) *queued {
 }
 
 // begin adds a claim and returns its number; its resource and all that follows
-// are to be appended to its text.
+// are to be appended to its text, which has room for 32 bytes at least. start has
+// as much memory.
 func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	if q.list == nil {
 		q.list = make([]queued, 64) // small enough for the cache, which it goes round in
@@ -735,9 +777,20 @@ func (q *queue) begin(id int64, start []byte) (int64, *queued) {
 	if x.text == nil {
 		x.text, x.end = make([]byte, 0, textRoom), make([]byte, 0, 32)
 	}
-	b := digits.AppendInt(append(x.text[:0], "C "...), id)
-	b = append(appendShort(append(b, ' '), start), ' ')
-	x.cut, x.text = len(b), b
+	if len(start) > 32 {
+		b := digits.AppendInt(append(x.text[:0], "C "...), id)
+		b = append(append(append(b, ' '), start...), "  "...)
+		x.cut, x.text = len(b)-1, slices.Grow(b, 32)
+		return n, x
+	}
+	to := x.text[:textRoom]
+	to[0], to[1] = 'C', ' '
+	i := 2 + digits.Put(to[2:34], id)
+	to[i] = ' '
+	copy32(to[i+1:i+33], start[:32])
+	i += 1 + len(start)
+	to[i], to[i+1] = ' ', ' '
+	x.cut, x.text = i+1, to[:i+2]
 	return n, x
 }
 

@@ -453,6 +453,10 @@ func (b *session) memory(x *fileResult, large string) error {
 	return nil
 }
 
+// encodeRuns is how many times as many large files are written as read: what the
+// encoder takes is a difference, which needs more of them for the same accuracy.
+const encodeRuns = 3
+
 // encode measures writing: generated in this format, and converted to another.
 func (b *session) encode(x *fileResult, small, large string) error {
 	for i := range 1 + b.smallRuns {
@@ -466,12 +470,12 @@ func (b *session) encode(x *fileResult, small, large string) error {
 	}
 	other := "converted." + x.other
 	defer b.remove(other)
-	for range b.runs {
+	for i := range encodeRuns * b.runs {
 		var q encodeRound
 		if err := b.generateRound(&q, x, x.large.events, large); err != nil {
 			return err
 		}
-		if b.convert {
+		if b.convert && i < b.runs {
 			var err error
 			if q.convert, err = b.weftRun("convert", "-q", "--allow-loss", "-j", "1", b.path(large), b.path(other)); err != nil {
 				return err

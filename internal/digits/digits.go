@@ -59,6 +59,35 @@ func AppendUint(b []byte, v uint64) []byte {
 	return b[:n+8-zeros]
 }
 
+// Put writes v at the beginning of to, which must have 32 bytes, and returns how
+// long the text is. What is behind it is overwritten too.
+func Put(to []byte, v int64) int {
+	if v < 0 {
+		to[0] = '-'
+		return 1 + putUint(to[1:], -uint64(v))
+	}
+	return putUint(to, uint64(v))
+}
+
+func putUint(to []byte, v uint64) int {
+	if v < 10 {
+		to[0] = byte('0' + v)
+		return 1
+	}
+	n := 0
+	if v >= 1e8 {
+		q := v / 1e8
+		n = putUint(to, q)
+		v -= q * 1e8
+		binary.LittleEndian.PutUint64(to[n:n+8], eight(v)|zeroes)
+		return n + 8
+	}
+	x := eight(v)
+	zeros := bits.TrailingZeros64(x) >> 3
+	binary.LittleEndian.PutUint64(to[:8], (x|zeroes)>>(8*uint(zeros)&63))
+	return 8 - zeros
+}
+
 // appendLong appends numbers of more than eight digits; there must be room.
 func appendLong(b []byte, v uint64) []byte {
 	q := v / 1e8

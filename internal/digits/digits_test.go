@@ -15,6 +15,10 @@ func TestAppend(t *testing.T) {
 		if got, want := string(AppendUint([]byte("x"), v)), "x"+strconv.FormatUint(v, 10); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
+		to := make([]byte, 32)
+		if got, want := string(to[:Put(to, int64(v))]), strconv.FormatInt(int64(v), 10); got != want {
+			t.Fatalf("%s, want %s", got, want)
+		}
 		if got, want := string(AppendInt(nil, int64(v))), strconv.FormatInt(int64(v), 10); got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}
