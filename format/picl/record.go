@@ -133,18 +133,39 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 // the usual way: single blanks, a decimal time, no exponents. It returns where
 // the head ends, or -1 if the line needs parse. data must end in a line end.
 func (h *head) quick(data []byte) int {
-	typ, i := integer(data, 0)
-	event, i := integer(data, follow(data, i))
+	typ, i := int64(0), 0
+	if len(data) > 8 && data[0] == '-' && data[1]-'0' <= 9 && data[2] == ' ' {
+		typ, i = -int64(data[1]-'0'), 2
+	} else {
+		typ, i = integer(data, 0)
+	}
+	event, i := short(data, follow(data, i))
 	i = h.quickTime(data, follow(data, i))
-	processor, i := integer(data, follow(data, i))
-	process, i := integer(data, follow(data, i))
-	fields, i := integer(data, follow(data, i))
+	processor, i := short(data, follow(data, i))
+	process, i := short(data, follow(data, i))
+	fields, i := short(data, follow(data, i))
 	if i < 0 || data[i] != ' ' && data[i] != '\n' {
 		return -1
 	}
 	h.f[0], h.f[1], h.f[3], h.f[4], h.f[5] = typ, event, processor, process, fields
 	h.exact = true
 	return i
+}
+
+// short does what integer does, with less work for one or two digits.
+func short(data []byte, i int) (v int64, next int) {
+	if uint(i) < uint(len(data)) && len(data)-i > 2 {
+		a, b, c := data[i]-'0', data[i+1], data[i+2]
+		if a <= 9 {
+			if b <= ' ' {
+				return int64(a), i + 1
+			}
+			if b -= '0'; b <= 9 && c <= ' ' {
+				return int64(a)*10 + int64(b), i + 2
+			}
+		}
+	}
+	return integer(data, i)
 }
 
 // integer reads the integer that data has at i. next is where it stops, -1 if
@@ -192,10 +213,16 @@ func follow(data []byte, i int) int {
 
 // quickTime reads a time without exponent and returns where it stops, or -1.
 func (h *head) quickTime(data []byte, i int) int {
-	v, end := integer(data, i)
-	h.f[2], h.scale = v, 0
-	if end < 0 || data[end] != '.' {
-		return end
+	var v int64
+	var end int
+	if i >= 0 && len(data)-i > 2 && data[i+1] == '.' && data[i]-'0' <= 9 {
+		v, end = int64(data[i]-'0'), i+1
+	} else {
+		v, end = integer(data, i)
+		h.f[2], h.scale = v, 0
+		if end < 0 || data[end] != '.' {
+			return end
+		}
 	}
 	neg := data[i] == '-'
 	if neg {

@@ -416,7 +416,7 @@ func (b *session) decode(x *fileResult, small, large string) error {
 			x.smallRounds = append(x.smallRounds, q)
 		}
 	}
-	for i := range 1 + b.runs {
+	for i := range 1 + pairs*b.runs {
 		var near time.Duration
 		for range b.smallRuns {
 			u, err := b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(small), "-")
@@ -453,9 +453,9 @@ func (b *session) memory(x *fileResult, large string) error {
 	return nil
 }
 
-// encodeRuns is how many times as many large files are written as read: what the
-// encoder takes is a difference, which needs more of them for the same accuracy.
-const encodeRuns = 3
+// pairs is how many times as many pairs decoding and encoding get as the other
+// measurements: their verdicts are ratios near their limits.
+const pairs = 3
 
 // encode measures writing: generated in this format, and converted to another.
 func (b *session) encode(x *fileResult, small, large string) error {
@@ -470,7 +470,7 @@ func (b *session) encode(x *fileResult, small, large string) error {
 	}
 	other := "converted." + x.other
 	defer b.remove(other)
-	for i := range encodeRuns * b.runs {
+	for i := range pairs * b.runs {
 		var q encodeRound
 		if err := b.generateRound(&q, x, x.large.events, large); err != nil {
 			return err

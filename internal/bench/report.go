@@ -335,7 +335,7 @@ func (r *report) document() []byte {
 		r.printf(", load %s before the start", r.load)
 	}
 	r.printf("\n- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
-	r.printf("- Runs: %d on large files (%d of the encoders, whose time is a difference), %d on small ones\n\n", r.runs, encodeRuns*r.runs, r.smallRuns)
+	r.printf("- Runs: %d on large files (%d pairs of decoding and encoding), %d on small ones\n\n", r.runs, pairs*r.runs, r.smallRuns)
 	r.printf("## Acceptance\n\nThe worst file decides, small or large.\n\n")
 	var rows [][]string
 	for _, a := range r.acceptances() {
