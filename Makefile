@@ -8,12 +8,14 @@ PKGS := ./...
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
 
-# What the tests want beside Go: mawk for benchmarks, python3 for the
-# independent comparison of conversions. Where nothing may be installed, the
-# tests that need a missing thing skip and say so.
+# What the tests want beside Go, as command:package: mawk for benchmarks, python3
+# for the independent comparison of conversions, libotf and its tools with a
+# compiler for OTF in both directions. Where nothing may be installed, the tests
+# that need a missing thing skip and say so.
 deps:
-	@for p in mawk python3; do \
-		command -v $$p >/dev/null 2>&1 && continue; \
+	@for x in mawk:mawk python3:python3 otfprint:otf-trace otfconfig:libopen-trace-format-dev gcc:gcc; do \
+		p=$${x#*:}; \
+		command -v $${x%%:*} >/dev/null 2>&1 && continue; \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$p is missing; tests that need it skip"; continue; }; \
 		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
 	done

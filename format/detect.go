@@ -55,7 +55,10 @@ func titles(formats []*Format) string {
 			t = append(t, f.Title)
 		}
 	}
-	return strings.Join(t, " or ")
+	if n := len(t) - 1; n > 0 {
+		return strings.Join(t[:n], ", ") + " or " + t[n]
+	}
+	return strings.Join(t, "")
 }
 
 // ByName finds a format by its name.

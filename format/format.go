@@ -45,6 +45,9 @@ type Format struct {
 	// Raw prints the format's own records as text, which for texts is the file
 	// as it is; nil if it does not offer it.
 	Raw func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
+	// Compat prints the text that the format's own tool prints of the trace, with
+	// its defects; nil if there is no such tool.
+	Compat func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
 	// Rules are the ids of the defects that reading and checking can report.
 	Rules []Rule
 	// NewChecker makes a checker for defects that show only when records are

@@ -52,7 +52,9 @@ func TestForesee(t *testing.T) {
 
 func columns() (out []string) {
 	for _, f := range all.Formats() {
-		out = append(out, f.Name)
+		if f.Create != nil {
+			out = append(out, f.Name)
+		}
 	}
 	return append(out, format.Planned...)
 }

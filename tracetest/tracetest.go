@@ -395,7 +395,11 @@ func Workloads(tb testing.TB, f *format.Format) (texts [][]byte) {
 // Read opens and scans a text, wherever that leads; it returns the number of
 // events. Panics and hangs are what it is to find.
 func Read(f *format.Format, name string, text []byte, opt *format.ReadOptions) (int, error) {
-	src := memory(name, text)
+	return ReadSource(f, memory(name, text), opt)
+}
+
+// ReadSource does what Read does with a trace of several files.
+func ReadSource(f *format.Format, src format.Source, opt *format.ReadOptions) (int, error) {
 	d, err := f.Open(context.Background(), src, opt)
 	if err != nil {
 		return 0, err

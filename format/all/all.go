@@ -4,6 +4,7 @@ package all
 import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/format/picl"
 )
 
@@ -12,5 +13,6 @@ func Formats() []*format.Format {
 	return []*format.Format{
 		etf.Format,
 		picl.Format,
+		otf.Format,
 	}
 }

@@ -16,7 +16,7 @@ import (
 func (a *app) printCommand() *cobra.Command {
 	var r reading
 	var s selecting
-	var asJSON, raw bool
+	var asJSON, raw, compat bool
 	var limit int64
 	c := &cobra.Command{
 		Use:   "print TRACE",
@@ -27,24 +27,30 @@ bears. Links (dependencies) come last.
 
 --json prints JSON Lines: one object an event with at least time (integer
 ticks), location (the file's own id), kind and region; docs/json.md has all
-names. --raw prints the records as the format's own text.`,
+names. --raw prints the records as the format's own text, --compat as the
+format's own tool prints them (OTF: otfprint --fullkeyvalue).`,
 		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			if raw {
-				if asJSON || s.any() || limit > 0 {
-					return usageError("--raw prints all records as they are; it takes no filters")
+			if raw || compat {
+				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
+				if asJSON || s.any() || limit > 0 || raw && compat {
+					return usageError("%s prints all records as they are; it takes no filters", flag)
 				}
 				in, err := a.source(ctx, args[0], &r)
 				if err != nil {
 					return err
 				}
 				defer in.Close()
-				if in.format.Raw == nil {
-					return usageError("%s has no text of its own", in.format.Title)
+				text := in.format.Raw
+				if compat {
+					text = in.format.Compat
 				}
-				err = in.format.Raw(ctx, in.src, in.opt, a.out)
+				if text == nil {
+					return usageError("%s has no text for %s", in.format.Title, flag)
+				}
+				err = text(ctx, in.src, in.opt, a.out)
 				in.bar.done()
 				a.tell(in, r.quiet)
 				return err
@@ -75,6 +81,7 @@ names. --raw prints the records as the format's own text.`,
 	s.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
+	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
 	c.Flags().Int64Var(&limit, "limit", 0, "stop after this many events")
 	return c
 }

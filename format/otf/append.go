@@ -1,0 +1,107 @@
+package otf
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
+
+// appendHex writes a number as OTF does.
+func appendHex(b []byte, v uint64) []byte {
+	n := (bits.Len64(v|1) + 3) >> 2
+	for i := 4 * (n - 1); i >= 0; i -= 4 {
+		b = append(b, hexDigits[v>>uint(i)&15])
+	}
+	return b
+}
+
+// appendText writes a string: line ends and quotes become blanks.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	if strings.IndexByte(s, '\n') < 0 && strings.IndexByte(s, '"') < 0 {
+		b = append(b, s...)
+	} else {
+		for i := range len(s) {
+			c := s[i]
+			if c == '\n' || c == '"' {
+				c = ' '
+			}
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}
+
+// Append writes the lines of the record in the short or in the long spelling:
+// its pairs, then the record itself. Time and process of records that have them
+// stand on lines of their own, which a [StreamWriter] adds. The line of a record
+// of type Unknown is its Text.
+func (r *Record) Append(b []byte, long bool) []byte {
+	for i := range r.KeyValues {
+		b = r.KeyValues[i].append(b, long)
+	}
+	return append(r.appendLine(b, long), '\n')
+}
+
+func (r *Record) appendLine(b []byte, long bool) []byte {
+	if r.Type == Unknown {
+		return append(b, r.Text...)
+	}
+	s := &specs[r.Type]
+	if long {
+		b = append(b, s.long...)
+		if s.bare && (len(s.fields) == 0 || r.Function|r.SCL == 0) {
+			return append(b, ' ')
+		}
+	} else {
+		b = append(b, s.short...)
+		if s.bare && r.Function|r.SCL == 0 {
+			return b
+		}
+	}
+	for i := range s.fields {
+		f := &s.fields[i]
+		var n *uint64
+		if f.bits > 0 {
+			n = r.number(f.f)
+		}
+		if f.zero && (n != nil && *n == 0 || n == nil && r.Unnamed) {
+			continue
+		}
+		if long && !f.tight {
+			b = append(b, ' ')
+			if f.long != "" {
+				b = append(append(b, f.long...), ' ')
+			}
+		} else {
+			b = append(b, f.short...)
+		}
+		switch {
+		case n != nil:
+			b = appendHex(b, *n)
+		case f.f == fMembers:
+			for _, m := range r.Members {
+				b = append(appendHex(b, uint64(m)), ',')
+			}
+		default:
+			b = appendText(b, *r.text(f.f))
+		}
+	}
+	return b
+}
+
+// check tells which number does not fit its field.
+func (r *Record) check() error {
+	if int(r.Type) >= len(specs) || specs[r.Type].name == "" && r.Type != Unknown {
+		return fmt.Errorf("record type %d: there is none", r.Type)
+	}
+	s := &specs[r.Type]
+	for i := range s.fields {
+		if f := &s.fields[i]; f.bits > 0 && f.bits < 64 {
+			if n := *r.number(f.f); n>>f.bits != 0 {
+				return fmt.Errorf("%s: %s %d: found more than %d bits", s.name, strings.ToLower(f.long), n, f.bits)
+			}
+		}
+	}
+	return nil
+}

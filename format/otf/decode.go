@@ -1,0 +1,713 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// decoder reads a trace through the common model. Its ticks are the trace's own,
+// less base.
+type decoder struct {
+	*model
+	r     *Reader
+	opt   *format.ReadOptions
+	files []survey
+	base  uint64
+	bare  bool // there are leaves that do not say what they leave
+	any   bool
+	first uint64
+	last  uint64
+	count int64
+	err   error // of strict reading, from where none can be returned
+	// Of leaves without a function: the open regions of each location.
+	stacks map[uint32][]uint32
+}
+
+// survey is what a first pass learns of a file.
+type survey struct {
+	id       uint32
+	part     Part
+	any      bool
+	first    uint64
+	last     uint64
+	count    int64 // of records
+	bare     bool
+	process  map[uint64]bool
+	unsorted int64
+	where    int64
+}
+
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	r, err := Open(ctx, src, &Options{Read: opt})
+	if err != nil {
+		return nil, err
+	}
+	d := &decoder{r: r, opt: opt}
+	if d.model, err = newModel(ctx, r); err != nil {
+		return nil, err
+	}
+	d.undefined = d.standIn
+	if err := d.index(ctx); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// index looks through all files: for their order, times and processes.
+func (d *decoder) index(ctx context.Context) error {
+	quiet := d.quiet() // what is wrong is reported by the scan
+	for _, id := range d.r.master.Streams() {
+		// A snapshot says what was before the events of its time.
+		for _, part := range []Part{Snapshots, Statistics, Events} {
+			s, err := quiet.open(id, part)
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				if part == Events {
+					if err := d.opt.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: d.r.path(fileName(d.r.stub, id, part))},
+						Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"}); err != nil {
+						return err
+					}
+				}
+				continue
+			}
+			f, err := surveyFile(ctx, s)
+			s.t.Close()
+			if err != nil {
+				return err
+			}
+			if err := d.take(f, s); err != nil {
+				return err
+			}
+		}
+	}
+	if d.last-d.base > math.MaxInt64/4 {
+		// The ticks of the model are signed, and their differences must fit.
+		d.base = d.first
+		d.defs.Properties.Add(trace.Attr{Key: "otf.base", Value: trace.Value{Num: d.base, Type: trace.Uint64}})
+		d.last = min(d.last, d.base+math.MaxInt64) // see late
+	}
+	return nil
+}
+
+// quiet is the reader without a report.
+func (d *decoder) quiet() *Reader {
+	r := *d.r
+	r.opt.Read = &format.ReadOptions{Values: d.opt.Values}
+	return &r
+}
+
+// standIn reports a token that nothing defines.
+func (d *decoder) standIn(what string, stream uint32, token uint64) {
+	err := d.opt.Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
+		Found: fmt.Sprintf("%s %d in stream %x", what, token, stream), Expected: "a definition; a stand-in takes its place"})
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// late reports a record that is too late for the model; format/otf reads it.
+func (d *decoder) late(r *Record) error {
+	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
+		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.base)})
+}
+
+func (d *decoder) take(f survey, s *stream) error {
+	for p := range f.process {
+		if at, ok := d.r.master.Stream(uint32(p)); ok && at == f.id {
+			continue
+		}
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
+			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+			return err
+		}
+	}
+	if f.unsorted > 0 {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
+			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
+			return err
+		}
+	}
+	if f.any {
+		if !d.any {
+			d.first, d.any = f.first, true
+		}
+		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
+	}
+	d.count += f.count
+	d.bare = d.bare || f.bare
+	f.process = nil
+	d.files = append(d.files, f)
+	return nil
+}
+
+// surveyFile goes through the state lines of a file.
+func surveyFile(ctx context.Context, s *stream) (survey, error) {
+	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
+	var time, highest, process uint64
+	timed, begun, seen := false, false, false
+	for n := 0; ; n++ {
+		if n&0xfff == 0 && ctx.Err() != nil {
+			return f, ctx.Err()
+		}
+		l, off, whole, ok, err := s.t.line()
+		if err != nil || !ok || !whole {
+			return f, err
+		}
+		kind, i := lineType(l)
+		switch kind {
+		case timeLine:
+			if !timed || begun {
+				time, timed = (&scanner{l: l, i: i}).hex(), true
+			}
+		case processLine:
+			if timed {
+				process, begun, seen = (&scanner{l: l, i: i + 1}).hex()&unset, true, false
+			}
+		case recordLine:
+			if !begun {
+				break
+			}
+			f.count++
+			if !seen {
+				f.process[process], seen = true, true
+			}
+			if !f.any {
+				f.first, f.last, f.any = time, time, true
+			}
+			f.first, f.last = min(f.first, time), max(f.last, time)
+			if time < highest {
+				if f.unsorted++; f.unsorted == 1 {
+					f.where = off
+				}
+			}
+			highest = max(highest, time)
+			f.bare = f.bare || s.part == Events && isBareLeave(l[i:])
+		}
+	}
+}
+
+func isBareLeave(l []byte) bool {
+	switch string(bytes.TrimRight(l, " \t\r")) {
+	case "L", "LEAVE", "L0", "LEAVE 0":
+		return true
+	}
+	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
+}
+
+// Defs are the definitions. Those of undefined tokens grow during scans.
+func (d *decoder) Defs() *trace.Definitions { return d.defs }
+
+// Extent is the times of the first and the last event.
+func (d *decoder) Extent() (first, last int64, ok bool) {
+	return int64(d.first - d.base), int64(d.last - d.base), d.any
+}
+
+// Count is the number of records with a time.
+func (d *decoder) Count() (int64, bool) { return d.count, true }
+
+// Close has nothing to free.
+func (d *decoder) Close() error { return nil }
+
+// Scan delivers the events of each location in the order of time, stream after
+// stream.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	r := format.Regroup(sink(0), 1<<16)
+	d.stacks = map[uint32][]uint32{}
+	if d.marked {
+		// A marker may belong to any location at any time.
+		if err := d.ScanOrdered(ctx, sel, r); err != nil {
+			return err
+		}
+		return r.Flush()
+	}
+	for i := 0; i < len(d.files); {
+		k := i
+		for k < len(d.files) && d.files[k].id == d.files[i].id {
+			k++
+		}
+		if err := d.merge(ctx, d.files[i:k], sel, r); err != nil {
+			return err
+		}
+		i = k
+	}
+	d.r = d.quiet() // what is wrong has been reported
+	return r.Flush()
+}
+
+// ScanOrdered delivers all events in the order of time.
+func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	d.stacks = map[uint32][]uint32{}
+	err := d.merge(ctx, d.files, sel, sink)
+	d.r = d.quiet() // what is wrong has been reported
+	return err
+}
+
+func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection, sink format.Sink) error {
+	var streams []format.Stream
+	var open []*fileStream
+	defer func() {
+		for _, f := range open {
+			f.close()
+		}
+	}()
+	add := func(f *fileStream) {
+		streams, open = append(streams, f), append(open, f)
+	}
+	for i := range list {
+		f, err := d.stream(ctx, &list[i], sel)
+		if f != nil {
+			add(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if d.marked {
+		f, err := d.markers(ctx)
+		if f != nil {
+			add(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return format.Merge(ctx, streams, sink)
+}
+
+// fileStream delivers one file as batches in the order of time.
+type fileStream struct {
+	d      *decoder
+	s      *stream // nil when the records come from the sorter
+	sorter *extsort.Sorter
+	it     *extsort.Iterator
+	to     uint64 // where the records end that are wanted
+	rec    Record
+	b      trace.Batch
+}
+
+func (f *fileStream) close() {
+	if f.s != nil {
+		f.s.t.Close()
+	}
+	if f.sorter != nil {
+		f.sorter.Close()
+	}
+}
+
+// rows is how many rows a file's batch has: little, as there may be many files.
+const rows = 256
+
+// Next makes the next batch.
+func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
+	f.b.Reset(trace.MixedLoc)
+	for f.b.Len() < rows {
+		var r *Record
+		if f.it == nil {
+			ok, err := f.s.next(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			r = &f.s.rec
+		} else {
+			x, ok, err := f.it.Next()
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				break
+			}
+			f.restore(x)
+			r = &f.rec
+		}
+		if r.Time >= f.to {
+			break
+		}
+		if r.Time-f.d.base > math.MaxInt64 {
+			if err := f.d.late(r); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if f.d.row(&f.b, r); f.d.err != nil {
+			return nil, f.d.err
+		}
+	}
+	if f.b.Len() == 0 {
+		return nil, nil
+	}
+	return &f.b, nil
+}
+
+// stream opens a file for a scan, sorted if need be.
+func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*fileStream, error) {
+	s, err := d.r.open(x.id, x.part)
+	if err != nil || s == nil {
+		return nil, err
+	}
+	f := &fileStream{d: d, s: s, to: math.MaxUint64}
+	if x.unsorted == 0 {
+		if sel.To != math.MaxInt64 && sel.To > 0 {
+			f.to = uint64(sel.To) + d.base
+		}
+		// What a leave closes may depend on all that is before.
+		if from := uint64(max(sel.From, 0)) + d.base; from > x.first && !d.bare && s.t.zip == nil {
+			if err := s.t.search(from); err != nil {
+				f.close()
+				return nil, err
+			}
+		}
+		return f, nil
+	}
+	defer s.t.Close()
+	f.s = nil
+	return f, f.sort(ctx, d.opt.SortMemory(), func() (*Record, error) {
+		ok, err := s.next(ctx)
+		if !ok || err != nil {
+			return nil, err
+		}
+		return &s.rec, nil
+	})
+}
+
+// markers brings the markers, which need not be sorted, into the order of time.
+func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
+	c, err := d.quiet().Cursor(ctx, Markers) // they were read with the definitions
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	f := &fileStream{d: d, to: math.MaxUint64}
+	return f, f.sort(ctx, 1<<20, func() (*Record, error) {
+		for c.Next() {
+			if r := c.Record(); r.Type == Marker {
+				return r, nil
+			}
+		}
+		return nil, c.Err()
+	})
+}
+
+// sort takes all records that next gives, nil at the end, and delivers them in
+// the order of time from now on.
+func (f *fileStream) sort(ctx context.Context, memory int, next func() (*Record, error)) error {
+	f.sorter = extsort.New(memory, "")
+	var buf []byte
+	for n := int64(0); ; n++ {
+		r, err := next()
+		if r == nil && err == nil {
+			f.it, err = f.sorter.Sort(ctx)
+			return err
+		}
+		if err == nil {
+			buf = hold(buf[:0], r)
+			err = f.sorter.Add(int64(r.Time^1<<63), n, buf) // as signed numbers they keep their order
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// hold writes a record for the sorter, restore reads it.
+func hold(b []byte, r *Record) []byte {
+	b = binary.LittleEndian.AppendUint64(b, r.Process)
+	b = binary.LittleEndian.AppendUint32(b, r.Stream)
+	b = append(b, byte(r.Type))
+	return r.Append(b, false)
+}
+
+func (f *fileStream) restore(x extsort.Record) {
+	r := &f.rec
+	r.Process, r.Stream = binary.LittleEndian.Uint64(x.Data), binary.LittleEndian.Uint32(x.Data[8:])
+	typ := Type(x.Data[12])
+	r.KeyValues = r.KeyValues[:0]
+	rest := x.Data[13:]
+	for {
+		i := bytes.IndexByte(rest, '\n')
+		l := rest[:max(i, 0)]
+		if typ == Unknown {
+			// Its line may look like anything; pairs come first.
+			if kind, at := lineType(l); kind == pairLine && i+1 < len(rest) {
+				r.pair(l, at)
+				rest = rest[i+1:]
+				continue
+			}
+			r.Type, r.Text = Unknown, str(l)
+			break
+		}
+		if kind, at := lineType(l); kind == pairLine {
+			r.pair(l, at)
+			rest = rest[i+1:]
+			continue
+		}
+		process := r.Process
+		r.parse(l, 0, typ.Part(), false)
+		r.Process = process
+		break
+	}
+	r.Time = uint64(x.A) ^ 1<<63
+}
+
+// row adds the row of a record.
+func (d *decoder) row(b *trace.Batch, r *Record) {
+	loc := d.location(r.Process)
+	t := int64(r.Time - d.base)
+	stream := r.Stream
+	add := func(k trace.Kind, ref uint32, ops ...uint64) {
+		b.Add(loc, t, k, ref)
+		if len(ops) > 0 {
+			b.AddOps(ops...)
+		}
+	}
+	peer := func(p uint64) uint64 { return uint64(d.location(p)) }
+	comm := func(c uint64) uint64 {
+		if c == 0 {
+			return trace.Undefined
+		}
+		return uint64(d.communicator(stream, c))
+	}
+	root := func(p uint64) uint64 {
+		if p == 0 {
+			return trace.Undefined
+		}
+		return p
+	}
+	text := ""
+	switch r.Type {
+	case Enter:
+		f := d.region(stream, r.Function)
+		add(trace.Enter, f)
+		if d.bare {
+			d.stacks[loc] = append(d.stacks[loc], f)
+		}
+	case Leave:
+		add(trace.Leave, d.leave(loc, stream, r.Function))
+	case SendMsg:
+		add(trace.Send, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length)
+	case RecvMsg:
+		add(trace.Recv, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length)
+	case Counter:
+		add(trace.Metric, d.metric(stream, r.Counter), r.Value)
+	case CollectiveOperation:
+		add(trace.Collective, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Duration)
+	case BeginCollective:
+		add(trace.CollectiveBegin, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching)
+	case EndCollective:
+		add(trace.CollectiveEnd, trace.NoRef, trace.Undefined, trace.Undefined, trace.Undefined, 0, 0, r.Matching)
+	case EventComment, SnapshotComment, SummaryComment:
+		add(trace.Comment, trace.NoRef)
+		text = r.Text
+	case BeginProcess:
+		add(trace.ProcessBegin, trace.NoRef)
+	case EndProcess:
+		add(trace.ProcessEnd, trace.NoRef)
+	case NoOp:
+		add(trace.NoOp, trace.NoRef)
+	case FileOperation:
+		add(trace.FileOperation, d.file(stream, r.File), r.Handle, r.Operation, r.Bytes, r.Duration)
+	case BeginFileOperation:
+		add(trace.FileOperationBegin, trace.NoRef, r.Matching)
+	case EndFileOperation:
+		add(trace.FileOperationEnd, d.file(stream, r.File), r.Handle, r.Operation, r.Bytes, r.Matching)
+	case RMAPut, RMAPutRemoteEnd, RMAGet:
+		k := map[Type]trace.Kind{RMAPut: trace.RMAPut, RMAPutRemoteEnd: trace.RMAPutRemoteEnd, RMAGet: trace.RMAGet}[r.Type]
+		origin := uint64(trace.Undefined)
+		if r.Origin != 0 {
+			origin = peer(r.Origin)
+		}
+		add(k, trace.NoRef, peer(r.Peer), r.Bytes, trace.Undefined, comm(r.Communicator), r.Tag, origin)
+	case RMAEnd:
+		remote := uint64(trace.Undefined)
+		if r.Peer != 0 {
+			remote = peer(r.Peer)
+		}
+		add(trace.RMAEnd, trace.NoRef, remote, comm(r.Communicator), r.Tag)
+	case EnterSnapshot:
+		add(trace.EnterSnapshot, d.region(stream, r.Function), r.OriginalTime-d.base)
+	case SendSnapshot:
+		add(trace.SendSnapshot, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length, r.OriginalTime-d.base)
+	case OpenFileSnapshot:
+		add(trace.OpenFileSnapshot, d.file(stream, r.File), r.Handle, r.OriginalTime-d.base)
+	case BeginCollectiveSnapshot:
+		add(trace.CollectiveSnapshot, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching, r.OriginalTime-d.base)
+	case BeginFileOperationSnapshot:
+		add(trace.FileOperationSnapshot, trace.NoRef, r.Matching, r.OriginalTime-d.base)
+	case CollectiveCountSnapshot:
+		add(trace.CollectiveCountSnapshot, d.communicator(stream, r.Communicator), r.Count)
+	case CounterSnapshot:
+		add(trace.MetricSnapshot, d.metric(stream, r.Counter), r.Value, r.OriginalTime-d.base)
+	case FunctionSummary:
+		add(trace.RegionSummary, d.region(stream, r.Function), r.Count, r.Exclusive, r.Inclusive)
+	case FunctionGroupSummary:
+		add(trace.RegionGroupSummary, d.text(functionGroups, stream, r.Group), r.Count, r.Exclusive, r.Inclusive)
+	case MessageSummary:
+		p := uint64(trace.Undefined)
+		if r.Peer != 0 {
+			p = peer(r.Peer)
+		}
+		add(trace.MessageSummary, trace.NoRef, p, comm(r.Communicator), r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+	case CollectiveSummary:
+		add(trace.CollectiveSummary, d.communicator(stream, r.Communicator), r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+	case FileOperationSummary:
+		add(trace.FileSummary, d.file(stream, r.File), r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten)
+	case FileGroupOperationSummary:
+		add(trace.FileGroupSummary, d.text(fileGroups, stream, r.Group), r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten)
+	case Marker:
+		ref, ok := d.find(markers, stream, r.Token)
+		if !ok {
+			ref = trace.NoRef
+		}
+		add(trace.Marker, ref, 0)
+		text = r.Text
+	default:
+		add(trace.Generic, trace.NoRef)
+		text = r.Text
+	}
+	if text != "" {
+		b.AddAttr(d.own(&d.comments, "text", trace.String), trace.StringValue(strings.Clone(text)))
+	}
+	if r.SCL != 0 && hasSCL(r.Type) {
+		b.AddAttr(d.own(&d.scl, "otf.scl", trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
+	}
+	for i := range r.KeyValues {
+		v := &r.KeyValues[i]
+		b.AddAttr(d.key(stream, v), v.value())
+	}
+}
+
+func hasSCL(t Type) bool {
+	l := specs[t].fields
+	return len(l) > 0 && l[len(l)-1].f == fSCL
+}
+
+// leave finds the region that a leave closes when it does not say so.
+func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
+	if !d.bare {
+		return d.region(stream, function)
+	}
+	s := d.stacks[loc]
+	ref := trace.NoRef
+	if function != 0 {
+		ref = d.region(stream, function)
+	} else if len(s) > 0 {
+		ref = s[len(s)-1]
+	}
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == ref {
+			d.stacks[loc] = append(s[:i], s[i+1:]...)
+			break
+		}
+	}
+	return ref
+}
+
+// own is an attribute that is not the trace's.
+func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
+	if *at == trace.NoRef {
+		*at = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
+	}
+	return *at
+}
+
+// region, communicator, metric and file find what a token names; what nothing
+// defines gets a stand-in.
+func (m *model) region(stream uint32, token uint64) uint32 {
+	i, ok := m.find(functions, stream, token)
+	if !ok {
+		m.undefined("function", stream, token)
+		i = m.defs.Regions.Add(trace.Region{ID: id(0, token), Name: fmt.Sprintf("undefined function %d", token)})
+		m.index[scopedToken{functions, 0, token}] = i
+	}
+	return i
+}
+
+func (m *model) communicator(stream uint32, token uint64) uint32 {
+	i, ok := m.find(groups, stream, token)
+	if !ok {
+		m.undefined("process group", stream, token)
+		i = m.defs.Communicator.Add(trace.Communicator{ID: id(0, token), Name: fmt.Sprintf("undefined communicator %d", token), Set: trace.NoRef, Parent: trace.NoRef})
+		m.index[scopedToken{groups, 0, token}] = i
+	}
+	return i
+}
+
+func (m *model) metric(stream uint32, token uint64) uint32 {
+	i, ok := m.find(counters, stream, token)
+	if !ok {
+		m.undefined("counter", stream, token)
+		i = m.defs.Metrics.Add(trace.MetricDef{ID: id(0, token), Name: fmt.Sprintf("undefined counter %d", token), Kind: trace.CounterMetric, Type: trace.Uint64, Location: trace.NoRef, Undefined: true})
+		m.index[scopedToken{counters, 0, token}] = i
+	}
+	return i
+}
+
+func (m *model) file(stream uint32, token uint64) uint32 {
+	i, ok := m.find(files, stream, token)
+	if !ok {
+		m.undefined("file", stream, token)
+		i = m.defs.Files.Add(trace.Named{ID: id(0, token), Name: fmt.Sprintf("undefined file %d", token)})
+		m.index[scopedToken{files, 0, token}] = i
+	}
+	return i
+}
+
+func (m *model) text(table int, stream uint32, token uint64) uint32 {
+	i, ok := m.find(table, stream, token)
+	if !ok {
+		i = m.defs.Strings.Add(fmt.Sprintf("undefined group %d", token))
+		m.index[scopedToken{table, 0, token}] = i
+	}
+	return i
+}
+
+// raw prints the trace's files as they are, one after another.
+func raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+	r, err := Open(ctx, src, &Options{Read: opt})
+	if err != nil {
+		return err
+	}
+	for part := range numParts {
+		for _, id := range append([]uint32{0}, r.master.Streams()...) {
+			s, err := r.open(id, part)
+			if err != nil {
+				return err
+			}
+			if s == nil {
+				continue
+			}
+			for {
+				l, _, whole, ok, err := s.t.line()
+				if err != nil || !ok {
+					s.t.Close()
+					if err != nil {
+						return err
+					}
+					break
+				}
+				if _, err := w.Write(l); err != nil {
+					return err
+				}
+				if whole {
+					if _, err := w.Write([]byte{'\n'}); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package otf
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Tables of definitions that tokens name.
+const (
+	functions = iota
+	groups    // of processes: communicators
+	counters
+	files
+	keys
+	collectives
+	markers
+	functionGroups
+	counterGroups
+	fileGroups
+	sclFiles
+	scls
+	attributeLists
+	tableCount
+)
+
+// scopedToken is a token of one table in the definitions of one stream.
+type scopedToken struct {
+	table  int
+	stream uint32
+	token  uint64
+}
+
+// model makes the common definitions of a trace.
+type model struct {
+	defs   *trace.Definitions
+	index  map[scopedToken]uint32 // into the model's tables, or into texts
+	places map[scopedToken]place
+	kinds  map[uint32]uint64 // collective operations: what sort
+	local  map[uint32]bool   // streams with definitions of their own
+	// Locations by process; of those that the master file does not name, by stream.
+	locations map[uint64]uint32
+	// undefined is told of each token that nothing defines, once.
+	undefined     func(what string, stream uint32, token uint64)
+	marked        bool   // there are markers
+	scl, comments uint32 // attributes that are not the trace's own, NoRef until used
+}
+
+// place is a source code location.
+type place struct {
+	file string
+	line int64
+}
+
+func id(stream uint32, token uint64) string {
+	if stream == 0 {
+		return strconv.FormatUint(token, 10)
+	}
+	return fmt.Sprintf("%d/%d", stream, token)
+}
+
+// find is the definition that a token of a stream names: the stream's own, else
+// the global one.
+func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
+	if m.local[stream] {
+		if i, ok := m.index[scopedToken{table, stream, token}]; ok {
+			return i, true
+		}
+	}
+	i, ok := m.index[scopedToken{table, 0, token}]
+	return i, ok
+}
+
+// valueTypes are the types of pairs in the model.
+var valueTypes = [...]trace.Type{Char: trace.Char, Int8: trace.Int8, Uint8: trace.Uint8, Int16: trace.Int16, Uint16: trace.Uint16, Int32: trace.Int32,
+	Uint32: trace.Uint32, Int64: trace.Int64, Uint64: trace.Uint64, Float32: trace.Float32, Float64: trace.Float64, Bytes: trace.Bytes}
+
+// value is a pair's value in the model, which refers to no buffer.
+func (v *KeyValue) value() trace.Value {
+	t := valueTypes[v.Type]
+	switch v.Type {
+	case Bytes:
+		return trace.Value{Str: string(v.Bytes), Type: t}
+	case Int8, Int16, Int32, Int64:
+		return trace.Value{Num: uint64(v.Int()), Type: t}
+	}
+	return trace.Value{Num: v.Bits, Type: t}
+}
+
+// counterType is how a counter's values are read.
+func counterType(properties uint64) trace.Type {
+	switch properties & 0x1e0 {
+	case 0x20, 0x60, 0xa0:
+		return trace.Int64
+	case 0x100:
+		return trace.Float32
+	case 0x120:
+		return trace.Float64
+	}
+	return trace.Uint64
+}
+
+// defaultResolution is what a trace without DefTimerResolution counts in.
+const defaultResolution = 1_000_000
+
+// newModel reads all definitions and markers' definitions.
+func newModel(ctx context.Context, r *Reader) (*model, error) {
+	m := &model{defs: &trace.Definitions{Format: "otf", Origin: "otf", Clock: trace.Seconds(defaultResolution)}, index: map[scopedToken]uint32{},
+		places: map[scopedToken]place{}, local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
+		scl: trace.NoRef, comments: trace.NoRef}
+	var list []*Record
+	for _, part := range []Part{Definitions, Markers} {
+		c, err := r.Cursor(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for c.Next() {
+			if x := c.Record(); x.Type != Marker {
+				list = append(list, x.Clone())
+			} else {
+				m.marked = true
+			}
+		}
+		c.Close()
+		if c.Err() != nil {
+			return nil, c.Err()
+		}
+	}
+	d := m.defs
+	// What others refer to comes first, as definitions may stand in any order.
+	texts := func(table int, r *Record) {
+		m.index[scopedToken{table, r.Stream, r.Token}] = d.Strings.Add(trace.Text(r.Name))
+	}
+	for _, r := range list {
+		if r.Type.Part() == Definitions && r.Stream != 0 {
+			m.local[r.Stream] = true
+		}
+		switch r.Type {
+		case DefTimerResolution:
+			if r.TicksPerSecond > 0 && r.TicksPerSecond < 1<<62 {
+				d.Clock = trace.Seconds(int64(r.TicksPerSecond))
+			}
+		case DefFunctionGroup:
+			texts(functionGroups, r)
+		case DefCounterGroup:
+			texts(counterGroups, r)
+		case DefFileGroup:
+			texts(fileGroups, r)
+		case DefSCLFile:
+			texts(sclFiles, r)
+		case DefCollectiveOperation:
+			texts(collectives, r)
+			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
+		}
+	}
+	name := func(table int, r *Record, token uint64) string {
+		if i, ok := m.find(table, r.Stream, token); ok {
+			return *d.Strings.At(int(i))
+		}
+		return ""
+	}
+	for _, r := range list {
+		if r.Type == DefSCL {
+			m.places[scopedToken{scls, r.Stream, r.Token}] = place{name(sclFiles, r, r.File), int64(r.Line)}
+		}
+	}
+	for _, r := range list {
+		attrs := m.attrs(r)
+		set := func(table int, i uint32) { m.index[scopedToken{table, r.Stream, r.Token}] = i }
+		switch r.Type {
+		case DefCreator:
+			d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
+		case DefVersion:
+			d.Properties.Add(trace.Attr{Key: "otf.version", Value: trace.StringValue(fmt.Sprintf("%d.%d.%d %s", r.Major, r.Minor, r.Sub, trace.Text(r.Text)))})
+		case DefUniqueID:
+			d.Properties.Add(trace.Attr{Key: "otf.unique-id", Value: trace.Value{Num: r.UniqueID, Type: trace.Uint64}})
+		case DefinitionComment:
+			m.comment(r)
+		case DefTimeRange:
+			d.Properties.Add(trace.Attr{Key: "otf.time-range", Value: trace.StringValue(fmt.Sprintf("%d %d", r.MinTime, r.MaxTime))})
+		case DefProcessGroup:
+			s := trace.Set{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "processes", Attrs: attrs}
+			for _, p := range r.Members {
+				s.Members = append(s.Members, int64(p))
+			}
+			set(groups, d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef}))
+		case DefFunction:
+			x := trace.Region{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Group: name(functionGroups, r, r.Group), Attrs: attrs}
+			if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
+				x.File, x.Line = p.file, p.line
+			} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
+				x.File, x.Line = p.file, p.line
+			}
+			set(functions, d.Regions.Add(x))
+		case DefCounter:
+			set(counters, d.Metrics.Add(trace.MetricDef{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
+				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties), Location: trace.NoRef, Attrs: attrs}))
+		case DefFile:
+			set(files, d.Files.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Attrs: attrs}))
+		case DefKeyValue:
+			t := trace.None
+			if r.Kind < uint64(len(valueTypes)) {
+				t = valueTypes[r.Kind]
+			}
+			set(keys, d.Attributes.Add(trace.AttributeDef{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Type: t, Doc: trace.Text(r.Text)}))
+		case DefMarker:
+			set(markers, d.Markers.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+				Attrs: []trace.Attr{{Key: "severity", Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}))
+		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL, DefCollectiveOperation:
+		default:
+			d.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
+		}
+	}
+	m.processes(list, r.master)
+	return m, nil
+}
+
+// attrs are the pairs of a definition.
+func (m *model) attrs(r *Record) (out []trace.Attr) {
+	for i := range r.KeyValues {
+		v := &r.KeyValues[i]
+		out = append(out, trace.Attr{Key: m.defs.Attributes.At(int(m.key(r.Stream, v))).Name, Value: v.value()})
+	}
+	return out
+}
+
+// key is the attribute that a pair's key is.
+func (m *model) key(stream uint32, v *KeyValue) uint32 {
+	if i, ok := m.find(keys, stream, uint64(v.Key)); ok {
+		return i
+	}
+	t := trace.None
+	if int(v.Type) < len(valueTypes) {
+		t = valueTypes[v.Type]
+	}
+	i := m.defs.Attributes.Add(trace.AttributeDef{ID: strconv.FormatUint(uint64(v.Key), 10), Name: fmt.Sprintf("key %d", v.Key), Type: t})
+	m.index[scopedToken{keys, 0, uint64(v.Key)}] = i
+	return i
+}
+
+// Comments in which VampirTrace says when the wall clock was read.
+const startTime = "__STARTTIME__"
+
+// comment takes a comment: most are a line of the trace's history.
+func (m *model) comment(r *Record) {
+	if _, s, ok := strings.Cut(r.Text, startTime); ok {
+		s = strings.TrimSpace(strings.TrimLeft(s, ": "))
+		if t, err := strconv.ParseInt(s, 10, 64); err == nil && t > 0 {
+			switch { // seconds, microseconds or nanoseconds since 1970
+			case t < 1e11:
+				t *= 1e9
+			case t < 1e17:
+				t *= 1e3
+			}
+			m.defs.Clock.Epoch, m.defs.Clock.HasEpoch = t, true
+		}
+	}
+	m.defs.Properties.Add(trace.Attr{Key: "comment", Value: trace.StringValue(trace.Text(r.Text))})
+}
+
+// nodeGroup begins the names of groups that are machines.
+const nodeGroup = "__NODE__"
+
+// processes makes the locations and the tree above them: machines that groups
+// name, and processes with threads.
+func (m *model) processes(list []*Record, master *MasterControl) {
+	d := m.defs
+	nodes := map[uint64]uint32{} // by process
+	for _, r := range list {
+		if name, ok := strings.CutPrefix(r.Name, nodeGroup); ok && r.Type == DefProcessGroup {
+			g := d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(name), Kind: "node", Parent: trace.NoRef})
+			for _, p := range r.Members {
+				if _, twice := nodes[uint64(p)]; !twice {
+					nodes[uint64(p)] = g
+				}
+			}
+		}
+	}
+	parents := map[uint64]bool{}
+	for _, r := range list {
+		if r.Type == DefProcess && r.Parent != 0 {
+			parents[r.Parent] = true
+		}
+	}
+	group := map[uint64]uint32{} // of a process and its threads
+	above := func(p uint64) uint32 {
+		if g, ok := nodes[p]; ok {
+			return g
+		}
+		return trace.NoRef
+	}
+	for _, r := range list {
+		if r.Type == DefProcess && parents[r.Token] {
+			if _, twice := group[r.Token]; !twice {
+				group[r.Token] = d.Groups.Add(trace.LocationGroup{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Kind: "process", Parent: above(r.Token)})
+			}
+		}
+	}
+	for _, r := range list {
+		if r.Type != DefProcess {
+			continue
+		}
+		if _, twice := m.locations[r.Token]; twice {
+			continue
+		}
+		l := trace.Location{ID: strconv.FormatUint(r.Token, 10), Name: trace.Text(r.Name), Kind: trace.ProcessLocation, Group: above(r.Token), Attrs: m.attrs(r)}
+		if g, ok := group[r.Token]; ok {
+			l.Group = g
+		}
+		if r.Parent != 0 {
+			l.Kind = trace.ThreadLocation
+			if g, ok := group[r.Parent]; ok {
+				l.Group = g
+			}
+		}
+		m.locations[r.Token] = d.Locations.Add(l)
+	}
+	for _, s := range master.Streams() {
+		for _, p := range master.Processes(s) {
+			m.location(uint64(p))
+		}
+	}
+}
+
+// location is that of a process, defined or not.
+func (m *model) location(process uint64) uint32 {
+	i, ok := m.locations[process]
+	if !ok {
+		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
+		m.locations[process] = i
+	}
+	return i
+}

@@ -1,0 +1,86 @@
+package otf
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Format is the Open Trace Format, version 1.
+var Format = &format.Format{
+	Name:       "otf",
+	Title:      "Open Trace Format 1 (OTF)",
+	Extensions: []string{".otf"},
+	Reads:      "all records, short and long spelling, plain and .z",
+	Seeks:      "time windows by bisection in plain files",
+	Options: []format.Option{
+		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+	},
+	Probe:  probe,
+	Open:   open,
+	Raw:    raw,
+	Compat: printCompat,
+	Rules: []format.Rule{
+		{ID: "otf.master", Severity: trace.Warning, Doc: "A line of the master file is not of the form stream:process,process,…, or names a process twice."},
+		{ID: "otf.missing-file", Severity: trace.Error, Doc: "The events of a stream that the master file names are not there; the other streams are read."},
+		{ID: "otf.unlisted-process", Severity: trace.Warning, Doc: "A stream has records of a process that the master file does not name there; they are read, libotf leaves them out."},
+		{ID: "otf.unsorted", Severity: trace.Warning, Doc: "The records of a file are not in the order of time; they are sorted while reading."},
+		{ID: "otf.no-state", Severity: trace.Error, Doc: "Records stand before the first time line and process line of their file; they are skipped."},
+		{ID: "otf.malformed", Severity: trace.Error, Doc: "A record lacks a field or has one that is none of its own; it is skipped, libotf stops reading."},
+		{ID: "otf.unknown-record", Severity: trace.Note, Doc: "A record has a keyword that the format does not have; it becomes a generic event."},
+		{ID: "otf.undefined", Severity: trace.Warning, Doc: "A record names a function, process group, counter or file that nothing defines; a stand-in takes its place."},
+		{ID: "otf.long-array", Severity: trace.Warning, Doc: "A line has more than 100 bytes of a byte array; libotf does not read it."},
+		{ID: "otf.cut-off", Severity: trace.Error, Doc: "The last line of a file has no end; it becomes a generic event."},
+		{ID: "otf.corrupt", Severity: trace.Error, Doc: "Compressed data is damaged; what follows is lost."},
+		{ID: "otf.time-range", Severity: trace.Error, Doc: "A record is 2⁶³ ticks or more after the first one; it is skipped, but for the package format/otf."},
+		{ID: "otf.line-too-long", Severity: trace.Error, Doc: "A line is longer than the limit (option `otf.max-line`); it is skipped."},
+	},
+}
+
+// probe recognises a master file.
+func probe(name string, text []byte) int {
+	named := strings.HasSuffix(name, ".otf")
+	good, bad := 0, 0
+	for rest := text; len(rest) > 0 && good+bad < 20; {
+		l := rest
+		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
+			l, rest = rest[:i], rest[i+1:]
+		} else if rest = nil; good+bad > 0 {
+			break // a line that the head cuts off
+		}
+		s := scanner{l: l}
+		if s.end() {
+			continue
+		}
+		start := s.i
+		s.hex()
+		if s.i == start || s.i == len(l) || l[s.i] != ':' {
+			if isMultiplexed(l) {
+				return 80
+			}
+			bad++
+			continue
+		}
+		for s.i++; s.i < len(l); s.i++ {
+			if c := l[s.i]; hexValue[c] > 15 && c != ',' && c != ' ' && c != '\t' && c != '\r' {
+				break
+			}
+		}
+		if s.i < len(l) {
+			bad++
+		} else {
+			good++
+		}
+	}
+	switch {
+	case named && bad == 0:
+		return 90
+	case named && bytes.IndexByte(text, 0) < 0:
+		return 50
+	case good > 0 && bad == 0:
+		return 20
+	}
+	return 0
+}

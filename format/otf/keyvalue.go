@@ -1,0 +1,142 @@
+package otf
+
+import "math"
+
+// ValueType is the type of the value of a key-value pair. The numbers are those
+// in the files (docs/formats/otf.md, "Key-value lists").
+type ValueType uint32
+
+// The value types.
+const (
+	Char    ValueType = 0
+	Int8    ValueType = 1
+	Uint8   ValueType = 2
+	Int16   ValueType = 3
+	Uint16  ValueType = 4
+	Int32   ValueType = 5
+	Uint32  ValueType = 6
+	Int64   ValueType = 7
+	Uint64  ValueType = 8
+	Float32 ValueType = 9
+	Float64 ValueType = 10
+	Bytes   ValueType = 11
+	// UnknownValue is what DefKeyValue may say of a key; pairs have another type.
+	UnknownValue ValueType = math.MaxUint32
+)
+
+// bits is the size of a value, 0 for Bytes.
+func (t ValueType) bits() uint8 {
+	switch t {
+	case Char, Int8, Uint8:
+		return 8
+	case Int16, Uint16:
+		return 16
+	case Int32, Uint32, Float32:
+		return 32
+	case Int64, Uint64, Float64:
+		return 64
+	}
+	return 0
+}
+
+// KeyValue is a pair that belongs to a record.
+type KeyValue struct {
+	Key  uint32 // token of a DefKeyValue
+	Type ValueType
+	// Bits is the value of all types but Bytes, in as many bits as the type has:
+	// signed numbers as two's complement, floats as their IEEE 754 pattern.
+	Bits uint64
+	// Bytes is the value of a pair of type Bytes.
+	Bytes []byte
+}
+
+// Uint makes a pair of type Uint64.
+func Uint(key uint32, v uint64) KeyValue { return KeyValue{Key: key, Type: Uint64, Bits: v} }
+
+// Int makes a pair of type Int64.
+func Int(key uint32, v int64) KeyValue { return KeyValue{Key: key, Type: Int64, Bits: uint64(v)} }
+
+// Float makes a pair of type Float64.
+func Float(key uint32, v float64) KeyValue {
+	return KeyValue{Key: key, Type: Float64, Bits: math.Float64bits(v)}
+}
+
+// ByteArray makes a pair of type Bytes, which refers to v.
+func ByteArray(key uint32, v []byte) KeyValue { return KeyValue{Key: key, Type: Bytes, Bytes: v} }
+
+// Int is the value of an integer type, with its sign.
+func (v *KeyValue) Int() int64 {
+	switch v.Type {
+	case Char, Int8:
+		return int64(int8(v.Bits))
+	case Int16:
+		return int64(int16(v.Bits))
+	case Int32:
+		return int64(int32(v.Bits))
+	}
+	return int64(v.Bits)
+}
+
+// Float is the value of any type of number.
+func (v *KeyValue) Float() float64 {
+	switch v.Type {
+	case Float32:
+		return float64(math.Float32frombits(uint32(v.Bits)))
+	case Float64:
+		return math.Float64frombits(v.Bits)
+	case Char, Int8, Int16, Int32, Int64:
+		return float64(v.Int())
+	}
+	return float64(v.Bits)
+}
+
+// Find returns the pair of a record with this key.
+func (r *Record) Find(key uint32) (*KeyValue, bool) {
+	for i := range r.KeyValues {
+		if r.KeyValues[i].Key == key {
+			return &r.KeyValues[i], true
+		}
+	}
+	return nil, false
+}
+
+// arrayLine is how many bytes of an array stand on one line.
+const arrayLine = 100
+
+const hexDigits = "0123456789abcdef"
+
+// append writes the lines of a pair. An array without bytes has none.
+func (v *KeyValue) append(b []byte, long bool) []byte {
+	head := func(b []byte) []byte {
+		if long {
+			b = appendHex(append(b, "KEY "...), uint64(v.Key))
+			b = appendHex(append(b, " TYPE "...), uint64(v.Type))
+			return append(b, " VALUE "...)
+		}
+		b = appendHex(append(b, 'K'), uint64(v.Key))
+		b = appendHex(append(b, 'Y'), uint64(v.Type))
+		return append(b, 'V')
+	}
+	if v.Type != Bytes {
+		b = head(b)
+		if v.Type == Char && v.Bits&0xff < 16 {
+			b = append(b, '0') // libotf misreads a single digit
+		}
+		return append(appendHex(b, v.Bits&(^uint64(0)>>(64-v.Type.bits()))), '\n')
+	}
+	for rest := v.Bytes; len(rest) > 0; {
+		b = head(b)
+		n := min(len(rest), arrayLine)
+		for _, c := range rest[:n] {
+			b = append(b, hexDigits[c>>4], hexDigits[c&15])
+		}
+		if long {
+			b = append(b, "LEN"...)
+		} else {
+			b = append(b, 'L')
+		}
+		b = append(appendHex(b, uint64(len(rest))), '\n')
+		rest = rest[n:]
+	}
+	return b
+}

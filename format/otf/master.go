@@ -1,0 +1,206 @@
+package otf
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// MasterControl says which process is in which stream. A stream's number is
+// from 1 to 0xfffffffe; a process is in one stream at most. The zero
+// MasterControl is empty and ready (docs/formats/otf.md, "Master file").
+type MasterControl struct {
+	streams map[uint32][]uint32 // ascending
+	process map[uint32]uint32
+}
+
+// NoStream is the number of no stream.
+const NoStream = ^uint32(0)
+
+func validStream(id uint32) bool { return id != 0 && id != NoStream }
+
+// Assign puts a process into a stream. It reports false if the process is in a
+// stream already, or if the stream's number is not valid.
+func (m *MasterControl) Assign(process, stream uint32) bool {
+	if _, ok := m.process[process]; ok || !validStream(stream) {
+		return false
+	}
+	if m.process == nil {
+		m.process, m.streams = map[uint32]uint32{}, map[uint32][]uint32{}
+	}
+	m.process[process] = stream
+	l := m.streams[stream]
+	i, _ := slices.BinarySearch(l, process)
+	m.streams[stream] = slices.Insert(l, i, process)
+	return true
+}
+
+// AddStream makes a stream without processes.
+func (m *MasterControl) AddStream(stream uint32) bool {
+	if !validStream(stream) {
+		return false
+	}
+	if m.process == nil {
+		m.process, m.streams = map[uint32]uint32{}, map[uint32][]uint32{}
+	}
+	if _, ok := m.streams[stream]; !ok {
+		m.streams[stream] = nil
+	}
+	return true
+}
+
+// Stream is the stream of a process.
+func (m *MasterControl) Stream(process uint32) (stream uint32, ok bool) {
+	stream, ok = m.process[process]
+	return stream, ok
+}
+
+// Streams are the numbers of the streams, ascending. The list is the caller's.
+func (m *MasterControl) Streams() []uint32 { return slices.Sorted(maps.Keys(m.streams)) }
+
+// Processes are the processes of a stream, ascending. The list belongs to m.
+func (m *MasterControl) Processes(stream uint32) []uint32 { return m.streams[stream] }
+
+// Len is the number of streams.
+func (m *MasterControl) Len() int { return len(m.streams) }
+
+// NewStream is the number that the next new stream should have.
+func (m *MasterControl) NewStream() uint32 {
+	last := uint32(0)
+	for id := range m.streams {
+		last = max(last, id)
+	}
+	return last + 1
+}
+
+// Append adds the entries of o; of processes that are in m too, m's count.
+func (m *MasterControl) Append(o *MasterControl) {
+	for _, id := range o.Streams() {
+		m.AddStream(id)
+		for _, p := range o.streams[id] {
+			m.Assign(p, id)
+		}
+	}
+}
+
+// Clone copies m.
+func (m *MasterControl) Clone() *MasterControl {
+	c := &MasterControl{}
+	c.Append(m)
+	return c
+}
+
+// Check tells what makes a trace with this map unreadable for libotf: no
+// processes at all, or streams without any.
+func (m *MasterControl) Check() error {
+	if len(m.process) == 0 {
+		return fmt.Errorf("master: found no process, expected one at least")
+	}
+	for _, id := range m.Streams() {
+		if len(m.streams[id]) == 0 {
+			return fmt.Errorf("master: found no process in stream %x, expected one at least", id)
+		}
+	}
+	return nil
+}
+
+// AppendTo writes the text of the master file. Streams without processes are
+// left out: their line would mean process 0.
+func (m *MasterControl) AppendTo(b []byte) []byte {
+	for _, id := range m.Streams() {
+		if len(m.streams[id]) == 0 {
+			continue
+		}
+		b = append(appendHex(b, uint64(id)), ':')
+		for i, p := range m.streams[id] {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendHex(b, uint64(p))
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// WriteTo writes the master file.
+func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(m.AppendTo(nil))
+	return int64(n), err
+}
+
+// parseMaster reads the text of a master file. report gets what is odd in line
+// number.
+func parseMaster(text []byte, report func(line int64, p problem) error) (*MasterControl, error) {
+	m := &MasterControl{}
+	for number := int64(1); len(text) > 0; number++ {
+		l := text
+		if i := bytes.IndexByte(text, '\n'); i >= 0 {
+			l, text = text[:i], text[i+1:]
+		} else {
+			text = nil
+			if err := report(number, masterProblem("a last line without end", "a line end; libotf does not read the line")); err != nil {
+				return m, err
+			}
+		}
+		s := scanner{l: l}
+		if s.end() {
+			continue
+		}
+		if isMultiplexed(l) {
+			return m, errMultiplexed
+		}
+		start := s.i
+		id := s.hex()
+		s.skip()
+		if s.i == start || s.i == len(l) || l[s.i] != ':' {
+			if err := report(number, masterProblem(strconv.Quote(string(l[:min(len(l), 40)])), "stream:process,process,…; the line is skipped")); err != nil {
+				return m, err
+			}
+			continue
+		}
+		stream := uint32(id)
+		if !validStream(stream) {
+			if err := report(number, masterProblem("stream "+strconv.FormatUint(id, 16), "a number from 1 to fffffffe; the line is skipped")); err != nil {
+				return m, err
+			}
+			continue
+		}
+		for more := true; more; {
+			s.i++ // the colon or a comma
+			s.skip()
+			from := s.i
+			p := uint32(s.hex())
+			if s.i == from {
+				if err := report(number, masterProblem("an empty entry of stream "+strconv.FormatUint(id, 16), "a process; it is taken as 0")); err != nil {
+					return m, err
+				}
+			}
+			if !m.Assign(p, stream) && m.process[p] != stream {
+				if err := report(number, masterProblem(fmt.Sprintf("process %x in streams %x and %x", p, m.process[p], stream), "one stream a process; the first one counts")); err != nil {
+					return m, err
+				}
+			}
+			s.skip()
+			more = s.i < len(l) && l[s.i] == ','
+		}
+	}
+	return m, nil
+}
+
+func masterProblem(found, expected string) problem {
+	return problem{"otf.master", found, expected, trace.Warning}
+}
+
+// isMultiplexed recognises the master file of a trace whose streams share files
+// (IOFSL).
+func isMultiplexed(l []byte) bool {
+	return len(l) > 2 && l[0] == 'i' && hexValue[l[1]] < 16 && bytes.Count(l, []byte{':'}) == 2
+}
+
+var errMultiplexed = fmt.Errorf("found an IOFSL trace, all streams of which share files, expected one that has files of its own for each stream; not supported")

@@ -1,0 +1,334 @@
+package otf
+
+import (
+	"fmt"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// problem is what is wrong with a line.
+type problem struct {
+	rule, found, expected string
+	severity              trace.Severity
+}
+
+// lineKind says what a line is.
+type lineKind uint8
+
+const (
+	blankLine lineKind = iota
+	timeLine
+	processLine
+	pairLine
+	recordLine
+)
+
+// keywords finds the type of a record by its keyword, for each part.
+var keywords = func() (k [numParts]map[string]Type) {
+	for p := range k {
+		k[p] = map[string]Type{}
+	}
+	for t, s := range specs {
+		if s.name == "" {
+			continue
+		}
+		k[s.part][s.short], k[s.part][s.long] = Type(t), Type(t)
+		if s.part == Snapshots { // they may stand among the events
+			k[Events][s.short], k[Events][s.long] = Type(t), Type(t)
+		}
+	}
+	k[Events]["FB"], k[Events]["FILEOPBEGIN"] = BeginFileOperation, BeginFileOperation
+	k[Events]["FE"], k[Events]["FILEOPEND"] = EndFileOperation, EndFileOperation
+	return k
+}()
+
+// oldEnd are the fields of the old spelling FE of EndFileOperation, the handle of
+// which is the matching id.
+var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"), n8(fBytes, "B", "BYTES"), scl}
+
+// oldGroup is a second group behind the properties of a counter.
+var oldGroup = n4(fGroup, "G", "GROUP")
+
+// scanner goes through a line.
+type scanner struct {
+	l []byte
+	i int
+	// library: blanks may stand only where libotf accepts them.
+	library bool
+}
+
+func (s *scanner) skip() {
+	for s.i < len(s.l) && (s.l[s.i] == ' ' || s.l[s.i] == '\t' || s.l[s.i] == '\r' && !s.library) {
+		s.i++
+	}
+}
+
+func (s *scanner) end() bool {
+	if !s.library {
+		s.skip()
+	}
+	return s.i == len(s.l)
+}
+
+// hexValue is the value of a digit, 255 for other bytes. Capitals are no digits.
+var hexValue = func() (t [256]uint8) {
+	for i := range t {
+		t[i] = 255
+	}
+	for i := range len(hexDigits) {
+		t[hexDigits[i]] = uint8(i)
+	}
+	return t
+}()
+
+// hex reads a number; without digits it is 0. What does not fit 64 bits is lost.
+func (s *scanner) hex() (v uint64) {
+	s.skip()
+	for s.i < len(s.l) {
+		d := hexValue[s.l[s.i]]
+		if d > 15 {
+			break
+		}
+		v = v<<4 | uint64(d)
+		s.i++
+	}
+	return v
+}
+
+// word reads a keyword.
+func (s *scanner) word() []byte {
+	start := s.i
+	for s.i < len(s.l) {
+		if c := s.l[s.i]; c-'A' > 25 && c != '#' {
+			break
+		}
+		s.i++
+	}
+	return s.l[start:s.i]
+}
+
+// rest is what is left of the line, for messages.
+func (s *scanner) rest() string {
+	l := s.l[s.i:]
+	if len(l) == 0 {
+		return "the end of the line"
+	}
+	if len(l) > 40 {
+		return fmt.Sprintf("%q…", l[:40])
+	}
+	return fmt.Sprintf("%q", l)
+}
+
+// keyword passes over the keyword of a field, if it is there.
+func (s *scanner) keyword(f *fieldSpec) bool {
+	start := s.i
+	s.skip()
+	if s.library && s.i > start {
+		// libotf compares its first alternative with the blank.
+		f = &fieldSpec{f: f.f, short: f.long, long: f.long, old: f.old}
+	}
+	start = s.i
+	if f.short == "." {
+		if s.i < len(s.l) && s.l[s.i] == '.' {
+			s.i++
+			return true
+		}
+		return false
+	}
+	w := s.word()
+	switch string(w) {
+	case f.short, f.long:
+		return true
+	case f.old:
+		if f.old != "" {
+			return true
+		}
+	}
+	if f.f == fMembers && len(w) > 0 {
+		// Nothing stands between the keywords of an empty list and of what follows.
+		for _, k := range [2]string{f.long, f.short} {
+			if len(w) > len(k) && string(w[:len(k)]) == k {
+				s.i = start + len(k)
+				return true
+			}
+		}
+	}
+	s.i = start
+	return false
+}
+
+// lineType tells what a line is.
+func lineType(l []byte) (lineKind, int) {
+	i := 0
+	for i < len(l) && (l[i] == ' ' || l[i] == '\t' || l[i] == '\r') {
+		i++
+	}
+	if i == len(l) {
+		return blankLine, i
+	}
+	c := l[i]
+	switch {
+	case hexValue[c] < 16:
+		return timeLine, i
+	case c == '*':
+		return processLine, i
+	case c == 'K':
+		s := scanner{l: l, i: i}
+		if w := s.word(); string(w) == "K" || string(w) == "KEY" {
+			return pairLine, i
+		}
+	}
+	return recordLine, i
+}
+
+// parse reads a record's line into r, from i on. Type Unknown is what has no
+// known keyword. The strings of the record refer to the line. library tells that
+// blanks are treated as libotf does.
+func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
+	s := scanner{l: l, i: i, library: library}
+	w := s.word()
+	t, ok := keywords[part][string(w)]
+	if !ok {
+		r.Type, r.Text = Unknown, str(l)
+		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(), "a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
+	}
+	r.Type = t
+	sp := &specs[t]
+	list := sp.fields
+	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
+		list, r.Handle = oldEnd, 0
+	}
+	for k := range list {
+		f := &list[k]
+		if f.zero || f.missing {
+			there := !s.end()
+			if there && (f.short != "" || f.f == fFunction) {
+				there = f.short == "" || s.keyword(f)
+			}
+			if !there {
+				if f.bits > 0 {
+					*r.number(f.f) = 0
+				} else {
+					r.Name, r.Unnamed = "", true
+				}
+				continue
+			}
+		} else if f.short != "" && !s.keyword(f) {
+			return problem{"otf.malformed", sp.name + ": " + s.rest(), f.long + "; the record is skipped", trace.Error}
+		}
+		switch {
+		case f.bits > 0:
+			*r.number(f.f) = s.hex() & (^uint64(0) >> (64 - f.bits))
+			if f.f == fProperties && s.keyword(&oldGroup) {
+				if g := s.hex() & 0xffffffff; g != 0 {
+					r.Group = g
+				}
+			}
+		case f.f == fMembers:
+			r.Members = s.members(r.Members[:0])
+		default:
+			v, bad := s.text()
+			if bad.rule != "" {
+				return bad
+			}
+			*r.text(f.f) = str(v)
+			if f.f == fName {
+				r.Unnamed = false
+			}
+		}
+	}
+	// libotf ignores what follows but where it looks for something that may be there.
+	if n := len(list); n > 0 && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) && !s.end() {
+		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
+	}
+	return problem{}
+}
+
+// text reads a string.
+func (s *scanner) text() ([]byte, problem) {
+	s.skip()
+	if s.i == len(s.l) || s.l[s.i] != '"' {
+		return nil, problem{"otf.malformed", s.rest(), "a string; the record is skipped", trace.Error}
+	}
+	start := s.i + 1
+	for i := start; i < len(s.l); i++ {
+		if s.l[i] == '"' {
+			s.i = i + 1
+			return s.l[start:i], problem{}
+		}
+	}
+	return nil, problem{"otf.malformed", s.rest(), "a quote at the end of the string; the record is skipped", trace.Error}
+}
+
+// members reads a list of numbers, each of which a comma follows.
+func (s *scanner) members(list []uint32) []uint32 {
+	for {
+		s.skip()
+		start := s.i
+		v := s.hex()
+		s.skip()
+		if s.i == len(s.l) || s.l[s.i] != ',' {
+			s.i = max(start, s.i)
+			return list
+		}
+		s.i++
+		list = append(list, uint32(v))
+	}
+}
+
+// pair reads a key-value line from i on and adds it to the list.
+func (r *Record) pair(l []byte, i int) problem {
+	s := scanner{l: l, i: i}
+	s.word()
+	bad := func(expected string) problem {
+		return problem{"otf.malformed", "key-value pair: " + s.rest(), expected + "; the pair is skipped", trace.Error}
+	}
+	key := uint32(s.hex())
+	if !s.keyword(&fieldSpec{short: "Y", long: "TYPE"}) {
+		return bad("TYPE")
+	}
+	typ := ValueType(uint32(s.hex()))
+	if typ > Bytes {
+		return bad("a type from 0 to b")
+	}
+	if !s.keyword(&fieldSpec{short: "V", long: "VALUE"}) {
+		return bad("VALUE")
+	}
+	old, known := r.Find(key)
+	if typ != Bytes {
+		if v := s.hex(); !known {
+			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})
+		}
+		return problem{}
+	}
+	s.skip()
+	var to *KeyValue
+	switch {
+	case !known:
+		if n := len(r.KeyValues); n < cap(r.KeyValues) {
+			r.KeyValues = r.KeyValues[:n+1] // its bytes are used again
+			to = &r.KeyValues[n]
+			*to = KeyValue{Key: key, Type: typ, Bytes: to.Bytes[:0]}
+		} else {
+			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ})
+			to = &r.KeyValues[n]
+		}
+	case old.Type == Bytes && old == &r.KeyValues[len(r.KeyValues)-1]:
+		to = old
+	default:
+		return problem{}
+	}
+	n := 0
+	for ; s.i+1 < len(s.l); s.i += 2 {
+		hi, lo := hexValue[s.l[s.i]], hexValue[s.l[s.i+1]]
+		if hi > 15 || lo > 15 {
+			break
+		}
+		to.Bytes = append(to.Bytes, hi<<4|lo)
+		n++
+	}
+	if n > arrayLine {
+		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n), fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}
+	}
+	return problem{}
+}

@@ -1,0 +1,294 @@
+package otf
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// printer writes records as otfprint --fullkeyvalue does, with its defects
+// (docs/formats/otf.md, "otfprint").
+type printer struct {
+	n        int64             // records so far
+	counters map[uint64]uint64 // properties of the counters that are defined
+	b        []byte
+}
+
+func (p *printer) printf(format string, args ...any) { p.b = fmt.Appendf(p.b, format, args...) }
+
+// cText is a string as a C program sees it: it ends at a zero byte.
+func cText(s string) string {
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		return s[:i]
+	}
+	return s
+}
+
+func enum(v uint64, names ...string) string {
+	if v < uint64(len(names)) && names[v] != "" {
+		return names[v]
+	}
+	return "UNKNOWN <" + strconv.FormatUint(v, 10) + ">"
+}
+
+func joined(members []uint32, text func(uint32) string) string {
+	var b []byte
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, text(m)...)
+	}
+	return string(b)
+}
+
+func decimals(members []uint32) string {
+	return joined(members, func(m uint32) string { return strconv.FormatUint(uint64(m), 10) })
+}
+
+// properties is what a counter's properties are called.
+func properties(p uint64) string {
+	return enum(p&3, "ACC", "ABS") + "/" + enum(p&0xc>>2, "START", "POINT", "LAST", "NEXT") + "/" +
+		func() string {
+			if i := p & 0x1e0 >> 5; i < 10 && i != 6 && i != 7 {
+				return [10]string{"UNSIGNED8", "SIGNED8", "UNSIGNED4", "SIGNED4", "UNSIGNED2", "SIGNED2", 8: "FLOAT", 9: "DOUBLE"}[i]
+			}
+			return "UNKNOWN <" + strconv.FormatUint(p&0x1e0, 10) + ">"
+		}()
+}
+
+// counterValue is a counter's value as its properties say.
+func (p *printer) counterValue(counter, v uint64) string {
+	switch p.counters[counter] & 0x1e0 {
+	case 0, 0x40, 0x80: // unsigned of 8, 4 and 2 bytes: otfprint does not cut them
+		return strconv.FormatUint(v, 10)
+	case 0x20, 0x60, 0xa0:
+		return strconv.FormatInt(int64(v), 10)
+	case 0x100:
+		return cFloat(float64(math.Float32frombits(uint32(v))), 6)
+	case 0x120:
+		return cFloat(math.Float64frombits(v), 6)
+	}
+	return fmt.Sprintf("INVALID TYPE <%08x>", v)
+}
+
+// cFloat is a number as printf writes it with %f.
+func cFloat(f float64, digits int) string {
+	switch {
+	case math.IsNaN(f):
+		if math.Signbit(f) {
+			return "-nan"
+		}
+		return "nan"
+	case math.IsInf(f, 1):
+		return "inf"
+	case math.IsInf(f, -1):
+		return "-inf"
+	}
+	return strconv.FormatFloat(f, 'f', digits, 64)
+}
+
+var fileFlags = [...]struct {
+	bit  uint64
+	name string
+}{{0x20, "IOFAILED"}, {0x40, "ASYNC"}, {0x80, "COLL"}, {0x100, "DIRECT"}, {0x200, "SYNC"}, {0x400, "ISREADLOCK"}}
+
+// fileOperation is what an operation and its flags are called.
+func fileOperation(op uint64) string {
+	var flags []string
+	rest := op &^ 0x1f
+	for _, f := range fileFlags {
+		if rest&f.bit != 0 {
+			flags = append(flags, f.name)
+			rest &^= f.bit
+		}
+	}
+	if rest != 0 {
+		flags = append(flags, "UNKNOWN <"+strconv.FormatUint(rest, 10)+">")
+	}
+	if flags == nil {
+		flags = []string{"EMPTY"}
+	}
+	return enum(op&0x1f, "OPEN", "CLOSE", "READ", "WRITE", "SEEK", "UNLINK", "RENAME", "DUP", "SYNC", "LOCK", "UNLOCK") + ", flags " + strings.Join(flags, ", ")
+}
+
+// keyValues writes the pairs of a record.
+func (p *printer) keyValues(r *Record) {
+	for i := range r.KeyValues {
+		v := &r.KeyValues[i]
+		if i == 0 {
+			p.printf(", KeyValue: ")
+		} else {
+			p.printf(", ")
+		}
+		p.printf("%d:", v.Key)
+		switch v.Type {
+		case Char:
+			p.b = append(p.b, byte(v.Bits))
+		case Int8, Int16, Int32, Int64:
+			p.b = strconv.AppendInt(p.b, v.Int(), 10)
+		case Float32, Float64:
+			p.b = append(p.b, cFloat(v.Float(), 3)...)
+		case Bytes:
+			p.b = append(p.b, bytes.ToUpper(fmt.Appendf(nil, "%x", v.Bytes))...)
+		default:
+			p.b = strconv.AppendUint(p.b, v.Bits, 10)
+		}
+	}
+}
+
+// record writes the text of a record.
+func (p *printer) record(r *Record) []byte {
+	p.b = p.b[:0]
+	p.n++
+	timed := r.Type.Part().timed() || r.Type == Marker
+	if r.Type == DefMarker {
+		p.printf("(#%d) ", p.n)
+	} else {
+		p.printf("(#%d) \t", p.n)
+	}
+	if timed {
+		p.b = append(strconv.AppendUint(p.b, r.Time, 10), ' ')
+	}
+	name, text := cText(r.Name), cText(r.Text)
+	if r.Unnamed {
+		name = "(null)"
+	}
+	switch r.Type {
+	case DefVersion:
+		p.printf("DefVersion: stream %d, version: %d.%d.%d \"%s\"", r.Stream, r.Major, r.Minor, r.Sub, text)
+	case DefUniqueID:
+		p.printf("DefUniqueId: stream %d, uid: %d", r.Stream, r.UniqueID)
+	case DefCreator:
+		p.printf("DefCreator: stream %d, creator \"%s\"", r.Stream, text)
+	case DefinitionComment:
+		p.printf("DefComment: stream %d, comment \"%s\"", r.Stream, text)
+	case DefTimerResolution:
+		p.printf("DefTimerResolution: stream %d, TicksPerSecond %d", r.Stream, r.TicksPerSecond)
+	case DefTimeRange:
+		p.printf("DefTimeRange: stream %d, [%d, %d]", r.Stream, r.MinTime, r.MaxTime)
+	case DefProcess:
+		p.printf("DefProcess: stream %d, process %d, name \"%s\", parent %d", r.Stream, r.Token, name, r.Parent)
+	case DefProcessGroup:
+		p.printf("DefProcessGroup: stream %d, group %d, name \"%s\", procs %s", r.Stream, r.Token, name, decimals(r.Members))
+	case DefAttributeList:
+		p.printf("DefAttributeList: stream %d, attr_token %d, attributes %s", r.Stream, r.Token, joined(r.Members, func(m uint32) string {
+			return enum(uint64(m), "", "IsMPIRank", "IsPThread", "IsOMPThread", "IsCellSPUThread", "hasGroupCounters", "hasEnterLeaveRecords", "IsCommunicator", "IsCUDAThread", "IsMasterThread")
+		}))
+	case DefProcessOrGroupAttributes:
+		p.printf("DefProcessOrGroupAttributes: stream %d, process %d, attr_token %d", r.Stream, r.Token, r.AttributeList)
+	case DefProcessSubstitutes:
+		p.printf("DefProcessSubstitutes: stream %d, representative process %d, procs %s", r.Stream, r.Token, decimals(r.Members))
+	case DefFunctionGroup:
+		p.printf("DefFunctionGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
+	case DefFunction:
+		p.printf("DefFunction: stream %d, function %d, name \"%s\", group %d, source %d", r.Stream, r.Token, name, r.Group, r.SCL)
+	case DefCollectiveOperation:
+		p.printf("DefCollective: stream %d, collective %d, name \"%s\", type %s", r.Stream, r.Token, name, enum(r.Kind, "", "BARRIER", "ONE2ALL", "ALL2ONE", "ALL2ALL"))
+	case DefCounterGroup:
+		p.printf("DefCounterGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
+	case DefCounter:
+		if p.counters == nil {
+			p.counters = map[uint64]uint64{}
+		}
+		p.counters[r.Token] = r.Properties
+		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token, name, properties(r.Properties), r.Group, cText(r.Unit))
+	case DefCounterAssignments:
+		p.printf("DefCounterAssignments: stream %d, counter_token %d, assignees %s", r.Stream, r.Token, decimals(r.Members))
+	case DefSCLFile:
+		p.printf("DefSclFile: stream %d, file %d, name \"%s\"", r.Stream, r.Token, name)
+	case DefSCL:
+		p.printf("DefScl: stream %d, source %d, file %d, line %d", r.Stream, r.Token, r.File, r.Line)
+	case DefFileGroup:
+		p.printf("DefFileGroup: %s, token %d, stream %d", name, r.Token, r.Stream)
+	case DefFile:
+		p.printf("DefFile: %s, stream %d, token %d, group %d", name, r.Stream, r.Token, r.Group)
+	case DefKeyValue:
+		kind := r.Kind
+		p.printf("DefKeyValue: stream %d, token %d, type %s, name \"%s\", desc \"%s\"", r.Stream, r.Token,
+			enum(kind, "CHAR", "INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32", "INT64", "UINT64", "FLOAT", "DOUBLE", "BYTE_ARRAY"), name, text)
+	case DefAuxSamplePoint:
+		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime, enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
+
+	case NoOp, BeginProcess, EndProcess:
+		p.printf("%s: process %d", r.Type, r.Process)
+	case Enter, Leave:
+		p.printf("%s: function %d, process %d, source %d", r.Type, r.Function, r.Process, r.SCL)
+	case SendMsg:
+		p.printf("SendMessage: sender %d, receiver %d, group %d, type %d, length %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
+	case RecvMsg:
+		p.printf("ReceiveMessage: receiver %d, sender %d, group %d, type %d, length %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
+	case Counter:
+		p.printf("Counter: process %d, counter %d, value %s", r.Process, r.Counter, p.counterValue(r.Counter, r.Value))
+	case CollectiveOperation:
+		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d", r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
+	case BeginCollective:
+		p.printf("BeginCollective: process %d, collective %d, group %d, matchingId %d, root %d, sent %d, received %d, source %d", r.Process, r.Collective, r.Communicator, r.Matching, r.Root, r.Sent, r.Received, r.SCL)
+	case EndCollective:
+		p.printf("EndCollective: process %d, matchingId %d", r.Process, r.Matching)
+	case EventComment:
+		p.printf("EventComment: process %d, comment \"%s\"", r.Process, text)
+	case FileOperation:
+		p.printf("FileOperation: file ID %d, process %d, handle ID %d, operation %s, bytes %d, duration %d, source %d", r.File, r.Process, uint32(r.Handle), fileOperation(r.Operation), r.Bytes, r.Duration, r.SCL)
+	case BeginFileOperation:
+		p.printf("BeginFileOperation: process %d, matching ID %d, source %d", r.Process, r.Matching, r.SCL)
+	case EndFileOperation:
+		p.printf("EndFileOperation: process %d, file ID %d, matching ID %d, handle ID %d, operation %s, bytes %d, source %d", r.Process, r.File, r.Matching, r.Handle, fileOperation(r.Operation), r.Bytes, r.SCL)
+	case RMAPut, RMAPutRemoteEnd, RMAGet:
+		origin := fmt.Sprintf("origin %d", r.Process)
+		if r.Origin != 0 {
+			origin = fmt.Sprintf("initiator %d, origin %d", r.Process, r.Origin)
+		}
+		p.printf("%s: %s, target %d, communicator %d, tag %d, bytes %d, source %d", r.Type, origin, r.Peer, r.Communicator, r.Tag, r.Bytes, r.SCL)
+	case RMAEnd:
+		if r.Peer != 0 {
+			p.printf("RMAEnd: initiator %d, remote %d, communicator %d, tag %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SCL)
+		} else {
+			p.printf("RMAEnd: process %d, communicator %d, tag %d, source %d", r.Process, r.Communicator, r.Tag, r.SCL)
+		}
+
+	case FunctionSummary:
+		p.printf("StatFunction: process %d, function %d, invocations %d, excltime %d, incltime %d", r.Process, r.Function, r.Count, r.Exclusive, r.Inclusive)
+	case FunctionGroupSummary:
+		p.printf("StatFunctionGroup: process %d, group %d, invocations %d, excltime %d, incltime %d", r.Process, r.Group, r.Count, r.Exclusive, r.Inclusive)
+	case MessageSummary:
+		p.printf("StatMessage: process %d, peer %d, group %d, type %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+	case CollectiveSummary:
+		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
+	case SummaryComment, FileOperationSummary, FileGroupOperationSummary:
+		p.n-- // otfprint has no text for them
+		return nil
+
+	case SnapshotComment:
+		p.printf("SnapComment: process %d, comment \"%s\"", r.Process, text)
+	case EnterSnapshot:
+		p.printf("SnapEnter: otime %d, process %d, function %d, source %d", r.OriginalTime, r.Process, r.Function, r.SCL)
+	case SendSnapshot:
+		p.printf("SnapSend: otime %d, sender %d, receiver %d, group %d, tag %d, length %d, source %d", r.OriginalTime, r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
+	case OpenFileSnapshot:
+		p.printf("SnapOpenFile: otime %d, process %d, fileid %d, handle ID %d, source %d", r.OriginalTime, r.Process, r.File, uint32(r.Handle), r.SCL)
+	case BeginCollectiveSnapshot:
+		p.printf("SnapBeginCollop: otime %d, process %d, collOp %d, matchingID %d, group %d, root %d, sent %d, received %d, source %d", r.OriginalTime, r.Process, r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received, r.SCL)
+	case BeginFileOperationSnapshot:
+		p.printf("SnapBeginFileOp: otime %d, process %d, matchingID %d, source %d", r.OriginalTime, r.Process, r.Matching, r.SCL)
+	case CollectiveCountSnapshot:
+		p.printf("SnapCollopCount: process %d, communicator %d, count %d", r.Process, r.Communicator, r.Count)
+	case CounterSnapshot:
+		// The two numbers are the wrong way round in otfprint.
+		p.printf("SnapCounter: otime %d, process %d, counter %d, value %s", r.Process, uint32(r.OriginalTime), r.Counter, p.counterValue(r.Counter, r.Value))
+
+	case DefMarker:
+		p.printf("DefMarker: ID %d, name \"%s\", type %s", r.Token, name, enum(r.Kind, "", "ERROR", "WARNING", "HINT"))
+	case Marker:
+		p.printf("Marker: ID %d, process %d, text \"%s\"", r.Token, r.Process, text)
+
+	case Unknown:
+		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
+		return p.b // without the pairs
+	}
+	p.keyValues(r)
+	p.b = append(p.b, '\n')
+	return p.b
+}

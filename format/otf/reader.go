@@ -1,0 +1,504 @@
+package otf
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options are the settings of a [Reader]. The zero value reads everything.
+type Options struct {
+	// Read says how defects are treated and where they go; nil is lenient.
+	Read *format.ReadOptions
+	// Files limits the number of open files; nil sets no limit.
+	Files *FileManager
+	// From and To bound the time of events, snapshots and statistics: From ≤ time
+	// < To. A To of 0 is no bound. The beginning is searched for, which needs files
+	// in the order of time.
+	From, To uint64
+	// Processes tells which processes are wanted; nil is all. It is asked at every
+	// change of the process.
+	Processes func(process uint64) bool
+	// OneByOne delivers the records stream after stream, not in the order of time.
+	OneByOne bool
+	// AsLibrary follows libotf where it is not as helpful as this package: records
+	// of processes that the master file does not name are left out, a malformed
+	// record ends all reading of its part, and simultaneous records of several
+	// streams come in the order that libotf's heap makes.
+	AsLibrary bool
+}
+
+// Reader reads a trace (docs/formats/otf.md). Its methods may be called by
+// several goroutines at once; a [Cursor] serves one at a time.
+type Reader struct {
+	src     format.Source
+	stub    string
+	opt     Options
+	master  *MasterControl
+	maxLine int
+	stopped bool // AsLibrary: a malformed record has ended reading
+}
+
+// Open opens a trace by its master file, whose name may lack ".otf".
+func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error) {
+	r, err := newReader(src, strings.TrimSuffix(src.Name, ".otf"), opt)
+	if err != nil {
+		return nil, err
+	}
+	if r.master, err = ReadMaster(src, r.opt.Read); err != nil {
+		return nil, err
+	}
+	if r.opt.AsLibrary && len(r.master.process) == 0 {
+		return nil, fmt.Errorf("%s: found no process, expected one at least", src.Path)
+	}
+	return r, nil
+}
+
+func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
+	r := &Reader{src: src, stub: stub}
+	if opt != nil {
+		r.opt = *opt
+	}
+	if r.opt.Read == nil {
+		r.opt.Read = &format.ReadOptions{}
+	}
+	if r.opt.To == 0 {
+		r.opt.To = math.MaxUint64
+	}
+	max, err := r.opt.Read.Int("otf.max-line", lines.DefaultMaxLine)
+	if err != nil {
+		return nil, err
+	}
+	r.maxLine = int(min(max, 1<<30))
+	return r, nil
+}
+
+// ReadMaster reads a master file, whose name may lack ".otf". Lines that are none
+// of its own are reported to opt, which may be nil, and skipped.
+func ReadMaster(src format.Source, opt *format.ReadOptions) (*MasterControl, error) {
+	if opt == nil {
+		opt = &format.ReadOptions{}
+	}
+	f, size, err := src.OpenName(strings.TrimSuffix(src.Name, ".otf") + ".otf")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxMaster {
+		return nil, fmt.Errorf("%s: found a master file of %d bytes, expected at most %d", src.Path, size, maxMaster)
+	}
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", src.Path, err)
+	}
+	m, err := parseMaster(text, func(line int64, p problem) error {
+		return opt.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: src.Path, Line: line}, Found: p.found, Expected: p.expected})
+	})
+	if errors.Is(err, errMultiplexed) {
+		err = fmt.Errorf("%s: %w", src.Path, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// StreamReader reads one stream of a trace, without the master file.
+type StreamReader struct {
+	r  *Reader
+	id uint32
+}
+
+// OpenStream opens the stream of this number, 0 for the global definitions and
+// markers. The name of src is what the names of the trace's files begin with.
+func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, error) {
+	r, err := newReader(src, src.Name, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &StreamReader{r, id}, nil
+}
+
+// Cursor begins to read a part of the stream. A part whose file does not exist has
+// no records.
+func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
+	c := &Cursor{ctx: ctx, r: s.r, part: part}
+	x, err := s.r.open(s.id, part)
+	if err != nil {
+		return nil, err
+	}
+	if x != nil {
+		c.all, c.wait = []*stream{x}, []*stream{x}
+	}
+	return c, nil
+}
+
+// maxMaster bounds the master file: a million processes need 10 MB.
+const maxMaster = 256 << 20
+
+// Master says which processes are in which streams. It belongs to the reader.
+func (r *Reader) Master() *MasterControl { return r.master }
+
+// wanted tells whether the records of a process are.
+func (r *Reader) wanted(process uint64) bool {
+	if r.opt.AsLibrary && r.master != nil {
+		if _, ok := r.master.Stream(uint32(process)); !ok || process == unset {
+			return false
+		}
+	}
+	return r.opt.Processes == nil || r.opt.Processes(process)
+}
+
+// path is the name of a trace's file as the user would write it.
+func (r *Reader) path(name string) string {
+	return strings.TrimSuffix(r.src.Path, r.src.Name) + name
+}
+
+// open opens a part of a stream; nil if there is none.
+func (r *Reader) open(id uint32, part Part) (*stream, error) {
+	for _, z := range []string{"", ".z"} {
+		name := fileName(r.stub, id, part) + z
+		h, err := r.opt.Files.find(r.src, name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
+		if part.timed() && r.opt.From > 0 && z == "" {
+			if err := s.t.search(r.opt.From); err != nil {
+				return nil, err
+			}
+		}
+		return s, nil
+	}
+	return nil, nil
+}
+
+// Cursor goes through the records of a part of a trace. It is the caller's to
+// close.
+type Cursor struct {
+	ctx  context.Context
+	r    *Reader
+	part Part
+	list []*stream // those that have a record; the next one is that of list[0]
+	wait []*stream // that come one by one, behind list
+	all  []*stream
+	cur  *stream
+	err  error
+	less func(a, b *stream) bool
+	n    int64
+}
+
+// Cursor begins to read a part of the trace. Definitions and markers come file by
+// file, that of stream 0 first; the other parts in the order of time, and of
+// equal times in that of the streams, unless the options say otherwise. A stream
+// without the file has no records of the part; for events that is reported.
+func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
+	c := &Cursor{ctx: ctx, r: r, part: part}
+	r.stopped = false
+	ids := r.master.Streams()
+	if !part.timed() {
+		ids = append([]uint32{0}, ids...)
+	}
+	for _, id := range ids {
+		if part.timed() && !r.anyWanted(id) {
+			continue
+		}
+		s, err := r.open(id, part)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		if s != nil {
+			c.all = append(c.all, s)
+			continue
+		}
+		if part == Events {
+			if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, id, part))},
+				Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"}); err != nil {
+				c.Close()
+				return nil, err
+			}
+			if r.opt.AsLibrary {
+				r.stopped = true
+			}
+		}
+	}
+	if r.stopped {
+		c.finish()
+		return c, nil
+	}
+	if r.opt.AsLibrary && !part.timed() && len(c.all) > 0 && c.all[0].id != 0 {
+		// libotf counts from 0 when the global file is missing.
+		for i, s := range c.all {
+			if s.shown = 0; i > 0 {
+				s.shown = c.all[i-1].id
+			}
+		}
+	}
+	if !part.timed() || r.opt.OneByOne {
+		c.wait = slices.Clone(c.all)
+		return c, nil
+	}
+	c.less = func(a, b *stream) bool { return a.rec.Time < b.rec.Time || a.rec.Time == b.rec.Time && a.id < b.id }
+	if r.opt.AsLibrary {
+		c.less = func(a, b *stream) bool { return a.rec.Time < b.rec.Time }
+	}
+	for _, s := range c.all {
+		if err := c.first(s); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	if r.stopped {
+		c.list = nil
+	}
+	for i := (len(c.list) - 1) / 2; i >= 0 && len(c.list) > 0; i-- {
+		c.sift(i)
+	}
+	return c, nil
+}
+
+func (r *Reader) anyWanted(id uint32) bool {
+	if r.opt.Processes == nil {
+		return true
+	}
+	for _, p := range r.master.Processes(id) {
+		if r.opt.Processes(uint64(p)) {
+			return true
+		}
+	}
+	return len(r.master.Processes(id)) == 0
+}
+
+// first brings a stream to its first record.
+func (c *Cursor) first(s *stream) error {
+	ok, err := c.advance(s)
+	if err != nil {
+		return err
+	}
+	if ok {
+		c.list = append(c.list, s)
+	} else if c.r.opt.AsLibrary && !s.begun {
+		c.r.stopped = true // libotf gives up on all streams
+	}
+	return nil
+}
+
+// advance brings a stream to its next record in the time window.
+func (c *Cursor) advance(s *stream) (bool, error) {
+	for {
+		ok, err := s.next(c.ctx)
+		if !ok || err != nil || !c.part.timed() || s.rec.Time >= c.r.opt.From && s.rec.Time < c.r.opt.To {
+			return ok, err
+		}
+	}
+}
+
+// sift restores the heap below i. Its order of equal streams is that of libotf.
+func (c *Cursor) sift(i int) {
+	l := c.list
+	for {
+		k := 2*i + 1
+		if k >= len(l) {
+			return
+		}
+		if k+1 < len(l) && c.less(l[k+1], l[k]) {
+			k++
+		}
+		if c.less(l[i], l[k]) {
+			return
+		}
+		l[i], l[k] = l[k], l[i]
+		i = k
+	}
+}
+
+// Next goes to the next record and reports whether there is one. After false,
+// Err tells why.
+func (c *Cursor) Next() bool {
+	if c.err != nil {
+		return false
+	}
+	ok, err := c.next()
+	if err != nil {
+		c.err = err
+	}
+	if !ok || err != nil {
+		c.cur = nil
+		return false
+	}
+	if !c.cur.cut {
+		c.n++
+	}
+	return true
+}
+
+func (c *Cursor) next() (bool, error) {
+	if c.cur != nil && c.less != nil {
+		// The record that was read last is that of the first stream.
+		s := c.list[0]
+		ok, err := c.advance(s)
+		if err != nil {
+			return false, err
+		}
+		if !ok {
+			n := len(c.list) - 1
+			c.list[0] = c.list[n]
+			c.list = c.list[:n]
+		}
+		if c.r.stopped {
+			c.list = nil
+		}
+		if len(c.list) > 0 {
+			c.sift(0)
+		}
+	}
+	if c.less != nil {
+		if len(c.list) == 0 {
+			return false, nil
+		}
+		c.cur = c.list[0]
+		return true, nil
+	}
+	for len(c.wait) > 0 && !c.r.stopped {
+		s := c.wait[0]
+		ok, err := c.advance(s)
+		if ok || err != nil {
+			c.cur = s
+			return ok, err
+		}
+		s.t.Close()
+		c.wait = c.wait[1:]
+	}
+	return false, nil
+}
+
+// Record is the record in hand, valid until the next call of Next.
+func (c *Cursor) Record() *Record { return &c.cur.rec }
+
+// Err is why Next returned false; nil at the end of the trace.
+func (c *Cursor) Err() error { return c.err }
+
+// Count is the number of records so far; a last line without end is none.
+func (c *Cursor) Count() int64 { return c.n }
+
+// Progress is how far a cursor is.
+type Progress struct {
+	// Read and Size count the bytes of the part's files, as stored.
+	Read, Size int64
+	// Time is that of the record in hand, 0 before the first.
+	Time uint64
+}
+
+// Progress tells how far the cursor is.
+func (c *Cursor) Progress() Progress {
+	var p Progress
+	for _, s := range c.all {
+		p.Read += s.t.read
+		p.Size += s.t.h.size
+	}
+	if c.cur != nil {
+		p.Time = c.cur.rec.Time
+	}
+	return p
+}
+
+func (c *Cursor) finish() { c.list, c.wait = nil, nil }
+
+// Close frees the cursor's files.
+func (c *Cursor) Close() {
+	for _, s := range c.all {
+		s.t.Close()
+	}
+	c.finish()
+}
+
+// Handlers has a function for each type of record, nil for records that nobody
+// wants. A function's record is valid during the call.
+type Handlers [NumTypes]func(*Record) error
+
+// Each gives the next records to the handlers, at most limit of them, or all if
+// limit is less than 1; the next call goes on behind them. It returns how many
+// records it read, handled or not. An error of a handler ends it.
+func (c *Cursor) Each(h *Handlers, limit int64) (n int64, err error) {
+	for (limit < 1 || n < limit) && c.Next() {
+		n++
+		r := c.Record()
+		if f := h[r.Type]; f != nil {
+			if err := f(r); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, c.Err()
+}
+
+// Clone copies a record with all that it refers to.
+func (r *Record) Clone() *Record {
+	c := *r
+	c.Text, c.Name, c.Unit = strings.Clone(r.Text), strings.Clone(r.Name), strings.Clone(r.Unit)
+	c.Members = slices.Clone(r.Members)
+	c.KeyValues = slices.Clone(r.KeyValues)
+	for i := range c.KeyValues {
+		c.KeyValues[i].Bytes = slices.Clone(c.KeyValues[i].Bytes)
+	}
+	return &c
+}
+
+func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+	return PrintCompat(ctx, src, &Options{Read: opt}, w)
+}
+
+// PrintCompat writes the text that libotf's otfprint --fullkeyvalue prints of the
+// trace, with its defects.
+func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writer) error {
+	o := Options{}
+	if opt != nil {
+		o = *opt
+	}
+	o.AsLibrary = true
+	r, err := Open(ctx, src, &o)
+	if err != nil {
+		return err
+	}
+	p := printer{}
+	for _, x := range []struct {
+		part  Part
+		title string
+	}{{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"}, {Markers, "markers"}} {
+		if _, err := fmt.Fprintf(w, "\n%s:\n\n", x.title); err != nil {
+			return err
+		}
+		c, err := r.Cursor(ctx, x.part)
+		if err != nil {
+			return err
+		}
+		for c.Next() {
+			if _, err := w.Write(p.record(c.Record())); err != nil {
+				c.Close()
+				return err
+			}
+		}
+		c.Close()
+		if c.Err() != nil {
+			return c.Err()
+		}
+		if r.stopped && x.part == Definitions {
+			return nil // as otfprint does
+		}
+	}
+	_, err = io.WriteString(w, "\ndone\n")
+	return err
+}

@@ -1,0 +1,344 @@
+package otf
+
+// Type is a type of record. The numbers are those of libotf's OTF_*_RECORD.
+type Type uint8
+
+// The record types (docs/formats/otf.md, "Records").
+const (
+	EventComment                Type = 0
+	Counter                     Type = 1
+	Enter                       Type = 2
+	CollectiveOperation         Type = 5
+	RecvMsg                     Type = 10
+	SendMsg                     Type = 11
+	Leave                       Type = 12
+	DefTimerResolution          Type = 13
+	DefProcess                  Type = 14
+	DefProcessGroup             Type = 15
+	DefFunction                 Type = 16
+	DefFunctionGroup            Type = 17
+	DefCounter                  Type = 18
+	DefCounterGroup             Type = 19
+	DefCollectiveOperation      Type = 20
+	DefSCL                      Type = 21
+	DefSCLFile                  Type = 22
+	DefVersion                  Type = 23
+	DefCreator                  Type = 24
+	DefFile                     Type = 25
+	DefFileGroup                Type = 26
+	FunctionSummary             Type = 28
+	FunctionGroupSummary        Type = 29
+	MessageSummary              Type = 30
+	FileOperationSummary        Type = 31
+	FileGroupOperationSummary   Type = 32
+	DefinitionComment           Type = 34
+	BeginProcess                Type = 35
+	EndProcess                  Type = 36
+	EnterSnapshot               Type = 37
+	SendSnapshot                Type = 38
+	SummaryComment              Type = 39
+	SnapshotComment             Type = 40
+	Unknown                     Type = 41 // a record that is none of these
+	FileOperation               Type = 42
+	OpenFileSnapshot            Type = 43
+	CollectiveSummary           Type = 44
+	DefMarker                   Type = 45
+	Marker                      Type = 46
+	RMAPut                      Type = 47
+	RMAPutRemoteEnd             Type = 48
+	RMAGet                      Type = 49
+	RMAEnd                      Type = 50
+	BeginCollective             Type = 51
+	EndCollective               Type = 52
+	BeginFileOperation          Type = 53
+	EndFileOperation            Type = 54
+	DefAttributeList            Type = 55
+	DefProcessOrGroupAttributes Type = 56
+	DefKeyValue                 Type = 57
+	NoOp                        Type = 58
+	BeginCollectiveSnapshot     Type = 59
+	BeginFileOperationSnapshot  Type = 60
+	DefTimeRange                Type = 61
+	DefCounterAssignments       Type = 62
+	DefProcessSubstitutes       Type = 63
+	DefUniqueID                 Type = 64
+	DefAuxSamplePoint           Type = 65
+	CollectiveCountSnapshot     Type = 66
+	CounterSnapshot             Type = 67
+	NumTypes                         = 68
+)
+
+// Part is one of the sorts of files that a stream consists of.
+type Part uint8
+
+// The parts of a stream (docs/formats/otf.md, "Files").
+const (
+	Definitions Part = iota
+	Events
+	Snapshots
+	Statistics
+	Markers
+	numParts
+)
+
+var suffixes = [numParts]string{".def", ".events", ".snaps", ".stats", ".marker"}
+
+// String is the suffix of the part's files, without the dot.
+func (p Part) String() string { return suffixes[p][1:] }
+
+// timed reports whether the records of the part have times and processes, which
+// state lines give.
+func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statistics }
+
+// Record is one record of any type. A type has the fields that its entry in the
+// table of types names ([Type.Fields]); readers set these and leave the others
+// as they are, writers do not look at the others. Numbers are unsigned; fields
+// that the format holds in 32 bits (nearly all but times, sums and matching ids)
+// must be less than 2^32 when written.
+//
+// A reader's record, with its strings and slices, belongs to the reader and is
+// valid until the next one is read; [Record.Clone] keeps it.
+type Record struct {
+	Type   Type
+	Stream uint32 // of the file that the record is in, 0 for the global one
+	// Time is in ticks since the beginning of the clock; definitions have none.
+	Time uint64
+	// Process is the token of the process that the record belongs to.
+	Process uint64
+	// KeyValues are the pairs before the record.
+	KeyValues []KeyValue
+	// Text is a comment, the text of a marker or of the version, the description
+	// of a key, or the whole line of an Unknown record.
+	Text string
+	// Name is the name in a definition; Unnamed tells that DefProcess has none at
+	// all, which is something else than an empty one.
+	Name    string
+	Unnamed bool
+	Unit    string   // of a counter
+	Members []uint32 // of groups, attribute lists and assignments
+
+	Token          uint64 // of what is defined, or of a marker's definition
+	Parent         uint64 // of a process, 0 for none
+	Group          uint64 // of a function, counter or file
+	Kind           uint64 // of a collective operation, marker, key or sample point
+	Properties     uint64 // of a counter, see the Counter constants
+	AttributeList  uint64
+	Major          uint64 // of the version, 8 bits as Minor and Sub
+	Minor          uint64
+	Sub            uint64
+	UniqueID       uint64
+	TicksPerSecond uint64
+	MinTime        uint64
+	MaxTime        uint64
+	SampleTime     uint64
+
+	Function     uint64
+	Peer         uint64 // receiver, sender, or the remote process
+	Origin       uint64 // 0 for the process of the record
+	Communicator uint64 // a process group, 0 for none
+	Tag          uint64
+	Length       uint64 // of a message in bytes, 32 bits
+	Counter      uint64
+	Value        uint64 // read by the counter's properties
+	Collective   uint64
+	Root         uint64 // 0 for none
+	Sent         uint64 // bytes
+	Received     uint64 // bytes
+	Duration     uint64 // ticks
+	Matching     uint64 // ties begin and end together
+	File         uint64
+	Line         uint64
+	Handle       uint64
+	Operation    uint64 // on a file, see the File constants
+	Bytes        uint64
+	SCL          uint64 // source code location, 0 for none
+
+	OriginalTime  uint64 // of the event that a snapshot repeats
+	Count         uint64
+	Exclusive     uint64 // ticks
+	Inclusive     uint64 // ticks
+	SentCount     uint64
+	ReceivedCount uint64
+	Opens         uint64
+	Closes        uint64
+	Reads         uint64
+	Writes        uint64
+	Seeks         uint64
+	BytesRead     uint64
+	BytesWritten  uint64
+}
+
+// field numbers a field of a Record.
+type field uint8
+
+const (
+	fTime field = iota
+	fProcess
+	fToken
+	fParent
+	fGroup
+	fKind
+	fProperties
+	fAttributeList
+	fMajor
+	fMinor
+	fSub
+	fUniqueID
+	fTicksPerSecond
+	fMinTime
+	fMaxTime
+	fSampleTime
+	fFunction
+	fPeer
+	fOrigin
+	fCommunicator
+	fTag
+	fLength
+	fCounter
+	fValue
+	fCollective
+	fRoot
+	fSent
+	fReceived
+	fDuration
+	fMatching
+	fFile
+	fLine
+	fHandle
+	fOperation
+	fBytes
+	fSCL
+	fOriginalTime
+	fCount
+	fExclusive
+	fInclusive
+	fSentCount
+	fReceivedCount
+	fOpens
+	fCloses
+	fReads
+	fWrites
+	fSeeks
+	fBytesRead
+	fBytesWritten
+	fText
+	fName
+	fUnit
+	fMembers
+)
+
+// number is where a numeric field is.
+func (r *Record) number(f field) *uint64 {
+	switch f {
+	case fTime:
+		return &r.Time
+	case fProcess:
+		return &r.Process
+	case fToken:
+		return &r.Token
+	case fParent:
+		return &r.Parent
+	case fGroup:
+		return &r.Group
+	case fKind:
+		return &r.Kind
+	case fProperties:
+		return &r.Properties
+	case fAttributeList:
+		return &r.AttributeList
+	case fMajor:
+		return &r.Major
+	case fMinor:
+		return &r.Minor
+	case fSub:
+		return &r.Sub
+	case fUniqueID:
+		return &r.UniqueID
+	case fTicksPerSecond:
+		return &r.TicksPerSecond
+	case fMinTime:
+		return &r.MinTime
+	case fMaxTime:
+		return &r.MaxTime
+	case fSampleTime:
+		return &r.SampleTime
+	case fFunction:
+		return &r.Function
+	case fPeer:
+		return &r.Peer
+	case fOrigin:
+		return &r.Origin
+	case fCommunicator:
+		return &r.Communicator
+	case fTag:
+		return &r.Tag
+	case fLength:
+		return &r.Length
+	case fCounter:
+		return &r.Counter
+	case fValue:
+		return &r.Value
+	case fCollective:
+		return &r.Collective
+	case fRoot:
+		return &r.Root
+	case fSent:
+		return &r.Sent
+	case fReceived:
+		return &r.Received
+	case fDuration:
+		return &r.Duration
+	case fMatching:
+		return &r.Matching
+	case fFile:
+		return &r.File
+	case fLine:
+		return &r.Line
+	case fHandle:
+		return &r.Handle
+	case fOperation:
+		return &r.Operation
+	case fBytes:
+		return &r.Bytes
+	case fSCL:
+		return &r.SCL
+	case fOriginalTime:
+		return &r.OriginalTime
+	case fCount:
+		return &r.Count
+	case fExclusive:
+		return &r.Exclusive
+	case fInclusive:
+		return &r.Inclusive
+	case fSentCount:
+		return &r.SentCount
+	case fReceivedCount:
+		return &r.ReceivedCount
+	case fOpens:
+		return &r.Opens
+	case fCloses:
+		return &r.Closes
+	case fReads:
+		return &r.Reads
+	case fWrites:
+		return &r.Writes
+	case fSeeks:
+		return &r.Seeks
+	case fBytesRead:
+		return &r.BytesRead
+	case fBytesWritten:
+		return &r.BytesWritten
+	}
+	panic("otf: not a number")
+}
+
+// text is where a text field is.
+func (r *Record) text(f field) *string {
+	switch f {
+	case fName:
+		return &r.Name
+	case fUnit:
+		return &r.Unit
+	}
+	return &r.Text
+}

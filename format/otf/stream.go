@@ -1,0 +1,203 @@
+package otf
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"unsafe"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// unset is what stands for no process in libotf.
+const unset = math.MaxUint32
+
+// stream reads the records of one part of one stream.
+type stream struct {
+	r     *Reader
+	id    uint32
+	shown uint32 // the stream that records say they are of
+	part  Part
+	t     *text
+	rec   Record
+	n     int // lines, for looking after the context
+	// State of the lines so far.
+	time    uint64
+	process uint64
+	begun   bool  // a time and a process line have been seen
+	timed   bool  // a time line has
+	skip    bool  // records of the process are not wanted
+	lost    int64 // records before the first time and process
+	end     bool
+	cut     bool // the record in hand is a line without end
+}
+
+func (s *stream) position(off int64) trace.Position {
+	return trace.Position{File: s.t.name, Offset: off, Binary: true}
+}
+
+func (s *stream) report(p problem, off int64) error {
+	return s.r.opt.Read.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: s.position(off), Found: p.found, Expected: p.expected})
+}
+
+// str makes a string of bytes without copying.
+func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// next reads the next record that is wanted. ok is false at the end.
+func (s *stream) next(ctx context.Context) (ok bool, err error) {
+	if s.end {
+		return false, nil
+	}
+	r := &s.rec
+	r.KeyValues = r.KeyValues[:0]
+	for {
+		if s.n++; s.n&0xfff == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		l, off, whole, ok, err := s.t.line()
+		if err != nil {
+			return false, err
+		}
+		if s.t.long > 0 {
+			p := problem{"otf.line-too-long", fmt.Sprintf("a line of %d bytes", s.t.long), fmt.Sprintf("at most %d (option otf.max-line); it is skipped", s.t.max), trace.Error}
+			s.t.long = 0
+			if err := s.report(p, off); err != nil {
+				return false, err
+			}
+		}
+		if !ok {
+			s.end = true
+			return false, s.finish(off)
+		}
+		kind, i := lineType(l)
+		if !whole {
+			// The file was cut off here: a number may lack digits.
+			s.end = true
+			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]), "a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
+				return false, err
+			}
+			if err := s.finish(off); err != nil || kind == blankLine || s.part.timed() && !s.begun || s.skip {
+				return false, err
+			}
+			s.unknown(l)
+			s.cut = true
+			return true, nil
+		}
+		switch kind {
+		case blankLine:
+			continue
+		case timeLine:
+			sc := scanner{l: l, i: i}
+			if !s.part.timed() {
+				continue // a state that nothing depends on
+			}
+			if s.timed && !s.begun {
+				continue // libotf takes the first one
+			}
+			s.time, s.timed = sc.hex(), true
+			continue
+		case processLine:
+			if !s.part.timed() || !s.timed {
+				continue
+			}
+			sc := scanner{l: l, i: i + 1}
+			if s.process = sc.hex() & unset; s.process == unset && !s.begun && s.r.opt.AsLibrary {
+				continue // its word for no process
+			}
+			s.begun = true
+			s.skip = !s.r.wanted(s.process)
+			continue
+		}
+		if s.part.timed() {
+			if !s.begun {
+				if s.lost++; s.lost == 1 {
+					if err := s.report(problem{"otf.no-state", fmt.Sprintf("a record %q before the first time and process", l[:min(len(l), 40)]), "a time line and a process line; records before them are skipped", trace.Error}, off); err != nil {
+						return false, err
+					}
+				}
+				continue
+			}
+			if s.skip {
+				continue
+			}
+		}
+		if kind == pairLine {
+			if bad := r.pair(l, i); bad.rule != "" {
+				if err := s.malformed(bad, off); err != nil {
+					return false, err
+				}
+				if s.end {
+					return false, nil
+				}
+			}
+			continue
+		}
+		bad := r.parse(l, i, s.part, s.r.opt.AsLibrary)
+		if bad.rule != "" {
+			if r.Type == Unknown {
+				if err := s.report(bad, off); err != nil {
+					return false, err
+				}
+				s.unknown(l[i:])
+				return true, nil
+			}
+			if err := s.malformed(bad, off); err != nil || s.end {
+				return false, err
+			}
+			r.KeyValues = r.KeyValues[:0]
+			continue
+		}
+		s.state()
+		return true, nil
+	}
+}
+
+// state gives the record in hand its time and process.
+func (s *stream) state() {
+	r := &s.rec
+	r.Stream = s.shown
+	switch {
+	case s.part.timed():
+		r.Time, r.Process = s.time, s.process
+	case r.Type != Marker:
+		r.Time, r.Process = 0, 0
+	}
+}
+
+// unknown makes a line the record in hand.
+func (s *stream) unknown(l []byte) {
+	r := &s.rec
+	// The prefix of the part belongs to the file, not to the record.
+	prefix := [numParts]string{"D", "", "T", "S", "M"}[s.part]
+	if prefix != "" && len(l) > 0 && string(l[:1]) == prefix {
+		l = l[1:]
+	}
+	r.Type, r.Text = Unknown, str(l)
+	s.state()
+	switch s.part {
+	case Definitions:
+		r.Time, r.Process = math.MaxUint64, uint64(s.shown)
+	case Markers:
+		r.Time, r.Process = 0, uint64(s.shown)
+	}
+}
+
+// malformed reports a line that is skipped. Where libotf is followed it ends all
+// reading.
+func (s *stream) malformed(p problem, off int64) error {
+	if s.r.opt.AsLibrary {
+		s.end = true
+		s.r.stopped = true
+	}
+	return s.report(p, off)
+}
+
+// finish reports what shows at the end of the file.
+func (s *stream) finish(off int64) error {
+	if s.t.bad != nil {
+		p := problem{"otf.corrupt", s.t.bad.Error(), "compressed data; what follows is lost", trace.Error}
+		s.t.bad = nil
+		return s.report(p, s.t.read)
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+package otf
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// WriterOptions are the settings of a [Writer] or [StreamWriter]. The zero value
+// writes plain files in the short spelling.
+type WriterOptions struct {
+	// Streams is how many streams a Writer makes at most for processes that its
+	// map does not have; 0 makes one for each of them.
+	Streams uint32
+	// Master says which stream a process goes to; the Writer copies it.
+	Master *MasterControl
+	// Long chooses the long spelling.
+	Long bool
+	// InlineSnapshots puts snapshots among the events.
+	InlineSnapshots bool
+	// Level is that of the compression, 1 to 9; 0 writes plain files.
+	Level int
+	// Buffer is how much text each file collects before it is written, in bytes; 0
+	// is 1 MiB. With compression it is the unit that can be read by itself.
+	Buffer int
+	// Files limits the number of open files; nil sets no limit.
+	Files *FileManager
+	// UniqueID is the trace's; 0 chooses one by the trace's name and first record.
+	UniqueID uint64
+}
+
+const defaultBuffer = 1 << 20
+
+// StreamWriter writes one stream of a trace: for writers with a goroutine each.
+// Its caller writes the master file ([WriteMaster]). The files appear under their
+// names when it is closed.
+type StreamWriter struct {
+	stub  string
+	id    uint32
+	opt   WriterOptions
+	parts [numParts]*partWriter
+	err   error // of the first write that failed
+}
+
+// NewStreamWriter makes a writer for the stream of this number, 0 for global
+// definitions and markers, of the trace whose files begin with stub.
+func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
+	w := &StreamWriter{stub: stub, id: id}
+	if opt != nil {
+		w.opt = *opt
+	}
+	if w.opt.Buffer <= 0 {
+		w.opt.Buffer = defaultBuffer
+	}
+	return w
+}
+
+// OrderError is a record that is earlier than the one before it in its file. The
+// record is not written; others may follow.
+type OrderError struct {
+	Record     Type
+	Time, Last uint64
+}
+
+// Error says what was found and expected.
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record, e.Time, e.Last)
+}
+
+// Write writes a record to the file that its type belongs to. Times must not
+// decrease but to 0, which begins anew.
+func (w *StreamWriter) Write(r *Record) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	part := r.Type.Part()
+	if w.opt.InlineSnapshots && part == Snapshots {
+		part = Events
+	}
+	return w.write(r, part)
+}
+
+// WritePart writes a record to this part of the stream, whatever its type: one of
+// type Unknown, or a snapshot among the events. Readers find other records only
+// in the part that their type belongs to.
+func (w *StreamWriter) WritePart(r *Record, part Part) error {
+	if w.err != nil {
+		return w.err
+	}
+	if err := r.check(); err != nil {
+		return err
+	}
+	return w.write(r, part)
+}
+
+func (w *StreamWriter) write(r *Record, part Part) error {
+	p := w.parts[part]
+	if p == nil {
+		var err error
+		if p, err = w.create(part); err != nil {
+			w.err = err
+			return err
+		}
+	}
+	if part.timed() {
+		if err := p.state(r.Time, r.Process, r.Type); err != nil {
+			return err
+		}
+	}
+	p.buf = r.Append(p.buf, w.opt.Long)
+	if len(p.buf) >= w.opt.Buffer {
+		w.err = p.flush()
+	}
+	return w.err
+}
+
+// state writes the lines before a record (docs/formats/otf.md, "State lines").
+func (p *partWriter) state(t, process uint64, typ Type) error {
+	switch {
+	case t > p.last || t == 0:
+		p.buf = append(appendHex(p.buf, t), '\n')
+		p.last = t
+	case t < p.last:
+		return &OrderError{typ, t, p.last}
+	case process == p.process:
+		return nil
+	}
+	p.buf = append(appendHex(append(p.buf, '*'), process), '\n')
+	p.process = process
+	return nil
+}
+
+// Flush hands on what all files of the stream have collected.
+func (w *StreamWriter) Flush() error {
+	for _, p := range w.parts {
+		if p != nil && w.err == nil {
+			w.err = p.flush()
+		}
+	}
+	return w.err
+}
+
+// Close writes what is left and gives the files their names.
+func (w *StreamWriter) Close() error {
+	if err := w.finish(); err != nil {
+		w.Abort()
+		return err
+	}
+	return w.commit()
+}
+
+// finish writes what is left.
+func (w *StreamWriter) finish() error {
+	for part, p := range w.parts {
+		if p == nil || w.err != nil {
+			continue
+		}
+		if Part(part).timed() {
+			// Readers find the last time there.
+			p.buf = append(appendHex(p.buf, p.last), '\n')
+			p.buf = append(appendHex(append(p.buf, '*'), p.process), '\n')
+		}
+		if w.err = p.flush(); w.err == nil {
+			w.err = p.file.Close()
+		}
+	}
+	return w.err
+}
+
+// commit gives the files their names.
+func (w *StreamWriter) commit() error {
+	for part, p := range w.parts {
+		if p == nil {
+			continue
+		}
+		if err := os.Rename(p.temp, p.name); err != nil {
+			w.err = cause(p.name, err)
+			w.Abort()
+			return w.err
+		}
+		w.parts[part] = nil
+	}
+	w.err = errClosed
+	return nil
+}
+
+var errClosed = errors.New("otf: the writer is closed")
+
+// Abort removes what was written. It does nothing after Close.
+func (w *StreamWriter) Abort() {
+	for part, p := range w.parts {
+		if p != nil {
+			p.file.Close()
+			os.Remove(p.temp)
+			w.parts[part] = nil
+		}
+	}
+	if w.err == nil {
+		w.err = errClosed
+	}
+}
+
+// partWriter writes one file.
+type partWriter struct {
+	name, temp string
+	file       handle
+	made       bool // the file exists
+	level      int
+	zip        *flate.Writer
+	zipped     bytes.Buffer
+	buf        []byte
+	last       uint64 // time
+	process    uint64
+}
+
+// cause says in one line which file an error is about.
+func cause(name string, err error) error {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	var le *os.LinkError
+	if errors.As(err, &le) {
+		err = le.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+func (w *StreamWriter) create(part Part) (*partWriter, error) {
+	name := fileName(w.stub, w.id, part)
+	if w.opt.Level > 0 {
+		name += ".z"
+	}
+	p := &partWriter{name: name, level: min(w.opt.Level, 9), process: unset + 1}
+	p.temp = filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.tmp", filepath.Base(name), os.Getpid()))
+	p.file = handle{m: w.opt.Files, open: func() (io.Closer, error) {
+		flags := os.O_WRONLY | os.O_APPEND
+		if !p.made {
+			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		}
+		f, err := os.OpenFile(p.temp, flags, 0o666)
+		if err != nil {
+			return nil, cause(name, err)
+		}
+		p.made = true
+		return f, nil
+	}}
+	if p.level > 0 {
+		var err error
+		if p.zip, err = flate.NewWriter(&p.zipped, p.level); err != nil {
+			return nil, err
+		}
+		p.zipped.Write(zlibHeader(p.level))
+	}
+	w.parts[part] = p
+	return p, nil
+}
+
+// zlibHeader begins a compressed file.
+func zlibHeader(level int) []byte {
+	switch {
+	case level <= 1:
+		return []byte{0x78, 0x01}
+	case level <= 5:
+		return []byte{0x78, 0x5e}
+	case level == 6:
+		return []byte{0x78, 0x9c}
+	}
+	return []byte{0x78, 0xda}
+}
+
+// flush hands the collected text to the file. Compressed, each piece can be read
+// without those before it, and nothing ends the stream: libotf would lose data.
+func (p *partWriter) flush() error {
+	text := p.buf
+	p.buf = p.buf[:0]
+	if p.zip != nil {
+		p.zip.Reset(&p.zipped)
+		if _, err := p.zip.Write(text); err != nil {
+			return err
+		}
+		if err := p.zip.Flush(); err != nil {
+			return err
+		}
+		text = p.zipped.Bytes()
+		defer p.zipped.Reset()
+	}
+	return p.file.with(func(f io.Closer) error {
+		if _, err := f.(*os.File).Write(text); err != nil {
+			return cause(p.name, err)
+		}
+		return nil
+	})
+}

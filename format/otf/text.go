@@ -1,0 +1,206 @@
+package otf
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// chunk is how much of a file is read at once.
+const chunk = 256 << 10
+
+// text delivers the lines of a file, which may be compressed.
+type text struct {
+	h    *input
+	name string // as the user knows it
+	r    io.Reader
+	zip  io.ReadCloser // of a compressed file
+	read int64         // bytes of the file that were read
+	buf  []byte
+	from int   // where the next line begins in buf
+	base int64 // where buf begins in the text
+	end  bool  // the file has no more
+	bad  error // what went wrong with the compressed data
+	max  int   // the longest line that is read
+	long int64 // bytes of lines that were left out because they were longer
+	skip bool  // the line in hand is one of them
+}
+
+// section reads a file from its beginning and counts.
+type section struct{ t *text }
+
+func (s section) Read(p []byte) (int, error) {
+	t := s.t
+	if t.read >= t.h.size {
+		return 0, io.EOF
+	}
+	n, err := t.h.ReadAt(p[:min(int64(len(p)), t.h.size-t.read)], t.read)
+	t.read += int64(n)
+	if n > 0 && errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return n, err
+}
+
+// openText begins to read a file.
+func openText(h *input, name string, compressed bool, max int) *text {
+	t := &text{h: h, name: name, max: max}
+	t.r = section{t}
+	if compressed {
+		t.read = 2 // the header of the zlib stream
+		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, 64<<10))
+		t.r = t.zip
+	}
+	return t
+}
+
+// fill reads more behind what is there, and moves that to the front.
+func (t *text) fill() error {
+	rest := len(t.buf) - t.from
+	if t.from > 0 {
+		copy(t.buf, t.buf[t.from:])
+		t.base += int64(t.from)
+		t.buf, t.from = t.buf[:rest], 0
+	}
+	if cap(t.buf)-rest < chunk/2 {
+		b := make([]byte, rest, max(chunk, 2*cap(t.buf)))
+		copy(b, t.buf)
+		t.buf = b
+	}
+	for {
+		n, err := t.r.Read(t.buf[rest:cap(t.buf)])
+		t.buf = t.buf[:rest+n]
+		switch {
+		case err == nil && n == 0:
+			continue
+		case err == nil:
+		case err == io.EOF, t.zip != nil && errors.Is(err, io.ErrUnexpectedEOF):
+			// The streams of compressed files have no end.
+			t.end = true
+		case t.zip != nil && isCorrupt(err):
+			t.end, t.bad = true, err
+		default:
+			return fmt.Errorf("%s:0x%x: %w", t.name, t.read, err)
+		}
+		return nil
+	}
+}
+
+func isCorrupt(err error) bool {
+	var c flate.CorruptInputError
+	var i flate.InternalError
+	return errors.As(err, &c) || errors.As(err, &i)
+}
+
+// line returns the next line without its end, and where it begins in the text.
+// It is valid until the next call. whole is false for what stands behind the
+// last line end.
+func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
+	seen := 0
+	for {
+		if i := bytes.IndexByte(t.buf[t.from+seen:], '\n'); i >= 0 {
+			l, off = t.buf[t.from:t.from+seen+i], t.base+int64(t.from)
+			t.from += seen + i + 1
+			if t.skip {
+				t.skip, seen = false, 0
+				t.long += int64(len(l))
+				continue
+			}
+			return l, off, true, true, nil
+		}
+		seen = len(t.buf) - t.from
+		if seen > t.max {
+			// Leave the line out: go on behind its end.
+			t.long += int64(seen)
+			t.from, seen = len(t.buf), 0
+			t.skip = true
+		}
+		if t.end {
+			l, off = t.buf[t.from:], t.base+int64(t.from)
+			t.from = len(t.buf)
+			if t.skip {
+				t.skip = false
+				t.long += int64(len(l))
+				l = nil
+			}
+			return l, off, false, len(l) > 0, nil
+		}
+		if err := t.fill(); err != nil {
+			return nil, 0, false, false, err
+		}
+	}
+}
+
+// window is how much is read at a place where a time is looked for.
+const window = 4 << 10
+
+// search goes to a place before the first time that is not less than from, by
+// bisection: near it, if the times ascend (docs/formats/otf.md, "Time search").
+func (t *text) search(from uint64) error {
+	lo, hi := int64(0), t.h.size
+	buf := make([]byte, window)
+	for hi-lo > chunk/2 {
+		mid := lo + (hi-lo)/2
+		at, time, err := t.timeAfter(mid, hi, buf)
+		if err != nil {
+			return err
+		}
+		if at >= 0 && time < from {
+			lo = at
+		} else {
+			hi = mid
+		}
+	}
+	t.read, t.base = lo, lo
+	return nil
+}
+
+// timeAfter finds the first time line behind off and before end that a process
+// line follows; -1 if there is none.
+func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err error) {
+	for off < end {
+		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+		}
+		data := buf[:n]
+		i := bytes.IndexByte(data, '\n') + 1 // the line that off is in is not whole
+		if i == 0 {
+			off += int64(max(n, 1))
+			continue
+		}
+		last := i
+		for {
+			k := bytes.IndexByte(data[i:], '\n')
+			if k < 0 || i+k+1 >= n {
+				break
+			}
+			last = i
+			kind, _ := lineType(data[i : i+k])
+			next, _ := lineType(data[i+k+1:])
+			if kind == timeLine && next == processLine {
+				s := scanner{l: data[i : i+k]}
+				return off + int64(i), s.hex(), nil
+			}
+			i += k + 1
+		}
+		// Go on with the line end before the last line that was looked at.
+		off += int64(max(last-1, 1))
+		if n < len(buf) {
+			break
+		}
+	}
+	return -1, 0, nil
+}
+
+// Close frees the file.
+func (t *text) Close() {
+	if t.zip != nil {
+		t.zip.Close()
+	}
+	t.h.Close()
+}

@@ -1,0 +1,170 @@
+package otf
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"path/filepath"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Version is the version of the format that is written: that of libotf 1.12.5.
+var version = Record{Type: DefVersion, Major: 1, Minor: 12, Sub: 5, Text: "salmon"}
+
+// Writer writes a whole trace: it chooses the stream of each process, begins the
+// global definitions with version and unique id, and writes the master file. The
+// files appear under their names when it is closed, the master file last. A Writer
+// is for one goroutine at a time; [Writer.Stream] gives others a stream each.
+type Writer struct {
+	path    string // of the master file
+	stub    string
+	opt     WriterOptions
+	master  *MasterControl
+	streams map[uint32]*StreamWriter
+	headed  bool // version and id have been written
+	last    *StreamWriter
+	process uint64 // whose stream last is
+}
+
+// Create makes a writer for the trace of this name, with or without ".otf".
+func Create(name string, opt *WriterOptions) *Writer {
+	w := &Writer{stub: strings.TrimSuffix(name, ".otf"), streams: map[uint32]*StreamWriter{}, master: &MasterControl{}}
+	w.path = w.stub + ".otf"
+	if opt != nil {
+		w.opt = *opt
+	}
+	if w.opt.Master != nil {
+		w.master = w.opt.Master.Clone()
+	}
+	return w
+}
+
+// Master says which process is in which stream so far. It belongs to the writer;
+// processes may be assigned before their first record.
+func (w *Writer) Master() *MasterControl { return w.master }
+
+// Stream is the writer of a stream, which is made if need be. While another
+// goroutine writes to it, the Writer must not be given records of its processes.
+func (w *Writer) Stream(id uint32) *StreamWriter {
+	s := w.streams[id]
+	if s == nil {
+		s = NewStreamWriter(w.stub, id, &w.opt)
+		w.streams[id] = s
+	}
+	return s
+}
+
+// assign finds the stream of a process; one that is in none yet gets a new stream
+// while there are fewer than the options say, and else the one with the fewest
+// processes, the lowest of equals.
+func (w *Writer) assign(process uint32) uint32 {
+	if id, ok := w.master.Stream(process); ok {
+		return id
+	}
+	var id uint32
+	if w.opt.Streams == 0 || uint32(w.master.Len()) < w.opt.Streams {
+		id = w.master.NewStream()
+	} else {
+		fewest := -1
+		for _, s := range w.master.Streams() {
+			if n := len(w.master.Processes(s)); fewest < 0 || n < fewest {
+				id, fewest = s, n
+			}
+		}
+	}
+	w.master.Assign(process, id)
+	return id
+}
+
+// Write writes a record: definitions to the stream that they name, markers to
+// the global one, others to that of their process.
+func (w *Writer) Write(r *Record) error {
+	switch r.Type.Part() {
+	case Definitions:
+		if r.Stream == 0 && !w.headed {
+			w.headed = true
+			if r.Type != DefVersion {
+				if err := w.header(r); err != nil {
+					return err
+				}
+			}
+		}
+		return w.Stream(r.Stream).Write(r)
+	case Markers:
+		return w.Stream(0).Write(r)
+	}
+	if w.last == nil || r.Process != w.process {
+		if r.Process > unset {
+			return fmt.Errorf("%s: process %d: found more than 32 bits", r.Type, r.Process)
+		}
+		w.last, w.process = w.Stream(w.assign(uint32(r.Process))), r.Process
+	}
+	return w.last.Write(r)
+}
+
+// header writes version and unique id before the first definition.
+func (w *Writer) header(first *Record) error {
+	if err := w.Stream(0).Write(&version); err != nil {
+		return err
+	}
+	id := w.opt.UniqueID
+	if id == 0 {
+		h := fnv.New64a()
+		h.Write([]byte(filepath.Base(w.stub)))
+		h.Write(first.Append(nil, false))
+		id = binary.LittleEndian.Uint64(h.Sum(nil))
+	}
+	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
+}
+
+// Handlers copies every record that a [Cursor] gives it. Records of type Unknown
+// are left out; they do not say in which file they belong.
+func (w *Writer) Handlers() *Handlers {
+	h := &Handlers{}
+	for t := range h {
+		if specs[t].name != "" {
+			h[t] = w.Write
+		}
+	}
+	return h
+}
+
+// Close writes what is left, the master file too, and gives all files their
+// names.
+func (w *Writer) Close() error {
+	for _, s := range w.streams {
+		if err := s.finish(); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	for _, s := range w.streams {
+		if err := s.commit(); err != nil {
+			w.Abort()
+			return err
+		}
+	}
+	return WriteMaster(w.path, w.master)
+}
+
+// Abort removes what was written. It does nothing after Close.
+func (w *Writer) Abort() {
+	for _, s := range w.streams {
+		s.Abort()
+	}
+}
+
+// WriteMaster writes a master file.
+func WriteMaster(path string, m *MasterControl) error {
+	out, err := format.CreateFile(path)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if _, err := m.WriteTo(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}
