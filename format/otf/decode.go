@@ -236,7 +236,13 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		for k < len(d.files) && d.files[k].id == d.files[i].id {
 			k++
 		}
-		if err := d.merge(ctx, d.files[i:k], sel, r); err != nil {
+		var err error
+		if k == i+1 && d.files[i].unsorted == 0 {
+			err = d.direct(ctx, &d.files[i], sel, sink(0))
+		} else if err = d.merge(ctx, d.files[i:k], sel, r); err == nil {
+			err = r.Flush()
+		}
+		if err != nil {
 			return err
 		}
 		i = k
@@ -285,6 +291,67 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	return format.Merge(ctx, streams, sink)
 }
 
+// heldRows bounds the rows that wait for more of their location.
+const heldRows = 1 << 16
+
+// direct delivers the events of the only file of a stream, which is in order,
+// location by location.
+func (d *decoder) direct(ctx context.Context, x *survey, sel trace.Selection, sink format.Sink) error {
+	f, err := d.stream(ctx, x, sel)
+	if f == nil || err != nil {
+		return err
+	}
+	defer f.close()
+	var list []*trace.Batch // by location
+	var used []*trace.Batch
+	held := 0
+	flush := func() error {
+		for _, b := range used {
+			if b.Len() > 0 {
+				if err := sink.Batch(b); err != nil {
+					return err
+				}
+				b.Reset(b.Loc)
+			}
+		}
+		held = 0
+		return nil
+	}
+	for {
+		r, err := f.next(ctx)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			return flush()
+		}
+		loc := int(d.location(r.Process))
+		for loc >= len(list) {
+			list = append(list, nil)
+		}
+		b := list[loc]
+		if b == nil {
+			b = &trace.Batch{}
+			b.Reset(uint32(loc))
+			list[loc], used = b, append(used, b)
+		}
+		if d.row(b, r); d.err != nil {
+			return d.err
+		}
+		if b.Len() == trace.BatchRows {
+			if err := sink.Batch(b); err != nil {
+				return err
+			}
+			b.Reset(b.Loc)
+		}
+		if held++; held == heldRows {
+			if err := flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
 // fileStream delivers one file as batches in the order of time.
 type fileStream struct {
 	d      *decoder
@@ -312,35 +379,12 @@ const rows = 256
 func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	f.b.Reset(trace.MixedLoc)
 	for f.b.Len() < rows {
-		var r *Record
-		if f.it == nil {
-			ok, err := f.s.next(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			r = &f.s.rec
-		} else {
-			x, ok, err := f.it.Next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			f.restore(x)
-			r = &f.rec
+		r, err := f.next(ctx)
+		if err != nil {
+			return nil, err
 		}
-		if r.Time >= f.to {
+		if r == nil {
 			break
-		}
-		if r.Time-f.d.base > math.MaxInt64 {
-			if err := f.d.late(r); err != nil {
-				return nil, err
-			}
-			continue
 		}
 		if f.d.row(&f.b, r); f.d.err != nil {
 			return nil, f.d.err
@@ -350,6 +394,35 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 		return nil, nil
 	}
 	return &f.b, nil
+}
+
+// next is the next record that the model can have, nil at the end.
+func (f *fileStream) next(ctx context.Context) (*Record, error) {
+	for {
+		r := &f.rec
+		if f.it == nil {
+			ok, err := f.s.next(ctx)
+			if !ok || err != nil {
+				return nil, err
+			}
+			r = &f.s.rec
+		} else {
+			x, ok, err := f.it.Next()
+			if !ok || err != nil {
+				return nil, err
+			}
+			f.restore(x)
+		}
+		if r.Time >= f.to {
+			return nil, nil
+		}
+		if r.Time-f.d.base <= math.MaxInt64 {
+			return r, nil
+		}
+		if err := f.d.late(r); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // stream opens a file for a scan, sorted if need be.
@@ -626,7 +699,16 @@ func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 // region, communicator, metric and file find what a token names; what nothing
 // defines gets a stand-in.
 func (m *model) region(stream uint32, token uint64) uint32 {
+	global := len(m.local) == 0
+	if global && token < uint64(len(m.regions)) {
+		if i := m.regions[token]; i > 0 {
+			return i - 1
+		}
+	}
 	i, ok := m.find(functions, stream, token)
+	if ok && global {
+		m.regions = remember(m.regions, token, i)
+	}
 	if !ok {
 		m.undefined("function", stream, token)
 		i = m.defs.Regions.Add(trace.Region{ID: id(0, token), Name: fmt.Sprintf("undefined function %d", token)})

@@ -44,8 +44,12 @@ type model struct {
 	// Locations by process; of those that the master file does not name, by stream.
 	locations map[uint64]uint32
 	// undefined is told of each token that nothing defines, once.
-	undefined     func(what string, stream uint32, token uint64)
-	marked        bool   // there are markers
+	undefined func(what string, stream uint32, token uint64)
+	marked    bool // there are markers
+	// What small tokens name, plus 1, 0 where that has not been asked: locations,
+	// and the regions of streams without definitions of their own.
+	near          []uint32
+	regions       []uint32
 	scl, comments uint32 // attributes that are not the trace's own, NoRef until used
 }
 
@@ -325,9 +329,32 @@ func (m *model) processes(list []*Record, master *MasterControl) {
 	}
 }
 
+// fewTokens bounds the tables that find what small tokens name.
+const fewTokens = 1 << 16
+
+// remember notes in a table of small tokens what one names, plus 1.
+func remember(table []uint32, token uint64, i uint32) []uint32 {
+	if token >= fewTokens {
+		return table
+	}
+	for uint64(len(table)) <= token {
+		table = append(table, 0)
+	}
+	table[token] = i + 1
+	return table
+}
+
 // location is that of a process, defined or not.
 func (m *model) location(process uint64) uint32 {
+	if process < uint64(len(m.near)) {
+		if i := m.near[process]; i > 0 {
+			return i - 1
+		}
+	}
 	i, ok := m.locations[process]
+	if ok {
+		m.near = remember(m.near, process, i)
+	}
 	if !ok {
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i

@@ -42,6 +42,84 @@ var keywords = func() (k [numParts]map[string]Type) {
 	return k
 }()
 
+// quick reads the line of the most usual events if it is spelled shortly, without
+// blanks: enter, leave, send, receive, counter.
+func (r *Record) quick(l []byte) bool {
+	switch l[0] {
+	case 'E':
+		v, i := hex(l, 1)
+		if i == 1 {
+			return false
+		}
+		r.Type, r.Function = Enter, v&0xffffffff
+		return r.quickSCL(l, i)
+	case 'L':
+		v, i := hex(l, 1)
+		if i == 1 && len(l) > 1 {
+			return false
+		}
+		r.Type, r.Function = Leave, v&0xffffffff
+		return r.quickSCL(l, i)
+	case 'S', 'R':
+		peer, i := hex(l, 1)
+		if i == 1 || i == len(l) || l[i] != 'L' {
+			return false
+		}
+		length, i := hex(l, i+1)
+		if i == len(l) || l[i] != 'T' {
+			return false
+		}
+		tag, i := hex(l, i+1)
+		if i == len(l) || l[i] != 'C' {
+			return false
+		}
+		comm, i := hex(l, i+1)
+		if r.Type = SendMsg; l[0] == 'R' {
+			r.Type = RecvMsg
+		}
+		r.Peer, r.Length, r.Tag, r.Communicator = peer&0xffffffff, length&0xffffffff, tag&0xffffffff, comm&0xffffffff
+		return r.quickSCL(l, i)
+	case 'C':
+		if len(l) < 4 || l[1] != 'N' || l[2] != 'T' {
+			return false
+		}
+		counter, i := hex(l, 3)
+		if i == 3 || i == len(l) || l[i] != 'V' {
+			return false
+		}
+		r.Type, r.Counter = Counter, counter&0xffffffff
+		r.Value, i = hex(l, i+1)
+		return i == len(l)
+	}
+	return false
+}
+
+// quickSCL reads the place in the source at the end of a line, if it is there.
+func (r *Record) quickSCL(l []byte, i int) bool {
+	r.SCL = 0
+	if i == len(l) {
+		return true
+	}
+	if l[i] != 'X' {
+		return false
+	}
+	v, end := hex(l, i+1)
+	r.SCL = v & 0xffffffff
+	return end > i+1 && end == len(l)
+}
+
+// hex reads the number that l has at i and returns where it ends.
+func hex(l []byte, i int) (v uint64, end int) {
+	for ; i < len(l); i++ {
+		d := hexValue[l[i]]
+		if d > 15 {
+			break
+		}
+		v = v<<4 | uint64(d)
+	}
+	return v, i
+}
+
 // oldEnd are the fields of the old spelling FE of EndFileOperation, the handle of
 // which is the matching id.
 var oldEnd = []fieldSpec{n4(fFile, "", ""), n8(fMatching, "H", "HANDLEID"), n4(fOperation, "OP", "OPERATION"), n8(fBytes, "B", "BYTES"), scl}
@@ -84,14 +162,7 @@ var hexValue = func() (t [256]uint8) {
 // hex reads a number; without digits it is 0. What does not fit 64 bits is lost.
 func (s *scanner) hex() (v uint64) {
 	s.skip()
-	for s.i < len(s.l) {
-		d := hexValue[s.l[s.i]]
-		if d > 15 {
-			break
-		}
-		v = v<<4 | uint64(d)
-		s.i++
-	}
+	v, s.i = hex(s.l, s.i)
 	return v
 }
 

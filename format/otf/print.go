@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-trace/weft/internal/digits"
 )
 
 // printer writes records as otfprint --fullkeyvalue does, with its defects
@@ -139,10 +141,49 @@ func (p *printer) keyValues(r *Record) {
 	}
 }
 
+// usual writes the most usual records.
+func (p *printer) usual(r *Record) bool {
+	switch r.Type {
+	case Enter, Leave, SendMsg, RecvMsg:
+	default:
+		return false
+	}
+	b := digits.AppendUint(append(p.b, "(#"...), uint64(p.n))
+	b = append(digits.AppendUint(append(b, ") \t"...), r.Time), ' ')
+	put := func(name string, v uint64) { b = digits.AppendUint(append(b, name...), v) }
+	switch r.Type {
+	case Enter:
+		put("Enter: function ", r.Function)
+		put(", process ", r.Process)
+	case Leave:
+		put("Leave: function ", r.Function)
+		put(", process ", r.Process)
+	case SendMsg:
+		put("SendMessage: sender ", r.Process)
+		put(", receiver ", r.Peer)
+	case RecvMsg:
+		put("ReceiveMessage: receiver ", r.Process)
+		put(", sender ", r.Peer)
+	}
+	if r.Type == SendMsg || r.Type == RecvMsg {
+		put(", group ", r.Communicator)
+		put(", type ", r.Tag)
+		put(", length ", r.Length)
+	}
+	put(", source ", r.SCL)
+	p.b = b
+	return true
+}
+
 // record writes the text of a record.
 func (p *printer) record(r *Record) []byte {
 	p.b = p.b[:0]
 	p.n++
+	if p.usual(r) {
+		p.keyValues(r)
+		p.b = append(p.b, '\n')
+		return p.b
+	}
 	timed := r.Type.Part().timed() || r.Type == Marker
 	if r.Type == DefMarker {
 		p.printf("(#%d) ", p.n)
@@ -214,12 +255,6 @@ func (p *printer) record(r *Record) []byte {
 
 	case NoOp, BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
-	case Enter, Leave:
-		p.printf("%s: function %d, process %d, source %d", r.Type, r.Function, r.Process, r.SCL)
-	case SendMsg:
-		p.printf("SendMessage: sender %d, receiver %d, group %d, type %d, length %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
-	case RecvMsg:
-		p.printf("ReceiveMessage: receiver %d, sender %d, group %d, type %d, length %d, source %d", r.Process, r.Peer, r.Communicator, r.Tag, r.Length, r.SCL)
 	case Counter:
 		p.printf("Counter: process %d, counter %d, value %s", r.Process, r.Counter, p.counterValue(r.Counter, r.Value))
 	case CollectiveOperation:

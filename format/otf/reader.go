@@ -25,8 +25,8 @@ type Options struct {
 	// < To. A To of 0 is no bound. The beginning is searched for, which needs files
 	// in the order of time.
 	From, To uint64
-	// Processes tells which processes are wanted; nil is all. It is asked at every
-	// change of the process.
+	// Processes tells which processes are wanted; nil is all. The answer for a
+	// process must not change while a cursor is read.
 	Processes func(process uint64) bool
 	// OneByOne delivers the records stream after stream, not in the order of time.
 	OneByOne bool

@@ -28,8 +28,12 @@ type stream struct {
 	timed   bool  // a time line has
 	skip    bool  // records of the process are not wanted
 	lost    int64 // records before the first time and process
-	end     bool
-	cut     bool // the record in hand is a line without end
+	asked   [64]struct {
+		process uint64
+		answer  uint8 // 1 no, 2 yes, 0 not asked
+	}
+	end bool
+	cut bool // the record in hand is a line without end
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -42,6 +46,18 @@ func (s *stream) report(p problem, off int64) error {
 
 // str makes a string of bytes without copying.
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// wanted tells whether the records of a process are, and remembers it.
+func (s *stream) wanted(process uint64) bool {
+	x := &s.asked[process%uint64(len(s.asked))]
+	if x.answer == 0 || x.process != process {
+		x.process, x.answer = process, 1
+		if s.r.wanted(process) {
+			x.answer = 2
+		}
+	}
+	return x.answer == 2
+}
 
 // next reads the next record that is wanted. ok is false at the end.
 func (s *stream) next(ctx context.Context) (ok bool, err error) {
@@ -68,6 +84,26 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		if !ok {
 			s.end = true
 			return false, s.finish(off)
+		}
+		if whole && len(l) > 0 && s.begun && s.part == Events {
+			// Nearly all lines are of these kinds.
+			switch c := l[0]; {
+			case hexValue[c] < 16:
+				s.time, _ = hex(l, 0)
+				continue
+			case c == '*':
+				if v, i := hex(l, 1); i > 1 && v <= unset {
+					if v != s.process {
+						s.process, s.skip = v, !s.wanted(v)
+					}
+					continue
+				}
+			case s.skip && c != ' ' && c != '\t' && c != '\r':
+				continue
+			case r.quick(l):
+				r.Stream, r.Time, r.Process = s.shown, s.time, s.process
+				return true, nil
+			}
 		}
 		kind, i := lineType(l)
 		if !whole {
@@ -105,7 +141,7 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 				continue // its word for no process
 			}
 			s.begun = true
-			s.skip = !s.r.wanted(s.process)
+			s.skip = !s.wanted(s.process)
 			continue
 		}
 		if s.part.timed() {
