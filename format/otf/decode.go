@@ -154,8 +154,13 @@ func (d *decoder) take(f survey, s *stream) error {
 // surveyFile goes through the state lines of a file.
 func surveyFile(ctx context.Context, s *stream) (survey, error) {
 	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
-	var time, highest, process uint64
+	var time, highest, last, process uint64
 	timed, begun, seen := false, false, false
+	// Processes that are known to have records.
+	var known [64]struct {
+		process uint64
+		set     bool
+	}
 	for n := 0; ; n++ {
 		if n&0xfff == 0 && ctx.Err() != nil {
 			return f, ctx.Err()
@@ -164,16 +169,34 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 		if err != nil || !ok || !whole {
 			return f, err
 		}
-		kind, i := lineType(l)
+		if len(l) == 0 {
+			continue
+		}
+		kind, i := recordLine, 0
+		switch c := l[0]; {
+		case hexValue[c] < 16:
+			kind = timeLine
+		case c == '*':
+			kind = processLine
+		case c-'A' > 25 || c == 'K':
+			kind, i = lineType(l)
+		}
 		switch kind {
 		case timeLine:
 			if !timed || begun {
-				time, timed = (&scanner{l: l, i: i}).hex(), true
+				time, _ = hex(l, i)
+				timed = true
 			}
 		case processLine:
-			if timed {
-				process, begun, seen = (&scanner{l: l, i: i + 1}).hex()&unset, true, false
+			if !timed {
+				break
 			}
+			s := scanner{l: l, i: i + 1}
+			process, begun = s.hex()&unset, true
+			x := &known[process%uint64(len(known))]
+			seen = x.set && x.process == process
+			x.process = process
+			x.set = seen
 		case recordLine:
 			if !begun {
 				break
@@ -181,23 +204,33 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 			f.count++
 			if !seen {
 				f.process[process], seen = true, true
+				known[process%uint64(len(known))].set = true
 			}
 			if !f.any {
 				f.first, f.last, f.any = time, time, true
 			}
-			f.first, f.last = min(f.first, time), max(f.last, time)
-			if time < highest {
-				if f.unsorted++; f.unsorted == 1 {
-					f.where = off
+			if time != last {
+				f.first, f.last = min(f.first, time), max(f.last, time)
+				if time < highest {
+					if f.unsorted++; f.unsorted == 1 {
+						f.where = off
+					}
 				}
+				highest, last = max(highest, time), time
+			} else if time < highest {
+				f.unsorted++
 			}
-			highest = max(highest, time)
-			f.bare = f.bare || s.part == Events && isBareLeave(l[i:])
+			if l[i] == 'L' {
+				f.bare = f.bare || s.part == Events && isBareLeave(l[i:])
+			}
 		}
 	}
 }
 
 func isBareLeave(l []byte) bool {
+	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
+		return false // most leaves name a function
+	}
 	switch string(bytes.TrimRight(l, " \t\r")) {
 	case "L", "LEAVE", "L0", "LEAVE 0":
 		return true
