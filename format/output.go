@@ -24,6 +24,20 @@ type Output struct {
 	stream io.Writer
 	held   spool.Spool // what the stream gets when it is committed
 	done   bool
+	beside []beside
+}
+
+// beside is what is to appear with the output.
+type beside struct {
+	commit func() error
+	abort  func()
+}
+
+// Beside adds what belongs to the output, such as the other files of a trace:
+// commit is called when the output is committed, before it appears itself, and
+// abort when it is not, or when that fails.
+func (o *Output) Beside(commit func() error, abort func()) {
+	o.beside = append(o.beside, beside{commit, abort})
 }
 
 // CreateFile makes an output that appears under path when it is committed.
@@ -109,6 +123,14 @@ func (o *Output) Commit() error {
 	}
 	o.done = true
 	err := o.w.Flush()
+	for i := 0; i < len(o.beside) && err == nil; i++ {
+		err = o.beside[i].commit()
+	}
+	if err != nil {
+		for _, x := range o.beside {
+			x.abort()
+		}
+	}
 	if o.stream != nil {
 		defer o.held.Close()
 		if err == nil {
@@ -136,6 +158,9 @@ func (o *Output) Abort() {
 		return
 	}
 	o.done = true
+	for _, x := range o.beside {
+		x.abort()
+	}
 	o.held.Close()
 	if o.file != nil {
 		o.file.Close()

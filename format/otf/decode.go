@@ -44,6 +44,7 @@ type survey struct {
 	process  map[uint64]bool
 	unsorted int64
 	where    int64
+	back     bool // times go back, but to 0, which the format allows
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
@@ -209,6 +210,7 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 			if !f.any {
 				f.first, f.last, f.any = time, time, true
 			}
+			f.back = f.back || time < last && time > 0
 			if time != last {
 				f.first, f.last = min(f.first, time), max(f.last, time)
 				if time < highest {

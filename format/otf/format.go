@@ -14,12 +14,17 @@ var Format = &format.Format{
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},
 	Reads:      "all records, short and long spelling, plain and .z",
+	Writes:     "copies of OTF traces: streams, spelling, compression",
 	Seeks:      "time windows by bisection in plain files",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
+		{Name: "otf.streams", Default: "keep", Write: true, Doc: "Number of streams to spread the processes over; 0 is one for each process."},
+		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"}, Doc: "Spelling of the keywords; keep is that of the definitions."},
+		{Name: "otf.level", Default: "keep", Write: true, Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},
 	},
 	Probe:  probe,
 	Open:   open,
+	Copy:   copyTrace,
 	Raw:    raw,
 	Compat: printCompat,
 	Rules: []format.Rule{

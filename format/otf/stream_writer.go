@@ -164,7 +164,7 @@ func (w *StreamWriter) finish() error {
 		if p == nil || w.err != nil {
 			continue
 		}
-		if Part(part).timed() {
+		if Part(part).timed() && p.process <= unset {
 			// Readers find the last time there.
 			p.buf = append(appendHex(p.buf, p.last), '\n')
 			p.buf = append(appendHex(append(p.buf, '*'), p.process), '\n')

@@ -60,6 +60,9 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	if err != nil {
 		return err
 	}
+	if f.Create == nil && (f != in.format || f.Copy == nil) {
+		return usageError("%s cannot be written", f.Title)
+	}
 	out, err := a.createOutput(dst)
 	if err != nil {
 		return err

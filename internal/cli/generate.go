@@ -51,6 +51,9 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if f.Create == nil {
+				return usageError("%s cannot be written", f.Title)
+			}
 			out, err := a.createOutput(args[0])
 			if err != nil {
 				return err

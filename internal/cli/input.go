@@ -351,9 +351,6 @@ func (a *app) target(arg, name string) (*format.Format, error) {
 			return nil, usageError("%s: no format has such names; use --to", arg)
 		}
 	}
-	if f.Create == nil {
-		return nil, usageError("%s cannot be written", f.Title)
-	}
 	if arg == "-" && !f.SingleText {
 		return nil, usageError("%s is not one text and cannot go to standard output", f.Title)
 	}

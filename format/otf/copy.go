@@ -1,0 +1,264 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// copyTrace writes a trace as OTF, record by record. Streams are kept, or the
+// processes are spread over others; files that are not in the order of time are
+// sorted. What libotf wrote is copied byte for byte.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	r, err := Open(ctx, src, &Options{Read: ro})
+	if err != nil {
+		return nil, err
+	}
+	opt, streams, err := r.copyOptions(wo)
+	if err != nil {
+		return nil, err
+	}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}}
+	out.Beside(c.commit, c.abort)
+	if streams < 0 {
+		c.master = r.master
+		err = c.keep(ro)
+	} else {
+		err = c.spread(uint32(streams))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.writers {
+		if err := w.finish(); err != nil {
+			return nil, err
+		}
+	}
+	_, err = c.master.WriteTo(out)
+	return &format.Loss{}, err
+}
+
+// copyOptions are how the copy is to be; streams is -1 for those of the trace.
+func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
+	number := func(name string, max uint64) (int64, error) {
+		s := wo.Value(name, "keep")
+		if s == "keep" {
+			return -1, nil
+		}
+		n, err := strconv.ParseUint(s, 10, 32)
+		if err != nil || n > max {
+			return 0, &format.OptionError{Option: name, Value: s, Expected: fmt.Sprintf("keep or a number from 0 to %d", max)}
+		}
+		return int64(n), nil
+	}
+	if streams, err = number("otf.streams", 1<<20); err != nil {
+		return opt, 0, err
+	}
+	level, err := number("otf.level", 9)
+	if err != nil {
+		return opt, 0, err
+	}
+	if opt.Level = int(level); level < 0 {
+		opt.Level = 0
+		for _, id := range r.master.Streams() {
+			s, err := r.open(id, Events)
+			if err != nil {
+				return opt, 0, err
+			}
+			if s != nil {
+				if s.t.zip != nil {
+					opt.Level = 4
+				}
+				s.t.Close()
+			}
+		}
+	}
+	switch s := wo.Value("otf.spelling", "keep"); s {
+	case "short":
+	case "long":
+		opt.Long = true
+	case "keep":
+		d, err := r.open(0, Definitions)
+		if err != nil {
+			return opt, 0, err
+		}
+		if d != nil {
+			l, _, _, _, err := d.t.line()
+			d.t.Close()
+			if err != nil {
+				return opt, 0, err
+			}
+			opt.Long = bytes.HasPrefix(l, []byte("DEF"))
+		}
+	default:
+		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
+	}
+	opt.Files = NewFileManager(maxCopyFiles)
+	return opt, streams, nil
+}
+
+// maxCopyFiles is how many files a copy keeps open for writing.
+const maxCopyFiles = 64
+
+// copier writes the files of a copy.
+type copier struct {
+	ctx     context.Context
+	r       *Reader
+	stub    string
+	opt     WriterOptions
+	master  *MasterControl
+	writers map[uint32]*StreamWriter
+}
+
+func (c *copier) writer(id uint32) *StreamWriter {
+	w := c.writers[id]
+	if w == nil {
+		w = NewStreamWriter(c.stub, id, &c.opt)
+		c.writers[id] = w
+	}
+	return w
+}
+
+// keep copies each file to one of the same stream.
+func (c *copier) keep(ro *format.ReadOptions) error {
+	for _, id := range append([]uint32{0}, c.r.master.Streams()...) {
+		for part := range numParts {
+			if err := c.file(id, part, ro); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
+	s, err := c.r.open(id, part)
+	if err != nil || s == nil {
+		return err
+	}
+	defer func() { s.t.Close() }()
+	w := c.writer(id)
+	if _, err := w.create(part); err != nil { // also when there is nothing to write
+		return err
+	}
+	if part.timed() {
+		f, err := surveyFile(c.ctx, s)
+		if err != nil {
+			return err
+		}
+		s.t.Close()
+		if s, err = c.r.open(id, part); err != nil {
+			return err
+		}
+		if f.back {
+			return c.sorted(s, w, part, ro)
+		}
+	}
+	for {
+		ok, err := s.next(c.ctx)
+		if !ok || err != nil {
+			return err
+		}
+		if err := w.WritePart(&s.rec, part); err != nil {
+			return err
+		}
+	}
+}
+
+// sorted copies a file in the order of time.
+func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
+	var f fileStream
+	defer f.close()
+	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
+		ok, err := s.next(c.ctx)
+		if !ok || err != nil {
+			return nil, err
+		}
+		return &s.rec, nil
+	})
+	for err == nil {
+		x, ok, e := f.it.Next()
+		if !ok || e != nil {
+			return e
+		}
+		f.restore(x)
+		err = w.WritePart(&f.rec, part)
+	}
+	return err
+}
+
+// spread merges the streams and writes others.
+func (c *copier) spread(streams uint32) error {
+	opt := c.opt
+	opt.Streams = streams
+	w := Create(c.stub, &opt)
+	c.writers, c.master = w.streams, w.master
+	for _, id := range c.r.master.Streams() {
+		for _, p := range c.r.master.Processes(id) {
+			w.assign(p)
+		}
+	}
+	for part := range numParts {
+		cur, err := c.r.Cursor(c.ctx, part)
+		if err != nil {
+			return err
+		}
+		for cur.Next() && err == nil {
+			r := cur.Record()
+			switch {
+			case part == Definitions && r.Stream != 0:
+				err = fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams (option otf.streams)", c.r.src.Path, r.Stream)
+			case !part.timed():
+				err = w.Stream(0).WritePart(r, part)
+			default:
+				err = w.Stream(w.assign(uint32(r.Process))).WritePart(r, part)
+			}
+		}
+		cur.Close()
+		if err = errors.Join(err, cur.Err()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit gives the files their names. Files of an older trace of the same name
+// that would be read with the new one are removed.
+func (c *copier) commit() error {
+	made := map[string]bool{}
+	for _, w := range c.writers {
+		for _, p := range w.parts {
+			if p != nil {
+				made[p.name] = true
+			}
+		}
+		if err := w.commit(); err != nil {
+			return err
+		}
+	}
+	for _, id := range append([]uint32{0}, c.master.Streams()...) {
+		for part := range numParts {
+			for _, z := range []string{"", ".z"} {
+				if name := fileName(c.stub, id, part) + z; !made[name] {
+					if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+						return cause(name, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) abort() {
+	for _, w := range c.writers {
+		w.Abort()
+	}
+}

@@ -1,0 +1,180 @@
+package otf
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// copied copies a trace into a new directory and returns the copy's name.
+func copied(t *testing.T, from string, values map[string]string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), filepath.Base(from))
+	out, err := format.CreateFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: values}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if l, _ := filepath.Glob(filepath.Dir(name) + "/.*"); len(l) > 0 {
+		t.Errorf("left behind: %v", l)
+	}
+	return name
+}
+
+// inflated is a file's text.
+func inflated(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Ext(name) == ".z" {
+		b, _ = io.ReadAll(flate.NewReader(bytes.NewReader(b[2:])))
+	}
+	return b
+}
+
+// Copies of what libotf wrote are the same, file by file.
+func TestCopy(t *testing.T) {
+	for _, dir := range traces(t) {
+		name := filepath.Base(dir)
+		m := master(t, dir)
+		if m == "" || strings.HasPrefix(name, "hand_") || name == "kv_types" || strings.HasPrefix(name, "unsorted") || name == "string_too_big" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			to := copied(t, m, nil)
+			files, _ := filepath.Glob(strings.TrimSuffix(m, ".otf") + ".*")
+			for _, f := range files {
+				if !slices.Contains([]string{".def", ".events", ".snaps", ".stats", ".marker", ".z"}, filepath.Ext(f)) {
+					continue
+				}
+				if g := filepath.Join(filepath.Dir(to), filepath.Base(f)); !bytes.Equal(inflated(t, f), inflated(t, g)) {
+					t.Errorf("%s differs", filepath.Base(f))
+				}
+			}
+			if r, _ := os.ReadFile(m); name != "defs_only" && len(r) > 0 {
+				if got, _ := os.ReadFile(to); !bytes.Equal(got, r) {
+					t.Errorf("master file %q, want %q", got, r)
+				}
+			}
+		})
+	}
+}
+
+// Processes spread over other streams, other spelling and compression: the same
+// records.
+func TestCopyChanged(t *testing.T) {
+	lines := func(name string) []string {
+		var b bytes.Buffer
+		if err := PrintCompat(context.Background(), format.FileSource(name), nil, &b); err != nil {
+			t.Fatal(err)
+		}
+		l := strings.Split(b.String(), "\n")
+		for i := range l {
+			_, l[i], _ = strings.Cut(l[i], "\t") // without the numbers, which ties change
+		}
+		slices.Sort(l)
+		return l
+	}
+	from := "testdata/ok/mpi4/mpi4.otf"
+	want := lines(from)
+	for _, x := range []struct {
+		values  map[string]string
+		streams int
+	}{{map[string]string{"otf.streams": "1"}, 1}, {map[string]string{"otf.streams": "3", "otf.spelling": "long"}, 3},
+		{map[string]string{"otf.streams": "0", "otf.level": "9"}, 4}, {map[string]string{"otf.level": "1"}, 4}} {
+		to := copied(t, from, x.values)
+		if got := lines(to); !slices.Equal(got, want) {
+			t.Errorf("%v: other records", x.values)
+		}
+		m, err := ReadMaster(format.FileSource(to), nil)
+		if err != nil || m.Len() != x.streams {
+			t.Errorf("%v: %d streams, want %d (%v)", x.values, m.Len(), x.streams, err)
+		}
+	}
+	// otfmerge made one stream of the same trace.
+	if merged := "../../../shared/traces/otf/merge_mpi4_n1/expected/otfprint_fullkv.txt.gz"; exists(merged) {
+		f, _ := os.Open(merged)
+		defer f.Close()
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := io.ReadAll(z)
+		var theirs []string
+		for _, l := range strings.Split(string(b), "\n") {
+			_, l, _ = strings.Cut(l, "\t")
+			if !strings.HasPrefix(l, "DefUniqueId") {
+				theirs = append(theirs, l)
+			}
+		}
+		slices.Sort(theirs)
+		ours := slices.DeleteFunc(want, func(l string) bool { return strings.HasPrefix(l, "DefUniqueId") })
+		if !slices.Equal(ours, theirs) {
+			t.Errorf("otfmerge has other records: %d, not %d", len(theirs), len(ours))
+		}
+	}
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+// A file that is not in the order of time is sorted; files of an older trace do
+// not hide the new ones; what is not finished leaves nothing behind.
+func TestCopyOver(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "a.otf"), filepath.Join(dir, "b.otf")
+	writeFile(t, from, "1:1\n")
+	writeFile(t, filepath.Join(dir, "a.1.events"), "9\n*1\nL1\n4\n*1\nE1\n")
+	writeFile(t, to, "1:7\n2:8\n")
+	writeFile(t, filepath.Join(dir, "b.1.events"), "1\n*7\nE1\n")
+	writeFile(t, filepath.Join(dir, "b.1.stats"), "1\n*7\nSF1N1E1I1\n")
+	run := func(commit bool) {
+		out, err := format.CreateFile(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Abort()
+		if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.level": "4"}}); err != nil {
+			t.Fatal(err)
+		}
+		if commit {
+			if err := out.Commit(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	run(false)
+	if b, _ := os.ReadFile(to); string(b) != "1:7\n2:8\n" || !exists(filepath.Join(dir, "b.1.stats")) {
+		t.Errorf("an aborted copy changed the old trace: %q", b)
+	}
+	run(true)
+	if exists(filepath.Join(dir, "b.1.events")) || exists(filepath.Join(dir, "b.1.stats")) {
+		t.Error("files of the old trace hide the new ones")
+	}
+	if got := string(inflated(t, filepath.Join(dir, "b.1.events.z"))); got != "4\n*1\nE1\n9\n*1\nL1\n9\n*1\n" {
+		t.Errorf("%q", got)
+	}
+	if l, _ := filepath.Glob(dir + "/.*"); len(l) > 0 {
+		t.Errorf("left behind: %v", l)
+	}
+}
