@@ -246,7 +246,7 @@ func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 			break
 		}
 		switch {
-		case m < 1e17 && dropped == 0:
+		case dropped == 0 && m <= (math.MaxInt64-uint64(c-'0'))/10:
 			m = m*10 + uint64(c-'0')
 			if point {
 				scale++
@@ -255,7 +255,7 @@ func parseDecimalSlow(s []byte) (Decimal, int, bool) {
 			if c != '0' {
 				exact = false
 			}
-			if dropped == 0 && c >= '5' {
+			if dropped == 0 && c >= '5' && m < math.MaxInt64 {
 				m++
 			}
 			dropped++

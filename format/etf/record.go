@@ -385,7 +385,7 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 		return nil, p
 	}
 	if s.inexa {
-		p = problem{"etf.time-rounded", "a time stamp of more than 18 digits", "digits that fit 64 bits", trace.Warning}
+		p = problem{"etf.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits", trace.Warning}
 	}
 	if !s.end() {
 		return nil, problem{"etf.field-count", "a further field " + quote(s.token()), lineTable[k].word + " " + lineTable[k].fields, trace.Error}

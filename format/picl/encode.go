@@ -318,12 +318,12 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				r.Process = vals[i].Int()
 				continue
 			}
-			n, err := strconv.ParseInt(e.defs.Attributes.At(int(a)).Name, 10, 64)
-			if err != nil {
-				e.loss.Add("statistics", "attribute", format.Dropped, "not the number of an event type", 1)
-				continue
+			name := e.defs.Attributes.At(int(a)).Name
+			event := trace.StringValue(name) // a word that the record had in its place
+			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
+				event = trace.Value{Num: uint64(n), Type: trace.Int32}
 			}
-			r.Values = append(r.Values, trace.Value{Num: uint64(n), Type: trace.Int32}, vals[i])
+			r.Values = append(r.Values, event, vals[i])
 		}
 		return e.w.Write(r)
 	default:

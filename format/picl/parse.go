@@ -287,7 +287,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		b.Add(loc, t, trace.Statistics, region)
 		b.AddOps(uint64(TypeTimes - typ))
 		for j := 0; j+1 < len(p.vals); j += 2 {
-			b.AddAttr(p.statisticKey(p.vals[j].Int()), p.vals[j+1])
+			b.AddAttr(p.statisticKey(p.vals[j]), p.vals[j+1])
 		}
 	default:
 		b.Add(loc, t, d.records[typ], region)
@@ -411,8 +411,8 @@ func (p *parsed) define(name string) uint32 {
 
 // statisticKey is the attribute of a statistic of an event type: the type's
 // number.
-func (p *parsed) statisticKey(event int64) uint32 {
-	return p.define(strconv.FormatInt(event, 10))
+func (p *parsed) statisticKey(event trace.Value) uint32 {
+	return p.define(strings.Clone(event.String()))
 }
 
 // message adds the send or receive that a record stands for (docs/formats/

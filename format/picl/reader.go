@@ -165,7 +165,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	i, bad := h.parse(l, 6)
 	if bad < 0 {
 		if !h.exact {
-			problem = dataProblem{"picl.time-rounded", "a time stamp of more than 18 digits", "digits that fit 64 bits", trace.Warning}
+			problem = dataProblem{"picl.time-rounded", "a time stamp of too many digits", "digits that fit 64 bits", trace.Warning}
 		}
 		return i, problem, false
 	}

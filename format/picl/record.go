@@ -111,6 +111,9 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 			neg = l[j] == '-'
 			j++
 		}
+		for j+1 < len(l) && l[j] == '0' && l[j+1]-'0' <= 9 {
+			j++
+		}
 		start := j
 		v := int64(0)
 		for j < len(l) && l[j]-'0' <= 9 {
@@ -563,7 +566,7 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 	switch typ {
 	case trace.Int32, trace.Int64:
-		if v, err := strconv.ParseInt(string(tok), 0, 64); err == nil {
+		if v, err := strconv.ParseInt(string(tok), 10, 64); err == nil {
 			if typ == trace.Int32 && int64(int32(v)) != v {
 				typ = trace.Int64
 			}
@@ -577,7 +580,8 @@ func parseValue(typ trace.Type, tok []byte) (trace.Value, bool) {
 		if typ == trace.Float32 {
 			bits = 32
 		}
-		if v, err := strconv.ParseFloat(string(tok), bits); err == nil {
+		// scanf knows hexadecimal numbers too, but not Go's blanks in numbers.
+		if v, err := strconv.ParseFloat(string(tok), bits); err == nil && bytes.IndexByte(tok, '_') < 0 {
 			if typ == trace.Float32 {
 				return trace.Value{Num: uint64(math.Float32bits(float32(v))), Type: typ}, true
 			}

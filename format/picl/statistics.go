@@ -213,6 +213,9 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 	}
 	var out []*trace.Defect
 	for i := 0; i+1 < len(r.Values); i += 2 {
+		if r.Values[i].Type == trace.String {
+			continue // no event type
+		}
 		event := r.Values[i].Int()
 		var f figures
 		for _, p := range of {

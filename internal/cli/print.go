@@ -94,6 +94,7 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
+	seen map[string]int // names of the attributes of a row with many
 	buf  []byte
 }
 
@@ -299,11 +300,11 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 	}
 	if keys, vals := c.Attrs(); len(keys) > 0 {
 		b = append(b, `,"attributes":{`...)
-		for i, k := range keys {
+		for i := range keys {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = appendJSONString(b, p.defs.Attributes.At(int(k)).Name)
+			b = appendJSONString(b, p.unique(keys, i))
 			b = append(b, ':')
 			b = appendJSONValue(b, &vals[i])
 		}
@@ -313,6 +314,30 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 		b = append(b, `,"derived":true`...)
 	}
 	p.buf = append(b, '}', '\n')
+}
+
+// unique is the name of attribute i of a row. A name that the row has had already
+// gets a number: readers of JSON keep only one of equal names.
+func (p *printer) unique(keys []uint32, i int) string {
+	name := p.defs.Attributes.At(int(keys[i])).Name
+	n := 1
+	if len(keys) <= 16 {
+		for _, k := range keys[:i] {
+			if p.defs.Attributes.At(int(k)).Name == name {
+				n++
+			}
+		}
+	} else {
+		if i == 0 {
+			p.seen = map[string]int{}
+		}
+		p.seen[name]++
+		n = p.seen[name]
+	}
+	if n > 1 {
+		return name + "#" + strconv.Itoa(n)
+	}
+	return name
 }
 
 // textRow writes one event for people.
