@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -28,6 +30,10 @@ type decoder struct {
 	last  uint64
 	count int64
 	err   error // of strict reading, from where none can be returned
+	// Streams of processes that the master file does not name, and whether a
+	// process is in several.
+	home    map[uint64]uint32
+	strayed bool
 	// Of leaves without a function: the open regions of each location.
 	stacks map[uint32][]uint32
 }
@@ -44,6 +50,7 @@ type survey struct {
 	process  map[uint64]bool
 	unsorted int64
 	where    int64
+	begun    bool // there is a time and a process
 	back     bool // times go back, but to 0, which the format allows
 }
 
@@ -52,7 +59,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{r: r, opt: opt}
+	d := &decoder{r: r, opt: opt, home: map[uint64]uint32{}}
 	if d.model, err = newModel(ctx, r); err != nil {
 		return nil, err
 	}
@@ -124,12 +131,30 @@ func (d *decoder) late(r *Record) error {
 }
 
 func (d *decoder) take(f survey, s *stream) error {
-	for p := range f.process {
-		if at, ok := d.r.master.Stream(uint32(p)); ok && at == f.id {
+	for _, p := range slices.Sorted(maps.Keys(f.process)) {
+		home, ok := d.r.master.Stream(uint32(p))
+		if ok && home == f.id {
 			continue
+		}
+		if !ok {
+			if home, ok = d.home[p]; !ok {
+				d.home[p], home = f.id, f.id
+			}
+		}
+		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
+			// A location is in the order of time, which two streams together are not.
+			l := *d.defs.Locations.At(int(d.location(p)))
+			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
+			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
 		}
 		if err := d.opt.Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
 			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+			return err
+		}
+	}
+	if !f.begun {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: s.t.name},
+			Found: "no time line and process line", Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
 			return err
 		}
 	}
@@ -168,6 +193,7 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 		}
 		l, off, whole, ok, err := s.t.line()
 		if err != nil || !ok || !whole {
+			f.begun = begun
 			return f, err
 		}
 		if len(l) == 0 {
@@ -360,7 +386,7 @@ func (d *decoder) direct(ctx context.Context, x *survey, sel trace.Selection, si
 		if r == nil {
 			return flush()
 		}
-		loc := int(d.location(r.Process))
+		loc := int(d.locate(r))
 		for loc >= len(list) {
 			list = append(list, nil)
 		}
@@ -570,9 +596,19 @@ func (f *fileStream) restore(x extsort.Record) {
 	r.Time = uint64(x.A) ^ 1<<63
 }
 
+// locate is the location of a record's process.
+func (d *decoder) locate(r *Record) uint32 {
+	if d.strayed {
+		if i, ok := d.model.index[scopedToken{processes, r.Stream, r.Process}]; ok && r.Type != Marker {
+			return i
+		}
+	}
+	return d.location(r.Process)
+}
+
 // row adds the row of a record.
 func (d *decoder) row(b *trace.Batch, r *Record) {
-	loc := d.location(r.Process)
+	loc := d.locate(r)
 	t := int64(r.Time - d.base)
 	stream := r.Stream
 	add := func(k trace.Kind, ref uint32, ops ...uint64) {
@@ -594,7 +630,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		}
 		return p
 	}
-	text := ""
+	text, texted := "", false
 	switch r.Type {
 	case Enter:
 		f := d.region(stream, r.Function)
@@ -618,7 +654,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		add(trace.CollectiveEnd, trace.NoRef, trace.Undefined, trace.Undefined, trace.Undefined, 0, 0, r.Matching)
 	case EventComment, SnapshotComment, SummaryComment:
 		add(trace.Comment, trace.NoRef)
-		text = r.Text
+		text, texted = r.Text, true
 	case BeginProcess:
 		add(trace.ProcessBegin, trace.NoRef)
 	case EndProcess:
@@ -637,7 +673,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		if r.Origin != 0 {
 			origin = peer(r.Origin)
 		}
-		add(k, trace.NoRef, peer(r.Peer), r.Bytes, trace.Undefined, comm(r.Communicator), r.Tag, origin)
+		add(k, trace.NoRef, r.Peer, r.Bytes, trace.Undefined, comm(r.Communicator), r.Tag, origin)
 	case RMAEnd:
 		remote := uint64(trace.Undefined)
 		if r.Peer != 0 {
@@ -680,12 +716,12 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			ref = trace.NoRef
 		}
 		add(trace.Marker, ref, 0)
-		text = r.Text
+		text, texted = r.Text, true
 	default:
 		add(trace.Generic, trace.NoRef)
-		text = r.Text
+		text, texted = r.Text, true
 	}
-	if text != "" {
+	if texted {
 		b.AddAttr(d.own(&d.comments, "text", trace.String), trace.StringValue(strings.Clone(text)))
 	}
 	if r.SCL != 0 && hasSCL(r.Type) {

@@ -23,8 +23,7 @@ const (
 	fileGroups
 	sclFiles
 	scls
-	attributeLists
-	tableCount
+	processes // that are in several streams
 )
 
 // scopedToken is a token of one table in the definitions of one stream.

@@ -299,6 +299,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			r.Members = s.members(r.Members[:0])
 		default:
 			v, bad := s.text()
+			if bad.rule != "" && library && (s.i == len(l) || l[s.i] != '"') && (t == EventComment || t == SnapshotComment || t == SummaryComment) {
+				v, bad = []byte("(null)"), problem{}
+			}
 			if bad.rule != "" {
 				return bad
 			}
@@ -347,6 +350,29 @@ func (s *scanner) members(list []uint32) []uint32 {
 	}
 }
 
+// manyPairs is from where on an index finds pairs.
+const manyPairs = 32
+
+// find is Find for lists of any length, of a record that is being read.
+func (r *Record) find(key uint32) (*KeyValue, bool) {
+	n := len(r.KeyValues)
+	if n < manyPairs {
+		return r.Find(key)
+	}
+	if n == manyPairs {
+		r.byKey = make(map[uint32]int, 2*manyPairs)
+		for i, v := range r.KeyValues {
+			r.byKey[v.Key] = i
+		}
+	}
+	r.byKey[r.KeyValues[n-1].Key] = n - 1
+	i, ok := r.byKey[key]
+	if !ok {
+		return nil, false
+	}
+	return &r.KeyValues[i], true
+}
+
 // pair reads a key-value line from i on and adds it to the list.
 func (r *Record) pair(l []byte, i int) problem {
 	s := scanner{l: l, i: i}
@@ -365,7 +391,7 @@ func (r *Record) pair(l []byte, i int) problem {
 	if !s.keyword(&fieldSpec{short: "V", long: "VALUE"}) {
 		return bad("VALUE")
 	}
-	old, known := r.Find(key)
+	old, known := r.find(key)
 	if typ != Bytes {
 		if v := s.hex(); !known {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ, Bits: v & (^uint64(0) >> (64 - typ.bits()))})

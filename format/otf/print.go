@@ -323,7 +323,9 @@ func (p *printer) record(r *Record) []byte {
 		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
 		return p.b // without the pairs
 	}
-	p.keyValues(r)
+	if r.Type != DefVersion && r.Type != DefUniqueID {
+		p.keyValues(r)
+	}
 	p.b = append(p.b, '\n')
 	return p.b
 }

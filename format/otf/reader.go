@@ -35,6 +35,8 @@ type Options struct {
 	// record ends all reading of its part, and simultaneous records of several
 	// streams come in the order that libotf's heap makes.
 	AsLibrary bool
+
+	printing bool // for PrintCompat
 }
 
 // Reader reads a trace (docs/formats/otf.md). Its methods may be called by
@@ -175,6 +177,18 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 			return nil, err
 		}
 		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
+		if z != "" && h.size > 0 {
+			var head [2]byte
+			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+				return nil, fmt.Errorf("%s: %w", s.t.name, err)
+			}
+			if head[0]&15 != 8 || (int(head[0])<<8|int(head[1]))%31 != 0 {
+				err := s.report(problem{"otf.corrupt", fmt.Sprintf("the bytes % x", head[:]), "the header of compressed data", trace.Error}, 0)
+				if err != nil {
+					return nil, err
+				}
+			}
+		}
 		if part.timed() && r.opt.From > 0 && z == "" {
 			if err := s.t.search(r.opt.From); err != nil {
 				return nil, err
@@ -300,7 +314,7 @@ func (c *Cursor) first(s *stream) error {
 func (c *Cursor) advance(s *stream) (bool, error) {
 	for {
 		ok, err := s.next(c.ctx)
-		if !ok || err != nil || !c.part.timed() || s.rec.Time >= c.r.opt.From && s.rec.Time < c.r.opt.To {
+		if !ok || err != nil || !c.part.timed() || s.silent || s.rec.Time >= c.r.opt.From && s.rec.Time < c.r.opt.To {
 			return ok, err
 		}
 	}
@@ -332,6 +346,9 @@ func (c *Cursor) Next() bool {
 		return false
 	}
 	ok, err := c.next()
+	for ok && err == nil && c.cur.silent {
+		ok, err = c.next()
+	}
 	if err != nil {
 		c.err = err
 	}
@@ -448,6 +465,7 @@ func (c *Cursor) Each(h *Handlers, limit int64) (n int64, err error) {
 // Clone copies a record with all that it refers to.
 func (r *Record) Clone() *Record {
 	c := *r
+	c.byKey = nil
 	c.Text, c.Name, c.Unit = strings.Clone(r.Text), strings.Clone(r.Name), strings.Clone(r.Unit)
 	c.Members = slices.Clone(r.Members)
 	c.KeyValues = slices.Clone(r.KeyValues)
@@ -468,7 +486,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 	if opt != nil {
 		o = *opt
 	}
-	o.AsLibrary = true
+	o.AsLibrary, o.printing = true, true
 	r, err := Open(ctx, src, &o)
 	if err != nil {
 		return err
@@ -495,7 +513,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 		if c.Err() != nil {
 			return c.Err()
 		}
-		if r.stopped && x.part == Definitions {
+		if r.stopped && x.part != Events {
 			return nil // as otfprint does
 		}
 	}

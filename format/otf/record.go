@@ -107,6 +107,7 @@ type Record struct {
 	Process uint64
 	// KeyValues are the pairs before the record.
 	KeyValues []KeyValue
+	byKey     map[uint32]int // see find
 	// Text is a comment, the text of a marker or of the version, the description
 	// of a key, or the whole line of an Unknown record.
 	Text string

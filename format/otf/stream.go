@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -32,8 +33,11 @@ type stream struct {
 		process uint64
 		answer  uint8 // 1 no, 2 yes, 0 not asked
 	}
-	end bool
-	cut bool // the record in hand is a line without end
+	end    bool
+	gave   bool // a record or step
+	silent bool // the record in hand is a step
+	empty  bool // the last line was
+	cut    bool // the record in hand is a line without end
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -65,12 +69,17 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		return false, nil
 	}
 	r := &s.rec
-	r.KeyValues = r.KeyValues[:0]
+	if !s.silent {
+		r.KeyValues = r.KeyValues[:0]
+	}
+	s.silent = false
+	library := s.r.opt.AsLibrary && s.part.timed()
+	defer func() { s.gave = s.gave || ok }()
 	for {
 		if s.n++; s.n&0xfff == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		l, off, whole, ok, err := s.t.line()
+		l, off, whole, more, err := s.t.line()
 		if err != nil {
 			return false, err
 		}
@@ -81,10 +90,19 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 				return false, err
 			}
 		}
-		if !ok {
+		if !more {
 			s.end = true
-			return false, s.finish(off)
+			if err := s.finish(off); err != nil {
+				return false, err
+			}
+			if s.r.opt.AsLibrary && s.empty && !s.skip && (s.begun || !s.part.timed()) {
+				s.unknown(nil) // libotf's word for a last line that is empty
+				s.cut = true
+				return true, nil
+			}
+			return library && s.begun && !s.gave && s.step(), nil
 		}
+		s.empty = len(l) == 0
 		if whole && len(l) > 0 && s.begun && s.part == Events {
 			// Nearly all lines are of these kinds.
 			switch c := l[0]; {
@@ -99,6 +117,9 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 					continue
 				}
 			case s.skip && c != ' ' && c != '\t' && c != '\r':
+				if library {
+					return s.step(), nil
+				}
 				continue
 			case r.quick(l):
 				r.Stream, r.Time, r.Process = s.shown, s.time, s.process
@@ -112,10 +133,11 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]), "a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
 				return false, err
 			}
-			if err := s.finish(off); err != nil || kind == blankLine || s.part.timed() && !s.begun || s.skip {
+			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun || s.skip {
 				return false, err
 			}
-			s.unknown(l)
+			s.unknown(nil)
+			s.rec.Text = str(l)
 			s.cut = true
 			return true, nil
 		}
@@ -137,6 +159,16 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 				continue
 			}
 			sc := scanner{l: l, i: i + 1}
+			if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
+				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped", trace.Error}, off); err != nil {
+					return false, err
+				}
+				if library && s.begun && !s.skip {
+					s.unknown(l[i:])
+					return true, nil
+				}
+				continue
+			}
 			if s.process = sc.hex() & unset; s.process == unset && !s.begun && s.r.opt.AsLibrary {
 				continue // its word for no process
 			}
@@ -154,6 +186,9 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 				continue
 			}
 			if s.skip {
+				if library {
+					return s.step(), nil
+				}
 				continue
 			}
 		}
@@ -165,6 +200,9 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 				if s.end {
 					return false, nil
 				}
+			}
+			if library {
+				return s.step(), nil
 			}
 			continue
 		}
@@ -188,6 +226,14 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 	}
 }
 
+// step stands for a line that libotf's heap takes for a record, but that gives
+// none.
+func (s *stream) step() bool {
+	s.silent = true
+	s.rec.Time, s.rec.Process = s.time, s.process
+	return true
+}
+
 // state gives the record in hand its time and process.
 func (s *stream) state() {
 	r := &s.rec
@@ -203,10 +249,14 @@ func (s *stream) state() {
 // unknown makes a line the record in hand.
 func (s *stream) unknown(l []byte) {
 	r := &s.rec
-	// The prefix of the part belongs to the file, not to the record.
-	prefix := [numParts]string{"D", "", "T", "S", "M"}[s.part]
-	if prefix != "" && len(l) > 0 && string(l[:1]) == prefix {
-		l = l[1:]
+	if s.r.opt.AsLibrary {
+		// For libotf the prefix belongs to the file, not to the record.
+		for _, prefix := range [numParts][]string{{"DEF", "D"}, {"T"}, {"T"}, {"SUM", "S"}, {"MARKER", "M"}}[s.part] {
+			if rest, ok := bytes.CutPrefix(l, []byte(prefix)); ok {
+				l = rest
+				break
+			}
+		}
 	}
 	r.Type, r.Text = Unknown, str(l)
 	s.state()
@@ -221,6 +271,9 @@ func (s *stream) unknown(l []byte) {
 // malformed reports a line that is skipped. Where libotf is followed it ends all
 // reading.
 func (s *stream) malformed(p problem, off int64) error {
+	if t := s.rec.Type; s.r.opt.printing && (t == SummaryComment || t == FileOperationSummary || t == FileGroupOperationSummary) {
+		return nil // otfprint has no handler for them, and libotf then does not look at them
+	}
 	if s.r.opt.AsLibrary {
 		s.end = true
 		s.r.stopped = true
