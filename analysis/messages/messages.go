@@ -21,6 +21,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -129,15 +130,15 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) send(at pair, n node) {
 	p.sent.count++
-	p.sent.bytes += n.bytes
+	p.sent.bytes = sum(p.sent.bytes, n.bytes)
 	x := p.matrix[at]
-	p.matrix[at] = cell{x.count + 1, x.bytes + n.bytes}
+	p.matrix[at] = cell{x.count + 1, sum(x.bytes, n.bytes)}
 	p.meet(at, n, false)
 }
 
 func (p *Part) recv(at pair, n node) {
 	p.received.count++
-	p.received.bytes += n.bytes
+	p.received.bytes = sum(p.received.bytes, n.bytes)
 	p.meet(at, n, true)
 }
 
@@ -168,7 +169,7 @@ func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
 func (p *Part) match(send, recv node) {
 	p.matched.count++
-	p.matched.bytes += send.bytes
+	p.matched.bytes = sum(p.matched.bytes, send.bytes)
 	if send.bytes != recv.bytes {
 		p.mismatched++
 	}
@@ -285,11 +286,11 @@ func (p *Part) Merge(o *Part) error {
 	}
 	p.ordered, p.pending = false, pending{}
 	p.sent.count += o.sent.count
-	p.sent.bytes += o.sent.bytes
+	p.sent.bytes = sum(p.sent.bytes, o.sent.bytes)
 	p.received.count += o.received.count
-	p.received.bytes += o.received.bytes
+	p.received.bytes = sum(p.received.bytes, o.received.bytes)
 	p.matched.count += o.matched.count
-	p.matched.bytes += o.matched.bytes
+	p.matched.bytes = sum(p.matched.bytes, o.matched.bytes)
 	p.early += o.early
 	p.mismatched += o.mismatched
 	p.intervals = append(p.intervals, o.intervals...)
@@ -367,4 +368,12 @@ func (p *Part) id(loc uint32) string {
 		return p.defs.Locations.At(int(loc)).ID
 	}
 	return ""
+}
+
+// sum adds numbers of bytes; what does not fit stays at the greatest.
+func sum(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }

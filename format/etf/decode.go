@@ -443,6 +443,8 @@ func lineStart(data, l []byte) int64 {
 // order chooses the tick and finds the sorted pieces of the file.
 func (d *decoder) order(all []*scanResult, carried bool) {
 	var biggest trace.Decimal
+	// Room is left for margins of drawings, and for differences from negative times.
+	limit := int64(math.MaxInt64 / 8 * 7)
 	for _, r := range all {
 		d.digits = max(d.digits, r.scale)
 		if !r.all.any {
@@ -450,7 +452,7 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 		}
 		for _, t := range [2]trace.Decimal{r.min, r.max} {
 			if t.Coef < 0 {
-				t.Coef = -t.Coef
+				t.Coef, limit = -t.Coef, math.MaxInt64/4
 			}
 			if t.Cmp(biggest) > 0 {
 				biggest = t
@@ -463,8 +465,7 @@ func (d *decoder) order(all []*scanResult, carried bool) {
 		d.digits--
 	}
 	for d.digits > 0 {
-		// One factor of 4 is left for differences of times.
-		if t, _, ok := biggest.Ticks(d.digits); ok && t < math.MaxInt64/4 {
+		if t, _, ok := biggest.Ticks(d.digits); ok && t < limit {
 			break
 		}
 		d.digits--
