@@ -279,7 +279,7 @@ func (s *scanner) decimal(name string) trace.Decimal {
 	if j == start || j-start > 18 || j == point+1 && point == start || j < len(l) && !isSpace(l[j]) && l[j] != ';' {
 		d, n, exact := trace.ParseDecimal(l[s.i:])
 		if n == 0 || s.i+n < len(l) && !isSpace(l[s.i+n]) && l[s.i+n] != ';' {
-			s.fail(name, s.token(), "a decimal number")
+			s.fail(name, s.token(), "a decimal number that fits 64 bits")
 			return d
 		}
 		if !exact {

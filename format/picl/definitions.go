@@ -1,6 +1,7 @@
 package picl
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -88,6 +89,11 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	case TypeProcessorSet, TypeProcessSet, TypeEventSet:
 		if len(r.Values) == 0 {
 			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}
+		}
+		for _, v := range r.Values {
+			if v.Type == trace.String {
+				return dataProblem{"picl.subset", strconv.Quote(v.Str), "a number", trace.Warning}
+			}
 		}
 		var m []int64
 		for _, v := range r.Values[1:] {

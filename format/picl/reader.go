@@ -184,7 +184,7 @@ func parseLine(l []byte, h *head) (i int, problem dataProblem, skip bool) {
 	}
 	kind := "an integer"
 	if bad == 2 {
-		kind = "a decimal number"
+		kind = "a decimal number that fits 64 bits"
 	}
 	return 0, dataProblem{"picl.malformed-record", found, kind + " as " + fieldNames[bad], trace.Error}, true
 }

@@ -18,7 +18,7 @@ var rules = []format.Rule{
 	{ID: "picl.text-length", Severity: trace.Warning, Doc: "A text is not as long as the record says; all of it is taken."},
 	{ID: "picl.descriptor", Severity: trace.Warning, Doc: "A control string or a record that defines one cannot be read."},
 	{ID: "picl.unknown-descriptor", Severity: trace.Warning, Doc: "A data descriptor is neither predefined nor defined; the values are kept as words."},
-	{ID: "picl.subset", Severity: trace.Warning, Doc: "A record that defines a subset has no subset id."},
+	{ID: "picl.subset", Severity: trace.Warning, Doc: "A record that defines a subset has no subset id, or something that is no number."},
 	{ID: "picl.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is rounded."},
 	{ID: "picl.old-record", Severity: trace.Warning, Doc: "A record of the old format cannot be read; it is skipped."},
 	{ID: "picl.statistics", Severity: trace.Warning, Doc: "A figure of a statistics record disagrees with the events."},
