@@ -218,7 +218,7 @@ var (
 	lockOps   = []Operand{{"lock", OpUint, "", "lock id"}, {"order", OpUint, "", "acquisition order"}, {"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}}
 	modelOp   = Operand{"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}
 	rmaLock   = []Operand{{"remote", OpUint, "", "remote rank"}, {"lock", OpUint, "", "lock id"}, {"type", OpEnum, "", "0 exclusive, 1 shared"}}
-	rmaData   = []Operand{{"remote", OpUint, "", "remote rank"}, {"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"}, {"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
+	rmaData   = []Operand{{"remote", OpUint, "", "remote rank; in OTF the process"}, {"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"}, {"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
 	ioMatch   = []Operand{matchOp}
 	ioLock    = []Operand{{"type", OpEnum, "", "0 exclusive, 1 shared"}}
 	fileOps   = []Operand{{"handle", OpUint, "", "file handle id"}, {"operation", OpEnum, "", "operation and flags, numbered as in OTF"}, {"length", OpUint, "bytes", "bytes moved"}}

@@ -99,7 +99,7 @@ func (r *Record) check() error {
 	for i := range s.fields {
 		if f := &s.fields[i]; f.bits > 0 && f.bits < 64 {
 			if n := *r.number(f.f); n>>f.bits != 0 {
-				return fmt.Errorf("%s: %s %d: found more than %d bits", s.name, strings.ToLower(f.long), n, f.bits)
+				return fmt.Errorf("%s: field %d: found %d, expected a number of at most %d bits", s.name, i+1, n, f.bits)
 			}
 		}
 	}

@@ -166,6 +166,9 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			return err
 		}
+		if s.cut {
+			continue // with a line end it could be taken for a record
+		}
 		if err := w.WritePart(&s.rec, part); err != nil {
 			return err
 		}
@@ -178,7 +181,7 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 	defer f.close()
 	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
 		ok, err := s.next(c.ctx)
-		if !ok || err != nil {
+		if !ok || err != nil || s.cut {
 			return nil, err
 		}
 		return &s.rec, nil
@@ -213,12 +216,16 @@ func (c *copier) spread(streams uint32) error {
 		for cur.Next() && err == nil {
 			r := cur.Record()
 			switch {
+			case cur.cur.cut:
 			case part == Definitions && r.Stream != 0:
-				err = fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams (option otf.streams)", c.r.src.Path, r.Stream)
+				err = fmt.Errorf("found definitions of stream %x alone, expected none where processes change their streams (option otf.streams)", r.Stream)
 			case !part.timed():
 				err = w.Stream(0).WritePart(r, part)
 			default:
 				err = w.Stream(w.assign(uint32(r.Process))).WritePart(r, part)
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", c.r.src.Path, err)
 			}
 		}
 		cur.Close()

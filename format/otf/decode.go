@@ -219,6 +219,9 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 				break
 			}
 			s := scanner{l: l, i: i + 1}
+			if s.skip(); s.i == len(l) || hexValue[l[s.i]] > 15 {
+				break // stream.next reports it
+			}
 			process, begun = s.hex()&unset, true
 			x := &known[process%uint64(len(known))]
 			seen = x.set && x.process == process
@@ -767,8 +770,18 @@ func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 	return *at
 }
 
-// region, communicator, metric and file find what a token names; what nothing
-// defines gets a stand-in.
+// named finds what a token names; what nothing defines gets a stand-in, which add
+// makes.
+func (m *model) named(table int, what string, stream uint32, token uint64, add func(id, name string) uint32) uint32 {
+	i, ok := m.find(table, stream, token)
+	if !ok {
+		m.undefined(what, stream, token)
+		i = add(id(0, token), fmt.Sprintf("undefined %s %d", what, token))
+		m.index[scopedToken{table, 0, token}] = i
+	}
+	return i
+}
+
 func (m *model) region(stream uint32, token uint64) uint32 {
 	global := len(m.local) == 0
 	if global && token < uint64(len(m.regions)) {
@@ -776,55 +789,35 @@ func (m *model) region(stream uint32, token uint64) uint32 {
 			return i - 1
 		}
 	}
-	i, ok := m.find(functions, stream, token)
-	if ok && global {
+	i := m.named(functions, "function", stream, token, func(id, name string) uint32 {
+		return m.defs.Regions.Add(trace.Region{ID: id, Name: name})
+	})
+	if global {
 		m.regions = remember(m.regions, token, i)
-	}
-	if !ok {
-		m.undefined("function", stream, token)
-		i = m.defs.Regions.Add(trace.Region{ID: id(0, token), Name: fmt.Sprintf("undefined function %d", token)})
-		m.index[scopedToken{functions, 0, token}] = i
 	}
 	return i
 }
 
 func (m *model) communicator(stream uint32, token uint64) uint32 {
-	i, ok := m.find(groups, stream, token)
-	if !ok {
-		m.undefined("process group", stream, token)
-		i = m.defs.Communicator.Add(trace.Communicator{ID: id(0, token), Name: fmt.Sprintf("undefined communicator %d", token), Set: trace.NoRef, Parent: trace.NoRef})
-		m.index[scopedToken{groups, 0, token}] = i
-	}
-	return i
+	return m.named(groups, "process group", stream, token, func(id, name string) uint32 {
+		return m.defs.Communicator.Add(trace.Communicator{ID: id, Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+	})
 }
 
 func (m *model) metric(stream uint32, token uint64) uint32 {
-	i, ok := m.find(counters, stream, token)
-	if !ok {
-		m.undefined("counter", stream, token)
-		i = m.defs.Metrics.Add(trace.MetricDef{ID: id(0, token), Name: fmt.Sprintf("undefined counter %d", token), Kind: trace.CounterMetric, Type: trace.Uint64, Location: trace.NoRef, Undefined: true})
-		m.index[scopedToken{counters, 0, token}] = i
-	}
-	return i
+	return m.named(counters, "counter", stream, token, func(id, name string) uint32 {
+		return m.defs.Metrics.Add(trace.MetricDef{ID: id, Name: name, Kind: trace.CounterMetric, Type: trace.Uint64, Location: trace.NoRef, Undefined: true})
+	})
 }
 
 func (m *model) file(stream uint32, token uint64) uint32 {
-	i, ok := m.find(files, stream, token)
-	if !ok {
-		m.undefined("file", stream, token)
-		i = m.defs.Files.Add(trace.Named{ID: id(0, token), Name: fmt.Sprintf("undefined file %d", token)})
-		m.index[scopedToken{files, 0, token}] = i
-	}
-	return i
+	return m.named(files, "file", stream, token, func(id, name string) uint32 {
+		return m.defs.Files.Add(trace.Named{ID: id, Name: name})
+	})
 }
 
 func (m *model) text(table int, stream uint32, token uint64) uint32 {
-	i, ok := m.find(table, stream, token)
-	if !ok {
-		i = m.defs.Strings.Add(fmt.Sprintf("undefined group %d", token))
-		m.index[scopedToken{table, 0, token}] = i
-	}
-	return i
+	return m.named(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }
 
 // raw prints the trace's files as they are, one after another.

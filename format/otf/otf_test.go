@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/flate"
-
 	"github.com/weft-trace/weft/format"
 )
 
@@ -144,13 +142,7 @@ func rewrite(t *testing.T, m string) {
 			if s == nil {
 				continue
 			}
-			want, err := os.ReadFile(s.t.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if filepath.Ext(s.t.name) == ".z" {
-				want, _ = io.ReadAll(flate.NewReader(bytes.NewReader(want[2:])))
-			}
+			want := inflated(t, s.t.name)
 			long := bytes.Contains(want, []byte("DEFPROCESS ")) || bytes.Contains(want, []byte("ENTER ")) || bytes.Contains(want, []byte("DEFVERSION ")) || bytes.Contains(want, []byte("MARKERDEF ")) || bytes.Contains(want, []byte("SUMFUNCTION "))
 			stub := filepath.Join(t.TempDir(), "x")
 			w := NewStreamWriter(stub, id, &WriterOptions{Long: long})

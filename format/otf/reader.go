@@ -47,7 +47,6 @@ type Reader struct {
 	opt     Options
 	master  *MasterControl
 	maxLine int
-	stopped bool // AsLibrary: a malformed record has ended reading
 }
 
 // Open opens a trace by its master file, whose name may lack ".otf".
@@ -139,6 +138,7 @@ func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 		return nil, err
 	}
 	if x != nil {
+		x.c = c
 		c.all, c.wait = []*stream{x}, []*stream{x}
 	}
 	return c, nil
@@ -180,17 +180,20 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		if z != "" && h.size > 0 {
 			var head [2]byte
 			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+				s.t.Close()
 				return nil, fmt.Errorf("%s: %w", s.t.name, err)
 			}
 			if head[0]&15 != 8 || (int(head[0])<<8|int(head[1]))%31 != 0 {
 				err := s.report(problem{"otf.corrupt", fmt.Sprintf("the bytes % x", head[:]), "the header of compressed data", trace.Error}, 0)
 				if err != nil {
+					s.t.Close()
 					return nil, err
 				}
 			}
 		}
 		if part.timed() && r.opt.From > 0 && z == "" {
 			if err := s.t.search(r.opt.From); err != nil {
+				s.t.Close()
 				return nil, err
 			}
 		}
@@ -202,16 +205,17 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 // Cursor goes through the records of a part of a trace. It is the caller's to
 // close.
 type Cursor struct {
-	ctx  context.Context
-	r    *Reader
-	part Part
-	list []*stream // those that have a record; the next one is that of list[0]
-	wait []*stream // that come one by one, behind list
-	all  []*stream
-	cur  *stream
-	err  error
-	less func(a, b *stream) bool
-	n    int64
+	ctx     context.Context
+	r       *Reader
+	part    Part
+	list    []*stream // those that have a record; the next one is that of list[0]
+	wait    []*stream // that come one by one, behind list
+	all     []*stream
+	cur     *stream
+	err     error
+	less    func(a, b *stream) bool
+	n       int64
+	stopped bool // AsLibrary: a malformed record has ended reading
 }
 
 // Cursor begins to read a part of the trace. Definitions and markers come file by
@@ -220,7 +224,6 @@ type Cursor struct {
 // without the file has no records of the part; for events that is reported.
 func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 	c := &Cursor{ctx: ctx, r: r, part: part}
-	r.stopped = false
 	ids := r.master.Streams()
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
@@ -235,6 +238,7 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 			return nil, err
 		}
 		if s != nil {
+			s.c = c
 			c.all = append(c.all, s)
 			continue
 		}
@@ -245,11 +249,11 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 				return nil, err
 			}
 			if r.opt.AsLibrary {
-				r.stopped = true
+				c.stopped = true
 			}
 		}
 	}
-	if r.stopped {
+	if c.stopped {
 		c.finish()
 		return c, nil
 	}
@@ -275,7 +279,7 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 			return nil, err
 		}
 	}
-	if r.stopped {
+	if c.stopped {
 		c.list = nil
 	}
 	for i := (len(c.list) - 1) / 2; i >= 0 && len(c.list) > 0; i-- {
@@ -305,7 +309,7 @@ func (c *Cursor) first(s *stream) error {
 	if ok {
 		c.list = append(c.list, s)
 	} else if c.r.opt.AsLibrary && !s.begun {
-		c.r.stopped = true // libotf gives up on all streams
+		c.stopped = true // libotf gives up on all streams
 	}
 	return nil
 }
@@ -375,7 +379,7 @@ func (c *Cursor) next() (bool, error) {
 			c.list[0] = c.list[n]
 			c.list = c.list[:n]
 		}
-		if c.r.stopped {
+		if c.stopped {
 			c.list = nil
 		}
 		if len(c.list) > 0 {
@@ -389,7 +393,7 @@ func (c *Cursor) next() (bool, error) {
 		c.cur = c.list[0]
 		return true, nil
 	}
-	for len(c.wait) > 0 && !c.r.stopped {
+	for len(c.wait) > 0 && !c.stopped {
 		s := c.wait[0]
 		ok, err := c.advance(s)
 		if ok || err != nil {
@@ -513,7 +517,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 		if c.Err() != nil {
 			return c.Err()
 		}
-		if r.stopped && x.part != Events {
+		if c.stopped && x.part != Events {
 			return nil // as otfprint does
 		}
 	}

@@ -16,6 +16,7 @@ const unset = math.MaxUint32
 // stream reads the records of one part of one stream.
 type stream struct {
 	r     *Reader
+	c     *Cursor // that the stream belongs to, if any
 	id    uint32
 	shown uint32 // the stream that records say they are of
 	part  Part
@@ -276,7 +277,9 @@ func (s *stream) malformed(p problem, off int64) error {
 	}
 	if s.r.opt.AsLibrary {
 		s.end = true
-		s.r.stopped = true
+		if s.c != nil {
+			s.c.stopped = true
+		}
 	}
 	return s.report(p, off)
 }

@@ -43,20 +43,8 @@ func AppendUint(b []byte, v uint64) []byte {
 	if cap(b)-len(b) < room {
 		b = slices.Grow(b, room)
 	}
-	if v < 100 {
-		if v < 10 {
-			return append(b, byte('0'+v))
-		}
-		return append(b, byte('0'+v/10), byte('0'+v%10))
-	}
-	if v >= 1e8 {
-		return appendLong(b, v)
-	}
-	x := eight(v)
-	zeros := bits.TrailingZeros64(x|1<<56) >> 3 // of eight digits one stays
 	n := len(b)
-	binary.LittleEndian.PutUint64(b[n:n+8], (x|zeroes)>>(8*zeros))
-	return b[:n+8-zeros]
+	return b[:n+putUint(b[n:n+room], v)]
 }
 
 // Put writes v at the beginning of to, which must have 32 bytes, and returns how
@@ -86,15 +74,6 @@ func putUint(to []byte, v uint64) int {
 	zeros := bits.TrailingZeros64(x) >> 3
 	binary.LittleEndian.PutUint64(to[:8], (x|zeroes)>>(8*uint(zeros)&63))
 	return 8 - zeros
-}
-
-// appendLong appends numbers of more than eight digits; there must be room.
-func appendLong(b []byte, v uint64) []byte {
-	q := v / 1e8
-	b = AppendUint(b, q)
-	n := len(b)
-	binary.LittleEndian.PutUint64(b[n:n+8], eight(v-q*1e8)|zeroes)
-	return b[:n+8]
 }
 
 // eight is the eight digits of v, which must be less than 10^8, as the bytes of
