@@ -11,7 +11,10 @@ import (
 // the order that the encoder needs, and closes the encoder. It holds what the
 // decoder and the encoder hold, no more. The encoder is aborted on errors.
 func Convert(ctx context.Context, d Decoder, sel trace.Selection, e Encoder) error {
-	err := e.Begin(d.Defs())
+	err := Prepare(ctx, d)
+	if err == nil {
+		err = e.Begin(d.Defs())
+	}
 	if err == nil {
 		if e.Order() == GlobalOrder {
 			err = ScanOrdered(ctx, d, sel, e)

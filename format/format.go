@@ -322,6 +322,29 @@ type Extent interface {
 	Extent() (first, last int64, ok bool)
 }
 
+// Preparer is a decoder that has to look through the trace before Scan or
+// ScanOrdered deliver events. They do so if nobody has called Prepare, which does
+// nothing the second time; what [Extent] and [Counter] tell, and some definitions,
+// are known only afterwards.
+type Preparer interface {
+	Prepare(ctx context.Context) error
+}
+
+// Prepare prepares a decoder if it needs that.
+func Prepare(ctx context.Context, d Decoder) error {
+	if p, ok := d.(Preparer); ok {
+		return p.Prepare(ctx)
+	}
+	return nil
+}
+
+// Trier is a decoder that can try to deliver events before it is prepared. Try is
+// like Scan, but may find that the trace must be looked through first: ok is false
+// then, and what the sinks got is void.
+type Trier interface {
+	Try(ctx context.Context, sel trace.Selection, sink func(worker int) Sink) (ok bool, err error)
+}
+
 // LinkCounter is a decoder that knows how many links it will deliver.
 type LinkCounter interface{ LinkCount() (links int64, ok bool) }
 

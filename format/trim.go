@@ -81,6 +81,20 @@ func Scan(ctx context.Context, d Decoder, sel trace.Selection, sink func(worker 
 	return d.Scan(ctx, sel, func(w int) Sink { return Trim(d.Defs(), sel, sink(w)) })
 }
 
+// ScanAnew is Scan for callers that can begin anew, which some decoders deliver to
+// at half the cost: fresh makes the sinks, and may be called a second time, upon
+// which all that the first ones got is void.
+func ScanAnew(ctx context.Context, d Decoder, sel trace.Selection, fresh func() func(worker int) Sink) error {
+	if t, ok := d.(Trier); ok {
+		sink := fresh()
+		ok, err := t.Try(ctx, sel, func(w int) Sink { return Trim(d.Defs(), sel, sink(w)) })
+		if ok || err != nil {
+			return err
+		}
+	}
+	return Scan(ctx, d, sel, fresh())
+}
+
 // ScanOrdered scans d in global time order and delivers exactly what sel
 // selects.
 func ScanOrdered(ctx context.Context, d Decoder, sel trace.Selection, sink Sink) error {

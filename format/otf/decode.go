@@ -30,6 +30,11 @@ type decoder struct {
 	last  uint64
 	count int64
 	err   error // of strict reading, from where none can be returned
+	// indexed says that all files have been looked through.
+	indexed bool
+	// trying: nothing is known of the files' order yet, and other scans run at the
+	// same time (see Try).
+	trying bool
 	// Streams of processes that the master file does not name, and whether a
 	// process is in several.
 	home    map[uint64]uint32
@@ -64,14 +69,32 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 		return nil, err
 	}
 	d.undefined = d.standIn
-	if err := d.index(ctx); err != nil {
-		return nil, err
-	}
 	return d, nil
 }
 
-// index looks through all files: for their order, times and processes.
+// Prepare looks through all files: for their order, times and processes. All
+// scans but [decoder.Try] need that.
+func (d *decoder) Prepare(ctx context.Context) error {
+	if d.indexed {
+		return nil
+	}
+	if err := d.index(ctx); err != nil {
+		return err
+	}
+	d.indexed = true
+	return nil
+}
+
 func (d *decoder) index(ctx context.Context) error {
+	if d.opt.Progress != nil {
+		size, err := d.r.size(Snapshots, Statistics, Events)
+		if err != nil {
+			return err
+		}
+		d.r.progress = newProgress(d.opt, 2*size) // they are read again
+	}
+	d.files, d.any = nil, false
+	d.count, d.first, d.last = 0, 0, 0
 	quiet := d.quiet() // what is wrong is reported by the scan
 	for _, id := range d.r.master.Streams() {
 		// A snapshot says what was before the events of its time.
@@ -272,13 +295,14 @@ func isBareLeave(l []byte) bool {
 // Defs are the definitions. Those of undefined tokens grow during scans.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
 
-// Extent is the times of the first and the last event.
+// Extent is the times of the first and the last event. It is not known before
+// the trace has been prepared.
 func (d *decoder) Extent() (first, last int64, ok bool) {
 	return int64(d.first - d.base), int64(d.last - d.base), d.any
 }
 
 // Count is the number of records with a time.
-func (d *decoder) Count() (int64, bool) { return d.count, true }
+func (d *decoder) Count() (int64, bool) { return d.count, d.indexed }
 
 // Close has nothing to free.
 func (d *decoder) Close() error { return nil }
@@ -286,6 +310,9 @@ func (d *decoder) Close() error { return nil }
 // Scan delivers the events of each location in the order of time, stream after
 // stream.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	if err := d.Prepare(ctx); err != nil {
+		return err
+	}
 	r := format.Regroup(sink(0), 1<<16)
 	d.stacks = map[uint32][]uint32{}
 	if d.marked {
@@ -317,6 +344,9 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 // ScanOrdered delivers all events in the order of time.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	if err := d.Prepare(ctx); err != nil {
+		return err
+	}
 	d.stacks = map[uint32][]uint32{}
 	err := d.merge(ctx, d.files, sel, sink)
 	d.r = d.quiet() // what is wrong has been reported
@@ -355,9 +385,6 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 	return format.Merge(ctx, streams, sink)
 }
 
-// heldRows bounds the rows that wait for more of their location.
-const heldRows = 1 << 16
-
 // direct delivers the events of the only file of a stream, which is in order,
 // location by location.
 func (d *decoder) direct(ctx context.Context, x *survey, sel trace.Selection, sink format.Sink) error {
@@ -366,54 +393,7 @@ func (d *decoder) direct(ctx context.Context, x *survey, sel trace.Selection, si
 		return err
 	}
 	defer f.close()
-	var list []*trace.Batch // by location
-	var used []*trace.Batch
-	held := 0
-	flush := func() error {
-		for _, b := range used {
-			if b.Len() > 0 {
-				if err := sink.Batch(b); err != nil {
-					return err
-				}
-				b.Reset(b.Loc)
-			}
-		}
-		held = 0
-		return nil
-	}
-	for {
-		r, err := f.next(ctx)
-		if err != nil {
-			return err
-		}
-		if r == nil {
-			return flush()
-		}
-		loc := int(d.locate(r))
-		for loc >= len(list) {
-			list = append(list, nil)
-		}
-		b := list[loc]
-		if b == nil {
-			b = &trace.Batch{}
-			b.Reset(uint32(loc))
-			list[loc], used = b, append(used, b)
-		}
-		if d.row(b, r); d.err != nil {
-			return d.err
-		}
-		if b.Len() == trace.BatchRows {
-			if err := sink.Batch(b); err != nil {
-				return err
-			}
-			b.Reset(b.Loc)
-		}
-		if held++; held == heldRows {
-			if err := flush(); err != nil {
-				return err
-			}
-		}
-	}
+	return newBulk(d, sink).run(ctx, f)
 }
 
 // fileStream delivers one file as batches in the order of time.
@@ -765,6 +745,10 @@ func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 // own is an attribute that is not the trace's.
 func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 	if *at == trace.NoRef {
+		if m.frozen {
+			m.odd = true
+			return trace.NoRef
+		}
 		*at = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
 	}
 	return *at
@@ -775,6 +759,10 @@ func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 func (m *model) named(table int, what string, stream uint32, token uint64, add func(id, name string) uint32) uint32 {
 	i, ok := m.find(table, stream, token)
 	if !ok {
+		if m.frozen {
+			m.odd = true
+			return trace.NoRef
+		}
 		m.undefined(what, stream, token)
 		i = add(id(0, token), fmt.Sprintf("undefined %s %d", what, token))
 		m.index[scopedToken{table, 0, token}] = i
@@ -783,19 +771,9 @@ func (m *model) named(table int, what string, stream uint32, token uint64, add f
 }
 
 func (m *model) region(stream uint32, token uint64) uint32 {
-	global := len(m.local) == 0
-	if global && token < uint64(len(m.regions)) {
-		if i := m.regions[token]; i > 0 {
-			return i - 1
-		}
-	}
-	i := m.named(functions, "function", stream, token, func(id, name string) uint32 {
+	return m.named(functions, "function", stream, token, func(id, name string) uint32 {
 		return m.defs.Regions.Add(trace.Region{ID: id, Name: name})
 	})
-	if global {
-		m.regions = remember(m.regions, token, i)
-	}
-	return i
 }
 
 func (m *model) communicator(stream uint32, token uint64) uint32 {

@@ -43,13 +43,12 @@ type model struct {
 	// Locations by process; of those that the master file does not name, by stream.
 	locations map[uint64]uint32
 	// undefined is told of each token that nothing defines, once.
-	undefined func(what string, stream uint32, token uint64)
-	marked    bool // there are markers
-	// What small tokens name, plus 1, 0 where that has not been asked: locations,
-	// and the regions of streams without definitions of their own.
-	near          []uint32
-	regions       []uint32
-	scl, comments uint32 // attributes that are not the trace's own, NoRef until used
+	undefined     func(what string, stream uint32, token uint64)
+	marked        bool     // there are markers
+	near          []uint32 // the locations of small processes, plus 1; 0 where that has not been asked
+	scl, comments uint32   // attributes that are not the trace's own, NoRef until used
+	// frozen: nothing may be added; odd tells that something was to be.
+	frozen, odd bool
 }
 
 // place is a source code location.
@@ -167,6 +166,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	for _, r := range list {
 		if r.Type == DefSCL {
+			m.own(&m.scl, "otf.scl", trace.Uint32)
 			m.places[scopedToken{scls, r.Stream, r.Token}] = place{name(sclFiles, r, r.File), int64(r.Line)}
 		}
 	}
@@ -234,6 +234,10 @@ func (m *model) attrs(r *Record) (out []trace.Attr) {
 func (m *model) key(stream uint32, v *KeyValue) uint32 {
 	if i, ok := m.find(keys, stream, uint64(v.Key)); ok {
 		return i
+	}
+	if m.frozen {
+		m.odd = true
+		return trace.NoRef
 	}
 	t := trace.None
 	if int(v.Type) < len(valueTypes) {
@@ -351,10 +355,13 @@ func (m *model) location(process uint64) uint32 {
 		}
 	}
 	i, ok := m.locations[process]
+	if m.frozen {
+		m.odd = m.odd || !ok
+		return i
+	}
 	if ok {
 		m.near = remember(m.near, process, i)
-	}
-	if !ok {
+	} else {
 		i = m.defs.Locations.Add(trace.Location{ID: strconv.FormatUint(process, 10), Name: fmt.Sprintf("undefined process %d", process), Kind: trace.ProcessLocation, Group: trace.NoRef})
 		m.locations[process] = i
 	}

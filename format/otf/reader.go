@@ -42,11 +42,12 @@ type Options struct {
 // Reader reads a trace (docs/formats/otf.md). Its methods may be called by
 // several goroutines at once; a [Cursor] serves one at a time.
 type Reader struct {
-	src     format.Source
-	stub    string
-	opt     Options
-	master  *MasterControl
-	maxLine int
+	src      format.Source
+	stub     string
+	opt      Options
+	master   *MasterControl
+	maxLine  int
+	progress *progress // of a decoder
 }
 
 // Open opens a trace by its master file, whose name may lack ".otf".
@@ -177,6 +178,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 			return nil, err
 		}
 		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
+		s.t.progress = r.progress
 		if z != "" && h.size > 0 {
 			var head [2]byte
 			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -200,6 +202,25 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		return s, nil
 	}
 	return nil, nil
+}
+
+// size is that of all files of some parts, as stored.
+func (r *Reader) size(parts ...Part) (size int64, err error) {
+	q := *r
+	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
+	for _, id := range r.master.Streams() {
+		for _, part := range parts {
+			s, err := q.open(id, part)
+			if err != nil {
+				return 0, err
+			}
+			if s != nil {
+				size += s.t.h.size
+				s.t.Close()
+			}
+		}
+	}
+	return size, nil
 }
 
 // Cursor goes through the records of a part of a trace. It is the caller's to

@@ -13,6 +13,9 @@ import (
 // chunk is how much of a file is read at once.
 const chunk = 256 << 10
 
+// slack is how many bytes behind the text may be looked at.
+const slack = 64
+
 // text delivers the lines of a file, which may be compressed.
 type text struct {
 	h    *input
@@ -28,6 +31,8 @@ type text struct {
 	max  int   // the longest line that is read
 	long int64 // bytes of lines that were left out because they were longer
 	skip bool  // the line in hand is one of them
+
+	progress *progress
 }
 
 // section reads a file from its beginning and counts.
@@ -40,6 +45,7 @@ func (s section) Read(p []byte) (int, error) {
 	}
 	n, err := t.h.ReadAt(p[:min(int64(len(p)), t.h.size-t.read)], t.read)
 	t.read += int64(n)
+	t.progress.add(int64(n))
 	if n > 0 && errors.Is(err, io.EOF) {
 		err = nil
 	}
@@ -66,13 +72,13 @@ func (t *text) fill() error {
 		t.base += int64(t.from)
 		t.buf, t.from = t.buf[:rest], 0
 	}
-	if cap(t.buf)-rest < chunk/2 {
-		b := make([]byte, rest, max(chunk, 2*cap(t.buf)))
+	if cap(t.buf)-slack-rest < chunk/2 {
+		b := make([]byte, rest, max(chunk, 2*cap(t.buf))+slack)
 		copy(b, t.buf)
 		t.buf = b
 	}
 	for {
-		n, err := t.r.Read(t.buf[rest:cap(t.buf)])
+		n, err := t.r.Read(t.buf[rest : cap(t.buf)-slack])
 		t.buf = t.buf[:rest+n]
 		switch {
 		case err == nil && n == 0:

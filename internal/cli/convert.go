@@ -51,7 +51,9 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		// Finding the ends of links is work that decoding does not need.
 		sel := trace.Everything()
 		sel.Links = false
-		err = in.Scan(ctx, sel, func(int) format.Sink { return format.SinkFuncs{} })
+		err = format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
+			return func(int) format.Sink { return format.SinkFuncs{} }
+		})
 		in.bar.done()
 		a.tell(in, r.quiet)
 		return err

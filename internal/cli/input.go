@@ -85,8 +85,22 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 	return out, nil
 }
 
-// open opens the trace that an argument names; "-" is standard input.
+// open opens the trace that an argument names and prepares it; "-" is standard
+// input.
 func (a *app) open(ctx context.Context, arg string, r *reading) (*input, error) {
+	in, err := a.openOnly(ctx, arg, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := format.Prepare(ctx, in.Decoder); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// openOnly opens a trace, but does not prepare it, for format.ScanAnew.
+func (a *app) openOnly(ctx context.Context, arg string, r *reading) (*input, error) {
 	in, err := a.source(ctx, arg, r)
 	if err != nil {
 		return nil, err

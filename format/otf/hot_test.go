@@ -1,0 +1,147 @@
+package otf
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// rowsOf are the rows of one stream's events by location, read in one of three
+// ways. The way of ScanOrdered reads line by line.
+func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, defects string) {
+	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
+	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)}, "x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
+	rep := format.NewReport()
+	d, err := open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			id := d.Defs().Locations.At(int(c.Location())).ID
+			name := "-"
+			if c.Ref() != trace.NoRef && (c.Kind() == trace.Enter || c.Kind() == trace.Leave) {
+				name = d.Defs().Regions.At(int(c.Ref())).Name
+			}
+			keys, values := c.Attrs()
+			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), len(keys), values))
+		}
+		return nil
+	}}
+	rows = map[string][]string{}
+	switch all := trace.Everything(); way {
+	case "try":
+		ok, err := d.(*decoder).Try(context.Background(), all, func(int) format.Sink { return sink })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return nil, ""
+		}
+	case "scan":
+		err = d.Scan(context.Background(), all, func(int) format.Sink { return sink })
+	case "ordered":
+		err = d.ScanOrdered(context.Background(), all, sink)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rep.Rules() {
+		defects += fmt.Sprintln(r.Rule, r.Count)
+	}
+	return rows, defects
+}
+
+// same fails if the ways of reading differ, and tells whether Try succeeded.
+func same(t *testing.T, text string) bool {
+	want, defects := rowsOf(t, text, "ordered")
+	got, found := rowsOf(t, text, "scan")
+	if fmt.Sprint(got) != fmt.Sprint(want) || found != defects {
+		t.Fatalf("%q:\nscan %v %s\nordered %v %s", text, got, found, want, defects)
+	}
+	tried, _ := rowsOf(t, text, "try")
+	if tried != nil && (fmt.Sprint(tried) != fmt.Sprint(want) || defects != "") {
+		t.Fatalf("%q:\ntry %v\nordered %v %s", text, tried, want, defects)
+	}
+	return tried != nil
+}
+
+// usual makes lines of a stream, most of them such as hot reads.
+func usual(rng *rand.Rand, n int) string {
+	var b strings.Builder
+	time := rng.Uint64() >> rng.UintN(64) >> 4
+	some := func(list ...string) string { return list[rng.IntN(len(list))] }
+	process := "1"
+	for range n {
+		if rng.IntN(5) > 0 {
+			time += rng.Uint64N(1 << rng.UintN(30))
+			process = some("1", "2", "2", "abcde")
+			fmt.Fprintf(&b, "%x\n*%s\n", time, process)
+		} else if rng.IntN(3) == 0 {
+			fmt.Fprintf(&b, "*%s\n", some("1", "2"))
+		}
+		switch rng.IntN(8) {
+		case 0:
+			fmt.Fprintf(&b, "%s%sL%xT%xC%s\n", some("S", "R"), some("1", "2", "abcde", "0000002"), rng.Uint64()>>rng.UintN(64)&unset, rng.IntN(20), some("0", "7"))
+		case 1:
+			fmt.Fprintf(&b, "CNT1V%x\n", rng.Uint64()>>rng.UintN(64))
+		case 2:
+			fmt.Fprintf(&b, "%s%sX3\n", some("E", "L"), some("1", "2"))
+		default:
+			fmt.Fprintf(&b, "%s%s\n", some("E", "L"), some("1", "2", "1000", "01", "0000001"))
+		}
+	}
+	return b.String()
+}
+
+// What is read many lines at a time is what is read line by line.
+func TestHot(t *testing.T) {
+	const odd = "\n\n\x0b g*E-0fFK\"X \r\x00\xff"
+	tried := 0
+	for seed := range uint64(150) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		text := usual(rng, 1+rng.IntN(200))
+		if same(t, text) {
+			tried++
+		}
+		// And damaged.
+		b := []byte(text)
+		for range 1 + rng.IntN(3) {
+			at := rng.IntN(len(b))
+			switch c := odd[rng.IntN(len(odd))]; rng.IntN(3) {
+			case 0:
+				b[at] = c
+			case 1:
+				b = slices.Insert(b, at, c)
+			default:
+				b = slices.Delete(b, at, at+1)
+			}
+		}
+		same(t, string(b))
+	}
+	if tried < 100 {
+		t.Errorf("only %d of 150 sound files were read at once", tried)
+	}
+	// Longer than what is read at once, and more processes than there are lanes.
+	same(t, usual(rand.New(rand.NewPCG(7, 7)), 60_000))
+	var b strings.Builder
+	for i := range 5000 {
+		fmt.Fprintf(&b, "%x\n*%x\nE1\n", i, i%300)
+	}
+	same(t, b.String())
+}
+
+// FuzzHot looks for lines that are read in two ways.
+func FuzzHot(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(usual(rand.New(rand.NewPCG(seed, 2)), 8))
+	}
+	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
+}
