@@ -53,6 +53,17 @@ type clockInfo struct {
 	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
 }
 
+func newClockInfo(c trace.Clock) clockInfo {
+	x := clockInfo{TicksPerSecond: fmt.Sprint(c.Num), Resolution: c.Resolution()}
+	if c.Den != 1 {
+		x.TicksPerSecond = fmt.Sprintf("%d/%d", c.Num, c.Den)
+	}
+	if c.HasEpoch {
+		x.Epoch = &c.Epoch
+	}
+	return x
+}
+
 type locationInfo struct {
 	ID     string `json:"id"`
 	Name   string `json:"name,omitempty"`
@@ -166,13 +177,7 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 	if d.Origin != d.Format {
 		x.Origin = d.Origin
 	}
-	x.Clock = clockInfo{TicksPerSecond: fmt.Sprint(d.Clock.Num), Resolution: d.Clock.Resolution()}
-	if d.Clock.Den != 1 {
-		x.Clock.TicksPerSecond = fmt.Sprintf("%d/%d", d.Clock.Num, d.Clock.Den)
-	}
-	if d.Clock.HasEpoch {
-		x.Clock.Epoch = &d.Clock.Epoch
-	}
+	x.Clock = newClockInfo(d.Clock)
 	if n.Events > 0 {
 		x.First, x.Last = &n.First, &n.Last
 		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
