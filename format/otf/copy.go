@@ -115,7 +115,13 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
+	// edit changes a record before it is written; false leaves it out. May be nil.
+	edit func(*Record) bool
 }
+
+// wants tells whether a record belongs in the copy. One that is cut off does not:
+// with a line end it could be taken for a record.
+func (c *copier) wants(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
 	w := c.writers[id]
@@ -128,7 +134,7 @@ func (c *copier) writer(id uint32) *StreamWriter {
 
 // keep copies each file to one of the same stream.
 func (c *copier) keep(ro *format.ReadOptions) error {
-	for _, id := range append([]uint32{0}, c.r.master.Streams()...) {
+	for _, id := range append([]uint32{0}, c.master.Streams()...) {
 		for part := range numParts {
 			if err := c.file(id, part, ro); err != nil {
 				return err
@@ -166,8 +172,8 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			return err
 		}
-		if s.cut {
-			continue // with a line end it could be taken for a record
+		if !c.wants(s) {
+			continue
 		}
 		if err := w.WritePart(&s.rec, part); err != nil {
 			return err
@@ -180,11 +186,15 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 	var f fileStream
 	defer f.close()
 	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
-		ok, err := s.next(c.ctx)
-		if !ok || err != nil || s.cut {
-			return nil, err
+		for {
+			ok, err := s.next(c.ctx)
+			if !ok || err != nil {
+				return nil, err
+			}
+			if c.wants(s) {
+				return &s.rec, nil
+			}
 		}
-		return &s.rec, nil
 	})
 	for err == nil {
 		x, ok, e := f.it.Next()
