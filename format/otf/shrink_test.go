@@ -85,7 +85,9 @@ func TestShrink(t *testing.T) {
 			to := shrunk(t, path, keep, values)
 			for _, part := range []Part{Events, Snapshots, Statistics, Markers} {
 				all := func(*Record) bool { return false }
-				others := func(r *Record) bool { return r.Type != DefMarker && (r.Process != 0 || part != Markers) && !chosen[r.Process] }
+				others := func(r *Record) bool {
+					return r.Type != DefMarker && (r.Process != 0 || part != Markers) && !chosen[r.Process]
+				}
 				if got, want := allRecords(t, to, part, all), allRecords(t, path, part, others); !slices.Equal(got, want) {
 					t.Errorf("%s %v: %d %v, want %d", from, values, len(got), part, len(want))
 				}

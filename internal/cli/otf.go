@@ -16,6 +16,6 @@ func (a *app) otfCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.otfShrinkCommand())
+	c.AddCommand(a.otfShrinkCommand(), a.otfCompressCommand(), a.otfDecompressCommand())
 	return c
 }
