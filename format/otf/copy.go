@@ -17,6 +17,18 @@ import (
 // processes are spread over others; files that are not in the order of time are
 // sorted. What libotf wrote is copied byte for byte.
 func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyAll(ctx, src, ro, out, wo, false)
+}
+
+// Sort copies a trace with the records of each file in the order of time, also where
+// times go back to 0, which the format allows. The trace appears when out is
+// committed. The format's writing options hold.
+func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) error {
+	_, err := copyAll(ctx, src, ro, out, wo, true)
+	return err
+}
+
+func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
 	r, err := Open(ctx, src, &Options{Read: ro})
 	if err != nil {
 		return nil, err
@@ -25,7 +37,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort}
 	out.Beside(c.commit, c.abort)
 	if streams < 0 {
 		c.master = r.master
@@ -115,6 +127,7 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
+	sort    bool // also where times go back to 0
 	// edit changes a record before it is written; false leaves it out. May be nil.
 	edit func(*Record) bool
 }
@@ -163,7 +176,7 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if s, err = c.r.open(id, part); err != nil {
 			return err
 		}
-		if f.back {
+		if f.back || c.sort && f.unsorted > 0 {
 			return c.sorted(s, w, part, ro)
 		}
 	}

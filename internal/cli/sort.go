@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -105,7 +106,7 @@ func hasRule(f *format.Format, id string) bool {
 }
 
 // writeSorted writes a trace through the format's encoder, which writes in the
-// order of time, or where there is none by its copy, which then sorts.
+// order of time; OTF has a way of its own, which changes nothing else.
 func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
 	out, err := a.createOutput(to)
 	if err != nil {
@@ -113,10 +114,10 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
 	}
 	defer out.Abort()
 	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
-	if in.format.Create == nil {
-		in.report = format.NewReport() // the copy reads all again
+	if in.format == otf.Format {
+		in.report = format.NewReport() // all is read again
 		in.opt.Report = in.report
-		if _, err := in.format.Copy(ctx, in.src, in.opt, out, wo); err != nil {
+		if err := otf.Sort(ctx, in.src, in.opt, out, wo); err != nil {
 			return err
 		}
 		return out.Commit()
