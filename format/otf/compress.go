@@ -85,12 +85,15 @@ func CompressFile(ctx context.Context, path string, opt Compression) (int64, err
 	if level == 0 {
 		level = defaultLevel
 	}
+	if level < 1 || level > 9 {
+		return 0, fmt.Errorf("compression level %d: expected 1 to 9", level)
+	}
 	workers := max(1, opt.Workers)
 	zips := make([]*flate.Writer, workers)
 	for i := range zips {
 		var err error
 		if zips[i], err = flate.NewWriter(io.Discard, level); err != nil {
-			return 0, fmt.Errorf("compression level %d: expected 1 to 9", level)
+			return 0, err
 		}
 	}
 	return replace(path, path+".z", opt, func(f *os.File, w io.Writer) error {
@@ -174,7 +177,8 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		return defect("otf.corrupt", 0, fmt.Sprintf("the bytes % x", head), "the header of compressed data"), nil
 	}
 	in := &counter{r: f, n: 2}
-	z := flate.NewReader(bufio.NewReaderSize(in, 64<<10))
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	z := flate.NewReader(buffered)
 	defer z.Close()
 	buf := make([]byte, chunk)
 	for {
@@ -191,7 +195,12 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		switch {
 		case err == nil:
 		case err == io.EOF:
-			return nil, nil // a stream with an end, which is not libotf's
+			// A stream with an end, which is not libotf's: a check sum follows.
+			at := in.n - int64(buffered.Buffered())
+			if rest := st.Size() - at; rest > 4 {
+				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest), "at most a check sum of 4; what follows is lost"), nil
+			}
+			return nil, nil
 		case errors.Is(err, io.ErrUnexpectedEOF):
 			var end [4]byte
 			if _, err := f.ReadAt(end[:], max(0, st.Size()-4)); err != nil && !errors.Is(err, io.EOF) {
@@ -257,6 +266,7 @@ func replace(from, to string, opt Compression, write func(f *os.File, w io.Write
 	if opt.Keep {
 		return size.n, nil
 	}
+	f.Close() // not all systems remove what is open
 	if err := os.Remove(from); err != nil {
 		return 0, cause(from, err)
 	}

@@ -224,13 +224,23 @@ func TestDecompressBad(t *testing.T) {
 	if got, _ := os.ReadFile(path); !bytes.Equal(got, text) {
 		t.Errorf("a finished stream: %d bytes, want %d", len(got), len(text))
 	}
+	os.Remove(path)
+	writeFile(t, path+".z", "\x78\x5e"+b.String()+"\x00\x00\x00\x00"+"\x78\x5e"+b.String())
+	var d *trace.Defect
+	if _, err := DecompressFile(ctx, path+".z", Compression{}); !errors.As(err, &d) || !exists(path+".z") {
+		t.Errorf("two finished streams: %v", err)
+	}
+	os.Remove(path + ".z")
+	writeFile(t, path, string(text))
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := CompressFile(canceled, path, Compression{}); !errors.Is(err, context.Canceled) || !exists(path) || exists(path+".z") {
 		t.Errorf("cancelled: %v", err)
 	}
-	if _, err := CompressFile(ctx, path, Compression{Level: 10}); err == nil {
-		t.Error("level 10 is taken")
+	for _, level := range []int{-1, 10} {
+		if _, err := CompressFile(ctx, path, Compression{Level: level}); err == nil {
+			t.Errorf("level %d is taken", level)
+		}
 	}
 	if _, err := CompressFile(ctx, dir, Compression{}); err == nil {
 		t.Error("a directory is taken")
