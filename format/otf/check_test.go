@@ -2,6 +2,7 @@ package otf
 
 import (
 	"context"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,5 +134,29 @@ func TestCheckReal(t *testing.T) {
 		for _, r := range rep.Rules() {
 			t.Errorf("%s: %v", name, r.First[0])
 		}
+	}
+}
+
+// Whatever the files hold, checking and shrinking end without failure.
+func TestCheckDamaged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 60 {
+		dir := t.TempDir()
+		for name, text := range sound() {
+			b := []byte(text)
+			for range rng.IntN(4) {
+				if len(b) > 0 && name != "x.otf" {
+					b[rng.IntN(len(b))] = "0123456789abcdefEL*\n \"KST"[rng.IntN(25)]
+				}
+			}
+			if len(b) > 0 && rng.IntN(4) == 0 && name != "x.otf" {
+				b = b[:rng.IntN(len(b))]
+			}
+			writeFile(t, filepath.Join(dir, name), string(b))
+		}
+		if err := checked(t, dir, &format.ReadOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		shrunk(t, filepath.Join(dir, "x.otf"), func(p uint64) bool { return p != 2 }, nil)
 	}
 }
