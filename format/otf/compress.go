@@ -229,6 +229,7 @@ type counter struct {
 	n int64
 }
 
+// Read reads and counts.
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
@@ -279,6 +280,7 @@ type sizer struct {
 	n int64
 }
 
+// Write writes and counts.
 func (s *sizer) Write(p []byte) (int, error) {
 	n, err := s.w.Write(p)
 	s.n += int64(n)
