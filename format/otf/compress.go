@@ -78,7 +78,7 @@ const defaultLevel = 4
 
 // CompressFile compresses the file of this name to one with ".z", which replaces
 // one that is there. Each MiB of text can be read without what is before it
-// (docs/formats/otf.md, "Compression"). The original is removed once the new file is
+// (docs/formats/otf.md, "Files"). The original is removed once the new file is
 // complete; on any error nothing changes. It returns the size of the new file.
 func CompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
 	level := opt.Level
