@@ -13,6 +13,10 @@
 // Regions and claims that never end are closed at the last event of their
 // location.
 //
+// The profile of a window counts what is open in it, and of that only the time in
+// the window. So the times of windows that follow each other add up to those of
+// the whole; their counts do not, as what is open where two meet counts in both.
+//
 // A part needs the order of each location only. Its memory is that of the
 // definitions (56 bytes a region, and for each location if asked for), 24 bytes
 // an open region and about 64 bytes an open claim.
@@ -33,13 +37,23 @@ import (
 type Options struct {
 	// Locations asks for the profile of each location too.
 	Locations bool
+	// Window bounds the time that counts, nil is all. Parts still take all events:
+	// those before it tell what is open where it begins, those behind it that what
+	// is open where it ends goes on.
+	Window *Window
 }
+
+// Window is a stretch of time in ticks, [From, To).
+type Window struct{ From, To int64 }
+
+func (w *Window) clip(t int64) int64 { return min(max(t, w.From), w.To) }
 
 // Part is the profile of some locations of a trace.
 type Part struct {
 	defs      *trace.Definitions
 	opt       Options
 	cells     []cell      // by slot; unused when each location has its own
+	before    []cell      // what counts for nothing: that before the window
 	locations []*location // by index, nil where there were no events
 
 	book         claims.Book
@@ -95,11 +109,22 @@ type location struct {
 	since       int64 // up to here exclusive time is counted
 	first, last int64
 	cells       []cell
+	phase       phase
 }
+
+// phase says where a location's latest event lies.
+type phase uint8
+
+const (
+	beforeWindow phase = iota
+	inWindow
+	behindWindow
+)
 
 type activity struct {
 	count    int64
 	ticks    int64
+	min, max int64
 	unclosed int64
 }
 
@@ -128,7 +153,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			if err != nil {
 				return err
 			}
-			if p.run(s, b.Time[i:i+1], b.Kind[i:i+1], b.Ref[i:i+1]) {
+			if p.rows(s, b.Time[i:i+1], b.Kind[i:i+1], b.Ref[i:i+1]) {
 				other = true
 			}
 		}
@@ -137,7 +162,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
-		other = p.run(s, b.Time, b.Kind, b.Ref)
+		other = p.rows(s, b.Time, b.Kind, b.Ref)
 	}
 	if other {
 		p.claims(b)
@@ -162,17 +187,75 @@ func (p *Part) location(loc uint32, t int64) (*location, error) {
 		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
 	}
 	s := &location{first: t, last: t, since: t}
+	if p.opt.Window == nil {
+		s.phase = inWindow
+	}
 	p.locations[loc] = s
 	return s, nil
 }
 
-// run counts the enters and leaves of one location and reports whether there
-// were claims among the rows.
-func (p *Part) run(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
-	tab := p.cells
+// table is where the visits of a location count.
+func (p *Part) table(s *location) *[]cell {
 	if p.opt.Locations {
-		tab = s.cells
+		return &s.cells
 	}
+	return &p.cells
+}
+
+// rows takes events of one location and reports whether there are claims among
+// them.
+func (p *Part) rows(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+	w := p.opt.Window
+	if w == nil {
+		return p.run(s, p.table(s), times, kinds, refs)
+	}
+	if s.phase == beforeWindow {
+		n, _ := slices.BinarySearch(times, w.From)
+		claims = p.run(s, &p.before, times[:n], kinds[:n], refs[:n])
+		if times, kinds, refs = times[n:], kinds[n:], refs[n:]; len(times) == 0 {
+			return claims
+		}
+		p.begin(s, times[0])
+	}
+	n := 0
+	if s.phase == inWindow {
+		n, _ = slices.BinarySearch(times, w.To)
+		claims = p.run(s, p.table(s), times[:n], kinds[:n], refs[:n]) || claims
+		if n < len(times) {
+			p.end(s)
+		}
+	}
+	return claims || slices.Contains(kinds[n:], trace.ClaimBegin) || slices.Contains(kinds[n:], trace.ClaimEnd)
+}
+
+// begin begins the window at a location: what is open counts from there.
+func (p *Part) begin(s *location, first int64) {
+	s.phase, s.first, s.since = inWindow, p.opt.Window.clip(first), p.opt.Window.From
+	s.last = s.first
+	for i := range s.stack {
+		f := &s.stack[i]
+		f.enter = s.since
+		tab := p.table(s)
+		if int(f.slot) >= len(*tab) {
+			p.grow(tab, f.slot)
+		}
+		(*tab)[f.slot].count++
+	}
+}
+
+// end ends the window at a location: what is open counts up to there.
+func (p *Part) end(s *location) {
+	closeAll(s, *p.table(s), p.opt.Window.To, nil)
+	s.phase, s.stack = behindWindow, nil
+}
+
+// run counts the enters and leaves of one location in a table and reports whether
+// there were claims among the rows.
+func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+	if len(kinds) == 0 {
+		return false
+	}
+	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
 	stack, mask, since := s.stack, s.mask, s.since
 	for i, k := range kinds {
@@ -184,7 +267,7 @@ func (p *Part) run(s *location, times []int64, kinds []trace.Kind, refs []uint32
 			}
 			since = t
 			if int(slot) >= len(tab) {
-				tab, slot = p.grow(s, slot)
+				tab, slot = p.grow(table, slot)
 			}
 			bit := uint64(1) << (slot & 63)
 			recursive := mask&bit != 0 && find(stack, slot) >= 0
@@ -194,7 +277,7 @@ func (p *Part) run(s *location, times []int64, kinds []trace.Kind, refs []uint32
 		case trace.Leave:
 			t, slot := times[i], refs[i]+1
 			if int(slot) >= len(tab) {
-				tab, slot = p.grow(s, slot)
+				tab, slot = p.grow(table, slot)
 			}
 			n := len(stack) - 1
 			at := n
@@ -239,11 +322,7 @@ func find(stack []frame, slot uint32) int {
 
 // grow makes room for all regions defined so far; a region that is not defined
 // is counted as the unknown one.
-func (p *Part) grow(s *location, slot uint32) ([]cell, uint32) {
-	tab := &p.cells
-	if p.opt.Locations {
-		tab = &s.cells
-	}
+func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 	for n := p.defs.Regions.Len() + 1; len(*tab) < n; {
 		*tab = append(*tab, cell{min: math.MaxInt64})
 	}
@@ -256,9 +335,13 @@ func (p *Part) grow(s *location, slot uint32) ([]cell, uint32) {
 func (p *Part) claims(b *trace.Batch) {
 	p.book.Step, p.book.Ended = p.step, p.ended
 	for c := b.Cursor(); c.Next(); {
+		t := c.Time()
+		if w := p.opt.Window; w != nil {
+			t = w.clip(t)
+		}
 		switch c.Kind() {
 		case trace.ClaimBegin:
-			x, ok := claims.Begun(c.Location(), c.Time(), c.Ref(), c.Ops())
+			x, ok := claims.Begun(c.Location(), t, c.Ref(), c.Ops())
 			if !ok {
 				p.orphanClaims++
 				continue
@@ -266,16 +349,14 @@ func (p *Part) claims(b *trace.Batch) {
 			if p.book.Begin(x) {
 				p.reusedClaims++
 			}
-			a := p.activities[x.Region]
-			a.count++
-			p.activities[x.Region] = a
+			p.activities[x.Region] = p.activities[x.Region].begun()
 			if x.Resource != trace.NoRef {
 				r := p.resources[x.Resource]
 				r.count++
 				p.resources[x.Resource] = r
 			}
 		case trace.ClaimEnd:
-			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, c.Time()) {
+			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, t) {
 				p.orphanClaims++
 			}
 		}
@@ -291,14 +372,38 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 }
 
 func (p *Part) ended(c claims.Claim, end int64) {
-	a := p.activities[c.Region]
-	a.ticks += end - c.Start
+	a, ticks := p.activities[c.Region], end-c.Start
+	outside := p.outside(c, end)
+	if outside {
+		a.count--
+	} else {
+		a.ticks += ticks
+		a.min, a.max = min(a.min, ticks), max(a.max, ticks)
+	}
 	p.activities[c.Region] = a
 	if c.Resource != trace.NoRef {
 		r := p.resources[c.Resource]
-		r.amountTime += c.Amount * float64(end-c.Start)
+		if outside {
+			r.count--
+		}
+		r.amountTime += c.Amount * float64(ticks)
 		p.resources[c.Resource] = r
 	}
+}
+
+// outside tells whether a claim, whose times are cut to the window, ends before it
+// or begins behind it.
+func (p *Part) outside(c claims.Claim, end int64) bool {
+	w := p.opt.Window
+	return w != nil && (end <= w.From || c.Start >= w.To)
+}
+
+func (a activity) begun() activity {
+	if a == (activity{}) {
+		a.min = math.MaxInt64
+	}
+	a.count++
+	return a
 }
 
 // Merge adds another part of the same trace, which must have seen other
@@ -326,8 +431,10 @@ func (p *Part) Merge(o *Part) error {
 	}
 	p.cells = sum(p.cells, o.cells)
 	for k, v := range o.activities {
-		a := p.activities[k]
-		p.activities[k] = activity{a.count + v.count, a.ticks + v.ticks, a.unclosed + v.unclosed}
+		if a, ok := p.activities[k]; ok {
+			v = activity{a.count + v.count, a.ticks + v.ticks, min(a.min, v.min), max(a.max, v.max), a.unclosed + v.unclosed}
+		}
+		p.activities[k] = v
 	}
 	maps.Copy(p.resources, o.resources)
 	p.orphanClaims += o.orphanClaims
@@ -409,6 +516,8 @@ type Activity struct {
 	Name     string `json:"name"`
 	Count    int64  `json:"count"`    // claims
 	Time     int64  `json:"time"`     // lengths of its claims added up
+	Min      int64  `json:"min"`      // the shortest claim
+	Max      int64  `json:"max"`      // the longest claim
 	Unclosed int64  `json:"unclosed"` // claims without end, closed at the location's last event
 }
 
@@ -433,15 +542,15 @@ func (p *Part) Result() *Result {
 	total := slices.Clone(p.cells)
 	unclosed := map[uint32]int64{}
 	for loc, s := range p.locations {
-		if s == nil {
+		if s == nil || s.phase == beforeWindow {
 			continue
 		}
 		if !p.opt.Locations {
-			closeAll(s, total, unclosed)
+			closeAll(s, total, s.last, unclosed)
 			continue
 		}
 		cells, mine := slices.Clone(s.cells), map[uint32]int64{}
-		closeAll(s, cells, mine)
+		closeAll(s, cells, s.last, mine)
 		for k, n := range mine {
 			unclosed[k] += n
 		}
@@ -464,14 +573,17 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-// closeAll closes the open regions of a location at its last event, in cells.
-func closeAll(s *location, cells []cell, unclosed map[uint32]int64) {
+// closeAll closes the open regions of a location, in cells, and counts them in
+// unclosed, which may be nil.
+func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	if n := len(s.stack); n > 0 {
-		cells[s.stack[n-1].slot].exclusive += s.last - s.since
+		cells[s.stack[n-1].slot].exclusive += at - s.since
 	}
 	for _, f := range s.stack {
-		cells[f.slot].visit(s.last-f.enter, f.recursive)
-		unclosed[f.slot]++
+		cells[f.slot].visit(at-f.enter, f.recursive)
+		if unclosed != nil {
+			unclosed[f.slot]++
+		}
 	}
 }
 
@@ -501,19 +613,26 @@ const unknown = "unknown"
 
 func (p *Part) claimResult(r *Result) {
 	// The open claims are closed in a copy.
-	q := &Part{activities: maps.Clone(p.activities), resources: maps.Clone(p.resources)}
+	q := &Part{opt: p.opt, activities: maps.Clone(p.activities), resources: maps.Clone(p.resources)}
 	q.book = p.book.Clone()
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
+		if q.outside(c, end) {
+			return
+		}
 		a := q.activities[c.Region]
 		a.unclosed++
 		q.activities[c.Region] = a
+		r.UnclosedClaims++
 	}
-	r.UnclosedClaims = q.book.Close(func(loc uint32) int64 { return p.locations[loc].last })
+	q.book.Close(p.ending)
 	r.OrphanClaims, r.ReusedClaims = p.orphanClaims, p.reusedClaims
 	for k, a := range q.activities {
-		x := Activity{Region: k, Name: unknown, Count: a.count, Time: a.ticks, Unclosed: a.unclosed}
+		if a.count == 0 {
+			continue
+		}
+		x := Activity{Region: k, Name: unknown, Count: a.count, Time: a.ticks, Min: a.min, Max: a.max, Unclosed: a.unclosed}
 		if int(k) < p.defs.Regions.Len() {
 			x.Name = p.defs.Regions.At(int(k)).Name
 		}
@@ -522,6 +641,9 @@ func (p *Part) claimResult(r *Result) {
 	// Adding one brings NoRef to the front, as among the regions.
 	slices.SortFunc(r.Activities, func(a, b Activity) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	for k, a := range q.resources {
+		if a.count == 0 {
+			continue
+		}
 		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: trace.Real(a.amountTime), MaxOpen: a.maxOpen, MaxAmount: trace.Real(a.maxAmount)}
 		if int(k) < p.defs.Resources.Len() {
 			d := p.defs.Resources.At(int(k))
@@ -530,4 +652,16 @@ func (p *Part) claimResult(r *Result) {
 		r.Resources = append(r.Resources, x)
 	}
 	slices.SortFunc(r.Resources, func(a, b Resource) int { return cmp.Compare(a.Resource, b.Resource) })
+}
+
+// ending is where the open claims of a location end: at its last event.
+func (p *Part) ending(loc uint32) int64 {
+	s := p.locations[loc]
+	switch s.phase {
+	case beforeWindow:
+		return p.opt.Window.From
+	case behindWindow:
+		return p.opt.Window.To
+	}
+	return s.last
 }

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"testing"
@@ -69,7 +70,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestSlow compares random traces with a profile made tick by tick.
+// TestSlow compares random traces, and windows of them, with a profile made tick by
+// tick.
 func TestSlow(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -85,8 +87,15 @@ func TestSlow(t *testing.T) {
 				rows = append(rows, made.Leave(0, last, region))
 			}
 		}
+		opt := Options{Locations: rnd.IntN(2) == 0}
+		from, to := int64(0), last
+		if rnd.IntN(3) > 0 {
+			from = rnd.Int64N(last + 2)
+			to = from + rnd.Int64N(last+2)
+			opt.Window = &Window{from, to}
+		}
 		inclusive, exclusive := map[uint32]int64{}, map[uint32]int64{}
-		for at := int64(0); at < last; at++ {
+		for at := from; at < min(to, last); at++ {
 			var open []uint32
 			for _, r := range rows {
 				if r.Time > at {
@@ -114,15 +123,57 @@ func TestSlow(t *testing.T) {
 				exclusive[open[len(open)-1]]++
 			}
 		}
-		p := New(d, Options{})
-		if err := p.Batch(made.PerLocation(d, rows)[0]); err != nil {
+		missing := maps.Clone(inclusive)
+		p := New(d, opt)
+		whole := made.PerLocation(d, rows)[0]
+		if rnd.IntN(2) == 0 {
+			whole = made.Mixed(d, rows)
+		}
+		if err := p.Batch(whole); err != nil {
 			t.Fatal(err)
 		}
 		for _, x := range p.Result().Regions {
+			delete(missing, x.Region)
 			if x.Inclusive != inclusive[x.Region] || x.Exclusive != exclusive[x.Region] {
 				t.Fatalf("region %d: found %d inclusive and %d exclusive, expected %d and %d", x.Region, x.Inclusive, x.Exclusive, inclusive[x.Region], exclusive[x.Region])
 			}
 		}
+		if len(missing) > 0 {
+			t.Fatalf("not found: %v", missing)
+		}
+	}
+}
+
+// TestWindow has regions and claims that reach over the ends of a window.
+func TestWindow(t *testing.T) {
+	d := made.Defs(2, 3, 1)
+	rows := []made.Row{
+		made.Enter(0, 0, a), made.Begin(0, 0, 1, b, 0, 1), made.Begin(0, 1, 2, b, 0, 1), made.End(0, 3, 2),
+		made.Enter(0, 4, b), made.Leave(0, 6, b), // all before
+		made.Enter(0, 12, b), made.Leave(0, 15, b),
+		made.Leave(0, 18, a), made.End(0, 19, 1), made.Begin(0, 19, 3, c, 0, 1),
+		made.Enter(0, 19, c), made.Enter(0, 25, b), made.Begin(0, 25, 4, c, 0, 1), made.Leave(0, 26, b), made.Leave(0, 30, c), // end behind
+		made.Enter(1, 1, a), // its location has ended before the window
+	}
+	p := New(d, Options{Locations: true, Window: &Window{10, 20}})
+	for _, x := range made.PerLocation(d, rows) {
+		if err := p.Batch(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := p.Result()
+	found := fmt.Sprintf("%+v %+v %+v %d", r.Regions, r.Activities, r.Resources, r.UnclosedClaims)
+	expected := fmt.Sprintf("%+v %+v %+v %d",
+		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: 8, Exclusive: 5, Sum: 8, Min: 8, Max: 8},
+			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: 3, Exclusive: 3, Sum: 3, Min: 3, Max: 3},
+			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: 1, Exclusive: 1, Sum: 1, Min: 1, Max: 1}},
+		[]Activity{{b, "B", 1, 9, 9, 9, 0}, {c, "C", 1, 1, 1, 1, 1}},
+		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 1)
+	if found != expected {
+		t.Errorf("found    %s\nexpected %s", found, expected)
+	}
+	if len(r.Locations) != 1 || r.Locations[0].First != 12 || r.Locations[0].Last != 19 {
+		t.Errorf("locations: found %+v, expected one with events from 12 to 19", r.Locations)
 	}
 }
 
@@ -148,7 +199,7 @@ func TestClaims(t *testing.T) {
 	}
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %d %d", r.Activities, r.Resources, r.UnclosedClaims, r.OrphanClaims)
-	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, 4, 0}, {b, "B", 2, 15, 1}},
+	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, 4, 0, 4, 0}, {b, "B", 2, 15, 5, 10, 1}},
 		[]Resource{{0, "0", "", "", 1, 3, 7, trace.Real(one*4 + two*5), 2, trace.Real(one + two)}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
 	if found != expected {
 		t.Errorf("claims:\nfound    %s\nexpected %s", found, expected)

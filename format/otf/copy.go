@@ -17,6 +17,18 @@ import (
 // processes are spread over others; files that are not in the order of time are
 // sorted. What libotf wrote is copied byte for byte.
 func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyAll(ctx, src, ro, out, wo, false)
+}
+
+// Sort copies a trace with the records of each file in the order of time, also where
+// times go back to 0, which the format allows. The trace appears when out is
+// committed. The format's writing options hold.
+func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) error {
+	_, err := copyAll(ctx, src, ro, out, wo, true)
+	return err
+}
+
+func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
 	r, err := Open(ctx, src, &Options{Read: ro})
 	if err != nil {
 		return nil, err
@@ -25,7 +37,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	if err != nil {
 		return nil, err
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort}
 	out.Beside(c.commit, c.abort)
 	if streams < 0 {
 		c.master = r.master
@@ -115,7 +127,14 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
+	sort    bool // also where times go back to 0
+	// edit changes a record before it is written; false leaves it out. May be nil.
+	edit func(*Record) bool
 }
+
+// wants tells whether a record belongs in the copy. One that is cut off does not:
+// with a line end it could be taken for a record.
+func (c *copier) wants(s *stream) bool { return !s.cut && (c.edit == nil || c.edit(&s.rec)) }
 
 func (c *copier) writer(id uint32) *StreamWriter {
 	w := c.writers[id]
@@ -128,7 +147,7 @@ func (c *copier) writer(id uint32) *StreamWriter {
 
 // keep copies each file to one of the same stream.
 func (c *copier) keep(ro *format.ReadOptions) error {
-	for _, id := range append([]uint32{0}, c.r.master.Streams()...) {
+	for _, id := range append([]uint32{0}, c.master.Streams()...) {
 		for part := range numParts {
 			if err := c.file(id, part, ro); err != nil {
 				return err
@@ -157,7 +176,7 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if s, err = c.r.open(id, part); err != nil {
 			return err
 		}
-		if f.back {
+		if f.back || c.sort && f.unsorted > 0 {
 			return c.sorted(s, w, part, ro)
 		}
 	}
@@ -166,8 +185,8 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !ok || err != nil {
 			return err
 		}
-		if s.cut {
-			continue // with a line end it could be taken for a record
+		if !c.wants(s) {
+			continue
 		}
 		if err := w.WritePart(&s.rec, part); err != nil {
 			return err
@@ -180,11 +199,15 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 	var f fileStream
 	defer f.close()
 	err := f.sort(c.ctx, ro.SortMemory(), func() (*Record, error) {
-		ok, err := s.next(c.ctx)
-		if !ok || err != nil || s.cut {
-			return nil, err
+		for {
+			ok, err := s.next(c.ctx)
+			if !ok || err != nil {
+				return nil, err
+			}
+			if c.wants(s) {
+				return &s.rec, nil
+			}
 		}
-		return &s.rec, nil
 	})
 	for err == nil {
 		x, ok, e := f.it.Next()

@@ -173,8 +173,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}()
-	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.checkCommand(), a.plotCommand(),
-		a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
+	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.plotCommand(),
+		a.profileCommand(), a.messagesCommand(), a.statesCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root
 }
 
@@ -198,7 +198,7 @@ func (a *app) completeFlags(root *cobra.Command) {
 			kinds = append(kinds, trace.KindTable[k].Name+"\t"+trace.KindTable[k].Doc)
 		}
 	}
-	for _, c := range root.Commands() {
+	for _, c := range withSubcommands(root.Commands()) {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
 			f := c.Flags().Lookup(flag)
 			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
@@ -207,6 +207,14 @@ func (a *app) completeFlags(root *cobra.Command) {
 			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
+}
+
+// withSubcommands adds the commands below those of a list.
+func withSubcommands(list []*cobra.Command) []*cobra.Command {
+	for _, c := range list {
+		list = append(list, withSubcommands(c.Commands())...)
+	}
+	return list
 }
 
 // exactArgs is cobra's, with our exit code.

@@ -3,17 +3,19 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/analysis/metrics"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
@@ -24,6 +26,7 @@ import (
 type info struct {
 	Path       string             `json:"path"`
 	Format     string             `json:"format"`
+	Files      []fileInfo         `json:"files"`
 	Origin     string             `json:"origin,omitempty"` // format whose ids the trace bears, if another
 	Clock      clockInfo          `json:"clock"`
 	First      *int64             `json:"first"` // ticks; null without events
@@ -45,12 +48,37 @@ type info struct {
 	Orphans    int64              `json:"orphans"`
 	Errors     int64              `json:"errors"`
 	Warnings   int64              `json:"warnings"`
+
+	Records     []definitionRecords         `json:"definitionRecords,omitempty"`
+	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
+	tables      []definitionTable           // the definitions, if asked for
+}
+
+type fileInfo struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"` // bytes
+}
+
+type definitionRecords struct {
+	Type  string `json:"type"`
+	Count int64  `json:"count"`
 }
 
 type clockInfo struct {
 	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
 	Resolution     string `json:"resolution"`
 	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
+}
+
+func newClockInfo(c trace.Clock) clockInfo {
+	x := clockInfo{TicksPerSecond: fmt.Sprint(c.Num), Resolution: c.Resolution()}
+	if c.Den != 1 {
+		x.TicksPerSecond = fmt.Sprintf("%d/%d", c.Num, c.Den)
+	}
+	if c.HasEpoch {
+		x.Epoch = &c.Epoch
+	}
+	return x
 }
 
 type locationInfo struct {
@@ -69,20 +97,27 @@ type metricInfo struct {
 	Unit   string `json:"unit,omitempty"`
 	Kind   string `json:"kind"`
 	Events int64  `json:"events"`
+	// Values; null where there are none.
+	Min  any `json:"min"`
+	Max  any `json:"max"`
+	Last any `json:"last"`
+	// Per second, of counters that accumulate.
+	AverageRate *trace.Real `json:"averageRate,omitempty"`
+	HighestRate *trace.Real `json:"highestRate,omitempty"`
 }
 
 func (a *app) infoCommand() *cobra.Command {
 	var r reading
-	var asJSON bool
+	var asJSON, definitions bool
 	var top int
 	var picture string
 	c := &cobra.Command{
 		Use:   "info TRACE",
 		Short: "Show what is in a trace",
 		Long: `Show what is in a trace: format, span, locations, events by kind, the regions
-with the most time, resources, signals and attributes. --plot also draws the
-time line, as weft plot does.`,
-		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --plot overview.svg trace.etf",
+with the most time, resources, signals and attributes. --definitions lists all
+that the trace defines too. --plot also draws the time line, as weft plot does.`,
+		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n  weft info --plot overview.svg trace.etf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
@@ -91,7 +126,7 @@ time line, as weft plot does.`,
 				return err
 			}
 			defer in.Close()
-			x, err := a.info(ctx, in)
+			x, err := a.info(ctx, in, definitions)
 			if err != nil {
 				return err
 			}
@@ -105,6 +140,7 @@ time line, as weft plot does.`,
 				return a.writeJSON(x)
 			}
 			a.printInfo(x, in, top)
+			a.printDefinitions(x.tables)
 			if picture != "" && picture != "-" {
 				fmt.Fprintf(a.out, "\nTime line drawn to %s\n", picture)
 			}
@@ -114,38 +150,78 @@ time line, as weft plot does.`,
 	}
 	r.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&definitions, "definitions", false, "list all definitions too")
 	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	return c
 }
 
-// both feeds several sinks.
-type both []format.Sink
-
-// Batch feeds a batch.
-func (s both) Batch(b *trace.Batch) error {
-	for _, x := range s {
-		if err := x.Batch(b); err != nil {
-			return err
-		}
-	}
-	return nil
+// tally is all that info counts in one scan.
+type tally struct {
+	counts  *counts.Part
+	profile *profile.Part
+	metrics *metrics.Part
 }
 
-// Links feeds links.
-func (s both) Links(l []trace.Link) error {
-	for _, x := range s {
-		if err := x.Links(l); err != nil {
-			return err
-		}
-	}
-	return nil
+func newTally(d *trace.Definitions) *tally {
+	return &tally{counts.New(d), profile.New(d, profile.Options{}), metrics.New(d)}
 }
 
-func (a *app) info(ctx context.Context, in *input) (*info, error) {
+// Batch counts events.
+func (t *tally) Batch(b *trace.Batch) error {
+	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
+}
+
+// Links counts links.
+func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
+
+// merge adds what another worker counted.
+func (t *tally) merge(o *tally) error {
+	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
+}
+
+// tallyAll scans a trace: each worker fills a tally of its own.
+func tallyAll(ctx context.Context, in *input, sel trace.Selection) (*tally, error) {
 	d := in.Defs()
-	count, prof := counts.New(d), profile.New(d, profile.Options{})
-	metrics := &metricCounter{}
+	var mu sync.Mutex
+	var all []*tally
+	if err := in.Scan(ctx, sel, func(int) format.Sink {
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, newTally(d))
+		return all[len(all)-1]
+	}); err != nil {
+		return nil, err
+	}
+	sum := newTally(d)
+	for _, t := range all {
+		if err := sum.merge(t); err != nil {
+			return nil, err
+		}
+	}
+	return sum, nil
+}
+
+// files lists the files of a trace.
+func (in *input) files() ([]fileInfo, error) {
+	o, ok := in.Decoder.(format.Overview)
+	if !ok {
+		f, size, err := in.src.Open()
+		if err != nil {
+			return nil, err
+		}
+		return []fileInfo{{in.src.Path, size}}, f.Close()
+	}
+	l, err := o.Files()
+	var out []fileInfo
+	for _, f := range l {
+		out = append(out, fileInfo{f.Path, f.Size})
+	}
+	return out, err
+}
+
+func (a *app) info(ctx context.Context, in *input, definitions bool) (*info, error) {
+	d := in.Defs()
 	sel := trace.Everything()
 	links, known := int64(0), false
 	if c, ok := in.Decoder.(format.LinkCounter); ok {
@@ -153,10 +229,11 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 		links, known = c.LinkCount()
 		sel.Links = !known
 	}
-	if err := in.Scan(ctx, sel, func(int) format.Sink { return both{count, prof, metrics} }); err != nil {
+	all, err := tallyAll(ctx, in, sel)
+	if err != nil {
 		return nil, err
 	}
-	n, p := count.Result(), prof.Result()
+	n, p := all.counts.Result(), all.profile.Result()
 	if known {
 		n.Links = links
 	}
@@ -166,13 +243,7 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 	if d.Origin != d.Format {
 		x.Origin = d.Origin
 	}
-	x.Clock = clockInfo{TicksPerSecond: fmt.Sprint(d.Clock.Num), Resolution: d.Clock.Resolution()}
-	if d.Clock.Den != 1 {
-		x.Clock.TicksPerSecond = fmt.Sprintf("%d/%d", d.Clock.Num, d.Clock.Den)
-	}
-	if d.Clock.HasEpoch {
-		x.Clock.Epoch = &d.Clock.Epoch
-	}
+	x.Clock = newClockInfo(d.Clock)
 	if n.Events > 0 {
 		x.First, x.Last = &n.First, &n.Last
 		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
@@ -181,10 +252,7 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 		}
 	}
 	if d.Properties.Len() > 0 {
-		x.Properties = map[string]any{}
-		for _, p := range d.Properties.All() {
-			x.Properties[p.Key] = p.Value.Any()
-		}
+		x.Properties = attributesObject(d.Properties.All())
 	}
 	byLoc := map[uint32]counts.Location{}
 	for _, l := range n.Locations {
@@ -201,13 +269,32 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 		}
 		x.Locations = append(x.Locations, y)
 	}
-	for i := range d.Metrics.Len() {
-		m := d.Metrics.At(i)
-		y := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind)}
-		if i < len(metrics.events) {
-			y.Events = metrics.events[i]
+	for _, y := range all.metrics.Result() {
+		m := d.Metrics.At(int(y.Metric))
+		z := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
+		if y.Rates {
+			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
 		}
-		x.Metrics = append(x.Metrics, y)
+		x.Metrics = append(x.Metrics, z)
+	}
+	if x.Files, err = in.files(); err != nil {
+		return nil, err
+	}
+	var records []format.DefinitionRecords
+	if o, ok := in.Decoder.(format.Overview); ok {
+		if records, err = o.DefinitionRecords(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for _, y := range records {
+		x.Records = append(x.Records, definitionRecords{y.Type, y.Count})
+	}
+	if definitions {
+		x.tables = definitionTables(d, records)
+		x.Definitions = map[string][]map[string]any{}
+		for i := range x.tables {
+			x.Definitions[x.tables[i].key] = x.tables[i].objects()
+		}
 	}
 	for _, r := range in.report.Rules() {
 		switch r.Severity {
@@ -219,26 +306,6 @@ func (a *app) info(ctx context.Context, in *input) (*info, error) {
 	}
 	return x, nil
 }
-
-// metricCounter counts the events of each signal, series and counter.
-type metricCounter struct{ events []int64 }
-
-// Batch counts.
-func (m *metricCounter) Batch(b *trace.Batch) error {
-	for i, k := range b.Kind {
-		if k != trace.Fragment && k != trace.Metric && k != trace.SampleRange || b.Ref[i] == trace.NoRef {
-			continue
-		}
-		for int(b.Ref[i]) >= len(m.events) {
-			m.events = append(m.events, 0)
-		}
-		m.events[b.Ref[i]]++
-	}
-	return nil
-}
-
-// Links has nothing to count.
-func (m *metricCounter) Links([]trace.Link) error { return nil }
 
 func (a *app) printInfo(x *info, in *input, top int) {
 	d := in.Defs()
@@ -252,6 +319,11 @@ func (a *app) printInfo(x *info, in *input, top int) {
 		origin = ", written from another format"
 	}
 	field("Format", "%s%s", in.format.Title, origin)
+	size := int64(0)
+	for _, f := range x.Files {
+		size += f.Size
+	}
+	field("Size", "%d bytes%s", size, more(int64(len(x.Files)-1), " in %d files and a main file"))
 	if x.First == nil {
 		field("Events", "none")
 	} else {
@@ -265,8 +337,9 @@ func (a *app) printInfo(x *info, in *input, top int) {
 	if x.Links > 0 {
 		field("Links", "%d", x.Links)
 	}
-	for _, k := range slices.Sorted(maps.Keys(x.Properties)) {
-		field("Property", "%s = %v", k, x.Properties[k])
+	props := d.Properties.All()
+	for _, p := range slices.SortedStableFunc(slices.Values(props), func(a, b trace.Attr) int { return cmp.Compare(a.Key, b.Key) }) {
+		field("Property", "%s = %v", p.Key, p.Value.Any())
 	}
 	tables := func(title string, header table.Row, n int, row func(i int) table.Row) {
 		if n == 0 {
@@ -289,6 +362,9 @@ func (a *app) printInfo(x *info, in *input, top int) {
 	}
 	tables("Kinds", table.Row{"kind", "events"}, len(x.Kinds), func(i int) table.Row {
 		return table.Row{x.Kinds[i].Name, x.Kinds[i].Events + x.Kinds[i].Derived}
+	})
+	tables("Records that define", table.Row{"type", "records"}, len(x.Records), func(i int) table.Row {
+		return table.Row{x.Records[i].Type, x.Records[i].Count}
 	})
 	tables("Locations", table.Row{"id", "name", "kind", "events", "first", "last"}, len(x.Locations), func(i int) table.Row {
 		l := x.Locations[i]
@@ -322,9 +398,9 @@ func (a *app) printInfo(x *info, in *input, top int) {
 		}
 		return table.Row{name, strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
 	})
-	tables("Signals, series and counters", table.Row{"id", "name", "kind", "unit", "values"}, len(x.Metrics), func(i int) table.Row {
+	tables("Signals, series and counters", table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s", "highest /s"}, len(x.Metrics), func(i int) table.Row {
 		m := x.Metrics[i]
-		return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events}
+		return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last), rate(m.AverageRate), rate(m.HighestRate)}
 	})
 	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
 		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
@@ -332,6 +408,21 @@ func (a *app) printInfo(x *info, in *input, top int) {
 	if x.Unclosed > 0 {
 		fmt.Fprintf(w, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
 	}
+}
+
+// figure is a value, "" for none.
+func figure(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+func rate(r *trace.Real) string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.5g", float64(*r))
 }
 
 func more(n int64, format string) string {

@@ -256,10 +256,16 @@ type selecting struct {
 }
 
 func (s *selecting) flags(f *pflag.FlagSet) {
+	s.stateFlags(f)
+	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events (enter, leave, claim-begin, send, …)")
+}
+
+// stateFlags are those for commands that follow states, which need all kinds of
+// events.
+func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
 	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything")
-	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events (enter, leave, claim-begin, send, …)")
 	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything")
 }
 

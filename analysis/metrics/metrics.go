@@ -1,0 +1,270 @@
+// Package metrics says how many values each counter, series and signal has, what
+// they are at least, at most and at last, and how fast counters that accumulate
+// grow.
+//
+// A part needs the order of each location only. Its memory is that of the
+// definitions and about 80 bytes for each metric of each location.
+package metrics
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Part is about some locations of a trace.
+type Part struct {
+	defs    *trace.Definitions
+	metrics []summary       // by index
+	series  map[key]*series // that have values
+	near    [16]*series     // of the latest metrics, by index mod 16
+}
+
+// key names a metric at a location.
+type key struct{ location, metric uint32 }
+
+// summary is what is known of a metric at all locations.
+type summary struct {
+	events   int64
+	any      bool
+	min, max trace.Value
+	highest  float64 // growth per tick
+	grew     bool
+}
+
+// series is the values of a metric at a location.
+type series struct {
+	key
+	any           bool
+	first, last   trace.Value
+	begun, latest int64 // times of these
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions) *Part { return &Part{defs: d, series: map[key]*series{}} }
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	if !slices.ContainsFunc(b.Kind, ofMetric) {
+		return nil
+	}
+	c := b.Cursor()
+	for c.Next() {
+		k, m := c.Kind(), c.Ref()
+		if !ofMetric(k) || m == trace.NoRef || int(m) >= p.defs.Metrics.Len() {
+			continue
+		}
+		for int(m) >= len(p.metrics) {
+			p.metrics = append(p.metrics, summary{})
+		}
+		p.metrics[m].events++
+		ops := c.Ops()
+		switch {
+		case k == trace.Metric && len(ops) > 0:
+			p.value(p.find(c.Location(), m), c.Time(), trace.Value{Num: ops[0], Type: p.defs.Metrics.At(int(m)).Type})
+		case k == trace.SampleRange && len(ops) > 1:
+			s := p.find(c.Location(), m)
+			for i, v := range ops[1:] {
+				t := c.Time()
+				if i == len(ops)-2 {
+					t = int64(ops[0])
+				}
+				p.value(s, t, trace.Value{Num: v, Type: trace.Float64})
+			}
+		}
+	}
+	return nil
+}
+
+func ofMetric(k trace.Kind) bool {
+	return k == trace.Metric || k == trace.SampleRange || k == trace.Fragment
+}
+
+// Links have no values.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+// find is the series of a metric at a location.
+func (p *Part) find(location, metric uint32) *series {
+	k := key{location, metric}
+	near := &p.near[metric%uint32(len(p.near))]
+	if *near != nil && (*near).key == k {
+		return *near
+	}
+	s := p.series[k]
+	if s == nil {
+		s = &series{key: k}
+		p.series[k] = s
+	}
+	*near = s
+	return s
+}
+
+// value adds a value to a series.
+func (p *Part) value(s *series, t int64, v trace.Value) {
+	if isFloat(v.Type) && math.IsNaN(v.Float()) {
+		return // what is no number has no order and no growth
+	}
+	m := &p.metrics[s.metric]
+	m.extend(v, v)
+	if !s.any {
+		s.first, s.begun, s.any = v, t, true
+	} else if t > s.latest {
+		m.grow(difference(s.last, v) / float64(t-s.latest))
+	}
+	s.last, s.latest = v, t
+}
+
+func (m *summary) extend(low, high trace.Value) {
+	if !m.any || compare(low, m.min) < 0 {
+		m.min = low
+	}
+	if !m.any || compare(high, m.max) > 0 {
+		m.max = high
+	}
+	m.any = true
+}
+
+func (m *summary) grow(rate float64) {
+	if !m.grew || rate > m.highest {
+		m.highest, m.grew = rate, true
+	}
+}
+
+// compare orders two values of one type.
+func compare(a, b trace.Value) int {
+	switch {
+	case isFloat(a.Type):
+		return cmp.Compare(a.Float(), b.Float())
+	case isSigned(a.Type):
+		return cmp.Compare(a.Int(), b.Int())
+	}
+	return cmp.Compare(a.Num, b.Num)
+}
+
+func isFloat(t trace.Type) bool { return t == trace.Float32 || t == trace.Float64 }
+
+func isSigned(t trace.Type) bool { return t >= trace.Int8 && t <= trace.Int64 }
+
+// difference is b - a.
+func difference(a, b trace.Value) float64 {
+	if isFloat(a.Type) {
+		return b.Float() - a.Float()
+	}
+	return float64(int64(b.Num - a.Num))
+}
+
+// Merge adds another part of the same trace, which must have seen other locations.
+// The other part must not be used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs {
+		return fmt.Errorf("metrics: found parts of different traces")
+	}
+	for k, s := range o.series {
+		if p.series[k] != nil {
+			return fmt.Errorf("metrics: location %d was seen by both parts; expected parts of different locations", k.location)
+		}
+		p.series[k] = s
+	}
+	for len(p.metrics) < len(o.metrics) {
+		p.metrics = append(p.metrics, summary{})
+	}
+	for i := range o.metrics {
+		m, x := &p.metrics[i], &o.metrics[i]
+		m.events += x.events
+		if x.grew {
+			m.grow(x.highest)
+		}
+		if x.any {
+			m.extend(x.min, x.max)
+		}
+	}
+	return nil
+}
+
+// Metric is what there is to say about a metric.
+type Metric struct {
+	Metric uint32 // index into Definitions.Metrics
+	Events int64  // values, fragments of signals and ranges of samples
+	// Min, Max and Last are of its type, or of type None where there are no values.
+	// Last is the value at the latest time; of a counter that accumulates, the sum
+	// over the locations of the last value of each.
+	Min, Max, Last trace.Value
+	// Average and Highest are growth per second of a counter that accumulates, at one
+	// location: the last value less the first, over the time between them, all
+	// locations taken together; and the most between two values that follow each
+	// other. They have a meaning only if Rates is set.
+	Average, Highest float64
+	Rates            bool
+}
+
+// Result lists all metrics of the trace, in the order of the definitions.
+func (p *Part) Result() []Metric {
+	out := make([]Metric, p.defs.Metrics.Len())
+	growth, ticks := make([]float64, len(out)), make([]float64, len(out)) // by metric
+	latest, seen := make([]int64, len(out)), make([]bool, len(out))
+	keys := make([]key, 0, len(p.series))
+	for k := range p.series {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.metric, b.metric))
+	})
+	for i := range out {
+		out[i].Metric = uint32(i)
+		if i < len(p.metrics) {
+			m := &p.metrics[i]
+			out[i].Events = m.events
+			if m.any {
+				out[i].Min, out[i].Max = m.min, m.max
+			}
+		}
+	}
+	for _, k := range keys {
+		x, s := &out[k.metric], p.series[k]
+		switch {
+		case !seen[k.metric]:
+			x.Last, latest[k.metric], seen[k.metric] = s.last, s.latest, true
+		case p.accumulates(k.metric):
+			x.Last = sum(x.Last, s.last)
+		case s.latest >= latest[k.metric]:
+			x.Last, latest[k.metric] = s.last, s.latest
+		}
+		growth[k.metric] += difference(s.first, s.last)
+		ticks[k.metric] += float64(s.latest - s.begun)
+	}
+	second := float64(p.defs.Clock.Num) / float64(p.defs.Clock.Den) // in ticks
+	for i := range out {
+		if p.accumulates(uint32(i)) && i < len(p.metrics) && p.metrics[i].grew && ticks[i] > 0 {
+			out[i].Average, out[i].Highest, out[i].Rates = growth[i]/ticks[i]*second, p.metrics[i].highest*second, true
+		}
+	}
+	return out
+}
+
+// accumulates tells whether a metric's values count from the beginning of the trace.
+func (p *Part) accumulates(metric uint32) bool {
+	return strings.HasPrefix(p.defs.Metrics.At(int(metric)).Mode, "ACC/START")
+}
+
+// sum adds values of one type; whole numbers that do not fit become a float.
+func sum(a, b trace.Value) trace.Value {
+	switch {
+	case isFloat(a.Type):
+		return trace.FloatValue(a.Float() + b.Float())
+	case isSigned(a.Type):
+		x, y := a.Int(), b.Int()
+		if s := x + y; s > x == (y > 0) {
+			return trace.Value{Num: uint64(s), Type: a.Type}
+		}
+	default:
+		if s, carry := bits.Add64(a.Num, b.Num, 0); carry == 0 {
+			return trace.Value{Num: s, Type: a.Type}
+		}
+	}
+	return trace.FloatValue(a.Float() + b.Float())
+}

@@ -1,0 +1,114 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+func definitions() *trace.Definitions {
+	d := made.Defs(2, 0, 0) // 1000 ticks a second
+	for _, m := range []trace.MetricDef{
+		{ID: "accumulated", Mode: "ACC/START/UNSIGNED8", Type: trace.Uint64},
+		{ID: "absolute", Mode: "ABS/POINT/SIGNED8", Type: trace.Int64},
+		{ID: "float", Mode: "ACC/START/DOUBLE", Type: trace.Float64},
+		{ID: "series", Kind: trace.SeriesMetric, Type: trace.Float64},
+		{ID: "none", Type: trace.Uint64},
+		{ID: "signal", Kind: trace.SignalMetric, Type: trace.Float64},
+	} {
+		d.Metrics.Add(m)
+	}
+	return d
+}
+
+func metric(loc uint32, t int64, m uint32, bits uint64) made.Row {
+	return made.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
+}
+
+func text(l []Metric) (out []string) {
+	for _, m := range l {
+		s := fmt.Sprintf("%d %v..%v last %v", m.Events, m.Min, m.Max, m.Last)
+		if m.Rates {
+			s += fmt.Sprintf(" rate %g at most %g", m.Average, m.Highest)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestMetrics(t *testing.T) {
+	d := definitions()
+	f := math.Float64bits
+	rows := []made.Row{
+		// 10 in 10 ticks, then 90 in 30: 100 in 40 ticks and, at the other location,
+		// 20 in 10 make 120 in 50, which is 2400 a second; at most 3 a tick.
+		metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105),
+		metric(1, 30, 0, 7), metric(1, 40, 0, 27),
+		metric(0, 1, 1, 1<<64-3), metric(1, 2, 1, 4), metric(0, 3, 1, 1), // -3, 4, 1
+		metric(0, 1, 2, f(0.5)), metric(0, 1, 2, f(math.NaN())), metric(0, 3, 2, f(2.5)),
+		{Time: 5, Kind: trace.SampleRange, Ref: 3, Ops: []uint64{9, f(3), f(-1), f(2)}},
+		{Time: 5, Kind: trace.Fragment, Ref: 5, Ops: []uint64{9, f(3), f(-1), f(2)}},
+		{Time: 6, Kind: trace.Metric, Ref: trace.NoRef, Ops: []uint64{1}},
+		{Time: 6, Kind: trace.Metric, Ref: 99, Ops: []uint64{1}},
+		{Time: 6, Kind: trace.Metric, Ref: 4},
+	}
+	want := []string{
+		"5 5..105 last 132 rate 2400 at most 3000",
+		"3 -3..4 last 1",
+		"3 0.5..2.5 last 2.5 rate 1000 at most 1000", // one is no number
+		"1 -1..3 last 2",
+		"1 .. last ",
+		"1 .. last ",
+	}
+	p := New(d)
+	for _, b := range made.PerLocation(d, rows) {
+		if err := p.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Each location in a part of its own.
+	x, y := New(d), New(d)
+	batches := made.PerLocation(d, rows)
+	if err := x.Batch(batches[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := y.Batch(batches[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Merge(y); err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		if a, b := text(p.Result())[i], text(x.Result())[i]; a != w || b != w {
+			t.Errorf("metric %d: found %s, merged %s, expected %s", i, a, b, w)
+		}
+	}
+	if err := x.Merge(p); err == nil {
+		t.Error("a merge of parts of the same locations gave no error")
+	}
+}
+
+func TestSum(t *testing.T) {
+	for _, x := range []struct {
+		a, b trace.Value
+		want string
+	}{
+		{trace.Value{Num: 1<<64 - 1, Type: trace.Uint64}, trace.Value{Num: 1, Type: trace.Uint64}, "1.8446744073709552e+19"},
+		{trace.Value{Num: 1<<64 - 2, Type: trace.Uint64}, trace.Value{Num: 1, Type: trace.Uint64}, "18446744073709551615"},
+		{trace.IntValue(math.MaxInt64), trace.IntValue(1), "9.223372036854775807e+18"},
+		{trace.IntValue(-5), trace.IntValue(0), "-5"},
+		{trace.IntValue(5), trace.IntValue(-7), "-2"},
+		{trace.FloatValue(1.5), trace.FloatValue(2), "3.5"},
+	} {
+		want, err := trace.ParseValue(trace.Float64, x.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sum(x.a, x.b); got.String() != x.want && got != want {
+			t.Errorf("%v + %v: found %v, expected %s", x.a, x.b, got, x.want)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package otf
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// checked checks the trace x.otf of a directory.
+func checked(t *testing.T, dir string, opt *format.ReadOptions) error {
+	t.Helper()
+	src := format.FileSource(filepath.Join(dir, "x.otf"))
+	d := tracetest.Open(t, Format, src, opt)
+	defer d.Close()
+	c := Format.NewChecker(d, src, opt)
+	ctx := context.Background()
+	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return c }); err != nil {
+		return err
+	}
+	return c.Finish(ctx)
+}
+
+// sound is a trace with which nothing is wrong.
+func sound() map[string]string {
+	return map[string]string{
+		"x.otf":      "1:1\na:2\n",
+		"x.0.def":    "DTR3e8\nDP1NM\"one\"\nDP2NM\"two\"\nDP3NM\"three\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDPG7M1,2,NM\"comm\"\n",
+		"x.1.events": "1\n*1\nE1\nE2\n2\n*1\nS2L8T5C7\n3\n*1\nS2L9T5C7\n4\n*1\nS3L9T5C7\nL2\nL1\n4\n*1\n",
+		"x.a.events": "1\n*2\nR1L8T5C7\nR1L9T5C7\n1\n*2\n", // earlier than they were sent, as clocks differ
+		"x.a.snaps":  "1\n*2\nTE1O1\n1\n*2\n",
+		"x.thumb":    "0:1,1\n1:1,\n",
+		"x.y.events": "", "x.0a.events": "", "x..events": "", "y.b.events": "", "x.b.txt": "", "xx.b.events": "",
+	}
+}
+
+// Each rule of the checker once, and a sound trace without any.
+func TestCheck(t *testing.T) {
+	for _, x := range []struct {
+		rule  string
+		count int64
+		file  string // that the defect is in
+		found string
+		files map[string]string // instead of those of the sound trace; "-" removes
+	}{
+		{"", 0, "", "", nil},
+		{"otf.not-nested", 1, "x.otf", "leave of f at 0.004 s", map[string]string{"x.1.events": "1\n*1\nE1\nE2\n2\n*1\nS2L8T5C7\n3\n*1\nS2L9T5C7\n4\n*1\nL1\nL2\n4\n*1\n"}},
+		{"otf.unmatched-send", 2, "x.otf", "a send to location 2 with tag 5 at 0.002 s", map[string]string{"x.a.events": "1\n*2\nN\n1\n*2\n"}},
+		{"otf.unmatched-send", 1, "x.otf", "a send to location 2 with tag 5 at 0.003 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\n1\n*2\n"}},
+		{"otf.unmatched-receive", 2, "x.otf", "a receive from location 1 with tag 5 at 0.001 s", map[string]string{"x.1.events": "1\n*1\nN\n1\n*1\n"}},
+		{"otf.message-size", 1, "x.otf", "a receive of 10 bytes at 0.001 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\nR1LaT5C7\n1\n*2\n"}},
+		{"otf.message-size", 1, "x.otf", "a receive of 10 bytes at 0.009 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\n9\n*2\nR1LaT5C7\n9\n*2\n"}},
+		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
+		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "yyyyy`, map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tail) + "\"\n"}},
+		{"otf.refused", 1, "x.a.snaps", "the time ffffffffffffffff at the end", map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n#\"error due to unsorted time stamp, aborted\"\nffffffffffffffff\n*2\n"}},
+		{"otf.unlisted-stream", 1, "x.b.events.z", "a file of stream b", map[string]string{"x.b.events.z": ""}},
+		{"otf.hidden-file", 1, "x.a.events.z", "a compressed file beside a plain one", map[string]string{"x.a.events.z": "\x78\x5e"}},
+	} {
+		dir := t.TempDir()
+		files := sound()
+		for name, text := range x.files {
+			files[name] = text
+		}
+		for name, text := range files {
+			writeFile(t, filepath.Join(dir, name), text)
+		}
+		rep := format.NewReport()
+		if err := checked(t, dir, &format.ReadOptions{Report: rep}); err != nil {
+			t.Fatal(err)
+		}
+		l := slices.DeleteFunc(rep.Rules(), func(r format.RuleCount) bool { return r.Rule == "otf.unknown-record" })
+		if x.rule == "" {
+			for _, r := range l {
+				t.Errorf("a sound trace: %v", r.First[0])
+			}
+			continue
+		}
+		if len(l) != 1 || l[0].Rule != x.rule || l[0].Count != x.count {
+			t.Errorf("%s: found %v", x.rule, l)
+			continue
+		}
+		d := l[0].First[0]
+		if filepath.Base(d.Position.File) != x.file || !strings.HasPrefix(d.Found, x.found) || d.Expected == "" {
+			t.Errorf("%s: %v", x.rule, d)
+		}
+		i := slices.IndexFunc(Format.Rules, func(r format.Rule) bool { return r.ID == x.rule })
+		if i < 0 || Format.Rules[i].Severity != d.Severity {
+			t.Errorf("%s: severity %s is not that of the table", x.rule, d.Severity)
+		} else if err := checked(t, dir, &format.ReadOptions{Strict: true}); err == nil && d.Severity >= trace.Warning {
+			t.Errorf("%s: strict checking found nothing", x.rule)
+		}
+		// Compressed, the same.
+		for _, name := range []string{"x.1.events", "x.a.events", "x.a.snaps"} {
+			if _, err := CompressFile(context.Background(), filepath.Join(dir, name), Compression{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if x.rule == "otf.hidden-file" {
+			continue
+		}
+		again := format.NewReport()
+		if err := checked(t, dir, &format.ReadOptions{Report: again}); err != nil {
+			t.Fatal(err)
+		}
+		l = slices.DeleteFunc(again.Rules(), func(r format.RuleCount) bool { return r.Rule == "otf.unknown-record" })
+		if len(l) != 1 || l[0].Rule != x.rule || l[0].Count != x.count || l[0].First[0].Found != d.Found {
+			t.Errorf("%s: found %v in the compressed trace", x.rule, l)
+		}
+	}
+}
+
+// In real traces, whose messages have partners and whose writers were closed, nothing
+// is found.
+func TestCheckReal(t *testing.T) {
+	for _, name := range []string{"mpi4", "map_1to1", "map_explicit", "aux_snapshots", "time0", "hello"} {
+		rep := format.NewReport()
+		src := format.FileSource(filepath.Join("testdata/ok", name, name+".otf"))
+		opt := &format.ReadOptions{Report: rep}
+		d := tracetest.Open(t, Format, src, opt)
+		c := Format.NewChecker(d, src, opt)
+		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Finish(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		for _, r := range rep.Rules() {
+			t.Errorf("%s: %v", name, r.First[0])
+		}
+	}
+}
+
+// Whatever the files hold, checking and shrinking end without failure.
+func TestCheckDamaged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	for range 60 {
+		dir := t.TempDir()
+		for name, text := range sound() {
+			b := []byte(text)
+			for range rng.IntN(4) {
+				if len(b) > 0 && name != "x.otf" {
+					b[rng.IntN(len(b))] = "0123456789abcdefEL*\n \"KST"[rng.IntN(25)]
+				}
+			}
+			if len(b) > 0 && rng.IntN(4) == 0 && name != "x.otf" {
+				b = b[:rng.IntN(len(b))]
+			}
+			writeFile(t, filepath.Join(dir, name), string(b))
+		}
+		if err := checked(t, dir, &format.ReadOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		shrunk(t, filepath.Join(dir, "x.otf"), func(p uint64) bool { return p != 2 }, nil)
+	}
+}

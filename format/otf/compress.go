@@ -1,0 +1,288 @@
+package otf
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// File is a file of a trace, other than the master file.
+type File struct {
+	Path       string // as the user would write it
+	Stream     uint32
+	Part       Part
+	Compressed bool
+	Size       int64 // bytes, as stored
+}
+
+// Files lists the files of the trace that are read, stream by stream, that of the
+// global definitions and markers first. Where a file is there both plain and
+// compressed, the plain one is read.
+func (r *Reader) Files() ([]File, error) {
+	var out []File
+	for _, id := range append([]uint32{0}, r.master.Streams()...) {
+		for part := range numParts {
+			for _, z := range []string{"", ".z"} {
+				name := fileName(r.stub, id, part) + z
+				st, err := fs.Stat(r.src.FS, name)
+				if errors.Is(err, fs.ErrNotExist) {
+					continue
+				}
+				if err != nil {
+					return nil, cause(r.path(name), err)
+				}
+				out = append(out, File{Path: r.path(name), Stream: id, Part: part, Compressed: z != "", Size: st.Size()})
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// IsPartName tells whether a name is that of a file of a trace other than the
+// master file, and whether that of a compressed one.
+func IsPartName(name string) (ok, compressed bool) {
+	name, compressed = strings.CutSuffix(name, ".z")
+	for _, s := range suffixes {
+		if strings.HasSuffix(name, s) {
+			return true, compressed
+		}
+	}
+	return false, compressed
+}
+
+// Compression says how files are compressed and decompressed in place. The zero
+// value is usual.
+type Compression struct {
+	Level int // 1 to 9; 0 is 4, which libotf takes too
+	// Keep leaves the file that was read.
+	Keep    bool
+	Workers int // that compress a file together; less than 2 means 1
+	// Progress is told how many bytes of the file have been read; may be nil.
+	Progress func(done int64)
+}
+
+const defaultLevel = 4
+
+// CompressFile compresses the file of this name to one with ".z", which replaces
+// one that is there. Each MiB of text can be read without what is before it
+// (docs/formats/otf.md, "Files"). The original is removed once the new file is
+// complete; on any error nothing changes. It returns the size of the new file.
+func CompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
+	level := opt.Level
+	if level == 0 {
+		level = defaultLevel
+	}
+	if level < 1 || level > 9 {
+		return 0, fmt.Errorf("compression level %d: expected 1 to 9", level)
+	}
+	workers := max(1, opt.Workers)
+	zips := make([]*flate.Writer, workers)
+	for i := range zips {
+		var err error
+		if zips[i], err = flate.NewWriter(io.Discard, level); err != nil {
+			return 0, err
+		}
+	}
+	return replace(path, path+".z", opt, func(f *os.File, w io.Writer) error {
+		if _, err := w.Write(zlibHeader(level)); err != nil {
+			return err
+		}
+		done, first := int64(0), true
+		next := func() ([]byte, bool, error) {
+			text := make([]byte, defaultBuffer)
+			n, err := io.ReadFull(f, text)
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				err = nil
+			}
+			// An empty file has one empty piece.
+			ok := n > 0 || first
+			first = false
+			if done += int64(n); opt.Progress != nil {
+				opt.Progress(done)
+			}
+			return text[:n], ok, err
+		}
+		// Each piece begins anew, and nothing ends the stream: libotf would lose data.
+		deflate := func(worker int, text []byte) ([]byte, error) {
+			var b bytes.Buffer
+			z := zips[worker]
+			z.Reset(&b)
+			if _, err := z.Write(text); err != nil {
+				return nil, err
+			}
+			err := z.Flush()
+			return b.Bytes(), err
+		}
+		return pipeline.Run(ctx, workers, next, deflate, func(piece []byte) error {
+			_, err := w.Write(piece)
+			return err
+		})
+	})
+}
+
+// flushed ends a compressed file that nothing was cut off.
+var flushed = []byte{0, 0, 0xff, 0xff}
+
+// DecompressFile decompresses the file of this name, which ends in ".z", to one
+// without; that must not exist, as readers take it for the trace's. The original is
+// removed once the new file is complete. A file whose end is cut off, or whose data
+// is damaged, is a [trace.Defect]; with Keep the new file then has what could be
+// read, without nothing changes. It returns the size of the new file.
+func DecompressFile(ctx context.Context, path string, opt Compression) (int64, error) {
+	to, ok := strings.CutSuffix(path, ".z")
+	if !ok {
+		return 0, fmt.Errorf("%s: found a name without .z, expected that of a compressed file", path)
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return 0, fmt.Errorf("%s: found a file of this name, which is what readers take, expected none", to)
+	}
+	var bad error
+	n, err := replace(path, to, opt, func(f *os.File, w io.Writer) error {
+		var err error
+		if bad, err = inflate(ctx, f, w, opt.Progress); err != nil || opt.Keep {
+			return err
+		}
+		return bad
+	})
+	if err == nil {
+		err = bad
+	}
+	return n, err
+}
+
+// inflate writes the text of a compressed file. bad is what is wrong with the file.
+func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64)) (bad, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	defect := func(rule string, off int64, found, expected string) error {
+		return &trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: f.Name(), Offset: off, Binary: true}, Found: found, Expected: expected}
+	}
+	var head [2]byte
+	if _, err := io.ReadFull(f, head[:]); err != nil || !isZlib(head) {
+		return defect("otf.corrupt", 0, fmt.Sprintf("the bytes % x", head), "the header of compressed data"), nil
+	}
+	in := &counter{r: f, n: 2}
+	buffered := bufio.NewReaderSize(in, 64<<10)
+	z := flate.NewReader(buffered)
+	defer z.Close()
+	buf := make([]byte, chunk)
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := z.Read(buf)
+		if _, err := w.Write(buf[:n]); err != nil {
+			return nil, err
+		}
+		if progress != nil {
+			progress(in.n)
+		}
+		switch {
+		case err == nil:
+		case err == io.EOF:
+			// A stream with an end, which is not libotf's: a check sum follows.
+			at := in.n - int64(buffered.Buffered())
+			if rest := st.Size() - at; rest > 4 {
+				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest), "at most a check sum of 4; what follows is lost"), nil
+			}
+			return nil, nil
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			var end [4]byte
+			if _, err := f.ReadAt(end[:], max(0, st.Size()-4)); err != nil && !errors.Is(err, io.EOF) {
+				return nil, err
+			}
+			if !bytes.Equal(end[:], flushed) {
+				return defect("otf.cut-off", st.Size(), fmt.Sprintf("an end of % x", end), fmt.Sprintf("% x; text at the end is missing", flushed)), nil
+			}
+			return nil, nil
+		case isCorrupt(err):
+			return defect("otf.corrupt", in.n, err.Error(), "compressed data; what follows is lost"), nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// isZlib tells whether these bytes begin a zlib stream.
+func isZlib(head [2]byte) bool {
+	return head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
+}
+
+// counter counts what is read.
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+// Read reads and counts.
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// replace writes a file from another one, which vanishes when that is done. It
+// returns the size of the new one.
+func replace(from, to string, opt Compression, write func(f *os.File, w io.Writer) error) (int64, error) {
+	f, err := os.Open(from)
+	if err != nil {
+		return 0, cause(from, err)
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return 0, cause(from, err)
+	}
+	if !st.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s: found no ordinary file, expected one of a trace", from)
+	}
+	out, err := format.CreateFile(to)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Abort()
+	size := &sizer{w: out}
+	if err := write(f, size); err != nil {
+		return 0, err
+	}
+	if err := out.Commit(); err != nil {
+		return 0, err
+	}
+	os.Chmod(to, st.Mode().Perm()) // as far as that is allowed
+	if opt.Keep {
+		return size.n, nil
+	}
+	f.Close() // not all systems remove what is open
+	if err := os.Remove(from); err != nil {
+		return 0, cause(from, err)
+	}
+	return size.n, nil
+}
+
+// sizer counts what is written.
+type sizer struct {
+	w io.Writer
+	n int64
+}
+
+// Write writes and counts.
+func (s *sizer) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,251 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// contents are texts as traces have them and bytes that do not compress, of sizes
+// around those of pieces: otfcompress loses data of some.
+func contents() map[string][]byte {
+	rng := rand.New(rand.NewPCG(5, 5))
+	out := map[string][]byte{}
+	for _, n := range []int{0, 1, 10239, 10240, 10241, 20480, defaultBuffer - 1, defaultBuffer, defaultBuffer + 1, 3*defaultBuffer + 12345} {
+		noise := make([]byte, n)
+		for i := range noise {
+			noise[i] = byte(rng.Uint32())
+		}
+		out[fmt.Sprintf("noise %d", n)] = noise
+		var text []byte
+		for t := uint64(0); len(text) < n; t += rng.Uint64N(100) {
+			text = append(appendHex(text, t), "\n*1\nE"...)
+			text = append(appendHex(text, rng.Uint64N(50)), '\n')
+		}
+		out[fmt.Sprintf("text %d", n)] = text[:n]
+	}
+	return out
+}
+
+// What is compressed and decompressed is what it was, whatever it is; each piece can
+// be read by itself; nothing is left behind.
+func TestCompress(t *testing.T) {
+	ctx := context.Background()
+	for name, want := range contents() {
+		for _, x := range []struct {
+			level, workers int
+			head           string
+		}{{0, 1, "\x78\x5e"}, {1, 3, "\x78\x01"}, {9, 2, "\x78\xda"}} {
+			path := filepath.Join(t.TempDir(), "x.1.events")
+			if err := os.WriteFile(path, want, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			size, err := CompressFile(ctx, path, Compression{Level: x.level, Workers: x.workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			z, err := os.ReadFile(path + ".z")
+			if err != nil || exists(path) || size != int64(len(z)) {
+				t.Fatalf("%s: %d bytes, said %d (%v), the original is still there: %t", name, len(z), size, err, exists(path))
+			}
+			if !bytes.HasPrefix(z, []byte(x.head)) || !bytes.HasSuffix(z, flushed) {
+				t.Errorf("%s: begins % x, ends % x", name, z[:2], z[len(z)-4:])
+			}
+			if !bytes.Equal(inflated(t, path+".z"), want) {
+				t.Errorf("%s level %d: other text", name, x.level)
+			}
+			if x.level == 0 {
+				checkPieces(t, name, z, want)
+			}
+			if _, err := DecompressFile(ctx, path+".z", Compression{}); err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(path)
+			if err != nil || !bytes.Equal(got, want) || exists(path+".z") {
+				t.Errorf("%s level %d: %d bytes came back, want %d (%v)", name, x.level, len(got), len(want), err)
+			}
+			if st, err := os.Stat(path); err != nil || st.Mode().Perm() != 0o600 {
+				t.Errorf("permissions %v, want those of the original (%v)", st.Mode(), err)
+			}
+			if l, _ := os.ReadDir(filepath.Dir(path)); len(l) != 1 {
+				t.Errorf("left behind: %v", l)
+			}
+		}
+	}
+}
+
+// checkPieces inflates from each place at which a MiB of the text begins.
+func checkPieces(t *testing.T, name string, z, text []byte) {
+	t.Helper()
+	found := map[int]bool{}
+	for i := 0; ; {
+		k := bytes.Index(z[i:], flushed)
+		if k < 0 {
+			break
+		}
+		i += k + len(flushed)
+		got, _ := io.ReadAll(flate.NewReader(bytes.NewReader(z[i:])))
+		if len(got) > 0 && bytes.HasSuffix(text, got) {
+			found[len(text)-len(got)] = true
+		}
+	}
+	for off := defaultBuffer; off < len(text); off += defaultBuffer {
+		if !found[off] {
+			t.Errorf("%s: the text from %d on cannot be read by itself", name, off)
+		}
+	}
+}
+
+// Libotf's own programs read what is compressed here.
+func TestCompressPeers(t *testing.T) {
+	otfdecompress, otfprint := tool(t, "otfdecompress"), tool(t, "otfprint")
+	ctx := context.Background()
+	for name, want := range contents() {
+		if len(want) == 0 {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "x.1.events")
+		writeFile(t, path, string(want))
+		if _, err := CompressFile(ctx, path, Compression{Level: 6, Workers: 2}); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command(otfdecompress, path+".z").CombinedOutput(); err != nil {
+			t.Fatalf("%s: otfdecompress: %v %s", name, err, out)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s: otfdecompress gives %d bytes, want %d (%v)", name, len(got), len(want), err)
+		}
+	}
+	// Files of more than 4 KiB cannot be read in all versions.
+	dir := t.TempDir()
+	files, err := filepath.Glob("testdata/ok/mpi4/mpi4.*")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, filepath.Base(f)), string(b))
+	}
+	trace := filepath.Join(dir, "mpi4.otf")
+	print := func() []byte {
+		out, err := exec.Command(otfprint, trace).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out[:bytes.LastIndex(out, []byte("processing time"))]
+	}
+	want := print()
+	r, err := Open(ctx, format.FileSource(trace), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := r.Files()
+	if err != nil || len(l) != 5 {
+		t.Fatalf("%d files, want 5 (%v)", len(l), err)
+	}
+	for _, f := range l {
+		if size, err := CompressFile(ctx, f.Path, Compression{}); err != nil || size > 4096 {
+			t.Fatalf("%s: %d bytes (%v)", f.Path, size, err)
+		}
+	}
+	if got := print(); !bytes.Equal(got, want) {
+		t.Error("otfprint shows something else of the compressed trace")
+	}
+	l, err = r.Files()
+	if err != nil || slices.ContainsFunc(l, func(f File) bool { return !f.Compressed }) || len(l) != 5 {
+		t.Errorf("files of the compressed trace: %v (%v)", l, err)
+	}
+}
+
+// Nothing is lost that cannot be made again: files that are cut off or damaged stay,
+// and a plain file, which readers prefer, is not written over.
+func TestDecompressBad(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.1.events")
+	text := contents()["text 3158073"]
+	writeFile(t, path, string(text))
+	if _, err := CompressFile(ctx, path, Compression{Keep: true}); err != nil || !exists(path) {
+		t.Fatalf("kept: %t (%v)", exists(path), err)
+	}
+	if _, err := DecompressFile(ctx, path+".z", Compression{}); err == nil || !exists(path+".z") {
+		t.Error("a plain file was written over")
+	}
+	z, err := os.ReadFile(path + ".z")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(path)
+	damaged := bytes.Clone(z)
+	damaged[2] = 0xff // there is no block of this type
+	for name, bad := range map[string][]byte{"cut off": z[:len(z)-1], "half": z[:len(z)/2], "empty": nil, "no header": append([]byte("ab"), z[2:]...), "damaged": damaged} {
+		writeFile(t, path+".z", string(bad))
+		_, err := DecompressFile(ctx, path+".z", Compression{})
+		var d *trace.Defect
+		if !errors.As(err, &d) || exists(path) {
+			t.Errorf("%s: %v, written: %t", name, err, exists(path))
+		}
+		if b, _ := os.ReadFile(path + ".z"); !bytes.Equal(b, bad) {
+			t.Errorf("%s: the original was changed", name)
+		}
+		_, err = DecompressFile(ctx, path+".z", Compression{Keep: true})
+		b, e := os.ReadFile(path)
+		if !errors.As(err, &d) || e != nil || !exists(path+".z") || name == "half" && (len(b) < len(text)/3 || !bytes.HasPrefix(text, b)) {
+			t.Errorf("%s kept: %v, %d bytes (%v)", name, err, len(b), e)
+		}
+		os.Remove(path)
+	}
+	// A stream with an end, at which libotf drops what it has.
+	var b bytes.Buffer
+	w, _ := flate.NewWriter(&b, 4)
+	w.Write(text)
+	w.Close()
+	writeFile(t, path+".z", "\x78\x5e"+b.String()+"\x00\x00\x00\x00")
+	if _, err := DecompressFile(ctx, path+".z", Compression{}); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(path); !bytes.Equal(got, text) {
+		t.Errorf("a finished stream: %d bytes, want %d", len(got), len(text))
+	}
+	os.Remove(path)
+	writeFile(t, path+".z", "\x78\x5e"+b.String()+"\x00\x00\x00\x00"+"\x78\x5e"+b.String())
+	var d *trace.Defect
+	if _, err := DecompressFile(ctx, path+".z", Compression{}); !errors.As(err, &d) || !exists(path+".z") {
+		t.Errorf("two finished streams: %v", err)
+	}
+	os.Remove(path + ".z")
+	writeFile(t, path, string(text))
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := CompressFile(canceled, path, Compression{}); !errors.Is(err, context.Canceled) || !exists(path) || exists(path+".z") {
+		t.Errorf("cancelled: %v", err)
+	}
+	for _, level := range []int{-1, 10} {
+		if _, err := CompressFile(ctx, path, Compression{Level: level}); err == nil {
+			t.Errorf("level %d is taken", level)
+		}
+	}
+	if _, err := CompressFile(ctx, dir, Compression{}); err == nil {
+		t.Error("a directory is taken")
+	}
+	if l, _ := os.ReadDir(dir); len(l) != 1 {
+		t.Errorf("left behind: %v", l)
+	}
+}

@@ -1,0 +1,57 @@
+package otf
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Files lists the master file and all others that are read.
+func (d *decoder) Files() ([]format.TraceFile, error) {
+	f, size, err := d.r.src.OpenName(d.r.stub + ".otf")
+	if err != nil {
+		return nil, err
+	}
+	f.Close()
+	out := []format.TraceFile{{Path: d.r.path(d.r.stub + ".otf"), Size: size}}
+	l, err := d.r.Files()
+	for _, x := range l {
+		out = append(out, format.TraceFile{Path: x.Path, Size: x.Size})
+	}
+	return out, err
+}
+
+// DefinitionRecords counts the definitions, and markers' definitions, by type.
+func (d *decoder) DefinitionRecords(ctx context.Context) ([]format.DefinitionRecords, error) {
+	var all [NumTypes]format.DefinitionRecords
+	take := func(r *Record) {
+		x := &all[r.Type]
+		x.Count++
+		switch r.Type {
+		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
+			x.Names = append(x.Names, trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name)})
+		}
+	}
+	for _, part := range []Part{Definitions, Markers} {
+		c, err := d.quiet().Cursor(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		for c.Next() {
+			take(c.Record())
+		}
+		c.Close()
+		if c.Err() != nil {
+			return nil, c.Err()
+		}
+	}
+	var out []format.DefinitionRecords
+	for t := range all {
+		if typ := Type(t); all[t].Count > 0 && typ != Marker {
+			all[t].Type = typ.String()
+			out = append(out, all[t])
+		}
+	}
+	return out, nil
+}

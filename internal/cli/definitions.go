@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// definitionTable is a table of definitions, for people and for programs.
+type definitionTable struct {
+	key     string // in JSON
+	title   string
+	columns []string
+	rows    [][]any // strings, numbers, lists of numbers, and attributes
+}
+
+// definitionTables lists all that a trace defines, but for empty tables.
+func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) []definitionTable {
+	var out []definitionTable
+	add := func(key, title string, columns string, n int, row func(i int) []any) {
+		if n == 0 {
+			return
+		}
+		t := definitionTable{key: key, title: title, columns: strings.Fields(columns)}
+		for i := range n {
+			if r := row(i); r != nil {
+				t.rows = append(t.rows, r)
+			}
+		}
+		if len(t.rows) > 0 {
+			out = append(out, t)
+		}
+	}
+	group := func(i uint32) string {
+		if i == trace.NoRef {
+			return ""
+		}
+		g := d.Groups.At(int(i))
+		if g.Name == "" {
+			return g.ID
+		}
+		return g.Name
+	}
+	add("locations", "Locations", "id name kind group attributes", d.Locations.Len(), func(i int) []any {
+		l := d.Locations.At(i)
+		return []any{l.ID, l.Name, string(l.Kind), group(l.Group), l.Attrs}
+	})
+	add("groups", "Groups of locations", "id name kind parent attributes", d.Groups.Len(), func(i int) []any {
+		g := d.Groups.At(i)
+		return []any{g.ID, g.Name, g.Kind, group(g.Parent), g.Attrs}
+	})
+	add("regions", "Regions", "id name group role file line attributes", d.Regions.Len(), func(i int) []any {
+		r := d.Regions.At(i)
+		return []any{r.ID, r.Name, r.Group, r.Role, r.File, r.Line, r.Attrs}
+	})
+	members := map[uint32]bool{} // sets that communicators have
+	add("communicators", "Communicators", "id name members attributes", d.Communicator.Len(), func(i int) []any {
+		c := d.Communicator.At(i)
+		var l []int64
+		if c.Set != trace.NoRef {
+			members[c.Set] = true
+			l = d.Sets.At(int(c.Set)).Members
+		}
+		return []any{c.ID, c.Name, l, c.Attrs}
+	})
+	add("sets", "Sets", "id name kind members attributes", d.Sets.Len(), func(i int) []any {
+		s := d.Sets.At(i)
+		if members[uint32(i)] {
+			return nil
+		}
+		return []any{s.ID, s.Name, s.Kind, s.Members, s.Attrs}
+	})
+	add("signals", "Signals, series and counters", "id name kind unit mode group type attributes", d.Metrics.Len(), func(i int) []any {
+		m := d.Metrics.At(i)
+		return []any{m.ID, m.Name, string(m.Kind), m.Unit, m.Mode, m.Group, m.Type.String(), m.Attrs}
+	})
+	add("resources", "Resources", "id name unit capacity attributes", d.Resources.Len(), func(i int) []any {
+		r := d.Resources.At(i)
+		return []any{r.ID, r.Name, r.Unit, trace.Real(r.Capacity), r.Attrs}
+	})
+	add("attributes", "Attributes of events", "id name type description", d.Attributes.Len(), func(i int) []any {
+		a := d.Attributes.At(i)
+		return []any{a.ID, a.Name, a.Type.String(), a.Doc}
+	})
+	add("kinds", "Kinds of events that the trace declares", "name description", d.Kinds.Len(), func(i int) []any {
+		k := d.Kinds.At(i)
+		return []any{k.Name, k.Doc}
+	})
+	for _, x := range []struct {
+		key, title string
+		t          *trace.Table[trace.Named]
+	}{{"parameters", "Parameters", &d.Parameters}, {"windows", "Windows", &d.Windows}, {"contexts", "Contexts", &d.Contexts},
+		{"files", "Files", &d.Files}, {"handles", "Handles", &d.Handles}, {"markers", "Markers", &d.Markers}} {
+		add(x.key, x.title, "id name attributes", x.t.Len(), func(i int) []any {
+			n := x.t.At(i)
+			return []any{n.ID, n.Name, n.Attrs}
+		})
+	}
+	for _, x := range records {
+		add(x.Type, x.Type, "id name", len(x.Names), func(i int) []any { return []any{x.Names[i].ID, x.Names[i].Name} })
+	}
+	add("opaque", "Other definitions, in the format's own text", "record", d.Opaque.Len(), func(i int) []any { return []any{d.Opaque.At(i).Data} })
+	return out
+}
+
+// object is a table for JSON: an array of objects. Columns that are empty are left
+// out of an object.
+func (t *definitionTable) objects() []map[string]any {
+	out := make([]map[string]any, 0, len(t.rows))
+	for _, r := range t.rows {
+		o := map[string]any{}
+		for i, v := range r {
+			switch x := v.(type) {
+			case string:
+				if x == "" && t.columns[i] != "id" && t.columns[i] != "name" {
+					continue
+				}
+			case int64:
+				if x == 0 {
+					continue
+				}
+			case []int64:
+				if x == nil {
+					v = []int64{}
+				}
+			case []trace.Attr:
+				if len(x) == 0 {
+					continue
+				}
+				v = attributesObject(x)
+			}
+			o[t.columns[i]] = v
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// attributesObject makes an object of attributes. A name that comes again gets #2,
+// #3 … behind it.
+func attributesObject(l []trace.Attr) map[string]any {
+	out, seen := map[string]any{}, map[string]int{}
+	for _, a := range l {
+		seen[a.Key]++
+		key := a.Key
+		if n := seen[a.Key]; n > 1 {
+			key = fmt.Sprintf("%s#%d", key, n)
+		}
+		out[key] = a.Value.Any()
+	}
+	return out
+}
+
+// cell is a value for people.
+func cell(v any) any {
+	switch x := v.(type) {
+	case int64:
+		if x == 0 {
+			return ""
+		}
+	case []int64:
+		s := strings.Trim(fmt.Sprint(x), "[]")
+		if cut := 80; len(s) > cut {
+			s = fmt.Sprintf("%s … (%d)", s[:strings.LastIndexByte(s[:cut], ' ')], len(x))
+		}
+		return s
+	case []trace.Attr:
+		var l []string
+		for _, a := range x {
+			l = append(l, a.Key+"="+a.Value.String())
+		}
+		return strings.Join(l, ", ")
+	}
+	return v
+}
+
+// printDefinitions prints all tables, without columns in which nothing stands.
+func (a *app) printDefinitions(tables []definitionTable) {
+	for _, t := range tables {
+		fmt.Fprintf(a.out, "\n%s (%d)\n", t.title, len(t.rows))
+		w := newTable(a.out)
+		var used []int
+		header := table.Row{}
+		for i, c := range t.columns {
+			for _, r := range t.rows {
+				if cell(r[i]) != "" {
+					used, header = append(used, i), append(header, c)
+					break
+				}
+			}
+		}
+		w.AppendHeader(header)
+		for _, r := range t.rows {
+			row := table.Row{}
+			for _, i := range used {
+				row = append(row, cell(r[i]))
+			}
+			w.AppendRow(row)
+		}
+		w.Render()
+	}
+}

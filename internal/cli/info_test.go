@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"encoding/json"
+	"math"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestOtfinfo compares info with what otfinfo says of the same traces, and the
+// growth of counters with the values that otfprint shows.
+func TestOtfinfo(t *testing.T) {
+	otfinfo, err := exec.LookPath("otfinfo-trace")
+	if err != nil {
+		t.Skip("otfinfo-trace is not installed")
+	}
+	otfprint, err := exec.LookPath("otfprint")
+	if err != nil {
+		t.Skip("otfprint is not installed")
+	}
+	for _, name := range []string{"mpi4", "map_1to1", "map_explicit", "aux_snapshots", "time0", "hello", "hand_ties", "kv_types"} {
+		path := "../../format/otf/testdata/ok/" + name + "/" + name + ".otf"
+		text, err := exec.Command(otfinfo, "-a", path).Output()
+		if err != nil {
+			t.Fatalf("%s: otfinfo: %v", name, err)
+		}
+		var got struct {
+			Properties map[string]any
+			Files      []fileInfo
+			Kinds      []struct {
+				Name   string
+				Events int64
+			}
+			Signals []struct {
+				Name                     string
+				Last                     json.Number
+				AverageRate, HighestRate float64
+			}
+			Definitions map[string][]struct{ Name string }
+			Records     []definitionRecords `json:"definitionRecords"`
+		}
+		if err := json.Unmarshal([]byte(weft(t, 0, "info", "-q", "--json", "--definitions", path)), &got); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int64{}
+		for _, k := range got.Kinds {
+			kinds[k.Name] = k.Events
+		}
+		records := map[string]int64{}
+		for _, r := range got.Records {
+			records[r.Type] = r.Count
+		}
+		lines := strings.Split(string(text), "\n")
+		field := func(name string) (string, bool) {
+			for _, l := range lines {
+				if k, v, ok := strings.Cut(l, " | "); ok && strings.TrimSpace(strings.TrimPrefix(k, "| ")) == name {
+					return v, true
+				}
+			}
+			return "", false
+		}
+		for name, want := range map[string]int64{"enters": kinds["enter"], "leaves": kinds["leave"], "sends": kinds["send"], "receives": kinds["recv"],
+			"RMA Put": kinds["rma-put"], "RMA Get": kinds["rma-get"], "RMA End": kinds["rma-end"], "collective operations": kinds["collective"] + kinds["collective-end"],
+			"file operations": kinds["file-operation"] + kinds["file-operation-end"], "process definitions": records["DefProcess"],
+			"function definitions": records["DefFunction"], "counter definitions": records["DefCounter"], "collective op. definitions": records["DefCollectiveOperation"],
+			"process group definitions": records["DefProcessGroup"], "function group definitions": records["DefFunctionGroup"],
+			"counter group definitions": records["DefCounterGroup"], "marker definitions": records["DefMarker"]} {
+			if s, ok := field(name); !ok || s != strconv.FormatInt(want, 10) {
+				t.Errorf("%s: %s: found %d, otfinfo has %q", path, name, want, s)
+			}
+		}
+		if s, _ := field("creator of the trace"); got.Properties["creator"] != nil && s != got.Properties["creator"] {
+			t.Errorf("%s: creator %q, otfinfo has %q", path, got.Properties["creator"], s)
+		}
+		events := int64(0)
+		for _, f := range got.Files {
+			if strings.Contains(f.Path, ".events") {
+				events += f.Size
+			}
+		}
+		if s, _ := field("event files size"); !sameSize(s, events) {
+			t.Errorf("%s: events of %d bytes, otfinfo has %q", path, events, s)
+		}
+		for title, key := range map[string]string{"process definitions": "locations", "function definitions": "regions", "marker definitions": "markers",
+			"collective operation definitions": "DefCollectiveOperation", "process group definitions": "communicators",
+			"function group definitions": "DefFunctionGroup", "counter group definitions": "DefCounterGroup"} {
+			var want, have []string
+			i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "| "+title+"[") })
+			for i += 2; strings.HasPrefix(lines[i], "| "); i++ {
+				want = append(want, strings.TrimPrefix(lines[i], "| "))
+			}
+			for _, x := range got.Definitions[key] {
+				if !strings.HasPrefix(x.Name, "undefined ") {
+					have = append(have, x.Name)
+				}
+			}
+			slices.Sort(want)
+			slices.Sort(have)
+			if !slices.Equal(have, want) {
+				t.Errorf("%s: %s: found %q, otfinfo has %q", path, title, have, want)
+			}
+		}
+		for _, m := range got.Signals {
+			last, _ := field("last value")
+			highest, _ := field("highest rate")
+			if s := m.Last.String(); s != last {
+				t.Errorf("%s: counter %s ends at %s, otfinfo has %s", path, m.Name, s, last)
+			}
+			if x, err := strconv.ParseFloat(strings.TrimSuffix(highest, " per sec"), 64); err != nil || math.Abs(x-m.HighestRate) > 1e-4*x {
+				t.Errorf("%s: counter %s grows by %g at most, otfinfo has %s", path, m.Name, m.HighestRate, highest)
+			}
+			if want := average(t, otfprint, path); math.Abs(want-m.AverageRate) > 1e-9*want {
+				t.Errorf("%s: counter %s grows by %g, the values of otfprint by %g", path, m.Name, m.AverageRate, want)
+			}
+		}
+	}
+}
+
+// sameSize tells whether a size is what otfinfo rounds to "39.05 KB".
+func sameSize(s string, n int64) bool {
+	number, unit, _ := strings.Cut(s, " ")
+	x, err := strconv.ParseFloat(number, 64)
+	if unit == "KB" {
+		x *= 1024
+	}
+	return err == nil && math.Abs(x-float64(n)) <= 0.005*1024
+}
+
+// average is the growth of counter 1, in a trace of nanoseconds, from the text of
+// otfprint: what all processes gained over the time that they took.
+func average(t *testing.T, otfprint, path string) float64 {
+	out, err := exec.Command(otfprint, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type point struct{ time, value float64 }
+	first, last := map[string]point{}, map[string]point{}
+	for _, m := range regexp.MustCompile(`\t(\d+) Counter: process (\d+), counter 1, value (\d+)`).FindAllStringSubmatch(string(out), -1) {
+		time, _ := strconv.ParseFloat(m[1], 64)
+		value, _ := strconv.ParseFloat(m[3], 64)
+		if _, ok := first[m[2]]; !ok {
+			first[m[2]] = point{time, value}
+		}
+		last[m[2]] = point{time, value}
+	}
+	value, time := 0.0, 0.0
+	for p, x := range last {
+		value, time = value+x.value-first[p].value, time+x.time-first[p].time
+	}
+	return value / time * 1e9
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/trace"
+)
+
+// changedFile is what weft otf compress and decompress --json print of each file
+// (docs/json.md).
+type changedFile struct {
+	From       string `json:"from"`
+	To         string `json:"to"`
+	Size       int64  `json:"size"`
+	SizeBefore int64  `json:"sizeBefore"`
+}
+
+func (a *app) otfCompressCommand() *cobra.Command {
+	level := 4
+	c := a.otfReplaceCommand(&cobra.Command{
+		Use:   "compress TRACE...",
+		Short: "Compress the files of a trace in place",
+		Long: `Compress all files of OTF 1 traces but their master files, or single files, in
+place: each gets ".z" behind its name. The text stays as it is, byte for byte, and
+each MiB of it can be read without what is before it. A file vanishes only when its
+compressed one is complete.`,
+		Example: "  weft otf compress trace.otf\n  weft otf compress --level 9 --keep trace.1.events",
+	}, false, &level)
+	c.Flags().IntVar(&level, "level", level, "how hard to compress: 1 is fast, 9 small")
+	return c
+}
+
+func (a *app) otfDecompressCommand() *cobra.Command {
+	return a.otfReplaceCommand(&cobra.Command{
+		Use:   "decompress TRACE...",
+		Short: "Decompress the files of a trace in place",
+		Long: `Decompress all files of OTF 1 traces, or single files, in place: each loses the
+".z" behind its name. A file that is damaged or cut off is left as it is, and the
+exit code is 1; --keep then writes what can be read of it.`,
+		Example: "  weft otf decompress trace.otf\n  weft otf decompress --keep trace.1.events.z",
+	}, true, new(int))
+}
+
+// otfReplaceCommand makes a command that compresses or decompresses.
+func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cobra.Command {
+	var keep, asJSON bool
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
+		}
+		return nil
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if *level < 1 && !inflate || *level > 9 {
+			return usageError("--level %d: expected 1 to 9", *level)
+		}
+		var files []string
+		for _, arg := range args {
+			l, err := otfFiles(c.Context(), arg, inflate)
+			if err != nil {
+				return err
+			}
+			files = append(files, l...)
+		}
+		done, err := a.replaceFiles(c.Context(), files, inflate, otf.Compression{Level: *level, Keep: keep, Workers: a.workers})
+		if asJSON {
+			return errors.Join(a.writeJSON(done), err)
+		}
+		for _, x := range done {
+			fmt.Fprintf(a.out, "%s -> %s: %d -> %d bytes\n", x.From, x.To, x.SizeBefore, x.Size)
+		}
+		if len(files) == 0 {
+			fmt.Fprintln(a.out, "Nothing to do.")
+		}
+		return err
+	}
+	c.Flags().BoolVarP(&keep, "keep", "k", false, "keep the files as they are beside the new ones")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// otfFiles lists the files that an argument names and that are, or are not,
+// compressed: one by its own name, or all of a trace by that of the master file.
+func otfFiles(ctx context.Context, arg string, compressed bool) ([]string, error) {
+	if ok, z := otf.IsPartName(arg); ok {
+		if z != compressed {
+			return nil, usageError("%s: found %s file, expected %s one", arg, map[bool]string{true: "a compressed", false: "a plain"}[z], map[bool]string{true: "a compressed", false: "a plain"}[compressed])
+		}
+		return []string{arg}, nil
+	}
+	r, err := otf.Open(ctx, format.FileSource(strings.TrimSuffix(arg, ".otf")+".otf"), nil)
+	if err != nil {
+		return nil, err
+	}
+	all, err := r.Files()
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, f := range all {
+		if f.Compressed == compressed {
+			list = append(list, f.Path)
+		}
+	}
+	return list, nil
+}
+
+// replaceFiles compresses or decompresses files. What is wrong with one does not
+// keep the next from being done; other errors end it.
+func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, opt otf.Compression) ([]changedFile, error) {
+	verb, replace := "compressing", otf.CompressFile
+	if inflate {
+		verb, replace = "decompressing", otf.DecompressFile
+	}
+	done := []changedFile{}
+	var bad error
+	for _, path := range files {
+		st, err := os.Stat(path)
+		if err != nil {
+			return done, err
+		}
+		bar := a.newBar(verb + " " + path)
+		opt.Progress = func(read int64) { bar.set(read, st.Size()) }
+		size, err := replace(ctx, path, opt)
+		bar.done()
+		var d *trace.Defect
+		if errors.As(err, &d) {
+			fmt.Fprintln(a.err, d)
+			bad = &exitError{code: exitDefects}
+			if !opt.Keep {
+				continue
+			}
+		} else if err != nil {
+			return done, err
+		}
+		to := path + ".z"
+		if inflate {
+			to = strings.TrimSuffix(path, ".z")
+		}
+		done = append(done, changedFile{path, to, size, st.Size()})
+	}
+	return done, bad
+}

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
+)
+
+func (a *app) otfShrinkCommand() *cobra.Command {
+	var r reading
+	var list []string
+	var invert, asJSON bool
+	c := &cobra.Command{
+		Use:   "shrink TRACE OUT",
+		Short: "Copy a trace with only some of its processes",
+		Long: `Copy an OTF 1 trace with only some of its processes: their definitions, events,
+snapshots, statistics and markers. Streams keep their numbers; process groups
+lose the other members, and are left out if they lose all. What the processes that
+are kept say of the others, such as messages to them, stays.
+
+--processes takes numbers, ranges of numbers (4-8), and names, in which * and ?
+match anything. --invert keeps the others instead.`,
+		Example: "  weft otf shrink --processes 1,4-8 trace.otf part.otf\n  weft otf shrink --processes 'GPU*' --invert trace.otf hosts.otf",
+		Args:    exactArgs(2, "TRACE and OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			x, err := a.otfShrink(c.Context(), args[0], args[1], &r, list, invert)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.writeJSON(x)
+			}
+			fmt.Fprintf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore, x.Streams, x.StreamsBefore)
+			return nil
+		},
+	}
+	r.flags(c.Flags())
+	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match anything")
+	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
+	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// otfSource finds a trace that must be of OTF.
+func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, error) {
+	in, err := a.source(ctx, arg, r)
+	if err != nil {
+		return nil, err
+	}
+	if in.format != otf.Format {
+		in.Close()
+		return nil, usageError("%s: found a trace of %s, expected one of %s", arg, in.format.Title, otf.Format.Title)
+	}
+	return in, nil
+}
+
+// shrinkResult is what weft otf shrink --json prints (docs/json.md).
+type shrinkResult struct {
+	Path            string   `json:"path"`
+	Processes       int      `json:"processes"`
+	ProcessesBefore int      `json:"processesBefore"`
+	Streams         int      `json:"streams"`
+	StreamsBefore   int      `json:"streamsBefore"`
+	Kept            []uint32 `json:"kept"`
+}
+
+func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list []string, invert bool) (*shrinkResult, error) {
+	if len(list) == 0 {
+		return nil, usageError("found no --processes, expected numbers, ranges or names")
+	}
+	in, err := a.otfSource(ctx, from, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	quiet := *in.opt
+	quiet.Report, quiet.Strict = nil, false // the copy reports
+	rd, err := otf.Open(ctx, in.src, &otf.Options{Read: &quiet})
+	if err != nil {
+		return nil, err
+	}
+	all, err := rd.Processes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chooseProcesses(all, list)
+	if err != nil {
+		return nil, err
+	}
+	keep := func(p uint64) bool { return chosen.has(p) != invert }
+	if !strings.HasSuffix(to, ".otf") {
+		return nil, usageError("%s: found a name without .otf, expected that of a master file", to)
+	}
+	if sameFile(from, to) {
+		return nil, usageError("%s: found the trace itself, expected another name", to)
+	}
+	x := &shrinkResult{Path: to, ProcessesBefore: len(all), StreamsBefore: rd.Master().Len(), Kept: []uint32{}}
+	streams := map[uint32]bool{}
+	for _, p := range all {
+		if keep(uint64(p.ID)) {
+			x.Kept = append(x.Kept, p.ID)
+			streams[p.Stream] = p.Stream != otf.NoStream
+		}
+	}
+	delete(streams, otf.NoStream)
+	x.Processes, x.Streams = len(x.Kept), len(streams)
+	if len(streams) == 0 {
+		return nil, usageError("--processes: found no process with a stream in what would be kept, expected one at least")
+	}
+	out, err := a.createOutput(to)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Abort()
+	if err := otf.Shrink(ctx, in.src, in.opt, keep, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}); err != nil {
+		return nil, err
+	}
+	in.bar.done()
+	if err := out.Commit(); err != nil {
+		return nil, err
+	}
+	a.tell(in, r.quiet)
+	return x, nil
+}
+
+// sameFile tells whether two names are of one file.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// processSet is a choice of processes: ranges of numbers.
+type processSet []struct{ from, to uint64 }
+
+func (s processSet) has(p uint64) bool {
+	for _, x := range s {
+		if p >= x.from && p <= x.to {
+			return true
+		}
+	}
+	return false
+}
+
+// chooseProcesses reads numbers, ranges of numbers and names. What is none of the
+// trace's processes is an error: it would go unseen in the result.
+func chooseProcesses(all []otf.Process, list []string) (processSet, error) {
+	var s processSet
+	add := func(from, to uint64) { s = append(s, struct{ from, to uint64 }{from, to}) }
+	for _, w := range list {
+		w = strings.TrimSpace(w)
+		if _, err := path.Match(w, ""); err != nil {
+			return nil, usageError("--processes %s: %w", w, err)
+		}
+		from, to, numbers := parseRange(w)
+		found := false
+		for _, p := range all {
+			id := uint64(p.ID)
+			switch {
+			case numbers && id >= from && id <= to:
+				found = true
+			case p.Defined && matches([]string{w}, p.Name):
+				add(id, id)
+				found = true
+			}
+		}
+		if !found {
+			return nil, usageError("--processes %s: found no such process, expected a number, a range of numbers or a name; weft info --top 0 lists them", w)
+		}
+		if numbers {
+			add(from, to)
+		}
+	}
+	return s, nil
+}
+
+// parseRange reads "5" and "5-9".
+func parseRange(w string) (from, to uint64, ok bool) {
+	lo, hi, isRange := strings.Cut(w, "-")
+	from, err := strconv.ParseUint(lo, 10, 32)
+	if err != nil {
+		return 0, 0, false
+	}
+	if !isRange {
+		return from, from, true
+	}
+	to, err = strconv.ParseUint(hi, 10, 32)
+	return from, to, err == nil && from <= to
+}

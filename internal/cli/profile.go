@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// profileResult is what weft profile --json prints (docs/json.md).
+type profileResult struct {
+	Path       string             `json:"path"`
+	Format     string             `json:"format"`
+	Clock      clockInfo          `json:"clock"`
+	From       *int64             `json:"from"` // ticks; null without a bound
+	To         *int64             `json:"to"`
+	Covered    int64              `json:"covered"`
+	Unclosed   int64              `json:"unclosed"`
+	Orphans    int64              `json:"orphans"`
+	Regions    []profile.Region   `json:"regions"`
+	Locations  []profile.Location `json:"locations,omitempty"`
+	Activities []profile.Activity `json:"activities,omitempty"`
+}
+
+func (a *app) profileCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, asCSV, byLocation bool
+	var top int
+	c := &cobra.Command{
+		Use:   "profile TRACE",
+		Short: "Show how often and how long each region was open",
+		Long: `Show the flat profile of a trace: for each region how often it was entered and
+how long it was open, most exclusive time first. Inclusive time is that in which
+the region is open, exclusive time that in which it is the innermost open one; min,
+mean and max are those of its visits. Claims are listed by activity.
+
+--by-location lists the regions of each location. --from and --to cut out a
+window: what is open in it counts, with its time in the window.`,
+		Example: "  weft profile trace.otf\n  weft profile --by-location --csv trace.otf > profile.csv\n  weft profile --from 20% --to 30% --top 5 trace.trf",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && asCSV {
+				return usageError("--json and --csv: expected one of them")
+			}
+			if !c.Flags().Changed("top") && (asJSON || asCSV) {
+				top = 0 // programs want all
+			}
+			if top < 0 {
+				return usageError("--top %d: expected 0 or more", top)
+			}
+			in, err := a.open(c.Context(), args[0], &r)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			x, err := a.profile(c.Context(), in, &s, byLocation)
+			if err != nil {
+				return err
+			}
+			in.bar.done()
+			x.limit(top)
+			switch {
+			case asJSON:
+				return a.writeJSON(x)
+			case asCSV:
+				err = a.profileCSV(x, in.Defs().Clock)
+			default:
+				a.printProfile(x, in.Defs().Clock)
+			}
+			a.tell(in, r.quiet)
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	s.stateFlags(c.Flags())
+	c.Flags().BoolVar(&byLocation, "by-location", false, "list the regions of each location")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
+	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
+	return c
+}
+
+// profile scans a trace: each worker fills a part of its own.
+func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation bool) (*profileResult, error) {
+	sel, err := s.selection(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	d := in.Defs()
+	opt := profile.Options{Locations: byLocation}
+	x := &profileResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock)}
+	if s.from != "" {
+		x.From = &sel.From
+	}
+	if s.to != "" {
+		x.To = &sel.To
+	}
+	if x.From != nil || x.To != nil {
+		opt.Window = &profile.Window{From: sel.From, To: max(sel.From, sel.To)}
+	}
+	// What is open depends on events before the window and of other regions.
+	all := trace.Everything()
+	all.Location, all.Links = sel.Location, false
+	var mu sync.Mutex
+	var parts []*profile.Part
+	if err := format.Scan(ctx, in, all, func(int) format.Sink {
+		p := profile.New(d, opt)
+		mu.Lock()
+		defer mu.Unlock()
+		parts = append(parts, p)
+		return p
+	}); err != nil {
+		return nil, err
+	}
+	sum := profile.New(d, opt)
+	for _, p := range parts {
+		if err := sum.Merge(p); err != nil {
+			return nil, err
+		}
+	}
+	y := sum.Result()
+	if sel.Region != nil {
+		y.Regions = wantedRegions(y.Regions, sel.Region)
+		for i := range y.Locations {
+			y.Locations[i].Regions = wantedRegions(y.Locations[i].Regions, sel.Region)
+		}
+		y.Activities = slices.DeleteFunc(y.Activities, func(a profile.Activity) bool { return a.Region == trace.NoRef || !sel.Region(a.Region) })
+	}
+	x.Covered, x.Unclosed, x.Orphans = y.Covered, y.Unclosed, y.Orphans
+	x.Regions, x.Locations, x.Activities = y.Regions, y.Locations, y.Activities
+	if byLocation && x.Locations == nil {
+		x.Locations = []profile.Location{}
+	}
+	sortRegions(x.Regions)
+	for _, l := range x.Locations {
+		sortRegions(l.Regions)
+	}
+	slices.SortStableFunc(x.Activities, func(a, b profile.Activity) int { return cmp.Compare(b.Time, a.Time) })
+	return x, nil
+}
+
+func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
+	return slices.DeleteFunc(l, func(r profile.Region) bool { return r.Region == trace.NoRef || !wanted(r.Region) })
+}
+
+// sortRegions puts those with the most exclusive time first; equal ones keep the
+// order of the definitions.
+func sortRegions(l []profile.Region) {
+	slices.SortStableFunc(l, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+}
+
+// limit leaves the first regions of each list; 0 leaves all.
+func (x *profileResult) limit(top int) {
+	if top == 0 {
+		return
+	}
+	x.Regions = x.Regions[:min(top, len(x.Regions))]
+	for i := range x.Locations {
+		l := &x.Locations[i]
+		l.Regions = l.Regions[:min(top, len(l.Regions))]
+	}
+	x.Activities = x.Activities[:min(top, len(x.Activities))]
+}
+
+// mean is sum / n in seconds, exact where that is a decimal fraction and rounded
+// to a picosecond where not.
+func mean(c trace.Clock, sum, n int64) string {
+	if n == 0 {
+		return c.FormatSeconds(0)
+	}
+	if hi, lo := bits.Mul64(uint64(c.Num), uint64(n)); hi == 0 && lo < 1<<63 {
+		// A clock with n times the ticks counts nths of ticks.
+		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSeconds(sum)
+	}
+	return c.FormatSeconds(sum / n)
+}
+
+// profileCSV writes a line a region, or a line a location and region, then a line
+// an activity.
+func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
+	w := csv.NewWriter(a.out)
+	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max", "unclosed", "orphans"}
+	by := x.Locations != nil
+	line := func(location []string, f ...string) error {
+		if by {
+			f = append(location, f...)
+		}
+		return w.Write(f)
+	}
+	if err := line([]string{"location", "location name"}, header...); err != nil {
+		return err
+	}
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	s := c.FormatSeconds
+	regions := func(location []string, l []profile.Region) error {
+		for i := range l {
+			r := &l[i]
+			if err := line(location, "region", r.Name, r.Group, n(r.Count), s(r.Exclusive), s(r.Inclusive), s(r.Sum), s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if !by {
+		if err := regions(nil, x.Regions); err != nil {
+			return err
+		}
+	}
+	for i := range x.Locations {
+		l := &x.Locations[i]
+		if err := regions([]string{l.ID, l.Name}, l.Regions); err != nil {
+			return err
+		}
+	}
+	for _, y := range x.Activities {
+		if err := line([]string{"", ""}, "activity", y.Name, "", n(y.Count), "", "", s(y.Time), s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""); err != nil {
+			return err
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+func (a *app) printProfile(x *profileResult, c trace.Clock) {
+	f := c.FormatDuration
+	middle := func(sum, n int64) string {
+		if n == 0 {
+			return f(0)
+		}
+		return trace.FormatFloatSeconds(c.Float(sum) / float64(n))
+	}
+	regions := func(l []profile.Region, covered int64) {
+		t := newTable(a.out)
+		t.AppendHeader(table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"})
+		for i := range l {
+			r := &l[i]
+			t.AppendRow(table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
+				f(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)})
+		}
+		t.Render()
+	}
+	if len(x.Regions)+len(x.Activities) == 0 {
+		fmt.Fprintln(a.out, "Nothing was open.")
+		return
+	}
+	if x.Locations == nil && len(x.Regions) > 0 {
+		regions(x.Regions, x.Covered)
+	}
+	shown := false
+	for i := range x.Locations {
+		l := &x.Locations[i]
+		if len(l.Regions) == 0 {
+			continue
+		}
+		if shown {
+			fmt.Fprintln(a.out)
+		}
+		name := l.Name
+		if name == "" {
+			name = l.ID
+		}
+		fmt.Fprintf(a.out, "Location %s\n", name)
+		regions(l.Regions, l.Covered)
+		shown = true
+	}
+	if len(x.Activities) > 0 {
+		if len(x.Regions) > 0 {
+			fmt.Fprintln(a.out)
+		}
+		t := newTable(a.out)
+		t.AppendHeader(table.Row{"activity", "count", "time", "min", "mean", "max"})
+		for _, y := range x.Activities {
+			t.AppendRow(table.Row{y.Name, y.Count, f(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)})
+		}
+		t.Render()
+	}
+	if x.Unclosed > 0 {
+		fmt.Fprintf(a.out, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)
+	}
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/trace"
+)
+
+// sortResult is what weft sort --json prints (docs/json.md).
+type sortResult struct {
+	Path     string `json:"path"`
+	Format   string `json:"format"`
+	Unsorted int64  `json:"unsorted"`
+}
+
+func (a *app) sortCommand() *cobra.Command {
+	var r reading
+	var only, asJSON bool
+	c := &cobra.Command{
+		Use:   "sort TRACE OUT",
+		Short: "Write a trace with its records in the order of time",
+		Long: `Write a trace with its records in the order of time, and say how many were not.
+weft reads unsorted traces as if they were sorted, but other tools show wrong
+windows of them, or none. Records with equal times keep their order.
+
+--check writes nothing: the exit code is 1 if records are not in order. Formats
+whose records may stand in any order are not sorted.`,
+		Example: "  weft sort trace.otf sorted.otf\n  weft sort --check trace.trf",
+		Args: func(c *cobra.Command, args []string) error {
+			if only {
+				return exactArgs(1, "one trace")(c, args)
+			}
+			return exactArgs(2, "TRACE and OUT")(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			out := ""
+			if !only {
+				out = args[1]
+			}
+			x, err := a.sort(c.Context(), args[0], out, &r)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				err = a.writeJSON(x)
+			} else if x.Unsorted == 0 {
+				fmt.Fprintf(a.out, "%s: all records are in the order of time\n", x.Path)
+			} else {
+				fmt.Fprintf(a.out, "%s: %d records were not in the order of time\n", x.Path, x.Unsorted)
+			}
+			if err == nil && only && x.Unsorted > 0 {
+				err = &exitError{code: exitDefects}
+			}
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	c.Flags().BoolVar(&only, "check", false, "only tell whether the trace is sorted")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+// sort writes a trace in the order of time, unless to is empty, and counts the
+// records that were not.
+func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResult, error) {
+	in, err := a.source(ctx, from, r)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	rule := in.format.Name + ".unsorted"
+	if !hasRule(in.format, rule) {
+		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.Title)
+	}
+	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+		return nil, err
+	}
+	x := &sortResult{Path: in.src.Path, Format: in.format.Name}
+	for _, y := range in.report.Rules() {
+		if y.Rule == rule {
+			x.Unsorted = y.Count
+		}
+	}
+	if to != "" {
+		if err := a.writeSorted(ctx, in, to); err != nil {
+			return nil, err
+		}
+		in.bar.done()
+		a.tell(in, r.quiet)
+	}
+	return x, nil
+}
+
+func hasRule(f *format.Format, id string) bool {
+	for _, r := range f.Rules {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// writeSorted writes a trace through the format's encoder, which writes in the
+// order of time; OTF has a way of its own, which changes nothing else.
+func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
+	out, err := a.createOutput(to)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
+	if in.format == otf.Format {
+		in.report = format.NewReport() // all is read again
+		in.opt.Report = in.report
+		if err := otf.Sort(ctx, in.src, in.opt, out, wo); err != nil {
+			return err
+		}
+		return out.Commit()
+	}
+	enc, err := in.format.Create(out, wo)
+	if err != nil {
+		return usageError("%w", err)
+	}
+	if err := format.Convert(ctx, in, trace.Everything(), enc); err != nil {
+		return err
+	}
+	if n := enc.Loss().Dropped(); n > 0 {
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept", to, n)}
+	}
+	return out.Commit()
+}
