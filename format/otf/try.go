@@ -76,7 +76,7 @@ func (x *bulk) attempt(ctx context.Context, id uint32, sel trace.Selection) (goo
 		return false, err
 	}
 	// The ticks of the model are signed, and their differences must fit.
-	return !x.odd() && f.s.begun && f.s.time <= math.MaxInt64/4, nil
+	return !x.odd() && f.s.begun && x.last <= math.MaxInt64/4, nil
 }
 
 // progress tells how many bytes have been read. Nil tells nobody.
