@@ -1,0 +1,307 @@
+package otf
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// duplicate copies the files of a trace to a new directory and returns the master file.
+func duplicate(t *testing.T, m string) string {
+	t.Helper()
+	dir := t.TempDir()
+	l, err := filepath.Glob(strings.TrimSuffix(m, ".otf") + ".*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range l {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeFile(t, filepath.Join(dir, filepath.Base(name)), string(b))
+	}
+	return filepath.Join(dir, filepath.Base(m))
+}
+
+// contents are the files of a directory.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	m := map[string]string{}
+	l, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range l {
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m[e.Name()] = string(b)
+	}
+	return m
+}
+
+// texts are the records of a part, with time and process. Only the records of a call
+// stack and of pending messages have an order that matters; otfaux has others in the
+// order of a hash table.
+func texts(t *testing.T, m string, part Part, wanted func(Type) bool) []string {
+	t.Helper()
+	r, err := Open(t.Context(), format.FileSource(m), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.Cursor(t.Context(), part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	type line struct {
+		key, text string
+	}
+	var l []line
+	for c.Next() {
+		x := c.Record()
+		if !wanted(x.Type) || part.timed() && x.Process == unset { // which libotf does not read
+			continue
+		}
+		key := fmt.Sprintf("%20d %10d %2d", x.Time, x.Process, x.Type)
+		text := string(x.Append(nil, false))
+		if x.Type != EnterSnapshot && x.Type != SendSnapshot {
+			key += text
+		}
+		l = append(l, line{key, fmt.Sprintf("%d %d %s", x.Time, x.Process, text)})
+	}
+	if c.Err() != nil {
+		t.Fatal(c.Err())
+	}
+	slices.SortStableFunc(l, func(a, b line) int { return strings.Compare(a.key, b.key) })
+	out := make([]string, len(l))
+	for i := range l {
+		out[i] = l[i].text
+	}
+	return out
+}
+
+// sameTexts compares what otfaux wrote with what this package did.
+func sameTexts(t *testing.T, what string, got, want []string) {
+	t.Helper()
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Errorf("%s: record %d: found %q, otfaux has %q", what, i, got[i], want[i])
+			return
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%s: found %d records, otfaux has %d", what, len(got), len(want))
+	}
+}
+
+// samplePoints are the definitions that augmenting adds.
+func samplePoints(t *testing.T, m string) []string {
+	return texts(t, m, Definitions, func(typ Type) bool { return typ == DefAuxSamplePoint || typ == DefTimeRange })
+}
+
+// snapshotPoints are the times of the snapshots that a trace says it has.
+func snapshotPoints(t *testing.T, m string) (points []string) {
+	for _, x := range texts(t, m, Definitions, func(typ Type) bool { return typ == DefAuxSamplePoint }) {
+		var p, kind uint64
+		line := x[strings.Index(x, "DAUX"):]
+		if _, err := fmt.Sscanf(line, "DAUX%xY%x\n", &p, &kind); err != nil {
+			t.Fatal(line, err)
+		}
+		if kind == snapshotPoint {
+			points = append(points, fmt.Sprint(p))
+		}
+	}
+	return points
+}
+
+// byOtfaux has otfaux augment a trace at the same points, and compares.
+func byOtfaux(t *testing.T, otfaux, m string, n int) {
+	t.Helper()
+	ours := duplicate(t, m)
+	if err := Augment(t.Context(), ours, &AugmentOptions{Points: Regular(n)}); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-F", "--all"}
+	for _, p := range snapshotPoints(t, ours) {
+		if len(p) > 9 {
+			t.Skip("otfaux takes the lower 32 bits of a time")
+		}
+		args = append(args, "-t", p)
+	}
+	if len(args) == 2 {
+		t.Skip("no time between the first event and the last")
+	}
+	for _, groups := range []bool{false, true} {
+		theirs := duplicate(t, m)
+		with := args
+		if groups {
+			with = append(slices.Clip(args), "--funcgroups", "--filegroups")
+		}
+		cmd := exec.Command(otfaux, append(with, theirs)...)
+		cmd.Dir = t.TempDir()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("otfaux: %v: %s", err, out)
+		}
+		any := func(Type) bool { return true }
+		if !groups {
+			sameTexts(t, "snapshots", texts(t, ours, Snapshots, any), texts(t, theirs, Snapshots, any))
+			sameTexts(t, "definitions", samplePoints(t, ours), samplePoints(t, theirs))
+		}
+		sameTexts(t, fmt.Sprintf("statistics (groups %t)", groups), texts(t, ours, Statistics, func(typ Type) bool {
+			switch typ {
+			case FunctionSummary, FileOperationSummary:
+				return !groups
+			case FunctionGroupSummary, FileGroupOperationSummary:
+				return groups
+			}
+			return true
+		}), texts(t, theirs, Statistics, any))
+	}
+}
+
+// Real traces get what otfaux gives them.
+func TestAugmentAsOtfaux(t *testing.T) {
+	otfaux := tool(t, "otfaux")
+	for _, dir := range traces(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			m := master(t, dir)
+			if m == "" {
+				t.Skip("no master file")
+			}
+			switch filepath.Base(dir) {
+			case "hand_unsorted":
+				t.Skip("no trace that can be augmented")
+			case "tokens":
+				t.Skip("libotf does not read the process of the first event, and otfaux does not look for break points before its first event")
+			}
+			for _, n := range []int{3, 200} {
+				byOtfaux(t, otfaux, m, n)
+			}
+		})
+	}
+}
+
+// randomTrace writes a trace of a few processes with all that augmenting looks at:
+// nested functions, messages (some are lost, some come early), collective operations,
+// file operations and counters. What otfaux is known to do wrong ([TestOtfauxDiffers]) is
+// not among it.
+func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 5))
+	name := filepath.Join(t.TempDir(), "random")
+	w := Create(name, opt)
+	put := func(r Record) {
+		t.Helper()
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(Record{Type: DefTimerResolution, TicksPerSecond: 1000})
+	const processes = 4
+	for p := range uint64(processes) {
+		put(Record{Type: DefProcess, Token: p + 1, Name: "process"})
+	}
+	for g := range uint64(3) {
+		put(Record{Type: DefFunctionGroup, Token: g + 1, Name: "functions"})
+		put(Record{Type: DefFileGroup, Token: g + 1, Name: "files"})
+	}
+	for f := range uint64(8) {
+		put(Record{Type: DefFunction, Token: f + 1, Group: f%3 + 1, Name: "function"})
+		put(Record{Type: DefFile, Token: f + 1, Group: f%3 + 1, Name: "file"})
+	}
+	for k := range uint64(5) {
+		put(Record{Type: DefCollectiveOperation, Token: k + 1, Kind: k, Name: "operation"})
+		put(Record{Type: DefCounter, Token: k + 1, Name: "counter"})
+	}
+	type process struct {
+		stack                   []uint64
+		collectives, operations []uint64
+		accessed                [10]bool // files
+	}
+	var all [processes]process
+	now := uint64(rng.IntN(1000))
+	var pairs []KeyValue
+	for n := range uint64(2000) {
+		now += uint64(rng.IntN(4)) * uint64(rng.IntN(9))
+		id := rng.IntN(processes)
+		p := &all[id]
+		at := Record{Time: now, Process: uint64(id) + 1, SCL: uint64(max(0, rng.IntN(5)-3))}
+		if pairs = nil; rng.IntN(8) == 0 {
+			pairs = []KeyValue{Uint(7, n)}
+		}
+		at.KeyValues = pairs
+		small := func() uint64 { return uint64(rng.IntN(3)) }
+		r := at
+		switch rng.IntN(14) {
+		case 0, 1, 2:
+			r.Type, r.Function = Enter, 1+uint64(rng.IntN(8))
+			p.stack = append(p.stack, r.Function)
+		case 3, 4:
+			if len(p.stack) == 0 {
+				continue
+			}
+			r.Type, r.Function = Leave, p.stack[len(p.stack)-1]
+			if rng.IntN(3) == 0 {
+				r.Function = 0
+			}
+			p.stack = p.stack[:len(p.stack)-1]
+		case 5, 6:
+			r.Type, r.Peer, r.Tag, r.Communicator, r.Length = SendMsg, 1+uint64(rng.IntN(processes)), small(), small(), n
+		case 7, 8:
+			r.Type, r.Peer, r.Tag, r.Communicator, r.Length = RecvMsg, 1+uint64(rng.IntN(processes)), small(), small(), n
+		case 9:
+			r.Type, r.Counter, r.Value = Counter, 1+uint64(rng.IntN(5)), rng.Uint64()
+		case 10:
+			r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration = CollectiveOperation, 1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n, 2*n, 5
+		case 11:
+			if len(p.collectives) > 0 && rng.IntN(2) == 0 {
+				r.Type, r.Matching = EndCollective, p.collectives[0]
+				p.collectives = p.collectives[1:]
+				break
+			}
+			r.Type, r.Matching, r.Collective, r.Communicator, r.Root, r.Sent, r.Received = BeginCollective, n, 1+uint64(rng.IntN(5)), small(), uint64(rng.IntN(processes+1)), n<<3, n
+			p.collectives = append(p.collectives, n)
+		case 12:
+			r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = FileOperation, 1+uint64(rng.IntN(9)), uint64(rng.IntN(4)), uint64(rng.IntN(10)), n, 3
+			if r.Operation == 4 && !p.accessed[r.File] {
+				r.Operation = 0
+			}
+			p.accessed[r.File] = p.accessed[r.File] || r.Operation < 4
+		case 13:
+			if len(p.operations) > 0 && rng.IntN(2) == 0 {
+				r.Type, r.Matching = EndFileOperation, p.operations[0]
+				p.operations = p.operations[1:]
+				r.File, r.Handle, r.Operation, r.Bytes = 1+uint64(rng.IntN(9)), uint64(rng.IntN(4)), uint64(rng.IntN(4)), n
+				p.accessed[r.File] = true
+				break
+			}
+			r.Type, r.Matching = BeginFileOperation, n
+			p.operations = append(p.operations, n)
+		}
+		put(r)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return name + ".otf"
+}
+
+// Random traces get what otfaux gives them.
+func TestAugmentRandom(t *testing.T) {
+	otfaux := tool(t, "otfaux")
+	for seed := range uint64(12) {
+		m := randomTrace(t, seed, &WriterOptions{Streams: uint32(seed % 4), Long: seed%2 == 1})
+		byOtfaux(t, otfaux, m, 7+60*int(seed%3))
+	}
+}
+
