@@ -31,6 +31,20 @@ func duplicate(t *testing.T, m string) string {
 	return filepath.Join(dir, filepath.Base(m))
 }
 
+// sortedTraces are the real traces that can be augmented, by name: their master files.
+func sortedTraces(t *testing.T) map[string]string {
+	t.Helper()
+	m := map[string]string{}
+	for _, dir := range traces(t) {
+		if name := filepath.Base(dir); name != "hand_unsorted" && m[name] == "" {
+			if x := master(t, dir); x != "" {
+				m[name] = x
+			}
+		}
+	}
+	return m
+}
+
 // contents are the files of a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
@@ -172,16 +186,9 @@ func byOtfaux(t *testing.T, otfaux, m string, n int) {
 // Real traces get what otfaux gives them.
 func TestAugmentAsOtfaux(t *testing.T) {
 	otfaux := tool(t, "otfaux")
-	for _, dir := range traces(t) {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			m := master(t, dir)
-			if m == "" {
-				t.Skip("no master file")
-			}
-			switch filepath.Base(dir) {
-			case "hand_unsorted":
-				t.Skip("no trace that can be augmented")
-			case "tokens":
+	for name, m := range sortedTraces(t) {
+		t.Run(name, func(t *testing.T) {
+			if name == "tokens" {
 				t.Skip("libotf does not read the process of the first event, and otfaux does not look for break points before its first event")
 			}
 			for _, n := range []int{3, 200} {
@@ -305,3 +312,191 @@ func TestAugmentRandom(t *testing.T) {
 	}
 }
 
+// handDefinitions are those of [handTrace].
+const handDefinitions = `DTR3e8
+DP1NM"rank 0"
+DFG1NM"app"
+DFG2NM"MPI"
+DF1G1NM"main"
+DF2G1NM"work"
+DF3G2NM"MPI"
+DCO1NM"Bcast"Y2
+DCO2NM"Reduce"Y3
+DCO3NM"Scatter"Y2
+DFLG1NM"files"
+DFL1NM"a"G1
+`
+
+// handTrace writes a trace of one process with these events.
+func handTrace(t *testing.T, events string) string {
+	t.Helper()
+	dir := t.TempDir()
+	writeFile(t, filepath.Join(dir, "hand.otf"), "1:1\n")
+	writeFile(t, filepath.Join(dir, "hand.0.def"), handDefinitions)
+	writeFile(t, filepath.Join(dir, "hand.1.events"), events)
+	return filepath.Join(dir, "hand.otf")
+}
+
+// at chooses break points that are given.
+func at(points ...uint64) func(TimeRange) ([]uint64, error) {
+	return func(TimeRange) ([]uint64, error) { return points, nil }
+}
+
+// What a small trace gets, worked out by hand: break points do not count the events at
+// their own time, and functions have their time up to them.
+func TestAugmentHand(t *testing.T) {
+	m := handTrace(t, `a
+*1
+E1X5
+10
+*1
+E2
+12
+*1
+CNT1V64
+K7Y6V5
+COPB1H9C64RT1S100R0X3
+14
+*1
+E1
+COPE9
+16
+*1
+F1H5OP0B0D2
+18
+*1
+L1
+FA6
+1a
+*1
+FF1MI6H5OP2B40
+1e
+*1
+L
+20
+*1
+L1
+20
+*1
+`)
+	if err := Augment(t.Context(), m, &AugmentOptions{Points: at(0x19, 0x12, 0xa, 0x19, 0x14)}); err != nil {
+		t.Fatal(err)
+	}
+	got := contents(t, filepath.Dir(m))
+	for name, want := range map[string]string{
+		"hand.1.snaps": `12
+*1
+TE1OaX5
+TE2O10
+14
+*1
+TE1OaX5
+TE2O10
+K7Y6V5
+TBC12CL1H9G64RT1S100R0X3
+TCNT12CNT1V64
+19
+*1
+TE1OaX5
+TE2O10
+TOF1O16H5
+TCOC64N1
+TBF18MI6
+TCNT12CNT1V64
+19
+*1
+`,
+		"hand.1.stats": `12
+*1
+SF1N1E6I8
+SF2N1E2I2
+SG1N2E8Ia
+14
+*1
+SF1N1E6Ia
+SF2N1E4I4
+SG1N2EaIe
+19
+*1
+SF1N2EaI13
+SF2N1E5I9
+SG1N3EfI1c
+SCO0CL1NS1NR1S100R0
+SFL1NO1NC0NRD0NW0NSK0BR0BW0
+SFLG1NO1NC0NRD0NW0NSK0BR0BW0
+21
+*1
+SF1N2EcI1a
+SF2N1EaIe
+SG1N3E16I28
+SCO0CL1NS1NR1S100R0
+SFL1NO1NC0NRD1NW0NSK0BR40BW0
+SFLG1NO1NC0NRD1NW0NSK0BR40BW0
+21
+*1
+`,
+		"hand.0.def": handDefinitions + `DTRGaT20
+DAUXaY1
+DAUXaY0
+DAUX12Y1
+DAUX12Y0
+DAUX14Y1
+DAUX14Y0
+DAUX19Y1
+DAUX19Y0
+DAUX21Y1
+`,
+	} {
+		if got[name] != want {
+			t.Errorf("%s: found\n%swant\n%s", name, got[name], want)
+		}
+	}
+	if len(got) != 5 {
+		t.Errorf("found %d files, want 5", len(got))
+	}
+}
+
+// What otfaux does wrong, and how it should be: what must be in the file, and what otfaux
+// has instead.
+func TestOtfauxDiffers(t *testing.T) {
+	const end = "20\n*1\nN\n20\n*1\n"
+	for _, c := range []struct {
+		name, events string
+		part         Part
+		want         []string
+		theirs       []string
+	}{
+		{"operations of one kind have one sum", "a\n*1\nCOP1C64RT1S1R2D0\nCOP3C64RT1S10R20D0\n" + end, Statistics,
+			[]string{"SCO0CL1NS1NR1S1R2", "SCO0CL3NS1NR1S10R20"}, []string{"SCO0CL3NS2NR2S11R22"}},
+		{"bytes of a collective operation have 32 bits", "a\n*1\nCOPB1H1C64RT1S100000001R0\nCOPE1\n" + end, Statistics,
+			[]string{"SCO0CL1NS1NR1S100000001R0"}, []string{"SCO0CL1NS1NR1S1R0"}},
+		{"a seek does not count before other operations", "a\n*1\nF1H1OP4B0D0\n" + end, Statistics,
+			[]string{"SFL1NO0NC0NRD0NW0NSK1BR0BW0", "SFLG1NO0NC0NRD0NW0NSK1BR0BW0"}, nil},
+		{"a failed open opens", "a\n*1\nF1H1OP20B0D0\n" + end, Snapshots, nil, []string{"TOF1OaH1"}},
+		{"a leave too many ends otfaux", "a\n*1\nE1\n10\n*1\nL1\nL1\n" + end, Statistics, []string{"SF1N1E6I6", "SG1N1E6I6"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := handTrace(t, c.events)
+			their := duplicate(t, m)
+			if err := Augment(t.Context(), m, &AugmentOptions{Points: at(0x12)}); err != nil {
+				t.Fatal(err)
+			}
+			point := func(m string) (out []string) {
+				for _, x := range texts(t, m, c.part, func(Type) bool { return true }) {
+					if l, ok := strings.CutPrefix(x, "18 1 "); ok {
+						out = append(out, strings.TrimSpace(l))
+					}
+				}
+				return out
+			}
+			if got := point(m); !slices.Equal(got, c.want) {
+				t.Errorf("found %q, want %q", got, c.want)
+			}
+			otfaux := tool(t, "otfaux")
+			out, _ := exec.Command(otfaux, "--all", "-t", "18", their).CombinedOutput()
+			if got := point(their); !slices.Equal(got, c.theirs) {
+				t.Errorf("otfaux now has %q: %s", got, out)
+			}
+		})
+	}
+}

@@ -42,7 +42,7 @@ func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Recor
 	if err != nil {
 		return nil, err
 	}
-	return q.difference(begin, end)
+	return difference(begin, end), nil
 }
 
 // interval is a query for sums.
@@ -63,6 +63,9 @@ type interval struct {
 func (q *interval) window(part Part, from, to uint64, f func(*Record) error) error {
 	if from == to {
 		return nil // a To of 0 is no bound
+	}
+	if err := q.ctx.Err(); err != nil {
+		return err
 	}
 	r := &Reader{src: q.r.src, stub: q.r.stub, master: q.r.master, maxLine: q.r.maxLine,
 		opt: Options{Read: q.r.opt.Read, Files: q.r.opt.Files, From: from, To: to, Processes: func(p uint64) bool { return p == q.process }}}
@@ -237,7 +240,7 @@ func (q *interval) replay(t uint64) error {
 }
 
 // difference subtracts the sums at the beginning of the interval from those at its end.
-func (q *interval) difference(begin, end []Record) ([]Record, error) {
+func difference(begin, end []Record) []Record {
 	type key struct {
 		t                           Type
 		function, group, coll, file uint64
@@ -258,12 +261,7 @@ func (q *interval) difference(begin, end []Record) ([]Record, error) {
 			}
 			v := r.number(f.f)
 			if o := old[of(r)]; o != nil {
-				was := *o.number(f.f)
-				if was > *v {
-					return nil, &trace.Defect{Rule: "otf.malformed", Severity: trace.Error, Position: trace.Position{File: q.r.path(fileName(q.r.stub, q.stream, Statistics))},
-						Found: fmt.Sprintf("%s of process %d: a sum of %d at %d and of %d at %d", r.Type, q.process, was, o.Time, *v, r.Time), Expected: "sums that do not decrease"}
-				}
-				*v -= was
+				*v -= *o.number(f.f) // right also where sums have run over 64 bits
 			}
 			some = some || *v != 0
 		}
@@ -271,5 +269,5 @@ func (q *interval) difference(begin, end []Record) ([]Record, error) {
 			list = append(list, *r)
 		}
 	}
-	return list, nil
+	return list
 }
