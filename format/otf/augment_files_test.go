@@ -252,9 +252,10 @@ func TestRegular(t *testing.T) {
 			t.Fatalf("otfaux: %v: %s", err, out)
 		}
 		got, want := samplePoints(t, m), samplePoints(t, theirs)
-		if len(want) == len(got)+2 {
-			// It adds up fractions, and may take the end of the range for one more.
-			want = slices.Delete(want, len(want)-3, len(want)-1)
+		if len(want) == len(got)+1 {
+			// It adds up fractions, and may come out below the end of the range: it then
+			// has a point at the last event, and no summary behind it.
+			got, want = got[:len(got)-1], want[:len(want)-2]
 		}
 		sameTexts(t, fmt.Sprintf("%d points", n), got, want)
 	}
