@@ -252,11 +252,9 @@ func TestRegular(t *testing.T) {
 			t.Fatalf("otfaux: %v: %s", err, out)
 		}
 		got, want := samplePoints(t, m), samplePoints(t, theirs)
-		if len(want) == len(got)+1 {
-			// It adds up fractions, and may come out below the end of the range: it then
-			// has a point at the last event, and no summary behind it.
-			got, want = got[:len(got)-1], want[:len(want)-2]
-		}
+		// It adds up fractions. What comes out below the end of the range is a point at
+		// the last event.
+		want = slices.DeleteFunc(want, func(s string) bool { return strings.Contains(s, "DAUX2777Y") })
 		sameTexts(t, fmt.Sprintf("%d points", n), got, want)
 	}
 }
