@@ -12,8 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -97,7 +99,8 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 // The events must be in the order of time; where they are not the error is a
 // [trace.Defect]. The trace is read twice and never held: memory grows with what is open
 // at once, with the functions, counters and files of the processes, and with the number
-// of break points. New files appear under their names when all are written; after an
+// of break points. Without snapshots the streams are replayed one by one, on several
+// cores. New files appear under their names when all are written; after an
 // error of reading or writing, or when ctx ends, the trace is as it was.
 func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) {
 	a := &augmenter{ctx: ctx}
@@ -115,7 +118,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	}
 	path = strings.TrimSuffix(path, ".otf") + ".otf"
 	a.src = format.FileSource(path)
-	a.read = Options{Read: a.opt.Read, Files: NewFileManager(maxCopyFiles)}
+	a.read = Options{Read: a.opt.Read, Files: NewFileManager(maxCopyFiles), OneByOne: !a.opt.Snapshots}
 	if a.r, err = Open(ctx, a.src, &a.read); err != nil {
 		return err
 	}
@@ -170,6 +173,9 @@ type augmenter struct {
 
 	events TimeRange
 	some   bool // there are events
+	spread bool // processes have events in streams where they should not have any
+	size   int64
+	done   atomic.Int64 // of size
 	lost   map[unevenTime]int64
 	points []samplePoint
 }
@@ -241,26 +247,29 @@ func (a *augmenter) grouping(stream uint32) *Grouping {
 // look reads the events for what must be known beforehand: their times, which must be
 // in order, and the messages that are never received. It chooses the break points.
 func (a *augmenter) look() error {
-	var m matching
-	last := map[uint32]uint64{} // time by stream
-	a.events = TimeRange{First: math.MaxUint64, TicksPerSecond: a.resolution}
-	err := a.each(a.r, 0, func(r *Record) error {
-		if t := last[r.Stream]; r.Time < t {
-			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
-				Found: fmt.Sprintf("an event at %d behind one at %d", r.Time, t), Expected: "the order of time, in which weft convert writes a trace"}
-		}
-		last[r.Stream] = r.Time
-		a.some = true
-		a.events.First, a.events.Last = min(a.events.First, r.Time), max(a.events.Last, r.Time)
-		if a.opt.Snapshots {
-			m.count(r)
-		}
-		return nil
-	})
-	if err != nil || !a.some {
+	c, err := a.r.Cursor(a.ctx, Events)
+	if err != nil {
 		return err
 	}
-	a.lost = m.lost()
+	defer c.Close()
+	a.size = 2 * c.Progress().Size // each file is read twice
+	a.events = TimeRange{First: math.MaxUint64, TicksPerSecond: a.resolution}
+	if a.opt.Snapshots {
+		var m matching
+		x, err := a.lookThrough(c, &m)
+		if err != nil {
+			return err
+		}
+		a.lost = m.lost()
+		if err := a.add(x); err != nil {
+			return err
+		}
+	} else if err := byStream(a, a.r, func(c *Cursor) (looked, error) { return a.lookThrough(c, nil) }, a.add); err != nil {
+		return err
+	}
+	if !a.some {
+		return nil
+	}
 	times, err := a.opt.Points(a.events)
 	if err != nil {
 		return err
@@ -279,27 +288,86 @@ func (a *augmenter) look() error {
 	return nil
 }
 
-// each reads the events in the order of time; pass counts the readings, of which there
-// are two.
-func (a *augmenter) each(r *Reader, pass int64, f func(*Record) error) error {
-	c, err := r.Cursor(a.ctx, Events)
-	if err != nil {
-		return err
+// looked is what was seen in some of the streams.
+type looked struct {
+	first, last  uint64
+	some, spread bool
+}
+
+// add takes what was seen.
+func (a *augmenter) add(x looked) error {
+	if x.some {
+		a.events.First, a.events.Last = min(a.events.First, x.first), max(a.events.Last, x.last)
 	}
-	defer c.Close()
+	a.some, a.spread = a.some || x.some, a.spread || x.spread
+	return nil
+}
+
+// lookThrough looks at all records of a cursor. Messages are counted in m, if it is there.
+func (a *augmenter) lookThrough(c *Cursor, m *matching) (looked, error) {
+	x := looked{first: math.MaxUint64}
+	last := map[uint32]uint64{} // time by stream
+	process := uint64(unset) + 1
+	err := a.each(c, func(r *Record) error {
+		if t := last[r.Stream]; r.Time < t {
+			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
+				Found: fmt.Sprintf("an event at %d behind one at %d", r.Time, t), Expected: "the order of time, in which weft convert writes a trace"}
+		}
+		last[r.Stream] = r.Time
+		if process != r.Process {
+			process = r.Process
+			stream, ok := a.r.master.Stream(uint32(process))
+			x.spread = x.spread || !ok || stream != r.Stream
+		}
+		x.some = true
+		x.first, x.last = min(x.first, r.Time), max(x.last, r.Time)
+		if m != nil {
+			m.count(r)
+		}
+		return nil
+	})
+	return x, err
+}
+
+// byStream does work on the events of each stream, with several at a time, and gives what
+// comes out to done in the order of the streams.
+func byStream[R any](a *augmenter, r *Reader, work func(*Cursor) (R, error), done func(R) error) error {
+	ids := a.r.master.Streams()
+	return pipeline.Run(a.ctx, a.opt.Read.Cores(), func() (id uint32, ok bool, err error) {
+		if len(ids) > 0 {
+			id, ids, ok = ids[0], ids[1:], true
+		}
+		return id, ok, nil
+	}, func(_ int, id uint32) (x R, err error) {
+		c, err := (&StreamReader{r, id}).Cursor(a.ctx, Events)
+		if err != nil {
+			return x, err
+		}
+		defer c.Close()
+		return work(c)
+	}, done)
+}
+
+// each reads the records of a cursor and tells of the progress.
+func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
+	told := int64(0)
 	for n := 1; c.Next(); n++ {
 		if err := f(c.Record()); err != nil {
 			return err
 		}
 		if n%(1<<16) == 0 && a.opt.Read.Progress != nil {
-			p := c.Progress()
-			a.opt.Read.Progress(p.Read+pass*p.Size, 2*p.Size)
+			read := c.Progress().Read
+			a.opt.Read.Progress(a.done.Add(read-told), a.size)
+			told = read
 		}
 	}
+	a.done.Add(c.Progress().Read - told)
 	return c.Err()
 }
 
 // replay reads the events again and writes what is to be written at each break point.
+// Messages tie all streams together; without them each can be replayed for itself, if
+// it has its processes for itself.
 func (a *augmenter) replay() (err error) {
 	if a.long, err = a.spelling(); err != nil {
 		return err
@@ -307,16 +375,29 @@ func (a *augmenter) replay() (err error) {
 	quiet := *a.opt.Read
 	quiet.Report, quiet.Strict = nil, false // the defects have been reported
 	again := a.read
-	again.Read = &quiet
+	again.Read, again.OneByOne = &quiet, false
 	r, err := Open(a.ctx, a.src, &again)
 	if err != nil {
 		return err
 	}
+	if !a.opt.Snapshots && !a.spread {
+		return byStream(a, r, func(c *Cursor) (struct{}, error) { return struct{}{}, a.replayAll(c) }, func(struct{}) error { return nil })
+	}
+	c, err := r.Cursor(a.ctx, Events)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return a.replayAll(c)
+}
+
+// replayAll replays all records of a cursor, which are in the order of time.
+func (a *augmenter) replayAll(c *Cursor) error {
 	p := replayer{augmenter: a, states: map[uint64]*State{}, writers: map[uint32]*StreamWriter{}}
 	defer p.abort()
 	points := a.points
 	var messages matching
-	err = a.each(r, 1, func(r *Record) error {
+	err := a.each(c, func(r *Record) error {
 		for len(points) > 0 && points[0].time <= r.Time {
 			if err := p.write(&points[0]); err != nil {
 				return err
@@ -342,7 +423,7 @@ func (a *augmenter) replay() (err error) {
 	return p.close()
 }
 
-// replayer holds the states of all processes, and the files.
+// replayer holds the states of processes, and their files.
 type replayer struct {
 	*augmenter
 	states  map[uint64]*State

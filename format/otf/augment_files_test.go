@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -206,6 +207,60 @@ func TestAugmentFails(t *testing.T) {
 				t.Errorf("found %v, before it was %v", after, before)
 			}
 		})
+	}
+}
+
+// A process that has events in streams of others is one process all the same: it has its
+// records in the stream that the master file says, or else in that of its first event.
+func TestAugmentSpread(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "spread")
+	writeFile(t, name+".otf", "1:1\n2:2\n")
+	writeFile(t, name+".1.events", "a\n*1\nE1\n*9\nE2\n10\n*1\nL1\n10\n*1\n")
+	writeFile(t, name+".2.events", "c\n*1\nE2\n*9\nL2\nd\n*1\nL2\n*2\nE1\nd\n*1\n")
+	augment(t, name, &AugmentOptions{Summaries: true, Points: at(0xe)})
+	alone := contents(t, dir)
+	for file, want := range map[string]string{
+		"spread.1.stats": "e\n*1\nSF1N1E3I4\nSF2N1E1I1\nSG0N2E4I5\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*1\nSF1N1E5I6\nSF2N1E1I1\nSG0N2E6I7\n*9\nSF2N1E2I2\nSG0N1E2I2\n11\n*9\n",
+		"spread.2.stats": "e\n*2\nSF1N1E1I1\nSG0N1E1I1\n11\n*2\nSF1N1E4I4\nSG0N1E4I4\n11\n*2\n",
+	} {
+		if alone[file] != want {
+			t.Errorf("%s: found\n%swant\n%s", file, alone[file], want)
+		}
+	}
+	augment(t, name, &AugmentOptions{Remove: true})
+	augment(t, name, &AugmentOptions{Points: at(0xe)})
+	with := contents(t, dir)
+	for _, file := range []string{"spread.1.stats", "spread.2.stats"} {
+		if with[file] != alone[file] {
+			t.Errorf("%s: with snapshots\n%swithout\n%s", file, with[file], alone[file])
+		}
+	}
+}
+
+// The number of cores changes nothing.
+func TestAugmentCores(t *testing.T) {
+	var first map[string]string
+	for _, cores := range []int{1, 2, 7} {
+		m := randomTrace(t, 31, nil)
+		done := int64(0)
+		var mu sync.Mutex
+		read := &format.ReadOptions{Workers: cores, Progress: func(n, total int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			done = max(done, n)
+			if n > total {
+				t.Errorf("progress %d of %d", n, total)
+			}
+		}}
+		for _, opt := range []AugmentOptions{{Read: read, Summaries: true}, {Read: read, Snapshots: true}} {
+			augment(t, m, &opt)
+		}
+		if got := contents(t, filepath.Dir(m)); first == nil {
+			first = got
+		} else {
+			sameFiles(t, fmt.Sprint(cores, " cores"), got, first)
+		}
 	}
 }
 
