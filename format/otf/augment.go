@@ -41,6 +41,9 @@ type AugmentOptions struct {
 	Output string
 }
 
+// ErrSameTrace is that the copy that [Augment] is to make is the trace itself.
+var ErrSameTrace = errors.New("the trace itself")
+
 // maxPoints bounds the break points, which are held in memory.
 const maxPoints = 1 << 20
 
@@ -194,7 +197,7 @@ func (a *augmenter) prepare(path string) error {
 		if old, err := os.Stat(path); err != nil {
 			return cause(path, err)
 		} else if out, err := os.Stat(a.target + ".otf"); err == nil && os.SameFile(old, out) {
-			return fmt.Errorf("%s: found the trace itself, expected the name of a copy", a.opt.Output)
+			return fmt.Errorf("%s: found %w, expected the name of a copy", a.opt.Output, ErrSameTrace)
 		}
 	}
 	var err error

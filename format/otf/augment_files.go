@@ -351,4 +351,4 @@ func (a *augmenter) commit() error {
 }
 
 // stub is what the names of the new files begin with.
-func (a *augmenter) stub() string { return filepath.Join(a.temp, filepath.Base(a.target)) }
+func (a *augmenter) stub() string { return filepath.Join(a.temp, "new") }

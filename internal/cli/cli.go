@@ -198,7 +198,11 @@ func (a *app) completeFlags(root *cobra.Command) {
 			kinds = append(kinds, trace.KindTable[k].Name+"\t"+trace.KindTable[k].Doc)
 		}
 	}
+	list := root.Commands()
 	for _, c := range root.Commands() {
+		list = append(list, c.Commands()...)
+	}
+	for _, c := range list {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {
 			f := c.Flags().Lookup(flag)
 			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {

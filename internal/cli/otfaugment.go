@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -90,7 +91,9 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
 			points, err = x.points(r, set("count") || !set("at"))
 			return points, err
 		}}
-	if err := otf.Augment(c.Context(), arg, opt); err != nil {
+	if err := otf.Augment(c.Context(), arg, opt); errors.Is(err, otf.ErrSameTrace) {
+		return usageError("--output: %w", err)
+	} else if err != nil {
 		return err
 	}
 	in.bar.done()
