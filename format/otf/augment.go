@@ -33,7 +33,7 @@ type AugmentOptions struct {
 	// Snapshots and Summaries say what is written or removed; neither means both.
 	Snapshots, Summaries bool
 	// Points chooses the break points for a trace with events in r: times in ticks,
-	// in any order; nil is Regular(200). It is not called for a trace without events.
+	// in any order; nil is Regular(200).
 	Points func(r TimeRange) ([]uint64, error)
 	// Remove takes snapshots and summaries out of the trace instead.
 	Remove bool
@@ -43,6 +43,9 @@ type AugmentOptions struct {
 
 // ErrSameTrace is that the copy that [Augment] is to make is the trace itself.
 var ErrSameTrace = errors.New("the trace itself")
+
+// ErrNoEvents is that a trace has nothing that [Augment] could begin with.
+var ErrNoEvents = errors.New("found no events, expected some")
 
 // maxPoints bounds the break points, which are held in memory.
 const maxPoints = 1 << 20
@@ -94,7 +97,8 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 // may lack ".otf"), or takes them out. At each break point there is a snapshot of
 // every process that has something going on, and a summary of every process that has
 // done anything; one more summary is behind the last event. What the trace has of them
-// is replaced; the global definitions are given the time range of the events, if theirs
+// is replaced, but in streams without events, where it cannot be made anew, and a trace
+// without any is [ErrNoEvents]. The global definitions are given the time range of the events, if theirs
 // is not as wide, and a DefAuxSamplePoint for each break point in place of those of
 // the same kind. All else stays as it is, byte for byte. The files are compressed where
 // the events of the stream are.
@@ -106,7 +110,7 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 // cores. New files appear under their names when all are written; after an
 // error of reading or writing, or when ctx ends, the trace is as it was.
 func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) {
-	a := &augmenter{ctx: ctx}
+	a := &augmenter{ctx: ctx, seen: map[uint32]bool{}}
 	if opt != nil {
 		a.opt = *opt
 	}
@@ -175,8 +179,8 @@ type augmenter struct {
 	defined    []TimeRange // those of the definitions
 
 	events TimeRange
-	some   bool // there are events
-	spread bool // processes have events in streams where they should not have any
+	seen   map[uint32]bool // streams that have events
+	spread bool            // processes have events in streams where they should not have any
 	size   int64
 	done   atomic.Int64 // of size
 	lost   map[unevenTime]int64
@@ -270,8 +274,8 @@ func (a *augmenter) look() error {
 	} else if err := byStream(a, a.r, func(c *Cursor) (looked, error) { return a.lookThrough(c, nil) }, a.add); err != nil {
 		return err
 	}
-	if !a.some {
-		return nil
+	if len(a.seen) == 0 {
+		return fmt.Errorf("%s: %w", a.src.Path, ErrNoEvents)
 	}
 	times, err := a.opt.Points(a.events)
 	if err != nil {
@@ -293,36 +297,36 @@ func (a *augmenter) look() error {
 
 // looked is what was seen in some of the streams.
 type looked struct {
-	first, last  uint64
-	some, spread bool
+	first, last uint64
+	times       map[uint32]uint64 // of the last event by stream, where there is one
+	spread      bool
 }
 
 // add takes what was seen.
 func (a *augmenter) add(x looked) error {
-	if x.some {
-		a.events.First, a.events.Last = min(a.events.First, x.first), max(a.events.Last, x.last)
+	a.events.First, a.events.Last = min(a.events.First, x.first), max(a.events.Last, x.last)
+	a.spread = a.spread || x.spread
+	for id := range x.times {
+		a.seen[id] = true
 	}
-	a.some, a.spread = a.some || x.some, a.spread || x.spread
 	return nil
 }
 
 // lookThrough looks at all records of a cursor. Messages are counted in m, if it is there.
 func (a *augmenter) lookThrough(c *Cursor, m *matching) (looked, error) {
-	x := looked{first: math.MaxUint64}
-	last := map[uint32]uint64{} // time by stream
+	x := looked{first: math.MaxUint64, times: map[uint32]uint64{}}
 	process := uint64(unset) + 1
 	err := a.each(c, func(r *Record) error {
-		if t := last[r.Stream]; r.Time < t {
+		if t := x.times[r.Stream]; r.Time < t {
 			return &trace.Defect{Rule: "otf.unsorted", Severity: trace.Error, Position: trace.Position{File: a.r.path(fileName(a.r.stub, r.Stream, Events))},
 				Found: fmt.Sprintf("an event at %d behind one at %d", r.Time, t), Expected: "the order of time, in which weft convert writes a trace"}
 		}
-		last[r.Stream] = r.Time
+		x.times[r.Stream] = r.Time
 		if process != r.Process {
 			process = r.Process
 			stream, ok := a.r.master.Stream(uint32(process))
 			x.spread = x.spread || !ok || stream != r.Stream
 		}
-		x.some = true
 		x.first, x.last = min(x.first, r.Time), max(x.last, r.Time)
 		if m != nil {
 			m.count(r)

@@ -141,7 +141,7 @@ func (a *augmenter) definitions() error {
 // added are the definitions that the trace gets. ranged tells whether there is a time
 // range among them, which replaces those that there are.
 func (a *augmenter) added() (text []byte, ranged bool) {
-	if a.some {
+	if len(a.seen) > 0 {
 		x := a.events
 		for _, d := range a.defined {
 			x.First, x.Last = min(x.First, d.First), max(x.Last, d.Last)
@@ -274,7 +274,7 @@ func (a *augmenter) files() []traceFile {
 	var list []traceFile
 	for _, id := range append([]uint32{0}, a.r.master.Streams()...) {
 		for part := range numParts {
-			replaced := part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries
+			replaced := (a.opt.Remove || a.seen[id]) && (part == Snapshots && a.opt.Snapshots || part == Statistics && a.opt.Summaries)
 			name := fileName("", id, part)
 			list = append(list, traceFile{name, replaced}, traceFile{name + ".z", replaced})
 		}

@@ -264,12 +264,36 @@ func TestAugmentCores(t *testing.T) {
 	}
 }
 
-// Without events there is nothing to add.
-func TestAugmentNothing(t *testing.T) {
-	m := handTrace(t, "")
-	before := contents(t, filepath.Dir(m))
-	augment(t, m, nil)
-	sameFiles(t, "empty events", contents(t, filepath.Dir(m)), before)
+// What cannot be made anew stays: statistics of a trace without events, or of a stream
+// without.
+func TestAugmentWithoutEvents(t *testing.T) {
+	for _, events := range []string{"", "none"} {
+		m := handTrace(t, events)
+		stub := strings.TrimSuffix(m, ".otf")
+		writeFile(t, stub+".0.def", "DAUX5Y1\n")
+		writeFile(t, stub+".1.stats", "5\n*1\nSF1N1E1I1\n5\n*1\n")
+		if events == "none" {
+			if err := os.Remove(stub + ".1.events"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := contents(t, filepath.Dir(m))
+		if err := Augment(t.Context(), m, nil); !errors.Is(err, ErrNoEvents) {
+			t.Errorf("found error %v", err)
+		}
+		sameFiles(t, "no events", contents(t, filepath.Dir(m)), before)
+		writeFile(t, m, "1:1\n2:2\n")
+		writeFile(t, stub+".2.events", "5\n*2\nE1\n6\n*2\nL1\n6\n*2\n")
+		augment(t, m, &AugmentOptions{Summaries: true})
+		after := contents(t, filepath.Dir(m))
+		if name := filepath.Base(stub) + ".1.stats"; after[name] != before[name] {
+			t.Errorf("found %q, want %q", after[name], before[name])
+		}
+		augment(t, m, &AugmentOptions{Remove: true})
+		if exists(stub + ".1.stats") {
+			t.Error("not removed")
+		}
+	}
 }
 
 // Break points at regular distances are where otfaux has them.

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -33,12 +34,17 @@ func duplicate(t *testing.T, m string) string {
 }
 
 // sortedTraces are the real traces that can be augmented, by name: their master files.
+// Those without events cannot, nor those that are not in the order of time.
 func sortedTraces(t *testing.T) map[string]string {
 	t.Helper()
 	m := map[string]string{}
 	for _, dir := range traces(t) {
 		if name := filepath.Base(dir); name != "hand_unsorted" && m[name] == "" {
-			if x := master(t, dir); x != "" {
+			x := master(t, dir)
+			if x == "" {
+				continue
+			}
+			if _, _, ok := span(t, x); ok {
 				m[name] = x
 			}
 		}
@@ -143,7 +149,9 @@ func snapshotPoints(t *testing.T, m string) (points []string) {
 func byOtfaux(t *testing.T, otfaux, m string, n int) {
 	t.Helper()
 	ours := duplicate(t, m)
-	if err := Augment(t.Context(), ours, &AugmentOptions{Points: Regular(n)}); err != nil {
+	if err := Augment(t.Context(), ours, &AugmentOptions{Points: Regular(n)}); errors.Is(err, ErrNoEvents) {
+		t.Skip(err)
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"-F", "--all"}
@@ -307,7 +315,7 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 // Random traces get what otfaux gives them.
 func TestAugmentRandom(t *testing.T) {
 	otfaux := tool(t, "otfaux")
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		m := randomTrace(t, seed, &WriterOptions{Streams: uint32(seed % 4), Long: seed%2 == 1})
 		byOtfaux(t, otfaux, m, 7+60*int(seed%3))
 	}

@@ -59,10 +59,7 @@ func span(t *testing.T, m string) (first, last uint64, ok bool) {
 // with snapshots.
 func bothWays(t *testing.T, m string, queries int) {
 	t.Helper()
-	first, last, ok := span(t, m)
-	if !ok {
-		t.Skip("no events")
-	}
+	first, last, _ := span(t, m)
 	variants := map[string]string{}
 	for name, opt := range map[string]*AugmentOptions{
 		"events alone":      {Remove: true},
@@ -124,11 +121,11 @@ func bothWays(t *testing.T, m string, queries int) {
 func TestSummaryBothWays(t *testing.T) {
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {
-			bothWays(t, m, 5)
+			bothWays(t, m, 4)
 		})
 	}
-	for seed := range uint64(3) {
-		bothWays(t, randomTrace(t, 100+seed, &WriterOptions{Streams: uint32(seed), Level: int(seed % 2), Long: seed == 2}), 12)
+	for seed := range uint64(2) {
+		bothWays(t, randomTrace(t, 100+seed, &WriterOptions{Streams: uint32(seed), Level: int(seed % 2), Long: seed == 1}), 8)
 	}
 }
 

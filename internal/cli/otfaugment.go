@@ -93,6 +93,8 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
 		}}
 	if err := otf.Augment(c.Context(), arg, opt); errors.Is(err, otf.ErrSameTrace) {
 		return usageError("--output: %w", err)
+	} else if errors.Is(err, otf.ErrNoEvents) {
+		return &exitError{exitDefects, err}
 	} else if err != nil {
 		return err
 	}
