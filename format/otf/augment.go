@@ -94,21 +94,21 @@ func Every(d uint64) func(TimeRange) ([]uint64, error) {
 }
 
 // Augment adds snapshots and summaries to a trace, whose master file is path (the name
-// may lack ".otf"), or takes them out. At each break point there is a snapshot of
-// every process that has something going on, and a summary of every process that has
-// done anything; one more summary is behind the last event. What the trace has of them
-// is replaced, but in streams without events, where it cannot be made anew, and a trace
-// without any is [ErrNoEvents]. The global definitions are given the time range of the events, if theirs
-// is not as wide, and a DefAuxSamplePoint for each break point in place of those of
-// the same kind. All else stays as it is, byte for byte. The files are compressed where
-// the events of the stream are.
+// may lack ".otf"), or takes them out. At each break point there is a snapshot of every
+// process that has something going on, and a summary of every process that has done
+// anything; one more summary is behind the last event. What the trace has of them is
+// replaced, but in streams without events, where it cannot be made anew; a trace without
+// any is [ErrNoEvents]. The global definitions are given the time range of the events, if
+// theirs is not as wide, and a DefAuxSamplePoint for each break point in place of those
+// of the same kind. All else stays as it is, byte for byte. The files are compressed
+// where the events of the stream are.
 //
 // The events must be in the order of time; where they are not the error is a
 // [trace.Defect]. The trace is read twice and never held: memory grows with what is open
 // at once, with the functions, counters and files of the processes, and with the number
-// of break points. Without snapshots the streams are replayed one by one, on several
-// cores. New files appear under their names when all are written; after an
-// error of reading or writing, or when ctx ends, the trace is as it was.
+// of break points. Without snapshots each stream is replayed for itself, on several
+// cores. New files appear under their names when all are written; after an error of
+// reading or writing, or when ctx ends, the trace is as it was.
 func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) {
 	a := &augmenter{ctx: ctx, seen: map[uint32]bool{}}
 	if opt != nil {
@@ -132,7 +132,11 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	if err := a.prepare(path); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(a.temp)) }()
+	defer func() {
+		if e := os.RemoveAll(a.temp); err == nil {
+			err = e
+		}
+	}()
 	if err := a.define(); err != nil {
 		return err
 	}

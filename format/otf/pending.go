@@ -17,12 +17,13 @@ type matching struct {
 	open map[channel]*balance
 }
 
-// place identifies a time of a channel that is not even.
+// unevenTime is a time in which a channel is not even, from one even state to the next.
 type unevenTime struct {
 	channel
 	since int64
 }
 
+// at finds the balance of the channel of the next message.
 func (m *matching) at(c channel) *balance {
 	b := m.open[c]
 	if b == nil {
