@@ -241,7 +241,7 @@ type (
 		Collectives    []messageSums `json:"collectives"`
 		Files          []accessSums  `json:"files"`
 		FileGroups     []accessSums  `json:"fileGroups"`
-		clock          trace.Clock
+		ticksPerSecond uint64
 	}
 	named struct {
 		ID   string `json:"id,omitempty"`
@@ -289,7 +289,7 @@ func (a *app) summarize(ctx context.Context, in *input, process, from, to string
 	if err := otfSpan(ctx, r, &span, to == "" || strings.Contains(from+to, "%")); err != nil {
 		return nil, err
 	}
-	q := &intervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, otf.DefProcess, id}], From: span.First, To: span.Last + 1, clock: otfClock(span),
+	q := &intervalSums{Process: strconv.FormatUint(id, 10), Name: names[nameKey{0, otf.DefProcess, id}], From: span.First, To: span.Last + 1, ticksPerSecond: max(1, span.TicksPerSecond),
 		Functions: []callSums{}, FunctionGroups: []callSums{}, Collectives: []messageSums{}, Files: []accessSums{}, FileGroups: []accessSums{}}
 	if from != "" {
 		if q.From, err = otfTime(from, span); err != nil {
@@ -412,9 +412,14 @@ func (q *intervalSums) add(r *otf.Record, names otfNaming, stream uint32) {
 	}
 }
 
+// duration writes a length for people; it may have all 64 bits.
+func (q *intervalSums) duration(ticks uint64) string {
+	return trace.FormatFloatSeconds(float64(ticks) / float64(q.ticksPerSecond))
+}
+
 // print writes the sums as text.
 func (q *intervalSums) print(a *app) {
-	fmt.Fprintf(a.out, "Process    %s\nTimes      %d to %d, %s\n", named{q.Process, q.Name}, q.From, q.To, q.clock.FormatDuration(int64(q.To-q.From)))
+	fmt.Fprintf(a.out, "Process    %s\nTimes      %d to %d, %s\n", named{q.Process, q.Name}, q.From, q.To, q.duration(q.To-q.From))
 	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent, q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
 	section := func(n int, head table.Row, row func(i int) table.Row) {
 		if n == 0 {
@@ -430,7 +435,7 @@ func (q *intervalSums) print(a *app) {
 	}
 	calls := func(what string, l []callSums) {
 		section(len(l), table.Row{what, "calls", "exclusive", "inclusive"}, func(i int) table.Row {
-			return table.Row{l[i].named, l[i].Count, q.clock.FormatDuration(int64(l[i].Exclusive)), q.clock.FormatDuration(int64(l[i].Inclusive))}
+			return table.Row{l[i].named, l[i].Count, q.duration(l[i].Exclusive), q.duration(l[i].Inclusive)}
 		})
 	}
 	accesses := func(what string, l []accessSums) {
