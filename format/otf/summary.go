@@ -20,7 +20,8 @@ import (
 // Where the trace has statistics at both times, they are all that is read, and no
 // events. Where it has statistics and a snapshot at one time before, the events are
 // read from there on; else from the beginning. Of the reader's options those about
-// defects and files count. The events must be in the order of time: what is read and is
+// defects and files count. Records of the process in streams that the master file gives
+// to others are not looked for. The events must be in the order of time: what is read and is
 // not is a [trace.Defect].
 func (r *Reader) Summary(ctx context.Context, process, from, to uint64) ([]Record, error) {
 	stream, ok := r.master.Stream(uint32(process))
