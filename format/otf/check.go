@@ -25,7 +25,7 @@ import (
 // that are missing. For messages it scans the trace once more, in the order of time;
 // it holds those that wait for their partner.
 func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
-	return &checker{d: dec.(*decoder), opt: opt, open: map[uint32][]uint32{}, waiting: map[channel]*queue{}}
+	return &checker{d: dec.(*decoder), opt: opt, open: map[uint32][]uint32{}, waiting: map[route]*queue{}}
 }
 
 type checker struct {
@@ -33,11 +33,11 @@ type checker struct {
 	opt      *format.ReadOptions
 	open     map[uint32][]uint32 // regions of each location, innermost last
 	messages bool                // there are any
-	waiting  map[channel]*queue
+	waiting  map[route]*queue
 }
 
-// channel is where messages go in the order in which they were sent.
-type channel struct{ from, to, comm, tag uint64 }
+// route is where messages go in the order in which they were sent.
+type route struct{ from, to, comm, tag uint64 }
 
 // queue is the messages of a channel of which one side has been seen.
 type queue struct {
@@ -131,7 +131,7 @@ func (c *checker) match(b *trace.Batch) error {
 			continue
 		}
 		here, there := uint64(x.Location()), x.Op(0)
-		ch := channel{here, there, x.Op(1), x.Op(2)}
+		ch := route{here, there, x.Op(1), x.Op(2)}
 		received := k == trace.Recv
 		if received {
 			ch.from, ch.to = there, here
@@ -168,7 +168,7 @@ func (c *checker) id(loc uint64) string { return c.d.defs.Locations.At(int(loc))
 // unmatched reports messages without partner, but for those whose partner's process
 // has no stream: it may have been left out on purpose.
 func (c *checker) unmatched() error {
-	channels := slices.SortedFunc(maps.Keys(c.waiting), func(a, b channel) int {
+	channels := slices.SortedFunc(maps.Keys(c.waiting), func(a, b route) int {
 		return slices.Compare([]uint64{a.from, a.to, a.comm, a.tag}, []uint64{b.from, b.to, b.comm, b.tag})
 	})
 	for _, ch := range channels {

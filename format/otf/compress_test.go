@@ -19,9 +19,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// contents are texts as traces have them and bytes that do not compress, of sizes
+// samples are texts as traces have them and bytes that do not compress, of sizes
 // around those of pieces: otfcompress loses data of some.
-func contents() map[string][]byte {
+func samples() map[string][]byte {
 	rng := rand.New(rand.NewPCG(5, 5))
 	out := map[string][]byte{}
 	for _, n := range []int{0, 1, 10239, 10240, 10241, 20480, defaultBuffer - 1, defaultBuffer, defaultBuffer + 1, 3*defaultBuffer + 12345} {
@@ -44,7 +44,7 @@ func contents() map[string][]byte {
 // be read by itself; nothing is left behind.
 func TestCompress(t *testing.T) {
 	ctx := context.Background()
-	for name, want := range contents() {
+	for name, want := range samples() {
 		for _, x := range []struct {
 			level, workers int
 			head           string
@@ -113,7 +113,7 @@ func checkPieces(t *testing.T, name string, z, text []byte) {
 func TestCompressPeers(t *testing.T) {
 	otfdecompress, otfprint := tool(t, "otfdecompress"), tool(t, "otfprint")
 	ctx := context.Background()
-	for name, want := range contents() {
+	for name, want := range samples() {
 		if len(want) == 0 {
 			continue
 		}
@@ -180,7 +180,7 @@ func TestDecompressBad(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.1.events")
-	text := contents()["text 3158073"]
+	text := samples()["text 3158073"]
 	writeFile(t, path, string(text))
 	if _, err := CompressFile(ctx, path, Compression{Keep: true}); err != nil || !exists(path) {
 		t.Fatalf("kept: %t (%v)", exists(path), err)

@@ -705,10 +705,10 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		text, texted = r.Text, true
 	}
 	if texted {
-		b.AddAttr(d.own(&d.comments, "text", trace.String), trace.StringValue(strings.Clone(text)))
+		b.AddAttr(d.own(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
 	}
 	if r.SCL != 0 && hasSCL(r.Type) {
-		b.AddAttr(d.own(&d.scl, "otf.scl", trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
+		b.AddAttr(d.own(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
 	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]

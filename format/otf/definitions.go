@@ -166,7 +166,6 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	for _, r := range list {
 		if r.Type == DefSCL {
-			m.own(&m.scl, "otf.scl", trace.Uint32)
 			m.places[scopedToken{scls, r.Stream, r.Token}] = place{name(sclFiles, r, r.File), int64(r.Line)}
 		}
 	}
@@ -218,8 +217,17 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 	}
 	m.processes(list, r.master)
+	if len(m.places) > 0 {
+		m.own(&m.scl, sclName, trace.Uint32) // events will refer to them
+	}
 	return m, nil
 }
+
+// Attributes for what the model has no other place for.
+const (
+	sclName  = "otf.scl" // source code location, by its token
+	textName = "text"
+)
 
 // attrs are the pairs of a definition.
 func (m *model) attrs(r *Record) (out []trace.Attr) {

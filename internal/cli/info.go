@@ -121,7 +121,7 @@ that the trace defines too. --plot also draws the time line, as weft plot does.`
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
-			in, err := a.open(ctx, args[0], &r)
+			in, err := a.openOnly(ctx, args[0], &r)
 			if err != nil {
 				return err
 			}
@@ -185,11 +185,14 @@ func tallyAll(ctx context.Context, in *input, sel trace.Selection) (*tally, erro
 	d := in.Defs()
 	var mu sync.Mutex
 	var all []*tally
-	if err := in.Scan(ctx, sel, func(int) format.Sink {
-		mu.Lock()
-		defer mu.Unlock()
-		all = append(all, newTally(d))
-		return all[len(all)-1]
+	if err := format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
+		all = nil
+		return func(int) format.Sink {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, newTally(d))
+			return all[len(all)-1]
+		}
 	}); err != nil {
 		return nil, err
 	}

@@ -231,6 +231,9 @@ func (a *app) tell(in *input, quiet bool) {
 
 // extent is the times of the first and last event.
 func (in *input) extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	if err := format.Prepare(ctx, in.Decoder); err != nil {
+		return 0, 0, false, err
+	}
 	if x, is := in.Decoder.(format.Extent); is {
 		first, last, ok = x.Extent()
 		return first, last, ok, nil

@@ -2,12 +2,13 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// otfCommand groups what only traces of OTF 1 need.
+// otfCommand holds the commands for one format alone.
 func (a *app) otfCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "otf",
 		Short:   "Jobs for OTF 1 traces",
-		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf",
+		Long:    `Jobs for traces in the Open Trace Format, version 1, that other formats do not have.`,
+		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf\n  weft otf snapshots trace.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usageError("unknown command %q; see %s --help", args[0], c.CommandPath())
@@ -16,6 +17,7 @@ func (a *app) otfCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(a.otfShrinkCommand(), a.otfCompressCommand(), a.otfDecompressCommand())
+	c.AddCommand(a.otfShrinkCommand(), a.otfCompressCommand(), a.otfDecompressCommand(),
+		a.otfSnapshotsCommand(), a.otfSummariesCommand(), a.otfSummaryCommand())
 	return c
 }

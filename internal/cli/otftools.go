@@ -50,19 +50,6 @@ match anything. --invert keeps the others instead.`,
 	return c
 }
 
-// otfSource finds a trace that must be of OTF.
-func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, error) {
-	in, err := a.source(ctx, arg, r)
-	if err != nil {
-		return nil, err
-	}
-	if in.format != otf.Format {
-		in.Close()
-		return nil, usageError("%s: found a trace of %s, expected one of %s", arg, in.format.Title, otf.Format.Title)
-	}
-	return in, nil
-}
-
 // shrinkResult is what weft otf shrink --json prints (docs/json.md).
 type shrinkResult struct {
 	Path            string   `json:"path"`

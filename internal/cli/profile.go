@@ -60,7 +60,7 @@ window: what is open in it counts, with its time in the window.`,
 			if top < 0 {
 				return usageError("--top %d: expected 0 or more", top)
 			}
-			in, err := a.open(c.Context(), args[0], &r)
+			in, err := a.openOnly(c.Context(), args[0], &r)
 			if err != nil {
 				return err
 			}
@@ -115,12 +115,15 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation b
 	all.Location, all.Links = sel.Location, false
 	var mu sync.Mutex
 	var parts []*profile.Part
-	if err := format.Scan(ctx, in, all, func(int) format.Sink {
-		p := profile.New(d, opt)
-		mu.Lock()
-		defer mu.Unlock()
-		parts = append(parts, p)
-		return p
+	if err := format.ScanAnew(ctx, in.Decoder, all, func() func(int) format.Sink {
+		parts = nil
+		return func(int) format.Sink {
+			p := profile.New(d, opt)
+			mu.Lock()
+			defer mu.Unlock()
+			parts = append(parts, p)
+			return p
+		}
 	}); err != nil {
 		return nil, err
 	}

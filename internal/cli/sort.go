@@ -80,6 +80,9 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
 		return nil, err
 	}
+	if err := format.Prepare(ctx, in.Decoder); err != nil {
+		return nil, err
+	}
 	x := &sortResult{Path: in.src.Path, Format: in.format.Name}
 	for _, y := range in.report.Rules() {
 		if y.Rule == rule {

@@ -1,0 +1,468 @@
+package otf
+
+import (
+	"slices"
+)
+
+// Grouping is what the definitions say of the tokens that a [State] adds up by. The
+// zero Grouping knows nothing: functions and files are then of group 0, collective
+// operations of no known kind.
+type Grouping struct {
+	// Global is asked for tokens that have no definition here; nil for none.
+	Global *Grouping
+
+	function, file, collective map[uint64]uint64
+}
+
+// Define takes a definition; those of other types are ignored. A later one of the
+// same token counts.
+func (g *Grouping) Define(r *Record) {
+	set := func(m *map[uint64]uint64, v uint64) {
+		if *m == nil {
+			*m = map[uint64]uint64{}
+		}
+		(*m)[r.Token] = v
+	}
+	switch r.Type {
+	case DefFunction:
+		set(&g.function, r.Group)
+	case DefFile:
+		set(&g.file, r.Group)
+	case DefCollectiveOperation:
+		set(&g.collective, r.Kind)
+	}
+}
+
+func (g *Grouping) ofFunction(token uint64) uint64 {
+	if v, ok := g.function[token]; ok || g.Global == nil {
+		return v
+	}
+	return g.Global.ofFunction(token)
+}
+
+func (g *Grouping) ofFile(token uint64) uint64 {
+	if v, ok := g.file[token]; ok || g.Global == nil {
+		return v
+	}
+	return g.Global.ofFile(token)
+}
+
+// kind is that of a collective operation.
+func (g *Grouping) kind(token uint64) uint64 {
+	if v, ok := g.collective[token]; ok || g.Global == nil {
+		return v
+	}
+	return g.Global.kind(token)
+}
+
+// State replays the events of one process. It knows at every time what is going
+// on, for snapshots, and what has been so far, for summaries. Its memory grows with
+// what is open at once and with the number of functions, counters and files, not
+// with the number of events.
+type State struct {
+	process uint64
+	group   *Grouping
+	now     uint64 // time of the last event
+	counted uint64 // up to which the function on top of the stack has its time
+
+	stack       []frame
+	sends       opened[pendingSend]
+	files       opened[openFile]       // by handle
+	collectives opened[openCollective] // by matching id
+	operations  opened[openOperation]  // by matching id
+	counters    tokenTable[sample]
+	collected   tokenTable[uint64] // collective operations by communicator
+
+	functions tokenTable[callSum]
+	messages  transferSum
+	transfers tokenTable[transferSum] // by collective operation
+	accesses  tokenTable[accessSum]   // by file
+}
+
+// happened is what a snapshot repeats of any event.
+type happened struct {
+	time, scl uint64
+	pairs     []KeyValue
+}
+
+// frame is a function that has been entered and not left.
+type frame struct {
+	happened
+	sum  *tokenEntry[callSum]
+	from uint64 // when the time that it is given begins
+}
+
+type pendingSend struct {
+	happened
+	peer, communicator, tag, length uint64
+}
+
+type openFile struct {
+	happened
+	file, handle uint64
+}
+
+type openCollective struct {
+	happened
+	collective, matching, communicator, root, sent, received uint64
+}
+
+type openOperation struct {
+	happened
+	matching uint64
+}
+
+// sample is the last value of a counter.
+type sample struct {
+	happened
+	value uint64
+}
+
+type callSum struct{ count, exclusive, inclusive uint64 }
+
+type transferSum struct{ sentCount, receivedCount, sent, received uint64 }
+
+type accessSum struct{ opens, closes, reads, writes, seeks, bytesRead, bytesWritten uint64 }
+
+// NewState begins the state of a process in which nothing has happened yet. The
+// state keeps g, which must not change while it is used; nil is an empty one.
+func NewState(process uint64, g *Grouping) *State {
+	if g == nil {
+		g = &Grouping{}
+	}
+	return &State{process: process, group: g}
+}
+
+// Event replays an event of the process. Times must not decrease: one that does is
+// an [OrderError]. Records that are no events are ignored, and so is the end of
+// what has not begun. A leave ends the function on top of the stack, whatever
+// function it names, as it does for otfaux.
+func (s *State) Event(r *Record) error {
+	if r.Time < s.now {
+		return &OrderError{r.Type, r.Time, s.now}
+	}
+	s.now = r.Time
+	switch r.Type {
+	case Enter:
+		s.spend(r.Time)
+		f := s.functions.at(r.Function)
+		f.v.count++
+		s.stack = append(s.stack, frame{repeat(r, r.Time), f, r.Time})
+	case Leave:
+		if len(s.stack) == 0 {
+			break
+		}
+		s.spend(r.Time)
+		top := len(s.stack) - 1
+		f := &s.stack[top]
+		f.sum.v.inclusive += r.Time - f.from
+		*f = frame{}
+		s.stack = s.stack[:top]
+	case SendMsg:
+		s.messages.sentCount++
+		s.messages.sent += r.Length
+	case RecvMsg:
+		s.messages.receivedCount++
+		s.messages.received += r.Length
+	case Counter:
+		s.counters.at(r.Counter).v = sample{repeat(r, r.Time), r.Value}
+	case CollectiveOperation:
+		s.collect(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent, received: r.Received})
+	case BeginCollective:
+		s.collectives.begin(r.Matching, collectiveOf(r, r.Time))
+	case EndCollective:
+		if c, ok := s.collectives.end(r.Matching); ok {
+			s.collect(&c)
+		}
+	case FileOperation:
+		s.access(r)
+	case BeginFileOperation:
+		s.operations.begin(r.Matching, openOperation{repeat(r, r.Time), r.Matching})
+	case EndFileOperation:
+		s.operations.end(r.Matching)
+		s.access(r)
+	}
+	return nil
+}
+
+// repeat keeps what a snapshot at a later time will repeat of an event.
+func repeat(r *Record, time uint64) happened {
+	h := happened{time: time, scl: r.SCL}
+	if len(r.KeyValues) > 0 {
+		h.pairs = slices.Clone(r.KeyValues)
+		for i := range h.pairs {
+			h.pairs[i].Bytes = slices.Clone(h.pairs[i].Bytes)
+		}
+	}
+	return h
+}
+
+func collectiveOf(r *Record, time uint64) openCollective {
+	return openCollective{repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
+}
+
+// spend gives the time since it was called last to the function on top.
+func (s *State) spend(t uint64) {
+	if n := len(s.stack); n > 0 {
+		s.stack[n-1].sum.v.exclusive += t - s.counted
+	}
+	s.counted = t
+}
+
+// The kinds of collective operations (DefCollectiveOperation).
+const (
+	barrier  = 1
+	oneToAll = 2
+	allToOne = 3
+	allToAll = 4
+)
+
+// collect counts a collective operation that has ended. Which end of it the process
+// was, or both, depends on its kind; otfaux counts a barrier as sent only.
+func (s *State) collect(c *openCollective) {
+	s.collected.at(c.communicator).v++
+	x := &s.transfers.at(c.collective).v
+	x.sent += c.sent
+	x.received += c.received
+	root := c.root == s.process
+	switch kind := s.group.kind(c.collective); kind {
+	case barrier, oneToAll, allToOne, allToAll:
+		if root || kind != oneToAll {
+			x.sentCount++
+		}
+		if root && kind != barrier || kind == oneToAll || kind == allToAll {
+			x.receivedCount++
+		}
+	}
+}
+
+// The operations on files (FileOperation), and a flag of them.
+const (
+	fileOpen       = 0
+	fileClose      = 1
+	fileRead       = 2
+	fileWrite      = 3
+	fileSeek       = 4
+	fileOperations = 31 // the bits that say which
+	fileFailed     = 32
+)
+
+// access counts an operation on a file. An open that failed opens nothing: otfaux
+// makes a snapshot of it all the same.
+func (s *State) access(r *Record) {
+	op, good := r.Operation&fileOperations, r.Operation&fileFailed == 0
+	if op > fileSeek {
+		return
+	}
+	x := &s.accesses.at(r.File).v
+	switch op {
+	case fileOpen:
+		x.opens++
+		if good {
+			s.files.begin(r.Handle, openFile{repeat(r, r.Time), r.File, r.Handle})
+		}
+	case fileClose:
+		x.closes++
+		if good {
+			s.files.end(r.Handle)
+		}
+	case fileRead:
+		x.reads++
+		x.bytesRead += r.Bytes
+	case fileWrite:
+		x.writes++
+		x.bytesWritten += r.Bytes
+	case fileSeek:
+		x.seeks++
+	}
+}
+
+// Pend makes a message that the process has sent pending. The caller knows from the
+// other processes' events whether it ever arrives; id is for [State.Deliver].
+func (s *State) Pend(send *Record) (id uint64) {
+	id = s.sends.last
+	s.sends.begin(id, pendingSend{repeat(send, send.Time), send.Peer, send.Communicator, send.Tag, send.Length})
+	return id
+}
+
+// Deliver ends the pending of a message.
+func (s *State) Deliver(id uint64) { s.sends.end(id) }
+
+// Restore takes records of a snapshot and of the statistics of one time, in which
+// the replay is to begin. Functions on the stack are given their time from then on:
+// what was before is in the statistics.
+func (s *State) Restore(r *Record) {
+	s.now, s.counted = r.Time, r.Time
+	switch r.Type {
+	case EnterSnapshot:
+		s.stack = append(s.stack, frame{repeat(r, r.OriginalTime), s.functions.at(r.Function), r.Time})
+	case SendSnapshot:
+		s.sends.begin(s.sends.last, pendingSend{repeat(r, r.OriginalTime), r.Peer, r.Communicator, r.Tag, r.Length})
+	case OpenFileSnapshot:
+		s.files.begin(r.Handle, openFile{repeat(r, r.OriginalTime), r.File, r.Handle})
+	case BeginCollectiveSnapshot:
+		s.collectives.begin(r.Matching, collectiveOf(r, r.OriginalTime))
+	case BeginFileOperationSnapshot:
+		s.operations.begin(r.Matching, openOperation{repeat(r, r.OriginalTime), r.Matching})
+	case CollectiveCountSnapshot:
+		s.collected.at(r.Communicator).v = r.Count
+	case CounterSnapshot:
+		s.counters.at(r.Counter).v = sample{repeat(r, r.OriginalTime), r.Value}
+	case FunctionSummary:
+		s.functions.at(r.Function).v = callSum{r.Count, r.Exclusive, r.Inclusive}
+	case MessageSummary:
+		s.messages = transferSum{r.SentCount, r.ReceivedCount, r.Sent, r.Received}
+	case CollectiveSummary:
+		s.transfers.at(r.Collective).v = transferSum{r.SentCount, r.ReceivedCount, r.Sent, r.Received}
+	case FileOperationSummary:
+		s.accesses.at(r.File).v = accessSum{r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten}
+	}
+}
+
+// Snapshot gives the records of a snapshot to put: what is going on at time t, not
+// counting events at t itself, which must not have been replayed yet. Each kind is in
+// the order in which it began, the bottom of the stack first, counts and counters in
+// that of their tokens. A record is valid during the call; an error of put ends it.
+func (s *State) Snapshot(t uint64, put func(*Record) error) error {
+	o, err := s.output(t, EnterSnapshot, put)
+	if err != nil {
+		return err
+	}
+	r := &o.rec
+	for i := range s.stack {
+		f := &s.stack[i]
+		r.Function = f.sum.token
+		o.repeat(EnterSnapshot, &f.happened)
+	}
+	for _, x := range s.sends.list() {
+		r.Peer, r.Communicator, r.Tag, r.Length = x.peer, x.communicator, x.tag, x.length
+		o.repeat(SendSnapshot, &x.happened)
+	}
+	for _, x := range s.files.list() {
+		r.File, r.Handle = x.file, x.handle
+		o.repeat(OpenFileSnapshot, &x.happened)
+	}
+	for _, x := range s.collectives.list() {
+		r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received = x.collective, x.matching, x.communicator, x.root, x.sent, x.received
+		o.repeat(BeginCollectiveSnapshot, &x.happened)
+	}
+	for _, x := range s.collected.all() {
+		r.Communicator, r.Count = x.token, x.v
+		o.put(CollectiveCountSnapshot)
+	}
+	for _, x := range s.operations.list() {
+		r.Matching = x.matching
+		o.repeat(BeginFileOperationSnapshot, &x.happened)
+	}
+	for _, x := range s.counters.all() {
+		r.Counter, r.Value = x.token, x.v.value
+		o.repeat(CounterSnapshot, &x.v.happened)
+	}
+	return o.err
+}
+
+// Summary gives the records of a summary to put: the sums from the beginning up to
+// time t, not counting events at t itself, which must not have been replayed yet.
+// Functions that are running have their time up to t. Each kind is in the order of
+// its tokens. As otfaux does it, the inclusive time of a function is the sum over its
+// calls and that of a group the sum over its functions, so time in recursive calls
+// counts more than once; messages are summed over all peers, communicators and tags,
+// collective operations over all communicators, which the records give as 0. A record
+// is valid during the call; an error of put ends it.
+func (s *State) Summary(t uint64, put func(*Record) error) error {
+	o, err := s.output(t, FunctionSummary, put)
+	if err != nil {
+		return err
+	}
+	r := &o.rec
+	s.spend(t)
+	running := map[*tokenEntry[callSum]]uint64{}
+	for i := range s.stack {
+		running[s.stack[i].sum] += t - s.stack[i].from
+	}
+	var groups tokenTable[callSum]
+	for _, x := range s.functions.all() {
+		v := x.v
+		v.inclusive += running[x]
+		g := &groups.at(s.group.ofFunction(x.token)).v
+		g.count += v.count
+		g.exclusive += v.exclusive
+		g.inclusive += v.inclusive
+		r.Function, r.Count, r.Exclusive, r.Inclusive = x.token, v.count, v.exclusive, v.inclusive
+		o.put(FunctionSummary)
+	}
+	for _, x := range groups.all() {
+		r.Group, r.Count, r.Exclusive, r.Inclusive = x.token, x.v.count, x.v.exclusive, x.v.inclusive
+		o.put(FunctionGroupSummary)
+	}
+	if s.messages.sentCount+s.messages.receivedCount > 0 {
+		s.messages.give(r)
+		o.put(MessageSummary)
+	}
+	for _, x := range s.transfers.all() {
+		r.Collective = x.token
+		x.v.give(r)
+		o.put(CollectiveSummary)
+	}
+	var fileGroups tokenTable[accessSum]
+	for _, x := range s.accesses.all() {
+		fileGroups.at(s.group.ofFile(x.token)).v.add(&x.v)
+		r.File = x.token
+		x.v.give(r)
+		o.put(FileOperationSummary)
+	}
+	for _, x := range fileGroups.all() {
+		r.Group = x.token
+		x.v.give(r)
+		o.put(FileGroupOperationSummary)
+	}
+	return o.err
+}
+
+func (x *transferSum) give(r *Record) {
+	r.SentCount, r.ReceivedCount, r.Sent, r.Received = x.sentCount, x.receivedCount, x.sent, x.received
+}
+
+func (x *accessSum) give(r *Record) {
+	r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = x.opens, x.closes, x.reads, x.writes, x.seeks, x.bytesRead, x.bytesWritten
+}
+
+func (x *accessSum) add(y *accessSum) {
+	x.opens += y.opens
+	x.closes += y.closes
+	x.reads += y.reads
+	x.writes += y.writes
+	x.seeks += y.seeks
+	x.bytesRead += y.bytesRead
+	x.bytesWritten += y.bytesWritten
+}
+
+// recordOutput gives records of one time to a function until that fails.
+type recordOutput struct {
+	rec     Record // the next one, without its type
+	time    uint64
+	process uint64
+	to      func(*Record) error
+	err     error
+}
+
+func (s *State) output(t uint64, first Type, to func(*Record) error) (*recordOutput, error) {
+	if t < s.now {
+		return nil, &OrderError{first, t, s.now}
+	}
+	return &recordOutput{time: t, process: s.process, to: to}, nil
+}
+
+func (o *recordOutput) put(typ Type) {
+	if o.err == nil {
+		o.rec.Type, o.rec.Time, o.rec.Process = typ, o.time, o.process
+		o.err = o.to(&o.rec)
+	}
+	o.rec = Record{}
+}
+
+// repeat puts a record that repeats an event.
+func (o *recordOutput) repeat(typ Type, h *happened) {
+	o.rec.OriginalTime, o.rec.SCL, o.rec.KeyValues = h.time, h.scl, h.pairs
+	o.put(typ)
+}

@@ -1,0 +1,79 @@
+package otf
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// opened holds what has begun and not ended, by its key.
+type opened[V any] struct {
+	last uint64 // number of the next one
+	open map[uint64]numbered[V]
+}
+
+type numbered[V any] struct {
+	n uint64
+	v V
+}
+
+// begin takes the place of an older one of the same key.
+func (o *opened[V]) begin(key uint64, v V) {
+	if o.open == nil {
+		o.open = map[uint64]numbered[V]{}
+	}
+	o.open[key] = numbered[V]{o.last, v}
+	o.last++
+}
+
+func (o *opened[V]) end(key uint64) (V, bool) {
+	x, ok := o.open[key]
+	delete(o.open, key)
+	return x.v, ok
+}
+
+// list is in the order of beginning.
+func (o *opened[V]) list() []V {
+	sorted := slices.SortedFunc(maps.Values(o.open), func(a, b numbered[V]) int { return cmp.Compare(a.n, b.n) })
+	list := make([]V, len(sorted))
+	for i := range sorted {
+		list[i] = sorted[i].v
+	}
+	return list
+}
+
+// tokenTable holds a value for each token that it is asked for.
+type tokenTable[V any] struct {
+	entry  map[uint64]*tokenEntry[V]
+	list   []*tokenEntry[V]
+	sorted bool
+}
+
+type tokenEntry[V any] struct {
+	token uint64
+	v     V
+}
+
+// at finds the entry of a token, or makes it.
+func (t *tokenTable[V]) at(token uint64) *tokenEntry[V] {
+	if e := t.entry[token]; e != nil {
+		return e
+	}
+	if t.entry == nil {
+		t.entry = map[uint64]*tokenEntry[V]{}
+	}
+	e := &tokenEntry[V]{token: token}
+	t.entry[token] = e
+	t.list = append(t.list, e)
+	t.sorted = false
+	return e
+}
+
+// all is in the order of the tokens. The list belongs to the table.
+func (t *tokenTable[V]) all() []*tokenEntry[V] {
+	if !t.sorted {
+		slices.SortFunc(t.list, func(a, b *tokenEntry[V]) int { return cmp.Compare(a.token, b.token) })
+		t.sorted = true
+	}
+	return t.list
+}
