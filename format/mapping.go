@@ -30,7 +30,7 @@ type MappingRow struct {
 
 // Planned are the formats that the table plans for and that cannot be written
 // yet.
-var Planned = []string{"otf", "pallas", "otf2"}
+var Planned = []string{"pallas", "otf2"}
 
 func by(etf, picl, otf, pallas, otf2 Mapped) map[string]Mapped {
 	return map[string]Mapped{"etf": etf, "picl": picl, "otf": otf, "pallas": pallas, "otf2": otf2}

@@ -56,8 +56,8 @@ func Run(t *testing.T, f *format.Format, opt Options) {
 			t.Run("copy", func(t *testing.T) { copied(t, f, src) })
 			t.Run("encode", func(t *testing.T) { encoded(t, f, src) })
 			t.Run("cancel", func(t *testing.T) { cancelled(t, f, src) })
-			t.Run("truncated", func(t *testing.T) { truncated(t, f, src.Name, text, opt.EditStep) })
-			t.Run("flipped", func(t *testing.T) { flipped(t, f, src.Name, text) })
+			t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, file), opt.EditStep) })
+			t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, file)) })
 		})
 	}
 	t.Run("kinds", func(t *testing.T) { kinds(t, f) })
@@ -338,9 +338,44 @@ func cancelled(t *testing.T, f *format.Format, src format.Source) {
 	}
 }
 
-// memory is a file system of one file.
+// memory is a trace of one file.
 func memory(name string, text []byte) format.Source {
-	return format.Source{FS: seekable{fstest.MapFS{name: &fstest.MapFile{Data: text}}}, Name: name, Path: name}
+	return files{name, map[string][]byte{name: text}}.with(name, text)
+}
+
+// files are those of a trace.
+type files struct {
+	main string
+	data map[string][]byte
+}
+
+// load reads the files of a trace: where a trace is not one text, all whose names
+// begin like that of the main one.
+func load(t testing.TB, f *format.Format, path string) files {
+	t.Helper()
+	x := files{filepath.Base(path), map[string][]byte{}}
+	list := []string{path}
+	if !f.SingleText {
+		list, _ = filepath.Glob(strings.TrimSuffix(path, filepath.Ext(path)) + ".*")
+	}
+	for _, name := range list {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.data[filepath.Base(name)] = b
+	}
+	return x
+}
+
+// with is the trace with another text in the place of one file's.
+func (x files) with(name string, text []byte) format.Source {
+	m := fstest.MapFS{}
+	for n, b := range x.data {
+		m[n] = &fstest.MapFile{Data: b}
+	}
+	m[name] = &fstest.MapFile{Data: text}
+	return format.Source{FS: seekable{m}, Name: x.main, Path: x.main}
 }
 
 // seekable gives the files of a MapFS random access.
@@ -427,39 +462,51 @@ func ReadSource(f *format.Format, src format.Source, opt *format.ReadOptions) (i
 }
 
 // truncated: a file cut anywhere does not break the reader.
-func truncated(t *testing.T, f *format.Format, name string, text []byte, step int) {
-	if step == 0 {
-		step = max(1, len(text)/500)
-	}
-	for n := 0; n <= len(text); n += step {
-		Read(f, name, text[:n], &format.ReadOptions{Workers: 1, Report: format.NewReport()})
-		Read(f, name, text[:n], &format.ReadOptions{Workers: 1, Strict: true})
+func truncated(t *testing.T, f *format.Format, x files, step int) {
+	for name, text := range x.data {
+		step := step
+		if step == 0 {
+			step = max(1, len(text)/500)
+		}
+		if k := len(x.data); k > 1 { // not more cuts for traces of many files
+			step = max(step*k, len(text)*k/400)
+		}
+		for n := 0; n <= len(text); n += step {
+			src := x.with(name, text[:n])
+			ReadSource(f, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+			ReadSource(f, src, &format.ReadOptions{Workers: 1, Strict: true})
+		}
 	}
 }
 
 // flipped: changed bytes do not break the reader.
-func flipped(t *testing.T, f *format.Format, name string, text []byte) {
-	r := rand.New(rand.NewPCG(1, uint64(len(text))))
+func flipped(t *testing.T, f *format.Format, x files) {
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
-	for range 400 {
-		b := slices.Clone(text)
-		for range 1 + r.IntN(4) {
-			i := r.IntN(len(b))
-			switch r.IntN(4) {
-			case 0:
-				b[i] ^= 1 << r.IntN(8)
-			case 1:
-				b[i] = alphabet[r.IntN(len(alphabet))]
-			case 2:
-				b = slices.Insert(b, i, alphabet[r.IntN(len(alphabet))])
-			case 3:
-				b = slices.Delete(b, i, min(len(b), i+1+r.IntN(8)))
-			}
-			if len(b) == 0 {
-				break
-			}
+	for name, text := range x.data {
+		if len(text) == 0 {
+			continue
 		}
-		Read(f, name, b, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		r := rand.New(rand.NewPCG(1, uint64(len(text))))
+		for range 400 / (len(x.data) * len(x.data)) {
+			b := slices.Clone(text)
+			for range 1 + r.IntN(4) {
+				i := r.IntN(len(b))
+				switch r.IntN(4) {
+				case 0:
+					b[i] ^= 1 << r.IntN(8)
+				case 1:
+					b[i] = alphabet[r.IntN(len(alphabet))]
+				case 2:
+					b = slices.Insert(b, i, alphabet[r.IntN(len(alphabet))])
+				case 3:
+					b = slices.Delete(b, i, min(len(b), i+1+r.IntN(8)))
+				}
+				if len(b) == 0 {
+					break
+				}
+			}
+			ReadSource(f, x.with(name, b), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		}
 	}
 }
 
@@ -537,13 +584,9 @@ func kinds(t *testing.T, f *format.Format) {
 	loss := Encode(t, f, rec, name)
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
-	if text, err := os.ReadFile(name); err != nil {
-		t.Error(err)
-	} else {
-		// What a format carries for others can be broken like anything else.
-		truncated(t, f, name, text, 11)
-		flipped(t, f, name, text)
-	}
+	// What a format carries for others can be broken like anything else.
+	truncated(t, f, load(t, f, name), 11)
+	flipped(t, f, load(t, f, name))
 	lost := map[string]bool{}
 	for _, x := range loss.Rows() {
 		lost[x.Kind] = true

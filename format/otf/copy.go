@@ -57,8 +57,9 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	return &format.Loss{}, err
 }
 
-// copyOptions are how the copy is to be; streams is -1 for those of the trace.
-func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
+// writerOptions are how files are to be written; streams and Level are -1 where
+// those of a trace are to be kept.
+func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
 	number := func(name string, max uint64) (int64, error) {
 		s := wo.Value(name, "keep")
 		if s == "keep" {
@@ -77,7 +78,24 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 	if err != nil {
 		return opt, 0, err
 	}
-	if opt.Level = int(level); level < 0 {
+	opt.Level = int(level)
+	switch s := wo.Value("otf.spelling", "keep"); s {
+	case "short", "keep":
+	case "long":
+		opt.Long = true
+	default:
+		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
+	}
+	opt.Files = NewFileManager(maxCopyFiles)
+	return opt, streams, nil
+}
+
+// copyOptions are how the copy is to be; streams is -1 for those of the trace.
+func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, err error) {
+	if opt, streams, err = writerOptions(wo); err != nil {
+		return opt, 0, err
+	}
+	if opt.Level < 0 {
 		opt.Level = 0
 		for _, id := range r.master.Streams() {
 			s, err := r.open(id, Events)
@@ -92,11 +110,7 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 			}
 		}
 	}
-	switch s := wo.Value("otf.spelling", "keep"); s {
-	case "short":
-	case "long":
-		opt.Long = true
-	case "keep":
+	if wo.Value("otf.spelling", "keep") == "keep" {
 		d, err := r.open(0, Definitions)
 		if err != nil {
 			return opt, 0, err
@@ -109,10 +123,7 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 			}
 			opt.Long = bytes.HasPrefix(l, []byte("DEF"))
 		}
-	default:
-		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
-	opt.Files = NewFileManager(maxCopyFiles)
 	return opt, streams, nil
 }
 

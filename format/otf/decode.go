@@ -12,18 +12,18 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/trace"
 )
 
 // decoder reads a trace through the common model. Its ticks are the trace's own,
-// less base.
+// less the base of its clock.
 type decoder struct {
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
 	files []survey
-	base  uint64
 	bare  bool // there are leaves that do not say what they leave
 	any   bool
 	first uint64
@@ -41,6 +41,8 @@ type decoder struct {
 	strayed bool
 	// Of leaves without a function: the open regions of each location.
 	stacks map[uint32][]uint32
+	links  *carrier.Links // those met so far; nil if they are not wanted
+	met    int64
 }
 
 // survey is what a first pass learns of a file.
@@ -122,11 +124,11 @@ func (d *decoder) index(ctx context.Context) error {
 			}
 		}
 	}
-	if d.last-d.base > math.MaxInt64/4 {
+	if d.last > math.MaxInt64/4 && !d.carried {
 		// The ticks of the model are signed, and their differences must fit.
-		d.base = d.first
-		d.defs.Properties.Add(trace.Attr{Key: "otf.base", Value: trace.Value{Num: d.base, Type: trace.Uint64}})
-		d.last = min(d.last, d.base+math.MaxInt64) // see late
+		d.clock.base = d.first
+		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
+		d.last = min(d.last, d.first+math.MaxInt64) // see late
 	}
 	return nil
 }
@@ -150,7 +152,7 @@ func (d *decoder) standIn(what string, stream uint32, token uint64) {
 // late reports a record that is too late for the model; format/otf reads it.
 func (d *decoder) late(r *Record) error {
 	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
-		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.base)})
+		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
 }
 
 func (d *decoder) take(f survey, s *stream) error {
@@ -298,7 +300,7 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Extent is the times of the first and the last event. It is not known before
 // the trace has been prepared.
 func (d *decoder) Extent() (first, last int64, ok bool) {
-	return int64(d.first - d.base), int64(d.last - d.base), d.any
+	return d.clock.model(d.first), d.clock.model(d.last), d.any
 }
 
 // Count is the number of records with a time.
@@ -322,6 +324,8 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		return r.Flush()
 	}
+	d.links = newLinks(d, sel)
+	x := newBulk(d, sink(0))
 	for i := 0; i < len(d.files); {
 		k := i
 		for k < len(d.files) && d.files[k].id == d.files[i].id {
@@ -329,7 +333,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		var err error
 		if k == i+1 && d.files[i].unsorted == 0 {
-			err = d.direct(ctx, &d.files[i], sel, sink(0))
+			err = d.direct(ctx, x, &d.files[i], sel)
 		} else if err = d.merge(ctx, d.files[i:k], sel, r); err == nil {
 			err = r.Flush()
 		}
@@ -339,7 +343,10 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		i = k
 	}
 	d.r = d.quiet() // what is wrong has been reported
-	return r.Flush()
+	if err := r.Flush(); err != nil {
+		return err
+	}
+	return d.deliverLinks(ctx, sel, sink(0))
 }
 
 // ScanOrdered delivers all events in the order of time.
@@ -348,9 +355,13 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 		return err
 	}
 	d.stacks = map[uint32][]uint32{}
+	d.links = newLinks(d, sel)
 	err := d.merge(ctx, d.files, sel, sink)
 	d.r = d.quiet() // what is wrong has been reported
-	return err
+	if err != nil {
+		return err
+	}
+	return d.deliverLinks(ctx, sel, sink)
 }
 
 func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection, sink format.Sink) error {
@@ -387,13 +398,13 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 
 // direct delivers the events of the only file of a stream, which is in order,
 // location by location.
-func (d *decoder) direct(ctx context.Context, x *survey, sel trace.Selection, sink format.Sink) error {
-	f, err := d.stream(ctx, x, sel)
+func (d *decoder) direct(ctx context.Context, x *bulk, file *survey, sel trace.Selection) error {
+	f, err := d.stream(ctx, file, sel)
 	if f == nil || err != nil {
 		return err
 	}
 	defer f.close()
-	return newBulk(d, sink).run(ctx, f)
+	return x.run(ctx, f)
 }
 
 // fileStream delivers one file as batches in the order of time.
@@ -460,7 +471,16 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 		if r.Time >= f.to {
 			return nil, nil
 		}
-		if r.Time-f.d.base <= math.MaxInt64 {
+		if f.d.carried {
+			if link, err := f.d.carriedPlace(r); link || err != nil {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
+			return r, nil
+		}
+		if r.Time-f.d.clock.base <= math.MaxInt64 {
 			return r, nil
 		}
 		if err := f.d.late(r); err != nil {
@@ -477,11 +497,11 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	}
 	f := &fileStream{d: d, s: s, to: math.MaxUint64}
 	if x.unsorted == 0 {
-		if sel.To != math.MaxInt64 && sel.To > 0 {
-			f.to = uint64(sel.To) + d.base
+		if to, ok := d.clock.file(sel.To); ok {
+			f.to = to
 		}
 		// What a leave closes may depend on all that is before.
-		if from := uint64(max(sel.From, 0)) + d.base; from > x.first && !d.bare && s.t.zip == nil {
+		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.bare && s.t.zip == nil {
 			if err := s.t.search(from); err != nil {
 				f.close()
 				return nil, err
@@ -549,34 +569,31 @@ func hold(b []byte, r *Record) []byte {
 
 func (f *fileStream) restore(x extsort.Record) {
 	r := &f.rec
-	r.Process, r.Stream = binary.LittleEndian.Uint64(x.Data), binary.LittleEndian.Uint32(x.Data[8:])
-	typ := Type(x.Data[12])
+	stream := binary.LittleEndian.Uint32(x.Data[8:])
+	process, typ := binary.LittleEndian.Uint64(x.Data), Type(x.Data[12])
+	r.reread(x.Data[13:], typ)
+	r.Time, r.Process, r.Stream = uint64(x.A)^1<<63, process, stream
+}
+
+// reread reads the lines that Append made of a record of this type.
+func (r *Record) reread(text []byte, typ Type) bool {
 	r.KeyValues = r.KeyValues[:0]
-	rest := x.Data[13:]
 	for {
-		i := bytes.IndexByte(rest, '\n')
-		l := rest[:max(i, 0)]
-		if typ == Unknown {
-			// Its line may look like anything; pairs come first.
-			if kind, at := lineType(l); kind == pairLine && i+1 < len(rest) {
-				r.pair(l, at)
-				rest = rest[i+1:]
-				continue
-			}
-			r.Type, r.Text = Unknown, str(l)
-			break
-		}
-		if kind, at := lineType(l); kind == pairLine {
+		i := bytes.IndexByte(text, '\n')
+		l := text[:max(i, 0)]
+		kind, at := lineType(l)
+		// The line of an unknown record may look like anything; pairs come first.
+		if kind == pairLine && (typ != Unknown || i+1 < len(text)) {
 			r.pair(l, at)
-			rest = rest[i+1:]
+			text = text[i+1:]
 			continue
 		}
-		process := r.Process
-		r.parse(l, 0, typ.Part(), false)
-		r.Process = process
-		break
+		if typ == Unknown {
+			r.Type, r.Text = Unknown, str(l)
+			return true
+		}
+		return r.parse(l, 0, typ.Part(), false).rule == "" && i+1 == len(text)
 	}
-	r.Time = uint64(x.A) ^ 1<<63
 }
 
 // locate is the location of a record's process.
@@ -592,7 +609,13 @@ func (d *decoder) locate(r *Record) uint32 {
 // row adds the row of a record.
 func (d *decoder) row(b *trace.Batch, r *Record) {
 	loc := d.locate(r)
-	t := int64(r.Time - d.base)
+	t := d.clock.model(r.Time)
+	if d.restorer != nil {
+		if v, ok := r.Find(rowKey); ok {
+			d.restoreRow(b, loc, t, r, v)
+			return
+		}
+	}
 	stream := r.Stream
 	add := func(k trace.Kind, ref uint32, ops ...uint64) {
 		b.Add(loc, t, k, ref)
@@ -664,19 +687,19 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		}
 		add(trace.RMAEnd, trace.NoRef, remote, comm(r.Communicator), r.Tag)
 	case EnterSnapshot:
-		add(trace.EnterSnapshot, d.region(stream, r.Function), r.OriginalTime-d.base)
+		add(trace.EnterSnapshot, d.region(stream, r.Function), r.OriginalTime-d.clock.base)
 	case SendSnapshot:
-		add(trace.SendSnapshot, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length, r.OriginalTime-d.base)
+		add(trace.SendSnapshot, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length, r.OriginalTime-d.clock.base)
 	case OpenFileSnapshot:
-		add(trace.OpenFileSnapshot, d.file(stream, r.File), r.Handle, r.OriginalTime-d.base)
+		add(trace.OpenFileSnapshot, d.file(stream, r.File), r.Handle, r.OriginalTime-d.clock.base)
 	case BeginCollectiveSnapshot:
-		add(trace.CollectiveSnapshot, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching, r.OriginalTime-d.base)
+		add(trace.CollectiveSnapshot, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching, r.OriginalTime-d.clock.base)
 	case BeginFileOperationSnapshot:
-		add(trace.FileOperationSnapshot, trace.NoRef, r.Matching, r.OriginalTime-d.base)
+		add(trace.FileOperationSnapshot, trace.NoRef, r.Matching, r.OriginalTime-d.clock.base)
 	case CollectiveCountSnapshot:
 		add(trace.CollectiveCountSnapshot, d.communicator(stream, r.Communicator), r.Count)
 	case CounterSnapshot:
-		add(trace.MetricSnapshot, d.metric(stream, r.Counter), r.Value, r.OriginalTime-d.base)
+		add(trace.MetricSnapshot, d.metric(stream, r.Counter), r.Value, r.OriginalTime-d.clock.base)
 	case FunctionSummary:
 		add(trace.RegionSummary, d.region(stream, r.Function), r.Count, r.Exclusive, r.Inclusive)
 	case FunctionGroupSummary:
@@ -712,7 +735,14 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
-		b.AddAttr(d.key(stream, v), v.value())
+		if d.carried && v.Key >= firstKey {
+			continue
+		}
+		k, x := d.key(stream, v), v.value()
+		if d.carried && x.Type == trace.Bytes && k != trace.NoRef && d.defs.Attributes.At(int(k)).Type == trace.String {
+			x.Type = trace.String
+		}
+		b.AddAttr(k, x)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -37,7 +38,7 @@ type scopedToken struct {
 type model struct {
 	defs   *trace.Definitions
 	index  map[scopedToken]uint32 // into the model's tables, or into texts
-	places map[scopedToken]place
+	places map[scopedToken]sourcePlace
 	kinds  map[uint32]uint64 // collective operations: what sort
 	local  map[uint32]bool   // streams with definitions of their own
 	// Locations by process; of those that the master file does not name, by stream.
@@ -49,10 +50,17 @@ type model struct {
 	scl, comments uint32   // attributes that are not the trace's own, NoRef until used
 	// frozen: nothing may be added; odd tells that something was to be.
 	frozen, odd bool
+	// Of a trace that weft wrote: what restores what it carries, its clock, and how
+	// many entries of each table are known.
+	carried  bool
+	restorer *carrier.Restorer
+	clock    fileClock
+	learnt   [processes + 1]int
+	process  []uint64 // of each location
 }
 
-// place is a source code location.
-type place struct {
+// sourcePlace is a source code location.
+type sourcePlace struct {
 	file string
 	line int64
 }
@@ -108,11 +116,14 @@ func counterType(properties uint64) trace.Type {
 // defaultResolution is what a trace without DefTimerResolution counts in.
 const defaultResolution = 1_000_000
 
+func emptyModel(d *trace.Definitions) *model {
+	return &model{defs: d, index: map[scopedToken]uint32{}, places: map[scopedToken]sourcePlace{}, local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
+		scl: trace.NoRef, comments: trace.NoRef, clock: fileClock{scale: 1}}
+}
+
 // newModel reads all definitions and markers' definitions.
 func newModel(ctx context.Context, r *Reader) (*model, error) {
-	m := &model{defs: &trace.Definitions{Format: "otf", Origin: "otf", Clock: trace.Seconds(defaultResolution)}, index: map[scopedToken]uint32{},
-		places: map[scopedToken]place{}, local: map[uint32]bool{}, locations: map[uint64]uint32{}, kinds: map[uint32]uint64{},
-		scl: trace.NoRef, comments: trace.NoRef}
+	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Clock: trace.Seconds(defaultResolution)})
 	var list []*Record
 	for _, part := range []Part{Definitions, Markers} {
 		c, err := r.Cursor(ctx, part)
@@ -129,6 +140,17 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		c.Close()
 		if c.Err() != nil {
 			return nil, c.Err()
+		}
+	}
+	if pairs := carried(list); len(pairs) > 0 {
+		x, err := restore(pairs)
+		if err == nil {
+			x.marked = m.marked
+			return x, nil
+		}
+		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
+			Found: err.Error(), Expected: "the definitions of a trace that weft wrote; OTF's own ones take their place"}); err != nil {
+			return nil, err
 		}
 	}
 	d := m.defs
@@ -166,7 +188,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	for _, r := range list {
 		if r.Type == DefSCL {
-			m.places[scopedToken{scls, r.Stream, r.Token}] = place{name(sclFiles, r, r.File), int64(r.Line)}
+			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{name(sclFiles, r, r.File), int64(r.Line)}
 		}
 	}
 	for _, r := range list {

@@ -301,7 +301,7 @@ func (f *timeForm) learn(text unsafe.Pointer, pos int) bool {
 func (x *bulk) hot(ctx context.Context) error {
 	s, t := x.f.s, x.f.s.t
 	l := x.known(s.process)
-	if !s.begun || s.skip || x.d.bare || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
+	if !s.begun || s.skip || x.d.bare || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
 		return nil
 	}
 	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
@@ -309,7 +309,7 @@ func (x *bulk) hot(ctx context.Context) error {
 		return nil
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
-	x.base, x.to = x.d.base, x.f.to
+	x.base, x.to = x.d.clock.base, x.f.to
 	end := t.from + n
 	for full := true; full; {
 		t.from, l, s.time = x.lines(unsafe.Pointer(unsafe.SliceData(t.buf)), t.from, end, l, s.time)
@@ -413,7 +413,7 @@ func (x *bulk) learnProcess(to *processLineText, w, marks uint64) bool {
 // line is, else 0. A visit is learnt, but its row is not added: next is pos then.
 func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, to *visitText, time uint64) (next int) {
 	kind := trace.Enter
-	switch t := int64(time - x.d.base); char(text, pos) {
+	switch t := int64(time - x.base); char(text, pos) {
 	case 'S', 'R':
 		return x.message(l, text, pos, t)
 	case 'C':

@@ -72,8 +72,12 @@ func (t *text) fill() error {
 		t.base += int64(t.from)
 		t.buf, t.from = t.buf[:rest], 0
 	}
-	if cap(t.buf)-slack-rest < chunk/2 {
-		b := make([]byte, rest, max(chunk, 2*cap(t.buf))+slack)
+	room := chunk
+	if t.zip == nil { // small files need no more than they are
+		room = int(min(chunk, max(t.h.size-t.read, 0))) + 1
+	}
+	if cap(t.buf)-slack-rest < min(room, chunk/2) {
+		b := make([]byte, rest, max(room, 2*rest)+slack)
 		copy(b, t.buf)
 		t.buf = b
 	}

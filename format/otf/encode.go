@@ -1,0 +1,684 @@
+package otf
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// encoder writes a trace of the common model. Whatever OTF has a record for
+// becomes one, so that other tools see it; what the record does not say is carried
+// in pairs beside it. All definitions are carried too, and stand in a file that is
+// written last, so that they may grow.
+type encoder struct {
+	out    *format.Output
+	defs   *trace.Definitions
+	w      *Writer
+	files  *copier
+	loss   format.Loss
+	tokens *allTokens
+	// reader makes rows of records again, to see whether they say all.
+	reader *decoder
+	begun  bool // the clock is known
+	places []place
+	rec    Record
+	again  Record
+	text   []byte
+	row    trace.Batch
+	pairs  []carrier.Pair
+	// Lanes of resources for their claims.
+	lanes   map[uint32][]lanePlace
+	held    map[heldClaim]laneOf
+	process []string // their processes' names, from laneProcess on
+	// Time and place of the last event.
+	last       uint64
+	tie        uint64
+	operations map[uint64]bool // collective operations that records name
+	byID       map[string]int  // locations that threads may belong to
+}
+
+// place is where the events of a location go.
+type place struct {
+	process uint64
+	stream  uint32
+	w       *StreamWriter
+}
+
+// heldClaim is a claim that has begun.
+type heldClaim struct {
+	resource uint32
+	claim    int64
+}
+
+// lanePlace is the process of a lane.
+type lanePlace struct {
+	process uint64
+	busy    bool
+}
+
+// laneOf is the lane that a claim holds.
+type laneOf struct{ lane int }
+
+func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	wo, streams, err := writerOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	wo.Level = max(wo.Level, 0)
+	wo.Streams = 1
+	if streams >= 0 {
+		wo.Streams = uint32(streams)
+	}
+	stub := strings.TrimSuffix(out.Path, ".otf")
+	e := &encoder{out: out, w: Create(stub, &wo), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]laneOf{}, operations: map[uint64]bool{}}
+	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
+	out.Beside(e.files.commit, e.files.abort)
+	return e, nil
+}
+
+// Order is that of time: several locations share a stream.
+func (e *encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept so far.
+func (e *encoder) Loss() *format.Loss { return &e.loss }
+
+// Abort frees what the encoder holds; the output removes its files.
+func (e *encoder) Abort() { e.w.Abort() }
+
+// Begin takes the definitions.
+func (e *encoder) Begin(d *trace.Definitions) error {
+	e.defs, e.tokens = d, newTokens(d)
+	m := emptyModel(d)
+	m.frozen, m.carried = true, true
+	e.reader = &decoder{model: m}
+	return nil
+}
+
+// begin learns the clock from the first event.
+func (e *encoder) begin(first int64) {
+	e.begun = true
+	e.reader.clock = newFileClock(e.defs.Clock, first)
+}
+
+// Batch writes the rows of a batch.
+func (e *encoder) Batch(b *trace.Batch) error {
+	if b.Len() > 0 && !e.begun {
+		e.begin(b.Time[0])
+	}
+	e.reader.model.learn(e.tokens)
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
+		if err := e.event(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place finds where a location's events go.
+func (e *encoder) place(loc uint32) *place {
+	for int(loc) >= len(e.places) {
+		e.places = append(e.places, place{})
+	}
+	p := &e.places[loc]
+	if p.w == nil {
+		process := e.tokens.locations.at(int(loc))
+		p.process, p.stream = uint64(process), e.w.assign(process)
+		p.w = e.w.Stream(p.stream)
+	}
+	return p
+}
+
+// event writes a row.
+func (e *encoder) event(c *trace.Cursor) error {
+	t, ok := e.reader.clock.file(c.Time())
+	if !ok {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Dropped, "does not fit 63 bits in the trace's clock", 1)
+		return nil
+	}
+	p := e.place(c.Location())
+	r := &e.rec
+	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
+	if usual := e.native(c, r); !usual && !e.says(c, r) {
+		e.carry(c, r)
+	}
+	// How readers order simultaneous records: by stream and part, markers last.
+	tie := uint64(p.stream)<<2 | uint64(partRank[r.Type.Part()])
+	w := p.w
+	if r.Type == Marker {
+		tie, w = math.MaxUint64, e.w.Stream(0)
+	}
+	if t == e.last && tie < e.tie {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another file", 1)
+	}
+	e.last, e.tie = t, tie
+	return w.Write(r)
+}
+
+// partRank is the order of the parts of a stream.
+var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
+
+// says tells whether a reader makes the same row of the record.
+func (e *encoder) says(c *trace.Cursor, r *Record) bool {
+	if c.Derived() || r.check() != nil {
+		return false
+	}
+	e.text = r.Append(e.text[:0], false)
+	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
+	if !e.again.reread(e.text, r.Type) || e.again.Type != r.Type {
+		return false
+	}
+	b := &e.row
+	b.Reset(trace.MixedLoc)
+	d := e.reader
+	d.odd = false
+	d.row(b, &e.again)
+	x := b.Cursor()
+	if d.odd || b.Len() != 1 || !x.Next() || x.Time() != c.Time() || x.Location() != c.Location() || x.Kind() != c.Kind() || x.Ref() != c.Ref() || !slices.Equal(x.Ops(), c.Ops()) {
+		return false
+	}
+	keys, values := c.Attrs()
+	gotKeys, got := x.Attrs()
+	return slices.Equal(keys, gotKeys) && slices.Equal(values, got)
+}
+
+// carry gives a record all that the row says.
+func (e *encoder) carry(c *trace.Cursor, r *Record) {
+	e.cut(r)
+	e.pairs = carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref())
+	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	if c.Derived() {
+		e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair, Value: "1"})
+	}
+	r.KeyValues = append(r.KeyValues[:0], KeyValue{Key: rowKey, Type: Bytes, Bytes: appendPairs(nil, e.pairs)})
+	if r.Process >= laneProcess {
+		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
+	}
+}
+
+// derivedPair marks a carried row that repeats another.
+const derivedPair = "derived"
+
+// cut makes numbers fit their fields.
+func (e *encoder) cut(r *Record) {
+	for i := range specs[r.Type].fields {
+		if f := &specs[r.Type].fields[i]; f.bits > 0 {
+			*r.number(f.f) &= ^uint64(0) >> (64 - f.bits)
+		}
+	}
+}
+
+// native makes the record that says to other tools what the row says, as far as
+// there is one; else a comment. usual is true for events that readers make the
+// same row of in any case.
+func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
+	kind, ref, ops := c.Kind(), c.Ref(), c.Ops()
+	keys, values := c.Attrs()
+	plain := len(keys) == 0 && !c.Derived()
+	switch kind {
+	case trace.Enter, trace.Leave:
+		if ref == trace.NoRef {
+			break
+		}
+		if r.Type = Enter; kind == trace.Leave {
+			r.Type = Leave
+		}
+		r.Function = uint64(e.tokens.regions.at(int(ref)))
+		if plain && len(ops) == 0 {
+			return true
+		}
+		e.attributes(r, keys, values)
+		return false
+	case trace.Metric:
+		if ref == trace.NoRef || len(ops) == 0 {
+			break
+		}
+		r.Type, r.Counter, r.Value = Counter, uint64(e.tokens.metrics.at(int(ref))), ops[0]
+		if plain && len(ops) == 1 {
+			return true
+		}
+		e.attributes(r, keys, values)
+		return false
+	}
+	op := func(i int) uint64 {
+		if i < len(ops) {
+			return ops[i]
+		}
+		return trace.Undefined
+	}
+	table := func(t *tokens, n int, i uint64) uint64 {
+		if i < uint64(n) {
+			return uint64(t.at(int(i)))
+		}
+		return 0
+	}
+	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
+	comm := func(i int) uint64 { return table(&e.tokens.communicators, e.defs.Communicator.Len(), op(i)) }
+	root := func(i int) uint64 {
+		if op(i) == trace.Undefined {
+			return 0
+		}
+		return op(i)
+	}
+	named := func(t *tokens) uint64 {
+		if ref == trace.NoRef {
+			return 0
+		}
+		return uint64(t.at(int(ref)))
+	}
+	file := func(i int) uint64 { return op(i) + e.reader.clock.base }
+	switch kind {
+	case trace.ClaimBegin, trace.ClaimEnd:
+		e.claim(c, r, named(&e.tokens.regions))
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		if r.Peer = location(0); r.Peer == 0 {
+			break
+		}
+		if r.Type = SendMsg; kind.IsRecv() {
+			r.Type = RecvMsg
+		}
+		r.Communicator, r.Tag, r.Length = comm(1), op(2), op(3)
+	case trace.Fragment, trace.SampleRange:
+		if ref != trace.NoRef && len(ops) > 1 {
+			r.Type, r.Counter, r.Value = Counter, named(&e.tokens.metrics), op(1)
+		}
+	case trace.ProcessBegin:
+		r.Type = BeginProcess
+	case trace.ProcessEnd:
+		r.Type = EndProcess
+	case trace.NoOp:
+		r.Type = NoOp
+	case trace.CollectiveBegin, trace.Collective:
+		r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received = BeginCollective, op(0), comm(1), root(2), op(3), op(4)
+		if r.Matching = op(5); kind == trace.Collective {
+			r.Type, r.Matching, r.Duration = CollectiveOperation, 0, op(5)
+		}
+		e.operations[r.Collective&unset] = true
+	case trace.CollectiveEnd:
+		r.Type, r.Matching = EndCollective, op(5)
+	case trace.FileOperation:
+		r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = FileOperation, named(&e.tokens.files), op(0), op(1), op(2), op(3)
+	case trace.FileOperationBegin:
+		r.Type, r.Matching = BeginFileOperation, op(0)
+	case trace.FileOperationEnd:
+		r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Matching = EndFileOperation, named(&e.tokens.files), op(0), op(1), op(2), op(3)
+	case trace.RMAPut, trace.RMAGet, trace.RMAPutRemoteEnd:
+		r.Type = map[trace.Kind]Type{trace.RMAPut: RMAPut, trace.RMAPutRemoteEnd: RMAPutRemoteEnd, trace.RMAGet: RMAGet}[kind]
+		r.Peer, r.Bytes, r.Communicator, r.Tag, r.Origin = op(0), op(1), comm(3), op(4), location(5)
+	case trace.RMAEnd:
+		r.Type, r.Peer, r.Communicator, r.Tag = RMAEnd, location(0), comm(1), op(2)
+	case trace.Marker:
+		if e.own() && ref != trace.NoRef {
+			r.Type, r.Token = Marker, named(&e.tokens.markers)
+		}
+	case trace.EnterSnapshot:
+		if e.own() {
+			r.Type, r.Function, r.OriginalTime = EnterSnapshot, named(&e.tokens.regions), file(0)
+		}
+	case trace.SendSnapshot:
+		if e.own() {
+			r.Type, r.Peer, r.Communicator, r.Tag, r.Length, r.OriginalTime = SendSnapshot, location(0), comm(1), op(2), op(3), file(4)
+		}
+	case trace.OpenFileSnapshot:
+		if e.own() {
+			r.Type, r.File, r.Handle, r.OriginalTime = OpenFileSnapshot, named(&e.tokens.files), op(0), file(1)
+		}
+	case trace.CollectiveSnapshot:
+		if e.own() {
+			r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Matching, r.OriginalTime = BeginCollectiveSnapshot, op(0), comm(1), root(2), op(3), op(4), op(5), file(6)
+		}
+	case trace.FileOperationSnapshot:
+		if e.own() {
+			r.Type, r.Matching, r.OriginalTime = BeginFileOperationSnapshot, op(0), file(1)
+		}
+	case trace.CollectiveCountSnapshot:
+		if e.own() {
+			r.Type, r.Communicator, r.Count = CollectiveCountSnapshot, named(&e.tokens.communicators), op(0)
+		}
+	case trace.MetricSnapshot:
+		if e.own() {
+			r.Type, r.Counter, r.Value, r.OriginalTime = CounterSnapshot, named(&e.tokens.metrics), op(0), file(1)
+		}
+	case trace.RegionSummary:
+		if e.own() {
+			r.Type, r.Function, r.Count, r.Exclusive, r.Inclusive = FunctionSummary, named(&e.tokens.regions), op(0), op(1), op(2)
+		}
+	case trace.RegionGroupSummary:
+		if e.own() && ref != trace.NoRef {
+			r.Type, r.Group, r.Count, r.Exclusive, r.Inclusive = FunctionGroupSummary, stringToken(ref), op(0), op(1), op(2)
+		}
+	case trace.MessageSummary:
+		if e.own() {
+			r.Type, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received = MessageSummary, location(0), comm(1), op(2), op(3), op(4), op(5), op(6)
+		}
+	case trace.CollectiveSummary:
+		if e.own() {
+			r.Type, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received = CollectiveSummary, named(&e.tokens.communicators), op(0), op(1), op(2), op(3), op(4)
+		}
+	case trace.FileSummary, trace.FileGroupSummary:
+		if e.own() && ref != trace.NoRef {
+			if r.Type = FileOperationSummary; kind == trace.FileGroupSummary {
+				r.Type, r.Group = FileGroupOperationSummary, stringToken(ref)
+			} else {
+				r.File = named(&e.tokens.files)
+			}
+			r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = op(0), op(1), op(2), op(3), op(4), op(5), op(6)
+		}
+	}
+	e.attributes(r, keys, values)
+	if r.Type == EventComment && r.Text == "" {
+		r.Text = e.describe(c)
+	}
+	return false
+}
+
+// own tells whether the trace came from OTF: only there do snapshots, summaries and
+// markers stand before and behind all events of their time.
+func (e *encoder) own() bool { return e.defs.Origin == "otf" }
+
+// describe is the text of an event that OTF has no record for.
+func (e *encoder) describe(c *trace.Cursor) string {
+	s := e.defs.Spec(c.Kind()).Name
+	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
+		s += " " + e.defs.Regions.At(int(ref)).Name
+	}
+	return s
+}
+
+// attributes gives a record the attributes of the row that it can have.
+func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
+	for i, k := range keys {
+		v := &values[i]
+		def := e.defs.Attributes.At(int(k))
+		switch {
+		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" && specs[r.Type].says(fText):
+			r.Text = v.Str
+			continue
+		case def.Name == sclName && v.Type == trace.Uint32 && r.SCL == 0 && hasSCL(r.Type):
+			r.SCL = v.Num
+			continue
+		}
+		kv := KeyValue{Key: e.tokens.attributes.at(int(k))}
+		if v.Type == trace.Bytes || v.Type == trace.String && def.Type == trace.String {
+			kv.Type, kv.Bytes = Bytes, []byte(v.Str)
+		} else if t, ok := pairTypes[v.Type]; ok {
+			kv.Type, kv.Bits = t, v.Num&(^uint64(0)>>(64-t.bits()))
+		} else {
+			continue // what is missing is carried
+		}
+		r.KeyValues = append(r.KeyValues, kv)
+	}
+}
+
+// says tells whether records have a field.
+func (s *spec) says(f field) bool {
+	for i := range s.fields {
+		if s.fields[i].f == f {
+			return true
+		}
+	}
+	return false
+}
+
+// pairTypes are the types of pairs by the model's.
+var pairTypes = func() map[trace.Type]ValueType {
+	m := map[trace.Type]ValueType{}
+	for v, t := range valueTypes {
+		if t != trace.Bytes {
+			m[t] = ValueType(v)
+		}
+	}
+	return m
+}()
+
+// claim makes a visit of the activity's region on a lane of the resource: claims
+// overlap, visits nest.
+func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
+	ops := c.Ops()
+	if len(ops) < 2 || region == 0 || ops[1] >= uint64(e.defs.Resources.Len()) {
+		return
+	}
+	k := heldClaim{uint32(ops[1]), int64(ops[0])}
+	lanes := e.lanes[k.resource]
+	at, open := e.held[k]
+	switch {
+	case c.Kind() == trace.ClaimBegin && !open:
+		n := 0
+		for n < len(lanes) && lanes[n].busy {
+			n++
+		}
+		if n == len(lanes) {
+			p := laneProcess + uint64(len(e.process))
+			name := e.defs.Resources.At(int(k.resource)).Label()
+			if n > 0 {
+				name = fmt.Sprintf("%s (%d)", name, n+1)
+			}
+			e.process = append(e.process, name)
+			e.w.master.Assign(uint32(p), e.places[c.Location()].stream)
+			lanes = append(lanes, lanePlace{process: p})
+		}
+		lanes[n].busy = true
+		e.lanes[k.resource], e.held[k] = lanes, laneOf{n}
+		r.Type, r.Function, r.Process = Enter, region, lanes[n].process
+	case c.Kind() == trace.ClaimEnd && open:
+		delete(e.held, k)
+		lanes[at.lane].busy = false
+		r.Type, r.Function, r.Process = Leave, region, lanes[at.lane].process
+	}
+}
+
+// Links writes links behind the last event.
+func (e *encoder) Links(links []trace.Link) error {
+	if !e.begun {
+		e.begin(0)
+	}
+	for i := range links {
+		p := e.place(0)
+		r := &e.rec
+		*r = Record{Type: EventComment, Text: "link", Time: e.last, Process: p.process,
+			KeyValues: append(r.KeyValues[:0], KeyValue{Key: linkKey, Type: Bytes, Bytes: []byte(carrier.Link(&links[i]))})}
+		if err := p.w.Write(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close writes the definitions and the master file.
+func (e *encoder) Close() error {
+	if err := e.definitions(); err != nil {
+		return err
+	}
+	for _, w := range e.w.streams {
+		if err := w.finish(); err != nil {
+			return err
+		}
+	}
+	_, err := e.w.master.WriteTo(e.out)
+	return err
+}
+
+// definitions writes OTF's own definitions, for other tools, and the carried ones.
+func (e *encoder) definitions() error {
+	d := e.defs
+	var err error
+	put := func(r *Record) {
+		if err == nil {
+			e.cut(r)
+			err = e.w.Write(r)
+		}
+	}
+	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
+	put(&Record{Type: DefCreator, Text: "weft"})
+	for _, k := range []struct {
+		key  uint64
+		typ  ValueType
+		name string
+	}{{definitionKey, Bytes, "weft.definition"}, {rowKey, Bytes, "weft.event"}, {locationKey, Uint32, "weft.location"}, {linkKey, Bytes, "weft.link"}} {
+		put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+	}
+	for i := range d.Locations.Len() {
+		l := d.Locations.At(i)
+		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: l.Label(), Parent: e.parent(l)})
+	}
+	for i, name := range e.process {
+		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
+	}
+	for i := range d.Groups.Len() {
+		if g := d.Groups.At(i); g.Kind == "node" {
+			r := Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name}
+			for j := range d.Locations.Len() {
+				if e.within(d.Locations.At(j).Group, uint32(i)) {
+					r.Members = append(r.Members, e.tokens.locations.at(j))
+				}
+			}
+			put(&r)
+		}
+	}
+	for i := range d.Communicator.Len() {
+		c := d.Communicator.At(i)
+		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
+		if c.Set != trace.NoRef {
+			for _, m := range d.Sets.At(int(c.Set)).Members {
+				if m >= 0 && m < unset {
+					r.Members = append(r.Members, uint32(m))
+				}
+			}
+		}
+		put(&r)
+	}
+	group := e.groups(put)
+	sclFile, scl := map[string]uint64{}, uint64(0)
+	for i := range d.Regions.Len() {
+		x := d.Regions.At(i)
+		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group), Name: x.Name}
+		if x.File != "" && x.Line >= 0 {
+			f, ok := sclFile[x.File]
+			if !ok {
+				f = uint64(len(sclFile)) + 1
+				sclFile[x.File] = f
+				put(&Record{Type: DefSCLFile, Token: f, Name: x.File})
+			}
+			scl++
+			put(&Record{Type: DefSCL, Token: scl, File: f, Line: uint64(x.Line)})
+			r.SCL = scl
+		}
+		put(&r)
+	}
+	for i := range d.Metrics.Len() {
+		m := d.Metrics.At(i)
+		name := m.Name
+		if name == "" {
+			name = m.ID
+		}
+		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group), Name: name, Unit: m.Unit, Properties: counterProperties(m)})
+	}
+	for i := range d.Files.Len() {
+		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(i).Name})
+	}
+	for i := range d.Attributes.Len() {
+		a := d.Attributes.At(i)
+		t, ok := pairTypes[a.Type]
+		if !ok {
+			t = Bytes
+		}
+		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
+	}
+	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
+		put(&Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)})
+	}
+	for i := range d.Markers.Len() {
+		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(i).Name})
+	}
+	pairs, tooLong := carrier.Definitions(d)
+	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	if base := e.reader.clock.base; base > 0 {
+		pairs = append(pairs, carrier.Pair{Key: baseName, Value: strconv.FormatUint(base, 10)})
+	}
+	for _, p := range pairs {
+		put(&Record{Type: DefinitionComment, Text: carriedText + p.Key, KeyValues: []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: []byte(p.Value)}}})
+	}
+	return err
+}
+
+// nodeToken is the first token of a group of the processes of a node.
+const nodeToken = laneProcess
+
+// parent is the process that a thread belongs to: one with the id of its group.
+func (e *encoder) parent(l *trace.Location) uint64 {
+	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(int(l.Group)).Kind != "process" {
+		return 0
+	}
+	if e.byID == nil {
+		e.byID = map[string]int{}
+		for i := e.defs.Locations.Len() - 1; i >= 0; i-- {
+			if x := e.defs.Locations.At(i); x.Kind == trace.ProcessLocation {
+				e.byID[x.ID] = i
+			}
+		}
+	}
+	i, ok := e.byID[e.defs.Groups.At(int(l.Group)).ID]
+	if !ok {
+		return 0
+	}
+	return uint64(e.tokens.locations.at(i))
+}
+
+// within tells whether a group is in another.
+func (e *encoder) within(g, of uint32) bool {
+	for ; g != trace.NoRef; g = e.defs.Groups.At(int(g)).Parent {
+		if g == of {
+			return true
+		}
+	}
+	return false
+}
+
+// groups gives tokens to names of groups, and defines each once.
+func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
+	byName := map[string]uint64{}
+	for i := e.defs.Strings.Len() - 1; i >= 0; i-- {
+		byName[*e.defs.Strings.At(i)] = stringToken(uint32(i))
+	}
+	type defined struct {
+		t     Type
+		token uint64
+	}
+	done := map[defined]bool{}
+	next := stringToken(uint32(e.defs.Strings.Len()))
+	return func(t Type, name string) uint64 {
+		if name == "" {
+			return 0
+		}
+		token, ok := byName[name]
+		if !ok {
+			token = next
+			byName[name] = token
+			next++
+		}
+		if k := (defined{t, token}); !done[k] {
+			done[k] = true
+			put(&Record{Type: t, Token: token, Name: name})
+		}
+		return token
+	}
+}
+
+// counterProperties are those of a metric: what its mode says, if it came from
+// OTF, and its type.
+func counterProperties(m *trace.MetricDef) uint64 {
+	typ := map[trace.Type]uint64{trace.Int64: 0x20, trace.Float32: 0x100, trace.Float64: 0x120}[m.Type]
+	for p := range uint64(0x200) {
+		if properties(p) == m.Mode && counterType(p) == m.Type {
+			return p
+		}
+	}
+	return typ | 1 | 4 // absolute, at that point
+}
