@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strings"
@@ -8,11 +9,64 @@ import (
 
 // appendHex writes a number as OTF does.
 func appendHex(b []byte, v uint64) []byte {
-	n := (bits.Len64(v|1) + 3) >> 2
-	for i := 4 * (n - 1); i >= 0; i -= 4 {
-		b = append(b, hexDigits[v>>uint(i)&15])
+	if high := v >> 32; high > 0 {
+		b = appendHex(b, high)
+		return binary.BigEndian.AppendUint64(b, hexText(uint32(v)))
 	}
-	return b
+	n := (bits.Len64(v|1) + 3) >> 2
+	return binary.BigEndian.AppendUint64(b, hexText(uint32(v))<<(-8*n&63))[:len(b)+n]
+}
+
+// hexText is the text of a number of 8 digits, the first of which is the highest
+// byte, all made at once.
+func hexText(v uint32) uint64 {
+	x := uint64(v)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	x = (x | x<<8) & 0x00ff00ff00ff00ff
+	x = (x | x<<4) & (0x0f * ends)
+	letter := (x + 6*ends) >> 4 & ends
+	return x + '0'*ends + letter*('a'-'0'-10)
+}
+
+// appendUsual writes the line of the most usual events, short and without pairs;
+// ok is false for others, and for numbers that do not fit.
+func (r *Record) appendUsual(b []byte) (text []byte, ok bool) {
+	switch r.Type {
+	case Enter, Leave:
+		if (r.Function|r.SCL)>>32 != 0 {
+			return b, false
+		}
+		if r.Type == Enter {
+			b = append(b, 'E')
+		} else if b = append(b, 'L'); r.Function|r.SCL == 0 {
+			return append(b, '\n'), true
+		}
+		b = appendHex(b, r.Function)
+	case SendMsg, RecvMsg:
+		if (r.Peer|r.Length|r.Tag|r.Communicator|r.SCL)>>32 != 0 {
+			return b, false
+		}
+		c := byte('S')
+		if r.Type == RecvMsg {
+			c = 'R'
+		}
+		b = appendHex(append(b, c), r.Peer)
+		b = appendHex(append(b, 'L'), r.Length)
+		b = appendHex(append(b, 'T'), r.Tag)
+		b = appendHex(append(b, 'C'), r.Communicator)
+	case Counter:
+		if r.Counter>>32 != 0 {
+			return b, false
+		}
+		b = appendHex(append(b, "CNT"...), r.Counter)
+		return append(appendHex(append(b, 'V'), r.Value), '\n'), true
+	default:
+		return b, false
+	}
+	if r.SCL != 0 {
+		b = appendHex(append(b, 'X'), r.SCL)
+	}
+	return append(b, '\n'), true
 }
 
 // appendText writes a string: line ends and quotes become blanks.

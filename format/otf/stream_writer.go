@@ -79,6 +79,19 @@ func (w *StreamWriter) Write(r *Record) error {
 	if w.err != nil {
 		return w.err
 	}
+	if p := w.parts[Events]; p != nil && len(r.KeyValues) == 0 && !w.opt.Long {
+		before, last, process := len(p.buf), p.last, p.process
+		if err := p.state(r.Time, r.Process, r.Type); err == nil {
+			var ok bool
+			if p.buf, ok = r.appendUsual(p.buf); ok {
+				if len(p.buf) >= w.opt.Buffer {
+					w.err = p.flush()
+				}
+				return w.err
+			}
+		}
+		p.buf, p.last, p.process = p.buf[:before], last, process
+	}
 	if err := r.check(); err != nil {
 		return err
 	}
