@@ -178,20 +178,7 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 	if _, err := w.create(part); err != nil { // also when there is nothing to write
 		return err
 	}
-	if part.timed() {
-		f, err := surveyFile(c.ctx, s)
-		if err != nil {
-			return err
-		}
-		s.t.Close()
-		if s, err = c.r.open(id, part); err != nil {
-			return err
-		}
-		if f.back || c.sort && f.unsorted > 0 {
-			return c.sorted(s, w, part, ro)
-		}
-	}
-	for {
+	for last := uint64(0); ; {
 		ok, err := s.next(c.ctx)
 		if !ok || err != nil {
 			return err
@@ -199,10 +186,22 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		if !c.wants(s) {
 			continue
 		}
+		if part.timed() && s.rec.Time < last && (s.rec.Time > 0 || c.sort) {
+			break // begin anew
+		}
+		last = s.rec.Time
 		if err := w.WritePart(&s.rec, part); err != nil {
 			return err
 		}
 	}
+	s.t.Close()
+	if s, err = c.r.open(id, part); err != nil {
+		return err
+	}
+	if err := w.restart(part); err != nil {
+		return err
+	}
+	return c.sorted(s, w, part, ro)
 }
 
 // sorted copies a file in the order of time.
@@ -242,12 +241,35 @@ func (c *copier) spread(streams uint32) error {
 			w.assign(p)
 		}
 	}
+	// Where the records of some processes go.
+	var known [256]struct {
+		process uint64
+		w       *StreamWriter
+	}
+	to := func(process uint64) *StreamWriter {
+		x := &known[process%uint64(len(known))]
+		if x.w == nil || x.process != process {
+			x.process, x.w = process, w.Stream(w.assign(uint32(process)))
+		}
+		return x.w
+	}
 	for part := range numParts {
 		cur, err := c.r.Cursor(c.ctx, part)
 		if err != nil {
 			return err
 		}
-		for cur.Next() && err == nil {
+		for err == nil {
+			if part == Events && !opt.Long {
+				// Most lines stay as they are.
+				if err = cur.lines(func(time uint64, process uint32, line []byte) error {
+					return to(uint64(process)).line(time, uint64(process), line)
+				}); err != nil {
+					break
+				}
+			}
+			if !cur.Next() {
+				break
+			}
 			r := cur.Record()
 			switch {
 			case cur.cur.cut:
@@ -256,13 +278,13 @@ func (c *copier) spread(streams uint32) error {
 			case !part.timed():
 				err = w.Stream(0).WritePart(r, part)
 			default:
-				err = w.Stream(w.assign(uint32(r.Process))).WritePart(r, part)
-			}
-			if err != nil {
-				err = fmt.Errorf("%s: %w", c.r.src.Path, err)
+				err = to(r.Process).WritePart(r, part)
 			}
 		}
 		cur.Close()
+		if err != nil && c.ctx.Err() == nil {
+			err = fmt.Errorf("%s: %w", c.r.src.Path, err)
+		}
 		if err = errors.Join(err, cur.Err()); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func (x *bulk) begin(f *fileStream) {
 		}
 	}
 	x.f, x.last, x.form = f, 0, timeForm{}
-	f.s.t.buf = x.text
+	f.s.t.buf, f.s.byLine = x.text, true
 }
 
 // end keeps what the next file can use.
@@ -295,6 +295,22 @@ func (f *timeForm) learn(text unsafe.Pointer, pos int) bool {
 	return true
 }
 
+// read reads the time line at pos, which begins with the bytes of w, and returns
+// its length, 0 if it is not one that hot can read.
+func (f *timeForm) read(text unsafe.Pointer, pos int, w uint64) (v uint64, n int) {
+	if char(text, pos+f.n) != '\n' || w&f.mask != f.text {
+		if !f.learn(text, pos) {
+			return 0, 0
+		}
+	}
+	v, bad := hexWord(word(text, pos+f.skip)<<(f.shift&63) | f.zeros)
+	n = f.n
+	if bad != 0 {
+		f.n, n = 0, 0
+	}
+	return v | f.high, n
+}
+
 // hot takes the lines that are in memory, up to the first that is not one of the
 // usual ones, spelled as libotf does: time, process, enter, leave, send, receive,
 // counter. It does nothing that next would not do.
@@ -336,20 +352,12 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 	for pos < end {
 		w := word(text, pos)
 		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
-			f := &x.form
-			if char(text, pos+f.n) != '\n' || w&f.mask != f.text {
-				if !f.learn(text, pos) {
-					break
-				}
-			}
-			v, bad := hexWord(word(text, pos+f.skip)<<(f.shift&63) | f.zeros)
-			v |= f.high
-			if bad != 0 || v < time || v >= x.to {
-				f.n = 0
+			v, n := x.form.read(text, pos, w)
+			if n == 0 || v < time || v >= x.to {
 				break
 			}
 			time = v
-			pos += f.n + 1
+			pos += n + 1
 			w = word(text, pos)
 		}
 		var line uint64 // of the record

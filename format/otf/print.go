@@ -3,6 +3,7 @@ package otf
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -16,6 +17,19 @@ type printer struct {
 	n        int64             // records so far
 	counters map[uint64]uint64 // properties of the counters that are defined
 	b        []byte
+	number   []byte // text of n
+	high     uint64 // the latest time without its last digits, and its text
+	highText []byte
+}
+
+// printBuffer is how much text is written at once.
+const printBuffer = 64 << 10
+
+// flush writes what has been collected.
+func (p *printer) flush(w io.Writer) error {
+	_, err := w.Write(p.b)
+	p.b = p.b[:0]
+	return err
 }
 
 func (p *printer) printf(format string, args ...any) { p.b = fmt.Appendf(p.b, format, args...) }
@@ -141,48 +155,92 @@ func (p *printer) keyValues(r *Record) {
 	}
 }
 
-// usual writes the most usual records.
+// count makes the text of the next record's number out of the one before.
+func (p *printer) count() {
+	p.n++
+	i := len(p.number) - 1
+	for ; i >= 0 && p.number[i] == '9'; i-- {
+		p.number[i] = '0'
+	}
+	if i >= 0 && p.number[i] > 0 {
+		p.number[i]++
+	} else {
+		p.number = strconv.AppendInt(p.number[:0], p.n, 10)
+	}
+}
+
+// appendTime writes a time, most digits of which are those of the time before.
+func (p *printer) appendTime(b []byte, t uint64) []byte {
+	high := t / 10_000
+	if high == 0 {
+		return digits.AppendUint(b, t)
+	}
+	if high != p.high {
+		p.high, p.highText = high, digits.AppendUint(p.highText[:0], high)
+	}
+	low := uint32(t - high*10_000)
+	b = append(b, p.highText...)
+	return append(b, byte('0'+low/1000), byte('0'+low/100%10), byte('0'+low/10%10), byte('0'+low%10))
+}
+
+// appendSmall writes a number that is mostly small.
+func appendSmall(b []byte, v uint64) []byte {
+	switch {
+	case v < 10:
+		return append(b, byte('0'+v))
+	case v < 100:
+		return append(b, byte('0'+v/10), byte('0'+v%10))
+	case v < 1000:
+		return append(b, byte('0'+v/100), byte('0'+v/10%10), byte('0'+v%10))
+	}
+	return digits.AppendUint(b, v)
+}
+
+// usual adds the text of the most usual records.
 func (p *printer) usual(r *Record) bool {
 	switch r.Type {
-	case Enter, Leave, SendMsg, RecvMsg:
+	case Enter, Leave, SendMsg, RecvMsg, Counter:
 	default:
 		return false
 	}
-	b := digits.AppendUint(append(p.b, "(#"...), uint64(p.n))
-	b = append(digits.AppendUint(append(b, ") \t"...), r.Time), ' ')
-	put := func(name string, v uint64) { b = digits.AppendUint(append(b, name...), v) }
+	b := append(append(p.b, "(#"...), p.number...)
+	b = append(p.appendTime(append(b, ") \t"...), r.Time), ' ')
 	switch r.Type {
 	case Enter:
-		put("Enter: function ", r.Function)
-		put(", process ", r.Process)
+		b = appendSmall(append(b, "Enter: function "...), r.Function)
+		b = appendSmall(append(b, ", process "...), r.Process)
 	case Leave:
-		put("Leave: function ", r.Function)
-		put(", process ", r.Process)
+		b = appendSmall(append(b, "Leave: function "...), r.Function)
+		b = appendSmall(append(b, ", process "...), r.Process)
 	case SendMsg:
-		put("SendMessage: sender ", r.Process)
-		put(", receiver ", r.Peer)
+		b = appendSmall(append(b, "SendMessage: sender "...), r.Process)
+		b = appendSmall(append(b, ", receiver "...), r.Peer)
 	case RecvMsg:
-		put("ReceiveMessage: receiver ", r.Process)
-		put(", sender ", r.Peer)
+		b = appendSmall(append(b, "ReceiveMessage: receiver "...), r.Process)
+		b = appendSmall(append(b, ", sender "...), r.Peer)
+	case Counter:
+		b = appendSmall(append(b, "Counter: process "...), r.Process)
+		b = appendSmall(append(b, ", counter "...), r.Counter)
+		p.b = append(append(b, ", value "...), p.counterValue(r.Counter, r.Value)...)
+		return true
 	}
 	if r.Type == SendMsg || r.Type == RecvMsg {
-		put(", group ", r.Communicator)
-		put(", type ", r.Tag)
-		put(", length ", r.Length)
+		b = appendSmall(append(b, ", group "...), r.Communicator)
+		b = appendSmall(append(b, ", type "...), r.Tag)
+		b = appendSmall(append(b, ", length "...), r.Length)
 	}
-	put(", source ", r.SCL)
-	p.b = b
+	p.b = appendSmall(append(b, ", source "...), r.SCL)
 	return true
 }
 
-// record writes the text of a record.
-func (p *printer) record(r *Record) []byte {
-	p.b = p.b[:0]
-	p.n++
+// record adds the text of a record to the buffer.
+func (p *printer) record(r *Record) {
+	before := len(p.b)
+	p.count()
 	if p.usual(r) {
 		p.keyValues(r)
 		p.b = append(p.b, '\n')
-		return p.b
+		return
 	}
 	timed := r.Type.Part().timed() || r.Type == Marker
 	if r.Type == DefMarker {
@@ -255,8 +313,6 @@ func (p *printer) record(r *Record) []byte {
 
 	case NoOp, BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
-	case Counter:
-		p.printf("Counter: process %d, counter %d, value %s", r.Process, r.Counter, p.counterValue(r.Counter, r.Value))
 	case CollectiveOperation:
 		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d", r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)
 	case BeginCollective:
@@ -293,8 +349,10 @@ func (p *printer) record(r *Record) []byte {
 	case CollectiveSummary:
 		p.printf("StatCollOp: process %d, group %d, col %d, numsent %d, numreceived %d, bytessent %d, bytesreceived %d", r.Process, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
 	case SummaryComment, FileOperationSummary, FileGroupOperationSummary:
-		p.n-- // otfprint has no text for them
-		return nil
+		// otfprint has no text for them.
+		p.b, p.n = p.b[:before], p.n-1
+		p.number = strconv.AppendInt(p.number[:0], p.n, 10)
+		return
 
 	case SnapshotComment:
 		p.printf("SnapComment: process %d, comment \"%s\"", r.Process, text)
@@ -321,11 +379,10 @@ func (p *printer) record(r *Record) []byte {
 
 	case Unknown:
 		p.printf("%d Unknown: process %d, record \"%s\"\n", r.Time, r.Process, text)
-		return p.b // without the pairs
+		return // without the pairs
 	}
 	if r.Type != DefVersion && r.Type != DefUniqueID {
 		p.keyValues(r)
 	}
 	p.b = append(p.b, '\n')
-	return p.b
 }

@@ -229,12 +229,12 @@ type Cursor struct {
 	ctx     context.Context
 	r       *Reader
 	part    Part
-	list    []*stream // those that have a record; the next one is that of list[0]
+	list    []head    // of the streams that have a record, as a heap: the next one is that of list[0]
 	wait    []*stream // that come one by one, behind list
 	all     []*stream
 	cur     *stream
 	err     error
-	less    func(a, b *stream) bool
+	merged  bool // in the order of time
 	n       int64
 	stopped bool // AsLibrary: a malformed record has ended reading
 }
@@ -290,10 +290,7 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 		c.wait = slices.Clone(c.all)
 		return c, nil
 	}
-	c.less = func(a, b *stream) bool { return a.rec.Time < b.rec.Time || a.rec.Time == b.rec.Time && a.id < b.id }
-	if r.opt.AsLibrary {
-		c.less = func(a, b *stream) bool { return a.rec.Time < b.rec.Time }
-	}
+	c.merged = true
 	for _, s := range c.all {
 		if err := c.first(s); err != nil {
 			c.Close()
@@ -328,7 +325,7 @@ func (c *Cursor) first(s *stream) error {
 		return err
 	}
 	if ok {
-		c.list = append(c.list, s)
+		c.list = append(c.list, c.head(s))
 	} else if c.r.opt.AsLibrary && !s.begun {
 		c.stopped = true // libotf gives up on all streams
 	}
@@ -345,23 +342,42 @@ func (c *Cursor) advance(s *stream) (bool, error) {
 	}
 }
 
+// head is a stream with what the order of its record depends on.
+type head struct {
+	time uint64
+	tie  uint32 // the stream's number; libotf leaves ties to its heap
+	s    *stream
+}
+
+func (c *Cursor) head(s *stream) head {
+	h := head{s.rec.Time, s.id, s}
+	if c.r.opt.AsLibrary {
+		h.tie = 0
+	}
+	return h
+}
+
+func (h *head) less(o *head) bool { return h.time < o.time || h.time == o.time && h.tie < o.tie }
+
 // sift restores the heap below i. Its order of equal streams is that of libotf.
 func (c *Cursor) sift(i int) {
 	l := c.list
+	x := l[i]
 	for {
 		k := 2*i + 1
 		if k >= len(l) {
-			return
+			break
 		}
-		if k+1 < len(l) && c.less(l[k+1], l[k]) {
+		if k+1 < len(l) && l[k+1].less(&l[k]) {
 			k++
 		}
-		if c.less(l[i], l[k]) {
-			return
+		if x.less(&l[k]) {
+			break
 		}
-		l[i], l[k] = l[k], l[i]
+		l[i] = l[k]
 		i = k
 	}
+	l[i] = x
 }
 
 // Next goes to the next record and reports whether there is one. After false,
@@ -388,9 +404,9 @@ func (c *Cursor) Next() bool {
 }
 
 func (c *Cursor) next() (bool, error) {
-	if c.cur != nil && c.less != nil {
+	if c.cur != nil && c.merged {
 		// The record that was read last is that of the first stream.
-		s := c.list[0]
+		s := c.list[0].s
 		ok, err := c.advance(s)
 		if err != nil {
 			return false, err
@@ -403,15 +419,20 @@ func (c *Cursor) next() (bool, error) {
 		if c.stopped {
 			c.list = nil
 		}
+		if ok && len(c.list) > 0 {
+			c.list[0].time = s.rec.Time
+		}
 		if len(c.list) > 0 {
 			c.sift(0)
 		}
 	}
-	if c.less != nil {
+	if c.merged {
 		if len(c.list) == 0 {
 			return false, nil
 		}
-		c.cur = c.list[0]
+		if c.cur = c.list[0].s; c.cur.stale {
+			c.cur.fill()
+		}
 		return true, nil
 	}
 	for len(c.wait) > 0 && !c.stopped {
@@ -425,6 +446,36 @@ func (c *Cursor) next() (bool, error) {
 		c.wait = c.wait[1:]
 	}
 	return false, nil
+}
+
+// lines gives the next records of usual lines to put, without making records of
+// them, as long as there are such. put gets the line with its end. Next goes on
+// behind them.
+func (c *Cursor) lines(put func(time uint64, process uint32, line []byte) error) error {
+	if c.err != nil || !c.merged {
+		return nil
+	}
+	for {
+		if c.cur != nil {
+			if !c.cur.advance() {
+				return nil
+			}
+			c.list[0].time = c.cur.time
+			c.sift(0)
+			c.cur = nil
+		}
+		if len(c.list) == 0 || !c.list[0].s.stepped {
+			return nil
+		}
+		c.cur = c.list[0].s
+		x, line := c.cur.current()
+		if err := put(x.time, x.process, line); err != nil {
+			return err
+		}
+		if c.n++; c.n&0xffff == 0 && c.ctx.Err() != nil {
+			return c.ctx.Err()
+		}
+	}
 }
 
 // Record is the record in hand, valid until the next call of Next.
@@ -529,12 +580,17 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 			return err
 		}
 		for c.Next() {
-			if _, err := w.Write(p.record(c.Record())); err != nil {
-				c.Close()
-				return err
+			if p.record(c.Record()); len(p.b) >= printBuffer {
+				if err := p.flush(w); err != nil {
+					c.Close()
+					return err
+				}
 			}
 		}
 		c.Close()
+		if err := p.flush(w); err != nil {
+			return err
+		}
 		if c.Err() != nil {
 			return c.Err()
 		}

@@ -34,11 +34,15 @@ type stream struct {
 		process uint64
 		answer  uint8 // 1 no, 2 yes, 0 not asked
 	}
-	end    bool
-	gave   bool // a record or step
-	silent bool // the record in hand is a step
-	empty  bool // the last line was
-	cut    bool // the record in hand is a line without end
+	byLine bool // nothing is to be read ahead
+	ahead  ahead
+	// The record in hand was read ahead; rec does not have it yet.
+	stepped, stale bool
+	end            bool
+	gave           bool // a record or step
+	silent         bool // the record in hand is a step
+	empty          bool // the last line was
+	cut            bool // the record in hand is a line without end
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -66,6 +70,19 @@ func (s *stream) wanted(process uint64) bool {
 
 // next reads the next record that is wanted. ok is false at the end.
 func (s *stream) next(ctx context.Context) (ok bool, err error) {
+	if !s.byLine && s.advance() {
+		s.fill()
+		if s.ahead.at == 1 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		return true, nil
+	}
+	s.stepped, s.stale = false, false
+	return s.nextLine(ctx)
+}
+
+// nextLine does so line by line.
+func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	if s.end {
 		return false, nil
 	}

@@ -79,18 +79,8 @@ func (w *StreamWriter) Write(r *Record) error {
 	if w.err != nil {
 		return w.err
 	}
-	if p := w.parts[Events]; p != nil && len(r.KeyValues) == 0 && !w.opt.Long {
-		before, last, process := len(p.buf), p.last, p.process
-		if err := p.state(r.Time, r.Process, r.Type); err == nil {
-			var ok bool
-			if p.buf, ok = r.appendUsual(p.buf); ok {
-				if len(p.buf) >= w.opt.Buffer {
-					w.err = p.flush()
-				}
-				return w.err
-			}
-		}
-		p.buf, p.last, p.process = p.buf[:before], last, process
+	if w.usual(r) {
+		return w.err
 	}
 	if err := r.check(); err != nil {
 		return err
@@ -102,11 +92,55 @@ func (w *StreamWriter) Write(r *Record) error {
 	return w.write(r, part)
 }
 
+// usual writes a record of the most usual kinds. It returns false, and nothing is
+// written, for others and for those with which something is wrong.
+func (w *StreamWriter) usual(r *Record) bool {
+	p := w.parts[Events]
+	if p == nil || len(r.KeyValues) > 0 || w.opt.Long {
+		return false
+	}
+	before, last, process := len(p.buf), p.last, p.process
+	if p.state(r.Time, r.Process, r.Type) == nil {
+		var ok bool
+		if p.buf, ok = r.appendUsual(p.buf); ok {
+			if len(p.buf) >= w.opt.Buffer {
+				w.err = p.flush()
+			}
+			return true
+		}
+	}
+	p.buf, p.last, p.process = p.buf[:before], last, process
+	return false
+}
+
+// line writes the line of an event as it is.
+func (w *StreamWriter) line(time, process uint64, line []byte) error {
+	if w.err != nil {
+		return w.err
+	}
+	p := w.parts[Events]
+	if p == nil {
+		if p, w.err = w.create(Events); w.err != nil {
+			return w.err
+		}
+	}
+	if err := p.state(time, process, Unknown); err != nil {
+		return err
+	}
+	if p.buf = append(p.buf, line...); len(p.buf) >= w.opt.Buffer {
+		w.err = p.flush()
+	}
+	return w.err
+}
+
 // WritePart writes a record to this part of the stream, whatever its type: one of
 // type Unknown, or a snapshot among the events. Readers find other records only
 // in the part that their type belongs to.
 func (w *StreamWriter) WritePart(r *Record, part Part) error {
 	if w.err != nil {
+		return w.err
+	}
+	if part == Events && w.usual(r) {
 		return w.err
 	}
 	if err := r.check(); err != nil {
@@ -233,6 +267,16 @@ type partWriter struct {
 	buf        []byte
 	last       uint64 // time
 	process    uint64
+}
+
+// restart throws away what was written to a part.
+func (w *StreamWriter) restart(part Part) error {
+	if p := w.parts[part]; p != nil {
+		p.file.Close()
+		os.Remove(p.temp)
+	}
+	_, err := w.create(part)
+	return err
 }
 
 // cause says in one line which file an error is about.

@@ -1,0 +1,154 @@
+package otf
+
+import (
+	"bytes"
+	"math/bits"
+	"unsafe"
+)
+
+// ahead holds the records of usual lines that a stream has read ahead.
+type ahead struct {
+	list      []aheadRecord
+	at        int // the next one
+	form      timeForm
+	processes []aheadProcess
+}
+
+// aheadRecord is an event with its line in the stream's buffer, without the end.
+type aheadRecord struct {
+	time     uint64
+	process  uint32
+	function uint32 // of enter and leave
+	from, to int32
+	typ      Type
+}
+
+// aheadProcess is a process line that has been read.
+type aheadProcess struct {
+	text    lineText
+	process uint32
+}
+
+const aheadRows = 1024
+
+// usualType are the types of usual records by the first byte of their line.
+var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter}
+
+// look reads usual lines ahead, as [bulk.lines] does, and reports whether there
+// are any.
+func (s *stream) look() bool {
+	a, t := &s.ahead, s.t
+	a.list, a.at = a.list[:0], 0
+	if !s.begun || s.skip || s.part != Events || s.end || len(s.rec.KeyValues) > 0 {
+		return false
+	}
+	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
+	if n == 0 || n > 1<<30 {
+		return false
+	}
+	if a.list == nil {
+		a.list, a.processes = make([]aheadRecord, 0, aheadRows), make([]aheadProcess, 1<<processBits)
+	}
+	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
+	text := unsafe.Pointer(unsafe.SliceData(t.buf))
+	pos, end := t.from, t.from+n
+	time, process := s.time, uint32(s.process)
+	for pos < end && len(a.list) < aheadRows {
+		w := word(text, pos)
+		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
+			v, n := a.form.read(text, pos, w)
+			if n == 0 {
+				break
+			}
+			time = v
+			pos += n + 1
+			w = word(text, pos)
+		}
+		marks := lineEnds(w)
+		if byte(w) == '*' {
+			if marks == 0 {
+				break
+			}
+			star := upTo(w, marks)
+			known := &a.processes[star*spread>>(64-processBits)]
+			if known.text != turn(star) && !s.learnProcess(known, w, marks) {
+				break
+			}
+			process = known.process
+			pos += (bits.TrailingZeros64(marks) + 1) >> 3
+			w = word(text, pos)
+			marks = lineEnds(w)
+		}
+		x := aheadRecord{time: time, process: process, from: int32(pos), typ: usualType[byte(w)]}
+		switch x.typ {
+		case Enter, Leave:
+			n := lineLength(marks)
+			v, bad := hexWord(short(w>>8, n-1))
+			if n < 2 || n == 8 || bad != 0 {
+				n = 0
+			}
+			x.function, x.to = uint32(v), x.from+int32(n)
+		case SendMsg, RecvMsg, Counter:
+			x.to = x.from + int32(bytes.IndexByte(t.buf[pos:end], '\n'))
+		}
+		if x.to <= x.from {
+			break
+		}
+		a.list = append(a.list, x)
+		pos = int(x.to) + 1
+		t.from = pos
+	}
+	return len(a.list) > 0
+}
+
+// learnProcess notes which process the line in w names, if it is wanted.
+func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
+	n := lineLength(marks)
+	if n < 2 || n == 8 {
+		return false
+	}
+	v, bad := hexWord(short(w>>8, n-1))
+	if bad != 0 || !s.wanted(v) {
+		return false
+	}
+	*to = aheadProcess{turn(upTo(w, marks)), uint32(v)}
+	return true
+}
+
+// advance goes to the next record that was read ahead. It returns false if there is
+// none, or if its line is spelled in another way than was thought.
+func (s *stream) advance() bool {
+	a := &s.ahead
+	if a.at == len(a.list) && !s.look() {
+		return false
+	}
+	x := &a.list[a.at]
+	if x.typ != Enter && x.typ != Leave && !s.rec.quick(s.t.buf[x.from:x.to]) {
+		s.t.from = int(x.from)
+		s.time, s.process = x.time, uint64(x.process)
+		a.list, a.at = a.list[:0], 0
+		return false
+	}
+	a.at++
+	s.time, s.process = x.time, uint64(x.process)
+	s.empty, s.gave, s.silent = false, true, false
+	s.stepped, s.stale = true, true
+	return true
+}
+
+// current is the record in hand, which advance went to, with its line.
+func (s *stream) current() (x *aheadRecord, line []byte) {
+	x = &s.ahead.list[s.ahead.at-1]
+	return x, s.t.buf[x.from : x.to+1]
+}
+
+// fill makes a record of it.
+func (s *stream) fill() {
+	x, r := &s.ahead.list[s.ahead.at-1], &s.rec
+	if x.typ == Enter || x.typ == Leave {
+		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
+	}
+	r.Stream, r.Time, r.Process = s.shown, s.time, s.process
+	r.KeyValues = r.KeyValues[:0]
+	s.stale = false
+}
