@@ -39,14 +39,21 @@ const none = -1
 
 type pair struct{ source, destination uint32 }
 
-type queueKey struct {
+// channel is what the messages that may be one share: a pair, and a communicator
+// where the format has those.
+type channel struct {
 	pair
+	communicator uint64
+}
+
+type queueKey struct {
+	channel
 	tag  int64
 	recv bool
 }
 
 type listKey struct {
-	pair
+	channel
 	recv bool
 }
 
@@ -117,9 +124,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 		p.any, p.last = true, n.time
 		if k.IsSend() {
-			p.send(pair{c.Location(), peer}, n)
+			p.send(channel{pair{c.Location(), peer}, c.Op(1)}, n)
 		} else {
-			p.recv(pair{peer, c.Location()}, n)
+			p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, n)
 		}
 	}
 	return nil
@@ -128,22 +135,22 @@ func (p *Part) Batch(b *trace.Batch) error {
 // Links are no messages.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-func (p *Part) send(at pair, n node) {
+func (p *Part) send(at channel, n node) {
 	p.sent.count++
 	p.sent.bytes = sum(p.sent.bytes, n.bytes)
-	x := p.matrix[at]
-	p.matrix[at] = cell{x.count + 1, sum(x.bytes, n.bytes)}
+	x := p.matrix[at.pair]
+	p.matrix[at.pair] = cell{x.count + 1, sum(x.bytes, n.bytes)}
 	p.meet(at, n, false)
 }
 
-func (p *Part) recv(at pair, n node) {
+func (p *Part) recv(at channel, n node) {
 	p.received.count++
 	p.received.bytes = sum(p.received.bytes, n.bytes)
 	p.meet(at, n, true)
 }
 
 // meet pairs an end with the oldest one that fits, or lets it wait.
-func (p *Part) meet(at pair, n node, recv bool) {
+func (p *Part) meet(at channel, n node, recv bool) {
 	if at.source == trace.NoRef || at.destination == trace.NoRef {
 		return // nothing can be said to fit
 	}
@@ -185,7 +192,7 @@ func (p *Part) match(send, recv node) {
 }
 
 // oldest is the end that waits longest for a pair of locations and a tag.
-func (p *Part) oldest(at pair, tag int64, recv bool) int32 {
+func (p *Part) oldest(at channel, tag int64, recv bool) int32 {
 	if tag == -1 {
 		if l, ok := p.lists[listKey{at, recv}]; ok {
 			return l.first
@@ -202,7 +209,7 @@ func (p *Part) oldest(at pair, tag int64, recv bool) int32 {
 	return best
 }
 
-func (p *Part) wait(at pair, n node, recv bool) {
+func (p *Part) wait(at channel, n node, recv bool) {
 	p.seq++
 	n.seq, n.prev, n.next, n.after = p.seq, none, none, none
 	var i int32
@@ -235,7 +242,7 @@ func (p *Part) wait(at pair, n node, recv bool) {
 }
 
 // remove takes an end out of its lists; it is the first of its tag.
-func (p *Part) remove(at pair, i int32, recv bool) {
+func (p *Part) remove(at channel, i int32, recv bool) {
 	n := &p.nodes[i]
 	k := listKey{at, recv}
 	l := p.lists[k]
@@ -299,7 +306,7 @@ func (p *Part) Merge(o *Part) error {
 		for i := l.first; i != none; i = o.nodes[i].next {
 			n := o.nodes[i]
 			n.moment = none
-			p.meet(k.pair, n, k.recv)
+			p.meet(k.channel, n, k.recv)
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // copyTrace writes a trace as OTF, record by record. Streams are kept, or the
@@ -37,6 +38,13 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
+	unify, err := r.unify()
+	if err != nil {
+		return nil, err
+	}
+	if unify {
+		return r.unified(ctx, ro, out, opt, streams)
+	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort}
 	out.Beside(c.commit, c.abort)
 	if streams < 0 {
@@ -55,6 +63,22 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	}
 	_, err = c.master.WriteTo(out)
 	return &format.Loss{}, err
+}
+
+// unified copies a trace through the model, which has one set of definitions.
+func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions, streams int64) (*format.Loss, error) {
+	d, err := open(ctx, r.src, ro)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if opt.Streams = 1; streams >= 0 {
+		opt.Streams = uint32(streams)
+	} else {
+		opt.Master = r.master
+	}
+	e := newEncoder(out, &opt)
+	return e.Loss(), format.Convert(ctx, d, trace.Everything(), e)
 }
 
 // writerOptions are how files are to be written; streams and Level are -1 where

@@ -24,7 +24,7 @@ func copied(t *testing.T, from string, values map[string]string) string {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: values}); err != nil {
+	if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{Values: values}, out, &format.WriteOptions{Values: values}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -169,5 +169,32 @@ func TestCopyOver(t *testing.T) {
 	}
 	if l, _ := filepath.Glob(dir + "/.*"); len(l) > 0 {
 		t.Errorf("left behind: %v", l)
+	}
+}
+
+// Equal definitions of several streams become one, and none stands in a stream alone.
+func TestUnify(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf": "1:1\n2:2\n", "x.0.def": "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\n",
+		"x.1.def": "DFG9NM\"g\"\nDF5G9NM\"same\"\nDF6G9NM\"one\"\n", "x.2.def": "DFG3NM\"g\"\nDF8G3NM\"same\"\nDF5G3NM\"two\"\n",
+		"x.1.events": "1\n*1\nE5\nE6\n2\n*1\nL6\nL5\n2\n*1\n", "x.2.events": "1\n*2\nE8\nE5\n3\n*2\nL5\nL8\n3\n*2\n",
+	} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	out := copied(t, filepath.Join(dir, "x.otf"), map[string]string{unifyOption: "true"})
+	var b bytes.Buffer
+	if err := PrintCompat(context.Background(), format.FileSource(out), nil, &b); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, want := range []string{"1 Enter: function 1, process 1", "1 Enter: function 1, process 2", "1 Enter: function 2, process 1", "1 Enter: function 3, process 2",
+		`function 1, name "same"`, `function 2, name "one"`, `function 3, name "two"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if exists(strings.TrimSuffix(out, ".otf") + ".1.def") {
+		t.Error("there are definitions of a stream alone")
 	}
 }

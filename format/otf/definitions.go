@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
@@ -191,9 +192,27 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{name(sclFiles, r, r.File), int64(r.Line)}
 		}
 	}
+	unify, err := r.unify()
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]uint32{}
 	for _, r := range list {
 		attrs := m.attrs(r)
-		set := func(table int, i uint32) { m.index[scopedToken{table, r.Stream, r.Token}] = i }
+		// set notes what the token names. Where tokens are to be unified, equal
+		// definitions are one; like is the definition without its id.
+		set := func(table int, like any, add func() uint32) {
+			key := ""
+			if unify {
+				key = fmt.Sprintf("%d %#v", table, like)
+			}
+			i, ok := known[key]
+			if !ok || !unify {
+				i = add()
+				known[key] = i
+			}
+			m.index[scopedToken{table, r.Stream, r.Token}] = i
+		}
 		switch r.Type {
 		case DefCreator:
 			d.Properties.Add(trace.Attr{Key: "creator", Value: trace.StringValue(trace.Text(r.Text))})
@@ -210,29 +229,49 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			for _, p := range r.Members {
 				s.Members = append(s.Members, int64(p))
 			}
-			set(groups, d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef}))
+			set(groups, [2]any{s.Name, s.Members}, func() uint32 {
+				return d.Communicator.Add(trace.Communicator{ID: s.ID, Name: s.Name, Set: d.Sets.Add(s), Parent: trace.NoRef})
+			})
 		case DefFunction:
-			x := trace.Region{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Group: name(functionGroups, r, r.Group), Attrs: attrs}
+			x := trace.Region{Name: trace.Text(r.Name), Group: name(functionGroups, r, r.Group), Attrs: attrs}
 			if p, ok := m.places[scopedToken{scls, r.Stream, r.SCL}]; ok {
 				x.File, x.Line = p.file, p.line
 			} else if p, ok := m.places[scopedToken{scls, 0, r.SCL}]; ok {
 				x.File, x.Line = p.file, p.line
 			}
-			set(functions, d.Regions.Add(x))
+			set(functions, x, func() uint32 {
+				x.ID = id(r.Stream, r.Token)
+				return d.Regions.Add(x)
+			})
 		case DefCounter:
-			set(counters, d.Metrics.Add(trace.MetricDef{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
-				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties), Location: trace.NoRef, Attrs: attrs}))
+			x := trace.MetricDef{Name: trace.Text(r.Name), Unit: trace.Text(r.Unit), Kind: trace.CounterMetric,
+				Mode: properties(r.Properties), Group: name(counterGroups, r, r.Group), Type: counterType(r.Properties), Location: trace.NoRef, Attrs: attrs}
+			set(counters, x, func() uint32 {
+				x.ID = id(r.Stream, r.Token)
+				return d.Metrics.Add(x)
+			})
 		case DefFile:
-			set(files, d.Files.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Attrs: attrs}))
+			x := trace.Named{Name: trace.Text(r.Name), Attrs: attrs}
+			set(files, x, func() uint32 {
+				x.ID = id(r.Stream, r.Token)
+				return d.Files.Add(x)
+			})
 		case DefKeyValue:
-			t := trace.None
+			x := trace.AttributeDef{Name: trace.Text(r.Name), Doc: trace.Text(r.Text)}
 			if r.Kind < uint64(len(valueTypes)) {
-				t = valueTypes[r.Kind]
+				x.Type = valueTypes[r.Kind]
 			}
-			set(keys, d.Attributes.Add(trace.AttributeDef{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name), Type: t, Doc: trace.Text(r.Text)}))
+			set(keys, x, func() uint32 {
+				x.ID = id(r.Stream, r.Token)
+				return d.Attributes.Add(x)
+			})
 		case DefMarker:
-			set(markers, d.Markers.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
-				Attrs: []trace.Attr{{Key: "severity", Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}))
+			x := trace.Named{Name: trace.Text(r.Name),
+				Attrs: []trace.Attr{{Key: "severity", Value: trace.StringValue(strings.ToLower(enum(r.Kind, "UNKNOWN", "ERROR", "WARNING", "HINT")))}}}
+			set(markers, x, func() uint32 {
+				x.ID = id(r.Stream, r.Token)
+				return d.Markers.Add(x)
+			})
 		case DefProcess, DefTimerResolution, DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefSCL, DefCollectiveOperation:
 		default:
 			d.Opaque.Add(trace.Opaque{Format: "otf", Data: string(r.appendLine(nil, false))})
@@ -250,6 +289,20 @@ const (
 	sclName  = "otf.scl" // source code location, by its token
 	textName = "text"
 )
+
+// unify tells whether equal definitions of several streams are to be one.
+func (r *Reader) unify() (bool, error) {
+	switch s := r.opt.Read.Value(unifyOption, "false"); s {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	default:
+		return false, &format.OptionError{Option: unifyOption, Value: s, Expected: "true or false"}
+	}
+}
+
+const unifyOption = "otf.unify-tokens"
 
 // attrs are the pairs of a definition.
 func (m *model) attrs(r *Record) (out []trace.Attr) {

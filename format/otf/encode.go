@@ -76,11 +76,15 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 	if streams >= 0 {
 		wo.Streams = uint32(streams)
 	}
+	return newEncoder(out, &wo), nil
+}
+
+func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, &wo), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]laneOf{}, operations: map[uint64]bool{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]laneOf{}, operations: map[uint64]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	out.Beside(e.files.commit, e.files.abort)
-	return e, nil
+	return e
 }
 
 // Order is that of time: several locations share a stream.

@@ -17,8 +17,8 @@ func (a *app) messagesCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "messages TRACE",
 		Short: "Match messages and show who sends how much to whom",
-		Long: `Match sends with receives, first in first out by source, destination and tag,
-and show the matrix of counts and bytes by source and destination, what found no
+		Long: `Match sends with receives, first in first out by source, destination, tag and, where
+the trace has them, communicator, and show the matrix of counts and bytes by source and destination, what found no
 partner, and how much was pending at most.`,
 		Example: "  weft messages trace.trf\n  weft messages --json trace.trf",
 		Args:    exactArgs(1, "one trace"),
