@@ -12,6 +12,7 @@ type ahead struct {
 	at        int // the next one
 	form      timeForm
 	processes []aheadProcess
+	functions []aheadFunction
 }
 
 // aheadRecord is an event with its line in the stream's buffer, without the end.
@@ -20,7 +21,10 @@ type aheadRecord struct {
 	process  uint32
 	function uint32 // of enter and leave
 	from, to int32
-	typ      Type
+	// start is where its time line begins, if that and a process line stand before
+	// the event, else -1.
+	start int32
+	typ   Type
 }
 
 // aheadProcess is a process line that has been read.
@@ -29,7 +33,16 @@ type aheadProcess struct {
 	process uint32
 }
 
-const aheadRows = 1024
+// aheadFunction is a line of enter or leave that has been read.
+type aheadFunction struct {
+	text     lineText
+	function uint32
+}
+
+const (
+	aheadRows    = 1024
+	functionBits = 10
+)
 
 // usualType are the types of usual records by the first byte of their line.
 var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter}
@@ -47,7 +60,8 @@ func (s *stream) look() bool {
 		return false
 	}
 	if a.list == nil {
-		a.list, a.processes = make([]aheadRecord, 0, aheadRows), make([]aheadProcess, 1<<processBits)
+		a.list = make([]aheadRecord, 0, aheadRows)
+		a.processes, a.functions = make([]aheadProcess, 1<<processBits), make([]aheadFunction, 1<<functionBits)
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
@@ -55,7 +69,9 @@ func (s *stream) look() bool {
 	time, process := s.time, uint32(s.process)
 	for pos < end && len(a.list) < aheadRows {
 		w := word(text, pos)
+		start := int32(-1)
 		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
+			start = int32(pos)
 			v, n := a.form.read(text, pos, w)
 			if n == 0 {
 				break
@@ -78,16 +94,23 @@ func (s *stream) look() bool {
 			pos += (bits.TrailingZeros64(marks) + 1) >> 3
 			w = word(text, pos)
 			marks = lineEnds(w)
+		} else {
+			start = -1
 		}
-		x := aheadRecord{time: time, process: process, from: int32(pos), typ: usualType[byte(w)]}
+		x := aheadRecord{time: time, process: process, from: int32(pos), start: start, typ: usualType[byte(w)]}
 		switch x.typ {
 		case Enter, Leave:
+			line := upTo(w, marks)
 			n := lineLength(marks)
-			v, bad := hexWord(short(w>>8, n-1))
-			if n < 2 || n == 8 || bad != 0 {
-				n = 0
+			known := &a.functions[line*spread>>(64-functionBits)]
+			if known.text != turn(line) {
+				v, bad := hexWord(short(w>>8, n-1))
+				if n < 2 || n == 8 || bad != 0 {
+					break
+				}
+				*known = aheadFunction{turn(line), uint32(v)}
 			}
-			x.function, x.to = uint32(v), x.from+int32(n)
+			x.function, x.to = known.function, x.from+int32(n)
 		case SendMsg, RecvMsg, Counter:
 			x.to = x.from + int32(bytes.IndexByte(t.buf[pos:end], '\n'))
 		}
@@ -136,11 +159,8 @@ func (s *stream) advance() bool {
 	return true
 }
 
-// current is the record in hand, which advance went to, with its line.
-func (s *stream) current() (x *aheadRecord, line []byte) {
-	x = &s.ahead.list[s.ahead.at-1]
-	return x, s.t.buf[x.from : x.to+1]
-}
+// current is the record in hand, which advance went to.
+func (s *stream) current() *aheadRecord { return &s.ahead.list[s.ahead.at-1] }
 
 // fill makes a record of it.
 func (s *stream) fill() {

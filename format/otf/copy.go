@@ -203,6 +203,22 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 		return err
 	}
 	for last := uint64(0); ; {
+		if c.edit == nil && !c.opt.Long {
+			// Most lines stay as they are.
+			for n := 1; s.advance(); n++ {
+				x := s.current()
+				if x.time < last && (x.time > 0 || c.sort) {
+					return c.anew(s, w, part, ro)
+				}
+				last = x.time
+				if err := w.line(x, s.t.buf); err != nil {
+					return err
+				}
+				if n%aheadRows == 0 && c.ctx.Err() != nil {
+					return c.ctx.Err()
+				}
+			}
+		}
 		ok, err := s.next(c.ctx)
 		if !ok || err != nil {
 			return err
@@ -211,21 +227,26 @@ func (c *copier) file(id uint32, part Part, ro *format.ReadOptions) error {
 			continue
 		}
 		if part.timed() && s.rec.Time < last && (s.rec.Time > 0 || c.sort) {
-			break // begin anew
+			return c.anew(s, w, part, ro)
 		}
 		last = s.rec.Time
 		if err := w.WritePart(&s.rec, part); err != nil {
 			return err
 		}
 	}
-	s.t.Close()
-	if s, err = c.r.open(id, part); err != nil {
-		return err
-	}
+}
+
+// anew copies a file that turned out not to be in the order of time.
+func (c *copier) anew(s *stream, w *StreamWriter, part Part, ro *format.ReadOptions) error {
 	if err := w.restart(part); err != nil {
 		return err
 	}
-	return c.sorted(s, w, part, ro)
+	again, err := c.r.open(s.id, part)
+	if err != nil {
+		return err
+	}
+	defer again.t.Close()
+	return c.sorted(again, w, part, ro)
 }
 
 // sorted copies a file in the order of time.
@@ -285,9 +306,13 @@ func (c *copier) spread(streams uint32) error {
 		for err == nil {
 			if part == Events && !opt.Long {
 				// Most lines stay as they are.
-				if err = cur.lines(func(time uint64, process uint32, line []byte) error {
-					return to(uint64(process)).line(time, uint64(process), line)
-				}); err != nil {
+				for x := cur.line(); x != nil && err == nil; x = cur.line() {
+					err = to(uint64(x.process)).line(x, cur.cur.t.buf)
+					if cur.n%aheadRows == 0 && err == nil {
+						err = c.ctx.Err()
+					}
+				}
+				if err != nil {
 					break
 				}
 			}

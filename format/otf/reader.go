@@ -448,34 +448,23 @@ func (c *Cursor) next() (bool, error) {
 	return false, nil
 }
 
-// lines gives the next records of usual lines to put, without making records of
-// them, as long as there are such. put gets the line with its end. Next goes on
-// behind them.
-func (c *Cursor) lines(put func(time uint64, process uint32, line []byte) error) error {
-	if c.err != nil || !c.merged {
-		return nil
-	}
-	for {
-		if c.cur != nil {
-			if !c.cur.advance() {
-				return nil
-			}
-			c.list[0].time = c.cur.time
-			c.sift(0)
-			c.cur = nil
-		}
-		if len(c.list) == 0 || !c.list[0].s.stepped {
+// line goes to the next record if it is of a usual line, without making a record
+// of it. Where it returns nil, Next goes on.
+func (c *Cursor) line() *aheadRecord {
+	if c.cur != nil {
+		if !c.cur.advance() {
 			return nil
 		}
-		c.cur = c.list[0].s
-		x, line := c.cur.current()
-		if err := put(x.time, x.process, line); err != nil {
-			return err
-		}
-		if c.n++; c.n&0xffff == 0 && c.ctx.Err() != nil {
-			return c.ctx.Err()
-		}
+		c.list[0].time = c.cur.time
+		c.sift(0)
+		c.cur = nil
 	}
+	if len(c.list) == 0 || !c.list[0].s.stepped {
+		return nil
+	}
+	c.cur = c.list[0].s
+	c.n++
+	return c.cur.current()
 }
 
 // Record is the record in hand, valid until the next call of Next.

@@ -113,8 +113,8 @@ func (w *StreamWriter) usual(r *Record) bool {
 	return false
 }
 
-// line writes the line of an event as it is.
-func (w *StreamWriter) line(time, process uint64, line []byte) error {
+// line writes an event as it stands in a text.
+func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 	if w.err != nil {
 		return w.err
 	}
@@ -124,10 +124,17 @@ func (w *StreamWriter) line(time, process uint64, line []byte) error {
 			return w.err
 		}
 	}
-	if err := p.state(time, process, Unknown); err != nil {
-		return err
+	if x.start >= 0 && x.time > p.last {
+		// The lines before it are those that it needs here.
+		p.last, p.process = x.time, uint64(x.process)
+		p.buf = append(p.buf, text[x.start:x.to+1]...)
+	} else {
+		if err := p.state(x.time, uint64(x.process), x.typ); err != nil {
+			return err
+		}
+		p.buf = append(p.buf, text[x.from:x.to+1]...)
 	}
-	if p.buf = append(p.buf, line...); len(p.buf) >= w.opt.Buffer {
+	if len(p.buf) >= w.opt.Buffer {
 		w.err = p.flush()
 	}
 	return w.err
