@@ -61,17 +61,6 @@ func perEvent(seconds float64, events int64) float64 {
 	return seconds * 1e9 / float64(events)
 }
 
-// writeTime is the CPU time of a writer in ns an event.
-func (r *otfReport) writeTime(f func(q otfWriteRound) usage, events int64) stat {
-	return over(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(f(q)), events) })
-}
-
-// The writers.
-func byLibotf(q otfWriteRound) usage { return q.libotf }
-func byOne(q otfWriteRound) usage    { return q.one }
-func byTwo(q otfWriteRound) usage    { return q.two }
-func byHalf(q otfWriteRound) usage   { return q.half }
-
 // judge is a verdict on what a part measured.
 func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
 	a := acceptance{text: text, limit: limit, why: why, pass: good}
@@ -105,7 +94,7 @@ func (r *otfReport) acceptances() []acceptance {
 			times("wall-clock time", c.wall, s, why)
 		}
 	}
-	one := r.writeTime(byOne, r.events)
+	one := over(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(q.one), r.events) })
 	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time an event", fmt.Sprintf("≤ %d ns", otfWriteTime), "", one, one.median <= otfWriteTime))
 	scale, why := over(r.writes, twice), ""
 	if r.cores < 2 {
@@ -220,15 +209,17 @@ func (r *otfReport) writing() {
 		by     func(q otfWriteRound) usage
 		events int64
 	}{
-		{"libotf, 8 streams", byLibotf, r.events},
-		{"one goroutine, 8 streams", byOne, r.events},
-		{"two goroutines, 4 streams each", byTwo, r.events},
-		{"one goroutine, 4 streams", byHalf, r.events / 2},
+		{"libotf, 8 streams", func(q otfWriteRound) usage { return q.libotf }, r.events},
+		{"one goroutine, 8 streams", func(q otfWriteRound) usage { return q.one }, r.events},
+		{"two goroutines, 4 streams each", func(q otfWriteRound) usage { return q.two }, r.events},
+		{"one goroutine, 4 streams", func(q otfWriteRound) usage { return q.half }, r.events / 2},
 	} {
-		rows = append(rows, []string{x.name, ratio(r.writeTime(x.by, x.events)),
-			ratio(over(r.writes, func(q otfWriteRound) float64 { return perEvent(wall(x.by(q)), x.events) }))})
+		ns := func(f func(u usage) float64) string {
+			return ratio(over(r.writes, func(q otfWriteRound) float64 { return perEvent(f(x.by(q)), x.events) }))
+		}
+		rows = append(rows, []string{x.name, ns(cpu), ns(func(u usage) float64 { return u.user.Seconds() }), ns(wall)})
 	}
-	r.table([]string{"Writer", "CPU, ns an event", "Wall, ns an event"}, rows)
+	r.table([]string{"Writer", "CPU, ns an event", "User time alone", "Wall, ns an event"}, rows)
 }
 
 // remembering writes the sections about memory.

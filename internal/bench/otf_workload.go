@@ -16,8 +16,8 @@ import (
 // values there instead. At the end all functions are left.
 //
 // Each stream draws its own numbers, so that streams can be written in any order
-// and by any number of goroutines, and times in all of them advance by the same
-// in each round, so that no message arrives before it was sent.
+// and by any number of goroutines. All have the same time at the end of a round:
+// no message arrives before it was sent.
 // testdata/libotf.c makes the same events.
 const (
 	otfRound     = 20 // events of a process in a round
@@ -73,7 +73,7 @@ type otfStream struct {
 	w      *otf.StreamWriter
 	random uint64
 	time   uint64
-	step   uint64 // ticks that the last event came after the one before
+	steps  []uint64 // ticks between the events of the first half of the round
 	open   [][]uint64
 	rec    otf.Record
 	counts otfCounts
@@ -84,6 +84,7 @@ func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
 	return &otfStream{
 		shape: shape, first: (id - 1) * shape.each, w: w, time: otfStart,
 		random: uint64(id) * 0x9e3779b97f4a7c15, open: make([][]uint64, shape.each),
+		steps: make([]uint64, otfRound/2*shape.each),
 	}
 }
 
@@ -95,15 +96,19 @@ func (s *otfStream) draw() uint64 {
 	return s.random
 }
 
-// tick advances the time. Each second step makes up for the one before it, which
-// is what keeps the streams together.
+// step draws how many ticks an event comes after the one before it.
+func step(random uint64) uint64 { return (random >> 32) % (otfStep + 1) }
+
+// tick advances the time to an event of the round. The second half of a round
+// makes up for the first.
 func (s *otfStream) tick(event int, random uint64) {
-	if event%2 == 0 {
-		s.step = (random >> 32) % (otfStep + 1)
+	half := len(s.steps)
+	if event < half {
+		s.steps[event] = step(random)
+		s.time += s.steps[event]
 	} else {
-		s.step = otfStep - s.step
+		s.time += otfStep - s.steps[event-half]
 	}
-	s.time += s.step
 }
 
 // round writes the events of a round, counted from 0.
@@ -165,8 +170,8 @@ func (s *otfStream) message(t otf.Type, round, p int) error {
 // finish leaves all functions.
 func (s *otfStream) finish() error {
 	for p := range s.open {
-		for i := 0; len(s.open[p]) > 0; i++ {
-			s.tick(i, s.draw())
+		for len(s.open[p]) > 0 {
+			s.time += step(s.draw())
 			depth := len(s.open[p])
 			s.rec.Function = s.open[p][depth-1]
 			s.open[p] = s.open[p][:depth-1]

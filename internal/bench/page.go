@@ -86,7 +86,7 @@ func (p *page) failures(list []problem) {
 	}
 	p.printf("These parts failed; what they measure is missing or incomplete:\n\n")
 	for _, x := range list {
-		p.printf("- %s, %s: %s\n", x.file, x.part, strings.Join(strings.Fields(x.message), " "))
+		p.printf("- %s, %s: %s\n", x.file, x.part, strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))
 	}
 	p.printf("\n")
 }

@@ -9,7 +9,8 @@ enum { ROUND = 20, FUNCTIONS = 200, DEPTH = 20, STEP = 200, START = 1000, MAX_EA
 struct stream {
 	OTF_WStream *w;
 	int first;
-	uint64_t random, time, step;
+	uint64_t random, time;
+	uint64_t steps[ROUND / 2 * MAX_EACH];
 	int depth[MAX_EACH];
 	uint32_t open[MAX_EACH][DEPTH];
 };
@@ -24,10 +25,19 @@ static uint64_t draw(struct stream *s)
 	return s->random;
 }
 
+static uint64_t step(uint64_t random)
+{
+	return (random >> 32) % (STEP + 1);
+}
+
 static void tick(struct stream *s, int event, uint64_t random)
 {
-	s->step = event % 2 == 0 ? (random >> 32) % (STEP + 1) : STEP - s->step;
-	s->time += s->step;
+	int half = ROUND / 2 * each;
+
+	if (event < half)
+		s->time += s->steps[event] = step(random);
+	else
+		s->time += STEP - s->steps[event - half];
 }
 
 static int leave(struct stream *s, int p)
@@ -83,11 +93,11 @@ static int play(struct stream *s, int n)
 
 static int finish(struct stream *s)
 {
-	int p, i;
+	int p;
 
 	for (p = 0; p < each; p++)
-		for (i = 0; s->depth[p] > 0; i++) {
-			tick(s, i, draw(s));
+		while (s->depth[p] > 0) {
+			s->time += step(draw(s));
 			if (!leave(s, p))
 				return 0;
 		}
