@@ -17,6 +17,8 @@ import (
 //
 //	shuffle IN OUT DIR    shuffle the lines of a file
 //	open WORKLOAD EVENTS  print how many regions and claims are open at most
+//	otf NAME STREAMS PROCESSES-A-STREAM ROUNDS GOROUTINES LEVEL
+//	                      write an OTF trace and print how many events it has
 const childMode = "bench-child"
 
 // child runs a child mode.
@@ -32,8 +34,29 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 		n, err := openAtMost(ctx, args[0], args[1])
 		fmt.Fprintln(out, n)
 		return err
+	case mode == "otf" && len(args) == 6:
+		n, err := writeOTFArgs(ctx, args[0], args[1:])
+		fmt.Fprintln(out, n)
+		return err
 	}
-	return fmt.Errorf("child mode %q: expected shuffle or open with their arguments", mode)
+	return fmt.Errorf("child mode %q: expected shuffle, open or otf with their arguments", mode)
+}
+
+// writeOTFArgs writes the OTF trace of this name and says how many events it has.
+// The other arguments are numbers (see childMode).
+func writeOTFArgs(ctx context.Context, name string, args []string) (int64, error) {
+	var n [5]int
+	for i, s := range args {
+		var err error
+		if n[i], err = strconv.Atoi(s); err != nil {
+			return 0, err
+		}
+	}
+	counts, err := writeOTF(ctx, name, otfShape{streams: n[0], each: n[1], rounds: n[2]}, n[3], n[4])
+	if err != nil {
+		return 0, err
+	}
+	return counts.all(), nil
 }
 
 // workload plans the same trace as weft generate does.

@@ -1,17 +1,21 @@
 // Bench measures weft as its users run it: whole processes, their CPU seconds,
 // wall-clock seconds and peak memory, beside other programs that read the same
-// files in the same run. It writes docs/performance.md.
+// files in the same run. It writes docs/performance.md and, about OTF,
+// docs/performance-otf.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
-//	go run ./internal/bench -files cps.etf -o ""
+//	go run ./internal/bench -part text -files cps.etf -o ""
+//	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
-// again; at most six times the size of the largest is taken at once.
+// again; at most six times the size of the largest text is taken at once, and 120
+// bytes for each event of the OTF trace.
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -52,12 +56,14 @@ var subjects = []subject{
 
 // config is what the flags say.
 type config struct {
+	text, otf       bool   // the parts that are measured
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
 	small, large    sizeFlag
 	runs, smallRuns int
 	files           []subject
+	otfEvents       int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -72,7 +78,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write; \"\" only prints it (as -quick does unless told)")
+	part := f.String("part", "text,otf", "what to measure: text (TRACE and PICL), otf or both")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, that about OTF gets -otf in its name; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -80,9 +87,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.IntVar(&c.runs, "runs", 3, "paired runs on large files")
 	f.IntVar(&c.smallRuns, "small-runs", 7, "paired runs on small files")
 	list := f.String("files", strings.Join(names, ","), "which files to measure")
+	f.Int64Var(&c.otfEvents, "otf-events", otfEvents, "events of the OTF trace, about")
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -102,6 +110,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		set("large", "8MB")
 		set("runs", "1")
 		set("small-runs", "1")
+		set("otf-events", "200000")
 		set("o", "")
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
@@ -109,6 +118,19 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	if c.small > c.large {
 		return nil, fmt.Errorf("found -small %v above -large %v", &c.small, &c.large)
+	}
+	if c.otfEvents < 1 {
+		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
+	}
+	for _, name := range strings.Split(*part, ",") {
+		switch name {
+		case "text":
+			c.text = true
+		case "otf":
+			c.otf = true
+		default:
+			return nil, fmt.Errorf("-part: found %q, expected text, otf or both", name)
+		}
 	}
 	for _, name := range strings.Split(*list, ",") {
 		i := slices.IndexFunc(subjects, func(s subject) bool { return s.name() == name })
@@ -118,6 +140,15 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		c.files = append(c.files, subjects[i])
 	}
 	return c, nil
+}
+
+// otfDocument is the path of the document about OTF, which lies beside the other.
+func otfDocument(out string) string {
+	if out == "" {
+		return ""
+	}
+	ext := filepath.Ext(out)
+	return strings.TrimSuffix(out, ext) + "-otf" + ext
 }
 
 func main() {
@@ -175,7 +206,8 @@ func bench(ctx context.Context, c *config) (err error) {
 	if r.self, err = os.Executable(); err != nil {
 		return err
 	}
-	rep := &report{machine: thisMachine(), quick: c.quick, small: int64(c.small), large: int64(c.large), runs: c.runs, smallRuns: c.smallRuns}
+	// The load is that before the start.
+	here := thisMachine()
 	if r.weft == "" {
 		r.weft = filepath.Join(dir, "weft")
 		if err := build(ctx, r.weft); err != nil {
@@ -186,12 +218,27 @@ func bench(ctx context.Context, c *config) (err error) {
 	} else if r.weft, err = filepath.Abs(r.weft); err != nil {
 		return err
 	}
-	b := &session{config: c, runner: r, rep: rep, dir: dir, seed: maphash.MakeSeed()}
+	b := &session{config: c, runner: r, dir: dir, seed: maphash.MakeSeed()}
+	if c.text {
+		err = b.texts(here)
+	}
+	if c.otf && ctx.Err() == nil {
+		err = errors.Join(err, b.otfTrace(here))
+	}
+	return err
+}
+
+// texts measures TRACE and PICL and writes their document.
+func (b *session) texts(here machine) (err error) {
+	c := b.config
+	rep := &report{machine: here, quick: c.quick, small: int64(c.small), large: int64(c.large), runs: c.runs, smallRuns: c.smallRuns,
+		otfPage: filepath.Base(otfDocument(cmp.Or(c.out, "performance.md")))}
+	b.rep = rep
 	if b.mawk, err = exec.LookPath("mawk"); err == nil {
-		rep.mawk = firstLine(ctx, b.mawk, "-W", "version")
+		rep.mawk = firstLine(b.ctx, b.mawk, "-W", "version")
 	}
 	if b.wc, err = exec.LookPath("wc"); err == nil {
-		rep.wc = firstLine(ctx, b.wc, "--version")
+		rep.wc = firstLine(b.ctx, b.wc, "--version")
 	}
 	if err := b.startUp(); err != nil {
 		return err
@@ -202,17 +249,32 @@ func bench(ctx context.Context, c *config) (err error) {
 		}
 	}
 	rep.floor = ownPeak()
-	text := rep.document()
-	if c.out != "" {
-		if err = os.WriteFile(c.out, text, 0o666); err == nil {
-			fmt.Fprintln(os.Stderr, "bench: wrote", c.out)
+	return writeDocument(c.out, rep.document(), rep.problems)
+}
+
+// otfTrace measures OTF and writes its document.
+func (b *session) otfTrace(here machine) error {
+	rep := &otfReport{machine: here, quick: b.quick, runs: b.runs, few: b.otfEvents < otfEvents}
+	if err := b.otf(rep); err != nil {
+		return err
+	}
+	rep.floor = ownPeak()
+	return writeDocument(otfDocument(b.out), rep.document(), rep.problems)
+}
+
+// writeDocument writes a document, or prints it if there is no path for it. It
+// fails if there are problems.
+func writeDocument(path string, text []byte, problems []problem) (err error) {
+	if path != "" {
+		if err = os.WriteFile(path, text, 0o666); err == nil {
+			fmt.Fprintln(os.Stderr, "bench: wrote", path)
 		}
 	}
-	if c.out == "" || err != nil {
+	if path == "" || err != nil {
 		os.Stdout.Write(text)
 	}
-	if err == nil && len(rep.problems) > 0 {
-		err = fmt.Errorf("%d measurements failed; the document names them", len(rep.problems))
+	if err == nil && len(problems) > 0 {
+		err = fmt.Errorf("%d measurements failed; the document names them", len(problems))
 	}
 	return err
 }
@@ -227,12 +289,18 @@ func checkSpace(c *config) error {
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
-	need := 6 * int64(c.large)
-	if c.keep {
-		need *= int64(len(c.files))
+	var need int64
+	if c.text {
+		need = 6 * int64(c.large)
+		if c.keep {
+			need *= int64(len(c.files))
+		}
+	}
+	if c.otf {
+		need = max(need, 120*c.otfEvents)
 	}
 	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
-		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large smaller files", dir, free/1e6, need/1e6)
+		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
 	}
 	return nil
 }
@@ -281,10 +349,10 @@ func (b *session) startUp() error {
 	return nil
 }
 
-// try runs one part of the measurements. A failure is noted in the document
+// try runs one part of the measurements. A failure is noted among the problems
 // and does not keep the other parts from running; only the end of the harness
 // is an error.
-func (b *session) try(file, part string, run func() error) error {
+func (b *session) try(problems *[]problem, file, part string, run func() error) error {
 	fmt.Fprintf(os.Stderr, "bench: %s: %s\n", file, part)
 	err := run()
 	if b.ctx.Err() != nil {
@@ -292,7 +360,7 @@ func (b *session) try(file, part string, run func() error) error {
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %s: %s: %v\n", file, part, err)
-		b.rep.problems = append(b.rep.problems, problem{file, part, withoutDirectories(err.Error())})
+		*problems = append(*problems, problem{file, part, withoutDirectories(err.Error())})
 	}
 	return nil
 }
@@ -319,7 +387,7 @@ func (b *session) file(s subject) error {
 	small, large := "small."+name, "large."+name
 	x := &fileResult{subject: s}
 	made := false
-	if err := b.try(name, partGenerate, func() error {
+	if err := b.try(&b.rep.problems, name, partGenerate, func() error {
 		err := b.generate(s, x, small, large)
 		made = err == nil
 		return err
@@ -340,7 +408,7 @@ func (b *session) file(s subject) error {
 		if p.name == partShuffled && !s.shuffled {
 			continue
 		}
-		if err := b.try(name, p.name, p.run); err != nil {
+		if err := b.try(&b.rep.problems, name, p.name, p.run); err != nil {
 			return err
 		}
 	}

@@ -31,14 +31,18 @@ func TestParseSize(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	c, err := parseFlags(nil, io.Discard)
-	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" || len(c.files) != len(subjects) {
+	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" || len(c.files) != len(subjects) || !c.text || !c.otf || c.otfEvents != 8e6 {
 		t.Errorf("found %+v %v", c, err)
 	}
 	c, err = parseFlags([]string{"-quick", "-runs", "2", "-files", "cps.etf"}, io.Discard)
 	if err != nil || c.large != 8e6 || c.runs != 2 || c.smallRuns != 1 || c.out != "" || len(c.files) != 1 {
 		t.Errorf("found %+v %v", c, err)
 	}
-	for _, bad := range [][]string{{"x"}, {"-files", "x"}, {"-runs", "0"}, {"-small", "2GB"}} {
+	c, err = parseFlags([]string{"-part", "otf", "-otf-events", "5"}, io.Discard)
+	if err != nil || c.text || !c.otf || c.otfEvents != 5 {
+		t.Errorf("found %+v %v", c, err)
+	}
+	for _, bad := range [][]string{{"x"}, {"-part", ""}, {"-part", "text,x"}, {"-otf-events", "0"}, {"-files", "x"}, {"-runs", "0"}, {"-small", "2GB"}} {
 		if _, err := parseFlags(bad, io.Discard); err == nil {
 			t.Errorf("%q: expected an error", bad)
 		}
@@ -197,7 +201,7 @@ func sample() *report {
 		shuffledRuns: []commandResult{{"weft print -q --json", []usage{u(30, 30, 200)}}},
 		order:        &orderResult{events: 123, same: true},
 	}
-	return &report{machine: machine{"CPU", 2, "go1.26", "0.10"}, mawk: "mawk 1", wc: "wc 1", small: 10e6, large: 1e9, runs: 2, smallRuns: 1,
+	return &report{machine: machine{"CPU", 2, "go1.26", "0.10"}, otfPage: "performance-otf.md", mawk: "mawk 1", wc: "wc 1", small: 10e6, large: 1e9, runs: 2, smallRuns: 1,
 		startUp: stat{0.004, 0.004, 0.004, 1}, files: []*fileResult{x}}
 }
 
@@ -213,6 +217,7 @@ func TestDocument(t *testing.T) {
 		"| cps.etf | 1000 MB | 8.504 s | 118 | 100 | 1000 | 0.85 (0.80–0.90) | 8.50 (8.00–9.00) |",
 		"| cps.etf | trf | 2000 MB | 30.00 s | 10.00 s | 16.00 s |",
 		"| 123 events in order, the same |",
+		"(performance-otf.md)",
 	} {
 		if !strings.Contains(doc, want) {
 			t.Errorf("the document lacks %s", want)

@@ -47,8 +47,9 @@ func environment(env []string, tmp string) []string {
 	return append(out, "LC_ALL=C", "TMPDIR="+tmp)
 }
 
-// run runs a program to its end and measures it. Its standard output goes to
-// out, or to the null device. It must exit with 0.
+// run runs a program to its end, in the directory of the temporary files, and
+// measures it. Its standard output goes to out, or to the null device. It must
+// exit with 0.
 //
 // The kernel counts the memory of the process that forked into the peak of the
 // one that it starts. Whatever takes memory therefore happens in children of
@@ -58,6 +59,7 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	c := exec.CommandContext(r.ctx, name, args...)
 	c.Stdout, c.Stderr = out, &errs
 	c.Env = environment(os.Environ(), r.tmp)
+	c.Dir = r.tmp
 	c.WaitDelay = 5 * time.Second
 	// main holds its thread, so this means: die with the harness.
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

@@ -84,12 +84,11 @@ type fileResult struct {
 	order             *orderResult
 }
 
-// problem is a part that failed.
-type problem struct{ file, part, message string }
-
 // report is what the document says.
 type report struct {
+	page
 	machine
+	otfPage         string // name of the document about OTF
 	mawk, wc        string // versions, "" when missing
 	quick           bool
 	small, large    int64
@@ -98,7 +97,6 @@ type report struct {
 	floor           int64
 	files           []*fileResult
 	problems        []problem
-	text            bytes.Buffer
 }
 
 // limits of the project.
@@ -129,14 +127,6 @@ func (r *report) linear(x *fileResult) stat {
 		small := (q.near.Seconds() - r.startUp.median) / float64(x.small.bytes)
 		return large / small
 	})
-}
-
-// acceptance is one line of the project's acceptance and its worst measurement.
-type acceptance struct {
-	text, limit string
-	worst       string // "" when not measured
-	pass        bool
-	partial     bool // some of what it needs could not be measured
 }
 
 // judge finds the worst of the values that f gives for each file, which come
@@ -294,73 +284,23 @@ func seconds(s stat) string {
 func cpu(u usage) float64  { return u.cpu.Seconds() }
 func wall(u usage) float64 { return u.wall.Seconds() }
 
-// printf adds to the document.
-func (r *report) printf(format string, args ...any) { fmt.Fprintf(&r.text, format, args...) }
-
-// table adds a table. The first column is text, the others are numbers unless
-// their header begins with a space.
-func (r *report) table(header []string, rows [][]string) {
-	line := func(cells []string) {
-		r.printf("|")
-		for _, c := range cells {
-			r.printf(" %s |", strings.ReplaceAll(strings.TrimSpace(c), "|", `\|`))
-		}
-		r.printf("\n")
-	}
-	line(header)
-	for i, h := range header {
-		if i == 0 || strings.HasPrefix(h, " ") {
-			r.printf("|---")
-		} else {
-			r.printf("|--:")
-		}
-	}
-	r.printf("|\n")
-	for _, row := range rows {
-		line(row)
-	}
-	r.printf("\n")
-}
-
 // document writes the report as Markdown.
 func (r *report) document() []byte {
 	r.text.Reset()
 	r.printf("# Performance\n\n")
-	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes.\n\n")
+	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes. The Open Trace Format is measured on\n[a page of its own](%s).\n\n", r.otfPage)
 	if r.quick {
 		r.printf("**A trial with small files and few runs (`-quick`). The numbers mean nothing.**\n\n")
 	}
-	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
-	if r.load != "" {
-		r.printf(", load %s before the start", r.load)
-	}
-	r.printf("\n- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
+	r.place(r.machine)
+	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
 	r.printf("- Runs: %d on large files (%d pairs of decoding and encoding), %d on small ones\n\n", r.runs, pairs*r.runs, r.smallRuns)
 	r.printf("## Acceptance\n\nThe worst file decides, small or large.\n\n")
-	var rows [][]string
-	for _, a := range r.acceptances() {
-		verdict := "pass"
-		switch {
-		case a.worst == "":
-			verdict, a.worst = "not measured", "–"
-		case !a.pass:
-			verdict = "**fail**"
-		case a.partial:
-			verdict = "**incomplete**"
-		}
-		rows = append(rows, []string{a.text, a.limit, a.worst, verdict})
-	}
-	r.table([]string{"What", " Limit", " Worst", " Verdict"}, rows)
-	if len(r.problems) > 0 {
-		r.printf("These parts failed; what they measure is missing or incomplete:\n\n")
-		for _, p := range r.problems {
-			r.printf("- %s, %s: %s\n", p.file, p.part, strings.Join(strings.Fields(p.message), " "))
-		}
-		r.printf("\n")
-	}
+	r.verdicts("Worst", r.acceptances())
+	r.failures(r.problems)
 
 	r.printf("## Files\n\nAll are made by `weft generate`, with its own number of locations and seed 1.\n\n")
-	rows = nil
+	var rows [][]string
 	for _, x := range r.files {
 		rows = append(rows, []string{x.name(), "`--workload " + x.workload + "`", size(x.small.bytes), fmt.Sprint(x.small.events), size(x.large.bytes), fmt.Sprint(x.large.events), fmt.Sprint(x.open)})
 	}

@@ -1,0 +1,407 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The traces of the OTF part, in the temporary directory, where its commands run.
+const (
+	otfPlain  = "plain.otf"
+	otfPacked = "packed.otf" // the same events, compressed
+	otfMany   = "many.otf"   // many streams
+	otfLevel  = 4            // of the compression, which is what libotf's users have
+)
+
+// The shapes of the traces, but for the number of rounds.
+var (
+	otfUsual = otfShape{streams: 8, each: 2}
+	otfWide  = otfShape{streams: 1024, each: 1}
+)
+
+const (
+	// otfEvents is how many events the trace has, unless the flag says otherwise.
+	otfEvents = 8_000_000
+	// otfWideEvents is about how many events the trace with many streams has.
+	otfWideEvents = 200_000
+	// otfHandles is how many open files a command is allowed on that trace.
+	otfHandles = 96
+)
+
+// versus is a command of weft beside the one of OTF's own tools that does the
+// same. Files that they write are named ours.* and theirs.*.
+type versus struct {
+	name         string  // of the part
+	text         string  // what is compared
+	ours, theirs string  // without the name weft
+	cpu          float64 // how many times less CPU time is wanted
+	wall         float64 // the same of the wall clock on two cores, 0 for nothing
+}
+
+// tool is the program that weft is compared with.
+func (v versus) tool() string {
+	name, _, _ := strings.Cut(v.theirs, " ")
+	return name
+}
+
+// comparisons are what is compared on a plain trace of this shape.
+func comparisons(shape otfShape) []versus {
+	from := otfStart + (shape.ticks()-otfStart)/2
+	to := from + (shape.ticks()-otfStart)/100
+	return []versus{
+		{"decode", "Decoding", "convert -q -j 2 --to null plain.otf -", "otfprint -s plain.otf", 6, 10},
+		{"print", "Printing everything", "print -q -j 2 --compat plain.otf", "otfprint plain.otf", 3, 0},
+		{"merge", "Writing 4 streams instead of 8", "convert -q -j 2 --option otf.streams=4 plain.otf ours.otf", "otfmerge -n 4 -o theirs plain.otf", 3, 0},
+		{"profile", "The profile", "profile -q -j 2 --csv plain.otf", "otfprofile -i plain.otf --csv --notex -o theirs", 6, 0},
+		{"window", "Printing 1 % of the time", fmt.Sprintf("print -q -j 2 --json --from @%d --to @%d plain.otf", from, to),
+			fmt.Sprintf("otfprint --time %d %d plain.otf", from, to), 1, 0},
+	}
+}
+
+// otfPair is one run of both sides.
+type otfPair struct {
+	ours   usage
+	theirs usage // zero when the tool is missing
+}
+
+// otfComparison is a comparison and its runs.
+type otfComparison struct {
+	versus
+	missing bool // the tool is
+	rounds  []otfPair
+}
+
+// otfWriteRound is one run of each writer.
+type otfWriteRound struct {
+	libotf usage // zero when it cannot be compiled
+	one    usage // one goroutine writes all streams
+	two    usage // two goroutines write half of them each
+	half   usage // one goroutine writes half of the trace and there is no other half
+}
+
+// The parts of the measurements of OTF.
+const (
+	partWrite = "writing"
+	partMany  = "many streams"
+	partZ     = "compressed"
+)
+
+// otf measures everything about OTF.
+func (b *session) otf(r *otfReport) error {
+	shape := otfUsual.withEvents(b.otfEvents)
+	name := strings.TrimSuffix(otfPlain, ".otf")
+	made := false
+	if err := b.try(&r.problems, name, partGenerate, func() error {
+		var err error
+		if r.events, err = b.writeTrace(name, shape, 1, 0); err != nil {
+			return err
+		}
+		if _, err = b.writeTrace(strings.TrimSuffix(otfPacked, ".otf"), shape, 1, otfLevel); err != nil {
+			return err
+		}
+		r.plain, r.packed = b.sizeOf("plain.*"), b.sizeOf("packed.*")
+		made = true
+		return nil
+	}); err != nil || !made {
+		return err
+	}
+	r.otfprint = firstLine(b.ctx, "otfprint", "-V")
+	for _, v := range comparisons(shape) {
+		c := &otfComparison{versus: v}
+		r.comparisons = append(r.comparisons, c)
+		if err := b.try(&r.problems, name, v.name, func() error { return b.compare(c) }); err != nil {
+			return err
+		}
+	}
+	for _, p := range []struct {
+		part string
+		run  func() error
+	}{
+		{partZ, func() error { return b.packed(r) }},
+		{partMemory, func() error { return b.otfMemory(r) }},
+		{partMany, func() error { return b.manyStreams(r) }},
+		{partWrite, func() error { return b.writers(r, shape) }},
+	} {
+		if err := b.try(&r.problems, name, p.part, p.run); err != nil {
+			return err
+		}
+	}
+	for _, pattern := range []string{"plain.*", "packed.*", "many.*"} {
+		if !b.keep {
+			b.clear(pattern)
+		}
+	}
+	return nil
+}
+
+// writeTrace writes a trace in a child, and tells how many events it has.
+func (b *session) writeTrace(name string, shape otfShape, goroutines, level int) (int64, error) {
+	var out bytes.Buffer
+	if _, err := b.childRun(&out, otfWriteArgs(name, shape, goroutines, level)...); err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
+}
+
+// otfWriteArgs are the arguments of the child mode that writes a trace.
+func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
+	args := []string{"otf", name}
+	for _, n := range []int{shape.streams, shape.each, shape.rounds, goroutines, level} {
+		args = append(args, strconv.Itoa(n))
+	}
+	return args
+}
+
+// files are those in the temporary directory whose names match.
+func (b *session) files(pattern string) []string {
+	list, _ := filepath.Glob(b.path(pattern)) // the patterns are constants and good
+	return list
+}
+
+// sizeOf is how many bytes the files with such names have together.
+func (b *session) sizeOf(pattern string) (n int64) {
+	for _, name := range b.files(pattern) {
+		if st, err := os.Stat(name); err == nil {
+			n += st.Size()
+		}
+	}
+	return n
+}
+
+// clear removes the files with such names.
+func (b *session) clear(pattern string) {
+	for _, name := range b.files(pattern) {
+		os.Remove(name)
+	}
+}
+
+// fresh removes what commands wrote. Freeing the space of a file that is replaced
+// is not the work of the command that replaces it.
+func (b *session) fresh() {
+	b.clear("ours.*")
+	b.clear("theirs.*")
+}
+
+// compare runs both sides of a comparison in turn.
+func (b *session) compare(c *otfComparison) error {
+	_, err := exec.LookPath(c.tool())
+	c.missing = err != nil
+	defer b.fresh()
+	for i := range 1 + pairs*b.runs {
+		b.fresh()
+		var p otfPair
+		if p.ours, err = b.weftRun(strings.Fields(c.ours)...); err != nil {
+			return err
+		}
+		if !c.missing {
+			if p.theirs, err = b.run(nil, c.tool(), strings.Fields(c.theirs)[1:]...); err != nil {
+				return err
+			}
+		}
+		if i > 0 { // the first warms up
+			c.rounds = append(c.rounds, p)
+		}
+	}
+	return nil
+}
+
+// packed compares decoding the compressed trace with decoding the plain one.
+func (b *session) packed(r *otfReport) error {
+	for i := range 1 + pairs*b.runs {
+		var p otfPair
+		var err error
+		if p.ours, err = b.weftRun("convert", "-q", "-j", "2", "--to", "null", otfPacked, "-"); err != nil {
+			return err
+		}
+		if p.theirs, err = b.weftRun("convert", "-q", "-j", "2", "--to", "null", otfPlain, "-"); err != nil {
+			return err
+		}
+		if i > 0 {
+			r.compressed = append(r.compressed, p)
+		}
+	}
+	return nil
+}
+
+// otfMemory measures the peaks of commands on the plain trace.
+func (b *session) otfMemory(r *otfReport) error {
+	for _, command := range []string{"convert -q --to null plain.otf -", "check -q plain.otf", "info -q plain.otf"} {
+		m := commandResult{command: "weft " + command}
+		for range b.runs {
+			u, err := b.weftRun(strings.Fields(command)...)
+			if err != nil {
+				return err
+			}
+			m.runs = append(m.runs, u)
+		}
+		r.memory = append(r.memory, m)
+	}
+	return nil
+}
+
+// manyStreams runs commands on a trace with many streams and few open files. What
+// is not read is a defect and no failure, so print's lines are counted, and those
+// of what convert wrote.
+func (b *session) manyStreams(r *otfReport) error {
+	defer b.fresh()
+	shape := otfWide.withEvents(min(otfWideEvents, b.otfEvents))
+	var err error
+	if r.manyEvents, err = b.writeTrace(strings.TrimSuffix(otfMany, ".otf"), shape, 1, 0); err != nil {
+		return err
+	}
+	var errs []error
+	for _, command := range []string{"info many.otf", "check many.otf", "print many.otf", "convert many.otf ours.otf"} {
+		u, err := b.fewHandles(command, r.manyEvents)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		r.many = append(r.many, commandResult{"weft " + command, []usage{u}})
+	}
+	return errors.Join(errs...)
+}
+
+// fewHandles runs a command of weft that may have few open files. What it prints
+// or writes must have so many events.
+func (b *session) fewHandles(command string, events int64) (usage, error) {
+	var lines lineCounter
+	u, err := b.run(&lines, "sh", "-c", fmt.Sprintf(`ulimit -n %d && exec "$0" %s`, otfHandles, command), b.weft)
+	if err == nil && strings.HasPrefix(command, "print") {
+		err = lines.expect(events)
+	}
+	if err == nil && strings.HasPrefix(command, "convert") {
+		lines = lineCounter{}
+		if _, err = b.run(&lines, b.weft, "print", "ours.otf"); err == nil {
+			err = lines.expect(events)
+		}
+	}
+	return u, err
+}
+
+// lineCounter counts the lines that are written to it.
+type lineCounter struct{ n int64 }
+
+// Write counts.
+func (l *lineCounter) Write(p []byte) (int, error) {
+	l.n += int64(bytes.Count(p, []byte{'\n'}))
+	return len(p), nil
+}
+
+// expect fails unless there were so many lines.
+func (l *lineCounter) expect(n int64) error {
+	if l.n != n {
+		return fmt.Errorf("found %d events, expected %d", l.n, n)
+	}
+	return nil
+}
+
+//go:embed testdata/libotf.c
+var libotfSource []byte
+
+// compileLibotf compiles the program that writes the events with libotf, into the
+// temporary directory. The error is why there is none.
+func (b *session) compileLibotf() (string, error) {
+	gcc, err := exec.LookPath("gcc")
+	if err != nil {
+		return "", errors.New("gcc is not installed")
+	}
+	source, program := b.path("libotf.c"), b.path("libotf")
+	if err := os.WriteFile(source, libotfSource, 0o666); err != nil {
+		return "", err
+	}
+	if out, err := exec.CommandContext(b.ctx, gcc, "-O2", "-o", program, source, "-lopen-trace-format", "-lz").CombinedOutput(); err != nil {
+		line, _, _ := bytes.Cut(out, []byte{'\n'})
+		return "", fmt.Errorf("libotf cannot be compiled with: %s", withoutDirectories(string(line)))
+	}
+	return program, nil
+}
+
+// writers measures writing the same events with libotf, with one goroutine and
+// with two.
+func (b *session) writers(r *otfReport, shape otfShape) error {
+	defer b.fresh()
+	program, err := b.compileLibotf()
+	if err != nil {
+		r.noLibotf = err.Error()
+	}
+	half := shape
+	half.streams /= 2
+	for i := range 1 + pairs*b.runs {
+		var q otfWriteRound
+		var err error
+		step := func(u *usage, name string, args ...string) {
+			if err == nil {
+				*u, err = b.run(nil, name, args...)
+			}
+		}
+		write := func(u *usage, shape otfShape, goroutines int) {
+			b.clear("ours.*")
+			step(u, b.self, append([]string{childMode}, otfWriteArgs("ours", shape, goroutines, 0)...)...)
+		}
+		b.fresh()
+		if program != "" {
+			step(&q.libotf, program, "theirs", strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds))
+		}
+		write(&q.half, half, 1)
+		write(&q.two, shape, 2)
+		write(&q.one, shape, 1)
+		if err == nil && i == 0 && program != "" {
+			err = b.sameEvents(shape)
+		}
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			r.writes = append(r.writes, q)
+		}
+	}
+	return nil
+}
+
+// sameEvents fails unless libotf wrote the event files that we wrote.
+func (b *session) sameEvents(shape otfShape) error {
+	for i := range shape.streams {
+		name := fmt.Sprintf("%x.events", i+1)
+		if err := sameText(b.path("ours."+name), b.path("theirs."+name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameText fails at the first line in which two files differ.
+func sameText(ours, theirs string) error {
+	f, err := os.Open(ours)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	g, err := os.Open(theirs)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	a, b := bufio.NewReader(f), bufio.NewReader(g)
+	for line := 1; ; line++ {
+		x, errA := a.ReadSlice('\n')
+		y, errB := b.ReadSlice('\n')
+		if !bytes.Equal(x, y) {
+			return fmt.Errorf("%s:%d: found %q, libotf wrote %q", ours, line, x, y)
+		}
+		if errA == io.EOF && errB == io.EOF {
+			return nil
+		}
+		if err := errors.Join(errA, errB); err != nil {
+			return err
+		}
+	}
+}

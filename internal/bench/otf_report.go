@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+)
+
+// otfReport is what the document about OTF says.
+type otfReport struct {
+	page
+	machine
+	quick         bool
+	few           bool // the trace is smaller than usual
+	runs          int
+	otfprint      string // version, "" when missing
+	events        int64
+	plain, packed int64 // bytes of the traces
+	comparisons   []*otfComparison
+	compressed    []otfPair // the compressed trace beside the plain one
+	memory        []commandResult
+	manyEvents    int64
+	many          []commandResult
+	writes        []otfWriteRound
+	noLibotf      string // why the program that uses libotf cannot be compiled
+	floor         int64
+	problems      []problem
+}
+
+// limits of the project for OTF.
+const (
+	otfStreamMemory = 1 << 20 // bytes for each stream, above plainMemory
+	otfWriteTime    = 60      // ns an event
+	otfManyCommands = 4       // that must do with few open files
+)
+
+// plainLimit is how much memory a command may take on the plain trace.
+func (r *otfReport) plainLimit() int64 {
+	return plainMemory + int64(otfUsual.streams)*otfStreamMemory
+}
+
+// lessCPU is how many times less CPU time weft takes.
+func (p otfPair) lessCPU() float64 { return p.theirs.cpu.Seconds() / p.ours.cpu.Seconds() }
+
+// lessWall is the same of the wall clock.
+func (p otfPair) lessWall() float64 { return p.theirs.wall.Seconds() / p.ours.wall.Seconds() }
+
+// against is a statistic of the runs; nothing when the tool is missing.
+func (c *otfComparison) against(f func(otfPair) float64) stat {
+	if c.missing {
+		return stat{}
+	}
+	return over(c.rounds, f)
+}
+
+// perEvent is a duration in ns an event; no number of what was not measured.
+func perEvent(seconds float64, events int64) float64 {
+	if seconds == 0 {
+		return math.NaN()
+	}
+	return seconds * 1e9 / float64(events)
+}
+
+// judge is a verdict on what a part measured.
+func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
+	a := acceptance{text: text, limit: limit, why: why, pass: good}
+	if s.n > 0 {
+		a.worst = ratio(s)
+	}
+	for _, p := range r.problems {
+		a.partial = a.partial || p.part == part
+	}
+	return a
+}
+
+// acceptances judges the lines of the project.
+func (r *otfReport) acceptances() []acceptance {
+	var list []acceptance
+	for _, c := range r.comparisons {
+		why := ""
+		if c.missing {
+			why = c.tool() + " is not installed"
+		}
+		times := func(unit string, limit float64, s stat, why string) {
+			list = append(list, r.judge(c.name, fmt.Sprintf("%s: less %s than %s", c.text, unit, c.tool()),
+				fmt.Sprintf("≥ %.2f ×", limit), why, s, s.median >= limit))
+		}
+		times("CPU time", c.cpu, c.against(otfPair.lessCPU), why)
+		if c.wall > 0 {
+			s := c.against(otfPair.lessWall)
+			if r.cores < 2 {
+				s, why = stat{}, "needs two cores"
+			}
+			times("wall-clock time", c.wall, s, why)
+		}
+	}
+	one := over(r.writes, func(q otfWriteRound) float64 { return perEvent(cpu(q.one), r.events) })
+	list = append(list, r.judge(partWrite, "Writing, one goroutine, 8 streams: CPU time an event", fmt.Sprintf("≤ %d ns", otfWriteTime), "", one, one.median <= otfWriteTime))
+	scale, why := over(r.writes, twice), ""
+	if r.cores < 2 {
+		scale, why = stat{}, "needs two cores"
+	}
+	list = append(list, r.judge(partWrite, "Writing: two goroutines write faster than one", fmt.Sprintf("≥ %.2f ×", minTwoCores), why, scale, scale.median >= minTwoCores))
+	return append(list, r.memoryVerdict(), r.manyVerdict())
+}
+
+// twice is the wall-clock time that one goroutine takes for two halves of the trace
+// in units of that of two goroutines.
+func twice(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.wall.Seconds() }
+
+// memoryVerdict judges the peaks on the plain trace.
+func (r *otfReport) memoryVerdict() acceptance {
+	var peak int64
+	for _, m := range r.memory {
+		peak = max(peak, m.peak())
+	}
+	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{}, peak <= r.plainLimit())
+	if peak > 0 {
+		a.worst = fmt.Sprintf("%.1f MiB", mib(peak))
+	}
+	return a
+}
+
+// manyVerdict judges the commands with few open files: they work or they do not.
+func (r *otfReport) manyVerdict() acceptance {
+	a := r.judge(partMany, fmt.Sprintf("%d streams with %d open files", otfWide.streams, otfHandles), fmt.Sprintf("%d commands work", otfManyCommands), "", stat{}, len(r.many) == otfManyCommands)
+	if len(r.many) > 0 || a.partial {
+		a.worst = fmt.Sprintf("%d work", len(r.many))
+	}
+	return a
+}
+
+// document writes the report as Markdown.
+func (r *otfReport) document() []byte {
+	r.text.Reset()
+	r.printf("# Performance: OTF\n\n`make bench` writes this page, `go run ./internal/bench -part otf` only this one.\nIt measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest in\nbrackets. Each number is how many times less weft takes.\n\n")
+	switch {
+	case r.quick:
+		r.printf("**A trial with a small trace and few runs (`-quick`). The numbers mean nothing.**\n\n")
+	case r.few:
+		r.printf("**A trial with a small trace (`-otf-events`): starting the programs counts for much.**\n\n")
+	}
+	r.place(r.machine)
+	r.printf("- weft built with %s; ", r.goVersion)
+	if r.otfprint == "" {
+		r.printf("OTF's tools are not installed\n")
+	} else {
+		r.printf("compared with OTF's tools %s\n", r.otfprint)
+	}
+	r.printf("- Runs: %d pairs\n\n## Acceptance\n\n", pairs*r.runs)
+	r.verdicts("Measured", r.acceptances())
+	r.failures(r.problems)
+	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions,\nnested %d deep at most, 5 %% send a message, 5 %% receive one, 5 %% are values of a\ncounter. Times grow by 0 to %d ticks from one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth, otfStep)
+	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
+	r.beside()
+	r.writing()
+	r.remembering()
+	return bytes.Clone(r.text.Bytes())
+}
+
+// beside writes the sections about reading.
+func (r *otfReport) beside() {
+	r.printf("## Beside OTF's tools\n\nStandard output is the null device. The window is 1 %% of the time, from the middle\nof the trace.\n\n")
+	var rows [][]string
+	for _, c := range r.comparisons {
+		rows = append(rows, []string{"`weft " + c.ours + "`", "`" + c.theirs + "`"})
+	}
+	r.table([]string{"weft", " OTF's tool"}, rows)
+	rows = nil
+	for _, c := range r.comparisons {
+		side := func(f func(p otfPair) usage) (string, string) {
+			return fine(c.rounds, func(p otfPair) float64 { return cpu(f(p)) }), fine(c.rounds, func(p otfPair) float64 { return wall(f(p)) })
+		}
+		ourCPU, ourWall := side(func(p otfPair) usage { return p.ours })
+		theirCPU, theirWall := side(func(p otfPair) usage { return p.theirs })
+		if c.missing {
+			theirCPU, theirWall = "–", "–"
+		}
+		rows = append(rows, []string{c.text, ourCPU, theirCPU, ratio(c.against(otfPair.lessCPU)), ourWall, theirWall, ratio(c.against(otfPair.lessWall))})
+	}
+	r.table([]string{"What", "weft CPU", "tool CPU", "CPU, times less", "weft wall", "tool wall", "Wall, times less"}, rows)
+	r.printf("OTF's tools of today cannot read compressed traces of more than 4 KiB. weft decodes\nthe compressed trace (`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
+		fine(r.compressed, func(p otfPair) float64 { return cpu(p.ours) }), fine(r.compressed, func(p otfPair) float64 { return cpu(p.theirs) }),
+		ratio(over(r.compressed, func(p otfPair) float64 { return 1 / p.lessCPU() })))
+}
+
+// fine shows a median of seconds that may be small.
+func fine[T any](list []T, f func(T) float64) string {
+	s := over(list, f)
+	if s.n == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.3f s", s.median)
+}
+
+// writing writes the section about writing.
+func (r *otfReport) writing() {
+	r.printf("## Writing\n\nPrograms that make the events of the trace as they go and write them to files: in Go\nwith the package format/otf, where each goroutine has streams of its own, and in C\nwith libotf, both with buffers of 1 MiB. Numbers are ns an event, with all that the\nprogram does.\n")
+	switch {
+	case r.noLibotf != "":
+		r.printf("The one in C was not measured: %s.\n", r.noLibotf)
+	case len(r.writes) > 0:
+		r.printf("Both wrote the same event files, byte for byte.\n")
+	}
+	r.printf("\n")
+	var rows [][]string
+	for _, x := range []struct {
+		name   string
+		by     func(q otfWriteRound) usage
+		events int64
+	}{
+		{"libotf, 8 streams", func(q otfWriteRound) usage { return q.libotf }, r.events},
+		{"one goroutine, 8 streams", func(q otfWriteRound) usage { return q.one }, r.events},
+		{"two goroutines, 4 streams each", func(q otfWriteRound) usage { return q.two }, r.events},
+		{"one goroutine, 4 streams", func(q otfWriteRound) usage { return q.half }, r.events / 2},
+	} {
+		ns := func(f func(u usage) float64) string {
+			return ratio(over(r.writes, func(q otfWriteRound) float64 { return perEvent(f(x.by(q)), x.events) }))
+		}
+		rows = append(rows, []string{x.name, ns(cpu), ns(func(u usage) float64 { return u.user.Seconds() }), ns(wall)})
+	}
+	r.table([]string{"Writer", "CPU, ns an event", "User time alone", "Wall, ns an event"}, rows)
+}
+
+// remembering writes the sections about memory.
+func (r *otfReport) remembering() {
+	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe highest of them.\n\n")
+	if r.floor > 0 {
+		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
+	}
+	rows := func(list []commandResult) (rows [][]string) {
+		for _, m := range list {
+			rows = append(rows, []string{"`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak()))})
+		}
+		return rows
+	}
+	header := []string{"Command", "CPU", "Wall", "Peak"}
+	r.table(header, rows(r.memory))
+	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\nThe events that `print` prints are counted, of the trace and of what `convert` wrote.\n\n", r.manyEvents, otfWide.streams, otfHandles)
+	r.table(header, rows(r.many))
+}

@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weft-trace/weft/format/otf"
+)
+
+// The OTF workload goes in rounds. In a round each process has 20 events: 17 that
+// enter or leave a function, a send, the receive of a message that was sent in
+// the round before, and a value of a counter. In the first round there is nothing
+// to receive yet, and in the last one nothing more to send: the counter has
+// values there instead. At the end all functions are left.
+//
+// Each stream draws its own numbers, so that streams can be written in any order
+// and by any number of goroutines. All have the same time at the end of a round:
+// no message arrives before it was sent.
+// testdata/libotf.c makes the same events.
+const (
+	otfRound     = 20 // events of a process in a round
+	otfFunctions = 200
+	otfDepth     = 20   // most functions open in a process
+	otfStep      = 200  // most ticks from one event of a stream to the next
+	otfStart     = 1000 // ticks before the first event
+
+	// otfAbsolute is the property of a counter whose values are absolute and hold
+	// at their point in time.
+	otfAbsolute = 1 | 4
+)
+
+// otfShape is the size of an OTF trace.
+type otfShape struct {
+	streams int
+	each    int // processes in a stream
+	rounds  int
+}
+
+// processes is how many processes there are. Their tokens count from 1.
+func (s otfShape) processes() int { return s.streams * s.each }
+
+// perRound is how many events there are in a round.
+func (s otfShape) perRound() int64 { return int64(otfRound * s.processes()) }
+
+// withEvents is the shape with about so many events.
+func (s otfShape) withEvents(n int64) otfShape {
+	s.rounds = int(max(2, n/s.perRound()))
+	return s
+}
+
+// ticks is when the last round is over.
+func (s otfShape) ticks() uint64 {
+	return otfStart + uint64(s.rounds)*uint64(s.each)*otfRound/2*otfStep
+}
+
+// otfCounts is how many events there are of each type.
+type otfCounts [otf.NumTypes]int64
+
+// all is how many events there are.
+func (c *otfCounts) all() (n int64) {
+	for _, x := range c {
+		n += x
+	}
+	return n
+}
+
+// otfStream makes the events of one stream.
+type otfStream struct {
+	shape  otfShape
+	first  int // process, counted from 0
+	w      *otf.StreamWriter
+	random uint64
+	time   uint64
+	steps  []uint64 // ticks between the events of the first half of the round
+	open   [][]uint64
+	rec    otf.Record
+	counts otfCounts
+}
+
+// newOTFStream begins the stream of this number, counted from 1.
+func newOTFStream(shape otfShape, id int, w *otf.StreamWriter) *otfStream {
+	return &otfStream{
+		shape: shape, first: (id - 1) * shape.each, w: w, time: otfStart,
+		random: uint64(id) * 0x9e3779b97f4a7c15, open: make([][]uint64, shape.each),
+		steps: make([]uint64, otfRound/2*shape.each),
+	}
+}
+
+// draw is the next random number (xorshift).
+func (s *otfStream) draw() uint64 {
+	s.random ^= s.random << 13
+	s.random ^= s.random >> 7
+	s.random ^= s.random << 17
+	return s.random
+}
+
+// step draws how many ticks an event comes after the one before it.
+func step(random uint64) uint64 { return (random >> 32) % (otfStep + 1) }
+
+// tick advances the time to an event of the round. The second half of a round
+// makes up for the first.
+func (s *otfStream) tick(event int, random uint64) {
+	half := len(s.steps)
+	if event < half {
+		s.steps[event] = step(random)
+		s.time += s.steps[event]
+	} else {
+		s.time += otfStep - s.steps[event-half]
+	}
+}
+
+// round writes the events of a round, counted from 0.
+func (s *otfStream) round(n int) error {
+	shift := int(s.draw() % otfRound)
+	last := s.shape.rounds - 1
+	for i := range otfRound * s.shape.each {
+		x := s.draw()
+		s.tick(i, x)
+		p := i % s.shape.each
+		var err error
+		switch slot := (i/s.shape.each + shift) % otfRound; {
+		case slot == 0 && n < last:
+			err = s.message(otf.SendMsg, n, p)
+		case slot == 7 && n > 0:
+			err = s.message(otf.RecvMsg, n-1, p)
+		case slot == 0 || slot == 7 || slot == 13:
+			s.rec.Counter, s.rec.Value = 1, x>>40
+			err = s.write(otf.Counter, p)
+		default:
+			err = s.call(x, p)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call enters or leaves a function, by lot where both are possible.
+func (s *otfStream) call(random uint64, p int) error {
+	depth := len(s.open[p])
+	if depth == 0 || depth < otfDepth && random>>8&1 == 0 {
+		s.rec.Function = 1 + (random>>16&0xffff)%otfFunctions
+		s.open[p] = append(s.open[p], s.rec.Function)
+		return s.write(otf.Enter, p)
+	}
+	s.rec.Function = s.open[p][depth-1]
+	s.open[p] = s.open[p][:depth-1]
+	return s.write(otf.Leave, p)
+}
+
+// message writes this end of the message that was sent in a round. The distance
+// to the receiver is that of all messages of the round.
+func (s *otfStream) message(t otf.Type, round, p int) error {
+	all := s.shape.processes()
+	self := s.first + p
+	distance := 1 + round%(all-1)
+	sender, peer := self, (self+distance)%all
+	if t == otf.RecvMsg {
+		sender = (self + all - distance) % all
+		peer = sender
+	}
+	s.rec.Peer, s.rec.Communicator, s.rec.Tag = uint64(peer)+1, 1, uint64(round%16)
+	s.rec.Length = 8 * (1 + uint64(round+sender)%1000)
+	return s.write(t, p)
+}
+
+// finish leaves all functions.
+func (s *otfStream) finish() error {
+	for p := range s.open {
+		for len(s.open[p]) > 0 {
+			s.time += step(s.draw())
+			depth := len(s.open[p])
+			s.rec.Function = s.open[p][depth-1]
+			s.open[p] = s.open[p][:depth-1]
+			if err := s.write(otf.Leave, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// write writes the record in hand.
+func (s *otfStream) write(t otf.Type, p int) error {
+	s.rec.Type, s.rec.Time, s.rec.Process = t, s.time, uint64(s.first+p)+1
+	s.counts[t]++
+	return s.w.Write(&s.rec)
+}
+
+// writeOTF writes the trace of this name with so many goroutines, which share the
+// streams evenly. It returns how many events of each type it wrote. The level is
+// that of the compression.
+func writeOTF(ctx context.Context, name string, shape otfShape, goroutines, level int) (*otfCounts, error) {
+	if shape.streams%goroutines != 0 {
+		return nil, fmt.Errorf("found %d streams for %d goroutines, expected a multiple", shape.streams, goroutines)
+	}
+	w := otf.Create(name, &otf.WriterOptions{Level: level, Files: otf.NewFileManager(64)})
+	defer w.Abort()
+	if err := defineOTF(w, shape); err != nil {
+		return nil, err
+	}
+	streams := make([]*otfStream, shape.streams)
+	for i := range streams {
+		for p := range shape.each {
+			w.Master().Assign(uint32(i*shape.each+p)+1, uint32(i)+1)
+		}
+		streams[i] = newOTFStream(shape, i+1, w.Stream(uint32(i)+1))
+	}
+	errs := make([]error, goroutines)
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		share := shape.streams / goroutines
+		wg.Go(func() { errs[i] = writeStreams(ctx, streams[i*share:][:share], shape.rounds) })
+	}
+	wg.Wait()
+	counts := &otfCounts{}
+	for _, s := range streams {
+		for t, n := range s.counts {
+			counts[t] += n
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return counts, w.Close()
+}
+
+// writeStreams writes streams together, round by round.
+func writeStreams(ctx context.Context, streams []*otfStream, rounds int) error {
+	for n := range rounds {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, s := range streams {
+			if err := s.round(n); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range streams {
+		if err := s.finish(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// defineOTF writes the definitions.
+func defineOTF(w *otf.Writer, shape otfShape) error {
+	defs := []otf.Record{
+		{Type: otf.DefTimerResolution, TicksPerSecond: 1e9},
+		{Type: otf.DefFunctionGroup, Token: 1, Name: "Application"},
+		{Type: otf.DefCounterGroup, Token: 1, Name: "Hardware"},
+		{Type: otf.DefCounter, Token: 1, Name: "Level", Properties: otfAbsolute, Group: 1, Unit: "#"},
+	}
+	members := make([]uint32, shape.processes())
+	for i := range members {
+		members[i] = uint32(i) + 1
+		defs = append(defs, otf.Record{Type: otf.DefProcess, Token: uint64(i) + 1, Name: fmt.Sprintf("Process %d", i)})
+	}
+	defs = append(defs, otf.Record{Type: otf.DefProcessGroup, Token: 1, Name: "MPI_COMM_WORLD", Members: members})
+	for i := range otfFunctions {
+		defs = append(defs, otf.Record{Type: otf.DefFunction, Token: uint64(i) + 1, Name: fmt.Sprintf("function_%03d", i), Group: 1})
+	}
+	for i := range defs {
+		if err := w.Write(&defs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
