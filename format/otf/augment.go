@@ -125,7 +125,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	}
 	path = strings.TrimSuffix(path, ".otf") + ".otf"
 	a.src = format.FileSource(path)
-	a.read = Options{Read: a.opt.Read, Files: NewFileManager(maxCopyFiles), OneByOne: !a.opt.Snapshots}
+	a.read = Options{Read: a.opt.Read, Files: NewFileManager(maxOpenFiles), OneByOne: !a.opt.Snapshots}
 	if a.r, err = Open(ctx, a.src, &a.read); err != nil {
 		return err
 	}

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -30,7 +32,7 @@ func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *f
 }
 
 func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
-	r, err := Open(ctx, src, &Options{Read: ro})
+	r, err := Open(ctx, src, &Options{Read: ro, Files: NewFileManager(maxOpenFiles)})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +112,7 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	default:
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
-	opt.Files = NewFileManager(maxCopyFiles)
+	opt.Files = NewFileManager(maxOpenFiles)
 	return opt, streams, nil
 }
 
@@ -150,9 +152,6 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 	}
 	return opt, streams, nil
 }
-
-// maxCopyFiles is how many files a copy keeps open for writing.
-const maxCopyFiles = 64
 
 // copier writes the files of a copy.
 type copier struct {
@@ -275,70 +274,202 @@ func (c *copier) sorted(s *stream, w *StreamWriter, part Part, ro *format.ReadOp
 	return err
 }
 
-// spread merges the streams and writes others.
+// spread deals the processes to other streams: as many to each as to the others,
+// stream after stream, as otfmerge does. Where streams go into different
+// ones, that is done at the same time.
 func (c *copier) spread(streams uint32) error {
+	err := c.deal(streams, true)
+	if errors.Is(err, errStray) {
+		c.abort()
+		err = c.deal(streams, false)
+	}
+	return err
+}
+
+// errStray is a process in a stream that the master file does not name it in, so
+// that streams cannot be copied apart.
+var errStray = errors.New("otf: a process in several streams")
+
+// share is a part of a copy that has streams of its own on both sides.
+type share struct{ in, out []uint32 }
+
+// shares deals the processes and finds what can be copied apart.
+func (c *copier) shares(streams uint32) []share {
+	var all []uint32
+	for _, id := range c.r.master.Streams() {
+		all = append(all, c.r.master.Processes(id)...)
+	}
+	n := int(streams)
+	if n == 0 || n > len(all) {
+		n = len(all)
+	}
+	for i, at := 0, 0; i < n; i++ {
+		size := len(all) / n
+		if i < len(all)%n {
+			size++
+		}
+		id := c.master.NewStream()
+		for _, p := range all[at : at+size] {
+			c.master.Assign(p, id)
+		}
+		at += size
+	}
+	// Streams on both sides that have a process in common belong together.
+	of := map[uint32]int{} // the share of a stream that is written
+	var list []share
+	for _, in := range c.r.master.Streams() {
+		x := share{in: []uint32{in}}
+		for _, p := range c.r.master.Processes(in) {
+			if out, ok := c.master.Stream(p); ok && !slices.Contains(x.out, out) {
+				x.out = append(x.out, out)
+			}
+		}
+		at := len(list)
+		list = append(list, x)
+		for _, out := range x.out {
+			if old, ok := of[out]; ok && old != at {
+				list[at].in = append(list[at].in, list[old].in...)
+				list[at].out = append(list[at].out, list[old].out...)
+				for _, o := range list[old].out {
+					of[o] = at
+				}
+				list[old] = share{}
+			}
+			of[out] = at
+		}
+	}
+	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
+	for i := range list {
+		slices.Sort(list[i].in)
+		slices.Sort(list[i].out)
+		list[i].out = slices.Compact(list[i].out)
+	}
+	return list
+}
+
+func (c *copier) deal(streams uint32, apart bool) error {
 	opt := c.opt
 	opt.Streams = streams
 	w := Create(c.stub, &opt)
 	c.writers, c.master = w.streams, w.master
-	for _, id := range c.r.master.Streams() {
-		for _, p := range c.r.master.Processes(id) {
-			w.assign(p)
+	list := c.shares(streams)
+	if !apart {
+		list = []share{{in: c.r.master.Streams()}}
+	}
+	for _, id := range c.master.Streams() {
+		w.Stream(id)
+	}
+	for _, part := range []Part{Definitions, Markers} {
+		if err := c.untimed(w, part); err != nil {
+			return err
 		}
 	}
+	next := 0
+	return pipeline.Run(c.ctx, min(c.r.opt.Read.Cores(), max(1, len(list))), func() (share, bool, error) {
+		next++
+		if next > len(list) {
+			return share{}, false, nil
+		}
+		return list[next-1], true, nil
+	}, func(_ int, x share) (struct{}, error) {
+		for part := range numParts {
+			if part.timed() {
+				if err := c.share(w, x, part); err != nil {
+					return struct{}{}, err
+				}
+			}
+		}
+		return struct{}{}, nil
+	}, func(struct{}) error { return nil })
+}
+
+// untimed copies the definitions or markers of all streams to the global ones.
+func (c *copier) untimed(w *Writer, part Part) error {
+	cur, err := c.r.Cursor(c.ctx, part)
+	if err != nil {
+		return err
+	}
+	defer cur.Close()
+	for cur.Next() {
+		r := cur.Record()
+		if cur.cur.cut {
+			continue
+		}
+		if part == Definitions && r.Stream != 0 {
+			return fmt.Errorf("%s: found definitions of stream %x alone, expected none where processes change their streams (option otf.streams); otf.unify-tokens=true makes them global", c.r.src.Path, r.Stream)
+		}
+		if err := w.Stream(0).WritePart(r, part); err != nil {
+			return fmt.Errorf("%s: %w", c.r.src.Path, err)
+		}
+	}
+	return cur.Err()
+}
+
+// share merges a part of some streams and writes others.
+func (c *copier) share(w *Writer, x share, part Part) error {
 	// Where the records of some processes go.
 	var known [256]struct {
 		process uint64
 		w       *StreamWriter
 	}
-	to := func(process uint64) *StreamWriter {
-		x := &known[process%uint64(len(known))]
-		if x.w == nil || x.process != process {
-			x.process, x.w = process, w.Stream(w.assign(uint32(process)))
+	to := func(process uint64) (*StreamWriter, error) {
+		k := &known[process%uint64(len(known))]
+		if k.w == nil || k.process != process {
+			id, ok := c.master.Stream(uint32(process))
+			switch {
+			case x.out == nil: // all streams are copied by one
+				id = w.assign(uint32(process))
+			case !ok || !slices.Contains(x.out, id):
+				return nil, errStray
+			}
+			k.process, k.w = process, w.Stream(id)
 		}
-		return x.w
+		return k.w, nil
 	}
-	for part := range numParts {
-		cur, err := c.r.Cursor(c.ctx, part)
-		if err != nil {
-			return err
-		}
-		for err == nil {
-			if part == Events && !opt.Long {
-				// Most lines stay as they are.
-				for x := cur.line(); x != nil && err == nil; x = cur.line() {
-					err = to(uint64(x.process)).line(x, cur.cur.t.buf)
-					if cur.n%aheadRows == 0 && err == nil {
-						err = c.ctx.Err()
-					}
+	cur, err := c.r.cursor(c.ctx, part, x.in)
+	if err != nil {
+		return err
+	}
+	defer cur.Close()
+	for {
+		if part == Events && !c.opt.Long {
+			// Most lines stay as they are.
+			for l := cur.line(); l != nil; l = cur.line() {
+				w, err := to(uint64(l.process))
+				if err == nil {
+					err = w.line(l, cur.cur.t.buf)
+				}
+				if err == nil && cur.n%aheadRows == 0 {
+					err = c.ctx.Err()
 				}
 				if err != nil {
-					break
+					return c.failed(err)
 				}
 			}
-			if !cur.Next() {
-				break
-			}
-			r := cur.Record()
-			switch {
-			case cur.cur.cut:
-			case part == Definitions && r.Stream != 0:
-				err = fmt.Errorf("found definitions of stream %x alone, expected none where processes change their streams (option otf.streams)", r.Stream)
-			case !part.timed():
-				err = w.Stream(0).WritePart(r, part)
-			default:
-				err = to(r.Process).WritePart(r, part)
-			}
 		}
-		cur.Close()
-		if err != nil && c.ctx.Err() == nil {
-			err = fmt.Errorf("%s: %w", c.r.src.Path, err)
+		if !cur.Next() {
+			return cur.Err()
 		}
-		if err = errors.Join(err, cur.Err()); err != nil {
-			return err
+		if cur.cur.cut {
+			continue
+		}
+		r := cur.Record()
+		w, err := to(r.Process)
+		if err == nil {
+			err = w.WritePart(r, part)
+		}
+		if err != nil {
+			return c.failed(err)
 		}
 	}
-	return nil
+}
+
+// failed says which trace an error is about.
+func (c *copier) failed(err error) error {
+	if c.ctx.Err() != nil || errors.Is(err, errStray) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", c.r.src.Path, err)
 }
 
 // commit gives the files their names. Files of an older trace of the same name

@@ -62,7 +62,7 @@ type survey struct {
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
-	r, err := Open(ctx, src, &Options{Read: opt})
+	r, err := Open(ctx, src, &Options{Read: opt, Files: NewFileManager(maxOpenFiles)})
 	if err != nil {
 		return nil, err
 	}

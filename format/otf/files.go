@@ -21,6 +21,10 @@ type FileManager struct {
 	idle  list.List // of *handle, the one used longest ago first
 }
 
+// maxOpenFiles is how many files of a trace the decoder, the printer and copies
+// have open at once, and copies as many again for writing.
+const maxOpenFiles = 32
+
 // NewFileManager makes a manager that keeps at most max files open; less than 1
 // means 1. Goroutines that need more at once wait for each other.
 func NewFileManager(max int) *FileManager {

@@ -244,8 +244,12 @@ type Cursor struct {
 // equal times in that of the streams, unless the options say otherwise. A stream
 // without the file has no records of the part; for events that is reported.
 func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
+	return r.cursor(ctx, part, r.master.Streams())
+}
+
+// cursor is Cursor for some streams.
+func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, error) {
 	c := &Cursor{ctx: ctx, r: r, part: part}
-	ids := r.master.Streams()
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
 	}
@@ -552,6 +556,9 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 		o = *opt
 	}
 	o.AsLibrary, o.printing = true, true
+	if o.Files == nil {
+		o.Files = NewFileManager(maxOpenFiles)
+	}
 	r, err := Open(ctx, src, &o)
 	if err != nil {
 		return err
