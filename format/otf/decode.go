@@ -58,7 +58,6 @@ type survey struct {
 	unsorted int64
 	where    int64
 	begun    bool // there is a time and a process
-	back     bool // times go back, but to 0, which the format allows
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
@@ -205,82 +204,83 @@ func (d *decoder) take(f survey, s *stream) error {
 // surveyFile goes through the state lines of a file.
 func surveyFile(ctx context.Context, s *stream) (survey, error) {
 	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
-	var time, highest, last, process uint64
-	timed, begun, seen := false, false, false
-	// Processes that are known to have records.
-	var known [64]struct {
-		process uint64
-		set     bool
-	}
+	x := surveyor{f: &f}
+	timed := false
 	for n := 0; ; n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
+		if n&0xff == 0 && ctx.Err() != nil {
 			return f, ctx.Err()
+		}
+		for k := 1; s.advance(); k++ { // the usual lines of events
+			r := s.current()
+			f.bare = f.bare || r.typ == Leave && r.function == 0
+			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
+			if k%aheadRows == 0 && ctx.Err() != nil {
+				return f, ctx.Err()
+			}
 		}
 		l, off, whole, ok, err := s.t.line()
 		if err != nil || !ok || !whole {
-			f.begun = begun
+			f.begun = s.begun
 			return f, err
 		}
-		if len(l) == 0 {
-			continue
-		}
-		kind, i := recordLine, 0
-		switch c := l[0]; {
-		case hexValue[c] < 16:
-			kind = timeLine
-		case c == '*':
-			kind = processLine
-		case c-'A' > 25 || c == 'K':
-			kind, i = lineType(l)
-		}
+		kind, i := lineType(l)
 		switch kind {
 		case timeLine:
-			if !timed || begun {
-				time, _ = hex(l, i)
+			if !timed || s.begun {
+				s.time, _ = hex(l, i)
 				timed = true
 			}
 		case processLine:
 			if !timed {
 				break
 			}
-			s := scanner{l: l, i: i + 1}
-			if s.skip(); s.i == len(l) || hexValue[l[s.i]] > 15 {
+			c := scanner{l: l, i: i + 1}
+			if c.skip(); c.i == len(l) || hexValue[l[c.i]] > 15 {
 				break // stream.next reports it
 			}
-			process, begun = s.hex()&unset, true
-			x := &known[process%uint64(len(known))]
-			seen = x.set && x.process == process
-			x.process = process
-			x.set = seen
+			s.process, s.begun = c.hex()&unset, true
 		case recordLine:
-			if !begun {
-				break
-			}
-			f.count++
-			if !seen {
-				f.process[process], seen = true, true
-				known[process%uint64(len(known))].set = true
-			}
-			if !f.any {
-				f.first, f.last, f.any = time, time, true
-			}
-			f.back = f.back || time < last && time > 0
-			if time != last {
-				f.first, f.last = min(f.first, time), max(f.last, time)
-				if time < highest {
-					if f.unsorted++; f.unsorted == 1 {
-						f.where = off
-					}
-				}
-				highest, last = max(highest, time), time
-			} else if time < highest {
-				f.unsorted++
-			}
-			if l[i] == 'L' {
-				f.bare = f.bare || s.part == Events && isBareLeave(l[i:])
+			if s.begun {
+				x.record(s.time, s.process, off)
+				f.bare = f.bare || l[i] == 'L' && s.part == Events && isBareLeave(l[i:])
 			}
 		}
 	}
+}
+
+// surveyor adds records to a survey.
+type surveyor struct {
+	f             *survey
+	highest, last uint64 // times
+	known         [64]struct {
+		process uint64
+		set     bool
+	}
+}
+
+func (x *surveyor) record(time, process uint64, off int64) {
+	f := x.f
+	f.count++
+	if k := &x.known[process%uint64(len(x.known))]; !k.set || k.process != process {
+		k.process, k.set = process, true
+		f.process[process] = true
+	}
+	if !f.any {
+		f.first, f.last, f.any = time, time, true
+	}
+	if time == x.last {
+		if time < x.highest {
+			f.unsorted++
+		}
+		return
+	}
+	f.first, f.last = min(f.first, time), max(f.last, time)
+	if time < x.highest {
+		if f.unsorted++; f.unsorted == 1 {
+			f.where = off
+		}
+	}
+	x.highest, x.last = max(x.highest, time), time
 }
 
 func isBareLeave(l []byte) bool {
