@@ -46,8 +46,9 @@ type Format struct {
 	// as it is; nil if it does not offer it.
 	Raw func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
 	// Compat prints the text that the format's own tool prints of the trace, with
-	// its defects; nil if there is no such tool.
-	Compat func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
+	// its defects; nil if there is no such tool. Of sel it looks at times and
+	// locations.
+	Compat func(ctx context.Context, src Source, opt *ReadOptions, sel trace.Selection, w io.Writer) error
 	// Rules are the ids of the defects that reading and checking can report.
 	Rules []Rule
 	// NewChecker makes a checker for defects that show only when records are

@@ -22,8 +22,8 @@ type Options struct {
 	// Files limits the number of open files; nil sets no limit.
 	Files *FileManager
 	// From and To bound the time of events, snapshots and statistics: From ≤ time
-	// < To. A To of 0 is no bound. The beginning is searched for, which needs files
-	// in the order of time.
+	// < To. A To of 0 is no bound. The beginning is searched for and reading stops
+	// at the end, which needs files in the order of time.
 	From, To uint64
 	// Processes tells which processes are wanted; nil is all. The answer for a
 	// process must not change while a cursor is read.
@@ -340,8 +340,15 @@ func (c *Cursor) first(s *stream) error {
 func (c *Cursor) advance(s *stream) (bool, error) {
 	for {
 		ok, err := s.next(c.ctx)
-		if !ok || err != nil || !c.part.timed() || s.silent || s.rec.Time >= c.r.opt.From && s.rec.Time < c.r.opt.To {
+		if !ok || err != nil || !c.part.timed() || s.silent {
 			return ok, err
+		}
+		if s.rec.Time >= c.r.opt.To {
+			s.end, s.ahead.at = true, len(s.ahead.list)
+			return false, nil
+		}
+		if s.rec.Time >= c.r.opt.From {
+			return true, nil
 		}
 	}
 }
@@ -544,8 +551,31 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
-	return PrintCompat(ctx, src, &Options{Read: opt}, w)
+func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	o := &Options{Read: opt}
+	if !sel.All() {
+		d, err := open(ctx, src, &format.ReadOptions{Values: opt.Values})
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		m := d.(*decoder).model
+		if from, ok := m.clock.file(sel.From); ok {
+			o.From = from
+		}
+		if to, ok := m.clock.file(sel.To); ok {
+			if o.To = to; to == 0 {
+				o.From, o.To = 1, 1 // nothing
+			}
+		}
+		if sel.Location != nil {
+			o.Processes = func(process uint64) bool {
+				i, ok := m.locations[process]
+				return ok && sel.Location(i)
+			}
+		}
+	}
+	return PrintCompat(ctx, src, o, w)
 }
 
 // PrintCompat writes the text that libotf's otfprint --fullkeyvalue prints of the

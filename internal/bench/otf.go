@@ -62,7 +62,7 @@ func comparisons(shape otfShape) []versus {
 		{"print", "Printing everything", "print -q -j 2 --compat plain.otf", "otfprint plain.otf", 3, 0},
 		{"merge", "Writing 4 streams instead of 8", "convert -q -j 2 --option otf.streams=4 plain.otf ours.otf", "otfmerge -n 4 -o theirs plain.otf", 3, 0},
 		{"profile", "The profile", "profile -q -j 2 --csv plain.otf", "otfprofile -i plain.otf --csv --notex -o theirs", 6, 0},
-		{"window", "Printing 1 % of the time", fmt.Sprintf("print -q -j 2 --json --from @%d --to @%d plain.otf", from, to),
+		{"window", "Printing 1 % of the time", fmt.Sprintf("print -q -j 2 --compat --from @%d --to @%d plain.otf", from, to),
 			fmt.Sprintf("otfprint --time %d %d plain.otf", from, to), 1, 0},
 	}
 }

@@ -282,10 +282,15 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	sel := trace.Everything()
 	d := in.Defs()
 	if s.from != "" || s.to != "" {
-		first, last, _, err := in.extent(ctx)
-		if err != nil {
-			return sel, err
+		var first, last int64
+		// Times on the trace's own clock need no look at the trace.
+		if own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }; !own(s.from) || !own(s.to) {
+			var err error
+			if first, last, _, err = in.extent(ctx); err != nil {
+				return sel, err
+			}
 		}
+		var err error
 		if s.from != "" {
 			if sel.From, err = d.Clock.ParseTime(s.from, first, last); err != nil {
 				return sel, usageError("--from: %w", err)

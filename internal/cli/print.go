@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strconv"
@@ -35,22 +36,22 @@ format's own tool prints them (OTF: otfprint --fullkeyvalue).`,
 			ctx := c.Context()
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
-				if asJSON || s.any() || limit > 0 || raw && compat {
-					return usageError("%s prints all records as they are; it takes no filters", flag)
+				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat {
+					return usageError("%s prints records as they are; %s", flag, map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
 				}
 				in, err := a.source(ctx, args[0], &r)
 				if err != nil {
 					return err
 				}
 				defer in.Close()
-				text := in.format.Raw
-				if compat {
-					text = in.format.Compat
-				}
-				if text == nil {
+				switch {
+				case raw && in.format.Raw != nil:
+					err = in.format.Raw(ctx, in.src, in.opt, a.out)
+				case compat && in.format.Compat != nil:
+					err = a.printCompat(ctx, in, &s)
+				default:
 					return usageError("%s has no text for %s", in.format.Title, flag)
 				}
-				err = text(ctx, in.src, in.opt, a.out)
 				in.bar.done()
 				a.tell(in, r.quiet)
 				return err
@@ -84,6 +85,22 @@ format's own tool prints them (OTF: otfprint --fullkeyvalue).`,
 	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
 	c.Flags().Int64Var(&limit, "limit", 0, "stop after this many events")
 	return c
+}
+
+// printCompat prints the text of the format's own tool.
+func (a *app) printCompat(ctx context.Context, in *input, s *selecting) error {
+	sel := trace.Everything()
+	if s.any() {
+		// What is wrong with the trace is reported by the printing.
+		var err error
+		if in.Decoder, err = in.format.Open(ctx, in.src, &format.ReadOptions{Values: in.opt.Values}); err != nil {
+			return err
+		}
+		if sel, err = s.selection(ctx, in); err != nil {
+			return err
+		}
+	}
+	return in.format.Compat(ctx, in.src, in.opt, sel, a.out)
 }
 
 var errEnough = errors.New("enough")
