@@ -232,6 +232,7 @@ func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
 			}
 			return true, d.links.Add(d.met, string(v.Bytes))
 		}
+		d.odd = d.odd || d.trying // they come behind the events of all streams
 		return true, nil
 	}
 	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {

@@ -30,6 +30,8 @@ type bulk struct {
 	visits    [1 << visitBits]visitText
 	counter   uint64 // the latest one, and what it is
 	metric    uint32
+	any       bool
+	first     uint64 // time of the first row
 	last      uint64 // time of the last row
 	strange   bool   // a row was before it, or is of a process that is not the stream's
 }
@@ -50,7 +52,7 @@ func (x *bulk) begin(f *fileStream) {
 			x.metric = trace.NoRef
 		}
 	}
-	x.f, x.last, x.form = f, 0, timeForm{}
+	x.f, x.any, x.last, x.form = f, false, 0, timeForm{}
 	f.s.t.buf, f.s.byLine = x.text, true
 }
 
@@ -101,7 +103,9 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if r.Time < x.last {
 			x.strange = true
 		}
-		x.last = r.Time
+		if x.last = r.Time; !x.any {
+			x.any, x.first = true, r.Time // hot does not read the first one
+		}
 		l, err := x.lane(r)
 		if err != nil {
 			return err

@@ -145,3 +145,46 @@ func FuzzHot(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
 }
+
+// A big file is read in pieces at the same time, and comes out as from one reader.
+func TestPieces(t *testing.T) {
+	text := usual(rand.New(rand.NewPCG(3, 3)), 400_000)
+	if len(text) < 3*pieceSize {
+		t.Fatalf("%d bytes are not enough", len(text))
+	}
+	scan := func(text string, workers int) (ok bool, sums map[string]uint64) {
+		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.1.events": {Data: []byte(text)},
+			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
+		d, err := open(context.Background(), src, &format.ReadOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = map[string]uint64{}
+		ok, err = d.(*decoder).Try(context.Background(), trace.Everything(), func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				id := d.Defs().Locations.At(int(b.Loc)).ID
+				for c := b.Cursor(); c.Next(); {
+					// Depends on the order.
+					sums[id] = sums[id]*31 + uint64(c.Time())*7 + uint64(c.Kind())*3 + uint64(c.Ref())
+					for _, v := range c.Ops() {
+						sums[id] = sums[id]*31 + v
+					}
+				}
+				return nil
+			}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok, sums
+	}
+	okOne, one := scan(text, 1)
+	okFour, four := scan(text, 4)
+	if !okOne || !okFour || fmt.Sprint(one) != fmt.Sprint(four) {
+		t.Errorf("by one %t %v, by four %t %v", okOne, one, okFour, four)
+	}
+	// Times that go back between two pieces are seen too.
+	if ok, _ := scan(text+text, 4); ok {
+		t.Error("a file that is not in the order of time was read at once")
+	}
+}

@@ -23,6 +23,7 @@ type text struct {
 	r    io.Reader
 	zip  io.ReadCloser // of a compressed file
 	read int64         // bytes of the file that were read
+	stop int64         // where reading ends
 	buf  []byte
 	from int   // where the next line begins in buf
 	base int64 // where buf begins in the text
@@ -40,10 +41,10 @@ type section struct{ t *text }
 
 func (s section) Read(p []byte) (int, error) {
 	t := s.t
-	if t.read >= t.h.size {
+	if t.read >= t.stop {
 		return 0, io.EOF
 	}
-	n, err := t.h.ReadAt(p[:min(int64(len(p)), t.h.size-t.read)], t.read)
+	n, err := t.h.ReadAt(p[:min(int64(len(p)), t.stop-t.read)], t.read)
 	t.read += int64(n)
 	t.progress.add(int64(n))
 	if n > 0 && errors.Is(err, io.EOF) {
@@ -54,7 +55,7 @@ func (s section) Read(p []byte) (int, error) {
 
 // openText begins to read a file.
 func openText(h *input, name string, compressed bool, max int) *text {
-	t := &text{h: h, name: name, max: max}
+	t := &text{h: h, name: name, stop: h.size, max: max}
 	t.r = section{t}
 	if compressed {
 		t.read = 2 // the header of the zlib stream
@@ -74,7 +75,7 @@ func (t *text) fill() error {
 	}
 	room := chunk
 	if t.zip == nil { // small files need no more than they are
-		room = int(min(chunk, max(t.h.size-t.read, 0))) + 1
+		room = int(min(chunk, max(t.stop-t.read, 0))) + 1
 	}
 	if cap(t.buf)-slack-rest < min(room, chunk/2) {
 		b := make([]byte, rest, max(room, 2*rest)+slack)

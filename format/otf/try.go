@@ -2,6 +2,7 @@ package otf
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync/atomic"
 
@@ -38,24 +39,31 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 			}
 		}
 	}
-	workers := min(d.opt.Cores(), len(streams))
-	readers := make([]*bulk, workers)
 	quiet.progress = newProgress(d.opt, total)
+	workers := d.opt.Cores()
+	readers := make([]*bulk, workers)
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true}, sink(w))
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true}, nil)
+	}
+	if workers > 1 && len(streams) < workers {
+		ok, err = tryPieces(ctx, readers, streams, sel, sink(0))
+		return ok && len(report.Rules()) == 0, err
+	}
+	for w := range min(workers, len(streams)) {
+		readers[w].sink = sink(w)
 	}
 	var odd atomic.Bool
 	next := 0
-	err = pipeline.Run(ctx, workers, func() (id uint32, ok bool, err error) {
+	err = pipeline.Run(ctx, min(workers, len(streams)), func() (id uint32, ok bool, err error) {
 		if next == len(streams) || odd.Load() {
 			return 0, false, nil
 		}
 		next++
 		return streams[next-1], true, nil
 	}, func(w int, id uint32) (struct{}, error) {
-		good, err := readers[w].attempt(ctx, id, sel)
+		good, err := readers[w].attempt(ctx, piece{id, 0, math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
 			odd.Store(true)
 		}
@@ -64,14 +72,119 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 	return err == nil && !odd.Load(), err
 }
 
-// attempt delivers the events of one stream; good is false when that was not
+// piece is a part of a stream's events: the bytes from from to to of a plain file.
+type piece struct {
+	stream   uint32
+	from, to int64
+}
+
+// pieceSize is about how long pieces are. What each becomes is held until it is
+// its turn.
+const pieceSize = 2 << 20
+
+// decoded is what became of a piece.
+type decoded struct {
+	stream      uint32
+	good, any   bool
+	first, last uint64 // times, if there are any
+	batches     []*trace.Batch
+}
+
+// errOdd ends an attempt.
+var errOdd = errors.New("otf: the trace must be looked through first")
+
+// tryPieces is Try for few big streams: their pieces are read at the same time and
+// delivered in order.
+func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace.Selection, sink format.Sink) (bool, error) {
+	r := readers[0].d.r
+	var list []piece
+	for _, id := range streams {
+		s, err := r.open(id, Events)
+		if err != nil || s == nil {
+			return false, err
+		}
+		x, err := s.pieces()
+		s.t.Close()
+		if err != nil {
+			return false, err
+		}
+		list = append(list, x...)
+	}
+	next := 0
+	var before decoded
+	err := pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
+		next++
+		if next > len(list) {
+			return piece{}, false, nil
+		}
+		return list[next-1], true, nil
+	}, func(w int, p piece) (decoded, error) {
+		x := decoded{stream: p.stream}
+		readers[w].sink = format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			x.batches = append(x.batches, b.Clone())
+			return nil
+		}}
+		var err error
+		x.good, err = readers[w].attempt(ctx, p, sel)
+		x.any, x.first, x.last = readers[w].any, readers[w].first, readers[w].last
+		return x, err
+	}, func(x decoded) error {
+		if x.stream != before.stream {
+			before = decoded{stream: x.stream}
+		}
+		if !x.good || x.any && x.first < before.last {
+			return errOdd
+		}
+		before.last = max(before.last, x.last)
+		for _, b := range x.batches {
+			if err := sink.Batch(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errOdd) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// pieces cuts a plain file before time lines that a process line follows.
+func (s *stream) pieces() (list []piece, err error) {
+	t := s.t
+	if t.zip != nil {
+		return []piece{{s.id, 0, math.MaxInt64}}, nil
+	}
+	buf := make([]byte, window)
+	from := int64(0)
+	for t.h.size-from > 2*pieceSize {
+		at, _, err := t.timeAfter(from+pieceSize, t.h.size, buf)
+		if err != nil {
+			return nil, err
+		}
+		if at < 0 {
+			break
+		}
+		list = append(list, piece{s.id, from, at})
+		from = at
+	}
+	return append(list, piece{s.id, from, t.h.size}), nil
+}
+
+// attempt delivers the events of a piece; good is false when that was not
 // possible.
-func (x *bulk) attempt(ctx context.Context, id uint32, sel trace.Selection) (good bool, err error) {
-	f, err := x.d.stream(ctx, &survey{id: id, part: Events}, sel)
+func (x *bulk) attempt(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+	if p.from > 0 || p.to < math.MaxInt64 {
+		sel.From = math.MinInt64 // the place is not to be searched
+	}
+	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
 	if f == nil || err != nil {
 		return false, err
 	}
 	defer f.close()
+	if t := f.s.t; p.from > 0 || p.to < t.stop {
+		t.read, t.base, t.stop = p.from, p.from, p.to
+	}
 	if err := x.run(ctx, f); err != nil {
 		return false, err
 	}
