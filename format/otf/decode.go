@@ -501,7 +501,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 			f.to = to
 		}
 		// What a leave closes may depend on all that is before.
-		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.bare && s.t.zip == nil {
+		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.bare {
 			if err := s.t.search(from); err != nil {
 				f.close()
 				return nil, err

@@ -15,7 +15,7 @@ var Format = &format.Format{
 	Extensions: []string{".otf"},
 	Reads:      "all records, short and long spelling, plain and .z",
 	Writes:     "all records; streams, spelling, compression",
-	Seeks:      "time windows by bisection in plain files",
+	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"}, Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},

@@ -193,7 +193,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 				}
 			}
 		}
-		if part.timed() && r.opt.From > 0 && z == "" {
+		if part.timed() && r.opt.From > 0 {
 			if err := s.t.search(r.opt.From); err != nil {
 				s.t.Close()
 				return nil, err

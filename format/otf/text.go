@@ -149,9 +149,99 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 // window is how much is read at a place where a time is looked for.
 const window = 4 << 10
 
+// restart is what stands before a place of a compressed file from which it can be
+// read, if its writer forgot there what it had written before.
+var restart = []byte{0, 0, 0xff, 0xff}
+
+// searchZip is search for compressed files: times are looked for behind restart
+// points. Where there are none, it stays at the beginning.
+func (t *text) searchZip(from uint64) error {
+	lo, hi := int64(2), t.h.size // lo can be read from
+	for hi-lo > chunk {
+		mid := lo + (hi-lo)/2
+		at, time, err := t.restartAfter(mid, hi)
+		if err != nil {
+			return err
+		}
+		if at >= 0 && time < from {
+			lo = at
+		} else {
+			hi = mid
+		}
+	}
+	if lo == 2 {
+		return nil
+	}
+	t.begin(lo)
+	if err := t.fill(); err != nil {
+		return err
+	}
+	if i, _ := firstTime(t.buf); i >= 0 {
+		t.from = i
+	}
+	return nil
+}
+
+// begin reads a compressed file from off on.
+func (t *text) begin(off int64) {
+	t.read, t.buf, t.from, t.base, t.end = off, t.buf[:0], 0, 0, false
+	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, 64<<10), nil)
+}
+
+// restartAfter finds the first restart point behind off and before end that a time
+// line with a process line follows soon; -1 if there is none.
+func (t *text) restartAfter(off, end int64) (at int64, time uint64, err error) {
+	buf := make([]byte, 64<<10)
+	text := make([]byte, 16<<10)
+	for off < end {
+		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return -1, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+		}
+		i := bytes.Index(buf[:n], restart)
+		if i < 0 {
+			off += int64(max(n-len(restart)+1, 1))
+			continue
+		}
+		off += int64(i + len(restart))
+		// These bytes may also stand there by chance: then what follows is no text.
+		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.size-off))
+		n, err = io.ReadFull(z, text)
+		z.Close()
+		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			continue
+		}
+		if i, time := firstTime(text[:n]); i >= 0 {
+			return off, time, nil
+		}
+	}
+	return -1, 0, nil
+}
+
+// firstTime finds the first time line that a process line follows; -1 if there is
+// none. The line that the text begins with may not be whole.
+func firstTime(text []byte) (at int, time uint64) {
+	for i := bytes.IndexByte(text, '\n') + 1; i > 0; {
+		k := bytes.IndexByte(text[i:], '\n')
+		if k < 0 || i+k+1 >= len(text) {
+			break
+		}
+		kind, _ := lineType(text[i : i+k])
+		if next, _ := lineType(text[i+k+1:]); kind == timeLine && next == processLine {
+			s := scanner{l: text[i : i+k]}
+			return i, s.hex()
+		}
+		i += k + 1
+	}
+	return -1, 0
+}
+
 // search goes to a place before the first time that is not less than from, by
 // bisection: near it, if the times ascend (docs/formats/otf.md, "Time search").
 func (t *text) search(from uint64) error {
+	if t.zip != nil {
+		return t.searchZip(from)
+	}
 	lo, hi := int64(0), t.h.size
 	buf := make([]byte, window)
 	for hi-lo > chunk/2 {

@@ -267,3 +267,30 @@ func writeFile(t *testing.T, name, text string) {
 		t.Fatal(err)
 	}
 }
+
+// Windows of compressed files begin at restart points, and are those of plain ones,
+// whatever the bytes between them look like.
+func TestZipWindow(t *testing.T) {
+	dir := t.TempDir()
+	for level, name := range []string{"plain", "zip"} {
+		w := Create(filepath.Join(dir, name+".otf"), &WriterOptions{Streams: 1, Level: 4 * level, Buffer: 50_000})
+		rng := rand.New(rand.NewPCG(2, 9))
+		for i := range uint64(400_000) {
+			r := &Record{Type: Enter, Time: i / 3 * 1000, Process: rng.Uint64N(3) + 1, Function: rng.Uint64() & 0xffffffff}
+			if err := w.Write(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, from := range []uint64{0, 1, 999_000, 1_000_500, 66_666_000, 133_000_000, 133_332_000, 200_000_000} {
+		opt := &Options{From: from, To: from + 40_000}
+		plain := all(t, format.FileSource(filepath.Join(dir, "plain.otf")), Events, opt)
+		zip := all(t, format.FileSource(filepath.Join(dir, "zip.otf")), Events, opt)
+		if !slices.Equal(plain, zip) || len(plain) == 0 && from < 133_000_000 {
+			t.Errorf("from %d: %d records of the plain file, %d of the compressed one", from, len(plain), len(zip))
+		}
+	}
+}
