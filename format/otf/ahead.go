@@ -55,8 +55,8 @@ func (s *stream) look() bool {
 	if !s.begun || s.skip || s.part != Events || s.end || len(s.rec.KeyValues) > 0 {
 		return false
 	}
-	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
-	if n == 0 || n > 1<<30 {
+	size := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
+	if size == 0 || size > 1<<30 {
 		return false
 	}
 	if a.list == nil {
@@ -65,9 +65,10 @@ func (s *stream) look() bool {
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
-	pos, end := t.from, t.from+n
+	pos, end := t.from, t.from+size
+	list, n := a.list[:aheadRows], 0
 	time, process := s.time, uint32(s.process)
-	for pos < end && len(a.list) < aheadRows {
+	for pos < end && n < aheadRows {
 		w := word(text, pos)
 		start := int32(-1)
 		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit
@@ -97,7 +98,8 @@ func (s *stream) look() bool {
 		} else {
 			start = -1
 		}
-		x := aheadRecord{time: time, process: process, from: int32(pos), start: start, typ: usualType[byte(w)]}
+		x := &list[n]
+		x.time, x.process, x.from, x.to, x.start, x.typ = time, process, int32(pos), 0, start, usualType[byte(w)]
 		switch x.typ {
 		case Enter, Leave:
 			line := upTo(w, marks)
@@ -117,11 +119,12 @@ func (s *stream) look() bool {
 		if x.to <= x.from {
 			break
 		}
-		a.list = append(a.list, x)
+		n++
 		pos = int(x.to) + 1
 		t.from = pos
 	}
-	return len(a.list) > 0
+	a.list = list[:n]
+	return n > 0
 }
 
 // learnProcess notes which process the line in w names, if it is wanted.

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,6 +21,51 @@ type printer struct {
 	number   []byte // text of n
 	high     uint64 // the latest time without its last digits, and its text
 	highText []byte
+}
+
+// part writes what a cursor gives.
+func (p *printer) part(c *Cursor, w io.Writer) error {
+	for {
+		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 {
+			for x := c.line(); x != nil; x = c.line() {
+				if x.typ == Enter || x.typ == Leave {
+					p.count()
+					p.visit(x)
+				} else {
+					c.cur.fill()
+					p.record(&c.cur.rec)
+				}
+				if len(p.b) >= printBuffer {
+					if err := errors.Join(p.flush(w), c.ctx.Err()); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		if !c.Next() {
+			break
+		}
+		if p.record(c.Record()); len(p.b) >= printBuffer {
+			if err := p.flush(w); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(p.flush(w), c.Err())
+}
+
+// visit adds the text of an enter or leave.
+func (p *printer) visit(x *aheadRecord) {
+	b := append(append(p.b, "(#"...), p.number...)
+	b = p.appendTime(append(b, ") \t"...), x.time)
+	if x.typ == Enter {
+		b = append(b, " Enter: function "...)
+	} else {
+		b = append(b, " Leave: function "...)
+	}
+	b = appendSmall(b, uint64(x.function))
+	b = appendSmall(append(b, ", process "...), uint64(x.process))
+	p.b = append(b, ", source 0\n"...)
 }
 
 // printBuffer is how much text is written at once.

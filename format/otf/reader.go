@@ -460,20 +460,23 @@ func (c *Cursor) next() (bool, error) {
 }
 
 // line goes to the next record if it is of a usual line, without making a record
-// of it. Where it returns nil, Next goes on.
+// of it. Where it returns nil, Next goes on. It knows no time window.
 func (c *Cursor) line() *aheadRecord {
 	if c.cur != nil {
 		if !c.cur.advance() {
 			return nil
 		}
-		c.list[0].time = c.cur.time
-		c.sift(0)
-		c.cur = nil
+		if c.list[0].time = c.cur.time; len(c.list) > 1 {
+			c.sift(0)
+		}
 	}
 	if len(c.list) == 0 || !c.list[0].s.stepped {
+		c.cur = nil
 		return nil
 	}
-	c.cur = c.list[0].s
+	if s := c.list[0].s; s != c.cur {
+		c.cur = s
+	}
 	c.n++
 	return c.cur.current()
 }
@@ -605,16 +608,9 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 		if err != nil {
 			return err
 		}
-		for c.Next() {
-			if p.record(c.Record()); len(p.b) >= printBuffer {
-				if err := p.flush(w); err != nil {
-					c.Close()
-					return err
-				}
-			}
-		}
+		err = p.part(c, w)
 		c.Close()
-		if err := p.flush(w); err != nil {
+		if err != nil {
 			return err
 		}
 		if c.Err() != nil {
