@@ -357,6 +357,10 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 	return &KindSpec{Name: fmt.Sprintf("kind-%d", k)}
 }
 
+// IsState reports whether k says what was or had been summed up at a time: a
+// snapshot or a summary, which is no event of the program.
+func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
+
 // IsSend reports whether k starts a message; IsRecv whether it completes one.
 func (k Kind) IsSend() bool { return k == Send || k == SendBegin }
 

@@ -306,7 +306,14 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 		}
 	}
 	s.stack, s.mask, s.since = stack, mask, since
-	s.last = times[len(times)-1]
+	// What never ends lasts until the last event, not until a later summary.
+	end := len(kinds) - 1
+	for end >= 0 && kinds[end].IsState() {
+		end--
+	}
+	if end >= 0 {
+		s.last = times[end]
+	}
 	return claims
 }
 

@@ -284,18 +284,30 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 }
 
 // AppendAttrs writes the pairs of an event's attributes: "@name" for texts,
-// "@name#type" for the others.
+// "@name#type" for the others. "@#3" is the attribute with number 3, whose name
+// could be taken for something else or has line ends; "#quoted" is the type of texts
+// with line ends.
 func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
 		name := "@" + d.Attributes.At(int(k)).Name
-		if vals[i].Type != trace.String {
-			name += "#" + vals[i].Type.String()
+		if strings.ContainsAny(name, "#\r\n") {
+			name = "@#" + strconv.FormatUint(uint64(k), 10)
 		}
-		pairs = append(pairs, Pair{name, vals[i].String()})
+		value := vals[i].String()
+		switch {
+		case vals[i].Type != trace.String:
+			name += "#" + vals[i].Type.String()
+		case strings.ContainsAny(value, "\r\n"):
+			name, value = name+"#"+quoted, strconv.Quote(value)
+		}
+		pairs = append(pairs, Pair{name, value})
 	}
 	return pairs
 }
+
+// quoted is the type of texts that cannot be carried as they are.
+const quoted = "quoted"
 
 func appendOp(b []byte, t trace.OperandType, v uint64) []byte {
 	if v == trace.Undefined && t != trace.OpInt && t != trace.OpFloat && t != trace.OpTime && t != trace.OpDuration {
@@ -404,17 +416,23 @@ func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 		if !ok {
 			continue
 		}
-		typ := trace.String
-		if i := strings.LastIndexByte(name, '#'); i >= 0 {
+		typ, value := trace.String, p.Value
+		if i := strings.LastIndexByte(name, '#'); i > 0 {
 			if t, ok := trace.ParseType(name[i+1:]); ok {
 				typ, name = t, name[:i]
+			} else if text, err := strconv.Unquote(value); err == nil && name[i+1:] == quoted {
+				name, value = name[:i], text
 			}
 		}
 		key, ok := r.attrs[name]
+		if number, is := strings.CutPrefix(name, "#"); !ok && is {
+			n, err := strconv.ParseUint(number, 10, 32)
+			key, ok = uint32(n), err == nil && n < uint64(r.defs.Attributes.Len())
+		}
 		if !ok {
 			return fmt.Errorf("attribute %q", name)
 		}
-		v, err := trace.ParseValue(typ, p.Value)
+		v, err := trace.ParseValue(typ, value)
 		if err != nil {
 			return fmt.Errorf("attribute %s: %w", name, err)
 		}

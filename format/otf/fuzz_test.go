@@ -107,12 +107,12 @@ func FuzzMaster(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		m, err := parseMaster(text, func(int64, problem) error { return nil })
+		m, err := parseMaster(text, false, func(int64, problem) error { return nil })
 		if err != nil {
 			return
 		}
 		b := m.AppendTo(nil)
-		again, err := parseMaster(b, func(line int64, p problem) error { return fmt.Errorf("line %d: %s", line, p.found) })
+		again, err := parseMaster(b, false, func(line int64, p problem) error { return fmt.Errorf("line %d: %s", line, p.found) })
 		if err != nil {
 			t.Fatalf("%q: %v", b, err)
 		}

@@ -136,7 +136,9 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 
 // parseMaster reads the text of a master file. report gets what is odd in line
 // number.
-func parseMaster(text []byte, report func(line int64, p problem) error) (*MasterControl, error) {
+// parseMaster reads the text of a master file. library leaves out a last line without
+// end, as libotf does.
+func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {
 		l := text
@@ -146,6 +148,9 @@ func parseMaster(text []byte, report func(line int64, p problem) error) (*Master
 			text = nil
 			if err := report(number, masterProblem("a last line without end", "a line end; libotf does not read the line")); err != nil {
 				return m, err
+			}
+			if library {
+				break
 			}
 		}
 		s := scanner{l: l}

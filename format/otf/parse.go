@@ -318,6 +318,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	return problem{}
 }
 
+// noQuote is what is expected of a string that does not end on its line.
+const noQuote = "a quote at the end of the string; the record is skipped"
+
 // text reads a string.
 func (s *scanner) text() ([]byte, problem) {
 	s.skip()
@@ -331,7 +334,7 @@ func (s *scanner) text() ([]byte, problem) {
 			return s.l[start:i], problem{}
 		}
 	}
-	return nil, problem{"otf.malformed", s.rest(), "a quote at the end of the string; the record is skipped", trace.Error}
+	return nil, problem{"otf.malformed", s.rest(), noQuote, trace.Error}
 }
 
 // members reads a list of numbers, each of which a comma follows.

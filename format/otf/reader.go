@@ -56,7 +56,7 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.master, err = ReadMaster(src, r.opt.Read); err != nil {
+	if r.master, err = readMaster(src, r.opt.Read, r.opt.AsLibrary); err != nil {
 		return nil, err
 	}
 	if r.opt.AsLibrary && len(r.master.process) == 0 {
@@ -87,6 +87,10 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 // ReadMaster reads a master file, whose name may lack ".otf". Lines that are none
 // of its own are reported to opt, which may be nil, and skipped.
 func ReadMaster(src format.Source, opt *format.ReadOptions) (*MasterControl, error) {
+	return readMaster(src, opt, false)
+}
+
+func readMaster(src format.Source, opt *format.ReadOptions, library bool) (*MasterControl, error) {
 	if opt == nil {
 		opt = &format.ReadOptions{}
 	}
@@ -102,7 +106,7 @@ func ReadMaster(src format.Source, opt *format.ReadOptions) (*MasterControl, err
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
-	m, err := parseMaster(text, func(line int64, p problem) error {
+	m, err := parseMaster(text, library, func(line int64, p problem) error {
 		return opt.Defect(&trace.Defect{Rule: p.rule, Severity: p.severity, Position: trace.Position{File: src.Path, Line: line}, Found: p.found, Expected: p.expected})
 	})
 	if errors.Is(err, errMultiplexed) {
@@ -443,6 +447,10 @@ func (c *Cursor) next() (bool, error) {
 		}
 		if c.cur = c.list[0].s; c.cur.stale {
 			c.cur.fill()
+		}
+		if c.cur.failed {
+			c.stopped, c.list = true, nil // here libotf meets the malformed record
+			return false, nil
 		}
 		return true, nil
 	}

@@ -188,10 +188,10 @@ func (s *State) Event(r *Record) error {
 // repeat keeps what a snapshot at a later time will repeat of an event.
 func repeat(r *Record, time uint64) happened {
 	h := happened{time: time, scl: r.SCL}
-	if len(r.KeyValues) > 0 {
-		h.pairs = slices.Clone(r.KeyValues)
-		for i := range h.pairs {
-			h.pairs[i].Bytes = slices.Clone(h.pairs[i].Bytes)
+	for _, v := range r.KeyValues {
+		if v.Key < firstKey { // what weft carries belongs to the event alone
+			v.Bytes = slices.Clone(v.Bytes)
+			h.pairs = append(h.pairs, v)
 		}
 	}
 	return h

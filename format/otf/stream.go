@@ -40,6 +40,7 @@ type stream struct {
 	stepped, stale bool
 	end            bool
 	gave           bool // a record or step
+	failed         bool // the record in hand is malformed: libotf stops there
 	silent         bool // the record in hand is a step
 	empty          bool // the last line was
 	cut            bool // the record in hand is a line without end
@@ -113,7 +114,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			if err := s.finish(off); err != nil {
 				return false, err
 			}
-			if s.r.opt.AsLibrary && s.empty && !s.skip && (s.begun || !s.part.timed()) {
+			if s.r.opt.AsLibrary && s.empty && !s.skip && s.gave && (s.begun || !s.part.timed()) {
 				s.unknown(nil) // libotf's word for a last line that is empty
 				s.cut = true
 				return true, nil
@@ -145,13 +146,16 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		kind, i := lineType(l)
+		if s.r.opt.AsLibrary && kind != recordLine && bytes.IndexByte(l[:i], '\r') >= 0 {
+			kind, i = recordLine, bytes.IndexByte(l, '\r') // libotf knows blanks and tabs only
+		}
 		if !whole {
 			// The file was cut off here: a number may lack digits.
 			s.end = true
 			if err := s.report(problem{"otf.cut-off", fmt.Sprintf("%q without a line end", l[:min(len(l), 40)]), "a line end; the line is passed on as unknown", trace.Error}, off); err != nil {
 				return false, err
 			}
-			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun || s.skip {
+			if err := s.finish(off); err != nil || kind == blankLine && !s.r.opt.AsLibrary || s.part.timed() && !s.begun || s.skip || s.r.opt.AsLibrary && !s.gave {
 				return false, err
 			}
 			s.unknown(nil)
@@ -161,6 +165,9 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 		}
 		switch kind {
 		case blankLine:
+			if s.r.opt.AsLibrary {
+				r.KeyValues = r.KeyValues[:0]
+			}
 			continue
 		case timeLine:
 			sc := scanner{l: l, i: i}
@@ -173,10 +180,17 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			s.time, s.timed = sc.hex(), true
 			continue
 		case processLine:
-			if !s.part.timed() || !s.timed {
+			if s.part.timed() && !s.timed {
 				continue
 			}
 			sc := scanner{l: l, i: i + 1}
+			if !s.part.timed() {
+				if sc.skip(); s.r.opt.AsLibrary && (sc.i == len(l) || hexValue[l[sc.i]] > 15) {
+					s.unknown(l[i:])
+					return true, nil
+				}
+				continue // a state that nothing depends on
+			}
 			if sc.skip(); sc.i == len(l) || hexValue[l[sc.i]] > 15 {
 				if err := s.report(problem{"otf.malformed", "process line: " + sc.rest(), "a number; the line is skipped", trace.Error}, off); err != nil {
 					return false, err
@@ -216,7 +230,8 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 					return false, err
 				}
 				if s.end {
-					return false, nil
+					s.state()
+					return s.failed, nil
 				}
 			}
 			if library {
@@ -225,6 +240,11 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			continue
 		}
 		bad := r.parse(l, i, s.part, s.r.opt.AsLibrary)
+		if bad.expected == noQuote {
+			if bad, err = s.parseOn(bad, l, i); err != nil {
+				return false, err
+			}
+		}
 		if bad.rule != "" {
 			if r.Type == Unknown {
 				if err := s.report(bad, off); err != nil {
@@ -233,8 +253,12 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 				s.unknown(l[i:])
 				return true, nil
 			}
-			if err := s.malformed(bad, off); err != nil || s.end {
+			if err := s.malformed(bad, off); err != nil {
 				return false, err
+			}
+			if s.end {
+				s.state()
+				return s.failed, nil
 			}
 			r.KeyValues = r.KeyValues[:0]
 			continue
@@ -294,11 +318,36 @@ func (s *stream) malformed(p problem, off int64) error {
 	}
 	if s.r.opt.AsLibrary {
 		s.end = true
-		if s.c != nil {
+		if s.c != nil && s.c.merged {
+			s.failed = true // when it is its turn
+		} else if s.c != nil {
 			s.c.stopped = true
 		}
 	}
 	return s.report(p, off)
+}
+
+// parseOn parses a record again whose string runs on over the end of its line. If it
+// does not end at all, only the first line is skipped.
+func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
+	size := len(l)
+	for {
+		l, ok, err := s.t.extend()
+		if err != nil {
+			return bad, err
+		}
+		next := bad
+		if ok {
+			next = s.rec.parse(l, i, s.part, s.r.opt.AsLibrary)
+		}
+		switch {
+		case ok && next.rule == "":
+			return next, nil
+		case !ok || next.expected != noQuote:
+			s.t.from = s.t.at + size + 1
+			return bad, nil
+		}
+	}
 }
 
 // finish reports what shows at the end of the file.

@@ -134,7 +134,7 @@ var specs = [NumTypes]spec{
 	FileOperationSummary:      {"FileOperationSummary", Statistics, "SFL", "SUMFILEOPERATION", fields(n4(fFile, "", ""), fileSums...), false},
 	FileGroupOperationSummary: {"FileGroupOperationSummary", Statistics, "SFLG", "SUMFILEGROUPOPERATION", fields(n4(fGroup, "", ""), fileSums...), false},
 
-	DefMarker: {"DefMarker", Markers, "MD", "MARKERDEF", fields(token, newName, n4(fKind, "Y", "TYPE")), false},
+	DefMarker: {"DefMarker", Markers, "MD", "MARKERDEF", fields(token, newName, fieldSpec{f: fKind, bits: 32, short: "Y", long: "TYPE", missing: true}), false},
 	Marker:    {"Marker", Markers, "MS", "MARKERSPOT", fields(token, n8(fTime, "T", "TIME"), n4(fProcess, "P", "PROCESS"), quoted(fText, "V", "VALUE")), false},
 }
 

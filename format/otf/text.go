@@ -25,6 +25,7 @@ type text struct {
 	read int64         // bytes of the file that were read
 	stop int64         // where reading ends
 	buf  []byte
+	at   int   // where the line in hand begins in buf
 	from int   // where the next line begins in buf
 	base int64 // where buf begins in the text
 	end  bool  // the file has no more
@@ -115,6 +116,7 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 	for {
 		if i := bytes.IndexByte(t.buf[t.from+seen:], '\n'); i >= 0 {
 			l, off = t.buf[t.from:t.from+seen+i], t.base+int64(t.from)
+			t.at = t.from
 			t.from += seen + i + 1
 			if t.skip {
 				t.skip, seen = false, 0
@@ -143,6 +145,28 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 		if err := t.fill(); err != nil {
 			return nil, 0, false, false, err
 		}
+	}
+}
+
+// extend returns the line in hand with the next one behind it, which becomes part of
+// it; ok is false if there is none, or if it becomes too long. What line returned is
+// no longer valid then.
+func (t *text) extend() (l []byte, ok bool, err error) {
+	for seen := t.from; ; {
+		if i := bytes.IndexByte(t.buf[seen:], '\n'); i >= 0 {
+			t.from = seen + i + 1
+			return t.buf[t.at : seen+i], true, nil
+		}
+		if t.end || len(t.buf)-t.at > t.max {
+			return nil, false, nil
+		}
+		seen = len(t.buf) - t.at
+		size := t.from - t.at
+		t.from = t.at
+		if err := t.fill(); err != nil {
+			return nil, false, err
+		}
+		t.at, t.from = 0, size
 	}
 }
 
