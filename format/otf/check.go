@@ -293,14 +293,42 @@ func lastBytes(ctx context.Context, r io.Reader) ([]byte, error) {
 // directory looks for files beside the trace's that readers do not read.
 func (c *checker) directory() error {
 	r := c.d.r
+	list := r.partFiles()
+	there := map[string]bool{}
+	for _, f := range list {
+		there[f.name] = true
+	}
+	for _, f := range list {
+		at := trace.Position{File: r.path(f.name)}
+		if _, named := r.master.streams[f.stream]; f.stream != 0 && !named {
+			number := strconv.FormatUint(uint64(f.stream), 16)
+			if err := c.opt.Defect(&trace.Defect{Rule: "otf.unlisted-stream", Severity: trace.Warning, Position: at,
+				Found: "a file of stream " + number, Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
+				return err
+			}
+		} else if plain, z := strings.CutSuffix(f.name, ".z"); z && there[plain] {
+			if err := c.opt.Defect(&trace.Defect{Rule: "otf.hidden-file", Severity: trace.Note, Position: at,
+				Found: "a compressed file beside a plain one", Expected: "one of the two; nobody reads the compressed one"}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// partFile is a file with the name of a part of a stream.
+type partFile struct {
+	name   string
+	stream uint32
+}
+
+// partFiles are all files beside the master file that have such names, also those of
+// streams that it does not name; nil where the source cannot tell what there is.
+func (r *Reader) partFiles() (out []partFile) {
 	dir, stub := path.Split(r.stub)
 	l, err := fs.ReadDir(r.src.FS, path.Clean("./"+dir))
 	if err != nil {
-		return nil // not all sources can tell what there is
-	}
-	there := map[string]bool{}
-	for _, e := range l {
-		there[e.Name()] = true
+		return nil
 	}
 	for _, e := range l {
 		rest, ok := strings.CutPrefix(e.Name(), stub+".")
@@ -312,21 +340,9 @@ func (c *checker) directory() error {
 		}
 		number, _, _ := strings.Cut(rest, ".")
 		id, err := strconv.ParseUint(number, 16, 32)
-		if err != nil || strconv.FormatUint(id, 16) != number {
-			continue
-		}
-		file := trace.Position{File: r.path(dir + e.Name())}
-		if _, named := r.master.streams[uint32(id)]; id != 0 && !named {
-			if err := c.opt.Defect(&trace.Defect{Rule: "otf.unlisted-stream", Severity: trace.Warning, Position: file,
-				Found: "a file of stream " + number, Expected: "a line " + number + ": in the master file; nobody reads the file"}); err != nil {
-				return err
-			}
-		} else if plain, z := strings.CutSuffix(e.Name(), ".z"); z && there[plain] {
-			if err := c.opt.Defect(&trace.Defect{Rule: "otf.hidden-file", Severity: trace.Note, Position: file,
-				Found: "a compressed file beside a plain one", Expected: "one of the two; nobody reads the compressed one"}); err != nil {
-				return err
-			}
+		if err == nil && strconv.FormatUint(id, 16) == number {
+			out = append(out, partFile{dir + e.Name(), uint32(id)})
 		}
 	}
-	return nil
+	return out
 }

@@ -97,7 +97,15 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 		}
 		return int64(n), nil
 	}
-	if streams, err = number("otf.streams", 1<<20); err != nil {
+	if v := wo.Value("otf.streams", ""); strings.Contains(v, ":") {
+		streams = 0
+		opt.Master, err = parseMaster([]byte(strings.ReplaceAll(v, ";", "\n")+"\n"), false, func(_ int64, p problem) error {
+			return &format.OptionError{Option: "otf.streams", Value: v, Expected: "stream:process,process;stream:…, as in a master file; " + p.found + " is none"}
+		})
+	} else {
+		streams, err = number("otf.streams", 1<<20)
+	}
+	if err != nil {
 		return opt, 0, err
 	}
 	level, err := number("otf.level", 9)
@@ -181,7 +189,14 @@ func (c *copier) writer(id uint32) *StreamWriter {
 
 // keep copies each file to one of the same stream.
 func (c *copier) keep(ro *format.ReadOptions) error {
-	for _, id := range append([]uint32{0}, c.master.Streams()...) {
+	ids := append([]uint32{0}, c.master.Streams()...)
+	for _, f := range c.r.partFiles() {
+		// Nobody reads the files of other streams; they are the trace's all the same.
+		if !slices.Contains(ids, f.stream) && c.edit == nil {
+			ids = append(ids, f.stream)
+		}
+	}
+	for _, id := range ids {
 		for part := range numParts {
 			if err := c.file(id, part, ro); err != nil {
 				return err
@@ -299,6 +314,11 @@ func (c *copier) shares(streams uint32) []share {
 	for _, id := range c.r.master.Streams() {
 		all = append(all, c.r.master.Processes(id)...)
 	}
+	// Those that a given map does not have get streams of their own.
+	all = slices.DeleteFunc(all, func(p uint32) bool {
+		_, ok := c.master.Stream(p)
+		return ok
+	})
 	n := int(streams)
 	if n == 0 || n > len(all) {
 		n = len(all)
@@ -486,7 +506,11 @@ func (c *copier) commit() error {
 			return err
 		}
 	}
-	for _, id := range append([]uint32{0}, c.master.Streams()...) {
+	ids := append([]uint32{0}, c.master.Streams()...)
+	if old, err := ReadMaster(format.FileSource(c.stub+".otf"), nil); err == nil {
+		ids = append(ids, old.Streams()...) // of the trace that is replaced
+	}
+	for _, id := range ids {
 		for part := range numParts {
 			for _, z := range []string{"", ".z"} {
 				if name := fileName(c.stub, id, part) + z; !made[name] {

@@ -132,6 +132,14 @@ func (d *decoder) index(ctx context.Context) error {
 	return nil
 }
 
+// tolerated are the options for what libotf reads without a word: strict reading
+// does not stop there.
+func tolerated(opt *format.ReadOptions) *format.ReadOptions {
+	o := *opt
+	o.Strict = false
+	return &o
+}
+
 // quiet is the reader without a report.
 func (d *decoder) quiet() *Reader {
 	r := *d.r
@@ -141,7 +149,7 @@ func (d *decoder) quiet() *Reader {
 
 // standIn reports a token that nothing defines.
 func (d *decoder) standIn(what string, stream uint32, token uint64) {
-	err := d.opt.Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
+	err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.undefined", Severity: trace.Warning, Position: trace.Position{File: d.r.src.Path},
 		Found: fmt.Sprintf("%s %d in stream %x", what, token, stream), Expected: "a definition; a stand-in takes its place"})
 	if d.err == nil {
 		d.err = err
@@ -150,7 +158,7 @@ func (d *decoder) standIn(what string, stream uint32, token uint64) {
 
 // late reports a record that is too late for the model; format/otf reads it.
 func (d *decoder) late(r *Record) error {
-	return d.r.opt.Read.Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
+	return tolerated(d.r.opt.Read).Defect(&trace.Defect{Rule: "otf.time-range", Severity: trace.Error, Position: trace.Position{File: d.r.src.Path},
 		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
 }
 
@@ -171,7 +179,7 @@ func (d *decoder) take(f survey, s *stream) error {
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
 		}
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
+		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
 			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
 			return err
 		}
@@ -183,7 +191,7 @@ func (d *decoder) take(f survey, s *stream) error {
 		}
 	}
 	if f.unsorted > 0 {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
+		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
 			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
 			return err
 		}

@@ -434,6 +434,10 @@ func (c *Cursor) next() (bool, error) {
 		if c.stopped {
 			c.list = nil
 		}
+		if ok && s.cut && c.r.opt.AsLibrary {
+			c.cur = s // libotf gives a last line without end as soon as it meets it
+			return true, nil
+		}
 		if ok && len(c.list) > 0 {
 			c.list[0].time = s.rec.Time
 		}

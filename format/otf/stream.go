@@ -57,6 +57,10 @@ func (s *stream) report(p problem, off int64) error {
 // str makes a string of bytes without copying.
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
+// asLibrary tells whether lines are read as libotf does, which accepts fewer blanks:
+// strict reading stops where it gives up.
+func (s *stream) asLibrary() bool { return s.r.opt.AsLibrary || s.r.opt.Read.Strict }
+
 // wanted tells whether the records of a process are, and remembers it.
 func (s *stream) wanted(process uint64) bool {
 	x := &s.asked[process%uint64(len(s.asked))]
@@ -239,7 +243,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			continue
 		}
-		bad := r.parse(l, i, s.part, s.r.opt.AsLibrary)
+		bad := r.parse(l, i, s.part, s.asLibrary())
 		if bad.expected == noQuote {
 			if bad, err = s.parseOn(bad, l, i); err != nil {
 				return false, err
@@ -338,7 +342,7 @@ func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 		}
 		next := bad
 		if ok {
-			next = s.rec.parse(l, i, s.part, s.r.opt.AsLibrary)
+			next = s.rec.parse(l, i, s.part, s.asLibrary())
 		}
 		switch {
 		case ok && next.rule == "":

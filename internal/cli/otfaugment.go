@@ -116,6 +116,9 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
 	}{path, x.what, x.remove, slices.Compact(points)})
 }
 
+// openFiles is how many files of a trace are open at once.
+const openFiles = 32
+
 // otfSource opens a trace that must be OTF 1, in files.
 func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, error) {
 	if arg == "-" {
@@ -274,7 +277,7 @@ type (
 
 // summarize reads the sums of an interval.
 func (a *app) summarize(ctx context.Context, in *input, process, from, to string) (*intervalSums, error) {
-	r, err := otf.Open(ctx, in.src, &otf.Options{Read: in.opt})
+	r, err := otf.Open(ctx, in.src, &otf.Options{Read: in.opt, Files: otf.NewFileManager(openFiles)})
 	if err != nil {
 		return nil, err
 	}

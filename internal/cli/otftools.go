@@ -71,7 +71,7 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list [
 	defer in.Close()
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false // the copy reports
-	rd, err := otf.Open(ctx, in.src, &otf.Options{Read: &quiet})
+	rd, err := otf.Open(ctx, in.src, &otf.Options{Read: &quiet, Files: otf.NewFileManager(openFiles)})
 	if err != nil {
 		return nil, err
 	}
