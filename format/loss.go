@@ -2,8 +2,11 @@ package format
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // How something was not kept.
@@ -41,6 +44,30 @@ func (l *Loss) Add(kind, field string, how How, reason string, n int64) {
 		l.rows = map[LossRow]int64{}
 	}
 	l.rows[LossRow{Kind: kind, Field: field, How: how, Reason: reason}] += n
+}
+
+// TextTimes notes the times of events that are written as decimal text. Readers have
+// the resolution of the text's digits only up to seven eighths of the range of times,
+// and a quarter of it if there are times before 0.
+type TextTimes struct {
+	rows        int64
+	least, most int64
+}
+
+// Add notes the times of a batch, which are in order.
+func (t *TextTimes) Add(b *trace.Batch) {
+	if n := b.Len(); n > 0 {
+		t.rows += int64(n)
+		t.least, t.most = min(t.least, b.Time[0]), max(t.most, b.Time[n-1])
+	}
+}
+
+// Count adds the loss, if there is one: all times are read back rounded then, and
+// events without what is carried.
+func (t *TextTimes) Count(l *Loss) {
+	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
+		l.Add("event", "time", Dropped, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded", t.rows)
+	}
 }
 
 // Merge adds the losses of another account, such as a reader's roundings.

@@ -28,6 +28,7 @@ type encoder struct {
 	w      *Writer
 	defs   *trace.Definitions
 	loss   format.Loss
+	times  format.TextTimes
 	native bool
 
 	last   trace.Decimal // time of the last row
@@ -179,6 +180,7 @@ func (e *encoder) timeText() []byte {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
+	e.times.Add(b)
 	if e.native {
 		return e.nativeBatch(b)
 	}
@@ -577,6 +579,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the whole text.
 func (e *encoder) Close() error {
+	e.times.Count(&e.loss)
 	if err := e.finish(); err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ type encoder struct {
 	w                    *Writer
 	defs                 *trace.Definitions
 	loss                 format.Loss
+	times                format.TextTimes
 	native               bool
 	mul                  int64 // a tick is mul × 10^-scale seconds
 	scale                int32
@@ -271,6 +272,7 @@ func (e *encoder) prepare() {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
+	e.times.Add(b)
 	e.prepare()
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
@@ -482,6 +484,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
+	e.times.Count(&e.loss)
 	if err := e.definitions(math.MaxInt64); err != nil {
 		return err
 	}
