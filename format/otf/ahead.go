@@ -49,6 +49,8 @@ var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C
 
 // look reads usual lines ahead, as [bulk.lines] does, and reports whether there
 // are any.
+//
+//go:noinline
 func (s *stream) look() bool {
 	a, t := &s.ahead, s.t
 	a.list, a.at = a.list[:0], 0

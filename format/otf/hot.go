@@ -352,6 +352,8 @@ func (x *bulk) hot(ctx context.Context) error {
 // lines takes the lines from pos to end, with the state that is given, and returns
 // how far it came and the state there. It stops when a lane is full and before a
 // line that it cannot read.
+//
+//go:noinline
 func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (int, *lane, uint64) {
 	for pos < end {
 		w := word(text, pos)
