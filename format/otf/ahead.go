@@ -11,8 +11,8 @@ type ahead struct {
 	list      []aheadRecord
 	at        int // the next one
 	form      timeForm
-	processes []aheadProcess
-	functions []aheadFunction
+	processes *[1 << processBits]aheadProcess
+	functions *[1 << functionBits]aheadFunction
 }
 
 // aheadRecord is an event with its line in the stream's buffer, without the end.
@@ -63,12 +63,12 @@ func (s *stream) look() bool {
 	}
 	if a.list == nil {
 		a.list = make([]aheadRecord, 0, aheadRows)
-		a.processes, a.functions = make([]aheadProcess, 1<<processBits), make([]aheadFunction, 1<<functionBits)
+		a.processes, a.functions = new([1 << processBits]aheadProcess), new([1 << functionBits]aheadFunction)
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
 	pos, end := t.from, t.from+size
-	list, n := a.list[:aheadRows], 0
+	list, n, done := a.list[:aheadRows], 0, pos
 	time, process := s.time, uint32(s.process)
 	for pos < end && n < aheadRows {
 		w := word(text, pos)
@@ -123,9 +123,9 @@ func (s *stream) look() bool {
 		}
 		n++
 		pos = int(x.to) + 1
-		t.from = pos
+		done = pos
 	}
-	a.list = list[:n]
+	a.list, t.from = list[:n], done
 	return n > 0
 }
 
@@ -147,8 +147,15 @@ func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 // none, or if its line is spelled in another way than was thought.
 func (s *stream) advance() bool {
 	a := &s.ahead
-	if a.at == len(a.list) && !s.look() {
-		return false
+	if a.at == len(a.list) {
+		if a.at > 0 {
+			x := &a.list[a.at-1]
+			s.time, s.process = x.time, uint64(x.process)
+		}
+		if !s.look() {
+			return false
+		}
+		s.empty, s.gave, s.silent = false, true, false
 	}
 	x := &a.list[a.at]
 	if x.typ != Enter && x.typ != Leave && !s.rec.quick(s.t.buf[x.from:x.to]) {
@@ -158,8 +165,6 @@ func (s *stream) advance() bool {
 		return false
 	}
 	a.at++
-	s.time, s.process = x.time, uint64(x.process)
-	s.empty, s.gave, s.silent = false, true, false
 	s.stepped, s.stale = true, true
 	return true
 }
@@ -169,11 +174,11 @@ func (s *stream) current() *aheadRecord { return &s.ahead.list[s.ahead.at-1] }
 
 // fill makes a record of it.
 func (s *stream) fill() {
-	x, r := &s.ahead.list[s.ahead.at-1], &s.rec
+	x, r := s.current(), &s.rec
 	if x.typ == Enter || x.typ == Leave {
 		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
 	}
-	r.Stream, r.Time, r.Process = s.shown, s.time, s.process
+	r.Stream, r.Time, r.Process = s.shown, x.time, uint64(x.process)
 	r.KeyValues = r.KeyValues[:0]
 	s.stale = false
 }

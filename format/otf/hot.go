@@ -85,6 +85,15 @@ func (l *lane) batch() *trace.Batch {
 	return &l.b
 }
 
+// add adds a row that has operands, which the caller appends.
+func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
+	i := l.n & (trace.BatchRows - 1)
+	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, ref, kind
+	l.b.OpRow = append(l.b.OpRow, uint32(i))
+	l.n++
+	return &l.b
+}
+
 // run delivers the whole file.
 func (x *bulk) run(ctx context.Context, f *fileStream) error {
 	x.begin(f)
@@ -515,12 +524,9 @@ func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 	if comm &= unset; comm != 0 {
 		c = uint64(x.d.communicator(x.f.s.shown, comm))
 	}
-	b := l.batch()
-	b.Add(b.Loc, time, kind, trace.NoRef)
-	b.OpRow = append(b.OpRow, uint32(l.n))
+	b := l.add(time, kind, trace.NoRef)
 	b.Op = append(b.Op, uint64(x.d.location(peer&unset)), c, tag&unset, length&unset)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
-	l.n++
 	return n + 1
 }
 
@@ -537,11 +543,8 @@ func (x *bulk) sample(l *lane, text unsafe.Pointer, pos int, time int64) (next i
 	if counter &= unset; counter != x.counter || x.metric == trace.NoRef {
 		x.counter, x.metric = counter, x.d.metric(x.f.s.shown, counter)
 	}
-	b := l.batch()
-	b.Add(b.Loc, time, trace.Metric, x.metric)
-	b.OpRow = append(b.OpRow, uint32(l.n))
+	b := l.add(time, trace.Metric, x.metric)
 	b.Op = append(b.Op, value)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
-	l.n++
 	return n + 1
 }

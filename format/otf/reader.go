@@ -478,7 +478,7 @@ func (c *Cursor) line() *aheadRecord {
 		if !c.cur.advance() {
 			return nil
 		}
-		if c.list[0].time = c.cur.time; len(c.list) > 1 {
+		if c.list[0].time = c.cur.current().time; len(c.list) > 1 {
 			c.sift(0)
 		}
 	}
