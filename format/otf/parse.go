@@ -263,7 +263,7 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 		r.Type, r.Text = Unknown, str(l)
 		return problem{"otf.unknown-record", "a record " + (&scanner{l: l, i: i}).rest(), "a keyword of " + part.String() + " files; the record is passed on as unknown", trace.Note}
 	}
-	r.Type = t
+	r.Type, r.Unnamed = t, false
 	sp := &specs[t]
 	list := sp.fields
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {

@@ -304,7 +304,7 @@ func (s *stream) unknown(l []byte) {
 			}
 		}
 	}
-	r.Type, r.Text = Unknown, str(l)
+	r.Type, r.Text, r.Unnamed = Unknown, str(l), false
 	s.state()
 	switch s.part {
 	case Definitions:
