@@ -169,7 +169,8 @@ type copier struct {
 	opt     WriterOptions
 	master  *MasterControl
 	writers map[uint32]*StreamWriter
-	sort    bool // also where times go back to 0
+	of      map[uint32]int // the share that each stream is written by
+	sort    bool           // also where times go back to 0
 	// edit changes a record before it is written; false leaves it out. May be nil.
 	edit func(*Record) bool
 }
@@ -306,7 +307,10 @@ func (c *copier) spread(streams uint32) error {
 var errStray = errors.New("otf: a process in several streams")
 
 // share is a part of a copy that has streams of its own on both sides.
-type share struct{ in, out []uint32 }
+type share struct {
+	number  int // -1 for all streams
+	in, out []uint32
+}
 
 // shares deals the processes and finds what can be copied apart.
 func (c *copier) shares(streams uint32) []share {
@@ -335,36 +339,32 @@ func (c *copier) shares(streams uint32) []share {
 		at += size
 	}
 	// Streams on both sides that have a process in common belong together.
-	of := map[uint32]int{} // the share of a stream that is written
+	c.of = map[uint32]int{}
 	var list []share
-	for _, in := range c.r.master.Streams() {
-		x := share{in: []uint32{in}}
+	for at, in := range c.r.master.Streams() {
+		list = append(list, share{in: []uint32{in}})
 		for _, p := range c.r.master.Processes(in) {
-			if out, ok := c.master.Stream(p); ok && !slices.Contains(x.out, out) {
-				x.out = append(x.out, out)
-			}
-		}
-		at := len(list)
-		list = append(list, x)
-		for _, out := range x.out {
-			if old, ok := of[out]; ok && old != at {
+			out, _ := c.master.Stream(p)
+			old, ok := c.of[out]
+			switch {
+			case !ok:
+				list[at].out = append(list[at].out, out)
+				c.of[out] = at
+			case old != at:
 				list[at].in = append(list[at].in, list[old].in...)
 				list[at].out = append(list[at].out, list[old].out...)
 				for _, o := range list[old].out {
-					of[o] = at
+					c.of[o] = at
 				}
 				list[old] = share{}
 			}
-			of[out] = at
 		}
 	}
-	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
 	for i := range list {
+		list[i].number = i
 		slices.Sort(list[i].in)
-		slices.Sort(list[i].out)
-		list[i].out = slices.Compact(list[i].out)
 	}
-	return list
+	return slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
 }
 
 func (c *copier) deal(streams uint32, apart bool) error {
@@ -374,7 +374,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	c.writers, c.master = w.streams, w.master
 	list := c.shares(streams)
 	if !apart {
-		list = []share{{in: c.r.master.Streams()}}
+		list = []share{{number: -1, in: c.r.master.Streams()}}
 	}
 	for _, id := range c.master.Streams() {
 		w.Stream(id)
@@ -437,9 +437,9 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 		if k.w == nil || k.process != process {
 			id, ok := c.master.Stream(uint32(process))
 			switch {
-			case x.out == nil: // all streams are copied by one
+			case x.number < 0:
 				id = w.assign(uint32(process))
-			case !ok || !slices.Contains(x.out, id):
+			case !ok || c.of[id] != x.number:
 				return nil, errStray
 			}
 			k.process, k.w = process, w.Stream(id)

@@ -152,3 +152,22 @@ func TestLenient(t *testing.T) {
 		t.Errorf("%q, want %q", rules, want)
 	}
 }
+
+// A string may run on over the end of its line, as libotf reads it; one that never
+// ends costs its own line only.
+func TestStringOverLines(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"x.otf": "1:1,2\n", "x.0.def": "DP1NM\"two\nlines\"\nDP2NM\"b\nDTR3e8\n", "x.1.events": "1\n*1\nN\n1\n*1\n"} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	rep := format.NewReport()
+	d := tracetest.Open(t, Format, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
+	defer d.Close()
+	defs := d.Defs()
+	if l := defs.Locations.All(); len(l) != 2 || l[0].Name != "two\nlines" || l[1].Name != "undefined process 2" || defs.Clock.Num != 1000 {
+		t.Errorf("locations %+v, clock %+v", l, defs.Clock)
+	}
+	if r := rep.Rules(); len(r) != 1 || r[0].Rule != "otf.malformed" || r[0].Count != 1 {
+		t.Errorf("defects %+v", r)
+	}
+}

@@ -35,8 +35,8 @@ type encoder struct {
 	pairs  []carrier.Pair
 	// Lanes of resources for their claims.
 	lanes   map[uint32][]lanePlace
-	held    map[heldClaim]laneOf
-	process []string // their processes' names, from laneProcess on
+	held    map[heldClaim]int // the lane of each
+	process []string          // their processes' names, from laneProcess on
 	// Time and place of the last event.
 	last       uint64
 	tie        uint64
@@ -63,9 +63,6 @@ type lanePlace struct {
 	busy    bool
 }
 
-// laneOf is the lane that a claim holds.
-type laneOf struct{ lane int }
-
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	wo, streams, err := writerOptions(opt)
 	if err != nil {
@@ -81,7 +78,7 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]laneOf{}, operations: map[uint64]bool{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]int{}, operations: map[uint64]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	out.Beside(e.files.commit, e.files.abort)
 	return e
@@ -469,12 +466,12 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 			lanes = append(lanes, lanePlace{process: p})
 		}
 		lanes[n].busy = true
-		e.lanes[k.resource], e.held[k] = lanes, laneOf{n}
+		e.lanes[k.resource], e.held[k] = lanes, n
 		r.Type, r.Function, r.Process = Enter, region, lanes[n].process
 	case c.Kind() == trace.ClaimEnd && open:
 		delete(e.held, k)
-		lanes[at.lane].busy = false
-		r.Type, r.Function, r.Process = Leave, region, lanes[at.lane].process
+		lanes[at].busy = false
+		r.Type, r.Function, r.Process = Leave, region, lanes[at].process
 	}
 }
 
@@ -535,15 +532,17 @@ func (e *encoder) definitions() error {
 	for i, name := range e.process {
 		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
 	}
+	members := make([][]uint32, d.Groups.Len()) // of nodes
+	for i := range d.Locations.Len() {
+		for g := d.Locations.At(i).Group; g != trace.NoRef; g = d.Groups.At(int(g)).Parent {
+			if d.Groups.At(int(g)).Kind == "node" {
+				members[g] = append(members[g], e.tokens.locations.at(i))
+			}
+		}
+	}
 	for i := range d.Groups.Len() {
 		if g := d.Groups.At(i); g.Kind == "node" {
-			r := Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name}
-			for j := range d.Locations.Len() {
-				if e.within(d.Locations.At(j).Group, uint32(i)) {
-					r.Members = append(r.Members, e.tokens.locations.at(j))
-				}
-			}
-			put(&r)
+			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
 	for i := range d.Communicator.Len() {
@@ -633,16 +632,6 @@ func (e *encoder) parent(l *trace.Location) uint64 {
 		return 0
 	}
 	return uint64(e.tokens.locations.at(i))
-}
-
-// within tells whether a group is in another.
-func (e *encoder) within(g, of uint32) bool {
-	for ; g != trace.NoRef; g = e.defs.Groups.At(int(g)).Parent {
-		if g == of {
-			return true
-		}
-	}
-	return false
 }
 
 // groups gives tokens to names of groups, and defines each once.

@@ -336,9 +336,12 @@ func (s *stream) malformed(p problem, off int64) error {
 func (s *stream) parseOn(bad problem, l []byte, i int) (problem, error) {
 	size := len(l)
 	for {
-		l, ok, err := s.t.extend()
+		l, more, ok, err := s.t.extend()
 		if err != nil {
 			return bad, err
+		}
+		if ok && bytes.IndexByte(l[len(l)-more:], '"') < 0 {
+			continue
 		}
 		next := bad
 		if ok {

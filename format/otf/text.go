@@ -150,21 +150,22 @@ func (t *text) line() (l []byte, off int64, whole, ok bool, err error) {
 
 // extend returns the line in hand with the next one behind it, which becomes part of
 // it; ok is false if there is none, or if it becomes too long. What line returned is
-// no longer valid then.
-func (t *text) extend() (l []byte, ok bool, err error) {
+// no longer valid then. more is how much was added.
+func (t *text) extend() (l []byte, more int, ok bool, err error) {
 	for seen := t.from; ; {
 		if i := bytes.IndexByte(t.buf[seen:], '\n'); i >= 0 {
+			more = seen + i - (t.from - 1)
 			t.from = seen + i + 1
-			return t.buf[t.at : seen+i], true, nil
+			return t.buf[t.at : seen+i], more, true, nil
 		}
 		if t.end || len(t.buf)-t.at > t.max {
-			return nil, false, nil
+			return nil, 0, false, nil
 		}
 		seen = len(t.buf) - t.at
 		size := t.from - t.at
 		t.from = t.at
 		if err := t.fill(); err != nil {
-			return nil, false, err
+			return nil, 0, false, err
 		}
 		t.at, t.from = 0, size
 	}
@@ -293,28 +294,19 @@ func (t *text) timeAfter(off, end int64, buf []byte) (at int64, time uint64, err
 			return -1, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
 		}
 		data := buf[:n]
-		i := bytes.IndexByte(data, '\n') + 1 // the line that off is in is not whole
-		if i == 0 {
-			off += int64(max(n, 1))
-			continue
+		if i, time := firstTime(data); i >= 0 {
+			return off + int64(i), time, nil
 		}
-		last := i
-		for {
-			k := bytes.IndexByte(data[i:], '\n')
-			if k < 0 || i+k+1 >= n {
-				break
-			}
-			last = i
-			kind, _ := lineType(data[i : i+k])
-			next, _ := lineType(data[i+k+1:])
-			if kind == timeLine && next == processLine {
-				s := scanner{l: data[i : i+k]}
-				return off + int64(i), s.hex(), nil
-			}
-			i += k + 1
+		// Go on with the line end before the last two lines: the first of them may be
+		// the time line.
+		last := bytes.LastIndexByte(data, '\n')
+		if last > 0 {
+			last = bytes.LastIndexByte(data[:last], '\n')
 		}
-		// Go on with the line end before the last line that was looked at.
-		off += int64(max(last-1, 1))
+		if last <= 0 {
+			last = max(n, 1)
+		}
+		off += int64(last)
 		if n < len(buf) {
 			break
 		}
