@@ -118,11 +118,15 @@ type Record struct {
 	Unit    string   // of a counter
 	Members []uint32 // of groups, attribute lists and assignments
 
-	Token          uint64 // of what is defined, or of a marker's definition
-	Parent         uint64 // of a process, 0 for none
-	Group          uint64 // of a function, counter or file
-	Kind           uint64 // of a collective operation, marker, key or sample point
-	Properties     uint64 // of a counter, see the Counter constants
+	Token  uint64 // of what is defined, or of a marker's definition
+	Parent uint64 // of a process, 0 for none
+	Group  uint64 // of a function, counter or file
+	Kind   uint64 // of a collective operation, marker, key or sample point
+	// Properties of a counter. Bit 0: 0 accumulated, 1 absolute. Bits 2 and 3, what a
+	// value is about: 0 all since the beginning, 4 that point, 8 the time since the last
+	// value, c that until the next. Bits 5 to 8, its type: 0 unsigned and 20 signed of
+	// 64 bits, 40 and 60 of 32, 80 and a0 of 16, 100 float, 120 double (hexadecimal).
+	Properties     uint64
 	AttributeList  uint64
 	Major          uint64 // of the version, 8 bits as Minor and Sub
 	Minor          uint64
@@ -150,9 +154,13 @@ type Record struct {
 	File         uint64
 	Line         uint64
 	Handle       uint64
-	Operation    uint64 // on a file, see the File constants
-	Bytes        uint64
-	SCL          uint64 // source code location, 0 for none
+	// Operation on a file. The low 5 bits: 0 open, 1 close, 2 read, 3 write, 4 seek, 5
+	// unlink, 6 rename, 7 dup, 8 sync, 9 lock, 10 unlock, 31 another. Flags: 20 failed,
+	// 40 asynchronous, 80 collective, 100 direct, 200 synchronous, 400 read lock
+	// (hexadecimal).
+	Operation uint64
+	Bytes     uint64
+	SCL       uint64 // source code location, 0 for none
 
 	OriginalTime  uint64 // of the event that a snapshot repeats
 	Count         uint64

@@ -153,7 +153,7 @@ func sampleOTF() *otfReport {
 
 func TestOTFDocument(t *testing.T) {
 	doc := string(sampleOTF().document())
-	for _, want := range []string{
+	good(t, doc,
 		"| Decoding: less CPU time than otfprint | ≥ 6.00 × | 8.00 (7.00–9.00) | pass |",
 		"| Decoding: less wall-clock time than otfprint | ≥ 10.00 × | 16.00 (14.00–18.00) | pass |",
 		"| ≤ 60 ns | 50.00 | pass |",
@@ -164,19 +164,7 @@ func TestOTFDocument(t *testing.T) {
 		"| one goroutine, 4 streams | 50.00 | 50.00 | 50.00 |",
 		"from @50001000 --to @51001000 plain.otf",
 		"takes 1.000 s: 2.00 times as much",
-	} {
-		if !strings.Contains(doc, want) {
-			t.Errorf("the document lacks %s", want)
-		}
-	}
-	if strings.Contains(doc, "fail") || strings.Contains(doc, "%!") || t.Failed() {
-		t.Errorf("found\n%s", doc)
-	}
-	for line := range strings.Lines(doc) {
-		if n := len([]rune(line)); !strings.HasPrefix(line, "|") && n > 90 {
-			t.Errorf("%d characters in line %s", n, line)
-		}
-	}
+	)
 }
 
 func TestOTFVerdicts(t *testing.T) {

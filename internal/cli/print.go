@@ -29,7 +29,8 @@ bears. Links (dependencies) come last.
 --json prints JSON Lines: one object an event with at least time (integer
 ticks), location (the file's own id), kind and region; docs/json.md has all
 names. --raw prints the records as the format's own text, --compat as the
-format's own tool prints them (OTF: otfprint --fullkeyvalue).`,
+format's own tool prints them (OTF: otfprint --fullkeyvalue). --raw takes no
+filters, --compat takes --from, --to and --location.`,
 		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
