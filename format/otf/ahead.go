@@ -29,13 +29,13 @@ type aheadRecord struct {
 
 // aheadProcess is a process line that has been read.
 type aheadProcess struct {
-	text    lineText
+	text    uint64
 	process uint32
 }
 
 // aheadFunction is a line of enter or leave that has been read.
 type aheadFunction struct {
-	text     lineText
+	text     uint64
 	function uint32
 }
 
@@ -63,6 +63,7 @@ func (s *stream) look() bool {
 	}
 	if a.list == nil {
 		a.list = make([]aheadRecord, 0, aheadRows)
+		a.form = newTimeForm()
 		a.processes, a.functions = new([1 << processBits]aheadProcess), new([1 << functionBits]aheadFunction)
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
@@ -90,7 +91,7 @@ func (s *stream) look() bool {
 			}
 			star := upTo(w, marks)
 			known := &a.processes[star*spread>>(64-processBits)]
-			if known.text != turn(star) && !s.learnProcess(known, w, marks) {
+			if known.text != star && !s.learnProcess(known, w, marks) {
 				break
 			}
 			process = known.process
@@ -107,12 +108,12 @@ func (s *stream) look() bool {
 			line := upTo(w, marks)
 			n := lineLength(marks)
 			known := &a.functions[line*spread>>(64-functionBits)]
-			if known.text != turn(line) {
+			if known.text != line {
 				v, bad := hexWord(short(w>>8, n-1))
 				if n < 2 || n == 8 || bad != 0 {
 					break
 				}
-				*known = aheadFunction{turn(line), uint32(v)}
+				*known = aheadFunction{line, uint32(v)}
 			}
 			x.function, x.to = known.function, x.from+int32(n)
 		case SendMsg, RecvMsg, Counter:
@@ -139,7 +140,7 @@ func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 	if bad != 0 || !s.wanted(v) {
 		return false
 	}
-	*to = aheadProcess{turn(upTo(w, marks)), uint32(v)}
+	*to = aheadProcess{upTo(w, marks), uint32(v)}
 	return true
 }
 

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"math"
 	"math/bits"
+	"sync"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -26,8 +28,11 @@ type bulk struct {
 	far       map[uint64]*lane
 	form      timeForm
 	base, to  uint64 // of the times that are wanted
-	processes [1 << processBits]processLineText
+	crowded   bool   // there were more processes than lanes
+	processes [1 << processBits]processText
 	visits    [1 << visitBits]visitText
+	peers     [1 << peerBits]peerText
+	tails     [1 << peerBits]tailText
 	counter   uint64 // the latest one, and what it is
 	metric    uint32
 	any       bool
@@ -37,7 +42,7 @@ type bulk struct {
 }
 
 func newBulk(d *decoder, sink format.Sink) *bulk {
-	return &bulk{d: d, sink: sink, metric: trace.NoRef}
+	return &bulk{d: d, sink: sink, form: newTimeForm()}
 }
 
 // begin makes it ready for a file. What it holds is used again.
@@ -46,14 +51,20 @@ func (x *bulk) begin(f *fileStream) {
 		x.free = append(x.free, x.lanes...)
 		x.lanes, x.oldest, x.far = x.lanes[:0], 0, nil
 		clear(x.near)
-		clear(x.processes[:])
-		if len(x.d.local) > 0 {
-			clear(x.visits[:])
-			x.metric = trace.NoRef
-		}
 	}
-	x.f, x.any, x.last, x.form = f, false, 0, timeForm{}
+	x.forget()
+	x.f, x.any, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
 	f.s.t.buf, f.s.byLine = x.text, true
+}
+
+// forget empties the tables. No text is 0 but that of 8 such bytes, which is looked
+// for in the first place.
+func (x *bulk) forget() {
+	clear(x.processes[:])
+	clear(x.visits[:])
+	clear(x.peers[:])
+	clear(x.tails[:])
+	x.visits[0].text, x.peers[0].text, x.tails[0].text = nothing, nothing, nothing
 }
 
 // end keeps what the next file can use.
@@ -65,7 +76,8 @@ func (x *bulk) odd() bool { return x.d.trying && (x.strange || x.d.odd) }
 // lane is where the rows of a process wait for more of them.
 type lane struct {
 	process uint64
-	n       uint // rows
+	at      uint16 // among all lanes
+	n       uint   // rows
 	rows    laneRows
 	b       trace.Batch // all other columns
 }
@@ -154,6 +166,7 @@ func (x *bulk) lane(r *Record) (*lane, error) {
 		} else {
 			l = &lane{}
 		}
+		l.at = uint16(len(x.lanes))
 		x.lanes = append(x.lanes, l)
 	} else {
 		l = x.lanes[x.oldest]
@@ -162,7 +175,10 @@ func (x *bulk) lane(r *Record) (*lane, error) {
 			return nil, err
 		}
 		x.set(l.process, nil)
-		clear(x.processes[:])
+		if clear(x.processes[:]); !x.crowded {
+			x.crowded = true
+			x.forget()
+		}
 	}
 	l.process = r.Process
 	l.b.Reset(x.d.locate(r))
@@ -206,29 +222,32 @@ func (x *bulk) emit(l *lane) error {
 var messageKind = [256]trace.Kind{'S': trace.Send, 'R': trace.Recv}
 
 // A trace has few processes and functions: what a line with one of them says is
-// found by its text.
+// found by its text, which is less than 8 bytes with its end.
 type (
-	processLineText struct {
-		text lineText
+	processText struct {
+		text uint64
 		l    *lane
 	}
+	// visitText is an enter or leave, or such a line together with the process line
+	// before it.
 	visitText struct {
-		text lineText
+		text uint64
 		ref  uint32
 		kind trace.Kind
+		lane uint16 // with a process line: where it is among all
 	}
+	// peerText is what stands in a message from the process to the L, tailText what
+	// stands from the T to the end.
+	peerText struct{ text, location uint64 }
+	tailText struct{ text, tag, communicator uint64 }
 )
-
-// lineText is a line of less than 8 bytes with its end, turned so that no line is
-// 0: there are no two line ends in one.
-type lineText uint64
-
-func turn(text uint64) lineText { return lineText(text ^ ('\n' | '\n'<<8)) }
 
 const (
 	processBits = 8
 	visitBits   = 14
+	peerBits    = 8
 	spread      = 0x9e3779b97f4a7c15 // makes the first bits depend on all bytes
+	nothing     = 1                  // a text that is never looked for in the first place of a table
 )
 
 // ends has the last bit of each byte set.
@@ -271,57 +290,73 @@ func word(text unsafe.Pointer, i int) uint64 {
 
 func char(text unsafe.Pointer, i int) byte { return *(*byte)(unsafe.Add(text, i)) }
 
-// timeForm is what the latest time line looked like.
-type timeForm struct {
-	n     int    // digits; 0 when that is to be learnt
-	skip  int    // digits before the last 8
-	high  uint64 // value of those, in its place
-	text  uint64 // their bytes
-	mask  uint64 // which has all bits set where they are
-	shift uint   // makes room for zeros when there are less than 8 digits
-	zeros uint64 // those
+// pairs is what two digits are, by their text, with valid set; 0 if they are none.
+type pairs [1 << 16]uint16
+
+const valid = 0x100
+
+// digitPairs makes them when they are first needed.
+var digitPairs = sync.OnceValue(func() *pairs {
+	const digits = "0123456789abcdef"
+	p := new(pairs)
+	for i, high := range digits {
+		for k, low := range digits {
+			p[uint16(high)|uint16(low)<<8] = uint16(valid | i<<4 | k)
+		}
+	}
+	return p
+})
+
+// at reads the two digits at i.
+func (p *pairs) at(text unsafe.Pointer, i int) uint64 {
+	return uint64(p[binary.LittleEndian.Uint16((*[2]byte)(unsafe.Add(text, i))[:])])
 }
 
-// learn looks at the time line at pos anew, and reports whether it is one that hot
-// can read.
-func (f *timeForm) learn(text unsafe.Pointer, pos int) bool {
-	w := word(text, pos)
-	n := lineLength(lineEnds(w))
-	if n == 8 {
-		n += lineLength(lineEnds(word(text, pos+8)))
-	}
-	*f = timeForm{}
-	switch {
-	case n > 15:
-		return false
-	case n > 8:
-		v, bad := hexWord(short(w, n-8))
-		if bad != 0 {
-			return false
-		}
-		f.skip, f.high, f.mask = n-8, v<<32, 1<<(8*(n-8))-1
-		f.text = w & f.mask
-	case n < 8:
-		f.shift, f.zeros = uint(8*(8-n)), '0'*ends>>(8*n)
-	}
-	f.n = n
-	return true
+// lastDigits are the digits of a time that are read each time. The ones before them
+// are compared with those of the time before.
+const lastDigits = 6
+
+// timeForm is what the latest time line looked like.
+type timeForm struct {
+	n     int    // digits
+	high  uint64 // value of all digits but the last ones, less what valid makes of those
+	text  uint64 // their bytes
+	mask  uint64 // which has all bits set where they are
+	pairs *pairs
 }
+
+func newTimeForm() timeForm { return timeForm{mask: math.MaxUint64, pairs: digitPairs()} }
 
 // read reads the time line at pos, which begins with the bytes of w, and returns
 // its length, 0 if it is not one that hot can read.
 func (f *timeForm) read(text unsafe.Pointer, pos int, w uint64) (v uint64, n int) {
-	if char(text, pos+f.n) != '\n' || w&f.mask != f.text {
-		if !f.learn(text, pos) {
-			return 0, 0
-		}
-	}
-	v, bad := hexWord(word(text, pos+f.skip)<<(f.shift&63) | f.zeros)
 	n = f.n
-	if bad != 0 {
-		f.n, n = 0, 0
+	at := pos + n
+	if char(text, at) != '\n' || w&f.mask != f.text {
+		return f.learn(text, pos)
 	}
-	return v | f.high, n
+	a, b, c := f.pairs.at(text, at-6), f.pairs.at(text, at-4), f.pairs.at(text, at-2)
+	if a&b&c&valid == 0 {
+		return 0, 0
+	}
+	return f.high + a<<16 + b<<8 + c, n
+}
+
+// learn does so for a line that is not like the one before.
+//
+//go:noinline
+func (f *timeForm) learn(text unsafe.Pointer, pos int) (v uint64, n int) {
+	v, end := number(text, pos)
+	if n = end - pos; char(text, end) != '\n' || v > math.MaxInt64/4 {
+		return 0, 0
+	}
+	f.n, f.high, f.text, f.mask = 0, 0, 0, math.MaxUint64 // like no line
+	if high := n - lastDigits; high >= 0 && high <= 8 {
+		const last = 1<<(4*lastDigits) - 1
+		f.n, f.high, f.mask = n, v&^last-valid*0x10101, 1<<(8*high)-1
+		f.text = word(text, pos) & f.mask
+	}
+	return v, n
 }
 
 // hot takes the lines that are in memory, up to the first that is not one of the
@@ -375,39 +410,46 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 			pos += n + 1
 			w = word(text, pos)
 		}
-		var line uint64 // of the record
-		var next int    // where the line behind it is
 		marks := lineEnds(w)
 		if byte(w) == '*' {
-			if marks == 0 {
-				break
+			second := marks & (marks - 1)
+			if second != 0 { // the record's line is among the 8 bytes too: mostly a visit
+				both := upTo(w, second)
+				known := &x.visits[both*spread>>(64-visitBits)]
+				if known.text == both {
+					l = x.lanes[known.lane]
+					l.visit(int64(time-x.base), known)
+					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
+						break
+					}
+					continue
+				}
 			}
 			star := upTo(w, marks)
 			known := &x.processes[star*spread>>(64-processBits)]
-			if known.text != turn(star) && !x.learnProcess(known, w, marks) {
+			if known.text != star && !x.learnProcess(known, w, marks) {
 				break
 			}
+			if second != 0 {
+				x.learnBoth(w, marks, known.l)
+			}
 			l = known.l
-			width := bits.TrailingZeros64(marks) + 1
-			pos += width >> 3
-			// Mostly the record's line is among the 8 bytes too.
-			if more := marks & (marks - 1); more != 0 {
-				line = upTo(w, more) >> (width & 63)
-				next = pos + (bits.TrailingZeros64(more)+1-width)>>3
-			} else {
-				w = word(text, pos)
-				marks = lineEnds(w)
-				line, next = upTo(w, marks), pos+lineLength(marks)+1
+			pos += lineLength(marks) + 1
+			w = word(text, pos)
+			marks = lineEnds(w)
+		}
+		next := 0 // where the line behind the record is
+		if w&(visitBit|0x20) == visitBit {
+			line := upTo(w, marks)
+			known := &x.visits[line*spread>>(64-visitBits)]
+			if known.text == line || x.learnVisit(known, w, marks) {
+				l.visit(int64(time-x.base), known)
+				next = pos + lineLength(marks) + 1
 			}
 		} else {
-			line, next = upTo(w, marks), pos+lineLength(marks)+1
+			next = x.other(l, text, pos, time)
 		}
-		known := &x.visits[line*spread>>(64-visitBits)]
-		if known.text == turn(line) {
-			i := l.n & (trace.BatchRows - 1)
-			l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = int64(time-x.base), known.ref, known.kind
-			l.n++
-		} else if next = x.other(l, text, pos, known, time); next == 0 {
+		if next == 0 {
 			break
 		}
 		if pos = next; l.n == trace.BatchRows {
@@ -417,8 +459,61 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 	return pos, l, time
 }
 
+// visit adds the row of an enter or leave.
+func (l *lane) visit(time int64, v *visitText) {
+	i := l.n & (trace.BatchRows - 1)
+	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, v.ref, v.kind
+	l.n++
+}
+
+// visitBit is set in the first byte of enter and leave, but not in that of any other
+// record that hot reads.
+const visitBit = 'E' & 'L' &^ ('S' | 'R' | 'C')
+
+// visit reads the enter or leave of n bytes that w begins with.
+func visit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
+	switch byte(w) {
+	case 'E':
+		kind = trace.Enter
+	case 'L':
+		kind = trace.Leave
+	default:
+		return 0, 0, false
+	}
+	if n < 2 || n > 7 {
+		return 0, 0, false
+	}
+	v, bad := hexWord(short(w>>8, n-1))
+	return kind, v, bad == 0
+}
+
+// learnVisit notes what the line in w says.
+//
+//go:noinline
+func (x *bulk) learnVisit(to *visitText, w, marks uint64) bool {
+	kind, v, ok := visit(w, lineLength(marks))
+	if ok {
+		*to = visitText{text: upTo(w, marks), ref: x.d.region(x.f.s.shown, v), kind: kind}
+	}
+	return ok
+}
+
+// learnBoth notes what the two lines in w say, if the second one is an enter or
+// leave.
+//
+//go:noinline
+func (x *bulk) learnBoth(w, marks uint64, l *lane) {
+	second, n := marks&(marks-1), lineLength(marks)
+	if kind, v, ok := visit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
+		text := upTo(w, second)
+		x.visits[text*spread>>(64-visitBits)] = visitText{text, x.d.region(x.f.s.shown, v), kind, l.at}
+	}
+}
+
 // learnProcess notes which process the line in w names.
-func (x *bulk) learnProcess(to *processLineText, w, marks uint64) bool {
+//
+//go:noinline
+func (x *bulk) learnProcess(to *processText, w, marks uint64) bool {
 	n := lineLength(marks)
 	if n < 2 || n == 8 {
 		return false
@@ -428,41 +523,28 @@ func (x *bulk) learnProcess(to *processLineText, w, marks uint64) bool {
 	if bad != 0 || l == nil {
 		return false
 	}
-	*to = processLineText{turn(upTo(w, marks)), l}
+	*to = processText{upTo(w, marks), l}
 	return true
 }
 
 // other takes the record at pos, if it is a usual one, and returns where the next
-// line is, else 0. A visit is learnt, but its row is not added: next is pos then.
-func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, to *visitText, time uint64) (next int) {
-	kind := trace.Enter
+// line is, else 0.
+func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next int) {
 	switch t := int64(time - x.base); char(text, pos) {
 	case 'S', 'R':
 		return x.message(l, text, pos, t)
 	case 'C':
 		return x.sample(l, text, pos, t)
-	case 'E':
-	case 'L':
-		kind = trace.Leave
-	default:
-		if hexValue[char(text, pos)] < 16 {
-			return pos // there need not be a record for each time
-		}
-		return 0
 	}
-	w := word(text, pos)
-	marks := lineEnds(w)
-	n := lineLength(marks)
-	if n < 2 || n == 8 {
-		return 0
+	if hexValue[char(text, pos)] < 16 {
+		return pos // there need not be a record for each time
 	}
-	v, bad := hexWord(short(w>>8, n-1))
-	if bad != 0 {
-		return 0
-	}
-	*to = visitText{turn(upTo(w, marks)), x.d.region(x.f.s.shown, v), kind}
-	return pos
+	return 0
 }
+
+// noDigits marks the bytes of w that are no digits, as lineEnds does. Of all that
+// stands in a record's line, only digits have the bit that it looks at.
+func noDigits(w uint64) uint64 { return ^w << 2 & (0x80 * ends) }
 
 // number reads the number that begins at i and returns where it ends; i if there
 // is none or it has more than 16 digits.
@@ -504,29 +586,61 @@ func number(text unsafe.Pointer, i int) (v uint64, end int) {
 // if it is spelled in another way.
 func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
 	kind := messageKind[char(text, pos)]
-	peer, i := number(text, pos+1)
-	if char(text, i) != 'L' {
-		return 0
+	// Where most end is known at once; to go on there need not wait for the rest.
+	guess := pos + 8 + lineLength(lineEnds(word(text, pos+8)))
+	w := word(text, pos+1)
+	marks := noDigits(w)
+	key := upTo(w, marks)
+	peer := &x.peers[key*spread>>(64-peerBits)]
+	location, i := peer.location, pos+1+lineLength(marks)
+	if peer.text != key {
+		v, end := number(text, pos+1)
+		if char(text, end) != 'L' || end == pos+1 {
+			return 0
+		}
+		location, i = uint64(x.d.location(v&unset)), end
+		if marks != 0 {
+			*peer = peerText{key, location}
+		}
 	}
 	length, k := number(text, i+1)
-	if char(text, k) != 'T' {
-		return 0
+	w = word(text, k)
+	marks = lineEnds(w)
+	key = upTo(w, marks)
+	tail := &x.tails[key*spread>>(64-peerBits)]
+	tag, communicator, n := tail.tag, tail.communicator, k+lineLength(marks)
+	if tail.text != key {
+		if char(text, k) != 'T' {
+			return 0
+		}
+		var m int
+		tag, m = number(text, k+1)
+		if char(text, m) != 'C' {
+			return 0
+		}
+		communicator, n = number(text, m+1)
+		if char(text, n) != '\n' || m == k+1 || n == m+1 {
+			return 0
+		}
+		tag &= unset
+		if communicator &= unset; communicator == 0 {
+			communicator = trace.Undefined
+		} else {
+			communicator = uint64(x.d.communicator(x.f.s.shown, communicator))
+		}
+		if marks != 0 {
+			*tail = tailText{key, tag, communicator}
+		}
 	}
-	tag, m := number(text, k+1)
-	if char(text, m) != 'C' {
+	if k == i+1 {
 		return 0
-	}
-	comm, n := number(text, m+1)
-	if char(text, n) != '\n' || i == pos+1 || k == i+1 || m == k+1 || n == m+1 {
-		return 0
-	}
-	c := uint64(trace.Undefined)
-	if comm &= unset; comm != 0 {
-		c = uint64(x.d.communicator(x.f.s.shown, comm))
 	}
 	b := l.add(time, kind, trace.NoRef)
-	b.Op = append(b.Op, uint64(x.d.location(peer&unset)), c, tag&unset, length&unset)
+	b.Op = append(b.Op, location, communicator, tag, length&unset)
 	b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	if n == guess {
+		return guess + 1
+	}
 	return n + 1
 }
 
