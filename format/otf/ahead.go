@@ -10,6 +10,7 @@ import (
 type ahead struct {
 	list      []aheadRecord
 	at        int // the next one
+	filled    int // at, when rec was made of the record in hand
 	form      timeForm
 	processes *[1 << processBits]aheadProcess
 	functions *[1 << functionBits]aheadFunction
@@ -40,7 +41,7 @@ type aheadFunction struct {
 }
 
 const (
-	aheadRows    = 1024
+	aheadRows    = 256
 	functionBits = 10
 )
 
@@ -53,7 +54,7 @@ var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C
 //go:noinline
 func (s *stream) look() bool {
 	a, t := &s.ahead, s.t
-	a.list, a.at = a.list[:0], 0
+	a.list, a.at, a.filled = a.list[:0], 0, 0
 	if !s.begun || s.skip || s.part != Events || s.end || len(s.rec.KeyValues) > 0 {
 		return false
 	}
@@ -116,8 +117,10 @@ func (s *stream) look() bool {
 				*known = aheadFunction{line, uint32(v)}
 			}
 			x.function, x.to = known.function, x.from+int32(n)
-		case SendMsg, RecvMsg, Counter:
-			x.to = x.from + int32(bytes.IndexByte(t.buf[pos:end], '\n'))
+		case SendMsg, RecvMsg:
+			x.to = int32(messageEnd(text, pos))
+		case Counter:
+			x.to = int32(sampleEnd(text, pos))
 		}
 		if x.to <= x.from {
 			break
@@ -144,42 +147,92 @@ func (s *stream) learnProcess(to *aheadProcess, w, marks uint64) bool {
 	return true
 }
 
-// advance goes to the next record that was read ahead. It returns false if there is
-// none, or if its line is spelled in another way than was thought.
-func (s *stream) advance() bool {
-	a := &s.ahead
-	if a.at == len(a.list) {
-		if a.at > 0 {
-			x := &a.list[a.at-1]
-			s.time, s.process = x.time, uint64(x.process)
-		}
-		if !s.look() {
-			return false
-		}
-		s.empty, s.gave, s.silent = false, true, false
+// messageEnd returns where the line of the message at pos ends, 0 if it is spelled
+// in another way than usual.
+func messageEnd(text unsafe.Pointer, pos int) int {
+	_, i := number(text, pos+1)
+	if char(text, i) != 'L' || i == pos+1 {
+		return 0
 	}
-	x := &a.list[a.at]
-	if x.typ != Enter && x.typ != Leave && !s.rec.quick(s.t.buf[x.from:x.to]) {
-		s.t.from = int(x.from)
+	_, k := number(text, i+1)
+	if char(text, k) != 'T' || k == i+1 {
+		return 0
+	}
+	_, m := number(text, k+1)
+	if char(text, m) != 'C' || m == k+1 {
+		return 0
+	}
+	_, n := number(text, m+1)
+	if n == m+1 {
+		return 0
+	}
+	if char(text, n) == 'X' {
+		from := n + 1
+		if _, n = number(text, from); n == from {
+			return 0
+		}
+	}
+	if char(text, n) != '\n' {
+		return 0
+	}
+	return n
+}
+
+// sampleEnd does so for the value of a counter.
+func sampleEnd(text unsafe.Pointer, pos int) int {
+	_, i := number(text, pos+3)
+	if char(text, pos+1) != 'N' || char(text, pos+2) != 'T' || char(text, i) != 'V' || i == pos+3 {
+		return 0
+	}
+	_, n := number(text, i+1)
+	if char(text, n) != '\n' || n == i+1 {
+		return 0
+	}
+	return n
+}
+
+// advance goes to the next record that was read ahead. It returns false if there is
+// none.
+func (s *stream) advance() bool {
+	if s.ahead.at < len(s.ahead.list) {
+		s.ahead.at++
+		return true
+	}
+	return s.more()
+}
+
+// more reads ahead and goes to the first record.
+//
+//go:noinline
+func (s *stream) more() bool {
+	a := &s.ahead
+	if a.at > 0 {
+		x := &a.list[a.at-1]
 		s.time, s.process = x.time, uint64(x.process)
-		a.list, a.at = a.list[:0], 0
+	}
+	if !s.look() {
 		return false
 	}
-	a.at++
-	s.stepped, s.stale = true, true
+	a.at = 1
+	s.stepped, s.empty, s.gave, s.silent = true, false, true, false
 	return true
 }
 
 // current is the record in hand, which advance went to.
 func (s *stream) current() *aheadRecord { return &s.ahead.list[s.ahead.at-1] }
 
+// stale tells whether the record in hand was read ahead and rec does not have it.
+func (s *stream) stale() bool { return s.stepped && s.ahead.filled != s.ahead.at }
+
 // fill makes a record of it.
 func (s *stream) fill() {
 	x, r := s.current(), &s.rec
 	if x.typ == Enter || x.typ == Leave {
 		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
+	} else {
+		r.quick(s.t.buf[x.from:x.to])
 	}
 	r.Stream, r.Time, r.Process = s.shown, x.time, uint64(x.process)
 	r.KeyValues = r.KeyValues[:0]
-	s.stale = false
+	s.ahead.filled = s.ahead.at
 }

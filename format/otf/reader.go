@@ -240,7 +240,8 @@ type Cursor struct {
 	err     error
 	merged  bool // in the order of time
 	n       int64
-	stopped bool // AsLibrary: a malformed record has ended reading
+	bound   uint64 // line: as long as cur has earlier records, they are the next ones
+	stopped bool   // AsLibrary: a malformed record has ended reading
 }
 
 // Cursor begins to read a part of the trace. Definitions and markers come file by
@@ -419,6 +420,7 @@ func (c *Cursor) Next() bool {
 }
 
 func (c *Cursor) next() (bool, error) {
+	c.bound = 0
 	if c.cur != nil && c.merged {
 		// The record that was read last is that of the first stream.
 		s := c.list[0].s
@@ -449,7 +451,7 @@ func (c *Cursor) next() (bool, error) {
 		if len(c.list) == 0 {
 			return false, nil
 		}
-		if c.cur = c.list[0].s; c.cur.stale {
+		if c.cur = c.list[0].s; c.cur.stale() {
 			c.cur.fill()
 		}
 		if c.cur.failed {
@@ -474,6 +476,20 @@ func (c *Cursor) next() (bool, error) {
 // line goes to the next record if it is of a usual line, without making a record
 // of it. Where it returns nil, Next goes on. It knows no time window.
 func (c *Cursor) line() *aheadRecord {
+	if s := c.cur; s != nil && s.ahead.at < len(s.ahead.list) {
+		if x := &s.ahead.list[s.ahead.at]; x.time < c.bound {
+			s.ahead.at++
+			c.n++
+			return x
+		}
+	}
+	return c.otherLine()
+}
+
+// otherLine is line where another stream may have the next record.
+//
+//go:noinline
+func (c *Cursor) otherLine() *aheadRecord {
 	if c.cur != nil {
 		if !c.cur.advance() {
 			return nil
@@ -486,8 +502,16 @@ func (c *Cursor) line() *aheadRecord {
 		c.cur = nil
 		return nil
 	}
-	if s := c.list[0].s; s != c.cur {
-		c.cur = s
+	first := &c.list[0]
+	c.cur, c.bound = first.s, math.MaxUint64
+	for i := 1; i < min(3, len(c.list)); i++ {
+		o := &c.list[i]
+		if o.time < c.bound {
+			c.bound = o.time
+			if first.tie < o.tie {
+				c.bound++
+			}
+		}
 	}
 	c.n++
 	return c.cur.current()

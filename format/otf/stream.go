@@ -34,16 +34,15 @@ type stream struct {
 		process uint64
 		answer  uint8 // 1 no, 2 yes, 0 not asked
 	}
-	byLine bool // nothing is to be read ahead
-	ahead  ahead
-	// The record in hand was read ahead; rec does not have it yet.
-	stepped, stale bool
-	end            bool
-	gave           bool // a record or step
-	failed         bool // the record in hand is malformed: libotf stops there
-	silent         bool // the record in hand is a step
-	empty          bool // the last line was
-	cut            bool // the record in hand is a line without end
+	byLine  bool // nothing is to be read ahead
+	ahead   ahead
+	stepped bool // the record in hand was read ahead
+	end     bool
+	gave    bool // a record or step
+	failed  bool // the record in hand is malformed: libotf stops there
+	silent  bool // the record in hand is a step
+	empty   bool // the last line was
+	cut     bool // the record in hand is a line without end
 }
 
 func (s *stream) position(off int64) trace.Position {
@@ -82,7 +81,7 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		}
 		return true, nil
 	}
-	s.stepped, s.stale = false, false
+	s.stepped = false
 	return s.nextLine(ctx)
 }
 

@@ -27,7 +27,8 @@ type WriterOptions struct {
 	// Level is that of the compression, 1 to 9; 0 writes plain files.
 	Level int
 	// Buffer is how much text each file collects before it is written, in bytes; 0
-	// is 1 MiB. With compression it is the unit that can be read by itself.
+	// is 128 KiB, with compression 1 MiB: there it is the unit that can be read by
+	// itself.
 	Buffer int
 	// Files limits the number of open files; nil sets no limit.
 	Files *FileManager
@@ -35,7 +36,10 @@ type WriterOptions struct {
 	UniqueID uint64
 }
 
-const defaultBuffer = 1 << 20
+const (
+	defaultBuffer = 1 << 20   // with compression
+	plainBuffer   = 128 << 10 // stays in the processor's cache
+)
 
 // StreamWriter writes one stream of a trace: for writers with a goroutine each.
 // Its caller writes the master file ([WriteMaster]). The files appear under their
@@ -56,7 +60,9 @@ func NewStreamWriter(stub string, id uint32, opt *WriterOptions) *StreamWriter {
 		w.opt = *opt
 	}
 	if w.opt.Buffer <= 0 {
-		w.opt.Buffer = defaultBuffer
+		if w.opt.Buffer = plainBuffer; w.opt.Level > 0 {
+			w.opt.Buffer = defaultBuffer
+		}
 	}
 	return w
 }
@@ -124,20 +130,33 @@ func (w *StreamWriter) line(x *aheadRecord, text []byte) error {
 			return w.err
 		}
 	}
-	if x.start >= 0 && x.time > p.last {
+	from := x.start
+	if from >= 0 && x.time > p.last {
 		// The lines before it are those that it needs here.
 		p.last, p.process = x.time, uint64(x.process)
-		p.buf = append(p.buf, text[x.start:x.to+1]...)
 	} else {
+		from = x.from
 		if err := p.state(x.time, uint64(x.process), x.typ); err != nil {
 			return err
 		}
-		p.buf = append(p.buf, text[x.from:x.to+1]...)
 	}
+	p.buf = appendShort(p.buf, text[from:x.to+1])
 	if len(p.buf) >= w.opt.Buffer {
 		w.err = p.flush()
 	}
 	return w.err
+}
+
+// appendShort appends text, behind which there is slack. Most are short: it then
+// copies more than there is, without asking how much.
+func appendShort(b, text []byte) []byte {
+	const short = 32
+	n := len(b)
+	if len(text) > short || cap(b)-n < short || cap(text) < short {
+		return append(b, text...)
+	}
+	*(*[short]byte)(b[n : n+short]) = [short]byte(text[:short])
+	return b[:n+len(text)]
 }
 
 // WritePart writes a record to this part of the stream, whatever its type: one of
