@@ -28,6 +28,9 @@ type aheadRecord struct {
 	typ   Type
 }
 
+// visit tells whether it is an enter or a leave.
+func (x *aheadRecord) visit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 }
+
 // aheadProcess is a process line that has been read.
 type aheadProcess struct {
 	text    uint64
@@ -42,7 +45,7 @@ type aheadFunction struct {
 
 const (
 	aheadRows    = 256
-	functionBits = 10
+	functionBits = 13
 )
 
 // usualType are the types of usual records by the first byte of their line.
@@ -104,23 +107,23 @@ func (s *stream) look() bool {
 		}
 		x := &list[n]
 		x.time, x.process, x.from, x.to, x.start, x.typ = time, process, int32(pos), 0, start, usualType[byte(w)]
-		switch x.typ {
-		case Enter, Leave:
+		// Whether it is an enter or a leave nobody can foresee, so that is not asked.
+		if w&(visitBit|0x20) == visitBit {
 			line := upTo(w, marks)
 			n := lineLength(marks)
 			known := &a.functions[line*spread>>(64-functionBits)]
 			if known.text != line {
-				v, bad := hexWord(short(w>>8, n-1))
-				if n < 2 || n == 8 || bad != 0 {
+				_, v, ok := visit(w, n)
+				if !ok {
 					break
 				}
 				*known = aheadFunction{line, uint32(v)}
 			}
 			x.function, x.to = known.function, x.from+int32(n)
-		case SendMsg, RecvMsg:
-			x.to = int32(messageEnd(text, pos))
-		case Counter:
+		} else if byte(w) == 'C' {
 			x.to = int32(sampleEnd(text, pos))
+		} else if x.typ != 0 {
+			x.to = int32(messageEnd(text, pos))
 		}
 		if x.to <= x.from {
 			break
@@ -227,7 +230,7 @@ func (s *stream) stale() bool { return s.stepped && s.ahead.filled != s.ahead.at
 // fill makes a record of it.
 func (s *stream) fill() {
 	x, r := s.current(), &s.rec
-	if x.typ == Enter || x.typ == Leave {
+	if x.visit() {
 		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
 	} else {
 		r.quick(s.t.buf[x.from:x.to])

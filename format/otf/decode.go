@@ -220,7 +220,7 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 		}
 		for k := 1; s.advance(); k++ { // the usual lines of events
 			r := s.current()
-			f.bare = f.bare || r.typ == Leave && r.function == 0
+			f.bare = f.bare || r.function == 0 && r.typ == Leave
 			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
 			if k%aheadRows == 0 && ctx.Err() != nil {
 				return f, ctx.Err()

@@ -2,12 +2,14 @@ package otf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/internal/digits"
 )
@@ -21,6 +23,7 @@ type printer struct {
 	number   []byte // text of n
 	high     uint64 // the latest time without its last digits, and its text
 	highText []byte
+	smalls   *[1000]uint32
 }
 
 // part writes what a cursor gives.
@@ -28,7 +31,7 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 	for {
 		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 {
 			for x := c.line(); x != nil; x = c.line() {
-				if x.typ == Enter || x.typ == Leave {
+				if x.visit() {
 					p.count()
 					p.visit(x)
 				} else {
@@ -54,17 +57,21 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 	return errors.Join(p.flush(w), c.Err())
 }
 
+var (
+	enterWord = [17]byte([]byte(" Enter: function "))
+	leaveWord = [17]byte([]byte(" Leave: function "))
+)
+
 // visit adds the text of an enter or leave.
 func (p *printer) visit(x *aheadRecord) {
 	b := append(append(p.b, "(#"...), p.number...)
 	b = p.appendTime(append(b, ") \t"...), x.time)
-	if x.typ == Enter {
-		b = append(b, " Enter: function "...)
-	} else {
-		b = append(b, " Leave: function "...)
+	word := &enterWord
+	if x.typ == Leave {
+		word = &leaveWord
 	}
-	b = appendSmall(b, uint64(x.function))
-	b = appendSmall(append(b, ", process "...), uint64(x.process))
+	b = p.appendSmall(append(b, word[:]...), uint64(x.function))
+	b = p.appendSmall(append(b, ", process "...), uint64(x.process))
 	p.b = append(b, ", source 0\n"...)
 }
 
@@ -229,17 +236,27 @@ func (p *printer) appendTime(b []byte, t uint64) []byte {
 	return append(b, byte('0'+low/1000), byte('0'+low/100%10), byte('0'+low/10%10), byte('0'+low%10))
 }
 
-// appendSmall writes a number that is mostly small.
-func appendSmall(b []byte, v uint64) []byte {
-	switch {
-	case v < 10:
-		return append(b, byte('0'+v))
-	case v < 100:
-		return append(b, byte('0'+v/10), byte('0'+v%10))
-	case v < 1000:
-		return append(b, byte('0'+v/100), byte('0'+v/10%10), byte('0'+v%10))
+// smalls are the texts of small numbers, in their low bytes, and how long they are,
+// in the highest.
+var smalls = sync.OnceValue(func() *[1000]uint32 {
+	t := new([1000]uint32)
+	for i := range t {
+		text := strconv.AppendInt(nil, int64(i), 10)
+		n := len(text)
+		t[i] = binary.LittleEndian.Uint32(append(text, 0, 0, 0, 0)) | uint32(n)<<24
 	}
-	return digits.AppendUint(b, v)
+	return t
+})
+
+// appendSmall writes a number that is mostly small, without asking how long it is.
+func (p *printer) appendSmall(b []byte, v uint64) []byte {
+	n := len(b)
+	if v >= uint64(len(p.smalls)) || cap(b)-n < 4 {
+		return digits.AppendUint(b, v)
+	}
+	text := p.smalls[v]
+	binary.LittleEndian.PutUint32(b[n:n+4], text)
+	return b[:n+int(text>>24)]
 }
 
 // usual adds the text of the most usual records.
@@ -253,29 +270,29 @@ func (p *printer) usual(r *Record) bool {
 	b = append(p.appendTime(append(b, ") \t"...), r.Time), ' ')
 	switch r.Type {
 	case Enter:
-		b = appendSmall(append(b, "Enter: function "...), r.Function)
-		b = appendSmall(append(b, ", process "...), r.Process)
+		b = p.appendSmall(append(b, "Enter: function "...), r.Function)
+		b = p.appendSmall(append(b, ", process "...), r.Process)
 	case Leave:
-		b = appendSmall(append(b, "Leave: function "...), r.Function)
-		b = appendSmall(append(b, ", process "...), r.Process)
+		b = p.appendSmall(append(b, "Leave: function "...), r.Function)
+		b = p.appendSmall(append(b, ", process "...), r.Process)
 	case SendMsg:
-		b = appendSmall(append(b, "SendMessage: sender "...), r.Process)
-		b = appendSmall(append(b, ", receiver "...), r.Peer)
+		b = p.appendSmall(append(b, "SendMessage: sender "...), r.Process)
+		b = p.appendSmall(append(b, ", receiver "...), r.Peer)
 	case RecvMsg:
-		b = appendSmall(append(b, "ReceiveMessage: receiver "...), r.Process)
-		b = appendSmall(append(b, ", sender "...), r.Peer)
+		b = p.appendSmall(append(b, "ReceiveMessage: receiver "...), r.Process)
+		b = p.appendSmall(append(b, ", sender "...), r.Peer)
 	case Counter:
-		b = appendSmall(append(b, "Counter: process "...), r.Process)
-		b = appendSmall(append(b, ", counter "...), r.Counter)
+		b = p.appendSmall(append(b, "Counter: process "...), r.Process)
+		b = p.appendSmall(append(b, ", counter "...), r.Counter)
 		p.b = append(append(b, ", value "...), p.counterValue(r.Counter, r.Value)...)
 		return true
 	}
 	if r.Type == SendMsg || r.Type == RecvMsg {
-		b = appendSmall(append(b, ", group "...), r.Communicator)
-		b = appendSmall(append(b, ", type "...), r.Tag)
-		b = appendSmall(append(b, ", length "...), r.Length)
+		b = p.appendSmall(append(b, ", group "...), r.Communicator)
+		b = p.appendSmall(append(b, ", type "...), r.Tag)
+		b = p.appendSmall(append(b, ", length "...), r.Length)
 	}
-	p.b = appendSmall(append(b, ", source "...), r.SCL)
+	p.b = p.appendSmall(append(b, ", source "...), r.SCL)
 	return true
 }
 

@@ -494,7 +494,12 @@ func (c *Cursor) otherLine() *aheadRecord {
 		if !c.cur.advance() {
 			return nil
 		}
-		if c.list[0].time = c.cur.current().time; len(c.list) > 1 {
+		l := c.list
+		if l[0].time = c.cur.current().time; len(l) == 2 {
+			if !l[0].less(&l[1]) {
+				l[0], l[1] = l[1], l[0]
+			}
+		} else {
 			c.sift(0)
 		}
 	}
@@ -503,16 +508,16 @@ func (c *Cursor) otherLine() *aheadRecord {
 		return nil
 	}
 	first := &c.list[0]
-	c.cur, c.bound = first.s, math.MaxUint64
+	bound := uint64(math.MaxUint64)
 	for i := 1; i < min(3, len(c.list)); i++ {
-		o := &c.list[i]
-		if o.time < c.bound {
-			c.bound = o.time
+		if o := &c.list[i]; o.time < bound {
+			bound = o.time
 			if first.tie < o.tie {
-				c.bound++
+				bound++
 			}
 		}
 	}
+	c.cur, c.bound = first.s, bound
 	c.n++
 	return c.cur.current()
 }
@@ -632,7 +637,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 	if err != nil {
 		return err
 	}
-	p := printer{}
+	p := printer{smalls: smalls()}
 	for _, x := range []struct {
 		part  Part
 		title string

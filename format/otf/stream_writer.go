@@ -2,6 +2,7 @@ package otf
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -155,7 +156,10 @@ func appendShort(b, text []byte) []byte {
 	if len(text) > short || cap(b)-n < short || cap(text) < short {
 		return append(b, text...)
 	}
-	*(*[short]byte)(b[n : n+short]) = [short]byte(text[:short])
+	from, to := text[:short], b[n:n+short]
+	for i := 0; i < short; i += 8 {
+		binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
+	}
 	return b[:n+len(text)]
 }
 
