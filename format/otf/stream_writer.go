@@ -157,9 +157,10 @@ func appendShort(b, text []byte) []byte {
 		return append(b, text...)
 	}
 	from, to := text[:short], b[n:n+short]
-	for i := 0; i < short; i += 8 {
-		binary.LittleEndian.PutUint64(to[i:], binary.LittleEndian.Uint64(from[i:]))
-	}
+	binary.LittleEndian.PutUint64(to, binary.LittleEndian.Uint64(from))
+	binary.LittleEndian.PutUint64(to[8:], binary.LittleEndian.Uint64(from[8:]))
+	binary.LittleEndian.PutUint64(to[16:], binary.LittleEndian.Uint64(from[16:]))
+	binary.LittleEndian.PutUint64(to[24:], binary.LittleEndian.Uint64(from[24:]))
 	return b[:n+len(text)]
 }
 
