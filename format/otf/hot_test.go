@@ -1,6 +1,8 @@
 package otf
 
 import (
+	"bytes"
+	"compress/flate"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -148,12 +150,12 @@ func FuzzHot(f *testing.F) {
 
 // A big file is read in pieces at the same time, and comes out as from one reader.
 func TestPieces(t *testing.T) {
-	text := "0\n*1\nE1\n" + usual(rand.New(rand.NewPCG(3, 3)), 400_000)
+	text := "0\n*1\nE1\n" + usual(rand.New(rand.NewPCG(3, 3)), 900_000)
 	if len(text) < 3*pieceSize {
 		t.Fatalf("%d bytes are not enough", len(text))
 	}
-	scan := func(text string, workers int) (ok bool, sums map[string]uint64) {
-		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.1.events": {Data: []byte(text)},
+	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
+		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, name: {Data: []byte(text)},
 			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 		d, err := open(context.Background(), src, &format.ReadOptions{Workers: workers})
 		if err != nil {
@@ -178,13 +180,43 @@ func TestPieces(t *testing.T) {
 		}
 		return ok, sums
 	}
-	okOne, one := scan(text, 1)
-	okFour, four := scan(text, 4)
-	if !okOne || !okFour || fmt.Sprint(one) != fmt.Sprint(four) {
-		t.Errorf("by one %t %v, by four %t %v", okOne, one, okFour, four)
+	zipped := zipText(t, text, 1, 100_000)
+	if len(zipped) < 3*pieceSize {
+		t.Fatalf("%d compressed bytes are not enough", len(zipped))
+	}
+	okOne, one := scan("x.1.events", text, 1)
+	for _, f := range []struct{ name, text string }{{"x.1.events", text}, {"x.1.events.z", zipped}} {
+		if ok, four := scan(f.name, f.text, 4); !okOne || !ok || fmt.Sprint(one) != fmt.Sprint(four) {
+			t.Errorf("%s: by one %t %v, by four %t %v", f.name, okOne, one, ok, four)
+		}
 	}
 	// Times that go back between two pieces are seen too.
-	if ok, _ := scan(text+text, 4); ok {
+	if ok, _ := scan("x.1.events", text+text, 4); ok {
 		t.Error("a file that is not in the order of time was read at once")
 	}
+	// As is data that cannot be read.
+	bad := []byte(zipped)
+	bad[len(bad)/2] ^= 0x55
+	bad[len(bad)/2+1] ^= 0x55
+	if ok, sums := scan("x.1.events.z", string(bad), 4); ok && fmt.Sprint(sums) == fmt.Sprint(one) {
+		t.Error("a damaged file was read like the whole one")
+	}
+}
+
+// zipText compresses a text as libotf does, with a restart point behind each buffer.
+func zipText(t *testing.T, text string, level, buffer int) string {
+	var b bytes.Buffer
+	z, err := flate.NewWriter(&b, level)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(zlibHeader(level))
+	for len(text) > 0 {
+		n := min(buffer, len(text))
+		z.Reset(&b)
+		z.Write([]byte(text[:n]))
+		z.Flush()
+		text = text[n:]
+	}
+	return b.String()
 }

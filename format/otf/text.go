@@ -184,7 +184,7 @@ func (t *text) searchZip(from uint64) error {
 	lo, hi := int64(2), t.h.size // lo can be read from
 	for hi-lo > chunk {
 		mid := lo + (hi-lo)/2
-		at, time, err := t.restartAfter(mid, hi)
+		at, _, time, err := t.restartAfter(mid, hi)
 		if err != nil {
 			return err
 		}
@@ -213,15 +213,42 @@ func (t *text) begin(off int64) {
 	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, 64<<10), nil)
 }
 
+// part makes a piece of the file all that is read.
+func (t *text) part(p piece) error {
+	t.stop = p.to
+	if t.zip == nil {
+		t.read, t.base = p.from, p.from
+		return nil
+	}
+	if p.from > 0 {
+		t.begin(p.from)
+	}
+	t.r = io.MultiReader(endless{t.zip}, bytes.NewReader(p.tail))
+	_, err := io.CopyN(io.Discard, t.r, int64(p.skip))
+	return err
+}
+
+// endless reads compressed data that have no end of their own.
+type endless struct{ r io.Reader }
+
+func (e endless) Read(p []byte) (int, error) {
+	n, err := e.r.Read(p)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		err = io.EOF
+	}
+	return n, err
+}
+
 // restartAfter finds the first restart point behind off and before end that a time
-// line with a process line follows soon; -1 if there is none.
-func (t *text) restartAfter(off, end int64) (at int64, time uint64, err error) {
+// line with a process line follows soon; -1 if there is none. before is the text
+// between the two.
+func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint64, err error) {
 	buf := make([]byte, 64<<10)
 	text := make([]byte, 16<<10)
 	for off < end {
 		n, err := t.h.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return -1, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
+			return -1, nil, 0, fmt.Errorf("%s:0x%x: %w", t.name, off, err)
 		}
 		i := bytes.Index(buf[:n], restart)
 		if i < 0 {
@@ -237,10 +264,10 @@ func (t *text) restartAfter(off, end int64) (at int64, time uint64, err error) {
 			continue
 		}
 		if i, time := firstTime(text[:n]); i >= 0 {
-			return off, time, nil
+			return off, text[:i], time, nil
 		}
 	}
-	return -1, 0, nil
+	return -1, nil, 0, nil
 }
 
 // firstTime finds the first time line that a process line follows; -1 if there is

@@ -63,7 +63,7 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 		next++
 		return streams[next-1], true, nil
 	}, func(w int, id uint32) (struct{}, error) {
-		good, err := readers[w].attempt(ctx, piece{id, 0, math.MaxInt64}, sel)
+		good, err := readers[w].attempt(ctx, piece{stream: id, to: math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
 			odd.Store(true)
 		}
@@ -72,10 +72,14 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 	return err == nil && !odd.Load(), err
 }
 
-// piece is a part of a stream's events: the bytes from from to to of a plain file.
+// piece is a part of a stream's events: the bytes from from to to of its file. What
+// a piece of a compressed file says begins behind the first skip bytes of its text,
+// and tail, the text that the next piece skips, belongs to it.
 type piece struct {
 	stream   uint32
 	from, to int64
+	skip     int
+	tail     []byte
 }
 
 // pieceSize is about how long pieces are. What each becomes is held until it is
@@ -149,26 +153,32 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	return err == nil, err
 }
 
-// pieces cuts a plain file before time lines that a process line follows.
+// pieces cuts a file before time lines that a process line follows, a compressed
+// one behind its restart points.
 func (s *stream) pieces() (list []piece, err error) {
 	t := s.t
-	if t.zip != nil {
-		return []piece{{s.id, 0, math.MaxInt64}}, nil
-	}
 	buf := make([]byte, window)
-	from := int64(0)
-	for t.h.size-from > 2*pieceSize {
-		at, _, err := t.timeAfter(from+pieceSize, t.h.size, buf)
+	next := piece{stream: s.id, to: t.h.size}
+	for t.h.size-next.from > 2*pieceSize {
+		var at int64
+		var skip []byte
+		if t.zip == nil {
+			at, _, err = t.timeAfter(next.from+pieceSize, t.h.size, buf)
+		} else {
+			at, skip, _, err = t.restartAfter(next.from+pieceSize, t.h.size)
+		}
 		if err != nil {
 			return nil, err
 		}
 		if at < 0 {
 			break
 		}
-		list = append(list, piece{s.id, from, at})
-		from = at
+		p := next
+		p.to, p.tail = at, skip
+		list = append(list, p)
+		next.from, next.skip = at, len(skip)
 	}
-	return append(list, piece{s.id, from, t.h.size}), nil
+	return append(list, next), nil
 }
 
 // attempt delivers the events of a piece; good is false when that was not
@@ -183,7 +193,9 @@ func (x *bulk) attempt(ctx context.Context, p piece, sel trace.Selection) (good 
 	}
 	defer f.close()
 	if t := f.s.t; p.from > 0 || p.to < t.stop {
-		t.read, t.base, t.stop = p.from, p.from, p.to
+		if err := t.part(p); err != nil {
+			return false, err
+		}
 	}
 	if err := x.run(ctx, f); err != nil {
 		return false, err
