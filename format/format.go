@@ -346,6 +346,16 @@ type Trier interface {
 	Try(ctx context.Context, sel trace.Selection, sink func(worker int) Sink) (ok bool, err error)
 }
 
+// Resumer is a decoder that can know what is open at some time inside the trace.
+// Resume delivers, of each location, enters of the regions that are open at a time
+// not after sel.From, at the times when they were entered, and then its events from
+// that time to the end of the trace; the rest of sel is not looked at. ok is false if
+// the trace does not tell, or must be looked through first; what the sinks got is
+// void then.
+type Resumer interface {
+	Resume(ctx context.Context, sel trace.Selection, sink func(worker int) Sink) (ok bool, err error)
+}
+
 // LinkCounter is a decoder that knows how many links it will deliver.
 type LinkCounter interface{ LinkCount() (links int64, ok bool) }
 

@@ -95,6 +95,23 @@ func ScanAnew(ctx context.Context, d Decoder, sel trace.Selection, fresh func() 
 	return Scan(ctx, d, sel, fresh())
 }
 
+// ScanWindow is ScanAnew for callers that follow what is open and want to know it in
+// the window of sel: it delivers the events of the window and behind, and either all
+// before it or, from a [Resumer], the enters that tell what is open. Kinds and regions
+// of sel are not looked at.
+func ScanWindow(ctx context.Context, d Decoder, sel trace.Selection, fresh func() func(worker int) Sink) error {
+	all := trace.Everything()
+	all.Location, all.Links = sel.Location, sel.Links
+	if r, ok := d.(Resumer); ok && sel.From > math.MinInt64 {
+		sink := fresh()
+		ok, err := r.Resume(ctx, sel, func(w int) Sink { return Trim(d.Defs(), all, sink(w)) })
+		if ok || err != nil {
+			return err
+		}
+	}
+	return ScanAnew(ctx, d, all, fresh)
+}
+
 // ScanOrdered scans d in global time order and delivers exactly what sel
 // selects.
 func ScanOrdered(ctx context.Context, d Decoder, sel trace.Selection, sink Sink) error {

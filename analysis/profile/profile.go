@@ -215,7 +215,11 @@ func (p *Part) rows(s *location, times []int64, kinds []trace.Kind, refs []uint3
 		if times, kinds, refs = times[n:], kinds[n:], refs[n:]; len(times) == 0 {
 			return claims
 		}
-		p.begin(s, times[0])
+		i := 0
+		for i < len(kinds)-1 && kinds[i].IsState() {
+			i++
+		}
+		p.begin(s, times[i])
 	}
 	n := 0
 	if s.phase == inWindow {

@@ -20,6 +20,7 @@ type bulk struct {
 	d         *decoder
 	f         *fileStream
 	sink      format.Sink
+	resume    *uint64 // where to begin, with the regions that are open there; nil for the beginning
 	lanes     []*lane // all there are
 	oldest    int     // the lane to be given to another process next, when there may be no more
 	free      []*lane

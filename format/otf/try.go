@@ -19,6 +19,12 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 	if d.indexed || d.marked {
 		return false, nil
 	}
+	return d.attempt(ctx, sel, sink, nil)
+}
+
+// attempt does so, and for resume does not begin before that time (see
+// [decoder.Resume]).
+func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, resume *uint64) (ok bool, err error) {
 	streams := d.r.master.Streams()
 	report := format.NewReport()
 	quiet := *d.r
@@ -34,7 +40,7 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 				total += s.t.h.size
 				s.t.Close()
 			}
-			if (s != nil) != (part == Events) {
+			if (s != nil) != (part == Events) && (part == Events || resume == nil) {
 				return false, nil
 			}
 		}
@@ -46,8 +52,9 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 		m := *d.model
 		m.frozen = true
 		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true}, nil)
+		readers[w].resume = resume
 	}
-	if workers > 1 && len(streams) < workers {
+	if workers > 1 && len(streams) < workers && resume == nil {
 		ok, err = tryPieces(ctx, readers, streams, sel, sink(0))
 		return ok && len(report.Rules()) == 0, err
 	}
@@ -63,7 +70,7 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 		next++
 		return streams[next-1], true, nil
 	}, func(w int, id uint32) (struct{}, error) {
-		good, err := readers[w].attempt(ctx, piece{stream: id, to: math.MaxInt64}, sel)
+		good, err := readers[w].piece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
 			odd.Store(true)
 		}
@@ -129,7 +136,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 			return nil
 		}}
 		var err error
-		x.good, err = readers[w].attempt(ctx, p, sel)
+		x.good, err = readers[w].piece(ctx, p, sel)
 		x.any, x.first, x.last = readers[w].any, readers[w].first, readers[w].last
 		return x, err
 	}, func(x decoded) error {
@@ -181,11 +188,16 @@ func (s *stream) pieces() (list []piece, err error) {
 	return append(list, next), nil
 }
 
-// attempt delivers the events of a piece; good is false when that was not
-// possible.
-func (x *bulk) attempt(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
+// piece delivers the events of a piece; good is false when that was not possible.
+func (x *bulk) piece(ctx context.Context, p piece, sel trace.Selection) (good bool, err error) {
 	if p.from > 0 || p.to < math.MaxInt64 {
 		sel.From = math.MinInt64 // the place is not to be searched
+	}
+	if x.resume != nil {
+		if found, err := x.open(ctx, p.stream, *x.resume); !found || err != nil {
+			return false, err
+		}
+		sel.From = x.d.clock.model(*x.resume)
 	}
 	f, err := x.d.stream(ctx, &survey{id: p.stream, part: Events}, sel)
 	if f == nil || err != nil {

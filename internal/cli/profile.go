@@ -111,11 +111,11 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation b
 		opt.Window = &profile.Window{From: sel.From, To: max(sel.From, sel.To)}
 	}
 	// What is open depends on events before the window and of other regions.
-	all := trace.Everything()
-	all.Location, all.Links = sel.Location, false
+	window := sel
+	window.Links = false
 	var mu sync.Mutex
 	var parts []*profile.Part
-	if err := format.ScanAnew(ctx, in.Decoder, all, func() func(int) format.Sink {
+	if err := format.ScanWindow(ctx, in.Decoder, window, func() func(int) format.Sink {
 		parts = nil
 		return func(int) format.Sink {
 			p := profile.New(d, opt)

@@ -1,0 +1,116 @@
+package otf
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// visits are the enters and leaves of each location, as times and names.
+type visits map[string][]string
+
+func (v visits) sink(d format.Decoder) func(int) format.Sink {
+	return func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			l := d.Defs().Locations.At(int(b.Loc)).ID
+			for c := b.Cursor(); c.Next(); {
+				kind := map[trace.Kind]string{trace.Enter: "enter", trace.Leave: "leave"}[c.Kind()]
+				if kind != "" {
+					v[l] = append(v[l], fmt.Sprintln(c.Time(), kind, d.Defs().Regions.At(int(c.Ref())).Name))
+				}
+			}
+			return nil
+		}}
+	}
+}
+
+// What Resume delivers is what a reader of the whole trace finds open at the time of
+// the snapshots, and all events from there on.
+func TestResume(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	m := filepath.Join(t.TempDir(), "x.otf")
+	w := Create(m, &WriterOptions{Streams: 2})
+	write := func(r Record) {
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(Record{Type: DefTimerResolution, TicksPerSecond: 1000})
+	for p := uint64(1); p <= 3; p++ {
+		write(Record{Type: DefProcess, Token: p, Name: fmt.Sprint("p", p)})
+	}
+	for f := uint64(1); f <= 9; f++ {
+		write(Record{Type: DefFunction, Token: f, Name: fmt.Sprint("f", f)})
+	}
+	stacks := make([][]uint64, 4)
+	for i := range uint64(3000) {
+		p := 1 + rng.Uint64N(3)
+		if s := &stacks[p]; len(*s) > 1 && rng.IntN(2) == 0 {
+			n := len(*s) - 1
+			write(Record{Type: Leave, Time: 2 * i, Process: p, Function: (*s)[n]})
+			*s = (*s)[:n]
+		} else {
+			f := 1 + rng.Uint64N(9)
+			write(Record{Type: Enter, Time: 2 * i, Process: p, Function: f})
+			*s = append(*s, f)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	decode := func() *decoder {
+		d, err := open(context.Background(), format.FileSource(m), &format.ReadOptions{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.(*decoder)
+	}
+	sel := trace.Everything()
+	sel.From = 4001
+	if ok, err := decode().Resume(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
+		t.Fatalf("without snapshots: %t, %v", ok, err)
+	}
+	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
+		t.Fatal(err)
+	}
+	d := decode()
+	all, got := visits{}, visits{}
+	if err := d.Scan(context.Background(), trace.Everything(), all.sink(d)); err != nil {
+		t.Fatal(err)
+	}
+	d = decode()
+	at, _, err := d.snapshotsAt(context.Background(), 4001)
+	if err != nil || at < 3000 || at > 4001 {
+		t.Fatalf("snapshots at %d, %v", at, err)
+	}
+	if ok, err := d.Resume(context.Background(), sel, got.sink(d)); !ok || err != nil {
+		t.Fatalf("%t, %v", ok, err)
+	}
+	for l, rows := range all {
+		var open, want []string
+		for _, r := range rows {
+			var time int64
+			var kind, name string
+			if _, err := fmt.Sscan(r, &time, &kind, &name); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case time >= int64(at):
+				want = append(want, r)
+			case kind == "enter":
+				open = append(open, r)
+			default:
+				open = open[:len(open)-1]
+			}
+		}
+		if want = append(open, want...); !slices.Equal(got[l], want) {
+			t.Errorf("location %s:\n%q\nwant\n%q", l, got[l], want)
+		}
+	}
+}
