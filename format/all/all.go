@@ -5,6 +5,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/format/pallas"
 	"github.com/weft-trace/weft/format/picl"
 )
 
@@ -14,5 +15,6 @@ func Formats() []*format.Format {
 		etf.Format,
 		picl.Format,
 		otf.Format,
+		pallas.Format,
 	}
 }

@@ -1,0 +1,98 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// AttributeType says how the bytes of an attribute's value are read.
+type AttributeType uint32
+
+// The types. All from StringValue on are refs.
+const (
+	NoValue AttributeType = iota
+	Uint8Value
+	Uint16Value
+	Uint32Value
+	Uint64Value
+	Int8Value
+	Int16Value
+	Int32Value
+	Int64Value
+	Float32Value
+	Float64Value
+	StringValue
+	AttributeValue
+	LocationValue
+	RegionValue
+	GroupValue
+	MetricValue
+	CommValue
+	ParameterValue
+	RMAWindowValue
+	SourceValue
+	ContextValue
+	InterruptGeneratorValue
+	IOFileValue
+	IOHandleValue
+	LocationGroupValue
+)
+
+var attributeTypes = [...]string{"none", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float", "double",
+	"string", "attribute", "location", "region", "group", "metric", "comm", "parameter", "rma_win", "source_code_location",
+	"calling_context", "interrupt_generator", "io_file", "io_handle", "location_group"}
+
+// String is the type's name.
+func (t AttributeType) String() string { return name(attributeTypes[:], uint32(t)) }
+
+// Value is an attribute of an occurrence of an event: Bytes, little-endian, belong to
+// the thread.
+type Value struct {
+	Attribute Ref
+	Bytes     []byte
+}
+
+// Uint is the value's bytes as a number.
+func (v Value) Uint() (n uint64) {
+	for i := min(len(v.Bytes), 8) - 1; i >= 0; i-- {
+		n = n<<8 | uint64(v.Bytes[i])
+	}
+	return n
+}
+
+// attributeList is one list of an event: that of an occurrence.
+type attributeList struct {
+	occurrence int64
+	body       []byte // the number of values, and those
+}
+
+// nextList takes the first list of what is left of an event's attributes
+// (docs/formats/pallas.md, "Attributes"); ok is false at the end, and where they are
+// damaged.
+func nextList(b []byte) (l attributeList, rest []byte, ok bool) {
+	if len(b) < 7 {
+		return l, nil, false
+	}
+	n := int(binary.LittleEndian.Uint16(b[4:]))
+	if n < 7 || n > len(b) {
+		return l, nil, false
+	}
+	return attributeList{int64(int32(binary.LittleEndian.Uint32(b))), b[6:n]}, b[n:], true
+}
+
+// values appends the list's values to dst.
+func (l attributeList) values(dst []Value) ([]Value, error) {
+	n, b := int(l.body[0]), l.body[1:]
+	for range n {
+		if len(b) < 6 {
+			return dst, fmt.Errorf("found %d bytes for an attribute, expected 6 or more", len(b))
+		}
+		size := int(binary.LittleEndian.Uint16(b))
+		if size < 6 || size > len(b) {
+			return dst, fmt.Errorf("found an attribute of %d bytes, expected 6 to %d", size, len(b))
+		}
+		dst = append(dst, Value{binary.LittleEndian.Uint32(b[2:]), b[6:size]})
+		b = b[size:]
+	}
+	return dst, nil
+}

@@ -1,0 +1,260 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// maxBlock bounds the values of a block: its writers make blocks of 1000.
+const maxBlock = 1 << 20
+
+// blockReader reads blocks of a trace's files. It serves one goroutine at a time.
+type blockReader struct {
+	p      Parameters
+	zstd   *zstd.Decoder
+	packed []byte
+	plain  []byte
+	asTool bool // the last time of a block is taken as it is stored, though it is known exactly
+}
+
+func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p} }
+
+// close frees what decompression needs.
+func (r *blockReader) close() {
+	if r.zstd != nil {
+		r.zstd.Close()
+	}
+}
+
+// read appends the values of a block to dst (docs/formats/pallas.md, "Data blocks").
+func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
+	n := int(min(x.Count, maxBlock+1))
+	switch {
+	case n > maxBlock:
+		return dst, &FileError{d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count), fmt.Sprintf("at most %d", maxBlock)}
+	case !v.durations && n == 1:
+		return append(dst, x.First), nil
+	case !v.durations && n == 2:
+		return append(dst, x.First, x.Last), nil
+	case v.durations && n == 1 && x.Min == x.Max:
+		return append(dst, x.Min), nil
+	}
+	b, err := r.load(d, x)
+	if err != nil {
+		return dst, err
+	}
+	bad := func(found, expected string) error {
+		return &FileError{d.path, int64(x.Offset), found, expected}
+	}
+	if c := r.p.Compression; c == ZSTD || c == ZSTDHistogram {
+		if b, err = r.unpack(b, n); err != nil {
+			return dst, bad("a block that cannot be unpacked: "+err.Error(), "a zstd frame")
+		}
+	}
+	from := len(dst)
+	dst = slices.Grow(dst, n)[:from+n]
+	out := dst[from:]
+	ok := false
+	switch r.p.Compression {
+	case Histogram, ZSTDHistogram:
+		lo, hi := x.Min, x.Max
+		if !v.durations {
+			lo, hi = x.First, x.Last
+		}
+		ok = histogram(out, b, lo, hi)
+	case ZFP:
+		ok = zfp(out, b)
+	default:
+		ok = masked(out, b, r.p.Encoding)
+	}
+	if !ok {
+		return dst[:from], bad(fmt.Sprintf("a block of %d bytes", len(b)), fmt.Sprintf("one that has %d values", n))
+	}
+	if r.p.Compression.Lossy() && !v.durations {
+		out[0] = x.First // this and the last one are known exactly
+		if !r.asTool {
+			out[n-1] = x.Last
+		}
+	}
+	return dst, nil
+}
+
+// load reads the bytes of a block.
+func (r *blockReader) load(d *dataFile, x *Block) ([]byte, error) {
+	f, size, err := d.open()
+	if err != nil {
+		return nil, err
+	}
+	if size < 8 || x.Offset > uint64(size)-8 {
+		return nil, &FileError{d.path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+	}
+	// Most blocks are small: one read gets length and data.
+	guess := int(min(8*x.Count+64, uint64(size)-x.Offset))
+	r.packed = slices.Grow(r.packed[:0], guess)[:guess]
+	if _, err := f.ReadAt(r.packed, int64(x.Offset)); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s:0x%x: %w", d.path, x.Offset, err)
+	}
+	n := binary.LittleEndian.Uint64(r.packed)
+	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
+		return nil, &FileError{d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left)}
+	}
+	if have := uint64(guess - 8); n > have {
+		r.packed = slices.Grow(r.packed, int(n-have))[:8+n]
+		if _, err := f.ReadAt(r.packed[8+have:], int64(x.Offset+8+have)); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("%s:0x%x: %w", d.path, x.Offset, err)
+		}
+	}
+	return r.packed[8 : 8+n], nil
+}
+
+// unpack decompresses a zstd frame, which holds n values and a histogram's head at
+// most.
+func (r *blockReader) unpack(b []byte, n int) ([]byte, error) {
+	if raw, ok := rawFrame(b); ok {
+		return raw, nil
+	}
+	if r.zstd == nil {
+		var err error
+		if r.zstd, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(8*maxBlock+64), zstd.WithDecoderLowmem(true)); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	r.plain, err = r.zstd.DecodeAll(b, slices.Grow(r.plain[:0], 8*n+64))
+	return r.plain, err
+}
+
+// rawFrame is the content of a frame of less than 256 bytes that is not compressed,
+// as few values are.
+func rawFrame(b []byte) ([]byte, bool) {
+	const head = 9 // magic number, descriptor, size, head of the only block
+	if len(b) < head || binary.LittleEndian.Uint32(b) != 0xfd2fb528 || b[4] != 0x20 {
+		return nil, false
+	}
+	n := int(b[5])
+	last := uint32(b[6]) | uint32(b[7])<<8 | uint32(b[8])<<16
+	if last != uint32(n)<<3|1 || len(b) != head+n {
+		return nil, false
+	}
+	return b[head:], true
+}
+
+// masked reads values that are stored with as many bytes as the greatest needs, or
+// with all 8.
+func masked(out []uint64, b []byte, e Encoding) bool {
+	n := len(out)
+	if len(b) == 8*n {
+		for i := range out {
+			out[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		return true
+	}
+	w := len(b) / n
+	if e != Masking || w == 0 || w > 7 || w*n != len(b) {
+		return false
+	}
+	mask := uint64(1)<<(8*w) - 1
+	for i := range out {
+		if at := i * w; at+8 <= len(b) {
+			out[i] = binary.LittleEndian.Uint64(b[at:]) & mask
+		} else {
+			v := uint64(0)
+			for k := w - 1; k >= 0; k-- {
+				v = v<<8 | uint64(b[at+k])
+			}
+			out[i] = v
+		}
+	}
+	return true
+}
+
+// histogram reads values that were rounded to 256 steps between the least and the
+// greatest. Where those lie close together, the writer forgets to say what they are:
+// then they are lo and hi.
+func histogram(out []uint64, b []byte, lo, hi uint64) bool {
+	if len(b) != len(out)+16 {
+		return false
+	}
+	if hi-lo <= 255 && hi >= lo {
+		for i := range out {
+			out[i] = lo + uint64(b[i])
+		}
+		return true
+	}
+	lo, hi = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
+	step := float64(hi-lo) / 255
+	for i := range out {
+		// As its own reader does, which rounds great values.
+		out[i] = uint64(float64(lo) + float64(uint64(float64(b[16+i])*step)))
+	}
+	return true
+}
+
+// zfp reads a zfp stream of integers in blocks of 4, coded to within an accuracy of
+// 0.1, which for integers means all planes of bits.
+func zfp(out []uint64, b []byte) bool {
+	r := bitReader{b: b}
+	for from := 0; from < len(out); from += 4 {
+		var u [4]uint64
+		n := 0
+		for plane := 63; plane >= 0; plane-- {
+			x := r.take(n)
+			for n < 4 && r.take(1) == 1 {
+				for n < 3 && r.take(1) == 0 {
+					n++
+				}
+				x |= 1 << n
+				n++
+			}
+			for i := range u {
+				u[i] |= x >> i & 1 << plane
+			}
+		}
+		const mask = 0xaaaaaaaaaaaaaaaa
+		for i := range u {
+			u[i] = (u[i] ^ mask) - mask
+		}
+		x, y, z, w := int64(u[0]), int64(u[1]), int64(u[2]), int64(u[3])
+		y += w >> 1
+		w -= y >> 1
+		y += w
+		w <<= 1
+		w -= y
+		z += x
+		x <<= 1
+		x -= z
+		y += z
+		z <<= 1
+		z -= y
+		w += x
+		x <<= 1
+		x -= w
+		for i, v := range [4]int64{x, y, z, w} {
+			if from+i < len(out) {
+				out[from+i] = uint64(v)
+			}
+		}
+	}
+	return r.at <= 8*len(b)
+}
+
+// bitReader takes bits, the lowest of each byte first. Behind the end they are 0.
+type bitReader struct {
+	b  []byte
+	at int
+}
+
+func (r *bitReader) take(n int) (v uint64) {
+	for i := range n {
+		if k := r.at >> 3; k < len(r.b) {
+			v |= uint64(r.b[k]>>(r.at&7)&1) << i
+		}
+		r.at++
+	}
+	return v
+}

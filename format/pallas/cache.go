@@ -1,0 +1,104 @@
+package pallas
+
+import (
+	"fmt"
+	"sync"
+)
+
+// DefaultCache is how many bytes of values a trace keeps for those who ask for single
+// ones, unless SetCache says otherwise.
+const DefaultCache = 8 << 20
+
+// blockCache keeps blocks in the order in which they were loaded; the oldest go first.
+type blockCache struct {
+	mu     sync.Mutex
+	budget int
+	size   int
+	blocks map[*Block][]uint64
+	order  []*Block
+	r      *blockReader
+}
+
+// SetCache says how many bytes of values are kept for [Thread.Value]. The latest block
+// is always kept.
+func (t *Trace) SetCache(bytes int) {
+	c := &t.blocks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.budget = bytes
+	c.trim()
+}
+
+func (c *blockCache) trim() {
+	for c.size > c.budget && len(c.order) > 1 {
+		c.size -= 8 * len(c.blocks[c.order[0]])
+		delete(c.blocks, c.order[0])
+		c.order = c.order[1:]
+	}
+}
+
+// values is a block's, from the cache or its file.
+func (c *blockCache) values(p Parameters, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l, ok := c.blocks[x]; ok {
+		return l, nil
+	}
+	if c.r == nil {
+		c.r, c.blocks = newBlockReader(p), map[*Block][]uint64{}
+	}
+	l, err := c.r.read(nil, d, v, x)
+	if err != nil {
+		return nil, err
+	}
+	c.blocks[x], c.order, c.size = l, append(c.order, x), c.size+8*len(l)
+	c.trim()
+	return l, nil
+}
+
+// RangeError is that an occurrence was asked for that there is not.
+type RangeError struct{ Occurrence, Size uint64 }
+
+// Error says what was asked for.
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("found occurrence %d asked for, expected less than %d", e.Occurrence, e.Size)
+}
+
+// data is the file that a vector's values are in.
+func (t *Thread) data(v *Vector) *dataFile {
+	if v.event {
+		return &t.times
+	}
+	return &t.durations
+}
+
+// Values appends all values of one of the thread's vectors to dst, in nanoseconds.
+func (t *Thread) Values(dst []uint64, v *Vector) ([]uint64, error) {
+	r := newBlockReader(t.Archive.Trace.Parameters)
+	defer r.close()
+	for i := range v.Blocks {
+		var err error
+		if dst, err = r.read(dst, t.data(v), v, &v.Blocks[i]); err != nil {
+			return dst, err
+		}
+	}
+	return dst, nil
+}
+
+// Value is the value of occurrence k, counted from 0, of one of the thread's vectors,
+// in nanoseconds. The trace keeps blocks that were loaded for it.
+func (t *Thread) Value(v *Vector, k uint64) (uint64, error) {
+	all := k
+	for i := range v.Blocks {
+		x := &v.Blocks[i]
+		if k < x.Count {
+			l, err := t.Archive.Trace.blocks.values(t.Archive.Trace.Parameters, t.data(v), v, x)
+			if err != nil {
+				return 0, err
+			}
+			return l[k], nil
+		}
+		k -= x.Count
+	}
+	return 0, &RangeError{all, v.Size}
+}

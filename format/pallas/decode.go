@@ -1,0 +1,663 @@
+package pallas
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// decoder reads a trace through the common model. A tick is a nanosecond.
+type decoder struct {
+	*model
+	opt *format.ReadOptions
+}
+
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	t, err := Open(src)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newModel(t, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &decoder{m, opt}, ctx.Err()
+}
+
+// Defs are the definitions. Stand-ins for undefined regions, and kinds that only Pallas
+// has, grow during scans.
+func (d *decoder) Defs() *trace.Definitions { return d.defs }
+
+// Close has nothing to free: threads are closed when they have been read.
+func (d *decoder) Close() error { return nil }
+
+// defect reports something wrong in a file.
+func defect(opt *format.ReadOptions, rule string, severity trace.Severity, e *FileError) error {
+	return opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected})
+}
+
+// fail reports an error of reading as a defect, if it is one of the trace: others are
+// returned.
+func fail(opt *format.ReadOptions, rule string, err error) error {
+	var f *FileError
+	var g *GrammarError
+	var m *missing
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return defect(opt, rule, trace.Error, f)
+	case errors.As(err, &g):
+		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path}, Found: "sequence " + g.Sequence.String() + ": " + g.Found, Expected: g.Expected})
+	case isMissing(err) && errors.As(err, &m):
+		return opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: m.path}, Found: "no such file", Expected: "a file of the trace"})
+	}
+	return err
+}
+
+// thread loads a thread; nil if there is none.
+func (d *decoder) thread(id threadID) (*Thread, error) {
+	a, err := d.t.Archive(id.archive)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.Thread(id.id)
+	a.Forget(id.id) // whoever reads it keeps it
+	if err != nil {
+		err = fail(d.opt, "pallas.damaged", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// Try delivers the events of each thread in the order of its grammar, several threads
+// at a time. It gives up where times go back or anything is wrong.
+func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, false)
+	if errors.Is(err, errBack) || err == nil && len(quiet.Report.Rules()) > 0 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Scan does so too, but first looks through each thread for times that go back: such a
+// thread is sorted in memory, for which it needs 20 bytes an event.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	return d.scan(ctx, sel, sink, true)
+}
+
+func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {
+	workers := max(1, min(d.opt.Cores(), len(d.threads)))
+	readers := make([]*threadReader, workers)
+	for w := range readers {
+		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful}
+		defer readers[w].r.close()
+	}
+	next, done := 0, int64(0)
+	return pipeline.Run(ctx, workers, func() (threadID, bool, error) {
+		for next < len(d.threads) {
+			next++
+			if id := d.threads[next-1]; sel.Location == nil || sel.Location(d.location[id]) {
+				return id, true, nil
+			}
+		}
+		return threadID{}, false, nil
+	}, func(w int, id threadID) (struct{}, error) {
+		return struct{}{}, readers[w].scan(ctx, id)
+	}, func(struct{}) error {
+		if done++; d.opt.Progress != nil {
+			d.opt.Progress(done, int64(len(d.threads)))
+		}
+		return nil
+	})
+}
+
+// ScanOrdered merges the threads. It holds a block (8 KB) of each event of each thread.
+func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	var list []format.Stream
+	r := newBlockReader(d.t.Parameters)
+	defer r.close()
+	for _, id := range d.threads {
+		if sel.Location != nil && !sel.Location(d.location[id]) {
+			continue
+		}
+		x := &threadReader{d: d, r: r, sel: sel, careful: true}
+		t, err := x.open(ctx, id)
+		if err != nil {
+			return err
+		}
+		if t != nil {
+			defer t.Close()
+			list = append(list, x)
+		}
+	}
+	return format.Merge(ctx, list, sink)
+}
+
+// threadReader delivers the events of threads as batches.
+type threadReader struct {
+	d       *decoder
+	r       *blockReader
+	sel     trace.Selection
+	sink    format.Sink
+	careful bool // the order of time is not taken for granted
+
+	t           *Thread
+	loc         uint32
+	info        []eventInfo
+	lists       []lists // of attributes, by event; nil if the thread has none
+	x           *replay
+	sorted      *sortedThread // takes its place
+	occurrences []int64       // of the events in hand, if sorted
+	ascending   bool
+	ended       bool
+	from, to    uint64 // the wanted times
+	last        uint64
+	values      []Value
+	b           trace.Batch
+}
+
+// eventInfo is what each occurrence of an event is in the common model.
+type eventInfo struct {
+	kind    trace.Kind
+	more    bool // it has operands or attributes
+	ref     uint32
+	ops     []uint64
+	payload []byte // that the format does not define
+	rank    uint64 // of a peer that is not known; NoRef where there is none
+}
+
+// lists are the attributes of an event's occurrences.
+type lists struct {
+	rest  []byte
+	list  attributeList
+	ok    bool
+	count int64 // occurrences so far
+}
+
+func (l *lists) advance() { l.list, l.rest, l.ok = nextList(l.rest) }
+
+// scan delivers a thread to the sink.
+func (x *threadReader) scan(ctx context.Context, id threadID) error {
+	t, err := x.open(ctx, id)
+	if t == nil || err != nil {
+		return err
+	}
+	defer t.Close()
+	for {
+		b, err := x.Next(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := x.sink.Batch(b); err != nil {
+			return err
+		}
+	}
+}
+
+// open loads a thread and goes to the beginning of the wanted times; nil if there is
+// nothing to be read.
+func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
+	t, err := x.d.thread(id)
+	if t == nil || err != nil {
+		return nil, err
+	}
+	g := newGrammar(t)
+	if g.err != nil {
+		if err := fail(x.d.opt, "pallas.grammar", g.err); err != nil {
+			return nil, err
+		}
+	}
+	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
+	x.from, x.to = 0, math.MaxUint64
+	if x.sel.From > 0 {
+		x.from = uint64(x.sel.From)
+	}
+	if x.sel.To < math.MaxInt64 {
+		x.to = uint64(max(x.sel.To, 0))
+	}
+	if err := x.describe(); err != nil {
+		return nil, err
+	}
+	if !g.sound() && g.err == nil {
+		if err := x.unsound(g); err != nil {
+			return nil, err
+		}
+	}
+	x.ascending = g.sound() && t.ascending()
+	if x.careful {
+		back, err := goesBack(ctx, t)
+		if back {
+			err = x.sort(ctx)
+		}
+		if ctx.Err() != nil || back {
+			return t, cmp.Or(ctx.Err(), fail(x.d.opt, "pallas.damaged", err))
+		}
+	}
+	x.x = newReplay(t, g, x.r)
+	if !g.sound() {
+		return t, fail(x.d.opt, "pallas.damaged", x.x.byTimeAlone())
+	}
+	skip := uint64(0)
+	if x.from > 0 && x.lists == nil && x.ascending {
+		if skip, err = x.x.seek(x.from); err != nil {
+			return nil, fail(x.d.opt, "pallas.damaged", err)
+		}
+	}
+	x.x.begin(skip)
+	return t, nil
+}
+
+// goesBack tells whether the times of a thread do.
+func goesBack(ctx context.Context, t *Thread) (back bool, err error) {
+	last := uint64(0)
+	err = t.Replay(ctx, func(_ []uint32, times []uint64) error {
+		for _, t := range times {
+			if t < last {
+				return errBack
+			}
+			last = t
+		}
+		return nil
+	})
+	return errors.Is(err, errBack), err
+}
+
+// unsound reports the first event that occurs in the grammar more or less often than it
+// has times.
+func (x *threadReader) unsound(g *grammar) error {
+	for i, n := range g.events {
+		if v := &x.t.Events[i].Timestamps; n != v.Size {
+			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+				Found: fmt.Sprintf("%d occurrences of event %d in the grammar", n, i), Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
+		}
+	}
+	return nil
+}
+
+// describe looks up what the thread's events are in the common model.
+func (x *threadReader) describe() error {
+	s := x.d.scopes[x.t.Archive.ID]
+	x.info, x.lists = slices.Grow(x.info[:0], len(x.t.Events))[:len(x.t.Events)], nil
+	for i := range x.t.Events {
+		e := &x.t.Events[i]
+		in, err := x.d.event(s, e, x.t)
+		if err != nil {
+			return err
+		}
+		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || e.HasAttributes()
+		x.info[i] = in
+		if e.HasAttributes() {
+			if x.lists == nil {
+				x.lists = make([]lists, len(x.t.Events))
+			}
+			x.lists[i].rest = e.attributes
+			x.lists[i].advance()
+		}
+	}
+	return nil
+}
+
+// openMP is the threading paradigm, numbered as in OTF2.
+const openMP = 3
+
+// event translates an event.
+func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error) {
+	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef)}
+	v, ok := e.Record.Values(e.Payload)
+	if !ok || e.Record == Invalid {
+		in.kind, in.payload = d.kind(e.Record), e.Payload
+		return in, nil
+	}
+	comm := func(r uint64) uint64 {
+		if i, ok := look(s, comms, Ref(r)); ok {
+			return uint64(i)
+		}
+		return trace.Undefined
+	}
+	message := func() []uint64 {
+		p := d.peer(s, Ref(v[1]), v[0])
+		if p == trace.Undefined {
+			in.rank = v[0]
+		}
+		tag := v[2]
+		if tag == uint64(NoRef) {
+			tag = math.MaxUint64 // any: −1
+		}
+		return append([]uint64{p, comm(v[1]), tag}, v[3:]...)
+	}
+	switch r := e.Record; r {
+	case Enter, Leave:
+		if in.kind = trace.Enter; r == Leave {
+			in.kind = trace.Leave
+		}
+		defined := false
+		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
+			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning, Position: trace.Position{File: t.path},
+				Found: fmt.Sprintf("an event of region %d, which nothing defines", v[0]), Expected: "a defined one; a stand-in takes its place"})
+		}
+	case MPISend:
+		in.kind, in.ops = trace.Send, message()
+	case MPIIsend:
+		in.kind, in.ops = trace.SendBegin, message()
+	case MPIRecv:
+		in.kind, in.ops = trace.Recv, message()
+	case MPIIrecv:
+		in.kind, in.ops = trace.RecvComplete, message()
+	case MPIIsendComplete:
+		in.kind, in.ops = trace.SendComplete, v
+	case MPIIrecvRequest:
+		in.kind, in.ops = trace.RecvBegin, v
+	case MPICollectiveBegin:
+		in.kind = trace.CollectiveBegin
+	case MPICollectiveEnd:
+		root := v[2]
+		if root == uint64(NoRef) {
+			root = trace.Undefined
+		}
+		in.kind, in.ops = trace.CollectiveEnd, []uint64{v[0], comm(v[1]), root, v[3], v[4]}
+	case OMPFork:
+		in.kind, in.ops = trace.ThreadFork, []uint64{v[0], openMP}
+	case OMPJoin:
+		in.kind, in.ops = trace.ThreadJoin, []uint64{openMP}
+	case OMPAcquireLock:
+		in.kind, in.ops = trace.LockAcquire, []uint64{v[0], trace.Undefined, openMP}
+	case OMPReleaseLock:
+		in.kind, in.ops = trace.LockRelease, []uint64{v[0], trace.Undefined, openMP}
+	case OMPTaskCreate:
+		in.kind, in.ops = trace.TaskCreate, []uint64{trace.Undefined, trace.Undefined, v[0]}
+	case OMPTaskSwitch:
+		in.kind, in.ops = trace.TaskSwitch, []uint64{trace.Undefined, trace.Undefined, v[0]}
+	case OMPTaskComplete:
+		in.kind, in.ops = trace.TaskComplete, []uint64{trace.Undefined, trace.Undefined, v[0]}
+	case ThreadFork:
+		in.kind, in.ops = trace.ThreadFork, v
+	case ThreadJoin:
+		in.kind = trace.ThreadJoin
+	case ThreadTeamBegin:
+		in.kind = trace.ThreadTeamBegin
+	case ThreadTeamEnd:
+		in.kind = trace.ThreadTeamEnd
+	case ThreadAcquireLock:
+		in.kind, in.ops = trace.LockAcquire, v
+	case ThreadReleaseLock:
+		in.kind, in.ops = trace.LockRelease, v
+	case ThreadTaskCreate:
+		in.kind = trace.TaskCreate
+	case ThreadTaskSwitch:
+		in.kind = trace.TaskSwitch
+	case ThreadTaskComplete:
+		in.kind = trace.TaskComplete
+	case ThreadBegin:
+		in.kind = trace.ThreadBegin
+	case ThreadEnd:
+		in.kind = trace.ThreadEnd
+	case Generic:
+		in.kind = trace.Generic
+		if i, ok := look(s, texts, Ref(v[0])); ok {
+			in.ref = i
+		}
+	}
+	return in, err
+}
+
+// kindName is a record's name as that of a kind.
+func kindName(r Record) string {
+	return strings.NewReplacer("_", "-", " ", "-").Replace(strings.ToLower(r.String()))
+}
+
+// Next makes the next batch; nil at the end.
+func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
+	for !x.ended {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		events, times, bad := x.events()
+		if bad != nil {
+			if err := fail(x.d.opt, "pallas.damaged", bad); err != nil {
+				return nil, err
+			}
+		}
+		x.ended = x.ended || len(events) == 0 && bad == nil
+		if n := len(times); n > 0 && times[n-1] >= x.to && x.ascending {
+			x.ended = true
+		}
+		x.b.Reset(x.loc)
+		if err := x.rows(events, times); err != nil {
+			return nil, err
+		}
+		if x.b.Len() > 0 {
+			return &x.b, nil
+		}
+	}
+	return nil, nil
+}
+
+// events are the next ones with their times, in the order of time.
+func (x *threadReader) events() (events []uint32, times []uint64, err error) {
+	if s := x.sorted; s != nil {
+		n := min(replayRows, len(s.events))
+		events, times, x.occurrences = s.events[:n], s.times[:n], s.occurrences[:n]
+		s.events, s.times, s.occurrences = s.events[n:], s.times[n:], s.occurrences[n:]
+		return events, times, nil
+	}
+	events, times, err = x.x.next()
+	x.ended = err != nil && x.x.heap == nil // the grammar cannot go on then
+	return events, times, err
+}
+
+// errBack is that times go back, so that the thread must be sorted.
+var errBack = errors.New("pallas: times go back")
+
+// rows adds the rows of some events.
+func (x *threadReader) rows(events []uint32, times []uint64) error {
+	last := x.last
+	back := false
+	for _, t := range times {
+		back = back || t < last
+		last = t
+	}
+	x.last = last
+	if back {
+		return errBack
+	}
+	if last > math.MaxInt64 {
+		n, _ := slices.BinarySearch(times, math.MaxInt64+1)
+		if n == len(times) {
+			return nil // there are none
+		}
+		if err := x.late(len(times)-n, times[n]); err != nil {
+			return err
+		}
+		events, times = events[:n], times[:n]
+	}
+	b, n := &x.b, len(events)
+	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
+	more := false
+	info := x.info
+	for i, e := range events {
+		in := &info[e]
+		b.Time[i], b.Kind[i], b.Ref[i] = int64(times[i]), in.kind, in.ref
+		more = more || in.more
+	}
+	if !more {
+		return nil
+	}
+	for i, e := range events {
+		in := &info[e]
+		if !in.more {
+			continue
+		}
+		if len(in.ops) > 0 {
+			b.OpRow = append(b.OpRow, uint32(i))
+			b.Op = append(b.Op, in.ops...)
+			b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+		}
+		if err := x.attributes(i, e, in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// late reports events that the model has no time for.
+func (x *threadReader) late(n int, first uint64) error {
+	return x.d.opt.Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+		Found: fmt.Sprintf("%d events from %d ns on", n, first), Expected: "times of less than 2⁶³ ns; they are skipped"})
+}
+
+// attributes adds those of a row.
+func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
+	b := &x.b
+	add := func(key uint32, v trace.Value) {
+		b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow, uint32(row)), append(b.AttrKey, key), append(b.AttrVal, v)
+	}
+	if in.payload != nil {
+		add(x.d.attribute(&x.d.payload, "pallas.payload", trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
+	}
+	if in.rank != uint64(NoRef) {
+		add(x.d.attribute(&x.d.rank, "pallas.rank", trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
+	}
+	if x.lists == nil || !x.t.Events[e].HasAttributes() {
+		return nil
+	}
+	l := &x.lists[e]
+	k := l.count
+	l.count++
+	list, ok := l.list, l.ok && l.list.occurrence == k
+	if x.sorted != nil {
+		list, ok = x.sorted.lists[occurrence{e, x.occurrences[row]}]
+	} else if ok {
+		l.advance()
+	}
+	if !ok {
+		return nil
+	}
+	var err error
+	if x.values, err = list.values(x.values[:0]); err != nil {
+		if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error, Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"}); err != nil {
+			return err
+		}
+	}
+	s := x.d.scopes[x.t.Archive.ID]
+	for _, v := range x.values {
+		key, value := x.d.value(s, v)
+		add(key, value)
+	}
+	return nil
+}
+
+// occurrence is one of an event.
+type occurrence struct {
+	event uint32
+	n     int64
+}
+
+// sortedThread is a thread in which times go back, in the order of time; of equal times
+// in that of the grammar. It has 20 bytes an event.
+type sortedThread struct {
+	events      []uint32
+	times       []uint64
+	occurrences []int64
+	lists       map[occurrence]attributeList
+}
+
+// sort reads a whole thread.
+func (x *threadReader) sort(ctx context.Context) error {
+	s := &sortedThread{lists: map[occurrence]attributeList{}}
+	seen := make([]int64, len(x.t.Events))
+	err := x.t.Replay(ctx, func(events []uint32, times []uint64) error {
+		s.events, s.times = append(s.events, events...), append(s.times, times...)
+		for _, e := range events {
+			s.occurrences = append(s.occurrences, seen[e])
+			seen[e]++
+		}
+		return nil
+	})
+	sort.Stable(s)
+	for e := range x.t.Events {
+		for l, rest, ok := nextList(x.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
+			s.lists[occurrence{uint32(e), l.occurrence}] = l
+		}
+	}
+	x.sorted, x.last, x.ended = s, 0, false
+	return err
+}
+
+// Len is the number of events.
+func (s *sortedThread) Len() int { return len(s.events) }
+
+// Less compares times.
+func (s *sortedThread) Less(i, k int) bool { return s.times[i] < s.times[k] }
+
+// Swap exchanges two events.
+func (s *sortedThread) Swap(i, k int) {
+	s.events[i], s.events[k] = s.events[k], s.events[i]
+	s.times[i], s.times[k] = s.times[k], s.times[i]
+	s.occurrences[i], s.occurrences[k] = s.occurrences[k], s.occurrences[i]
+}
+
+// value translates an attribute's value.
+func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
+	n := v.Uint()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := look(s, attrs, v.Attribute)
+	if !ok {
+		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(v.Attribute), Name: fmt.Sprintf("undefined attribute %d", v.Attribute), Type: trace.Bytes})
+		s.attrs[v.Attribute] = i
+	}
+	out = trace.Value{Num: n, Type: m.defs.Attributes.At(int(i)).Type}
+	ref := func(i uint32, ok bool) {
+		if out.Num = uint64(i); !ok {
+			out.Num, out.Type = n, trace.Uint32 // nothing has it
+		}
+	}
+	switch size := len(v.Bytes); out.Type {
+	case trace.None:
+	case trace.Int8:
+		out.Num = uint64(int64(int8(n)))
+	case trace.Int16:
+		out.Num = uint64(int64(int16(n)))
+	case trace.Int32:
+		out.Num = uint64(int64(int32(n)))
+	case trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int64, trace.Float32, trace.Float64:
+	case trace.String:
+		text, ok := s.d.Text(Ref(n))
+		if out.Str, out.Num = text, 0; !ok {
+			out = trace.Value{Num: n, Type: trace.Uint32}
+		}
+	case trace.LocationRef:
+		l, ok := m.anyID[uint32(n)]
+		ref(l, ok)
+	case trace.RegionRef:
+		ref(look(s, regions, Ref(n)))
+	case trace.GroupRef:
+		ref(look(s, sets, Ref(n)))
+	case trace.CommRef:
+		ref(look(s, comms, Ref(n)))
+	case trace.AttributeRef:
+		ref(look(s, attrs, Ref(n)))
+	case trace.LocationGroupRef:
+		g, ok := m.groups[uint32(n)]
+		ref(g, ok)
+	default:
+		if out.Type = trace.Uint32; size != 4 {
+			out = trace.Value{Type: trace.Bytes, Str: string(v.Bytes)}
+		}
+	}
+	return i, out
+}

@@ -1,0 +1,47 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Format is Pallas.
+var Format = &format.Format{
+	Name:       "pallas",
+	Title:      "Pallas",
+	Extensions: []string{".pallas"},
+	Reads:      "ABI 16 to 20, all codecs but SZ, attributes, damaged traces as far as they go",
+	Seeks:      "by the first and last times of blocks",
+	Probe:      probe,
+	Open:       open,
+	Compat:     printCompat,
+	Rules: []format.Rule{
+		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read."},
+		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need."},
+		{ID: "pallas.grammar", Severity: trace.Error, Doc: "A sequence of a thread leads nowhere or back to itself; the thread's events are read in the order of time."},
+		{ID: "pallas.lost-events", Severity: trace.Error, Doc: "The grammar of a thread has more or fewer events than there are times, as Pallas' own writer leaves it when a thread has many loops; the events are read in the order of time."},
+		{ID: "pallas.undefined", Severity: trace.Warning, Doc: "An event names a region that nothing defines; a stand-in takes its place."},
+		{ID: "pallas.attributes", Severity: trace.Error, Doc: "The attributes of an event are damaged; those before are read."},
+		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped."},
+	},
+}
+
+// probe recognises a main file: it has no magic number, but settings that are small.
+func probe(name string, head []byte) int {
+	sure := 0
+	if strings.HasSuffix(name, ".pallas") {
+		sure = 50
+	}
+	const size = 33
+	if len(head) < size || head[0] < MinABI || head[0] > 64 {
+		return sure
+	}
+	word := func(at int) uint32 { return binary.LittleEndian.Uint32(head[at:]) }
+	if word(1) > uint32(ZSTDHistogram) || word(5) > uint32(LeadingZeroes) || word(17) > uint32(BasicTruncated) || word(13) != 0 || word(25) != 0 || word(29) > 2 {
+		return sure
+	}
+	return sure + 50
+}

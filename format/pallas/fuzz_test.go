@@ -1,0 +1,137 @@
+package pallas
+
+import (
+	"context"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// inMemory is a trace of a folder.
+func inMemory(t testing.TB, dir string) fstest.MapFS {
+	t.Helper()
+	m := fstest.MapFS{}
+	root := filepath.Join(dir, "trace")
+	if err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		name, _ := filepath.Rel(root, path)
+		m[filepath.ToSlash(name)] = &fstest.MapFile{Data: b}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// readAll reads a trace in all ways. It must not panic, whatever the trace is.
+func readAll(t testing.TB, m fstest.MapFS) (events int) {
+	src := format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}
+	d, err := open(context.Background(), src, &format.ReadOptions{Workers: 2, Report: format.NewReport()})
+	if err != nil {
+		return 0
+	}
+	rows := func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, t := range b.Time {
+				if i > 0 && t < b.Time[i-1] {
+					return io.ErrUnexpectedEOF
+				}
+			}
+			return nil
+		}}
+	}
+	if err := d.Scan(context.Background(), trace.Everything(), rows); err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	if err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		events += b.Len()
+		return nil
+	}}); err != nil {
+		t.Fatalf("ordered: %v", err)
+	}
+	if err := printCompat(context.Background(), src, &format.ReadOptions{}, trace.Everything(), io.Discard); err != nil {
+		t.Fatalf("print: %v", err)
+	}
+	return events
+}
+
+// FuzzThread damages the files of a thread.
+func FuzzThread(f *testing.F) {
+	for _, name := range []string{"nested", "attrs", "cfg_Histogram_None", "edited_bigts_ZFP", "abi16_loops", "abi17_allrecords"} {
+		m := inMemory(f, filepath.Join("testdata", "ok", name))
+		thread, times := m["archive_0/thread_0/thread.pallas"], m["archive_0/thread_0/event_durations.dat"]
+		if thread == nil || times == nil {
+			f.Fatal(name)
+		}
+		f.Add(m["main.pallas"].Data[:33], thread.Data, times.Data)
+	}
+	base := inMemory(f, filepath.Join("testdata", "ok", "nested"))
+	f.Fuzz(func(t *testing.T, head, thread, times []byte) {
+		m := fstest.MapFS{}
+		for k, v := range base {
+			m[k] = v
+		}
+		if len(head) == 33 {
+			m["main.pallas"] = &fstest.MapFile{Data: append(head[:33:33], base["main.pallas"].Data[33:]...)}
+		}
+		m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: thread}
+		m["archive_0/thread_0/event_durations.dat"] = &fstest.MapFile{Data: times}
+		readAll(t, m)
+	})
+}
+
+// FuzzMain damages the definitions.
+func FuzzMain(f *testing.F) {
+	for _, name := range []string{"allrecords", "abi18_mpi", "abi16_attrs", "sparse_ids", "abi17_metadata"} {
+		m := inMemory(f, filepath.Join("testdata", "ok", name))
+		archive := ""
+		for k := range m {
+			if strings.HasSuffix(k, "archive.pallas") {
+				archive = k
+			}
+		}
+		f.Add(m["main.pallas"].Data, m[archive].Data)
+	}
+	base := inMemory(f, filepath.Join("testdata", "ok", "allrecords"))
+	f.Fuzz(func(t *testing.T, main, archive []byte) {
+		m := fstest.MapFS{}
+		for k, v := range base {
+			m[k] = v
+		}
+		m["main.pallas"] = &fstest.MapFile{Data: main}
+		m["archive_0/archive.pallas"] = &fstest.MapFile{Data: archive}
+		readAll(t, m)
+	})
+}
+
+// Each file of a trace may end anywhere or be missing: what is before comes out.
+func TestTruncated(t *testing.T) {
+	whole := inMemory(t, filepath.Join("testdata", "ok", "abi18_mpi"))
+	all := readAll(t, whole)
+	for name, file := range whole {
+		for n := 0; n <= len(file.Data); n += 1 + len(file.Data)/40 {
+			m := fstest.MapFS{}
+			for k, v := range whole {
+				m[k] = v
+			}
+			if n > 0 || name == "main.pallas" {
+				m[name] = &fstest.MapFile{Data: file.Data[:n]}
+			} else {
+				delete(m, name)
+			}
+			if got := readAll(t, m); got > all || strings.Contains(name, "sequence") && got != all {
+				t.Errorf("%s with %d bytes: %d events of %d", name, n, got, all)
+			}
+		}
+	}
+}

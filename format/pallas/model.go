@@ -1,0 +1,295 @@
+package pallas
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// model is what a trace's definitions are in the common model.
+type model struct {
+	t        *Trace
+	defs     *trace.Definitions
+	archives []*Archive
+	threads  []threadID
+	groups   map[uint32]uint32     // location groups
+	scopes   map[uint32]*scope     // by archive
+	global   *scope                // of all
+	first    map[uint32]uint32     // the first location of each archive
+	location map[threadID]uint32   // by archive and thread
+	anyID    map[uint32]uint32     // the first location of each id
+	mu       sync.Mutex            // of what follows
+	kinds    map[Record]trace.Kind // of records that only Pallas has
+	payload  uint32                // the attribute that they have
+	rank     uint32                // that of messages to nobody known
+	standIn  map[uint32]bool       // regions that nothing defines
+}
+
+type threadID struct{ archive, id uint32 }
+
+// scope are the definitions of an archive, or those that hold for all.
+type scope struct {
+	d       *Definitions
+	id      string // what ids begin with
+	outer   *scope
+	regions map[Ref]uint32
+	strings map[Ref]uint32
+	comms   map[Ref]uint32
+	sets    map[Ref]uint32
+	attrs   map[Ref]uint32
+}
+
+func newScope(d *Definitions, id string, outer *scope) *scope {
+	return &scope{d, id, outer, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}, map[Ref]uint32{}}
+}
+
+// look finds a ref in the tables of a scope, then in those that hold for all.
+func look(s *scope, table func(*scope) map[Ref]uint32, r Ref) (uint32, bool) {
+	for ; s != nil; s = s.outer {
+		if i, ok := table(s)[r]; ok {
+			return i, true
+		}
+	}
+	return trace.NoRef, false
+}
+
+func regions(s *scope) map[Ref]uint32 { return s.regions }
+func texts(s *scope) map[Ref]uint32   { return s.strings }
+func comms(s *scope) map[Ref]uint32   { return s.comms }
+func sets(s *scope) map[Ref]uint32    { return s.sets }
+func attrs(s *scope) map[Ref]uint32   { return s.attrs }
+
+// groupTypes are what a group's members are.
+var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self"}
+
+// newModel reads the archives, but no thread.
+func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
+	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas"},
+		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{}, location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
+		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{}}
+	for _, x := range t.Metadata {
+		m.defs.Properties.Add(trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
+	}
+	if t.Truncated != nil {
+		if err := defect(opt, "pallas.damaged", trace.Error, t.Truncated); err != nil {
+			return nil, err
+		}
+	}
+	m.global = newScope(t.Definitions, "", nil)
+	m.define(m.global)
+	for _, g := range t.LocationGroups {
+		if _, ok := m.groups[g.ID]; ok {
+			continue
+		}
+		name, _ := t.Definitions.Text(g.Name)
+		m.groups[g.ID] = m.defs.Groups.Add(trace.LocationGroup{ID: strconv.Itoa(int(g.ID)), Name: trace.Text(name), Parent: trace.NoRef})
+	}
+	for _, g := range t.LocationGroups {
+		// A group may be defined before its parent.
+		if p, ok := m.groups[g.Parent]; ok && g.Parent != NoRef {
+			m.defs.Groups.At(int(m.groups[g.ID])).Parent = p
+		}
+	}
+	for _, g := range t.LocationGroups {
+		if m.scopes[g.ID] != nil {
+			continue
+		}
+		a, err := t.Archive(g.ID)
+		if isMissing(err) {
+			continue // a machine or the like
+		}
+		if err != nil {
+			if err := fail(opt, "pallas.damaged", err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := m.archive(a, opt); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// archive takes the definitions of an archive.
+func (m *model) archive(a *Archive, opt *format.ReadOptions) error {
+	if a.Truncated != nil {
+		if err := defect(opt, "pallas.damaged", trace.Error, a.Truncated); err != nil {
+			return err
+		}
+	}
+	m.archives = append(m.archives, a)
+	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
+	m.scopes[a.ID] = s
+	m.define(s)
+	for _, x := range a.Metadata {
+		g := m.defs.Groups.At(int(m.groups[a.ID]))
+		g.Attrs = append(g.Attrs, trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
+	}
+	for _, l := range a.Locations {
+		at := threadID{a.ID, l.ID}
+		if _, ok := m.location[at]; ok {
+			continue
+		}
+		name, _ := a.Definitions.Text(l.Name)
+		id := strconv.Itoa(int(l.ID))
+		if _, ok := m.anyID[l.ID]; ok {
+			id = s.id + id
+		}
+		i := m.defs.Locations.Add(trace.Location{ID: id, Name: trace.Text(name), Kind: trace.ThreadLocation, Group: m.groups[a.ID]})
+		m.location[at] = i
+		if _, ok := m.anyID[l.ID]; !ok {
+			m.anyID[l.ID] = i
+		}
+		if _, ok := m.first[a.ID]; !ok {
+			m.first[a.ID] = i
+		}
+		m.threads = append(m.threads, at)
+	}
+	return nil
+}
+
+// define adds the definitions of a scope.
+func (m *model) define(s *scope) {
+	name := func(r Ref) string {
+		x, _ := s.d.Text(r)
+		return trace.Text(x)
+	}
+	id := func(r Ref) string { return s.id + strconv.Itoa(int(r)) }
+	for _, x := range s.d.Strings {
+		if _, ok := s.strings[x.Ref]; !ok {
+			s.strings[x.Ref] = m.defs.Strings.Add(trace.Text(x.Text))
+		}
+	}
+	for _, x := range s.d.Regions {
+		if _, ok := s.regions[x.Ref]; !ok {
+			s.regions[x.Ref] = m.defs.Regions.Add(trace.Region{ID: id(x.Ref), Name: name(x.Name)})
+		}
+	}
+	for _, x := range s.d.Attributes {
+		if _, ok := s.attrs[x.Ref]; !ok {
+			s.attrs[x.Ref] = m.defs.Attributes.Add(trace.AttributeDef{ID: id(x.Ref), Name: name(x.Name), Type: trace.Type(x.Type), Doc: name(x.Description)})
+		}
+	}
+	for _, x := range s.d.Groups {
+		if _, ok := s.sets[x.Ref]; ok {
+			continue
+		}
+		set := trace.Set{ID: id(x.Ref), Name: name(x.Name), Members: make([]int64, len(x.Members))}
+		for i, n := range x.Members {
+			set.Members[i] = int64(n)
+		}
+		if x.Type < uint32(len(groupTypes)) {
+			set.Kind = groupTypes[x.Type]
+		}
+		if x.Paradigm != 0 {
+			set.Attrs = append(set.Attrs, trace.Attr{Key: "pallas.paradigm", Value: trace.IntValue(int64(x.Paradigm))})
+		}
+		s.sets[x.Ref] = m.defs.Sets.Add(set)
+	}
+	for _, x := range s.d.Comms {
+		if _, ok := s.comms[x.Ref]; ok {
+			continue
+		}
+		c := trace.Communicator{ID: id(x.Ref), Name: name(x.Name), Set: trace.NoRef, Parent: trace.NoRef}
+		if i, ok := look(s, sets, x.Group); ok {
+			c.Set = i
+		}
+		s.comms[x.Ref] = m.defs.Communicator.Add(c)
+	}
+	for _, x := range s.d.Comms {
+		if i, ok := look(s, comms, x.Parent); ok && i != s.comms[x.Ref] {
+			m.defs.Communicator.At(int(s.comms[x.Ref])).Parent = i
+		}
+	}
+}
+
+// peer is the location of a rank of a communicator; Undefined if it cannot be told.
+func (m *model) peer(s *scope, comm Ref, rank uint64) uint64 {
+	if rank >= uint64(NoRef) {
+		return trace.Undefined // any source
+	}
+	c := s.d.Comm(comm)
+	if c == nil {
+		// Then ranks number the processes.
+		return known(m.first, uint32(rank))
+	}
+	g := s.d.Group(c.Group)
+	if g == nil || rank >= uint64(len(g.Members)) {
+		return trace.Undefined
+	}
+	id := g.Members[rank]
+	if g.Type == ranksGroup {
+		if all := m.communicating(s, g.Paradigm); all != nil {
+			if id >= uint32(len(all.Members)) {
+				return trace.Undefined
+			}
+			id = all.Members[id]
+		}
+	}
+	if i, ok := m.anyID[id]; ok {
+		return uint64(i)
+	}
+	return known(m.first, id)
+}
+
+const (
+	communicatingGroup = 4
+	ranksGroup         = 5
+)
+
+// communicating is the group that the members of a communicator's group count in.
+func (m *model) communicating(s *scope, paradigm uint32) *Group {
+	for d := s.d; d != nil; d = d.global {
+		for i := range d.Groups {
+			if g := &d.Groups[i]; g.Type == communicatingGroup && g.Paradigm == paradigm {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+func known(m map[uint32]uint32, id uint32) uint64 {
+	if i, ok := m[id]; ok {
+		return uint64(i)
+	}
+	return trace.Undefined
+}
+
+// kind is that of a record that only Pallas has.
+func (m *model) kind(r Record) trace.Kind {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k, ok := m.kinds[r]
+	if !ok {
+		k = trace.Declared + trace.Kind(m.defs.Kinds.Add(trace.KindDef{Format: "pallas", KindSpec: trace.KindSpec{Name: "pallas-" + kindName(r), Doc: "a Pallas record whose payload the format does not define"}}))
+		m.kinds[r] = k
+	}
+	return k
+}
+
+// attribute is one that the model itself gives to events.
+func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if *at == trace.NoRef {
+		*at = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
+	}
+	return *at
+}
+
+// region is that of a ref; a stand-in if nothing defines it.
+func (m *model) region(s *scope, r Ref) (i uint32, defined bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if i, ok := look(s, regions, r); ok {
+		return i, !m.standIn[i]
+	}
+	i = m.defs.Regions.Add(trace.Region{ID: s.id + strconv.Itoa(int(r)), Name: fmt.Sprintf("undefined region %d", r)})
+	s.regions[r], m.standIn[i] = i, true
+	return i, false
+}

@@ -1,0 +1,60 @@
+package pallas
+
+import (
+	"context"
+	"io/fs"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Files lists the main file and all others of the trace that are there.
+func (d *decoder) Files() ([]format.TraceFile, error) {
+	names := []string{""}
+	for _, a := range d.archives {
+		names = append(names, archiveFile(a.ID))
+	}
+	for _, id := range d.threads {
+		for _, name := range []string{"thread.pallas", "event_durations.dat", "sequence_durations.dat"} {
+			names = append(names, threadFolder(id.archive, id.id)+name)
+		}
+	}
+	var l []format.TraceFile
+	for _, name := range names {
+		file, path := d.t.dir+name, d.t.shown+name
+		if name == "" {
+			file, path = d.t.src.Name, d.t.src.Path
+		}
+		st, err := fs.Stat(d.t.src.FS, file)
+		if isMissing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		l = append(l, format.TraceFile{Path: path, Size: st.Size()})
+	}
+	return l, nil
+}
+
+// DefinitionRecords counts the definitions by type.
+func (d *decoder) DefinitionRecords(context.Context) ([]format.DefinitionRecords, error) {
+	var n [7]int64
+	add := func(x *Definitions) {
+		for i, k := range []int{len(x.Strings), len(x.Regions), len(x.Attributes), len(x.Groups), len(x.Comms)} {
+			n[i] += int64(k)
+		}
+	}
+	add(d.t.Definitions)
+	n[5] = int64(len(d.t.LocationGroups))
+	for _, a := range d.archives {
+		add(a.Definitions)
+		n[6] += int64(len(a.Locations))
+	}
+	var out []format.DefinitionRecords
+	for i, name := range []string{"String", "Region", "Attribute", "Group", "Comm", "LocationGroup", "Location"} {
+		if n[i] > 0 {
+			out = append(out, format.DefinitionRecords{Type: name, Count: n[i]})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,133 @@
+package pallas
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// printCompat writes what pallas_print -T prints, all of it and in order: the tool
+// itself dies of some traces (docs/formats/pallas.md, "pallas_print").
+func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	t, err := Open(src)
+	if err != nil {
+		return err
+	}
+	m, err := newModel(t, opt)
+	if err != nil {
+		return err
+	}
+	d := &decoder{m, opt}
+	out := bufio.NewWriterSize(w, 64<<10)
+	// The tool goes by the numbers of the archives.
+	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
+	for _, id := range d.threads {
+		if sel.Location != nil && !sel.Location(d.location[id]) {
+			continue
+		}
+		if err := d.printThread(ctx, id, sel, out); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+func (d *decoder) printThread(ctx context.Context, id threadID, sel trace.Selection, w *bufio.Writer) error {
+	t, err := d.thread(id)
+	if t == nil || err != nil {
+		return err
+	}
+	defer t.Close()
+	fmt.Fprintf(w, "%21s\n", "Timestamp")
+	texts := make([]string, len(t.Events))
+	for i := range t.Events {
+		texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"
+	}
+	var line []byte
+	err = t.replay(ctx, true, func(events []uint32, times []uint64) error {
+		for i, e := range events {
+			if at := times[i]; at <= math.MaxInt64 && (int64(at) < sel.From || int64(at) >= sel.To && sel.To != math.MaxInt64) {
+				continue
+			}
+			line = appendSeconds(line[:0], times[i])
+			w.Write(line)
+			if _, err := w.WriteString(texts[e]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return fail(d.opt, "pallas.damaged", err)
+}
+
+// appendSeconds writes a time as printf does with %21.9f, which goes by way of a double.
+func appendSeconds(b []byte, t uint64) []byte {
+	if t < 1<<53 {
+		return fmt.Appendf(b, "%11d.%09d", t/1e9, t%1e9)
+	}
+	return fmt.Appendf(b, "%21.9f", float64(t)/1e9)
+}
+
+// describe is an event in the words of pallas_print.
+func (d *Definitions) describe(e *Event) string {
+	v, ok := e.Record.Values(e.Payload)
+	if !ok {
+		return fmt.Sprintf("{.record=%d, .size=%d}", uint32(e.Record), len(e.Payload)+5)
+	}
+	with := func(names string) string {
+		var b strings.Builder
+		for i, n := range strings.Fields(names) {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s=%d", n, v[i])
+		}
+		return b.String()
+	}
+	switch e.Record {
+	case Enter, Leave:
+		name, _ := d.RegionName(Ref(v[0]))
+		word := "Enter"
+		if e.Record == Leave {
+			word = "Leave"
+		}
+		return fmt.Sprintf("%s %d (%s)", word, v[0], name)
+	case MPISend:
+		return "MPI_SEND(" + with("dest comm tag len") + ")"
+	case MPIIsend:
+		return "MPI_ISEND(" + with("dest comm tag len req") + ")"
+	case MPIIsendComplete, MPIIrecvRequest:
+		return e.Record.String() + "(" + with("req") + ")"
+	case MPIRecv:
+		return "MPI_RECV(" + with("src comm tag len") + ")"
+	case MPIIrecv:
+		v[4] = v[2] // the tool says the tag twice
+		return "MPI_IRECV(" + with("src comm tag len tag") + ")"
+	case MPICollectiveEnd:
+		return "MPI_COLLECTIVE_END(" + with("op comm root sent recv") + ")"
+	case OMPFork:
+		return "OMP_FORK(" + with("nThreads") + ")"
+	case ThreadFork:
+		return fmt.Sprintf("THREAD_FORK(nThreads= %d)", v[0])
+	case ThreadJoin:
+		return "THREAD_JOIN"
+	case OMPAcquireLock, OMPReleaseLock, ThreadAcquireLock, ThreadReleaseLock:
+		return e.Record.String() + "(" + with("lockID") + ")"
+	case OMPTaskCreate, OMPTaskSwitch, OMPTaskComplete:
+		return e.Record.String() + "(" + with("taskID") + ")"
+	case Generic:
+		text, _ := d.Text(Ref(v[0]))
+		return text
+	case Invalid:
+		return fmt.Sprintf("{.record=0, .size=%d}", len(e.Payload)+5)
+	}
+	return e.Record.String() + "()"
+}

@@ -1,0 +1,308 @@
+package pallas
+
+import (
+	"cmp"
+	"container/heap"
+	"sort"
+)
+
+// replay goes through all events of a thread, many at a time.
+type replay struct {
+	t     *Thread
+	g     *grammar
+	r     *blockReader
+	times []times    // of each event
+	flat  [][]uint32 // of sequences that occur often and are short: their events
+	room  int        // for more of them
+	list  []uint32   // the events in hand, by place
+	at    []uint64   // their times
+	stack []where
+	skip  uint64   // events that are not wanted
+	body  []uint32 // events that are to be taken again times more
+	again uint64
+	heap  *byTime // of the events, without the grammar
+}
+
+// times are those of an event.
+type times struct {
+	values []uint64 // of the block in hand
+	next   int      // among them
+	block  int      // the next one
+}
+
+// where is a place in a sequence.
+type where struct {
+	tokens []Token
+	next   int
+	again  uint64 // iterations to come of the loop that the sequence is the body of
+}
+
+const (
+	replayRows = 4096 // delivered at once, or a little more
+	flatEvents = 512  // the longest sequence whose events are listed
+	flatAll    = 1 << 20
+)
+
+func newReplay(t *Thread, g *grammar, r *blockReader) *replay {
+	x := &replay{t: t, g: g, r: r, times: make([]times, len(t.Events)), room: flatAll}
+	if g.err != nil {
+		return x
+	}
+	x.flat = make([][]uint32, len(t.Sequences))
+	for _, i := range g.order {
+		n := int(min(g.size[i], flatEvents+1))
+		if g.sequences[i] < 2 || n > flatEvents || n > x.room {
+			continue
+		}
+		l := make([]uint32, 0, n)
+		for _, k := range t.Sequences[i].Tokens {
+			l = x.expand(l, k)
+		}
+		x.flat[i] = l
+		x.room -= n
+	}
+	return x
+}
+
+// expand appends the events of a token of a short sequence.
+func (x *replay) expand(l []uint32, k Token) []uint32 {
+	s, _ := x.t.step(k)
+	if s.event >= 0 {
+		return append(l, uint32(s.event))
+	}
+	for range s.times {
+		if f := x.flat[s.sequence]; f != nil {
+			l = append(l, f...)
+			continue
+		}
+		for _, k := range x.t.Sequences[s.sequence].Tokens {
+			l = x.expand(l, k)
+		}
+	}
+	return l
+}
+
+// begin goes to the first event, or to number skip, to which the times must have been
+// set.
+func (x *replay) begin(skip uint64) {
+	x.skip = skip
+	x.stack = append(x.stack[:0], where{tokens: x.t.Sequences[x.g.root].Tokens})
+}
+
+// next returns the next events, in the order of the grammar, and their times; none at
+// the end. They are valid until the next call, and come with an error too.
+func (x *replay) next() (events []uint32, times []uint64, err error) {
+	x.list = x.list[:0]
+	if x.heap != nil {
+		err := x.merged()
+		return x.list, x.at[:len(x.list)], err
+	}
+	for len(x.list) < replayRows {
+		if x.again > 0 {
+			x.repeat()
+			continue
+		}
+		if len(x.stack) == 0 {
+			break
+		}
+		w := &x.stack[len(x.stack)-1]
+		if w.next == len(w.tokens) {
+			if w.again > 0 {
+				w.again--
+				w.next = 0
+				continue
+			}
+			x.stack = x.stack[:len(x.stack)-1]
+			continue
+		}
+		k := w.tokens[w.next]
+		w.next++
+		s, _ := x.t.step(k)
+		if s.event >= 0 {
+			if x.skip > 0 {
+				x.skip--
+				continue
+			}
+			x.list = append(x.list, uint32(s.event))
+			continue
+		}
+		size := x.g.size[s.sequence]
+		if s.times == 0 || size == 0 {
+			continue
+		}
+		if x.skip > 0 {
+			n := min(x.skip/size, s.times)
+			x.skip -= n * size
+			if s.times -= n; s.times == 0 {
+				continue
+			}
+		}
+		if f := x.flat[s.sequence]; f != nil && x.skip == 0 {
+			x.body, x.again = f, s.times
+			continue
+		}
+		x.stack = append(x.stack, where{tokens: x.t.Sequences[s.sequence].Tokens, again: s.times - 1})
+	}
+	return x.gather()
+}
+
+// repeat takes the events of the body as often as there is room for.
+func (x *replay) repeat() {
+	from, n := len(x.list), len(x.body)
+	k := int(min(x.again, uint64((replayRows-from+n-1)/n)))
+	x.again -= uint64(k)
+	x.list = append(x.list, x.body...)
+	// Twice as many with each step.
+	for have := 1; have < k; {
+		more := min(have, k-have)
+		x.list = append(x.list, x.list[from:from+more*n]...)
+		have += more
+	}
+}
+
+// gather looks up the times of the events in the list.
+func (x *replay) gather() ([]uint32, []uint64, error) {
+	if cap(x.at) < len(x.list) {
+		x.at = make([]uint64, len(x.list)+flatEvents)
+	}
+	at := x.at[:len(x.list)]
+	for i, e := range x.list {
+		t := &x.times[e]
+		if t.next == len(t.values) {
+			if err := x.fill(int(e)); err != nil {
+				return x.list[:i], at[:i], err
+			}
+		}
+		at[i] = t.values[t.next]
+		t.next++
+	}
+	return x.list, at, nil
+}
+
+// fill loads the next block of an event's times that is not empty.
+func (x *replay) fill(e int) error {
+	t, v := &x.times[e], &x.t.Events[e].Timestamps
+	for t.next == len(t.values) {
+		if t.block == len(v.Blocks) {
+			return &RangeError{v.Size, v.Size}
+		}
+		var err error
+		t.values, err = x.r.read(t.values[:0], &x.t.times, v, &v.Blocks[t.block])
+		t.next = 0
+		if err != nil {
+			t.values = t.values[:0]
+			return err
+		}
+		t.block++
+	}
+	return nil
+}
+
+// seek sets all events to their first time that is not less than from, and returns how
+// many are before. Only the blocks in question are loaded.
+func (x *replay) seek(from uint64) (skip uint64, err error) {
+	for e := range x.times {
+		v := &x.t.Events[e].Timestamps
+		t := &x.times[e]
+		t.block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= from })
+		for i := range t.block {
+			skip = sum(skip, v.Blocks[i].Count)
+		}
+		if t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
+			continue
+		}
+		if err := x.fill(e); err != nil {
+			return 0, err
+		}
+		t.next = sort.Search(len(t.values), func(i int) bool { return t.values[i] >= from })
+		skip = sum(skip, uint64(t.next))
+	}
+	return skip, nil
+}
+
+// ascending tells whether the blocks of all events say that their times do not
+// decrease.
+func (t *Thread) ascending() bool {
+	for e := range t.Events {
+		last := uint64(0)
+		for _, b := range t.Events[e].Timestamps.Blocks {
+			if b.First < last || b.Last < b.First {
+				return false
+			}
+			last = b.Last
+		}
+	}
+	return true
+}
+
+// byTimeAlone makes next deliver all events in the order of time, without the grammar:
+// of equal times ends come first, then what comes first in the thread's list. It is for
+// threads whose grammar has lost some.
+func (x *replay) byTimeAlone() error {
+	var first error
+	x.heap = &byTime{x: x}
+	for e := range x.times {
+		if x.t.Events[e].Timestamps.Size == 0 || x.t.Events[e].Record == maxRecord {
+			continue
+		}
+		if err := x.fill(e); err != nil {
+			first = cmp.Or(first, err)
+			continue
+		}
+		x.heap.list = append(x.heap.list, uint32(e))
+	}
+	heap.Init(x.heap)
+	return first
+}
+
+// merged is next in the order of time. What cannot be read of an event is left out.
+func (x *replay) merged() (first error) {
+	h := x.heap
+	x.at = x.at[:0]
+	for len(h.list) > 0 && len(x.list) < replayRows {
+		e := h.list[0]
+		t := &x.times[e]
+		x.list, x.at = append(x.list, e), append(x.at, t.values[t.next])
+		if t.next++; t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
+			if err := x.fill(int(e)); err != nil {
+				first = cmp.Or(first, err)
+			}
+		}
+		if t.next < len(t.values) {
+			heap.Fix(h, 0)
+		} else {
+			heap.Pop(h)
+		}
+	}
+	return first
+}
+
+// byTime is a heap of events.
+type byTime struct {
+	x    *replay
+	list []uint32
+}
+
+func (h *byTime) Len() int { return len(h.list) }
+
+func (h *byTime) Less(i, k int) bool {
+	a, b := h.list[i], h.list[k]
+	s, t := &h.x.times[a], &h.x.times[b]
+	if s.values[s.next] != t.values[t.next] {
+		return s.values[s.next] < t.values[t.next]
+	}
+	if p, q := h.x.t.Events[a].Record.blockEnd(), h.x.t.Events[b].Record.blockEnd(); p != q {
+		return p
+	}
+	return a < b
+}
+
+func (h *byTime) Swap(i, k int) { h.list[i], h.list[k] = h.list[k], h.list[i] }
+
+func (h *byTime) Push(v any) { h.list = append(h.list, v.(uint32)) }
+
+func (h *byTime) Pop() any {
+	v := h.list[len(h.list)-1]
+	h.list = h.list[:len(h.list)-1]
+	return v
+}

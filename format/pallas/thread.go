@@ -1,0 +1,360 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// TokenType says what a token names.
+type TokenType uint8
+
+// The types of tokens.
+const (
+	InvalidToken TokenType = iota
+	EventToken
+	SequenceToken
+	LoopToken
+)
+
+// Token names an event, a sequence or a loop of a thread by its id: the id is what
+// stands before a thread's id map, not a place in its lists.
+type Token uint32
+
+// NoToken names nothing.
+const NoToken Token = 0xfffffffc
+
+// MakeToken makes a token of a type and an id of less than 2³⁰.
+func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
+
+// Type is what the token names.
+func (t Token) Type() TokenType { return TokenType(t & 3) }
+
+// ID is the id of what it names.
+func (t Token) ID() uint32 { return uint32(t >> 2) }
+
+// String is the token as Pallas writes it: E1, S2, L3.
+func (t Token) String() string {
+	if t.Type() == InvalidToken {
+		return "invalid"
+	}
+	return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID())
+}
+
+// Event is a record with all its occurrences in a thread (in Pallas: EventSummary).
+type Event struct {
+	Record  Record
+	Payload []byte // belongs to the thread
+	// Timestamps has the time of each occurrence.
+	Timestamps Vector
+
+	attributes []byte
+}
+
+// HasAttributes tells whether any occurrence has.
+func (e *Event) HasAttributes() bool { return len(e.attributes) > 0 }
+
+// SequenceType says how a sequence came to be.
+type SequenceType uint32
+
+// A block is what stands between an enter and its leave, with them. All other
+// sequences are of the other type: repetitions, and what stands between other records
+// that begin and end something. A thread's root is a block.
+const (
+	BlockSequence SequenceType = iota
+	LoopSequence
+)
+
+// Sequence is a list of tokens with all its occurrences in a thread.
+type Sequence struct {
+	Type   SequenceType
+	Tokens []Token
+	// Durations are the times from the first to the last event.
+	Durations Vector
+	// Exclusive are, of a block, the durations without those of the blocks in it; of
+	// other sequences the durations of the blocks in it.
+	Exclusive Vector
+	// Timestamps are the times of the first event.
+	Timestamps Vector
+}
+
+// Loop repeats a sequence. All loops of a thread with the same sequence and number of
+// iterations are one; Occurrences says how many there are, 0 before ABI 19. Where a
+// loop was given up, Sequence is NoToken.
+type Loop struct {
+	Sequence    Token
+	Iterations  uint32
+	Occurrences uint64
+}
+
+// Thread is what happened at a location. Its methods may be called by several
+// goroutines at once.
+type Thread struct {
+	ID      uint32
+	Archive *Archive
+	// Root is the sequence that the thread begins with.
+	Root Token
+	// Start is the time of the first event in nanoseconds, 2⁶⁴−1 in a thread without.
+	Start     uint64
+	Events    []Event
+	Sequences []Sequence
+	Loops     []Loop
+
+	eventMap, sequenceMap, loopMap []uint32
+	path                           string // of the thread's folder
+	name                           string
+	times, durations               dataFile
+}
+
+// noPlace is what stands in an id map for an id that the thread does not have.
+const noPlace = 0xffffffff
+
+// place is where an id is in a list of n entries.
+func place(m []uint32, id uint32, n int) (int, bool) {
+	if int(id) >= len(m) || m[id] >= uint32(n) {
+		return 0, false
+	}
+	return int(m[id]), true
+}
+
+// Event is the event that a token names, nil if there is none.
+func (t *Thread) Event(k Token) *Event {
+	if i, ok := place(t.eventMap, k.ID(), len(t.Events)); ok && k.Type() == EventToken {
+		return &t.Events[i]
+	}
+	return nil
+}
+
+// Sequence is the sequence that a token names, nil if there is none.
+func (t *Thread) Sequence(k Token) *Sequence {
+	if i, ok := place(t.sequenceMap, k.ID(), len(t.Sequences)); ok && k.Type() == SequenceToken {
+		return &t.Sequences[i]
+	}
+	return nil
+}
+
+// Loop is the loop that a token names, nil if there is none.
+func (t *Thread) Loop(k Token) *Loop {
+	if i, ok := place(t.loopMap, k.ID(), len(t.Loops)); ok && k.Type() == LoopToken {
+		return &t.Loops[i]
+	}
+	return nil
+}
+
+// ids lists the tokens of a type by place: the first id that the map has for each.
+func ids(m []uint32, t TokenType, n int) []Token {
+	l := make([]Token, n)
+	for i := range l {
+		l[i] = NoToken
+	}
+	for id, i := range m {
+		if i < uint32(n) && l[i] == NoToken {
+			l[i] = MakeToken(t, uint32(id))
+		}
+	}
+	return l
+}
+
+// EventTokens are the tokens of the events, in the order of Events.
+func (t *Thread) EventTokens() []Token { return ids(t.eventMap, EventToken, len(t.Events)) }
+
+// SequenceTokens are the tokens of the sequences, in the order of Sequences.
+func (t *Thread) SequenceTokens() []Token { return ids(t.sequenceMap, SequenceToken, len(t.Sequences)) }
+
+// LoopTokens are the tokens of the loops, in the order of Loops; NoToken for those
+// that were given up.
+func (t *Thread) LoopTokens() []Token { return ids(t.loopMap, LoopToken, len(t.Loops)) }
+
+// Name is that of the thread's location, "" if it has none.
+func (t *Thread) Name() string { return t.name }
+
+// Count is the number of events that occurred.
+func (t *Thread) Count() (n uint64) {
+	for i := range t.Events {
+		n += t.Events[i].Timestamps.Size
+	}
+	return n
+}
+
+// Duration is the time from the first event to the last in nanoseconds.
+func (t *Thread) Duration() uint64 {
+	if s := t.Sequence(t.Root); s != nil {
+		return s.Durations.Max
+	}
+	return 0
+}
+
+// minEvent, minSequence and loopSize are the bytes that they have in the file at
+// least.
+const (
+	minEvent    = 4 + 1 + 8 + 8
+	minSequence = 4 + 8
+)
+
+// parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). What is
+// read before something wrong is kept.
+func parseThread(s *source, abi uint8) (*Thread, *FileError) {
+	if abi != 17 {
+		return s.thread(layout{abi, abi >= 18}), s.err
+	}
+	// Some of the writers of ABI 17 were ahead of their time.
+	again := *s
+	t := s.thread(layout{17, false})
+	if s.err == nil {
+		return t, nil
+	}
+	if u := again.thread(layout{17, true}); again.err == nil {
+		return u, nil
+	}
+	return t, s.err
+}
+
+func (s *source) thread(l layout) *Thread {
+	t := &Thread{ID: s.u32()}
+	s.u32() // the archive, which the folder says too
+	var blocks []Block
+	ne, ns, nl := s.count("events", minEvent), s.count("sequences", minSequence), s.count("loops", 8)
+	t.Root = MakeToken(SequenceToken, 0)
+	if l.abi >= 20 {
+		t.Root = MakeToken(SequenceToken, s.u32())
+	}
+	t.Start = s.u64()
+	for range ne {
+		e := s.event(l, &blocks)
+		if s.err != nil {
+			break
+		}
+		t.Events = append(t.Events, e)
+	}
+	t.eventMap = s.idMap(l, len(t.Events))
+	for range ns {
+		x := s.sequence(l, &blocks)
+		if s.err != nil {
+			break
+		}
+		t.Sequences = append(t.Sequences, x)
+	}
+	t.sequenceMap = s.idMap(l, len(t.Sequences))
+	for range nl {
+		x := Loop{Sequence: Token(s.u32()), Iterations: s.u32()}
+		if l.abi >= 19 {
+			x.Occurrences = s.u64()
+		}
+		if s.err != nil {
+			break
+		}
+		t.Loops = append(t.Loops, x)
+	}
+	t.loopMap = s.idMap(l, len(t.Loops))
+	if s.err == nil && s.at < len(s.b) {
+		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	}
+	give := func(v *Vector) { v.Blocks = blocks[v.from : v.from+v.n : v.from+v.n] }
+	for i := range t.Events {
+		give(&t.Events[i].Timestamps)
+	}
+	for i := range t.Sequences {
+		x := &t.Sequences[i]
+		give(&x.Durations)
+		give(&x.Exclusive)
+		give(&x.Timestamps)
+	}
+	return t
+}
+
+func (s *source) event(l layout, blocks *[]Block) (e Event) {
+	e.Record = Record(s.u32())
+	if l.abi <= 18 && e.Record == Invalid {
+		e.Record = BufferFlush
+	}
+	at := s.at
+	n := s.u8()
+	if n < 5 && s.err == nil {
+		s.bad(at, "5 or more", "an event of %d bytes", n)
+	}
+	e.Payload = s.take(int(n) - 5)
+	e.attributes = s.take(s.count("bytes of attributes", 1))
+	e.Timestamps = s.vector(l, false, blocks)
+	e.Timestamps.event = true
+	return e
+}
+
+func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
+	at := s.at
+	x.Type = SequenceType(s.u32())
+	if x.Type > LoopSequence && s.err == nil {
+		s.bad(at, "0 or 1", "a sequence of type %d", x.Type)
+	}
+	n := s.count("tokens", 4)
+	if n == 0 {
+		return x
+	}
+	b := s.take(4 * n)
+	x.Tokens = make([]Token, n)
+	for i := range x.Tokens {
+		x.Tokens[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
+	}
+	x.Durations = s.vector(l, true, blocks)
+	x.Exclusive = s.vector(l, true, blocks)
+	x.Timestamps = s.vector(l, false, blocks)
+	return x
+}
+
+// idMap reads the map of ids behind a list of n, which is as the list is before ABI
+// 20.
+func (s *source) idMap(l layout, n int) []uint32 {
+	var m []uint32
+	if l.abi < 20 || s.err != nil {
+		m = make([]uint32, n)
+		for i := range m {
+			m[i] = uint32(i)
+		}
+		return m
+	}
+	b := s.take(4 * s.count("ids", 4))
+	m = make([]uint32, len(b)/4)
+	for i := range m {
+		m[i] = binary.LittleEndian.Uint32(b[4*i:])
+	}
+	return m
+}
+
+// dataFile is a file of blocks, opened when the first one is read.
+type dataFile struct {
+	src        format.Source
+	name, path string
+
+	mu   sync.Mutex
+	f    format.File
+	size int64
+	err  error
+}
+
+func (d *dataFile) open() (format.File, int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.f == nil && d.err == nil {
+		if d.f, d.size, d.err = d.src.OpenName(d.name); d.err != nil {
+			d.err = &missing{d.path, d.err}
+		}
+	}
+	return d.f, d.size, d.err
+}
+
+// close frees the file; it is opened again when it is needed.
+func (d *dataFile) close() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.f != nil {
+		d.f.Close()
+		d.f = nil
+	}
+}
+
+// Close frees the thread's files. It can be used again.
+func (t *Thread) Close() {
+	t.times.close()
+	t.durations.close()
+}

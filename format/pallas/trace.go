@@ -1,0 +1,190 @@
+package pallas
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Trace is an opened trace (in Pallas: GlobalArchive). Its methods may be called by
+// several goroutines at once.
+type Trace struct {
+	Parameters
+	// Definitions are those that hold for all archives.
+	Definitions *Definitions
+	// LocationGroups are the processes and what is above them. Each that has threads
+	// has an archive of the same number.
+	LocationGroups []LocationGroup
+	// Locations are those of old writers; archives have theirs.
+	Locations []Location
+	Metadata  []Metadata
+	// Truncated is what is wrong with the main file behind the definitions, nil if
+	// nothing.
+	Truncated *FileError
+
+	src      format.Source
+	dir      string // of the archives, with a slash behind unless it is empty
+	shown    string // the same as the user would write it
+	mu       sync.Mutex
+	archives map[uint32]*opened[*Archive]
+	blocks   blockCache
+}
+
+// opened is something that is loaded once.
+type opened[T any] struct {
+	once sync.Once
+	v    T
+	err  error
+}
+
+// Open opens a trace by its main file and reads no other.
+func Open(src format.Source) (*Trace, error) {
+	s, err := load(src, src.Name, src.Path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Trace{Parameters: s.parameters(), src: src, archives: map[uint32]*opened[*Archive]{}}
+	if s.err != nil {
+		return nil, s.err
+	}
+	if t.dir = path.Dir(src.Name) + "/"; t.dir == "./" {
+		t.dir = ""
+	}
+	t.shown = src.Path[:len(src.Path)-len(path.Base(src.Name))]
+	t.Definitions = s.definitions(t.ABI, nil)
+	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
+	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
+		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	}
+	t.Truncated = s.err
+	t.blocks.budget = DefaultCache
+	return t, nil
+}
+
+// Archive is a process with threads.
+type Archive struct {
+	Trace *Trace
+	ID    uint32
+	// Definitions are the archive's own, behind which the trace's are looked up.
+	Definitions *Definitions
+	Locations   []Location // its threads
+	Metadata    []Metadata
+	// Truncated is what is wrong with the archive's file, nil if nothing.
+	Truncated *FileError
+
+	mu      sync.Mutex
+	threads map[uint32]*opened[*Thread]
+}
+
+// ArchiveIDs are the location groups that have an archive, in the order in which they
+// are defined. It reads no file but the trace's folders.
+func (t *Trace) ArchiveIDs() []uint32 {
+	var l []uint32
+	for _, g := range t.LocationGroups {
+		if _, err := fs.Stat(t.src.FS, t.dir+archiveFile(g.ID)); err == nil && !slices.Contains(l, g.ID) {
+			l = append(l, g.ID)
+		}
+	}
+	return l
+}
+
+func archiveFile(id uint32) string { return fmt.Sprintf("archive_%d/archive.pallas", id) }
+
+func threadFolder(archive, id uint32) string {
+	return fmt.Sprintf("archive_%d/thread_%d/", archive, id)
+}
+
+// Archive loads the archive of a location group. The error is an [fs.ErrNotExist] if
+// there is none.
+func (t *Trace) Archive(id uint32) (*Archive, error) {
+	t.mu.Lock()
+	o := t.archives[id]
+	if o == nil {
+		o = &opened[*Archive]{}
+		t.archives[id] = o
+	}
+	t.mu.Unlock()
+	o.once.Do(func() { o.v, o.err = t.loadArchive(id) })
+	return o.v, o.err
+}
+
+func (t *Trace) loadArchive(id uint32) (*Archive, error) {
+	name := archiveFile(id)
+	s, err := load(t.src, t.dir+name, t.shown+name)
+	if err != nil {
+		return nil, err
+	}
+	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
+	s.u32() // its number, which the folder says too
+	s.u32() // of threads, which the locations say
+	a.Definitions = s.definitions(t.ABI, t.Definitions)
+	s.locationGroups()
+	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
+	for _, l := range t.Locations {
+		if l.Parent == id {
+			a.Locations = append(a.Locations, l)
+		}
+	}
+	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
+		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	}
+	a.Truncated = s.err
+	return a, nil
+}
+
+// Thread loads the grammar of a location. The error is an [fs.ErrNotExist] if there is
+// none, and a [FileError] if its file is damaged: what could be read comes with it
+// then.
+func (a *Archive) Thread(id uint32) (*Thread, error) {
+	a.mu.Lock()
+	o := a.threads[id]
+	if o == nil {
+		o = &opened[*Thread]{}
+		a.threads[id] = o
+	}
+	a.mu.Unlock()
+	o.once.Do(func() { o.v, o.err = a.loadThread(id) })
+	return o.v, o.err
+}
+
+// Forget unloads a thread, which its users may go on with; the next call of Thread
+// loads it anew.
+func (a *Archive) Forget(id uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.threads, id)
+}
+
+func (a *Archive) loadThread(id uint32) (*Thread, error) {
+	folder := threadFolder(a.ID, id)
+	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
+	name, path := file("thread.pallas")
+	s, err := load(a.Trace.src, name, path)
+	if err != nil {
+		return nil, err
+	}
+	t, bad := parseThread(s, a.Trace.ABI)
+	t.ID, t.Archive = id, a
+	t.times.src, t.durations.src = a.Trace.src, a.Trace.src
+	t.times.name, t.times.path = file("event_durations.dat")
+	t.durations.name, t.durations.path = file("sequence_durations.dat")
+	for _, l := range a.Locations {
+		if l.ID == id {
+			t.name, _ = a.Definitions.Text(l.Name)
+			break
+		}
+	}
+	t.path = path
+	if bad != nil {
+		return t, bad
+	}
+	return t, nil
+}
+
+// isMissing tells whether an error is that a file does not exist.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,215 @@
+package pallas
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// folders are the real traces: those of the project and, where they are, those that
+// were handed out.
+func folders(t testing.TB) []string {
+	t.Helper()
+	var l []string
+	for _, pattern := range []string{"testdata/ok/*", "../../../shared/traces/pallas/*"} {
+		m, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dir := range m {
+			// The writer died of some settings.
+			if x, _ := filepath.Glob(filepath.Join(dir, "trace", "*.pallas")); len(x) > 0 {
+				l = append(l, dir)
+			}
+		}
+	}
+	return l
+}
+
+// mainFile is the main file of a trace.
+func mainFile(t testing.TB, dir string) string {
+	t.Helper()
+	l, err := filepath.Glob(filepath.Join(dir, "trace", "*.pallas"))
+	if err != nil || len(l) != 1 {
+		t.Fatalf("%s: %v, %v", dir, l, err)
+	}
+	return l[0]
+}
+
+// unzip reads a compressed text.
+func unzip(t testing.TB, name string) string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(z); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// told is what a thread says, in the words of truth.txt.
+func told(t testing.TB, th *Thread) []string {
+	t.Helper()
+	lists := make([]map[uint64]string, len(th.Events))
+	for i := range th.Events {
+		e := &th.Events[i]
+		for b := e.attributes; len(b) > 0; {
+			l, rest, ok := nextList(b)
+			if !ok {
+				t.Fatalf("thread %d: event %d has damaged attributes", th.ID, i)
+			}
+			if lists[i] == nil {
+				lists[i] = map[uint64]string{}
+			}
+			lists[i][uint64(l.occurrence)] = " A" + hex.EncodeToString(l.body)
+			b = rest
+		}
+	}
+	seen := make([]uint64, len(th.Events))
+	var l []string
+	if err := th.Replay(context.Background(), func(events []uint32, times []uint64) error {
+		for i, e := range events {
+			x := &th.Events[e]
+			payload := hex.EncodeToString(x.Payload)
+			if payload == "" {
+				payload = "-"
+			}
+			l = append(l, fmt.Sprintf("%d %d %d %s%s", th.ID, times[i], x.Record, payload, lists[e][seen[e]]))
+			seen[e]++
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("thread %d: %v", th.ID, err)
+	}
+	return l
+}
+
+// Real traces say what was recorded: order, times, records, payloads and attributes.
+// Codecs that lose digits may change times by as much as they do.
+func TestTruth(t *testing.T) {
+	dirs := folders(t)
+	if len(dirs) == 0 {
+		t.Fatal("no traces")
+	}
+	for _, dir := range dirs {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			tr, err := Open(format.FileSource(mainFile(t, dir)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string][]string{}
+			for s := bufio.NewScanner(strings.NewReader(unzip(t, filepath.Join(dir, "truth.txt.gz")))); s.Scan(); {
+				id, _, _ := strings.Cut(s.Text(), " ")
+				want[id] = append(want[id], s.Text())
+			}
+			for _, a := range tr.ArchiveIDs() {
+				ar, err := tr.Archive(a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, loc := range ar.Locations {
+					th, err := ar.Thread(loc.ID)
+					if isMissing(err) {
+						continue
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+					id := fmt.Sprint(loc.ID)
+					compare(t, told(t, th), want[id], tr.Compression, th)
+					delete(want, id)
+					th.Close()
+				}
+			}
+			for id, l := range want {
+				t.Errorf("thread %s is missing: %d events", id, len(l))
+			}
+		})
+	}
+}
+
+func compare(t *testing.T, got, want []string, c Compression, th *Thread) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("thread %d: %d events, want %d", th.ID, len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] == want[i] {
+			continue
+		}
+		if c.Lossy() {
+			var id, a, b uint64
+			var x, y string
+			fmt.Sscanf(got[i], "%d %d %s", &id, &a, &x)
+			fmt.Sscanf(want[i], "%d %d %s", &id, &b, &y)
+			_, restA, _ := strings.Cut(strings.TrimPrefix(got[i], fmt.Sprint(id, " ")), " ")
+			_, restB, _ := strings.Cut(strings.TrimPrefix(want[i], fmt.Sprint(id, " ")), " ")
+			if restA == restB && max(a, b)-min(a, b) <= lossOf(th, c) {
+				continue
+			}
+		}
+		t.Fatalf("thread %d: event %d is\n%s, want\n%s", th.ID, i, got[i], want[i])
+	}
+}
+
+// lossOf is by how much a codec may change a time: a step of the greatest block for
+// histograms, what was seen for zfp.
+func lossOf(th *Thread, c Compression) uint64 {
+	if c == ZFP {
+		return 2
+	}
+	width, last := uint64(0), uint64(0)
+	for i := range th.Events {
+		for _, b := range th.Events[i].Timestamps.Blocks {
+			width, last = max(width, b.Last-b.First), max(last, b.Last)
+		}
+	}
+	return width/255 + 2 + last>>52 // doubles round great times
+}
+
+// print --compat prints what pallas_print -T prints, and all of it where the tool dies.
+func TestCompat(t *testing.T) {
+	for _, dir := range folders(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			want := ""
+			if _, err := os.Stat(filepath.Join(dir, "print_T.txt.gz")); err == nil {
+				want = unzip(t, filepath.Join(dir, "print_T.txt.gz"))
+			}
+			var got bytes.Buffer
+			if err := printCompat(context.Background(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{}, trace.Everything(), &got); err != nil {
+				t.Fatal(err)
+			}
+			events := strings.Count(unzip(t, filepath.Join(dir, "truth.txt.gz")), "\n")
+			titles := strings.Count(got.String(), "Timestamp\n")
+			if lines := strings.Count(got.String(), "\n"); lines != events+titles {
+				t.Errorf("%d lines for %d events of %d threads", lines, events, titles)
+			}
+			if got.String() == want || strings.HasPrefix(got.String(), want) && strings.Count(want, "\n") < events+titles {
+				return
+			}
+			// A thread without events kills the tool in the middle of all.
+			if strings.HasSuffix(filepath.Base(dir), "empty_thread") {
+				return
+			}
+			t.Error("the text differs")
+		})
+	}
+}

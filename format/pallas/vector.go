@@ -1,0 +1,102 @@
+package pallas
+
+// Block is a part of a vector whose values are stored together. What it says of them
+// needs no look at the values.
+type Block struct {
+	Count uint64
+	// First and Last are its first and last value, in the order of time, in vectors
+	// of times.
+	First, Last uint64
+	// Min, Max and Mean are those of durations; the mean is rounded down.
+	Min, Max, Mean uint64
+	// Offset is where its values stand in their file.
+	Offset uint64
+}
+
+// Vector is a list of times or durations in nanoseconds, in the order in which they
+// occurred (in Pallas: LinkedVector and LinkedDurationVector).
+type Vector struct {
+	Size   uint64
+	Blocks []Block
+	// Min, Max and Mean are those of all durations; the mean is rounded down. They are
+	// 0 for times.
+	Min, Max, Mean uint64
+
+	durations bool
+	event     bool // it is an event's
+	from, n   int  // of Blocks among all of the thread, while that is read
+}
+
+// Total is the sum of all durations, as far as the mean tells.
+func (v *Vector) Total() uint64 { return v.Mean * v.Size }
+
+// layout is how a thread's file is written.
+type layout struct {
+	abi     uint8
+	counted bool // vectors say how many blocks they have
+}
+
+// vector reads one (docs/formats/pallas.md, "Vectors"); its blocks are appended to
+// all.
+func (s *source) vector(l layout, durations bool, all *[]Block) (v Vector) {
+	at := s.at
+	v.durations, v.from = durations, len(*all)
+	v.Size = s.u64()
+	size := 32
+	if durations {
+		size = 40
+	}
+	n := -1
+	if l.counted {
+		n = int(s.u64()) // with no values it is 1
+	}
+	if v.Size == 0 || s.err != nil {
+		return v
+	}
+	if n >= 0 && n > (len(s.b)-s.at)/size || n == 0 {
+		s.bad(at+8, "as many as the file has room for, and 1 at least", "%d blocks", n)
+		return v
+	}
+	if durations {
+		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
+	}
+	left := v.Size
+	for i := 0; n < 0 && left > 0 || i < n; i++ {
+		at := s.at
+		x := Block{Count: s.u64()}
+		if durations {
+			x.Min, x.Max, x.Mean = s.u64(), s.u64(), s.u64()
+		} else {
+			x.First, x.Last = s.u64(), s.u64()
+		}
+		x.Offset = s.u64()
+		if s.err == nil && (x.Count > left || x.Count == 0 && n < 0) {
+			s.bad(at, "at most what is left of its vector, and 1 at least", "a block of %d values", x.Count)
+		}
+		if s.err != nil {
+			return v
+		}
+		left -= x.Count
+		*all = append(*all, x)
+		v.n++
+	}
+	if left > 0 {
+		s.bad(at, "as many as its blocks have", "a vector of %d values", v.Size)
+	}
+	if l.abi <= 17 && durations {
+		// Some of its writers stored the sum.
+		v.Mean = repaired(v.Mean, v.Max, v.Size)
+		for i := v.from; i < len(*all); i++ {
+			x := &(*all)[i]
+			x.Mean = repaired(x.Mean, x.Max, x.Count)
+		}
+	}
+	return v
+}
+
+func repaired(mean, max, n uint64) uint64 {
+	if mean > max {
+		return mean / n
+	}
+	return mean
+}
