@@ -55,6 +55,11 @@ type Part struct {
 	cells     []cell      // by slot; unused when each location has its own
 	before    []cell      // what counts for nothing: that before the window
 	locations []*location // by index, nil where there were no events
+	kept      struct {    // rows that are events, of a batch that has others
+		times []int64
+		kinds []trace.Kind
+		refs  []uint32
+	}
 
 	book         claims.Book
 	activities   map[uint32]activity
@@ -149,6 +154,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 	other := false
 	if b.Loc == trace.MixedLoc {
 		for i := range b.Time {
+			if !isEvent(b.Kind[i]) {
+				continue
+			}
 			s, err := p.location(b.Locs[i], b.Time[i])
 			if err != nil {
 				return err
@@ -158,11 +166,15 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 		}
 	} else {
-		s, err := p.location(b.Loc, b.Time[0])
+		times, kinds, refs := p.events(b.Time, b.Kind, b.Ref)
+		if len(times) == 0 {
+			return nil
+		}
+		s, err := p.location(b.Loc, times[0])
 		if err != nil {
 			return err
 		}
-		other = p.rows(s, b.Time, b.Kind, b.Ref)
+		other = p.rows(s, times, kinds, refs)
 	}
 	if other {
 		p.claims(b)
@@ -215,11 +227,7 @@ func (p *Part) rows(s *location, times []int64, kinds []trace.Kind, refs []uint3
 		if times, kinds, refs = times[n:], kinds[n:], refs[n:]; len(times) == 0 {
 			return claims
 		}
-		i := 0
-		for i < len(kinds)-1 && kinds[i].IsState() {
-			i++
-		}
-		p.begin(s, times[i])
+		p.begin(s, times[0])
 	}
 	n := 0
 	if s.phase == inWindow {
@@ -310,15 +318,31 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 		}
 	}
 	s.stack, s.mask, s.since = stack, mask, since
-	// What never ends lasts until the last event, not until a later summary.
-	end := len(kinds) - 1
-	for end >= 0 && kinds[end].IsState() {
-		end--
-	}
-	if end >= 0 {
-		s.last = times[end]
-	}
+	s.last = times[len(kinds)-1]
 	return claims
+}
+
+// isEvent tells whether a row is an event of the program: snapshots, summaries and
+// markers are not. What never ends lasts until the last event, not until one of those.
+func isEvent(k trace.Kind) bool { return !k.IsState() && k != trace.Marker }
+
+// events leaves out rows that are no events.
+func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64, []trace.Kind, []uint32) {
+	from := 0
+	for from < len(kinds) && isEvent(kinds[from]) {
+		from++
+	}
+	if from == len(kinds) {
+		return times, kinds, refs
+	}
+	k := &p.kept
+	k.times, k.kinds, k.refs = append(k.times[:0], times[:from]...), append(k.kinds[:0], kinds[:from]...), append(k.refs[:0], refs[:from]...)
+	for i := from + 1; i < len(kinds); i++ {
+		if isEvent(kinds[i]) {
+			k.times, k.kinds, k.refs = append(k.times, times[i]), append(k.kinds, kinds[i]), append(k.refs, refs[i])
+		}
+	}
+	return k.times, k.kinds, k.refs
 }
 
 // find is the latest open frame of a region, -1 when there is none.

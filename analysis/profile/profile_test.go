@@ -271,3 +271,25 @@ func BenchmarkEnterLeave(bench *testing.B) {
 	}
 	bench.ReportMetric(float64(bench.Elapsed().Nanoseconds())/float64(bench.N)/float64(b.Len()), "ns/event")
 }
+
+// Snapshots, summaries and markers are no events: what never ends does not last until
+// they are, and a location that has nothing else has no profile.
+func TestStates(t *testing.T) {
+	events := []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b)}
+	more := append(append([]made.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),
+		made.Row{Time: 8, Kind: trace.RegionSummary, Ref: a}, made.Row{Time: 9, Kind: trace.Marker, Ref: trace.NoRef}, made.Row{Loc: 1, Time: 10, Kind: trace.MetricSnapshot})
+	for _, w := range []*Window{nil, {From: 1, To: 4}, {From: 3, To: 20}, {From: 6, To: 7}} {
+		d := made.Defs(2, 3, 0)
+		var results [2]*Result
+		for i, rows := range [][]made.Row{events, more} {
+			p := New(d, Options{Locations: true, Window: w})
+			if err := p.Batch(made.Mixed(d, rows)); err != nil {
+				t.Fatal(err)
+			}
+			results[i] = p.Result()
+		}
+		if !reflect.DeepEqual(results[0], results[1]) {
+			t.Errorf("window %v: with states\n%+v\nwithout\n%+v", w, results[1], results[0])
+		}
+	}
+}

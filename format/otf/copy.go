@@ -2,6 +2,7 @@ package otf
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,7 +48,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if unify {
 		return r.unified(ctx, ro, out, opt, streams)
 	}
-	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort}
+	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort, loss: &format.Loss{}}
 	out.Beside(c.commit, c.abort)
 	if streams < 0 {
 		c.master = r.master
@@ -64,7 +65,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 		}
 	}
 	_, err = c.master.WriteTo(out)
-	return &format.Loss{}, err
+	return c.loss, err
 }
 
 // unified copies a trace through the model, which has one set of definitions.
@@ -171,6 +172,7 @@ type copier struct {
 	writers map[uint32]*StreamWriter
 	of      map[uint32]int // the share that each stream is written by
 	sort    bool           // also where times go back to 0
+	loss    *format.Loss
 	// edit changes a record before it is written; false leaves it out. May be nil.
 	edit func(*Record) bool
 }
@@ -297,6 +299,7 @@ func (c *copier) spread(streams uint32) error {
 	err := c.deal(streams, true)
 	if errors.Is(err, errStray) {
 		c.abort()
+		c.loss = &format.Loss{}
 		err = c.deal(streams, false)
 	}
 	return err
@@ -364,7 +367,34 @@ func (c *copier) shares(streams uint32) []share {
 		list[i].number = i
 		slices.Sort(list[i].in)
 	}
-	return slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
+	list = slices.DeleteFunc(list, func(x share) bool { return len(x.in) == 0 })
+	slices.SortFunc(list, func(a, b share) int { return cmp.Compare(a.in[0], b.in[0]) })
+	for i := 1; i < len(list); i++ {
+		// Apart nobody sees which simultaneous records change places.
+		if a, b := &list[i-1], &list[i]; slices.Max(a.in) > b.in[0] || len(b.out) > 0 && len(a.out) > 0 && slices.Max(a.out) > slices.Min(b.out) {
+			return nil
+		}
+	}
+	return list
+}
+
+// moves counts records that change places with simultaneous ones, as readers go by the
+// numbers of streams.
+type moves struct {
+	time uint64
+	tie  uint32 // the greatest stream so far at that time
+	n    int64
+}
+
+func (m *moves) record(time uint64, stream uint32) {
+	switch {
+	case time != m.time:
+		m.time, m.tie = time, stream
+	case stream < m.tie:
+		m.n++
+	default:
+		m.tie = stream
+	}
 }
 
 func (c *copier) deal(streams uint32, apart bool) error {
@@ -373,7 +403,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 	w := Create(c.stub, &opt)
 	c.writers, c.master = w.streams, w.master
 	list := c.shares(streams)
-	if !apart {
+	if !apart || list == nil {
 		list = []share{{number: -1, in: c.r.master.Streams()}}
 	}
 	for _, id := range c.master.Streams() {
@@ -385,7 +415,7 @@ func (c *copier) deal(streams uint32, apart bool) error {
 		}
 	}
 	next := 0
-	return pipeline.Run(c.ctx, min(c.r.opt.Read.Cores(), max(1, len(list))), func() (share, bool, error) {
+	err := pipeline.Run(c.ctx, min(c.r.opt.Read.Cores(), max(1, len(list))), func() (share, bool, error) {
 		next++
 		if next > len(list) {
 			return share{}, false, nil
@@ -401,6 +431,10 @@ func (c *copier) deal(streams uint32, apart bool) error {
 		}
 		return struct{}{}, nil
 	}, func(struct{}) error { return nil })
+	if err != nil {
+		return err
+	}
+	return w.complete()
 }
 
 // untimed copies the definitions or markers of all streams to the global ones.
@@ -451,12 +485,17 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 		return err
 	}
 	defer cur.Close()
+	var moved moves
+	defer func() {
+		c.loss.Add("record", "order", format.Degraded, "changes places with a simultaneous record of another file", moved.n)
+	}()
 	for {
 		if part == Events && !c.opt.Long {
 			// Most lines stay as they are.
 			for l := cur.line(); l != nil; l = cur.line() {
 				w, err := to(uint64(l.process))
 				if err == nil {
+					moved.record(l.time, w.id)
 					err = w.line(l, cur.cur.t.buf)
 				}
 				if err == nil && cur.n%aheadRows == 0 {
@@ -476,6 +515,7 @@ func (c *copier) share(w *Writer, x share, part Part) error {
 		r := cur.Record()
 		w, err := to(r.Process)
 		if err == nil {
+			moved.record(r.Time, w.id)
 			err = w.WritePart(r, part)
 		}
 		if err != nil {

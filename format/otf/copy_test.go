@@ -198,3 +198,45 @@ func TestUnify(t *testing.T) {
 		t.Error("there are definitions of a stream alone")
 	}
 }
+
+// Simultaneous records that change places are counted, and streams without events have
+// a file, without which libotf reads no events at all.
+func TestCopySpread(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "t.otf")
+	writeFile(t, name, "1:1,2,3\n")
+	writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDP3NM\"c\"\nDF1G0NM\"f\"\n")
+	writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*2\nE1\n*1\nE1\nb\n*1\nL1\n*2\nL1\nb\n*2\n")
+	for streams, want := range map[string]int64{"1": 0, "2": 0, "3": 1, "0": 1, "keep": 0} {
+		out, err := format.CreateFile(filepath.Join(t.TempDir(), "o.otf"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		loss, err := copyTrace(context.Background(), format.FileSource(name), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": streams}})
+		if err == nil {
+			err = out.Commit()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := int64(0)
+		for _, r := range loss.Rows() {
+			if r.Field != "order" {
+				t.Errorf("%s streams: %v", streams, r)
+			}
+			moved += r.Count
+		}
+		if moved != want {
+			t.Errorf("%s streams: %d records changed places, want %d", streams, moved, want)
+		}
+		m, err := ReadMaster(format.FileSource(out.Path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range m.Streams() {
+			if events := fileName(strings.TrimSuffix(out.Path, ".otf"), id, Events); !exists(events) {
+				t.Errorf("%s streams: %s is missing", streams, events)
+			}
+		}
+	}
+}

@@ -592,7 +592,7 @@ func (r *Record) reread(text []byte, typ Type) bool {
 		kind, at := lineType(l)
 		// The line of an unknown record may look like anything; pairs come first.
 		if kind == pairLine && (typ != Unknown || i+1 < len(text)) {
-			r.pair(l, at)
+			r.pair(l, at, false)
 			text = text[i+1:]
 			continue
 		}

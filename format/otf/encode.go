@@ -497,6 +497,9 @@ func (e *encoder) Close() error {
 	if err := e.definitions(); err != nil {
 		return err
 	}
+	if err := e.w.complete(); err != nil {
+		return err
+	}
 	for _, w := range e.w.streams {
 		if err := w.finish(); err != nil {
 			return err

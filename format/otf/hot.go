@@ -55,7 +55,9 @@ func (x *bulk) begin(f *fileStream) {
 	}
 	x.forget()
 	x.f, x.any, x.last, x.crowded, x.metric = f, false, 0, false, trace.NoRef
-	f.s.t.buf, f.s.byLine = x.text, true
+	if f.s.byLine = true; len(f.s.t.buf) == 0 { // else a search has read something
+		f.s.t.buf = x.text
+	}
 }
 
 // forget empties the tables. No text is 0 but that of 8 such bytes, which is looked

@@ -269,14 +269,17 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 	if t == EndFileOperation && (string(w) == "FE" || string(w) == "FILEOPEND") {
 		list, r.Handle = oldEnd, 0
 	}
+	there := false // the last field that may be missing
 	for k := range list {
 		f := &list[k]
 		if f.zero || f.missing {
-			there := !s.end()
+			at := s.i
+			there = !s.end()
 			if there && (f.short != "" || f.f == fFunction) {
 				there = f.short == "" || s.keyword(f)
 			}
 			if !there {
+				s.i = at // libotf minds blanks there
 				if f.bits > 0 {
 					*r.number(f.f) = 0
 				} else {
@@ -311,8 +314,9 @@ func (r *Record) parse(l []byte, i int, part Part, library bool) (bad problem) {
 			}
 		}
 	}
-	// libotf ignores what follows but where it looks for something that may be there.
-	if n := len(list); n > 0 && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) && !s.end() {
+	// libotf ignores what follows but where it looks for something that may be there and
+	// is not.
+	if n := len(list); n > 0 && !there && (list[n-1].f == fSCL || t == DefProcess && r.Unnamed && r.Parent == 0) && !s.end() {
 		return problem{"otf.malformed", sp.name + ": " + s.rest(), "the end of the line; the record is skipped", trace.Error}
 	}
 	return problem{}
@@ -376,8 +380,12 @@ func (r *Record) find(key uint32) (*KeyValue, bool) {
 	return &r.KeyValues[i], true
 }
 
-// pair reads a key-value line from i on and adds it to the list.
-func (r *Record) pair(l []byte, i int) problem {
+// pair reads a key-value line from i on and adds it to the list. library tells that
+// arrays whose lines are not as libotf writes them become what it makes of them.
+func (r *Record) pair(l []byte, i int, library bool) problem {
+	if library && i > 0 {
+		return problem{} // it does not see a pair behind blanks
+	}
 	s := scanner{l: l, i: i}
 	s.word()
 	bad := func(expected string) problem {
@@ -403,8 +411,9 @@ func (r *Record) pair(l []byte, i int) problem {
 	}
 	s.skip()
 	var to *KeyValue
+	last := known && old == &r.KeyValues[len(r.KeyValues)-1]
 	switch {
-	case !known:
+	case !known, library && old.Type == Bytes && !last:
 		if n := len(r.KeyValues); n < cap(r.KeyValues) {
 			r.KeyValues = r.KeyValues[:n+1] // its bytes are used again
 			to = &r.KeyValues[n]
@@ -413,7 +422,9 @@ func (r *Record) pair(l []byte, i int) problem {
 			r.KeyValues = append(r.KeyValues, KeyValue{Key: key, Type: typ})
 			to = &r.KeyValues[n]
 		}
-	case old.Type == Bytes && old == &r.KeyValues[len(r.KeyValues)-1]:
+	case library && last && len(old.Bytes)%arrayLine != 0:
+		return problem{} // an array goes on behind whole lines only
+	case old.Type == Bytes && last:
 		to = old
 	default:
 		return problem{}
@@ -426,6 +437,12 @@ func (r *Record) pair(l []byte, i int) problem {
 		}
 		to.Bytes = append(to.Bytes, hi<<4|lo)
 		n++
+	}
+	if library && n < arrayLine && s.keyword(&fieldSpec{short: "L", long: "LEN"}) {
+		// What is missing of the length is 0 for it.
+		if more := s.hex() - uint64(n); more < arrayLine {
+			to.Bytes = append(to.Bytes, make([]byte, more)...)
+		}
 	}
 	if n > arrayLine {
 		return problem{"otf.long-array", fmt.Sprintf("%d bytes of an array on one line", n), fmt.Sprintf("at most %d; libotf does not read more", arrayLine), trace.Warning}

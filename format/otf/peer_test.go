@@ -218,3 +218,34 @@ func TestPeerReads(t *testing.T) {
 		}
 	}
 }
+
+// Lines that libotf takes in its own way: weft prints what otfprint prints.
+func TestCompatLines(t *testing.T) {
+	otfprint := tool(t, "otfprint")
+	for _, lines := range []string{
+		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // without the place in the source
+		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg", // and with it
+		"K8YbV5b7c4aL3\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL3\nK7Y8V5\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nK8YbV5b7c4aL3\nE2", "K8YbV5b7c4aL6\nb\nK8YbV112233L3\nE2",
+		" K7Y8V5\nE2",
+	} {
+		dir := t.TempDir()
+		writeFile(t, filepath.Join(dir, "t.otf"), "1:1\n")
+		writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDKV7Y8NM\"n\"DS\"\"\nDKV8YbNM\"b\"DS\"\"\n")
+		writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n"+lines+"\nL2\nc\n*1\nL1\nd\n*1\n")
+		name := filepath.Join(dir, "t.otf")
+		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output() // it fails where it stops
+		var kept [][]byte
+		for _, l := range bytes.SplitAfter(want, []byte("\n")) {
+			if !bytes.HasPrefix(l, []byte("processing time:")) {
+				kept = append(kept, l)
+			}
+		}
+		var got bytes.Buffer
+		if err := PrintCompat(context.Background(), format.FileSource(name), nil, &got); err != nil {
+			t.Fatal(err)
+		}
+		if want := bytes.TrimSpace(bytes.Join(kept, nil)); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {
+			t.Errorf("%q:\n%s\nwant\n%s", lines, got.Bytes(), want)
+		}
+	}
+}

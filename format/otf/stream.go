@@ -228,7 +228,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 		}
 		if kind == pairLine {
-			if bad := r.pair(l, i); bad.rule != "" {
+			if bad := r.pair(l, i, s.r.opt.AsLibrary); bad.rule != "" {
 				if err := s.malformed(bad, off); err != nil {
 					return false, err
 				}

@@ -119,6 +119,30 @@ func (w *Writer) header(first *Record) error {
 	return w.Stream(0).Write(&Record{Type: DefUniqueID, UniqueID: id})
 }
 
+// complete gives streams without events a file that says so: the library reads no
+// events at all where one is missing.
+func (w *Writer) complete() error {
+	last := uint64(0)
+	for _, s := range w.streams {
+		if p := s.parts[Events]; p != nil {
+			last = max(last, p.last)
+		}
+	}
+	for _, id := range w.master.Streams() {
+		s := w.Stream(id)
+		l := w.master.Processes(id)
+		if len(l) == 0 || s.parts[Events] != nil {
+			continue
+		}
+		p, err := s.create(Events)
+		if err != nil {
+			return err
+		}
+		p.last, p.process = last, uint64(l[0]) // which are its end
+	}
+	return nil
+}
+
 // Handlers copies every record that a [Cursor] gives it. Records of type Unknown
 // are left out; they do not say in which file they belong.
 func (w *Writer) Handlers() *Handlers {
