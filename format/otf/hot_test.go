@@ -227,7 +227,7 @@ func TestZippedWindow(t *testing.T) {
 	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
 		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 	rows := func(sel trace.Selection) (n int, last int64) {
-		d, err := open(context.Background(), src, &format.ReadOptions{Workers: 2})
+		d, err := open(context.Background(), src, &format.ReadOptions{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
