@@ -108,10 +108,8 @@ type Thread struct {
 	times, durations               dataFile
 }
 
-// noPlace is what stands in an id map for an id that the thread does not have.
-const noPlace = 0xffffffff
-
-// place is where an id is in a list of n entries.
+// place is where an id is in a list of n entries: the map has 2³²−1 for ids that the
+// thread does not have.
 func place(m []uint32, id uint32, n int) (int, bool) {
 	if int(id) >= len(m) || m[id] >= uint32(n) {
 		return 0, false

@@ -1,0 +1,130 @@
+package pallas
+
+import (
+	"context"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// benchEvents is how many events the benchmarks' traces have.
+const benchEvents = 2_000_000
+
+// workloads are programs that record n events.
+var workloads = map[string]func(r *Recorder, n int) error{
+	"regular": func(r *Recorder, n int) error {
+		time := uint64(0)
+		visit := func(f func(uint64, Ref) error, region Ref) error {
+			time += 100 + time%7
+			return f(time, region)
+		}
+		if err := visit(r.Enter, 0); err != nil {
+			return err
+		}
+		for i := 0; i < n; i += 12 {
+			for _, region := range []Ref{1, 2, 3} {
+				for _, inner := range []Ref{region, 4} {
+					if err := visit(r.Enter, inner); err != nil {
+						return err
+					}
+					if err := visit(r.Leave, inner); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return visit(r.Leave, 0)
+	},
+	"functions": func(r *Recorder, n int) error { // 100 functions in random order
+		rng := rand.New(rand.NewPCG(1, 1))
+		time := uint64(0)
+		for range n / 2 {
+			f := rng.Uint32N(100)
+			time += 50 + rng.Uint64N(1000)
+			if err := r.Enter(time, f); err != nil {
+				return err
+			}
+			time += 50 + rng.Uint64N(1000)
+			if err := r.Leave(time, f); err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"tree": func(r *Recorder, n int) error { // random calls, 12 deep at most
+		rng := rand.New(rand.NewPCG(1, 1))
+		time := uint64(0)
+		var stack []Ref
+		for range n {
+			time += 50 + rng.Uint64N(1000)
+			if k := len(stack); k > 0 && (k == 12 || rng.IntN(2) == 0) {
+				if err := r.Leave(time, stack[k-1]); err != nil {
+					return err
+				}
+				stack = stack[:k-1]
+			} else {
+				stack = append(stack, rng.Uint32N(50))
+				if err := r.Enter(time, stack[k]); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	},
+}
+
+func recordBench(b testing.TB, name string) string {
+	w, err := Create(filepath.Join(b.TempDir(), "main"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	w.Definitions.Strings = []String{{0, "x"}}
+	for f := range Ref(100) {
+		w.Definitions.Regions = append(w.Definitions.Regions, Region{f, 0})
+	}
+	w.LocationGroups = []LocationGroup{{0, 0, NoRef}}
+	r, err := w.Archive(0).Record(0, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := workloads[name](r, benchEvents); err != nil {
+		b.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		b.Fatal(err)
+	}
+	return w.path
+}
+
+func BenchmarkRecord(b *testing.B) {
+	for name := range workloads {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				recordBench(b, name)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
+		})
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	for name := range workloads {
+		b.Run(name, func(b *testing.B) {
+			path := recordBench(b, name)
+			for b.Loop() {
+				d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
+				if err != nil {
+					b.Fatal(err)
+				}
+				fresh := func() func(int) format.Sink { return func(int) format.Sink { return format.SinkFuncs{} } }
+				if err := format.ScanAnew(context.Background(), d, trace.Everything(), fresh); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
+		})
+	}
+}

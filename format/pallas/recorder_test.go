@@ -1,0 +1,279 @@
+package pallas
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// fed is an event that a recorder gets.
+type fed struct {
+	time       uint64
+	record     Record
+	payload    []byte
+	attributes []Value
+}
+
+func (f fed) String() string {
+	return fmt.Sprintf("%d %v %x %v", f.time, f.record, f.payload, f.attributes)
+}
+
+// recorded records events as a trace of one thread and returns that thread, as read.
+func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
+	t.Helper()
+	w, err := Create(filepath.Join(t.TempDir(), "x", "main"), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.LocationGroups = []LocationGroup{{ID: 3, Name: 0, Parent: NoRef}}
+	w.Definitions.Strings = []String{{0, "name"}}
+	r, err := w.Archive(3).Record(7, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		if err := r.Record(f.time, f.record, f.payload, f.attributes); err != nil {
+			t.Fatalf("%v: %v", f, err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := Open(format.FileSource(w.path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := tr.Archive(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	th, err := a.Thread(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g := newGrammar(th); !g.sound() {
+		t.Fatalf("the grammar is not sound: %v", g.err)
+	} else {
+		for i, n := range g.sequences {
+			if x := &th.Sequences[i]; n != x.Durations.Size || n != x.Exclusive.Size || n != x.Timestamps.Size {
+				t.Fatalf("sequence %d occurs %d times and has %d durations, %d and %d times", i, n, x.Durations.Size, x.Exclusive.Size, x.Timestamps.Size)
+			}
+		}
+	}
+	return th
+}
+
+// events are what a thread says.
+func events(t testing.TB, th *Thread) []fed {
+	t.Helper()
+	lists := map[occurrence]attributeList{}
+	for e := range th.Events {
+		for l, rest, ok := nextList(th.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
+			lists[occurrence{uint32(e), l.occurrence}] = l
+		}
+	}
+	seen := make([]int64, len(th.Events))
+	var l []fed
+	if err := th.Replay(context.Background(), func(events []uint32, times []uint64) error {
+		for i, e := range events {
+			f := fed{time: times[i], record: th.Events[e].Record, payload: th.Events[e].Payload}
+			if list, ok := lists[occurrence{e, seen[e]}]; ok {
+				var err error
+				if f.attributes, err = list.values(nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			seen[e]++
+			l = append(l, f)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func region(r uint32) []byte { return binary.LittleEndian.AppendUint32(nil, r) }
+
+// program makes the events of a random program: calls, loops, messages.
+type program struct {
+	rng  *rand.Rand
+	time uint64
+	list []fed
+}
+
+func (p *program) put(r Record, payload []byte) {
+	p.time += p.rng.Uint64N(50)
+	f := fed{time: p.time, record: r, payload: payload}
+	if p.rng.IntN(20) == 0 {
+		f.attributes = []Value{{p.rng.Uint32N(5), region(p.rng.Uint32())}}
+	}
+	p.list = append(p.list, f)
+}
+
+func (p *program) body(depth int) {
+	for range 1 + p.rng.IntN(3) {
+		switch n := p.rng.IntN(6); {
+		case n < 3 && depth > 0:
+			r := region(p.rng.Uint32N(5))
+			p.put(Enter, r)
+			p.body(depth - 1)
+			p.put(Leave, r)
+		case n == 3 && depth > 0:
+			times := 1 + p.rng.IntN(6)
+			seed := p.rng.Uint64()
+			for range times {
+				// The same again, at other times.
+				q := program{rng: rand.New(rand.NewPCG(seed, 1)), time: p.time}
+				q.body(depth - 1)
+				for _, f := range q.list {
+					f.time += uint64(len(p.list) % 3)
+					f.time = max(f.time, p.time)
+					p.time = f.time
+					p.list = append(p.list, f)
+				}
+			}
+		case n == 4 && depth > 0:
+			p.put(OMPFork, region(4))
+			p.body(depth - 1)
+			p.put(OMPJoin, nil)
+		default:
+			p.put(MPISend, binary.LittleEndian.AppendUint64([]byte{1, 0, 0, 0, 0, 0, 0, 0, byte(p.rng.IntN(3)), 0, 0, 0}, 8))
+		}
+	}
+}
+
+// What is recorded is what is replayed.
+func TestRecord(t *testing.T) {
+	for seed := range uint64(120) {
+		p := program{rng: rand.New(rand.NewPCG(seed, 9))}
+		for range 1 + seed%5 {
+			p.body(int(seed % 7))
+		}
+		th := recorded(t, p.list, &WriterOptions{Plain: seed%3 == 0, Encoding: Encoding(seed % 2), MaxLoopLength: 1 + int(seed%40)})
+		if got := events(t, th); !slices.EqualFunc(got, p.list, func(a, b fed) bool { return a.String() == b.String() }) {
+			t.Fatalf("seed %d: %d events\n%v\nwant %d\n%v", seed, len(got), got, len(p.list), p.list)
+		}
+		durations(t, th)
+	}
+}
+
+// durations holds what the sequences say of their times against the events.
+func durations(t testing.TB, th *Thread) {
+	t.Helper()
+	values := func(v *Vector) []uint64 {
+		l, err := th.Values(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	seen := make([]int, len(th.Sequences))
+	next := make([]int, len(th.Events))
+	times := make([][]uint64, len(th.Events))
+	for i := range th.Events {
+		times[i] = values(&th.Events[i].Timestamps)
+	}
+	var starts, lengths, exclusive [][]uint64
+	for i := range th.Sequences {
+		x := &th.Sequences[i]
+		starts, lengths, exclusive = append(starts, values(&x.Timestamps)), append(lengths, values(&x.Durations)), append(exclusive, values(&x.Exclusive))
+	}
+	// walk returns the times of the first and last event, and the durations of the blocks.
+	var walk func(at int) (first, last, blocks uint64)
+	walk = func(at int) (first, last, blocks uint64) {
+		x := &th.Sequences[at]
+		k := seen[at]
+		seen[at]++
+		any := false
+		for _, token := range x.Tokens {
+			s, _ := th.step(token)
+			for range s.times {
+				var a, b, n uint64
+				if s.event >= 0 {
+					a = times[s.event][next[s.event]]
+					b = a
+					next[s.event]++
+				} else {
+					a, b, n = walk(s.sequence)
+				}
+				if !any {
+					first, any = a, true
+				}
+				last = b
+				blocks += n
+			}
+		}
+		want := blocks
+		if root := MakeToken(SequenceToken, uint32(at)) == th.Root; root {
+			want = 0
+		} else if x.Type == BlockSequence {
+			want = last - first - blocks
+		}
+		if starts[at][k] != first || lengths[at][k] != last-first || exclusive[at][k] != want {
+			t.Fatalf("occurrence %d of sequence %d begins at %d, lasts %d, %d: want %d, %d, %d", k, at, starts[at][k], lengths[at][k], exclusive[at][k], first, last-first, want)
+		}
+		if x.Type == BlockSequence {
+			blocks = last - first
+		}
+		return first, last, blocks
+	}
+	if len(th.Events) > 0 {
+		walk(0)
+	}
+}
+
+// A regular program becomes few sequences, however long it runs.
+func TestRecordRegular(t *testing.T) {
+	var list []fed
+	time := uint64(0)
+	put := func(r Record, n uint32) {
+		time += 7
+		list = append(list, fed{time: time, record: r, payload: region(n)})
+	}
+	put(Enter, 0)
+	for range 200 {
+		for range 10 {
+			put(Enter, 1)
+			for range 3 {
+				put(Generic, 5)
+				put(Generic, 6)
+			}
+			put(Leave, 1)
+			put(Enter, 2)
+			put(Leave, 2)
+		}
+		put(Enter, 3)
+		put(Leave, 3)
+	}
+	put(Leave, 0)
+	th := recorded(t, list, nil)
+	if got := events(t, th); len(got) != len(list) {
+		t.Fatalf("%d events, want %d", len(got), len(list))
+	}
+	if len(th.Sequences) > 9 || len(th.Loops) > 4 {
+		t.Errorf("%d sequences and %d loops", len(th.Sequences), len(th.Loops))
+		for i, x := range th.Sequences {
+			t.Log(i, x.Type, x.Tokens, x.Durations.Size)
+		}
+		t.Log(th.Loops)
+	}
+	durations(t, th)
+}
+
+// Calls that do not nest or do not end are made to.
+func TestRecordUnclosed(t *testing.T) {
+	list := []fed{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(1), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
+	got := events(t, recorded(t, list, nil))
+	want := []fed{{1, Enter, region(1), nil}, {1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(2), nil}, {4, Leave, region(1), nil},
+		{5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}, {6, OMPJoin, nil, nil}, {6, Leave, region(3), nil}}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+}

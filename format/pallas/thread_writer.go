@@ -1,0 +1,234 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+)
+
+// blockValues is how many values Pallas' writer puts into a block.
+const blockValues = 1000
+
+// recordedVector collects values until there is a block of them.
+type recordedVector struct {
+	size     uint64
+	blocks   []Block
+	values   []uint64 // that are in no block yet
+	min, max uint64
+	sum      uint64
+	file     uint8 // 0 for times of events, 1 for those of sequences
+	length   bool  // it has durations
+}
+
+// vector sizes grow to a block in steps, since most vectors of irregular traces are
+// short.
+func (v *recordedVector) push(n uint64) {
+	if len(v.values) == cap(v.values) {
+		v.values = slices.Grow(v.values, max(4, min(3*len(v.values), blockValues-len(v.values))))
+	}
+	v.values = append(v.values, n)
+	if v.size++; v.size == 1 {
+		v.min = n
+	}
+	v.min, v.max = min(v.min, n), max(v.max, n)
+	v.sum += n
+}
+
+// times adds the time of an occurrence of an event.
+func (t *ThreadWriter) times(v *recordedVector, time uint64) error {
+	if v.push(time); len(v.values) == blockValues {
+		return t.flush(v)
+	}
+	return nil
+}
+
+// occur adds an occurrence of a sequence.
+func (t *ThreadWriter) occur(x *recordedSequence, start, duration, exclusive uint64) error {
+	x.durations.push(duration)
+	x.exclusive.push(exclusive)
+	x.starts.push(start)
+	if len(x.starts.values) < blockValues {
+		return nil
+	}
+	return t.flushSequence(x)
+}
+
+func (t *ThreadWriter) flushSequence(x *recordedSequence) error {
+	x.durations.length, x.exclusive.length = true, true
+	for _, v := range []*recordedVector{&x.durations, &x.exclusive, &x.starts} {
+		v.file = 1
+		if err := t.flush(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush makes a block of what a vector has collected.
+func (t *ThreadWriter) flush(v *recordedVector) error {
+	n := len(v.values)
+	if n == 0 {
+		return nil
+	}
+	d := &t.data[v.file]
+	b := Block{Count: uint64(n), First: v.values[0], Last: v.values[n-1], Offset: d.size}
+	if v.length {
+		sum := uint64(0)
+		b.Min = math.MaxUint64
+		for _, x := range v.values {
+			b.Min, b.Max = min(b.Min, x), max(b.Max, x)
+			sum += x
+		}
+		b.Mean = sum / uint64(n)
+	}
+	size, err := t.block(d, v.values)
+	if err != nil {
+		return err
+	}
+	v.blocks = append(v.blocks, b)
+	v.values = v.values[:0]
+	t.flushed += int64(size)
+	return nil
+}
+
+// block appends values to a file (docs/formats/pallas.md, "Data blocks").
+func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err error) {
+	r := t.r
+	r.plain = r.plain[:0]
+	w := 8
+	if t.w.p.Encoding == Masking {
+		all := uint64(0)
+		for _, v := range values {
+			all |= v
+		}
+		for w = 0; all > 0; all >>= 8 {
+			w++
+		}
+	}
+	if w == 0 || w == 8 {
+		r.plain = le64(r.plain, values...)
+	} else {
+		for _, v := range values {
+			r.plain = binary.LittleEndian.AppendUint64(r.plain, v)
+			r.plain = r.plain[:len(r.plain)-8+w]
+		}
+	}
+	b := r.plain
+	if t.w.zstd != nil {
+		r.packed = t.w.zstd.EncodeAll(b, r.packed[:0])
+		b = r.packed
+	}
+	var head [8]byte
+	binary.LittleEndian.PutUint64(head[:], uint64(len(b)))
+	d.w.Write(head[:])
+	if _, err := d.w.Write(b); err != nil {
+		return 0, err
+	}
+	d.size += uint64(8 + len(b))
+	return 8 + len(b), nil
+}
+
+// flushAll makes blocks of all that has been collected.
+func (t *ThreadWriter) flushAll() error {
+	for _, e := range t.r.events {
+		if err := t.flush(&e.times); err != nil {
+			return err
+		}
+	}
+	for _, x := range t.r.sequences {
+		if err := t.flushSequence(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes the grammar (docs/formats/pallas.md, "thread.pallas").
+func (t *ThreadWriter) write() error {
+	r := t.r
+	b := le32(nil, t.id, t.archive)
+	b = le64(b, uint64(len(r.events)), uint64(len(r.sequences)), uint64(len(r.loops)))
+	b = le32(b, 0) // the root
+	start := r.start
+	if !r.any {
+		start = math.MaxUint64
+	}
+	b = le64(b, start)
+	for _, e := range r.events {
+		b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
+		b = append(b, e.payload...)
+		b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
+		b = e.times.append(b)
+	}
+	b = identity(b, len(r.events))
+	for _, x := range r.sequences {
+		b = le64(le32(b, uint32(x.kind)), uint64(len(x.tokens)))
+		if len(x.tokens) == 0 {
+			continue
+		}
+		for _, k := range x.tokens {
+			b = le32(b, uint32(k))
+		}
+		b = x.durations.append(b)
+		b = x.exclusive.append(b)
+		b = x.starts.append(b)
+	}
+	b = identity(b, len(r.sequences))
+	for _, l := range r.loops {
+		b = le64(le32(b, uint32(l.Sequence), l.Iterations), l.Occurrences)
+	}
+	b = identity(b, len(r.loops))
+	t.grammar = int64(len(b))
+	return replace(filepath.Join(t.folder, "thread.pallas"), b)
+}
+
+func identity(b []byte, n int) []byte {
+	b = le64(b, uint64(n))
+	for i := range n {
+		b = le32(b, uint32(i))
+	}
+	return b
+}
+
+// append writes what stands beside the grammar of a vector.
+func (v *recordedVector) append(b []byte) []byte {
+	if v.size == 0 {
+		return le64(b, 0, 1)
+	}
+	b = le64(b, v.size, uint64(len(v.blocks)))
+	if v.length {
+		b = le64(b, v.min, v.max, v.sum/v.size)
+	}
+	for _, x := range v.blocks {
+		if v.length {
+			b = le64(b, x.Count, x.Min, x.Max, x.Mean, x.Offset)
+		} else {
+			b = le64(b, x.Count, x.First, x.Last, x.Offset)
+		}
+	}
+	return b
+}
+
+// appendList appends the attributes of an occurrence (docs/formats/pallas.md,
+// "Attributes").
+func appendList(b []byte, occurrence uint64, values []Value) ([]byte, error) {
+	if len(values) > 127 {
+		return b, fmt.Errorf("found %d attributes, expected at most 127", len(values))
+	}
+	if occurrence > math.MaxInt32 {
+		return b, fmt.Errorf("found attributes at occurrence %d of an event, expected them up to %d", occurrence, math.MaxInt32)
+	}
+	at := len(b)
+	b = append(le32(b, uint32(occurrence)), 0, 0, byte(len(values)))
+	for _, v := range values {
+		if len(v.Bytes) > 8 {
+			return b[:at], fmt.Errorf("found a value of %d bytes, expected at most 8", len(v.Bytes))
+		}
+		b = binary.LittleEndian.AppendUint16(b, uint16(6+len(v.Bytes)))
+		b = append(le32(b, v.Attribute), v.Bytes...)
+	}
+	binary.LittleEndian.PutUint16(b[at+4:], uint16(len(b)-at))
+	return b, nil
+}

@@ -1,0 +1,329 @@
+package pallas
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// WriterOptions are the settings of a [Writer]. The zero value is what Pallas is
+// shipped with: zstd, and repetitions of up to 100 tokens.
+type WriterOptions struct {
+	// Compression of blocks: ZSTD, or NoCompression. Those that lose digits are not
+	// written.
+	Compression Compression
+	// Encoding of values before that: NoEncoding or Masking.
+	Encoding Encoding
+	// Plain is set to choose NoCompression.
+	Plain bool
+	// Level is that of zstd, 1 to 22; 0 is 1.
+	Level int
+	// MaxLoopLength is how many tokens the longest repetition has that is looked for;
+	// 0 is 100.
+	MaxLoopLength int
+}
+
+// Writer writes a trace of ABI 20. It may be used by several goroutines at once, each
+// with a [Recorder] of its own. Its exported fields may be changed until Close.
+type Writer struct {
+	Definitions    Definitions
+	LocationGroups []LocationGroup
+	Metadata       []Metadata
+
+	path, dir string
+	p         Parameters
+	zstd      *zstd.Encoder
+	mu        sync.Mutex
+	archives  []*ArchiveWriter
+}
+
+// ArchiveWriter writes a process. Its exported fields may be changed until its trace is
+// closed; its threads are added by [ArchiveWriter.Record].
+type ArchiveWriter struct {
+	Definitions Definitions
+	Metadata    []Metadata
+
+	w         *Writer
+	id        uint32
+	locations []Location
+	threads   []*ThreadWriter
+}
+
+// ThreadWriter is the files of a thread.
+type ThreadWriter struct {
+	// Added counts events that nobody recorded: leaves of what was still open, and
+	// enters for leaves without.
+	Added int64
+
+	w        *Writer
+	id       uint32
+	archive  uint32
+	folder   string
+	r        *Recorder
+	data     [2]dataWriter // times of events, and of sequences
+	flushed  int64         // bytes of blocks since the last checkpoint
+	grammar  int64         // bytes of the last checkpoint
+	finished bool
+}
+
+// dataWriter appends blocks to a file.
+type dataWriter struct {
+	path string
+	f    *os.File
+	w    *bufio.Writer
+	size uint64
+}
+
+// Create begins a trace. The name of its main file gets ".pallas" if it does not end so.
+// Its folder is made if it is not there. Unlike other outputs of weft, files of threads
+// appear at once, so that what has been recorded can be read when the program dies
+// ([Writer.Checkpoint]).
+func Create(path string, opt *WriterOptions) (*Writer, error) {
+	o := WriterOptions{}
+	if opt != nil {
+		o = *opt
+	}
+	if o.Compression == NoCompression && !o.Plain {
+		o.Compression = ZSTD
+	}
+	if o.Compression != ZSTD && o.Compression != NoCompression {
+		return nil, fmt.Errorf("found the compression %s, expected ZSTD or None: others lose digits", o.Compression)
+	}
+	if o.Encoding > Masking {
+		return nil, fmt.Errorf("found the encoding %s, expected None or Masking", o.Encoding)
+	}
+	if o.MaxLoopLength <= 0 {
+		o.MaxLoopLength = 100
+	}
+	if o.Level == 0 {
+		o.Level = 1
+	}
+	if !strings.HasSuffix(path, ".pallas") {
+		path += ".pallas"
+	}
+	w := &Writer{path: path, dir: filepath.Dir(path),
+		p: Parameters{ABI: MaxABI, Compression: o.Compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: BasicTruncated, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
+	if o.Compression == ZSTD {
+		// Pallas needs to find the size of the content in a frame's head.
+		var err error
+		if w.zstd, err = zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
+			zstd.WithWindowSize(16<<10), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(w.dir, 0o777); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Archive is the archive of a location group, which is made when it is first asked for.
+func (w *Writer) Archive(id uint32) *ArchiveWriter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.archives {
+		if a.id == id {
+			return a
+		}
+	}
+	a := &ArchiveWriter{w: w, id: id}
+	w.archives = append(w.archives, a)
+	return a
+}
+
+// Record begins to record a thread: name is the ref of a string.
+func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
+	t := &ThreadWriter{w: a.w, id: id, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
+	if err := os.MkdirAll(t.folder, 0o777); err != nil {
+		return nil, err
+	}
+	for i, name := range []string{"event_durations.dat", "sequence_durations.dat"} {
+		path := filepath.Join(t.folder, name)
+		f, err := os.Create(path)
+		if err != nil {
+			return nil, errors.Join(err, t.close())
+		}
+		t.data[i] = dataWriter{path: path, f: f, w: bufio.NewWriterSize(f, 16<<10)}
+	}
+	t.r = newRecorder(t, int(a.w.p.MaxLoopLength))
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	a.locations = append(a.locations, Location{id, name, a.id})
+	a.threads = append(a.threads, t)
+	return t.r, nil
+}
+
+// Close ends the thread: what is open is closed at the last time.
+func (r *Recorder) Close() error {
+	t := r.w
+	if t.finished {
+		return nil
+	}
+	t.finished = true
+	if err := r.finish(); err != nil {
+		return errors.Join(err, t.close())
+	}
+	if err := t.flushAll(); err != nil {
+		return errors.Join(err, t.close())
+	}
+	return errors.Join(t.close(), t.write())
+}
+
+// Added is how many events were added to make all calls end: see [Recorder.Leave] and
+// [Recorder.Close].
+func (r *Recorder) Added() int64 { return r.w.Added }
+
+// close closes the files of blocks.
+func (t *ThreadWriter) close() error {
+	var err error
+	for i := range t.data {
+		if d := &t.data[i]; d.f != nil {
+			err = errors.Join(err, d.w.Flush(), d.f.Close())
+			d.f = nil
+		}
+	}
+	return err
+}
+
+// Checkpoint writes the files that say where threads are: main file and archives. What
+// threads had at their own last checkpoint, which they make now and then, can be read
+// from then on.
+func (w *Writer) Checkpoint() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, a := range w.archives {
+		if err := a.write(); err != nil {
+			return err
+		}
+	}
+	return w.write()
+}
+
+// Close ends all threads and writes the archives and the main file.
+func (w *Writer) Close() error {
+	for _, a := range w.archives {
+		for _, t := range a.threads {
+			if err := t.r.Close(); err != nil {
+				return err
+			}
+		}
+	}
+	if w.zstd != nil {
+		defer w.zstd.Close()
+	}
+	return w.Checkpoint()
+}
+
+// replace writes a file whole or not at all.
+func replace(path string, b []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}
+
+func (w *Writer) write() error {
+	p := &w.p
+	b := []byte{p.ABI}
+	b = le32(b, uint32(p.Compression), uint32(p.Encoding))
+	b = le64(b, p.ZSTDLevel)
+	b = le32(b, uint32(p.LoopFinding))
+	b = le64(b, p.MaxLoopLength)
+	b = le32(b, uint32(p.TimestampStorage))
+	b = w.Definitions.append(b)
+	b = le64(b, uint64(len(w.LocationGroups)))
+	for _, g := range w.LocationGroups {
+		b = le32(b, g.ID, g.Name, g.Parent)
+	}
+	b = le64(b, 0) // locations are the archives'
+	return replace(w.path, appendMetadata(b, w.Metadata))
+}
+
+func (a *ArchiveWriter) write() error {
+	b := le32(nil, a.id, uint32(len(a.threads)))
+	b = a.Definitions.append(b)
+	b = le64(b, 0, uint64(len(a.locations)))
+	for _, l := range a.locations {
+		b = le32(b, l.ID, l.Name, l.Parent)
+	}
+	name := filepath.Join(a.w.dir, filepath.FromSlash(archiveFile(a.id)))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return replace(name, appendMetadata(b, a.Metadata))
+}
+
+func le32(b []byte, values ...uint32) []byte {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint32(b, v)
+	}
+	return b
+}
+
+func le64(b []byte, values ...uint64) []byte {
+	for _, v := range values {
+		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	return b
+}
+
+// append writes the five tables, sorted.
+func (d *Definitions) append(b []byte) []byte {
+	b = le64(b, uint64(len(d.Strings)))
+	for _, x := range sorted(d.Strings, func(x String) Ref { return x.Ref }) {
+		b = append(append(le32(b, x.Ref, uint32(len(x.Text)+1)), x.Text...), 0)
+	}
+	b = le64(b, uint64(len(d.Regions)))
+	for _, x := range sorted(d.Regions, func(x Region) Ref { return x.Ref }) {
+		b = le32(b, x.Ref, x.Name)
+	}
+	b = le64(b, uint64(len(d.Attributes)))
+	for _, x := range sorted(d.Attributes, func(x Attribute) Ref { return x.Ref }) {
+		b = le32(b, x.Ref, x.Name, x.Description, uint32(x.Type))
+	}
+	b = le64(b, uint64(len(d.Groups)))
+	for _, x := range sorted(d.Groups, func(x Group) Ref { return x.Ref }) {
+		b = le32(le32(b, x.Ref, x.Name, x.Type, x.Paradigm, uint32(len(x.Members))), x.Members...)
+	}
+	b = le64(b, uint64(len(d.Comms)))
+	for _, x := range sorted(d.Comms, func(x Comm) Ref { return x.Ref }) {
+		b = le32(b, x.Ref, x.Name, x.Group, x.Parent)
+	}
+	return b
+}
+
+func sorted[T any](l []T, ref func(T) Ref) []T {
+	l = slices.Clone(l)
+	slices.SortStableFunc(l, func(a, b T) int { return int(int64(ref(a)) - int64(ref(b))) })
+	return l
+}
+
+func appendMetadata(b []byte, l []Metadata) []byte {
+	l = slices.Clone(l)
+	slices.SortStableFunc(l, func(a, b Metadata) int { return strings.Compare(a.Key, b.Key) })
+	b = le64(b, uint64(len(l)))
+	for _, x := range l {
+		for _, s := range []string{x.Key, x.Value} {
+			b = append(append(le64(b, uint64(len(s)+1)), s...), 0)
+		}
+	}
+	return b
+}
