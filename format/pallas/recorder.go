@@ -29,10 +29,11 @@ type Recorder struct {
 
 	events     []*recordedEvent
 	sequences  []*recordedSequence
-	bySequence map[uint64][]uint32 // by a hash of their tokens
+	bySequence map[uint64]uint32 // by a hash of their tokens: the latest one
 	loops      []Loop
 	byLoop     map[loopKey]uint32
 	scratch    []Token
+	room       []Token // for those of sequences
 	plain      []byte
 	packed     []byte
 }
@@ -51,6 +52,7 @@ type recordedEvent struct {
 
 type recordedSequence struct {
 	kind                         SequenceType
+	next                         uint32 // with the same hash; 0 for none
 	tokens                       []Token
 	durations, exclusive, starts recordedVector
 }
@@ -82,7 +84,7 @@ func (a *item) same(b *item) bool { return a.token == b.token && a.iterations ==
 // newRecorder makes a recorder; of tokens more than maxLoop apart it finds no
 // repetitions.
 func newRecorder(w *ThreadWriter, maxLoop int) *Recorder {
-	r := &Recorder{w: w, maxLoop: maxLoop, byKey: map[string]uint32{}, bySequence: map[uint64][]uint32{}, byLoop: map[loopKey]uint32{}}
+	r := &Recorder{w: w, maxLoop: maxLoop, byKey: map[string]uint32{}, bySequence: map[uint64]uint32{}, byLoop: map[loopKey]uint32{}}
 	r.sequences = append(r.sequences, &recordedSequence{}) // the root
 	r.push(0, maxRecord, 0)
 	return r
@@ -505,7 +507,8 @@ func (r *Recorder) sequence(tokens []Token, kind SequenceType) (uint32, error) {
 		h = (h ^ uint64(k)) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
 	}
-	for _, s := range r.bySequence[h] {
+	first := r.bySequence[h]
+	for s := first; s != 0; s = r.sequences[s].next {
 		if slices.Equal(r.sequences[s].tokens, tokens) {
 			return s, nil
 		}
@@ -514,9 +517,21 @@ func (r *Recorder) sequence(tokens []Token, kind SequenceType) (uint32, error) {
 	if s >= 1<<30 {
 		return 0, fmt.Errorf("found 2³⁰ sequences, expected less")
 	}
-	r.sequences = append(r.sequences, &recordedSequence{kind: kind, tokens: slices.Clone(tokens)})
-	r.bySequence[h] = append(r.bySequence[h], s)
+	r.sequences = append(r.sequences, &recordedSequence{kind: kind, next: first, tokens: r.keep(tokens)})
+	r.bySequence[h] = s
 	return s, nil
+}
+
+// keep copies tokens to a place of their own, many in one piece of memory.
+func (r *Recorder) keep(tokens []Token) []Token {
+	n := len(tokens)
+	if len(r.room) < n {
+		r.room = make([]Token, max(n, 4096))
+	}
+	l := r.room[:n:n]
+	r.room = r.room[n:]
+	copy(l, tokens)
+	return l
 }
 
 // finish closes what is open, at the last time, and makes the root.
@@ -530,6 +545,6 @@ func (r *Recorder) finish() error {
 		return nil
 	}
 	root := r.sequences[0]
-	root.tokens = slices.Clone(r.freeze(&r.levels[0]))
+	root.tokens = r.keep(r.freeze(&r.levels[0]))
 	return r.w.occur(root, r.start, r.last-r.start, 0)
 }

@@ -29,6 +29,8 @@ type source struct {
 	b    []byte
 	at   int
 	err  *FileError
+
+	tokens []Token // room for those of a thread
 }
 
 // load reads a whole file.

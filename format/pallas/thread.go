@@ -219,6 +219,11 @@ func (s *source) thread(l layout) *Thread {
 		t.Root = MakeToken(SequenceToken, s.u32())
 	}
 	t.Start = s.u64()
+	// What the file has room for; nearly all have one block at least in each vector.
+	left := len(s.b) - s.at
+	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
+	t.Sequences = make([]Sequence, 0, min(ns, left/(minSequence+64)+1))
+	blocks = make([]Block, 0, min(ne+3*ns, left/48+1))
 	for range ne {
 		e := s.event(l, &blocks)
 		if s.err != nil {
@@ -290,8 +295,11 @@ func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 		return x
 	}
 	b := s.take(4 * n)
-	x.Tokens = make([]Token, n)
-	for i := range x.Tokens {
+	if len(s.tokens) < n {
+		s.tokens = make([]Token, max(n, min(4096, len(s.b)/4)))
+	}
+	x.Tokens, s.tokens = s.tokens[:n:n], s.tokens[n:]
+	for i := range len(b) / 4 {
 		x.Tokens[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
 	}
 	x.Durations = s.vector(l, true, blocks)

@@ -20,12 +20,15 @@ type recordedVector struct {
 	sum      uint64
 	file     uint8 // 0 for times of events, 1 for those of sequences
 	length   bool  // it has durations
+	one      [1]uint64
 }
 
-// vector sizes grow to a block in steps, since most vectors of irregular traces are
-// short.
+// push adds a value. Room grows to a block in steps, since most vectors of irregular
+// traces have one value or few.
 func (v *recordedVector) push(n uint64) {
-	if len(v.values) == cap(v.values) {
+	if v.values == nil {
+		v.values = v.one[:0]
+	} else if len(v.values) == cap(v.values) {
 		v.values = slices.Grow(v.values, max(4, min(3*len(v.values), blockValues-len(v.values))))
 	}
 	v.values = append(v.values, n)
@@ -117,7 +120,11 @@ func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err erro
 	}
 	b := r.plain
 	if t.w.zstd != nil {
-		r.packed = t.w.zstd.EncodeAll(b, r.packed[:0])
+		if len(b) <= rawBytes {
+			r.packed = appendRawFrame(r.packed[:0], b)
+		} else {
+			r.packed = t.w.zstd.EncodeAll(b, r.packed[:0])
+		}
 		b = r.packed
 	}
 	var head [8]byte
@@ -128,6 +135,15 @@ func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err erro
 	}
 	d.size += uint64(8 + len(b))
 	return 8 + len(b), nil
+}
+
+// rawBytes is how few bytes are not worth compressing.
+const rawBytes = 24
+
+// appendRawFrame makes a zstd frame of a few bytes as they are.
+func appendRawFrame(dst, b []byte) []byte {
+	n := len(b)
+	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
 }
 
 // flushAll makes blocks of all that has been collected.
