@@ -50,11 +50,15 @@ type recordedEvent struct {
 	times      recordedVector
 }
 
+// recordedSequence is a sequence. Of irregular programs most occur once, and have no
+// vectors.
 type recordedSequence struct {
-	kind                         SequenceType
-	next                         uint32 // with the same hash; 0 for none
-	tokens                       []Token
-	durations, exclusive, starts recordedVector
+	kind    SequenceType
+	once    bool
+	next    uint32 // with the same hash; 0 for none
+	tokens  []Token
+	first   [3]uint64 // of the only occurrence: duration, exclusive duration, start
+	vectors *[3]recordedVector
 }
 
 // level is a function that is open, or the thread. Of its tokens the last ones may still

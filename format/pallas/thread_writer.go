@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -49,19 +50,22 @@ func (t *ThreadWriter) times(v *recordedVector, time uint64) error {
 
 // occur adds an occurrence of a sequence.
 func (t *ThreadWriter) occur(x *recordedSequence, start, duration, exclusive uint64) error {
-	x.durations.push(duration)
-	x.exclusive.push(exclusive)
-	x.starts.push(start)
-	if len(x.starts.values) < blockValues {
-		return nil
+	occurrence := [3]uint64{duration, exclusive, start}
+	if x.vectors == nil {
+		if !x.once {
+			x.once, x.first = true, occurrence
+			return nil
+		}
+		x.vectors = &[3]recordedVector{{file: 1, length: true}, {file: 1, length: true}, {file: 1}}
+		for i := range x.vectors {
+			x.vectors[i].push(x.first[i])
+		}
 	}
-	return t.flushSequence(x)
-}
-
-func (t *ThreadWriter) flushSequence(x *recordedSequence) error {
-	x.durations.length, x.exclusive.length = true, true
-	for _, v := range []*recordedVector{&x.durations, &x.exclusive, &x.starts} {
-		v.file = 1
+	for i := range x.vectors {
+		v := &x.vectors[i]
+		if v.push(occurrence[i]); len(v.values) < blockValues {
+			continue
+		}
 		if err := t.flush(v); err != nil {
 			return err
 		}
@@ -118,23 +122,23 @@ func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err erro
 			r.plain = r.plain[:len(r.plain)-8+w]
 		}
 	}
-	b := r.plain
-	if t.w.zstd != nil {
-		if len(b) <= rawBytes {
-			r.packed = appendRawFrame(r.packed[:0], b)
-		} else {
-			r.packed = t.w.zstd.EncodeAll(b, r.packed[:0])
-		}
-		b = r.packed
+	const head = 8 // the length
+	b := append(r.packed[:0], make([]byte, head)...)
+	switch {
+	case t.w.zstd == nil:
+		b = append(b, r.plain...)
+	case len(r.plain) <= rawBytes:
+		b = appendRawFrame(b, r.plain)
+	default:
+		b = t.w.zstd.EncodeAll(r.plain, b)
 	}
-	var head [8]byte
-	binary.LittleEndian.PutUint64(head[:], uint64(len(b)))
-	d.w.Write(head[:])
+	r.packed = b
+	binary.LittleEndian.PutUint64(b, uint64(len(b)-head))
 	if _, err := d.w.Write(b); err != nil {
 		return 0, err
 	}
-	d.size += uint64(8 + len(b))
-	return 8 + len(b), nil
+	d.size += uint64(len(b))
+	return len(b), nil
 }
 
 // rawBytes is how few bytes are not worth compressing.
@@ -146,58 +150,72 @@ func appendRawFrame(dst, b []byte) []byte {
 	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
 }
 
-// flushAll makes blocks of all that has been collected.
-func (t *ThreadWriter) flushAll() error {
-	for _, e := range t.r.events {
-		if err := t.flush(&e.times); err != nil {
-			return err
-		}
-	}
-	for _, x := range t.r.sequences {
-		if err := t.flushSequence(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// write writes the grammar (docs/formats/pallas.md, "thread.pallas").
+// write makes blocks of all that has been collected, and writes the grammar
+// (docs/formats/pallas.md, "thread.pallas").
 func (t *ThreadWriter) write() error {
 	r := t.r
-	b := le32(nil, t.id, t.archive)
-	b = le64(b, uint64(len(r.events)), uint64(len(r.sequences)), uint64(len(r.loops)))
-	b = le32(b, 0) // the root
-	start := r.start
-	if !r.any {
-		start = math.MaxUint64
-	}
-	b = le64(b, start)
-	for _, e := range r.events {
-		b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
-		b = append(b, e.payload...)
-		b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
-		b = e.times.append(b)
-	}
-	b = identity(b, len(r.events))
-	for _, x := range r.sequences {
-		b = le64(le32(b, uint32(x.kind)), uint64(len(x.tokens)))
-		if len(x.tokens) == 0 {
-			continue
+	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
+		b := le32(nil, t.id, t.archive)
+		b = le64(b, uint64(len(r.events)), uint64(len(r.sequences)), uint64(len(r.loops)))
+		b = le32(b, 0) // the root
+		start := r.start
+		if !r.any {
+			start = math.MaxUint64
 		}
-		for _, k := range x.tokens {
-			b = le32(b, uint32(k))
+		b = le64(b, start)
+		next := func() {
+			w.Write(b) // its error shows at the end
+			t.grammar += int64(len(b))
+			b = b[:0]
 		}
-		b = x.durations.append(b)
-		b = x.exclusive.append(b)
-		b = x.starts.append(b)
-	}
-	b = identity(b, len(r.sequences))
-	for _, l := range r.loops {
-		b = le64(le32(b, uint32(l.Sequence), l.Iterations), l.Occurrences)
-	}
-	b = identity(b, len(r.loops))
-	t.grammar = int64(len(b))
-	return replace(filepath.Join(t.folder, "thread.pallas"), b)
+		for _, e := range r.events {
+			if err := t.flush(&e.times); err != nil {
+				return err
+			}
+			b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
+			b = append(b, e.payload...)
+			b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
+			b = e.times.append(b)
+			next()
+		}
+		b = identity(b, len(r.events))
+		for _, x := range r.sequences {
+			b = le64(le32(b, uint32(x.kind)), uint64(len(x.tokens)))
+			if len(x.tokens) == 0 {
+				continue
+			}
+			for _, k := range x.tokens {
+				b = le32(b, uint32(k))
+			}
+			v := x.vectors
+			if v == nil {
+				v = &t.single
+				for i := range v {
+					v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
+					v[i].push(x.first[i])
+				}
+			}
+			for i := range v {
+				if err := t.flush(&v[i]); err != nil {
+					return err
+				}
+				b = v[i].append(b)
+			}
+			next()
+		}
+		b = identity(b, len(r.sequences))
+		for _, l := range r.loops {
+			b = le64(le32(b, uint32(l.Sequence), l.Iterations), l.Occurrences)
+		}
+		b = identity(b, len(r.loops))
+		next()
+		for i := range t.data {
+			if err := t.data[i].w.Flush(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 func identity(b []byte, n int) []byte {

@@ -70,8 +70,9 @@ type ThreadWriter struct {
 	folder   string
 	r        *Recorder
 	data     [2]dataWriter // times of events, and of sequences
-	flushed  int64         // bytes of blocks since the last checkpoint
-	grammar  int64         // bytes of the last checkpoint
+	single   [3]recordedVector
+	flushed  int64 // bytes of blocks since the last checkpoint
+	grammar  int64 // bytes of the last checkpoint
 	finished bool
 }
 
@@ -172,10 +173,7 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return errors.Join(err, t.close())
 	}
-	if err := t.flushAll(); err != nil {
-		return errors.Join(err, t.close())
-	}
-	return errors.Join(t.close(), t.write())
+	return errors.Join(t.write(), t.close())
 }
 
 // Added is how many events were added to make all calls end: see [Recorder.Leave] and
@@ -224,13 +222,13 @@ func (w *Writer) Close() error {
 }
 
 // replace writes a file whole or not at all.
-func replace(path string, b []byte) error {
+func replace(path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
-	err = errors.Join(err, f.Chmod(0o644), f.Close())
+	w := bufio.NewWriterSize(f, 64<<10)
+	err = errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -238,6 +236,14 @@ func replace(path string, b []byte) error {
 		os.Remove(f.Name())
 	}
 	return err
+}
+
+// content is what replace is to write.
+func content(b []byte) func(*bufio.Writer) error {
+	return func(w *bufio.Writer) error {
+		_, err := w.Write(b)
+		return err
+	}
 }
 
 func (w *Writer) write() error {
@@ -254,7 +260,7 @@ func (w *Writer) write() error {
 		b = le32(b, g.ID, g.Name, g.Parent)
 	}
 	b = le64(b, 0) // locations are the archives'
-	return replace(w.path, appendMetadata(b, w.Metadata))
+	return replace(w.path, content(appendMetadata(b, w.Metadata)))
 }
 
 func (a *ArchiveWriter) write() error {
@@ -268,7 +274,7 @@ func (a *ArchiveWriter) write() error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return replace(name, appendMetadata(b, a.Metadata))
+	return replace(name, content(appendMetadata(b, a.Metadata)))
 }
 
 func le32(b []byte, values ...uint32) []byte {
