@@ -173,7 +173,13 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	if record.blockStart() {
 		r.push(time, record, region)
 	}
-	return r.store(time, record, event, attributes)
+	if err := r.store(time, record, event, attributes); err != nil {
+		return err
+	}
+	if t := r.w; t.flushed > max(checkpointBytes, 4*t.grammar) {
+		return r.Checkpoint()
+	}
+	return nil
 }
 
 // match makes the level in hand one that a record can close.
@@ -537,6 +543,33 @@ func (r *Recorder) keep(tokens []Token) []Token {
 	copy(l, tokens)
 	return l
 }
+
+// Checkpoint writes the grammar as it is now, so that all that has been recorded can be
+// read when the program dies; what is open then has no end. It costs as much as the
+// grammar is long, and happens by itself now and then: when four times as much has been
+// written of times, 16 MB at least.
+func (r *Recorder) Checkpoint() error {
+	if r.w.finished || !r.any {
+		return nil
+	}
+	var tokens []Token
+	for i := range r.levels[:r.depth] {
+		l := &r.levels[i]
+		tokens = append(tokens, l.tokens...)
+		for k := range l.tail {
+			tokens = append(tokens, r.token(&l.tail[k]))
+		}
+	}
+	root := r.sequences[0]
+	before := *root
+	*root = recordedSequence{tokens: tokens, once: true, first: [3]uint64{r.last - r.start, 0, r.start}}
+	err := r.w.write()
+	*root = before
+	return err
+}
+
+// checkpointBytes is what is written of times between two checkpoints at least.
+const checkpointBytes = 16 << 20
 
 // finish closes what is open, at the last time, and makes the root.
 func (r *Recorder) finish() error {

@@ -277,3 +277,65 @@ func TestRecordUnclosed(t *testing.T) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 }
+
+// What had been recorded at a checkpoint can be read when nothing comes after it.
+func TestCheckpoint(t *testing.T) {
+	for seed := range uint64(30) {
+		p := program{rng: rand.New(rand.NewPCG(seed, 5))}
+		for range 6 {
+			p.body(5)
+		}
+		w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.LocationGroups = []LocationGroup{{ID: 1, Parent: NoRef}}
+		r, err := w.Archive(1).Record(0, NoRef)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func() []fed {
+			tr, err := Open(format.FileSource(w.path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, err := tr.Archive(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			th, err := a.Thread(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if g := newGrammar(th); !g.sound() {
+				t.Fatal("the grammar is not sound")
+			}
+			return events(t, th)
+		}
+		same := func(got, want []fed) bool {
+			return slices.EqualFunc(got, want, func(a, b fed) bool { return a.String() == b.String() })
+		}
+		for i, f := range p.list {
+			if err := r.Record(f.time, f.record, f.payload, f.attributes); err != nil {
+				t.Fatal(err)
+			}
+			if i%(1+len(p.list)/4) == 0 {
+				if err := r.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Checkpoint(); err != nil {
+					t.Fatal(err)
+				}
+				if got := read(); !same(got, p.list[:i+1]) {
+					t.Fatalf("seed %d: %d events at a checkpoint behind %d", seed, len(got), i+1)
+				}
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(); !same(got, p.list) {
+			t.Fatalf("seed %d: %d events, want %d", seed, len(got), len(p.list))
+		}
+	}
+}

@@ -62,15 +62,30 @@ func (t *ThreadWriter) occur(x *recordedSequence, start, duration, exclusive uin
 		}
 	}
 	for i := range x.vectors {
-		v := &x.vectors[i]
-		if v.push(occurrence[i]); len(v.values) < blockValues {
-			continue
-		}
-		if err := t.flush(v); err != nil {
-			return err
-		}
+		x.vectors[i].push(occurrence[i])
 	}
-	return nil
+	if len(x.vectors[0].values) < blockValues {
+		return nil
+	}
+	return t.flushSequence(x.vectors)
+}
+
+// flushSequence makes blocks of what the vectors of a sequence have collected. That of
+// the exclusive durations is that of the durations if both are the same, as they are
+// where nothing is called.
+func (t *ThreadWriter) flushSequence(v *[3]recordedVector) error {
+	duration, exclusive := &v[0], &v[1]
+	same := len(duration.values) > 0 && slices.Equal(duration.values, exclusive.values)
+	if err := t.flush(duration); err != nil {
+		return err
+	}
+	if same {
+		exclusive.blocks = append(exclusive.blocks, duration.blocks[len(duration.blocks)-1])
+		exclusive.values = exclusive.values[:0]
+	} else if err := t.flush(exclusive); err != nil {
+		return err
+	}
+	return t.flush(&v[2])
 }
 
 // flush makes a block of what a vector has collected.
@@ -154,6 +169,7 @@ func appendRawFrame(dst, b []byte) []byte {
 // (docs/formats/pallas.md, "thread.pallas").
 func (t *ThreadWriter) write() error {
 	r := t.r
+	t.flushed, t.grammar = 0, 0
 	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
 		b = le64(b, uint64(len(r.events)), uint64(len(r.sequences)), uint64(len(r.loops)))
@@ -195,10 +211,10 @@ func (t *ThreadWriter) write() error {
 					v[i].push(x.first[i])
 				}
 			}
+			if err := t.flushSequence(v); err != nil {
+				return err
+			}
 			for i := range v {
-				if err := t.flush(&v[i]); err != nil {
-					return err
-				}
 				b = v[i].append(b)
 			}
 			next()
