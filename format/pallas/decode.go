@@ -215,7 +215,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	if t == nil || err != nil {
 		return nil, err
 	}
-	g := newGrammar(t)
+	g := newOutline(t)
 	if g.err != nil {
 		if err := fail(x.d.opt, "pallas.grammar", g.err); err != nil {
 			return nil, err
@@ -278,7 +278,7 @@ func goesBack(ctx context.Context, t *Thread) (back bool, err error) {
 
 // unsound reports the first event that occurs in the grammar more or less often than it
 // has times.
-func (x *threadReader) unsound(g *grammar) error {
+func (x *threadReader) unsound(g *outline) error {
 	for i, n := range g.events {
 		if v := &x.t.Events[i].Timestamps; n != v.Size {
 			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},

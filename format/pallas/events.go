@@ -41,7 +41,7 @@ func (t *Thread) replay(ctx context.Context, asTool bool, put func(events []uint
 	r := newBlockReader(t.Archive.Trace.Parameters)
 	defer r.close()
 	r.asTool = asTool
-	g := newGrammar(t)
+	g := newOutline(t)
 	x := newReplay(t, g, r)
 	var bad error
 	if g.sound() {

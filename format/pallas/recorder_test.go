@@ -57,7 +57,7 @@ func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := newGrammar(th); !g.sound() {
+	if g := newOutline(th); !g.sound() {
 		t.Fatalf("the grammar is not sound: %v", g.err)
 	} else {
 		for i, n := range g.sequences {
@@ -307,7 +307,7 @@ func TestCheckpoint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if g := newGrammar(th); !g.sound() {
+			if g := newOutline(th); !g.sound() {
 				t.Fatal("the grammar is not sound")
 			}
 			return events(t, th)

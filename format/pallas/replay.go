@@ -9,7 +9,7 @@ import (
 // replay goes through all events of a thread, many at a time.
 type replay struct {
 	t     *Thread
-	g     *grammar
+	g     *outline
 	r     *blockReader
 	times []times    // of each event
 	flat  [][]uint32 // of sequences that occur often and are short: their events
@@ -43,7 +43,7 @@ const (
 	flatAll    = 1 << 20
 )
 
-func newReplay(t *Thread, g *grammar, r *blockReader) *replay {
+func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 	x := &replay{t: t, g: g, r: r, times: make([]times, len(t.Events)), room: flatAll}
 	if g.err != nil {
 		return x

@@ -7,6 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+
+	"github.com/weft-trace/weft/grammar"
 )
 
 // blockValues is how many values Pallas' writer puts into a block.
@@ -166,13 +168,16 @@ func appendRawFrame(dst, b []byte) []byte {
 }
 
 // write makes blocks of all that has been collected, and writes the grammar
-// (docs/formats/pallas.md, "thread.pallas").
-func (t *ThreadWriter) write() error {
+// (docs/formats/pallas.md, "thread.pallas"), the root of which has these tokens.
+func (t *ThreadWriter) write(root []grammar.Token) error {
 	r := t.r
+	if whole := r.occurrences(0); r.any {
+		whole.once, whole.first = true, [3]uint64{r.last - r.start, 0, r.start}
+	}
 	t.flushed, t.grammar = 0, 0
 	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
-		b = le64(b, uint64(len(r.events)), uint64(len(r.sequences)), uint64(len(r.loops)))
+		b = le64(b, uint64(len(r.events)), uint64(len(r.g.Sequences)), uint64(len(r.g.Loops)))
 		b = le32(b, 0) // the root
 		start := r.start
 		if !r.any {
@@ -195,20 +200,29 @@ func (t *ThreadWriter) write() error {
 			next()
 		}
 		b = identity(b, len(r.events))
-		for _, x := range r.sequences {
-			b = le64(le32(b, uint32(x.kind)), uint64(len(x.tokens)))
-			if len(x.tokens) == 0 {
+		for i := range r.g.Sequences {
+			x := &r.g.Sequences[i]
+			kind, tokens := LoopSequence, x.Tokens
+			if x.Block {
+				kind = BlockSequence
+			}
+			if i == 0 {
+				tokens = root
+			}
+			b = le64(le32(b, uint32(kind)), uint64(len(tokens)))
+			if len(tokens) == 0 {
 				continue
 			}
-			for _, k := range x.tokens {
+			for _, k := range tokens {
 				b = le32(b, uint32(k))
 			}
-			v := x.vectors
+			o := r.occurrences(uint32(i))
+			v := o.vectors
 			if v == nil {
 				v = &t.single
 				for i := range v {
 					v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
-					v[i].push(x.first[i])
+					v[i].push(o.first[i])
 				}
 			}
 			if err := t.flushSequence(v); err != nil {
@@ -219,11 +233,11 @@ func (t *ThreadWriter) write() error {
 			}
 			next()
 		}
-		b = identity(b, len(r.sequences))
-		for _, l := range r.loops {
-			b = le64(le32(b, uint32(l.Sequence), l.Iterations), l.Occurrences)
+		b = identity(b, len(r.g.Sequences))
+		for _, l := range r.g.Loops {
+			b = le64(le32(b, uint32(grammar.MakeToken(grammar.Sequence, l.Sequence)), l.Iterations), l.Occurrences)
 		}
-		b = identity(b, len(r.loops))
+		b = identity(b, len(r.g.Loops))
 		next()
 		for i := range t.data {
 			if err := t.data[i].w.Flush(); err != nil {

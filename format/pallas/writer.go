@@ -173,7 +173,7 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return errors.Join(err, t.close())
 	}
-	return errors.Join(t.write(), t.close())
+	return errors.Join(t.write(r.g.Sequences[0].Tokens), t.close())
 }
 
 // Added is how many events were added to make all calls end: see [Recorder.Leave] and

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// grammar is what a thread's tokens come to when they are followed from the root. Its
+// outline is what a thread's tokens come to when they are followed from the root. Its
 // lists go by place.
-type grammar struct {
+type outline struct {
 	t    *Thread
 	root int
 	// order has the sequences that the root leads to, each behind those that it leads
@@ -57,9 +57,9 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	return s, ok
 }
 
-// newGrammar follows all tokens once.
-func newGrammar(t *Thread) *grammar {
-	g := &grammar{t: t, sequences: make([]uint64, len(t.Sequences)), events: make([]uint64, len(t.Events)), size: make([]uint64, len(t.Sequences))}
+// newOutline follows all tokens once.
+func newOutline(t *Thread) *outline {
+	g := &outline{t: t, sequences: make([]uint64, len(t.Sequences)), events: make([]uint64, len(t.Events)), size: make([]uint64, len(t.Sequences))}
 	root, ok := place(t.sequenceMap, t.Root.ID(), len(t.Sequences))
 	if !ok {
 		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
@@ -88,7 +88,7 @@ func newGrammar(t *Thread) *grammar {
 }
 
 // follow puts the sequences in order, and adds up the events in each.
-func (g *grammar) follow() {
+func (g *outline) follow() {
 	const (
 		new = iota
 		open
@@ -134,7 +134,7 @@ func (g *grammar) follow() {
 }
 
 // token names the sequence at a place.
-func (g *grammar) token(at int) Token {
+func (g *outline) token(at int) Token {
 	for id, i := range g.t.sequenceMap {
 		if int(i) == at {
 			return MakeToken(SequenceToken, uint32(id))
@@ -144,7 +144,7 @@ func (g *grammar) token(at int) Token {
 }
 
 // sound tells whether all events occur as often as they have times.
-func (g *grammar) sound() bool {
+func (g *outline) sound() bool {
 	if g.err != nil {
 		return false
 	}

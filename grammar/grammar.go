@@ -1,0 +1,406 @@
+// Package grammar finds what repeats in the events of a location while they happen: a
+// [Builder] makes sequences and loops of them, as the trace format Pallas has them.
+package grammar
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// TokenType says what a token names.
+type TokenType uint8
+
+// The types of tokens.
+const (
+	Invalid TokenType = iota
+	Event
+	Sequence
+	Loop
+)
+
+// Token names an event, sequence or loop by its number, less than 2³⁰.
+type Token uint32
+
+// MakeToken makes a token.
+func MakeToken(t TokenType, id uint32) Token { return Token(id<<2 | uint32(t)) }
+
+// Type is what the token names.
+func (t Token) Type() TokenType { return TokenType(t & 3) }
+
+// ID is the number of what it names.
+func (t Token) ID() uint32 { return uint32(t >> 2) }
+
+// String is the token as Pallas writes it: E1, S2, L3.
+func (t Token) String() string { return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.ID()) }
+
+// SequenceInfo is a sequence of tokens. A block is one that an event began which Block
+// says so of; the root, sequence 0, is one too.
+type SequenceInfo struct {
+	Block  bool
+	Tokens []Token
+
+	next uint32 // with the same hash; 0 for none
+}
+
+// LoopInfo repeats a sequence. All loops with the same sequence and number of iterations
+// are one.
+type LoopInfo struct {
+	Sequence    uint32
+	Iterations  uint32
+	Occurrences uint64 // as far as they are part of what has ended
+}
+
+// Occurrence is one of a sequence: when its first event was, how long it lasted until
+// its last one, and, of a block, how long it was in no block inside of it, else how long
+// it was in blocks.
+type Occurrence struct{ Start, Duration, Blocks uint64 }
+
+// Builder finds repetitions: the last tokens of what is open that come twice in a row.
+// Its memory is that of the grammar, and of some hundred tokens for each level that is
+// open. It serves one goroutine.
+type Builder struct {
+	// Sequences and Loops are those found so far. They must not be changed.
+	Sequences []SequenceInfo
+	Loops     []LoopInfo
+
+	maxLoop  int
+	block    func(event uint32) bool
+	occurred func(sequence uint32, o Occurrence) error
+
+	levels     []level // that are open, the location itself first; those behind depth are kept for their memory
+	depth      int
+	bySequence map[uint64]uint32 // by a hash of their tokens: the latest one
+	byLoop     map[loopKey]uint32
+	scratch    []Token
+	room       []Token // for those of sequences
+}
+
+type loopKey struct{ sequence, iterations uint32 }
+
+// level is what is open. Of its tokens the last ones may still be part of repetitions:
+// these are in tail.
+type level struct {
+	tokens []Token // before tail
+	tail   []item
+	loops  []int // places in tail of loops that may go on
+	start  uint64
+	blocks uint64 // durations of all blocks in it
+}
+
+// item is a token with what is known of its occurrence. A loop has no number yet: it is
+// a sequence and a number of iterations.
+type item struct {
+	token      Token // of the sequence, for loops
+	iterations uint32
+	start, end uint64
+	blocks     uint64 // durations of the blocks in it, or its own if it is one
+}
+
+// same tells whether two items say the same.
+func (a *item) same(b *item) bool { return a.token == b.token && a.iterations == b.iterations }
+
+// New makes a builder that looks for repetitions of up to maxLoop tokens. block tells
+// whether what an event begins is a block; occurred is called for each occurrence of a
+// sequence but the root, in the order of time of each sequence.
+func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Builder {
+	b := &Builder{maxLoop: max(1, maxLoop), block: block, occurred: occurred, bySequence: map[uint64]uint32{}, byLoop: map[loopKey]uint32{},
+		Sequences: []SequenceInfo{{Block: true}}}
+	b.Open(0)
+	return b
+}
+
+// Depth is how many levels are open, besides the location itself.
+func (b *Builder) Depth() int { return b.depth - 1 }
+
+// Open begins a level, the first event of which is to follow.
+func (b *Builder) Open(time uint64) {
+	if b.depth == len(b.levels) {
+		b.levels = append(b.levels, level{})
+	}
+	l := &b.levels[b.depth]
+	l.tokens, l.tail, l.loops = l.tokens[:0], l.tail[:0], l.loops[:0]
+	l.start, l.blocks = time, 0
+	b.depth++
+}
+
+// Add adds an occurrence of an event to the level that was opened last.
+func (b *Builder) Add(event uint32, time uint64) error {
+	return b.append(item{token: MakeToken(Event, event), start: time, end: time})
+}
+
+// ErrClosed is that there is no level to be closed.
+var ErrClosed = errors.New("grammar: nothing is open")
+
+// Close ends the level that was opened last, whose last event has been added.
+func (b *Builder) Close(time uint64) error {
+	if b.depth < 2 {
+		return ErrClosed
+	}
+	l := &b.levels[b.depth-1]
+	s, err := b.sequence(b.freeze(l))
+	if err != nil {
+		return err
+	}
+	o := Occurrence{l.start, time - l.start, l.blocks}
+	it := item{token: MakeToken(Sequence, s), start: l.start, end: time, blocks: l.blocks}
+	if b.Sequences[s].Block {
+		o.Blocks = o.Duration - l.blocks
+		it.blocks = o.Duration
+	}
+	if err := b.occurred(s, o); err != nil {
+		return err
+	}
+	b.depth--
+	return b.append(it)
+}
+
+// Root makes the tokens of the whole the root's. Levels that are open must have been
+// closed; nothing is to be added afterwards.
+func (b *Builder) Root() { b.Sequences[0].Tokens = b.keep(b.freeze(&b.levels[0])) }
+
+// Tokens are those of all that has happened so far, what is open as if it were not.
+func (b *Builder) Tokens() (tokens []Token) {
+	for i := range b.levels[:b.depth] {
+		l := &b.levels[i]
+		tokens = append(tokens, l.tokens...)
+		for k := range l.tail {
+			tokens = append(tokens, b.token(&l.tail[k]))
+		}
+	}
+	return tokens
+}
+
+// append appends an item to the level in hand and looks for repetitions.
+func (b *Builder) append(it item) error {
+	l := &b.levels[b.depth-1]
+	l.blocks += it.blocks
+	l.tail = append(l.tail, it)
+	for {
+		found, err := b.extend(l)
+		if !found && err == nil {
+			found, err = b.loop(l)
+		}
+		if err != nil {
+			return err
+		}
+		if !found {
+			break
+		}
+	}
+	if len(l.tail) > 8*b.maxLoop {
+		b.shorten(l)
+	}
+	return nil
+}
+
+// shorten moves items that are too old to be repeated out of the tail.
+func (b *Builder) shorten(l *level) {
+	n := len(l.tail) - 4*b.maxLoop
+	for i := range l.tail[:n] {
+		l.tokens = append(l.tokens, b.token(&l.tail[i]))
+	}
+	l.tail = l.tail[:copy(l.tail, l.tail[n:])]
+	loops := l.loops[:0]
+	for _, at := range l.loops {
+		if at >= n {
+			loops = append(loops, at-n)
+		}
+	}
+	l.loops = loops
+}
+
+// recentLoops is how many of the last loops of a level may go on.
+const recentLoops = 4
+
+// extend adds the last items to a loop right before them, if they are one more
+// iteration of it.
+func (b *Builder) extend(l *level) (bool, error) {
+	n := len(l.tail)
+	for i := len(l.loops) - 1; i >= 0 && i >= len(l.loops)-recentLoops; i-- {
+		at := l.loops[i]
+		loop := &l.tail[at]
+		body := b.Sequences[loop.token.ID()].Tokens
+		items := l.tail[at+1:]
+		direct := len(items) == 1 && items[0].token == loop.token && items[0].iterations == 0
+		if !direct && (len(items) != len(body) || !b.says(items, body)) {
+			continue
+		}
+		if loop.iterations == 1<<32-1 {
+			continue
+		}
+		if !direct {
+			if err := b.occurs(loop.token.ID(), items); err != nil {
+				return false, err
+			}
+		}
+		for k := range items {
+			loop.blocks += items[k].blocks
+		}
+		loop.iterations++
+		loop.end = l.tail[n-1].end
+		l.tail, l.loops = l.tail[:at+1], l.loops[:i+1]
+		return true, nil
+	}
+	return false, nil
+}
+
+// says tells whether items are what tokens say.
+func (b *Builder) says(items []item, tokens []Token) bool {
+	for i := len(items) - 1; i >= 0; i-- {
+		it, k := &items[i], tokens[i]
+		if it.iterations == 0 {
+			if it.token != k {
+				return false
+			}
+			continue
+		}
+		if k.Type() != Loop {
+			return false
+		}
+		if x := &b.Loops[k.ID()]; x.Sequence != it.token.ID() || x.Iterations != it.iterations {
+			return false
+		}
+	}
+	return true
+}
+
+// loop makes a loop of the last items, if they come twice in a row.
+func (b *Builder) loop(l *level) (bool, error) {
+	t := l.tail
+	n := len(t)
+	last := &t[n-1]
+	for size := 1; size <= b.maxLoop && 2*size <= n; size++ {
+		if !t[n-1-size].same(last) {
+			continue
+		}
+		x, y := t[n-2*size:n-size], t[n-size:]
+		equal := true
+		for i := size - 2; i >= 0 && equal; i-- {
+			equal = x[i].same(&y[i])
+		}
+		if equal {
+			return true, b.makeLoop(l, n-2*size, size)
+		}
+	}
+	return false, nil
+}
+
+func (b *Builder) makeLoop(l *level, at, size int) error {
+	x, y := l.tail[at:at+size], l.tail[at+size:]
+	loop := item{iterations: 2, start: x[0].start, end: y[size-1].end}
+	for i := range x {
+		loop.blocks += x[i].blocks + y[i].blocks
+	}
+	if size == 1 && x[0].iterations == 0 && x[0].token.Type() == Sequence {
+		loop.token = x[0].token
+	} else {
+		tokens := b.scratch[:0]
+		for i := range x {
+			tokens = append(tokens, b.token(&x[i]))
+		}
+		b.scratch = tokens
+		s, err := b.sequence(tokens)
+		if err != nil {
+			return err
+		}
+		loop.token = MakeToken(Sequence, s)
+		for _, items := range [][]item{x, y} {
+			if err := b.occurs(s, items); err != nil {
+				return err
+			}
+		}
+	}
+	l.tail = append(l.tail[:at], loop)
+	for len(l.loops) > 0 && l.loops[len(l.loops)-1] >= at {
+		l.loops = l.loops[:len(l.loops)-1]
+	}
+	l.loops = append(l.loops, at)
+	return nil
+}
+
+// occurs tells of an occurrence of a sequence that is made of items.
+func (b *Builder) occurs(s uint32, items []item) error {
+	blocks := uint64(0)
+	for i := range items {
+		blocks += items[i].blocks
+		if items[i].iterations > 0 {
+			b.Loops[b.loopOf(&items[i])].Occurrences++
+		}
+	}
+	start, end := items[0].start, items[len(items)-1].end
+	if b.Sequences[s].Block {
+		blocks = end - start - blocks
+	}
+	return b.occurred(s, Occurrence{start, end - start, blocks})
+}
+
+// freeze makes tokens of a level's items: they have occurred once as they are.
+func (b *Builder) freeze(l *level) []Token {
+	tokens := append(b.scratch[:0], l.tokens...)
+	for i := range l.tail {
+		tokens = append(tokens, b.token(&l.tail[i]))
+	}
+	for _, k := range tokens {
+		if k.Type() == Loop {
+			b.Loops[k.ID()].Occurrences++
+		}
+	}
+	b.scratch = tokens
+	return tokens
+}
+
+// token is that of an item.
+func (b *Builder) token(it *item) Token {
+	if it.iterations == 0 {
+		return it.token
+	}
+	return MakeToken(Loop, b.loopOf(it))
+}
+
+// loopOf is the number of an item's loop.
+func (b *Builder) loopOf(it *item) uint32 {
+	key := loopKey{it.token.ID(), it.iterations}
+	i, ok := b.byLoop[key]
+	if !ok {
+		i = uint32(len(b.Loops))
+		b.byLoop[key] = i
+		b.Loops = append(b.Loops, LoopInfo{Sequence: it.token.ID(), Iterations: it.iterations})
+	}
+	return i
+}
+
+// sequence is the number of the sequence with these tokens, which are copied.
+func (b *Builder) sequence(tokens []Token) (uint32, error) {
+	h := uint64(len(tokens))
+	for _, k := range tokens {
+		h = (h ^ uint64(k)) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	first := b.bySequence[h]
+	for s := first; s != 0; s = b.Sequences[s].next {
+		if slices.Equal(b.Sequences[s].Tokens, tokens) {
+			return s, nil
+		}
+	}
+	s := uint32(len(b.Sequences))
+	if s >= 1<<30 {
+		return 0, fmt.Errorf("found 2³⁰ sequences, expected less")
+	}
+	block := len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID())
+	b.Sequences = append(b.Sequences, SequenceInfo{Block: block, next: first, Tokens: b.keep(tokens)})
+	b.bySequence[h] = s
+	return s, nil
+}
+
+// keep copies tokens to a place of their own, many in one piece of memory.
+func (b *Builder) keep(tokens []Token) []Token {
+	n := len(tokens)
+	if len(b.room) < n {
+		b.room = make([]Token, max(n, 4096))
+	}
+	l := b.room[:n:n]
+	b.room = b.room[n:]
+	copy(l, tokens)
+	return l
+}
