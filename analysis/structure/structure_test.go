@@ -1,0 +1,185 @@
+package structure
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+// random makes the events of a program with calls and loops at two locations, the
+// second of which does what the first does.
+func random(seed uint64) []made.Row {
+	rng := rand.New(rand.NewPCG(seed, 1))
+	var rows []made.Row
+	time := int64(0)
+	var body func(depth int)
+	body = func(depth int) {
+		for range 1 + rng.IntN(3) {
+			switch n := rng.IntN(5); {
+			case depth > 0 && n < 2:
+				r := rng.Uint32N(3)
+				rows = append(rows, made.Enter(0, 0, r))
+				body(depth - 1)
+				rows = append(rows, made.Leave(0, 0, r))
+			case depth > 0 && n == 2:
+				from := len(rows)
+				body(depth - 1)
+				once := slices.Clone(rows[from:])
+				for range rng.IntN(5) {
+					rows = append(rows, once...)
+				}
+			default:
+				rows = append(rows, made.Row{Kind: trace.Mark, Ref: rng.Uint32N(3)})
+			}
+		}
+	}
+	body(int(seed % 6))
+	if seed%4 == 0 {
+		rows = append(rows, made.Enter(0, 0, 1)) // never left
+	}
+	if seed%5 == 0 {
+		rows = slices.Insert(rows, 0, made.Leave(0, 0, 2)) // never entered
+	}
+	n := len(rows)
+	for i := range 2 * n {
+		if i >= n {
+			rows = append(rows, rows[i-n])
+			rows[i].Loc = 1
+		}
+		time += rng.Int64N(9)
+		rows[i].Time = time
+	}
+	return rows
+}
+
+// Followed to the end, the steps of a location are its events; and what the sequences
+// say of their times is what the events say.
+func TestStructure(t *testing.T) {
+	for seed := range uint64(200) {
+		rows := random(seed)
+		d := made.Defs(2, 3, 0)
+		p := New(d)
+		for _, b := range made.PerLocation(d, rows) {
+			if err := p.Batch(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := p.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Shapes) != 1 || len(r.Shapes[0].Locations) != 2 || r.Shapes[0].Events != int64(len(rows)) {
+			t.Fatalf("seed %d: %+v", seed, r.Shapes)
+		}
+		times := make([]Times, len(r.Sequences))
+		for loc := range uint32(2) {
+			var mine []made.Row
+			for _, row := range rows {
+				if row.Loc == loc {
+					mine = append(mine, row)
+				}
+			}
+			next := 0
+			var follow func(steps []Step) (first, last, calls int64)
+			follow = func(steps []Step) (first, last, calls int64) {
+				for i, s := range steps {
+					for k := range max(1, s.Iterations) {
+						var a, b, c int64
+						if s.Sequence < 0 {
+							e := mine[next]
+							next++
+							if name := d.Spec(e.Kind).Name; name != s.Kind || d.Regions.At(int(e.Ref)).Name != s.Name {
+								t.Fatalf("seed %d: event %d is %s %d, the steps say %s %s", seed, next, name, e.Ref, s.Kind, s.Name)
+							}
+							a, b = e.Time, e.Time
+						} else {
+							x := &r.Sequences[s.Sequence]
+							a, b, c = follow(x.Steps)
+							blocks := c
+							if x.Call {
+								blocks, c = b-a-c, b-a
+							}
+							times[s.Sequence].add(Times{1, b - a, b - a, b - a, blocks})
+						}
+						if i == 0 && k == 0 {
+							first = a
+						}
+						last = b
+						calls += c
+					}
+				}
+				return first, last, calls
+			}
+			follow(r.Shapes[0].Steps)
+			if next != len(mine) {
+				t.Fatalf("seed %d: the steps have %d events of %d", seed, next, len(mine))
+			}
+		}
+		for i, x := range r.Sequences {
+			if x.Times != times[i] && !(seed%4 == 0 && x.Call) { // a call without leave lasts until the end
+				t.Fatalf("seed %d: sequence %d: %+v, want %+v", seed, i, x.Times, times[i])
+			}
+			if x.Locations != 2 {
+				t.Errorf("seed %d: sequence %d occurs at %d locations", seed, i, x.Locations)
+			}
+		}
+	}
+}
+
+// Loops are found whole, also in each other.
+func TestLoops(t *testing.T) {
+	var rows []made.Row
+	time := int64(0)
+	put := func(r made.Row) {
+		time++
+		r.Time = time
+		rows = append(rows, r)
+	}
+	for range 7 {
+		put(made.Enter(0, 0, 0))
+		for range 4 {
+			put(made.Enter(0, 0, 1))
+			put(made.Leave(0, 0, 1))
+			put(made.Row{Kind: trace.Mark, Ref: 2})
+		}
+		put(made.Leave(0, 0, 0))
+	}
+	p := New(made.Defs(1, 3, 0))
+	if err := p.Batch(made.Mixed(p.defs, rows)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := p.Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text func(steps []Step) string
+	text = func(steps []Step) (s string) {
+		for _, x := range steps {
+			if x.Sequence < 0 {
+				s += " " + x.Kind + x.Name
+				continue
+			}
+			s += fmt.Sprintf(" %d×(%s)", x.Iterations, text(r.Sequences[x.Sequence].Steps)[1:])
+		}
+		return s
+	}
+	if got := text(r.Shapes[0].Steps); got != " 7×(enterA 4×(1×(enterB leaveB) markC) leaveA)" {
+		t.Error(got)
+	}
+	// Two parts make the same of it as one.
+	a, b := New(p.defs), New(p.defs)
+	if err := b.Batch(made.Mixed(p.defs, rows)); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Merge(b); err != nil {
+		t.Fatal(err)
+	}
+	if q, err := a.Result(); err != nil || !reflect.DeepEqual(q, r) {
+		t.Errorf("merged: %+v, %v", q, err)
+	}
+}
