@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"fmt"
+	"sort"
 	"sync"
 )
 
@@ -16,6 +17,7 @@ type blockCache struct {
 	size   int
 	blocks map[*Block][]uint64
 	order  []*Block
+	starts map[*Vector][]uint64 // of vectors with several blocks: the numbers of their first values
 	r      *blockReader
 }
 
@@ -39,8 +41,6 @@ func (c *blockCache) trim() {
 
 // values is a block's, from the cache or its file.
 func (c *blockCache) values(p Parameters, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if l, ok := c.blocks[x]; ok {
 		return l, nil
 	}
@@ -88,17 +88,36 @@ func (t *Thread) Values(dst []uint64, v *Vector) ([]uint64, error) {
 // Value is the value of occurrence k, counted from 0, of one of the thread's vectors,
 // in nanoseconds. The trace keeps blocks that were loaded for it.
 func (t *Thread) Value(v *Vector, k uint64) (uint64, error) {
-	all := k
-	for i := range v.Blocks {
-		x := &v.Blocks[i]
-		if k < x.Count {
-			l, err := t.Archive.Trace.blocks.values(t.Archive.Trace.Parameters, t.data(v), v, x)
-			if err != nil {
-				return 0, err
-			}
-			return l[k], nil
-		}
-		k -= x.Count
+	if k >= v.Size {
+		return 0, &RangeError{k, v.Size}
 	}
-	return 0, &RangeError{all, v.Size}
+	c := &t.Archive.Trace.blocks
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i, from := c.find(v, k)
+	l, err := c.values(t.Archive.Trace.Parameters, t.data(v), v, &v.Blocks[i])
+	if err != nil {
+		return 0, err
+	}
+	return l[k-from], nil
+}
+
+// find is the block that has value k, and the number of its first value.
+func (c *blockCache) find(v *Vector, k uint64) (i int, from uint64) {
+	if len(v.Blocks) == 1 {
+		return 0, 0
+	}
+	starts := c.starts[v]
+	if starts == nil {
+		for _, b := range v.Blocks {
+			starts = append(starts, from)
+			from += b.Count
+		}
+		if c.starts == nil {
+			c.starts = map[*Vector][]uint64{}
+		}
+		c.starts[v] = starts
+	}
+	i = sort.Search(len(starts), func(i int) bool { return starts[i] > k }) - 1
+	return i, starts[i]
 }

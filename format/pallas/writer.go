@@ -238,8 +238,8 @@ func replace(path string, write func(w *bufio.Writer) error) error {
 	return err
 }
 
-// content is what replace is to write.
-func content(b []byte) func(*bufio.Writer) error {
+// whole is what replace is to write.
+func whole(b []byte) func(*bufio.Writer) error {
 	return func(w *bufio.Writer) error {
 		_, err := w.Write(b)
 		return err
@@ -260,7 +260,7 @@ func (w *Writer) write() error {
 		b = le32(b, g.ID, g.Name, g.Parent)
 	}
 	b = le64(b, 0) // locations are the archives'
-	return replace(w.path, content(appendMetadata(b, w.Metadata)))
+	return replace(w.path, whole(appendMetadata(b, w.Metadata)))
 }
 
 func (a *ArchiveWriter) write() error {
@@ -274,7 +274,7 @@ func (a *ArchiveWriter) write() error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	return replace(name, content(appendMetadata(b, a.Metadata)))
+	return replace(name, whole(appendMetadata(b, a.Metadata)))
 }
 
 func le32(b []byte, values ...uint32) []byte {
