@@ -28,6 +28,7 @@ type Recorder struct {
 	byKey  map[string]uint32 // events
 	key    []byte
 
+	added     []Value // attributes of events that nobody recorded
 	events    []*recordedEvent
 	sequences []*recordedSequence // by the numbers of the grammar
 	plain     []byte
@@ -184,7 +185,7 @@ func (r *Recorder) match(time uint64, record Record, region uint32) error {
 			opened = ThreadBegin
 		}
 		r.w.Added++
-		return r.add(time, opened, region, r.event(opened, payload), nil)
+		return r.add(time, opened, region, r.event(opened, payload), r.added)
 	}
 	for len(r.open)-1 > at {
 		if err := r.closeTop(time); err != nil {
@@ -229,7 +230,7 @@ func (r *Recorder) closeTop(time uint64) error {
 	}
 	r.w.Added++
 	r.last = max(r.last, time)
-	return r.store(r.last, record, r.event(record, payload), nil)
+	return r.store(r.last, record, r.event(record, payload), r.added)
 }
 
 // store appends an event to the level in hand, and closes that if the event does.

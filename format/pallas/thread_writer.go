@@ -3,8 +3,10 @@ package pallas
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -151,11 +153,12 @@ func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err erro
 	}
 	r.packed = b
 	binary.LittleEndian.PutUint64(b, uint64(len(b)-head))
-	if _, err := d.w.Write(b); err != nil {
-		return 0, err
-	}
+	d.buf = append(d.buf, b...)
 	d.size += uint64(len(b))
-	return len(b), nil
+	if len(d.buf) >= dataBuffer {
+		err = d.flush()
+	}
+	return len(b), err
 }
 
 // rawBytes is how few bytes are not worth compressing.
@@ -239,13 +242,26 @@ func (t *ThreadWriter) write(root []grammar.Token) error {
 		}
 		b = identity(b, len(r.g.Loops))
 		next()
-		for i := range t.data {
-			if err := t.data[i].w.Flush(); err != nil {
-				return err
-			}
-		}
-		return nil
+		return errors.Join(t.data[0].flush(), t.data[1].flush())
 	})
+}
+
+// dataBuffer is how much is collected for a file of blocks.
+const dataBuffer = 16 << 10
+
+// flush writes what has been collected. The file is open meanwhile only: there may be
+// more threads than files that can be open.
+func (d *dataWriter) flush() error {
+	if len(d.buf) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(d.buf)
+	d.buf = d.buf[:0]
+	return errors.Join(err, f.Close())
 }
 
 func identity(b []byte, n int) []byte {

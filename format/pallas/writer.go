@@ -40,6 +40,7 @@ type Writer struct {
 	Metadata       []Metadata
 
 	path, dir string
+	nested    bool // the main file is somebody else's
 	p         Parameters
 	zstd      *zstd.Encoder
 	mu        sync.Mutex
@@ -79,9 +80,8 @@ type ThreadWriter struct {
 // dataWriter appends blocks to a file.
 type dataWriter struct {
 	path string
-	f    *os.File
-	w    *bufio.Writer
-	size uint64
+	buf  []byte
+	size uint64 // with what is in buf
 }
 
 // Create begins a trace. The name of its main file gets ".pallas" if it does not end so.
@@ -149,11 +149,10 @@ func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	}
 	for i, name := range []string{"event_durations.dat", "sequence_durations.dat"} {
 		path := filepath.Join(t.folder, name)
-		f, err := os.Create(path)
-		if err != nil {
-			return nil, errors.Join(err, t.close())
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			return nil, err
 		}
-		t.data[i] = dataWriter{path: path, f: f, w: bufio.NewWriterSize(f, 16<<10)}
+		t.data[i].path = path
 	}
 	t.r = newRecorder(t, int(a.w.p.MaxLoopLength))
 	a.w.mu.Lock()
@@ -171,26 +170,14 @@ func (r *Recorder) Close() error {
 	}
 	t.finished = true
 	if err := r.finish(); err != nil {
-		return errors.Join(err, t.close())
+		return err
 	}
-	return errors.Join(t.write(r.g.Sequences[0].Tokens), t.close())
+	return t.write(r.g.Sequences[0].Tokens)
 }
 
 // Added is how many events were added to make all calls end: see [Recorder.Leave] and
 // [Recorder.Close].
 func (r *Recorder) Added() int64 { return r.w.Added }
-
-// close closes the files of blocks.
-func (t *ThreadWriter) close() error {
-	var err error
-	for i := range t.data {
-		if d := &t.data[i]; d.f != nil {
-			err = errors.Join(err, d.w.Flush(), d.f.Close())
-			d.f = nil
-		}
-	}
-	return err
-}
 
 // Checkpoint writes the files that say where threads are: main file and archives. What
 // threads had at their own last checkpoint, which they make now and then, can be read
@@ -247,6 +234,14 @@ func whole(b []byte) func(*bufio.Writer) error {
 }
 
 func (w *Writer) write() error {
+	if w.nested {
+		return nil
+	}
+	return replace(w.path, whole(w.main()))
+}
+
+// main is the main file.
+func (w *Writer) main() []byte {
 	p := &w.p
 	b := []byte{p.ABI}
 	b = le32(b, uint32(p.Compression), uint32(p.Encoding))
@@ -260,7 +255,7 @@ func (w *Writer) write() error {
 		b = le32(b, g.ID, g.Name, g.Parent)
 	}
 	b = le64(b, 0) // locations are the archives'
-	return replace(w.path, whole(appendMetadata(b, w.Metadata)))
+	return appendMetadata(b, w.Metadata)
 }
 
 func (a *ArchiveWriter) write() error {
