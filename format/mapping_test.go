@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,9 +45,13 @@ func TestForesee(t *testing.T) {
 	if rows := format.Foresee(d, "etf"); len(rows) != 0 {
 		t.Errorf("etf: %v", rows)
 	}
-	rows := format.Foresee(d, "pallas")
+	i := slices.IndexFunc(format.Mapping, func(r format.MappingRow) bool { return r.What == "clock: ticks per second" })
+	was := format.Mapping[i].By["etf"]
+	defer func() { format.Mapping[i].By["etf"] = was }()
+	format.Mapping[i].By["etf"] = format.Mapped{Keep: format.Substitute, As: "something else"}
+	rows := format.Foresee(d, "etf")
 	if len(rows) != 1 || rows[0].How != format.Degraded || rows[0].Kind != "clock: ticks per second" {
-		t.Errorf("pallas: %v", rows)
+		t.Errorf("etf: %v", rows)
 	}
 }
 
@@ -72,7 +77,7 @@ cannot be kept; ` + "`weft convert`" + ` then refuses without ` + "`--allow-loss
 degraded or dropped record is counted in the loss table of a conversion.
 
 `)
-	fmt.Fprintf(&b, "%s cannot be written yet; their columns are the plan.\n\n", strings.Join(format.Planned, ", "))
+	fmt.Fprintf(&b, "Not to be written yet, so that the columns are the plan: %s.\n\n", strings.Join(format.Planned, ", "))
 	b.WriteString("| model |")
 	for _, c := range columns() {
 		b.WriteString(" " + c + " |")

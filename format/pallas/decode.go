@@ -107,7 +107,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		defer readers[w].r.close()
 	}
 	next, done := 0, int64(0)
-	return pipeline.Run(ctx, workers, func() (threadID, bool, error) {
+	err := pipeline.Run(ctx, workers, func() (threadID, bool, error) {
 		for next < len(d.threads) {
 			next++
 			if id := d.threads[next-1]; sel.Location == nil || sel.Location(d.location[id]) {
@@ -123,6 +123,10 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return d.deliverLinks(sel, readers[0].sink)
 }
 
 // ScanOrdered merges the threads. It holds a block (8 KB) of each event of each thread.
@@ -144,7 +148,10 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 			list = append(list, x)
 		}
 	}
-	return format.Merge(ctx, list, sink)
+	if err := format.Merge(ctx, list, sink); err != nil {
+		return err
+	}
+	return d.deliverLinks(sel, sink)
 }
 
 // threadReader delivers the events of threads as batches.
@@ -223,11 +230,14 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
 	x.from, x.to = 0, math.MaxUint64
-	if x.sel.From > 0 {
-		x.from = uint64(x.sel.From)
+	// Times that the file has not are before or behind all that it has.
+	if from, ok := x.d.ticks.file(x.sel.From); ok {
+		x.from = from
 	}
-	if x.sel.To < math.MaxInt64 {
-		x.to = uint64(max(x.sel.To, 0))
+	if to, ok := x.d.ticks.file(x.sel.To); ok {
+		x.to = to
+	} else if x.sel.To <= 0 {
+		x.to = 0
 	}
 	if err := x.describe(); err != nil {
 		return nil, err
@@ -322,13 +332,27 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		in.kind, in.payload = d.kind(e.Record), e.Payload
 		return in, nil
 	}
+	if d.restorer != nil {
+		var err error
+		if v, err = d.carriedOps(e.Record, v); err != nil {
+			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: t.path}, Found: err.Error(), Expected: "what weft wrote; the operand is not known"}); err != nil {
+				return in, err
+			}
+		}
+	}
 	comm := func(r uint64) uint64 {
+		if d.restorer != nil {
+			return r
+		}
 		if i, ok := look(s, comms, Ref(r)); ok {
 			return uint64(i)
 		}
 		return trace.Undefined
 	}
 	message := func() []uint64 {
+		if d.restorer != nil {
+			return v
+		}
 		p := d.peer(s, Ref(v[1]), v[0])
 		if p == trace.Undefined {
 			in.rank = v[0]
@@ -365,7 +389,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		in.kind = trace.CollectiveBegin
 	case MPICollectiveEnd:
 		root := v[2]
-		if root == uint64(NoRef) {
+		if root == uint64(NoRef) || root == trace.Undefined {
 			root = trace.Undefined
 		}
 		in.kind, in.ops = trace.CollectiveEnd, []uint64{v[0], comm(v[1]), root, v[3], v[4]}
@@ -484,6 +508,9 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 		}
 		events, times = events[:n], times[:n]
 	}
+	if x.d.restorer != nil && x.lists != nil {
+		return x.carriedRows(events, times)
+	}
 	b, n := &x.b, len(events)
 	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
 	more := false
@@ -492,6 +519,11 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 		in := &info[e]
 		b.Time[i], b.Kind[i], b.Ref[i] = int64(times[i]), in.kind, in.ref
 		more = more || in.more
+	}
+	if t := x.d.ticks; t.Scale != 1 || t.Base != 0 {
+		for i, v := range times {
+			b.Time[i] = t.model(v)
+		}
 	}
 	if !more {
 		return nil
@@ -534,21 +566,13 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 	if x.lists == nil || !x.t.Events[e].HasAttributes() {
 		return nil
 	}
-	l := &x.lists[e]
-	k := l.count
-	l.count++
-	list, ok := l.list, l.ok && l.list.occurrence == k
-	if x.sorted != nil {
-		list, ok = x.sorted.lists[occurrence{e, x.occurrences[row]}]
-	} else if ok {
-		l.advance()
-	}
+	list, ok := x.list(row, e)
 	if !ok {
 		return nil
 	}
 	var err error
 	if x.values, err = list.values(x.values[:0]); err != nil {
-		if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error, Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"}); err != nil {
+		if err := x.badAttributes(err); err != nil {
 			return err
 		}
 	}
@@ -558,6 +582,24 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 		add(key, value)
 	}
 	return nil
+}
+
+// list is the attribute list of the occurrence of an event in hand, which is counted.
+func (x *threadReader) list(row int, e uint32) (list attributeList, ok bool) {
+	l := &x.lists[e]
+	k := l.count
+	l.count++
+	list, ok = l.list, l.ok && l.list.occurrence == k
+	if x.sorted != nil {
+		list, ok = x.sorted.lists[occurrence{e, x.occurrences[row]}]
+	} else if ok {
+		l.advance()
+	}
+	return list, ok
+}
+
+func (x *threadReader) badAttributes(err error) error {
+	return x.d.opt.Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error, Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
 }
 
 // occurrence is one of an event.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -26,6 +27,8 @@ type model struct {
 	payload  uint32                // the attribute that they have
 	rank     uint32                // that of messages to nobody known
 	standIn  map[uint32]bool       // regions that nothing defines
+	restorer *carrier.Restorer     // of what the trace carries, nil if nothing
+	ticks    ticks
 }
 
 type threadID struct{ archive, id uint32 }
@@ -69,8 +72,18 @@ var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicati
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas"},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{}, location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
-		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{}}
+		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{}, ticks: ticks{Scale: 1}}
+	restored, err := m.restore()
+	if err != nil {
+		m.ticks, m.restorer = ticks{Scale: 1}, nil
+		if err := opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: t.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; Pallas' own are read"}); err != nil {
+			return nil, err
+		}
+	}
 	for _, x := range t.Metadata {
+		if restored {
+			break
+		}
 		m.defs.Properties.Add(trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
 	}
 	if t.Truncated != nil {
@@ -79,9 +92,11 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 	}
 	m.global = newScope(t.Definitions, "", nil)
-	m.define(m.global)
+	if !restored {
+		m.define(m.global)
+	}
 	for _, g := range t.LocationGroups {
-		if _, ok := m.groups[g.ID]; ok {
+		if _, ok := m.groups[g.ID]; ok || restored {
 			continue
 		}
 		name, _ := t.Definitions.Text(g.Name)
@@ -103,6 +118,12 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 		if err != nil {
 			if err := fail(opt, "pallas.damaged", err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if restored {
+			if err := m.place(a); err != nil {
 				return nil, err
 			}
 			continue

@@ -1,0 +1,207 @@
+package pallas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// restore makes the model of the definitions that the metadata carry; false if they
+// carry none. Links stay there until they are wanted.
+func (m *model) restore() (bool, error) {
+	var pairs []carrier.Pair
+	for _, x := range m.t.Metadata {
+		switch {
+		case strings.HasPrefix(x.Key, definitionKey):
+			var p carrier.Pair
+			if err := json.Unmarshal([]byte(x.Value), &p); err != nil {
+				return false, fmt.Errorf("carried definition %s: %w", x.Key, err)
+			}
+			pairs = append(pairs, p)
+		case x.Key == timeKey:
+			if err := json.Unmarshal([]byte(x.Value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
+				return false, fmt.Errorf("carried %s: %q", x.Key, x.Value)
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return false, nil
+	}
+	d := &trace.Definitions{Format: "pallas"}
+	r, err := carrier.NewRestorer(d, pairs)
+	if err != nil {
+		return false, err
+	}
+	d.Clock = r.Clock
+	m.defs, m.restorer = d, r
+	return true, nil
+}
+
+// place puts the threads of a trace that carries its definitions where those say.
+func (m *model) place(a *Archive) error {
+	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), nil)
+	for i := range m.defs.Regions.Len() {
+		s.regions[Ref(i)] = uint32(i)
+	}
+	m.scopes[a.ID] = s
+	m.archives = append(m.archives, a)
+	for _, l := range a.Locations {
+		if int(l.ID) >= m.defs.Locations.Len() {
+			return fmt.Errorf("carried definitions: found thread %d, expected one of %d locations", l.ID, m.defs.Locations.Len())
+		}
+		at := threadID{a.ID, l.ID}
+		if _, ok := m.anyID[l.ID]; ok {
+			return fmt.Errorf("carried definitions: found thread %d twice", l.ID)
+		}
+		m.location[at], m.anyID[l.ID] = l.ID, l.ID
+		m.threads = append(m.threads, at)
+	}
+	return nil
+}
+
+// carriedOps are the operands of a row, of a trace that weft wrote: ranks are locations.
+func (m *model) carriedOps(record Record, v []uint64) ([]uint64, error) {
+	ref := func(v uint64, n int) (uint64, error) {
+		switch {
+		case v == uint64(NoRef):
+			return trace.Undefined, nil
+		case v >= uint64(n):
+			return trace.Undefined, fmt.Errorf("%s: found %d, expected less than %d", record, v, n)
+		}
+		return v, nil
+	}
+	var err, bad error
+	switch record {
+	case MPISend, MPIIsend, MPIRecv, MPIIrecv:
+		v[0], err = ref(v[0], m.defs.Locations.Len())
+		v[1], bad = ref(v[1], m.defs.Communicator.Len())
+		if v[2] == uint64(NoRef) {
+			v[2] = trace.Undefined
+		}
+	case MPICollectiveEnd:
+		v[1], bad = ref(v[1], m.defs.Communicator.Len())
+		if v[2] == uint64(NoRef) {
+			v[2] = trace.Undefined
+		}
+	}
+	return v, errors.Join(err, bad)
+}
+
+// carriedRows adds the rows of events of a thread with attributes, in a trace that
+// weft wrote.
+func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
+	b := &x.b
+	for i, e := range events {
+		in := &x.info[e]
+		t := x.d.ticks.model(times[i])
+		row, added := "", false
+		if x.t.Events[e].HasAttributes() {
+			list, ok := x.list(i, e)
+			if ok {
+				var err error
+				if x.values, err = list.values(x.values[:0]); err != nil {
+					if err := x.badAttributes(err); err != nil {
+						return err
+					}
+				}
+				for _, v := range x.values {
+					switch v.Attribute {
+					case rowAttribute:
+						row, _ = x.t.Archive.Definitions.Text(Ref(v.Uint()))
+					case addedAttribute:
+						added = true
+					}
+				}
+			}
+		}
+		if added {
+			continue
+		}
+		if row != "" {
+			err := x.d.restoreRow(b, x.loc, t, row)
+			if err == nil {
+				continue
+			}
+			if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+				Record: fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(), Expected: "what weft wrote; the event is read without it"}); err != nil {
+				return err
+			}
+		}
+		b.Add(x.loc, t, in.kind, in.ref)
+		if len(in.ops) > 0 {
+			b.AddOps(in.ops...)
+		}
+	}
+	return nil
+}
+
+// restoreRow adds the row that a text says.
+func (d *decoder) restoreRow(b *trace.Batch, loc uint32, t int64, text string) error {
+	var pairs []carrier.Pair
+	next := func() (string, error) {
+		q, err := strconv.QuotedPrefix(text)
+		if err != nil {
+			return "", fmt.Errorf("a carried event that is cut off")
+		}
+		text = text[len(q):]
+		return strconv.Unquote(q)
+	}
+	derived := false
+	for text != "" {
+		key, err := next()
+		if err != nil {
+			return err
+		}
+		value, err := next()
+		if err != nil {
+			return err
+		}
+		derived = derived || key == derivedPair
+		pairs = append(pairs, carrier.Pair{Key: key, Value: value})
+	}
+	k, ref, err := d.restorer.Kind(pairs)
+	if err == nil && k == trace.NoKind {
+		err = fmt.Errorf("a carried event without kind")
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.restorer.Add(b, loc, t, k, ref, pairs); err != nil {
+		return err
+	}
+	if derived {
+		b.MarkDerived()
+	}
+	return nil
+}
+
+// deliverLinks hands on the links that the metadata carry.
+func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
+	if d.restorer == nil || !sel.Links {
+		return nil
+	}
+	var links []trace.Link
+	for _, x := range d.t.Metadata {
+		if !strings.HasPrefix(x.Key, linkKey) {
+			continue
+		}
+		l, err := carrier.ParseLink(x.Value)
+		if err != nil {
+			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "a link; it is left out"}); err != nil {
+				return err
+			}
+			continue
+		}
+		links = append(links, l)
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	return sink.Links(links)
+}

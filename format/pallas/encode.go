@@ -1,0 +1,487 @@
+package pallas
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// What a trace that weft converted carries beside Pallas' own records
+// (docs/formats/pallas.md, "Traces of other formats").
+const (
+	rowAttribute   Ref = 0xfffffff0 // of an event: all that it is, as text
+	addedAttribute Ref = 0xfffffff1 // of an event that only Pallas needs: it is none of the trace
+
+	definitionKey = "weft.definition." // metadata: a number, with name and definition as JSON
+	linkKey       = "weft.link."       // metadata: a number, with a link as JSON
+	timeKey       = "weft.time"        // metadata: how times follow from ticks
+	derivedPair   = "derived"
+)
+
+// ticks says how times in nanoseconds follow from ticks: scale nanoseconds each, and
+// base at tick 0. Where ticks are no whole nanoseconds, they are written as if they
+// were.
+type ticks struct {
+	Scale uint64 `json:"scale"`
+	Base  uint64 `json:"base"`
+}
+
+func newTicks(c trace.Clock) (t ticks, exact bool) {
+	const second = 1_000_000_000
+	if c.Den == 1 && c.Num > 0 && second%c.Num == 0 {
+		return ticks{Scale: uint64(second / c.Num)}, true
+	}
+	return ticks{Scale: 1}, false
+}
+
+// file is the time in the file; ok is false if it does not fit.
+func (t ticks) file(tick int64) (v uint64, ok bool) {
+	const most = math.MaxInt64
+	abs := uint64(tick)
+	if tick < 0 {
+		abs = -abs
+	}
+	if abs > most/t.Scale {
+		return 0, false
+	}
+	v = abs * t.Scale
+	if tick < 0 {
+		return t.Base - v, v <= t.Base
+	}
+	return t.Base + v, v <= most-t.Base
+}
+
+// model is the tick of a time in the file.
+func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
+
+// encoder writes any trace as Pallas: locations as threads, their groups as archives.
+type encoder struct {
+	out      *format.Output
+	w        *Writer
+	temp     string // where files are until all are there
+	old      []uint32
+	defs     *trace.Definitions
+	ticks    ticks
+	begun    bool
+	loss     format.Loss
+	threads  []*encodedThread // by location
+	strings  map[string]Ref
+	links    []Metadata
+	pairs    []carrier.Pair
+	text     []byte
+	payload  []byte
+	row      [1]Value
+	last     int64
+	tie      uint64
+	done     bool
+	archives map[uint32]bool
+}
+
+// encodedThread is a location with what is open there.
+type encodedThread struct {
+	r    *Recorder
+	tie  uint64
+	open []uint32
+}
+
+// noGroup is the archive of locations that are in no group; those of groups have the
+// number of the group and 1.
+const noGroup = 0
+
+func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if out.Path == "-" {
+		return nil, errors.New("a Pallas trace is a folder, expected the name of its main file")
+	}
+	o, err := writeOptions(opt)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Dir(out.Path)
+	e := &encoder{out: out, strings: map[string]Ref{}, archives: map[uint32]bool{}, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
+	// Archives have no names of their own: those of another trace must not be lost.
+	if t, err := Open(format.FileSource(out.Path)); err == nil {
+		e.old = t.ArchiveIDs()
+	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
+		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path, filepath.Base(l[0]))
+	}
+	if e.w, err = Create(filepath.Join(e.temp, "main.pallas"), o); err != nil {
+		return nil, err
+	}
+	e.w.nested = true
+	out.Beside(e.commit, e.Abort)
+	return e, nil
+}
+
+// writeOptions are the settings of a writer.
+func writeOptions(opt *format.WriteOptions) (*WriterOptions, error) {
+	o := &WriterOptions{}
+	switch v := opt.Value("pallas.compression", "ZSTD"); v {
+	case "ZSTD":
+	case "None":
+		o.Plain = true
+	default:
+		return nil, &format.OptionError{Option: "pallas.compression", Value: v, Expected: "ZSTD or None"}
+	}
+	switch v := opt.Value("pallas.encoding", "None"); v {
+	case "None":
+	case "Masking":
+		o.Encoding = Masking
+	default:
+		return nil, &format.OptionError{Option: "pallas.encoding", Value: v, Expected: "None or Masking"}
+	}
+	for _, x := range []struct {
+		name, usual string
+		to          *int
+		most        uint64
+	}{{"pallas.level", "1", &o.Level, 22}, {"pallas.loop-length", "100", &o.MaxLoopLength, 10_000}} {
+		n, err := strconv.ParseUint(opt.Value(x.name, x.usual), 10, 32)
+		if err != nil || n == 0 || n > x.most {
+			return nil, &format.OptionError{Option: x.name, Value: opt.Value(x.name, x.usual), Expected: fmt.Sprintf("a number from 1 to %d", x.most)}
+		}
+		*x.to = int(n)
+	}
+	return o, nil
+}
+
+// Order is that of time, so that simultaneous events that change places are counted.
+func (e *encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept so far.
+func (e *encoder) Loss() *format.Loss { return &e.loss }
+
+// Abort removes what was written.
+func (e *encoder) Abort() {
+	if !e.done {
+		e.done = true
+		os.RemoveAll(e.temp)
+	}
+}
+
+// Begin takes the definitions.
+func (e *encoder) Begin(d *trace.Definitions) error {
+	e.defs = d
+	exact := false
+	if e.ticks, exact = newTicks(d.Clock); !exact {
+		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
+	}
+	return nil
+}
+
+// Batch writes rows.
+func (e *encoder) Batch(b *trace.Batch) error {
+	if b.Len() > 0 && !e.begun {
+		e.begun = true
+		if t := b.Time[0]; t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
+			e.ticks.Base = uint64(-t) * e.ticks.Scale // there are no times before 0
+		}
+	}
+	for c := b.Cursor(); c.Next(); {
+		if err := e.event(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// thread is that of a location.
+func (e *encoder) thread(loc uint32) (*encodedThread, error) {
+	for uint32(len(e.threads)) <= loc {
+		e.threads = append(e.threads, nil)
+	}
+	if t := e.threads[loc]; t != nil {
+		return t, nil
+	}
+	l := e.defs.Locations.At(int(loc))
+	archive := uint32(noGroup)
+	if l.Group != trace.NoRef {
+		archive = l.Group + 1
+	}
+	r, err := e.w.Archive(archive).Record(loc, e.string(l.Label()))
+	if err != nil {
+		return nil, err
+	}
+	e.archives[archive] = true
+	r.added = []Value{{Attribute: addedAttribute}}
+	t := &encodedThread{r: r, tie: uint64(archive)<<32 | uint64(loc)}
+	e.threads[loc] = t
+	return t, nil
+}
+
+// string is the ref of a text.
+func (e *encoder) string(s string) Ref {
+	r, ok := e.strings[s]
+	if !ok {
+		r = Ref(len(e.strings))
+		e.strings[s] = r
+		e.w.Definitions.Strings = append(e.w.Definitions.Strings, String{r, s})
+	}
+	return r
+}
+
+// event writes a row: as Pallas' own record where that says all, else with a text beside
+// it.
+func (e *encoder) event(c *trace.Cursor) error {
+	name := e.defs.Spec(c.Kind()).Name
+	at, ok := e.ticks.file(c.Time())
+	if !ok {
+		e.loss.Add(name, "time", format.Dropped, "does not fit 63 bits of nanoseconds", 1)
+		return nil
+	}
+	t, err := e.thread(c.Location())
+	if err != nil {
+		return err
+	}
+	if c.Time() == e.last && t.tie < e.tie {
+		e.loss.Add(name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
+	}
+	e.last, e.tie = c.Time(), t.tie
+	record, all := e.native(c, t)
+	var attributes []Value
+	if keys, _ := c.Attrs(); !all || len(keys) > 0 || c.Derived() {
+		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref()), e.defs, c)
+		if c.Derived() {
+			e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair})
+		}
+		e.text = e.text[:0]
+		for _, p := range e.pairs {
+			e.text = strconv.AppendQuote(strconv.AppendQuote(e.text, p.Key), p.Value)
+		}
+		e.row[0] = Value{rowAttribute, le32(nil, e.string(string(e.text)))}
+		attributes = e.row[:]
+	}
+	return t.r.Record(at, record, e.payload, attributes)
+}
+
+// native finds Pallas' own record for a row and makes its payload; all tells whether it
+// says everything but the attributes.
+func (e *encoder) native(c *trace.Cursor, t *encodedThread) (record Record, all bool) {
+	e.payload = e.payload[:0]
+	ops := c.Ops()
+	small := func(v uint64) uint32 {
+		all = all && (v < uint64(NoRef) || v == trace.Undefined)
+		return uint32(v) // Undefined, and -1, are NoRef
+	}
+	message := func(n int) {
+		all = len(ops) == n
+		var v [5]uint64
+		copy(v[:], ops)
+		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
+		e.payload = le64(e.payload, v[3:n]...)
+	}
+	request := func() {
+		all = len(ops) == 1
+		v := uint64(0)
+		if len(ops) > 0 {
+			v = ops[0]
+		}
+		e.payload = le64(e.payload, v)
+	}
+	model := func(n int) bool { return len(ops) > n && ops[n] == openMP }
+	switch k := c.Kind(); k {
+	case trace.Enter:
+		if c.Ref() == trace.NoRef {
+			break
+		}
+		t.open = append(t.open, c.Ref())
+		e.payload = le32(e.payload, c.Ref())
+		return Enter, len(ops) == 0
+	case trace.Leave:
+		n := len(t.open) - 1
+		if n >= 0 && t.open[n] == c.Ref() {
+			t.open = t.open[:n]
+			e.payload = le32(e.payload, c.Ref())
+			return Leave, len(ops) == 0
+		}
+		// Pallas knows calls only that nest.
+		for i := n; i >= 0; i-- {
+			if t.open[i] == c.Ref() {
+				t.open = append(t.open[:i], t.open[i+1:]...)
+				break
+			}
+		}
+	case trace.Send:
+		message(4)
+		return MPISend, all
+	case trace.SendBegin:
+		message(5)
+		return MPIIsend, all
+	case trace.Recv:
+		message(4)
+		return MPIRecv, all
+	case trace.RecvComplete:
+		message(5)
+		return MPIIrecv, all
+	case trace.SendComplete:
+		request()
+		return MPIIsendComplete, all
+	case trace.RecvBegin:
+		request()
+		return MPIIrecvRequest, all
+	case trace.CollectiveBegin:
+		return MPICollectiveBegin, len(ops) == 0
+	case trace.CollectiveEnd:
+		all = len(ops) == 5
+		var v [5]uint64
+		copy(v[:], ops)
+		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
+		all = all && v[0] != trace.Undefined
+		e.payload = le64(e.payload, v[3], v[4])
+		return MPICollectiveEnd, all
+	case trace.LockAcquire, trace.LockRelease:
+		if len(ops) == 0 {
+			break
+		}
+		all = len(ops) == 1 || len(ops) == 3 && ops[1] == trace.Undefined && model(2)
+		e.payload = le32(e.payload, small(ops[0]))
+		all = all && ops[0] != trace.Undefined
+		switch mp := model(2); {
+		case k == trace.LockAcquire && mp:
+			return OMPAcquireLock, all
+		case k == trace.LockAcquire:
+			return ThreadAcquireLock, all
+		case mp:
+			return OMPReleaseLock, all
+		}
+		return ThreadReleaseLock, all
+	case trace.ThreadFork:
+		if len(ops) == 0 {
+			break
+		}
+		all = len(ops) == 1 || len(ops) == 2 && model(1)
+		e.payload = le32(e.payload, small(ops[0]))
+		all = all && ops[0] != trace.Undefined
+		if model(1) {
+			return OMPFork, all
+		}
+		return ThreadFork, all
+	case trace.ThreadJoin:
+		if model(0) {
+			return OMPJoin, len(ops) == 1
+		}
+		return ThreadJoin, len(ops) == 0
+	case trace.TaskCreate, trace.TaskSwitch, trace.TaskComplete:
+		own := Record(k - trace.TaskCreate)
+		if len(ops) == 3 {
+			e.payload = le64(e.payload, ops[2])
+			return OMPTaskCreate + own, ops[0] == trace.Undefined && ops[1] == trace.Undefined
+		}
+		return ThreadTaskCreate + own, len(ops) == 0
+	case trace.ThreadTeamBegin:
+		return ThreadTeamBegin, len(ops) == 0
+	case trace.ThreadTeamEnd:
+		return ThreadTeamEnd, len(ops) == 0
+	case trace.ThreadBegin:
+		return ThreadBegin, len(ops) == 0
+	case trace.ThreadEnd:
+		return ThreadEnd, len(ops) == 0
+	}
+	e.payload = le32(e.payload[:0], e.string(e.label(c)))
+	return Generic, false
+}
+
+// label names an event that is none of Pallas' own, for its tools.
+func (e *encoder) label(c *trace.Cursor) string {
+	spec := e.defs.Spec(c.Kind())
+	if i := int(c.Ref()); c.Ref() != trace.NoRef {
+		switch spec.Ref {
+		case trace.RefRegion:
+			return spec.Name + " " + e.defs.Regions.At(i).Name
+		case trace.RefMetric:
+			return spec.Name + " " + e.defs.Metrics.At(i).Name
+		case trace.RefString:
+			return spec.Name + " " + *e.defs.Strings.At(i)
+		}
+	}
+	return spec.Name
+}
+
+// Links keeps links, in memory: they are in the main file.
+func (e *encoder) Links(links []trace.Link) error {
+	for i := range links {
+		e.links = append(e.links, Metadata{fmt.Sprintf("%s%09d", linkKey, len(e.links)), carrier.Link(&links[i])})
+	}
+	return nil
+}
+
+// Close writes the definitions, for Pallas' tools and for weft.
+func (e *encoder) Close() error {
+	d := e.defs
+	for i := range d.Regions.Len() {
+		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(i).Name)})
+	}
+	// Ranks of all communicators are numbers of threads.
+	all := Group{Name: e.string("threads"), Type: 1, Paradigm: 4}
+	for i := range d.Locations.Len() {
+		all.Members = append(all.Members, uint32(i))
+	}
+	if d.Communicator.Len() > 0 {
+		e.w.Definitions.Groups = append(e.w.Definitions.Groups, all)
+	}
+	for i := range d.Communicator.Len() {
+		x := d.Communicator.At(i)
+		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
+	}
+	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue},
+		{addedAttribute, e.string("weft.added"), e.string("the event only ends or begins a call for Pallas"), NoValue}}
+	if e.archives[noGroup] {
+		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
+	}
+	for i := range d.Groups.Len() {
+		g := d.Groups.At(i)
+		name, parent := g.Name, NoRef
+		if name == "" {
+			name = g.ID
+		}
+		if g.Parent != trace.NoRef {
+			parent = g.Parent + 1
+		}
+		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{uint32(i) + 1, e.string(name), parent})
+	}
+	pairs, tooLong := carrier.Definitions(d)
+	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	for i, p := range pairs {
+		b, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		e.w.Metadata = append(e.w.Metadata, Metadata{fmt.Sprintf("%s%09d", definitionKey, i), string(b)})
+	}
+	b, err := json.Marshal(e.ticks)
+	if err != nil {
+		return err
+	}
+	e.w.Metadata = append(append(e.w.Metadata, Metadata{timeKey, string(b)}), e.links...)
+	if err := e.w.Close(); err != nil {
+		return err
+	}
+	_, err = e.out.Write(e.w.main())
+	return err
+}
+
+// commit gives the archives their names, in the place of those of the trace that is
+// replaced.
+func (e *encoder) commit() error {
+	dir := filepath.Dir(e.out.Path)
+	for _, id := range e.old {
+		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("archive_%d", id))); err != nil {
+			return err
+		}
+	}
+	for id := range e.archives {
+		name := fmt.Sprintf("archive_%d", id)
+		if err := os.Rename(filepath.Join(e.temp, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	e.done = true
+	return os.RemoveAll(e.temp)
+}
