@@ -35,6 +35,8 @@ func (r *blockReader) close() {
 func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]uint64, error) {
 	n := int(min(x.Count, maxBlock+1))
 	switch {
+	case n == 0:
+		return dst, nil
 	case n > maxBlock:
 		return dst, &FileError{d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count), fmt.Sprintf("at most %d", maxBlock)}
 	case !v.durations && n == 1:

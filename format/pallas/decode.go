@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"slices"
 	"sort"
@@ -72,6 +73,11 @@ func (d *decoder) thread(id threadID) (*Thread, error) {
 	}
 	t, err := a.Thread(id.id)
 	a.Forget(id.id) // whoever reads it keeps it
+	if isMissing(err) {
+		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); isMissing(e) {
+			return nil, nil // a location without events
+		}
+	}
 	if err != nil {
 		err = fail(d.opt, "pallas.damaged", err)
 	}
@@ -93,14 +99,17 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 	return err == nil, err
 }
 
-// Scan does so too, but first looks through each thread for times that go back: such a
-// thread is sorted in memory, for which it needs 20 bytes an event.
+// Scan does so too, thread by thread, but first looks through each one for times that
+// go back: such a thread is sorted in memory, for which it needs 20 bytes an event.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
 	return d.scan(ctx, sel, sink, true)
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {
-	workers := max(1, min(d.opt.Cores(), len(d.threads)))
+	workers := 1
+	if !careful {
+		workers = max(1, min(d.opt.Cores(), len(d.threads)))
+	}
 	readers := make([]*threadReader, workers)
 	for w := range readers {
 		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful}
@@ -242,7 +251,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	if err := x.describe(); err != nil {
 		return nil, err
 	}
-	if !g.sound() && g.err == nil {
+	if g.err == nil {
 		if err := x.unsound(g); err != nil {
 			return nil, err
 		}
@@ -286,13 +295,19 @@ func goesBack(ctx context.Context, t *Thread) (back bool, err error) {
 	return errors.Is(err, errBack), err
 }
 
-// unsound reports the first event that occurs in the grammar more or less often than it
-// has times.
+// unsound reports the first event, and the first sequence, that occurs in the grammar
+// more or less often than it has times.
 func (x *threadReader) unsound(g *outline) error {
 	for i, n := range g.events {
 		if v := &x.t.Events[i].Timestamps; n != v.Size {
 			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},
 				Found: fmt.Sprintf("%d occurrences of event %d in the grammar", n, i), Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
+		}
+	}
+	for i, n := range g.sequences {
+		if s := &x.t.Sequences[i]; len(s.Tokens) > 0 && (n != s.Timestamps.Size || n != s.Durations.Size || n != s.Exclusive.Size) {
+			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning, Position: trace.Position{File: x.t.path},
+				Found: fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.Timestamps.Size, s.Durations.Size, s.Exclusive.Size), Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
 		}
 	}
 	return nil
@@ -479,7 +494,14 @@ func (x *threadReader) events() (events []uint32, times []uint64, err error) {
 		return events, times, nil
 	}
 	events, times, err = x.x.next()
-	x.ended = err != nil && x.x.heap == nil // the grammar cannot go on then
+	if err != nil && x.lists != nil {
+		// Which occurrences are left out nobody knows any more.
+		for e := range x.lists {
+			if x.x.times[e].lost > 0 {
+				x.lists[e] = lists{}
+			}
+		}
+	}
 	return events, times, err
 }
 

@@ -68,7 +68,9 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 			s.bad(at, "a length of 1 or more", "a string of length %d", n)
 			break
 		}
-		d.Strings = append(d.Strings, String{ref, s.text(uint64(n))})
+		if text := s.text(uint64(n)); s.err == nil {
+			d.Strings = append(d.Strings, String{ref, text})
+		}
 	}
 	for range s.count("regions", 8) {
 		d.Regions = append(d.Regions, Region{s.u32(), s.u32()})
@@ -87,6 +89,9 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 			for range s.members(4) {
 				g.Members = append(g.Members, s.u32())
 			}
+		}
+		if s.err != nil {
+			break
 		}
 		d.Groups = append(d.Groups, g)
 	}
@@ -206,7 +211,11 @@ func (s *source) metadata(abi uint8) (l []Metadata) {
 		return nil
 	}
 	for range s.count("metadata", 18) {
-		l = append(l, Metadata{s.text(s.u64()), s.text(s.u64())})
+		x := Metadata{s.text(s.u64()), s.text(s.u64())}
+		if s.err != nil {
+			break
+		}
+		l = append(l, x)
 	}
 	return l
 }

@@ -29,7 +29,8 @@ func (e *Event) Attributes() iter.Seq2[uint64, []Value] {
 // them to put, thousands at a time: each as its place in t.Events, with its time in
 // nanoseconds. The lists are valid during the call. Where the grammar does not have all
 // events that have times, as one of Pallas' writers forgets some, they come in the
-// order of time. An error of put ends it.
+// order of time. An error of put ends it. Events whose times cannot be read are left
+// out; the first such error is returned at the end.
 //
 // It needs no file but that of the times, of which it holds a block (8 KB) of each
 // event at most, and up to 4 MB more.
@@ -56,11 +57,11 @@ func (t *Thread) replay(ctx context.Context, asTool bool, put func(events []uint
 				return err
 			}
 		}
-		if err = cmp.Or(err, ctx.Err()); err != nil && x.heap == nil {
-			return err
-		}
 		bad = cmp.Or(bad, err)
-		if len(events) == 0 || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if len(events) == 0 && err == nil {
 			return bad
 		}
 	}

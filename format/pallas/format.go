@@ -31,6 +31,8 @@ var Format = &format.Format{
 		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need."},
 		{ID: "pallas.grammar", Severity: trace.Error, Doc: "A sequence of a thread leads nowhere or back to itself; the thread's events are read in the order of time."},
 		{ID: "pallas.lost-events", Severity: trace.Error, Doc: "The grammar of a thread has more or fewer events than there are times, as Pallas' own writer leaves it when a thread has many loops; the events are read in the order of time."},
+		{ID: "pallas.circle", Severity: trace.Error, Doc: "A location group is in itself; it is read as one that is in no other."},
+		{ID: "pallas.occurrences", Severity: trace.Warning, Doc: "A sequence has more or fewer times or durations than the grammar has occurrences of it; events do not depend on them."},
 		{ID: "pallas.undefined", Severity: trace.Warning, Doc: "An event names a region that nothing defines; a stand-in takes its place."},
 		{ID: "pallas.attributes", Severity: trace.Error, Doc: "The attributes of an event are damaged; those before are read."},
 		{ID: "pallas.carried", Severity: trace.Error, Doc: "What weft put into a trace of another format cannot be read; Pallas' own records take its place."},

@@ -104,8 +104,23 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	}
 	for _, g := range t.LocationGroups {
 		// A group may be defined before its parent.
-		if p, ok := m.groups[g.Parent]; ok && g.Parent != NoRef {
-			m.defs.Groups.At(int(m.groups[g.ID])).Parent = p
+		p, ok := m.groups[g.Parent]
+		if !ok || g.Parent == NoRef {
+			continue
+		}
+		own := m.groups[g.ID]
+		for up := p; ; up = m.defs.Groups.At(int(up)).Parent {
+			if up == trace.NoRef {
+				m.defs.Groups.At(int(own)).Parent = p
+				break
+			}
+			if up == own {
+				if err := opt.Defect(&trace.Defect{Rule: "pallas.circle", Severity: trace.Error, Position: trace.Position{File: t.src.Path},
+					Found: fmt.Sprintf("location group %d in location group %d, which is in it", g.ID, g.Parent), Expected: "groups that are not in themselves; it has no parent"}); err != nil {
+					return nil, err
+				}
+				break
+			}
 		}
 	}
 	for _, g := range t.LocationGroups {
@@ -114,7 +129,13 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 		a, err := t.Archive(g.ID)
 		if isMissing(err) {
-			continue // a machine or the like
+			// A machine or the like. Old writers could put locations there all the same.
+			for _, l := range t.Locations {
+				if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
+					m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.Text(name), Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
+				}
+			}
+			continue
 		}
 		if err != nil {
 			if err := fail(opt, "pallas.damaged", err); err != nil {
@@ -222,8 +243,17 @@ func (m *model) define(s *scope) {
 		s.comms[x.Ref] = m.defs.Communicator.Add(c)
 	}
 	for _, x := range s.d.Comms {
-		if i, ok := look(s, comms, x.Parent); ok && i != s.comms[x.Ref] {
-			m.defs.Communicator.At(int(s.comms[x.Ref])).Parent = i
+		i, ok := look(s, comms, x.Parent)
+		if !ok {
+			continue
+		}
+		own := s.comms[x.Ref]
+		up := i
+		for up != trace.NoRef && up != own {
+			up = m.defs.Communicator.At(int(up)).Parent
+		}
+		if up == trace.NoRef { // else it would be its own ancestor
+			m.defs.Communicator.At(int(own)).Parent = i
 		}
 	}
 }

@@ -28,6 +28,7 @@ type times struct {
 	values []uint64 // of the block in hand
 	next   int      // among them
 	block  int      // the next one
+	lost   uint64   // occurrences that a block that cannot be read would have
 }
 
 // where is a place in a sequence.
@@ -69,6 +70,9 @@ func (x *replay) expand(l []uint32, k Token) []uint32 {
 	s, _ := x.t.step(k)
 	if s.event >= 0 {
 		return append(l, uint32(s.event))
+	}
+	if x.g.size[s.sequence] == 0 {
+		return l
 	}
 	for range s.times {
 		if f := x.flat[s.sequence]; f != nil {
@@ -169,9 +173,7 @@ func (x *replay) gather() ([]uint32, []uint64, error) {
 	for i, e := range x.list {
 		t := &x.times[e]
 		if t.next == len(t.values) {
-			if err := x.fill(int(e)); err != nil {
-				return x.list[:i], at[:i], err
-			}
+			return x.gatherOn(i, at)
 		}
 		at[i] = t.values[t.next]
 		t.next++
@@ -179,7 +181,33 @@ func (x *replay) gather() ([]uint32, []uint64, error) {
 	return x.list, at, nil
 }
 
-// fill loads the next block of an event's times that is not empty.
+// gatherOn goes on with place i of the list, where a block must be loaded. Events whose
+// times cannot be read are left out.
+func (x *replay) gatherOn(i int, at []uint64) (_ []uint32, _ []uint64, first error) {
+	n := i
+	for _, e := range x.list[i:] {
+		t := &x.times[e]
+		for t.next == len(t.values) && t.lost == 0 {
+			if err := x.fill(int(e)); err != nil {
+				first = cmp.Or(first, err)
+				if t.lost == 0 {
+					break // there are no more
+				}
+			}
+		}
+		if t.next == len(t.values) {
+			t.lost = max(t.lost, 1) - 1
+			continue
+		}
+		x.list[n], at[n] = e, t.values[t.next]
+		t.next++
+		n++
+	}
+	return x.list[:n], at[:n], first
+}
+
+// fill loads the next block of an event's times that is not empty. After an error it
+// goes on with the one behind.
 func (x *replay) fill(e int) error {
 	t, v := &x.times[e], &x.t.Events[e].Timestamps
 	for t.next == len(t.values) {
@@ -189,13 +217,24 @@ func (x *replay) fill(e int) error {
 		var err error
 		t.values, err = x.r.read(t.values[:0], &x.t.times, v, &v.Blocks[t.block])
 		t.next = 0
+		t.block++
 		if err != nil {
 			t.values = t.values[:0]
+			t.lost = v.Blocks[t.block-1].Count
 			return err
 		}
-		t.block++
 	}
 	return nil
+}
+
+// fillAny loads the next block of an event's times that can be read; the error is the
+// first one on the way. There may be none.
+func (x *replay) fillAny(e int) (first error) {
+	t := &x.times[e]
+	for t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
+		first = cmp.Or(first, x.fill(e))
+	}
+	return first
 }
 
 // seek sets all events to their first time that is not less than from, and returns how
@@ -245,8 +284,8 @@ func (x *replay) byTimeAlone() error {
 		if x.t.Events[e].Timestamps.Size == 0 || x.t.Events[e].Record == maxRecord {
 			continue
 		}
-		if err := x.fill(e); err != nil {
-			first = cmp.Or(first, err)
+		first = cmp.Or(first, x.fillAny(e))
+		if x.times[e].next == len(x.times[e].values) {
 			continue
 		}
 		x.heap.list = append(x.heap.list, uint32(e))
@@ -263,10 +302,8 @@ func (x *replay) merged() (first error) {
 		e := h.list[0]
 		t := &x.times[e]
 		x.list, x.at = append(x.list, e), append(x.at, t.values[t.next])
-		if t.next++; t.next == len(t.values) && t.block < len(x.t.Events[e].Timestamps.Blocks) {
-			if err := x.fill(int(e)); err != nil {
-				first = cmp.Or(first, err)
-			}
+		if t.next++; t.next == len(t.values) {
+			first = cmp.Or(first, x.fillAny(int(e)))
 		}
 		if t.next < len(t.values) {
 			heap.Fix(h, 0)

@@ -29,6 +29,7 @@ type source struct {
 	b    []byte
 	at   int
 	err  *FileError
+	odd  *FileError // the first thing that is wrong but ends nothing
 
 	tokens []Token // room for those of a thread
 }
@@ -75,6 +76,14 @@ func (s *source) bad(at int, expected, found string, args ...any) {
 		s.err = &FileError{s.path, int64(at), fmt.Sprintf(found, args...), expected}
 		s.at = len(s.b)
 	}
+}
+
+// wrong is the first thing that is, nil if nothing.
+func (s *source) wrong() *FileError {
+	if s.odd != nil {
+		return s.odd
+	}
+	return s.err
 }
 
 // take is the next n bytes, nil if there are less.
@@ -128,8 +137,10 @@ func (s *source) text(n uint64) string {
 	}
 	b := s.take(int(n))
 	if b[n-1] != 0 {
-		s.bad(at+int(n)-1, "0 at the end of a text", "0x%02x", b[n-1])
-		return ""
+		if s.odd == nil { // its length tells all the same
+			s.odd = &FileError{s.path, int64(at) + int64(n) - 1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text"}
+		}
+		return string(b)
 	}
 	return string(b[:n-1])
 }

@@ -3,6 +3,7 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -251,6 +252,7 @@ func (s *source) thread(l layout) *Thread {
 		t.Loops = append(t.Loops, x)
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
+	t.forget()
 	if s.err == nil && s.at < len(s.b) {
 		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
 	}
@@ -265,6 +267,21 @@ func (s *source) thread(l layout) *Thread {
 		give(&x.Timestamps)
 	}
 	return t
+}
+
+// forget takes tokens of placeholders out of the sequences.
+func (t *Thread) forget() {
+	placeholder := func(k Token) bool {
+		e := t.Event(k)
+		return e != nil && e.Record == maxRecord
+	}
+	if !slices.ContainsFunc(t.Events, func(e Event) bool { return e.Record == maxRecord }) {
+		return
+	}
+	for i := range t.Sequences {
+		x := &t.Sequences[i]
+		x.Tokens = slices.DeleteFunc(x.Tokens, placeholder)
+	}
 }
 
 func (s *source) event(l layout, blocks *[]Block) (e Event) {

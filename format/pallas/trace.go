@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -61,7 +63,9 @@ func Open(src format.Source) (*Trace, error) {
 	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
 		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
 	}
-	t.Truncated = s.err
+	if t.Truncated = s.wrong(); s.err != nil {
+		t.search()
+	}
 	t.blocks.budget = DefaultCache
 	return t, nil
 }
@@ -79,6 +83,38 @@ type Archive struct {
 
 	mu      sync.Mutex
 	threads map[uint32]*opened[*Thread]
+}
+
+// search adds the archives that the damaged main file does not name.
+func (t *Trace) search() {
+	for _, id := range numbered(t.src.FS, path.Clean(t.dir+"."), "archive_") {
+		if !slices.ContainsFunc(t.LocationGroups, func(g LocationGroup) bool { return g.ID == id }) {
+			t.LocationGroups = append(t.LocationGroups, LocationGroup{id, NoRef, NoRef})
+		}
+	}
+}
+
+// search adds the threads that the damaged file does not name.
+func (a *Archive) search() {
+	for _, id := range numbered(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
+		if !slices.ContainsFunc(a.Locations, func(l Location) bool { return l.ID == id }) {
+			a.Locations = append(a.Locations, Location{id, NoRef, a.ID})
+		}
+	}
+}
+
+// numbered are the numbers of the folders in a folder whose names begin so.
+func numbered(f fs.FS, dir, prefix string) (ids []uint32) {
+	list, _ := fs.ReadDir(f, dir) // what cannot be listed has none
+	for _, x := range list {
+		if rest, ok := strings.CutPrefix(x.Name(), prefix); ok {
+			if n, err := strconv.ParseUint(rest, 10, 32); err == nil && strconv.FormatUint(n, 10) == rest {
+				ids = append(ids, uint32(n))
+			}
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // ArchiveIDs are the location groups that have an archive, in the order in which they
@@ -133,7 +169,9 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
 		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
 	}
-	a.Truncated = s.err
+	if a.Truncated = s.wrong(); s.err != nil {
+		a.search()
+	}
 	return a, nil
 }
 

@@ -34,6 +34,7 @@ type checkPlace struct {
 	Record   string `json:"record,omitempty"`
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
+	binary   bool
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -142,7 +143,7 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		}
 		rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
 		for _, d := range x.First {
-			rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected})
+			rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
 		}
 		res.Rules = append(res.Rules, rule)
 	}
@@ -152,7 +153,7 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
 		for _, p := range x.Places {
-			d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset}, Record: p.Record, Found: p.Found, Expected: p.Expected}
+			d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset, Binary: p.binary}, Record: p.Record, Found: p.Found, Expected: p.Expected}
 			switch x.Severity {
 			case "error":
 				d.Severity = trace.Error

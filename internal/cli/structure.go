@@ -35,8 +35,8 @@ and how long: × says how often it is repeated there; count, mean, min, max and 
 are those of all its occurrences in the trace. Locations that do the same are one
 tree, and what is the same at several locations or places is one in the figures.
 
-Events are the same if their kind and region are; what comes twice in a row or more,
-up to 100 steps of it, is a loop. WAIT is the share of the time of all locations that
+Events are the same if their kind and region are; snapshots, summaries, markers and
+links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop. WAIT is the share of the time of all locations that
 would be saved if each occurrence took no longer than the shortest one (in Pallas:
 contention score). It is worked out of the events, whatever the trace's format.`,
 		Example: "  weft structure trace.otf\n  weft structure --depth 3 trace.pallas\n  weft structure --location 'rank 0' --json trace.trf",

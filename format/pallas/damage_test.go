@@ -1,0 +1,164 @@
+package pallas
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// handMade is a trace of one thread that no writer made: its events with the blocks of
+// their times, its sequences, the first of which is the root, and its loops.
+type handMade struct {
+	records   []Record
+	blocks    [][][]uint64 // by event
+	sequences [][]Token
+	loops     []Loop
+	groups    []LocationGroup
+}
+
+func (h handMade) files() fstest.MapFS {
+	b := le64(le32([]byte{MaxABI}, 0, 0), 3)
+	b = le32(le64(le32(b, 2), 100), 1)
+	b = le64(b, 0, 0, 0, 0, 0, uint64(len(h.groups)))
+	for _, g := range h.groups {
+		b = le32(b, g.ID, g.Name, g.Parent)
+	}
+	m := fstest.MapFS{"main.pallas": {Data: le64(b, 0, 0)}}
+	b = le64(le32(nil, 0, 1), 0, 0, 0, 0, 0, 0, 1)
+	m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(le32(b, 0, NoRef, 0), 0)}
+	var data []byte
+	b = le64(le32(nil, 0, 0), uint64(len(h.records)), uint64(len(h.sequences)), uint64(len(h.loops)))
+	b = le64(le32(b, 0), 0)
+	for i, r := range h.records {
+		b = le64(append(le32(b, uint32(r)), 5), 0)
+		n := 0
+		for _, l := range h.blocks[i] {
+			n += len(l)
+		}
+		b = le64(b, uint64(n), uint64(len(h.blocks[i])))
+		if n == 0 {
+			continue
+		}
+		for _, l := range h.blocks[i] {
+			first, last := uint64(0), uint64(0)
+			if len(l) > 0 {
+				first, last = l[0], l[len(l)-1]
+			}
+			at := len(data)
+			if len(l) == 0 {
+				at = 0 // where another block is
+			}
+			b = le64(b, uint64(len(l)), first, last, uint64(at))
+			data = le64(le64(data, uint64(8*len(l))), l...)
+		}
+	}
+	b = identity(b, len(h.records))
+	for _, tokens := range h.sequences {
+		b = le64(le32(b, 0), uint64(len(tokens)))
+		if len(tokens) == 0 {
+			continue
+		}
+		for _, k := range tokens {
+			b = le32(b, uint32(k))
+		}
+		b = le64(b, 0, 1, 0, 1, 0, 1)
+	}
+	b = identity(b, len(h.sequences))
+	for _, l := range h.loops {
+		b = le64(le32(b, uint32(l.Sequence), l.Iterations), l.Occurrences)
+	}
+	m["archive_0/thread_0/thread.pallas"] = &fstest.MapFile{Data: identity(b, len(h.loops))}
+	m["archive_0/thread_0/event_durations.dat"] = &fstest.MapFile{Data: data}
+	return m
+}
+
+// read returns the times of a trace's events, and the rules that it breaks.
+func read(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
+	t.Helper()
+	rep := format.NewReport()
+	d, err := open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{Report: rep})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			times = append(times, b.Time...)
+			return nil
+		}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Defs().Groups.Len() {
+		n := 0
+		for g := uint32(i); g != trace.NoRef; g = d.Defs().Groups.At(int(g)).Parent {
+			if n++; n > 10 {
+				t.Fatal("a group is in itself")
+			}
+		}
+	}
+	for _, r := range rep.Rules() {
+		if r.Rule != "pallas.occurrences" { // handMade has no times of sequences
+			rules += r.Rule + " "
+		}
+	}
+	return times, strings.TrimSpace(rules)
+}
+
+func TestHandMade(t *testing.T) {
+	e := func(i uint32) Token { return MakeToken(EventToken, i) }
+	s := func(i uint32) Token { return MakeToken(SequenceToken, i) }
+	l := func(i uint32) Token { return MakeToken(LoopToken, i) }
+	one := []LocationGroup{{0, NoRef, NoRef}}
+	events := []Record{Enter, ThreadBegin}
+	times := [][][]uint64{{{1}}, {{2, 3, 4}, {5}}}
+	for _, test := range []struct {
+		name  string
+		trace handMade
+		want  string
+		rules string
+	}{
+		{"sound", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[1 2 3 4 5]", ""},
+		{"empty block", handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[1 2 3 4 5]", ""},
+		{"loop of nothing", handMade{events, times, [][]Token{{e(0), l(0), l(1), s(3), s(3)}, {e(1)}, {}, {l(1), l(1), e(1)}},
+			[]Loop{{s(1), 2, 1}, {s(2), math.MaxUint32, 1}}, one}, "[1 2 3 4 5]", ""},
+		{"placeholder", handMade{[]Record{Enter, maxRecord, ThreadBegin}, [][][]uint64{{{1}}, {}, {{2}}}, [][]Token{{e(0), e(1), e(2)}}, nil, one}, "[1 2]", ""},
+		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one}, "[1 2 3 4 5]", "pallas.grammar"},
+		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one}, "[1 2 3 4 5]", "pallas.grammar"},
+		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one}, "[1 2 3 4 5]", "pallas.lost-events"},
+		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[2 3 3 4 5]", ""},
+		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, []LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}}, "[1 2 3 4 5]", "pallas.circle"},
+	} {
+		got, rules := read(t, test.trace.files())
+		if fmt.Sprint(got) != test.want || rules != test.rules {
+			t.Errorf("%s: %v, %q; want %s, %q", test.name, got, rules, test.want, test.rules)
+		}
+	}
+	// A block that cannot be read: the others can.
+	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 6, 1}}, one}.files()
+	data := m["archive_0/thread_0/event_durations.dat"].Data
+	data[16] = 7 // the length of the first block of three
+	if got, rules := read(t, m); fmt.Sprint(got) != "[1 5 6 7]" || rules != "pallas.damaged" {
+		t.Errorf("a damaged block: %v, %q", got, rules)
+	}
+	// A main file that ends before the groups: the folders tell.
+	m = handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}.files()
+	m["main.pallas"].Data = m["main.pallas"].Data[:40]
+	if got, rules := read(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
+		t.Errorf("a main file that is cut off: %v, %q", got, rules)
+	}
+	// A location without a folder has no events; one without its file has lost them.
+	delete(m, "archive_0/thread_0/thread.pallas")
+	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
+		t.Errorf("a thread without grammar: %v, %q", got, rules)
+	}
+	delete(m, "archive_0/thread_0/event_durations.dat")
+	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged" {
+		t.Errorf("a location without folder: %v, %q", got, rules)
+	}
+}
