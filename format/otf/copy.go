@@ -41,7 +41,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 	if err != nil {
 		return nil, err
 	}
-	unify, err := r.unify()
+	unify, err := r.yes(unifyOption)
 	if err != nil {
 		return nil, err
 	}

@@ -340,7 +340,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 			k++
 		}
 		var err error
-		if k == i+1 && d.files[i].unsorted == 0 {
+		if k == i+1 && !d.sorts(&d.files[i]) {
 			err = d.direct(ctx, x, &d.files[i], sel)
 		} else if err = d.merge(ctx, d.files[i:k], sel, r); err == nil {
 			err = r.Flush()
@@ -504,7 +504,7 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 		return nil, err
 	}
 	f := &fileStream{d: d, s: s, to: math.MaxUint64}
-	if x.unsorted == 0 {
+	if !d.sorts(x) {
 		if to, ok := d.clock.file(sel.To); ok {
 			f.to = to
 		}
@@ -524,8 +524,20 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 		if !ok || err != nil {
 			return nil, err
 		}
+		if s.rec.Type == Counter && len(d.async) > 0 {
+			for _, v := range s.rec.KeyValues {
+				if d.async[v.Key] {
+					s.rec.Time = v.Bits
+				}
+			}
+		}
 		return &s.rec, nil
 	})
+}
+
+// sorts tells whether the records of a file have to be sorted.
+func (d *decoder) sorts(x *survey) bool {
+	return x.unsorted > 0 || x.part == Events && len(d.async) > 0
 }
 
 // markers brings the markers, which need not be sorted, into the order of time.

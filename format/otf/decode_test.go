@@ -3,6 +3,7 @@ package otf
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -169,5 +170,37 @@ func TestStringOverLines(t *testing.T) {
 	}
 	if r := rep.Rules(); len(r) != 1 || r[0].Rule != "otf.malformed" || r[0].Count != 1 {
 		t.Errorf("defects %+v", r)
+	}
+}
+
+// Counters that were read aside have the time at which they were read, if that is wanted.
+func TestAsyncTimes(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "t.otf")
+	writeFile(t, name, "1:1\n")
+	writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDF1G0NM\"f\"\nDCNT2G0NM\"power\"P0U\"W\"\nDK5Y8NM\"__ASYNC_SOURCE__power\"T\"\"\n")
+	writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n14\n*1\nK5Y8V10\nCNT2V1\nK5Y8Vc\nCNT2V2\nCNT2V3\n1e\n*1\nL1\n1e\n*1\n")
+	for option, want := range map[string]string{"false": "enter@10 metric@20 metric@20 metric@20 leave@30 ", "true": "enter@10 metric@12 metric@16 metric@20 leave@30 "} {
+		for _, ordered := range []bool{false, true} {
+			d, err := open(context.Background(), format.FileSource(name), &format.ReadOptions{Values: map[string]string{"otf.async-times": option}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for i, at := range b.Time {
+					got += fmt.Sprintf("%s@%d ", d.Defs().Spec(b.Kind[i]).Name, at)
+				}
+				return nil
+			}}
+			if ordered {
+				err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+			} else {
+				err = format.ScanAnew(context.Background(), d, trace.Everything(), func() func(int) format.Sink { return func(int) format.Sink { return sink } })
+			}
+			if err != nil || got != want {
+				t.Errorf("%s, ordered %t: %s, %v; want %s", option, ordered, got, err, want)
+			}
+		}
 	}
 }

@@ -46,9 +46,10 @@ type model struct {
 	locations map[uint64]uint32
 	// undefined is told of each token that nothing defines, once.
 	undefined     func(what string, stream uint32, token uint64)
-	marked        bool     // there are markers
-	near          []uint32 // the locations of small processes, plus 1; 0 where that has not been asked
-	scl, comments uint32   // attributes that are not the trace's own, NoRef until used
+	marked        bool            // there are markers
+	async         map[uint32]bool // keys of pairs with the time at which a counter was read, if that is to be its time
+	near          []uint32        // the locations of small processes, plus 1; 0 where that has not been asked
+	scl, comments uint32          // attributes that are not the trace's own, NoRef until used
 	// frozen: nothing may be added; odd tells that something was to be.
 	frozen, odd bool
 	// Of a trace that weft wrote: what restores what it carries, its clock, and how
@@ -192,7 +193,11 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			m.places[scopedToken{scls, r.Stream, r.Token}] = sourcePlace{name(sclFiles, r, r.File), int64(r.Line)}
 		}
 	}
-	unify, err := r.unify()
+	unify, err := r.yes(unifyOption)
+	if err != nil {
+		return nil, err
+	}
+	async, err := r.yes(asyncOption)
 	if err != nil {
 		return nil, err
 	}
@@ -261,6 +266,12 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			if r.Kind < uint64(len(valueTypes)) {
 				x.Type = valueTypes[r.Kind]
 			}
+			if async && strings.HasPrefix(r.Name, asyncName) && x.Type == trace.Uint64 {
+				if m.async == nil {
+					m.async = map[uint32]bool{}
+				}
+				m.async[uint32(r.Token)] = true
+			}
 			set(keys, x, func() uint32 {
 				x.ID = id(r.Stream, r.Token)
 				return d.Attributes.Add(x)
@@ -290,19 +301,25 @@ const (
 	textName = "text"
 )
 
-// unify tells whether equal definitions of several streams are to be one.
-func (r *Reader) unify() (bool, error) {
-	switch s := r.opt.Read.Value(unifyOption, "false"); s {
+// yes is a setting that is true or false, false if it is not given.
+func (r *Reader) yes(option string) (bool, error) {
+	switch s := r.opt.Read.Value(option, "false"); s {
 	case "true":
 		return true, nil
 	case "false":
 		return false, nil
 	default:
-		return false, &format.OptionError{Option: unifyOption, Value: s, Expected: "true or false"}
+		return false, &format.OptionError{Option: option, Value: s, Expected: "true or false"}
 	}
 }
 
-const unifyOption = "otf.unify-tokens"
+const (
+	unifyOption = "otf.unify-tokens" // equal definitions of several streams are one
+	asyncOption = "otf.async-times"  // counters have the times at which they were read
+)
+
+// asyncName begins the names of the keys that VampirTrace gives to those times.
+const asyncName = "__ASYNC_SOURCE__"
 
 // attrs are the pairs of a definition.
 func (m *model) attrs(r *Record) (out []trace.Attr) {

@@ -19,6 +19,7 @@ var Format = &format.Format{
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"}, Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
+		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"}, Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
 		{Name: "otf.streams", Default: "keep", Write: true, Doc: "Number of streams to spread the processes over, 0 for one each; or a map as in a master file, such as 1:1,2;2:3."},
 		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"}, Doc: "Spelling of the keywords; keep is that of the definitions."},
 		{Name: "otf.level", Default: "keep", Write: true, Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},

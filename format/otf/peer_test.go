@@ -230,7 +230,7 @@ func TestCompatLines(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		writeFile(t, filepath.Join(dir, "t.otf"), "1:1\n")
-		writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDKV7Y8NM\"n\"DS\"\"\nDKV8YbNM\"b\"DS\"\"\n")
+		writeFile(t, filepath.Join(dir, "t.0.def"), "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"f\"\nDF2G0NM\"g\"\nDK7Y8NM\"n\"T\"\"\nDK8YbNM\"b\"T\"\"\n")
 		writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n"+lines+"\nL2\nc\n*1\nL1\nd\n*1\n")
 		name := filepath.Join(dir, "t.otf")
 		want, _ := exec.Command(otfprint, "--fullkeyvalue", name).Output() // it fails where it stops

@@ -15,7 +15,7 @@ import (
 // record there has nothing open.
 func (d *decoder) Resume(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	from, ok := d.clock.file(sel.From)
-	if !ok || sel.From < 0 || d.marked || d.carried {
+	if !ok || sel.From < 0 || d.marked || d.carried || len(d.async) > 0 {
 		return false, nil
 	}
 	at, ok, err := d.snapshotsAt(ctx, from)

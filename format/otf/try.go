@@ -16,7 +16,7 @@ import (
 // false, when a file turns out to be out of order or damaged, or names what
 // nothing defines: what [decoder.Scan] then does depends on all that comes before.
 func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
-	if d.indexed || d.marked {
+	if d.indexed || d.marked || len(d.async) > 0 {
 		return false, nil
 	}
 	return d.attempt(ctx, sel, sink, nil)
