@@ -361,6 +361,10 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 // snapshot or a summary, which is no event of the program.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
+// IsEvent reports whether k is something that happened in the program: a state is not,
+// nor a marker, which somebody set afterwards.
+func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }
+
 // IsSend reports whether k starts a message; IsRecv whether it completes one.
 func (k Kind) IsSend() bool { return k == Send || k == SendBegin }
 

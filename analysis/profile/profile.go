@@ -154,7 +154,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	other := false
 	if b.Loc == trace.MixedLoc {
 		for i := range b.Time {
-			if !isEvent(b.Kind[i]) {
+			if !b.Kind[i].IsEvent() {
 				continue
 			}
 			s, err := p.location(b.Locs[i], b.Time[i])
@@ -322,14 +322,11 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	return claims
 }
 
-// isEvent tells whether a row is an event of the program: snapshots, summaries and
-// markers are not. What never ends lasts until the last event, not until one of those.
-func isEvent(k trace.Kind) bool { return !k.IsState() && k != trace.Marker }
-
-// events leaves out rows that are no events.
+// events leaves out rows that are no events: what never ends lasts until the last
+// event, not until a later summary or marker.
 func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64, []trace.Kind, []uint32) {
 	from := 0
-	for from < len(kinds) && isEvent(kinds[from]) {
+	for from < len(kinds) && kinds[from].IsEvent() {
 		from++
 	}
 	if from == len(kinds) {
@@ -338,7 +335,7 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 	k := &p.kept
 	k.times, k.kinds, k.refs = append(k.times[:0], times[:from]...), append(k.kinds[:0], kinds[:from]...), append(k.refs[:0], refs[:from]...)
 	for i := from + 1; i < len(kinds); i++ {
-		if isEvent(kinds[i]) {
+		if kinds[i].IsEvent() {
 			k.times, k.kinds, k.refs = append(k.times, times[i]), append(k.kinds, kinds[i]), append(k.refs, refs[i])
 		}
 	}

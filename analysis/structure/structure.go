@@ -56,7 +56,7 @@ func New(d *trace.Definitions) *Part { return &Part{defs: d} }
 // Batch takes events, of one location or mixed.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
-		if k.IsState() || k == trace.Marker {
+		if !k.IsEvent() {
 			continue
 		}
 		l, err := p.location(b.Location(i), b.Time[i])

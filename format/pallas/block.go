@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // maxBlock bounds the values of a block: its writers make blocks of 1000.
@@ -87,28 +89,32 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 }
 
 // load reads the bytes of a block.
-func (r *blockReader) load(d *dataFile, x *Block) ([]byte, error) {
-	f, size, err := d.open()
-	if err != nil {
-		return nil, err
-	}
+func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
+	err = d.with(func(f format.File, size int64) error {
+		b, err = r.loadFrom(f, size, d.path, x)
+		return err
+	})
+	return b, err
+}
+
+func (r *blockReader) loadFrom(f format.File, size int64, path string, x *Block) ([]byte, error) {
 	if size < 8 || x.Offset > uint64(size)-8 {
-		return nil, &FileError{d.path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+		return nil, &FileError{path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
 	}
 	// Most blocks are small: one read gets length and data.
 	guess := int(min(8*x.Count+64, uint64(size)-x.Offset))
 	r.packed = slices.Grow(r.packed[:0], guess)[:guess]
 	if _, err := f.ReadAt(r.packed, int64(x.Offset)); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s:0x%x: %w", d.path, x.Offset, err)
+		return nil, fmt.Errorf("%s:0x%x: %w", path, x.Offset, err)
 	}
 	n := binary.LittleEndian.Uint64(r.packed)
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
-		return nil, &FileError{d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left)}
+		return nil, &FileError{path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left)}
 	}
 	if have := uint64(guess - 8); n > have {
 		r.packed = slices.Grow(r.packed, int(n-have))[:8+n]
 		if _, err := f.ReadAt(r.packed[8+have:], int64(x.Offset+8+have)); err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s:0x%x: %w", d.path, x.Offset, err)
+			return nil, fmt.Errorf("%s:0x%x: %w", path, x.Offset, err)
 		}
 	}
 	return r.packed[8 : 8+n], nil

@@ -1,8 +1,10 @@
 package pallas
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io/fs"
 	"math"
 	"strings"
 	"testing"
@@ -20,6 +22,7 @@ type handMade struct {
 	sequences [][]Token
 	loops     []Loop
 	groups    []LocationGroup
+	lists     map[int][]byte // attributes, by event
 }
 
 func (h handMade) files() fstest.MapFS {
@@ -36,7 +39,7 @@ func (h handMade) files() fstest.MapFS {
 	b = le64(le32(nil, 0, 0), uint64(len(h.records)), uint64(len(h.sequences)), uint64(len(h.loops)))
 	b = le64(le32(b, 0), 0)
 	for i, r := range h.records {
-		b = le64(append(le32(b, uint32(r)), 5), 0)
+		b = append(le64(append(le32(b, uint32(r)), 5), uint64(len(h.lists[i]))), h.lists[i]...)
 		n := 0
 		for _, l := range h.blocks[i] {
 			n += len(l)
@@ -123,16 +126,16 @@ func TestHandMade(t *testing.T) {
 		want  string
 		rules string
 	}{
-		{"sound", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[1 2 3 4 5]", ""},
-		{"empty block", handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[1 2 3 4 5]", ""},
+		{"sound", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]", ""},
+		{"empty block", handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[1 2 3 4 5]", ""},
 		{"loop of nothing", handMade{events, times, [][]Token{{e(0), l(0), l(1), s(3), s(3)}, {e(1)}, {}, {l(1), l(1), e(1)}},
-			[]Loop{{s(1), 2, 1}, {s(2), math.MaxUint32, 1}}, one}, "[1 2 3 4 5]", ""},
-		{"placeholder", handMade{[]Record{Enter, maxRecord, ThreadBegin}, [][][]uint64{{{1}}, {}, {{2}}}, [][]Token{{e(0), e(1), e(2)}}, nil, one}, "[1 2]", ""},
-		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one}, "[1 2 3 4 5]", "pallas.grammar"},
-		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one}, "[1 2 3 4 5]", "pallas.grammar"},
-		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one}, "[1 2 3 4 5]", "pallas.lost-events"},
-		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}, "[2 3 3 4 5]", ""},
-		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, []LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}}, "[1 2 3 4 5]", "pallas.circle"},
+			[]Loop{{s(1), 2, 1}, {s(2), math.MaxUint32, 1}}, one, nil}, "[1 2 3 4 5]", ""},
+		{"placeholder", handMade{[]Record{Enter, maxRecord, ThreadBegin}, [][][]uint64{{{1}}, {}, {{2}}}, [][]Token{{e(0), e(1), e(2)}}, nil, one, nil}, "[1 2]", ""},
+		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
+		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
+		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one, nil}, "[1 2 3 4 5]", "pallas.lost-events"},
+		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[2 3 3 4 5]", ""},
+		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, []LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}, nil}, "[1 2 3 4 5]", "pallas.circle"},
 	} {
 		got, rules := read(t, test.trace.files())
 		if fmt.Sprint(got) != test.want || rules != test.rules {
@@ -140,14 +143,14 @@ func TestHandMade(t *testing.T) {
 		}
 	}
 	// A block that cannot be read: the others can.
-	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 6, 1}}, one}.files()
+	m := handMade{events, [][][]uint64{{{1}}, {{2, 3, 4}, {5, 6, 7}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 6, 1}}, one, nil}.files()
 	data := m["archive_0/thread_0/event_durations.dat"].Data
 	data[16] = 7 // the length of the first block of three
 	if got, rules := read(t, m); fmt.Sprint(got) != "[1 5 6 7]" || rules != "pallas.damaged" {
 		t.Errorf("a damaged block: %v, %q", got, rules)
 	}
 	// A main file that ends before the groups: the folders tell.
-	m = handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one}.files()
+	m = handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}.files()
 	m["main.pallas"].Data = m["main.pallas"].Data[:40]
 	if got, rules := read(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
 		t.Errorf("a main file that is cut off: %v, %q", got, rules)
@@ -160,5 +163,117 @@ func TestHandMade(t *testing.T) {
 	delete(m, "archive_0/thread_0/event_durations.dat")
 	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged" {
 		t.Errorf("a location without folder: %v, %q", got, rules)
+	}
+}
+
+// What is left of an event behind a block that cannot be read keeps its times, but not
+// attributes that may belong to others; and a window begins behind such a block.
+func TestLostBlock(t *testing.T) {
+	e, l := MakeToken(EventToken, 0), MakeToken(LoopToken, 0)
+	list, err := appendList(nil, 4, []Value{{9, []byte{1, 2, 3, 4}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}, {8}}}, [][]Token{{l}, {e}}, []Loop{{MakeToken(SequenceToken, 1), 7, 1}}, []LocationGroup{{0, NoRef, NoRef}}, map[int][]byte{0: list}}
+	rows := func(m fstest.MapFS, from int64) (s string) {
+		d, err := open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel := trace.Everything()
+		sel.From = from
+		if err := format.Scan(context.Background(), d, sel, func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for c := b.Cursor(); c.Next(); {
+					s += fmt.Sprint(c.Time())
+					if keys, _ := c.Attrs(); len(keys) > 0 {
+						s += "*"
+					}
+					s += " "
+				}
+				return nil
+			}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if got := rows(h.files(), 0); got != "2 3 4 5 6* 7 8 " {
+		t.Errorf("sound: %s", got)
+	}
+	if got := rows(h.files(), 6); got != "6* 7 8 " {
+		t.Errorf("a window: %s", got)
+	}
+	m := h.files()
+	m["archive_0/thread_0/event_durations.dat"].Data[0] = 7
+	if got := rows(m, 0); got != "5 6 7 8 " {
+		t.Errorf("the first block is damaged: %s", got)
+	}
+	h.lists = nil
+	m = h.files()
+	m["archive_0/thread_0/event_durations.dat"].Data[8+24] = 7 // the second one
+	if got := rows(m, 6); got != "8 " {
+		t.Errorf("a window that begins in a damaged block: %s", got)
+	}
+}
+
+// counted counts the files that are open at once.
+type counted struct {
+	fstest.MapFS
+	open, most *int
+}
+
+type countedFile struct {
+	*bytes.Reader
+	fs.File
+	open *int
+}
+
+// Read reads on.
+func (f countedFile) Read(b []byte) (int, error) { return f.Reader.Read(b) }
+
+// Close counts.
+func (f countedFile) Close() error {
+	*f.open--
+	return nil
+}
+
+func (c counted) Open(name string) (fs.File, error) {
+	f, err := c.MapFS.Open(name)
+	if err != nil || c.MapFS[name] == nil {
+		return f, err
+	}
+	*c.open++
+	*c.most = max(*c.most, *c.open)
+	return countedFile{bytes.NewReader(c.MapFS[name].Data), f, c.open}, nil
+}
+
+// Many threads can be read in the order of time with few open files.
+func TestOpenFiles(t *testing.T) {
+	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}}}, [][]Token{{MakeToken(LoopToken, 0)}, {MakeToken(EventToken, 0)}}, []Loop{{MakeToken(SequenceToken, 1), 6, 1}}, []LocationGroup{{0, NoRef, NoRef}}, nil}
+	m := h.files()
+	const n = 200
+	b := le64(le32(nil, 0, n), 0, 0, 0, 0, 0, 0, n)
+	for i := range uint32(n) {
+		b = le32(b, i, NoRef, 0)
+		for _, name := range []string{"thread.pallas", "event_durations.dat"} {
+			m[fmt.Sprintf("archive_0/thread_%d/%s", i, name)] = m["archive_0/thread_0/"+name]
+		}
+	}
+	m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(b, 0)}
+	files, most := 0, 0
+	d, err := open(context.Background(), format.Source{FS: counted{m, &files, &most}, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	if err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		rows += b.Len()
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	if rows != 6*n || most > maxOpen+2 || files != 0 {
+		t.Errorf("%d events, %d files open at once, %d at the end", rows, most, files)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
@@ -115,17 +116,27 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful}
 		defer readers[w].r.close()
 	}
-	next, done := 0, int64(0)
-	err := pipeline.Run(ctx, workers, func() (threadID, bool, error) {
+	type job struct {
+		id     threadID
+		number int
+	}
+	next, jobs, done := 0, 0, int64(0)
+	turn := pipeline.NewTurn()
+	err := pipeline.Run(ctx, workers, func() (job, bool, error) {
 		for next < len(d.threads) {
 			next++
 			if id := d.threads[next-1]; sel.Location == nil || sel.Location(d.location[id]) {
-				return id, true, nil
+				jobs++
+				return job{id, jobs - 1}, true, nil
 			}
 		}
-		return threadID{}, false, nil
-	}, func(w int, id threadID) (struct{}, error) {
-		return struct{}{}, readers[w].scan(ctx, id)
+		return job{}, false, nil
+	}, func(w int, j job) (struct{}, error) {
+		x := readers[w]
+		x.described = sync.OnceFunc(func() { turn.Done(j.number) })
+		defer x.described()
+		x.turn = func() { turn.Wait(j.number) }
+		return struct{}{}, x.scan(ctx, j.id)
 	}, func(struct{}) error {
 		if done++; d.opt.Progress != nil {
 			d.opt.Progress(done, int64(len(d.threads)))
@@ -170,6 +181,9 @@ type threadReader struct {
 	sel     trace.Selection
 	sink    format.Sink
 	careful bool // the order of time is not taken for granted
+	// turn waits until definitions may grow, described tells that they have: their
+	// numbers do not depend on which thread is read first. Nil for a single reader.
+	turn, described func()
 
 	t           *Thread
 	loc         uint32
@@ -248,8 +262,14 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	} else if x.sel.To <= 0 {
 		x.to = 0
 	}
+	if x.turn != nil {
+		x.turn()
+	}
 	if err := x.describe(); err != nil {
 		return nil, err
+	}
+	if x.described != nil {
+		x.described()
 	}
 	if g.err == nil {
 		if err := x.unsound(g); err != nil {
@@ -258,41 +278,52 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	x.ascending = g.sound() && t.ascending()
 	if x.careful {
-		back, err := goesBack(ctx, t)
-		if back {
-			err = x.sort(ctx)
+		x.begin(g) // what is wrong with blocks shows again
+		back, err := x.goesBack(ctx)
+		if back && err == nil {
+			return t, x.sort(ctx)
 		}
-		if ctx.Err() != nil || back {
-			return t, cmp.Or(ctx.Err(), fail(x.d.opt, "pallas.damaged", err))
+		if err != nil {
+			return nil, err
 		}
 	}
-	x.x = newReplay(t, g, x.r)
+	return t, fail(x.d.opt, "pallas.damaged", x.begin(g))
+}
+
+// begin goes to the first of the wanted times, or to the beginning. The error is one of
+// blocks that cannot be read; reading goes on behind them.
+func (x *threadReader) begin(g *outline) error {
+	x.x = newReplay(x.t, g, x.r)
 	if !g.sound() {
-		return t, fail(x.d.opt, "pallas.damaged", x.x.byTimeAlone())
+		err := x.x.byTimeAlone()
+		x.dropLists()
+		return err
 	}
 	skip := uint64(0)
 	if x.from > 0 && x.lists == nil && x.ascending {
+		var err error
 		if skip, err = x.x.seek(x.from); err != nil {
-			return nil, fail(x.d.opt, "pallas.damaged", err)
+			x.x, skip = newReplay(x.t, g, x.r), 0 // reading meets the block again, and says so
 		}
 	}
 	x.x.begin(skip)
-	return t, nil
+	return nil
 }
 
-// goesBack tells whether the times of a thread do.
-func goesBack(ctx context.Context, t *Thread) (back bool, err error) {
-	last := uint64(0)
-	err = t.Replay(ctx, func(_ []uint32, times []uint64) error {
+// goesBack tells whether the wanted times of the thread do.
+func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
+	for last := uint64(0); ; {
+		events, times, err := x.x.next()
 		for _, t := range times {
 			if t < last {
-				return errBack
+				return true, nil
 			}
 			last = t
 		}
-		return nil
-	})
-	return errors.Is(err, errBack), err
+		if ctx.Err() != nil || len(events) == 0 && err == nil || last >= x.to && x.ascending {
+			return false, ctx.Err()
+		}
+	}
 }
 
 // unsound reports the first event, and the first sequence, that occurs in the grammar
@@ -331,6 +362,14 @@ func (x *threadReader) describe() error {
 			}
 			x.lists[i].rest = e.attributes
 			x.lists[i].advance()
+			for _, values := range e.Attributes() {
+				if x.d.restorer != nil {
+					break // these are not the trace's
+				}
+				for _, v := range values {
+					x.d.attr(s, v.Attribute)
+				}
+			}
 		}
 	}
 	return nil
@@ -345,6 +384,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 	v, ok := e.Record.Values(e.Payload)
 	if !ok || e.Record == Invalid {
 		in.kind, in.payload = d.kind(e.Record), e.Payload
+		d.attribute(&d.payload, payloadName, trace.Bytes)
 		return in, nil
 	}
 	if d.restorer != nil {
@@ -371,6 +411,7 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		p := d.peer(s, Ref(v[1]), v[0])
 		if p == trace.Undefined {
 			in.rank = v[0]
+			d.attribute(&d.rank, rankName, trace.Uint32)
 		}
 		tag := v[2]
 		if tag == uint64(NoRef) {
@@ -494,15 +535,19 @@ func (x *threadReader) events() (events []uint32, times []uint64, err error) {
 		return events, times, nil
 	}
 	events, times, err = x.x.next()
-	if err != nil && x.lists != nil {
-		// Which occurrences are left out nobody knows any more.
-		for e := range x.lists {
-			if x.x.times[e].lost > 0 {
-				x.lists[e] = lists{}
-			}
-		}
+	if err != nil {
+		x.dropLists()
 	}
 	return events, times, err
+}
+
+// dropLists leaves out the attributes of events some occurrences of which are lost.
+func (x *threadReader) dropLists() {
+	for e := range x.lists {
+		if x.x.times[e].broken {
+			x.lists[e] = lists{}
+		}
+	}
 }
 
 // errBack is that times go back, so that the thread must be sorted.
@@ -580,10 +625,10 @@ func (x *threadReader) attributes(row int, e uint32, in *eventInfo) error {
 		b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow, uint32(row)), append(b.AttrKey, key), append(b.AttrVal, v)
 	}
 	if in.payload != nil {
-		add(x.d.attribute(&x.d.payload, "pallas.payload", trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
+		add(x.d.attribute(&x.d.payload, payloadName, trace.Bytes), trace.Value{Type: trace.Bytes, Str: string(in.payload)})
 	}
 	if in.rank != uint64(NoRef) {
-		add(x.d.attribute(&x.d.rank, "pallas.rank", trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
+		add(x.d.attribute(&x.d.rank, rankName, trace.Uint32), trace.Value{Type: trace.Uint32, Num: in.rank})
 	}
 	if x.lists == nil || !x.t.Events[e].HasAttributes() {
 		return nil
@@ -653,12 +698,15 @@ func (x *threadReader) sort(ctx context.Context) error {
 	})
 	sort.Stable(s)
 	for e := range x.t.Events {
+		if err != nil {
+			break // nobody knows which occurrence is which
+		}
 		for l, rest, ok := nextList(x.t.Events[e].attributes); ok; l, rest, ok = nextList(rest) {
 			s.lists[occurrence{uint32(e), l.occurrence}] = l
 		}
 	}
 	x.sorted, x.last, x.ended = s, 0, false
-	return err
+	return cmp.Or(ctx.Err(), fail(x.d.opt, "pallas.damaged", err))
 }
 
 // Len is the number of events.
@@ -677,13 +725,9 @@ func (s *sortedThread) Swap(i, k int) {
 // value translates an attribute's value.
 func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 	n := v.Uint()
+	i := m.attr(s, v.Attribute)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	i, ok := look(s, attrs, v.Attribute)
-	if !ok {
-		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(v.Attribute), Name: fmt.Sprintf("undefined attribute %d", v.Attribute), Type: trace.Bytes})
-		s.attrs[v.Attribute] = i
-	}
 	out = trace.Value{Num: n, Type: m.defs.Attributes.At(int(i)).Type}
 	ref := func(i uint32, ok bool) {
 		if out.Num = uint64(i); !ok {

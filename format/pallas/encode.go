@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
@@ -65,25 +65,24 @@ func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 
 // encoder writes any trace as Pallas: locations as threads, their groups as archives.
 type encoder struct {
-	out      *format.Output
-	w        *Writer
-	temp     string // where files are until all are there
-	old      []uint32
-	defs     *trace.Definitions
-	ticks    ticks
-	begun    bool
-	loss     format.Loss
-	threads  []*encodedThread // by location
-	strings  map[string]Ref
-	links    []Metadata
-	pairs    []carrier.Pair
-	text     []byte
-	payload  []byte
-	row      [1]Value
-	last     int64
-	tie      uint64
-	done     bool
-	archives map[uint32]bool
+	out     *format.Output
+	w       *Writer
+	temp    string // where files are until all are there
+	old     []uint32
+	defs    *trace.Definitions
+	ticks   ticks
+	begun   bool
+	loss    format.Loss
+	threads []*encodedThread // by location
+	strings map[string]Ref
+	links   []Metadata
+	pairs   []carrier.Pair
+	text    []byte
+	payload []byte
+	row     [1]Value
+	last    int64
+	tie     uint64
+	done    bool
 }
 
 // encodedThread is a location with what is open there.
@@ -99,14 +98,14 @@ const noGroup = 0
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if out.Path == "-" {
-		return nil, errors.New("a Pallas trace is a folder, expected the name of its main file")
+		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
 	}
 	o, err := writeOptions(opt)
 	if err != nil {
 		return nil, err
 	}
 	dir := filepath.Dir(out.Path)
-	e := &encoder{out: out, strings: map[string]Ref{}, archives: map[uint32]bool{}, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
+	e := &encoder{out: out, strings: map[string]Ref{}, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
 	// Archives have no names of their own: those of another trace must not be lost.
 	if t, err := Open(format.FileSource(out.Path)); err == nil {
 		e.old = t.ArchiveIDs()
@@ -209,7 +208,6 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.archives[archive] = true
 	r.added = []Value{{Attribute: addedAttribute}}
 	t := &encodedThread{r: r, tie: uint64(archive)<<32 | uint64(loc)}
 	e.threads[loc] = t
@@ -432,7 +430,7 @@ func (e *encoder) Close() error {
 	}
 	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue},
 		{addedAttribute, e.string("weft.added"), e.string("the event only ends or begins a call for Pallas"), NoValue}}
-	if e.archives[noGroup] {
+	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
 	}
 	for i := range d.Groups.Len() {
@@ -468,19 +466,31 @@ func (e *encoder) Close() error {
 }
 
 // commit gives the archives their names, in the place of those of the trace that is
-// replaced.
-func (e *encoder) commit() error {
+// replaced, which come back if that fails.
+func (e *encoder) commit() (err error) {
 	dir := filepath.Dir(e.out.Path)
-	for _, id := range e.old {
-		if err := os.RemoveAll(filepath.Join(dir, fmt.Sprintf("archive_%d", id))); err != nil {
-			return err
+	var undo [][2]string // what was renamed, and to what
+	move := func(from, to string) {
+		if err != nil {
+			return
+		}
+		if err = os.Rename(from, to); err == nil {
+			undo = append(undo, [2]string{from, to})
 		}
 	}
-	for id := range e.archives {
+	for _, id := range e.old {
 		name := fmt.Sprintf("archive_%d", id)
-		if err := os.Rename(filepath.Join(e.temp, name), filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+		move(filepath.Join(dir, name), filepath.Join(e.temp, "old_"+name))
+	}
+	for _, a := range e.w.archives {
+		name := fmt.Sprintf("archive_%d", a.id)
+		move(filepath.Join(e.temp, name), filepath.Join(dir, name))
+	}
+	if err != nil {
+		for i := len(undo) - 1; i >= 0; i-- {
+			err = errors.Join(err, os.Rename(undo[i][1], undo[i][0]))
 		}
+		return err
 	}
 	e.done = true
 	return os.RemoveAll(e.temp)

@@ -323,7 +323,25 @@ func (m *model) kind(r Record) trace.Kind {
 	return k
 }
 
-// attribute is one that the model itself gives to events.
+// Attributes that the model itself gives to events.
+const (
+	payloadName = "pallas.payload" // of records whose payload the format does not define
+	rankName    = "pallas.rank"    // of messages to nobody known
+)
+
+// attr is the attribute of a ref; a stand-in if nothing defines it.
+func (m *model) attr(s *scope, r Ref) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, ok := look(s, attrs, r)
+	if !ok {
+		i = m.defs.Attributes.Add(trace.AttributeDef{ID: s.id + fmt.Sprint(r), Name: fmt.Sprintf("undefined attribute %d", r), Type: trace.Bytes})
+		s.attrs[r] = i
+	}
+	return i
+}
+
+// attribute is one of these.
 func (m *model) attribute(at *uint32, name string, t trace.Type) uint32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -70,13 +70,27 @@ const (
 	maxRecord // stands where a thread has no event
 )
 
-// blockStart and blockEnd tell which records open and close blocks.
-func (r Record) blockStart() bool {
-	return r == Enter || r == OMPFork || r == ThreadFork || r == ThreadTeamBegin || r == ThreadBegin
+// closers are the records that close what others open, openers the other way round;
+// Invalid for all that do not.
+var (
+	closers = [maxRecord]Record{Enter: Leave, OMPFork: OMPJoin, ThreadFork: ThreadJoin, ThreadTeamBegin: ThreadTeamEnd, ThreadBegin: ThreadEnd}
+	openers = [maxRecord]Record{Leave: Enter, OMPJoin: OMPFork, ThreadJoin: ThreadFork, ThreadTeamEnd: ThreadTeamBegin, ThreadEnd: ThreadBegin}
+)
+
+// closing is the record that closes what r opens; ok is false if r opens nothing.
+func (r Record) closing() (end Record, ok bool) {
+	if r < maxRecord {
+		end = closers[r]
+	}
+	return end, end != Invalid
 }
 
-func (r Record) blockEnd() bool {
-	return r == Leave || r == OMPJoin || r == ThreadJoin || r == ThreadTeamEnd || r == ThreadEnd
+// opening is the record that opens what r closes; ok is false if r closes nothing.
+func (r Record) opening() (start Record, ok bool) {
+	if r < maxRecord {
+		start = openers[r]
+	}
+	return start, start != Invalid
 }
 
 // field is a part of a payload, 4 or 8 bytes long.

@@ -16,7 +16,7 @@ import (
 // A repetition is found when the last tokens of a function, up to MaxLoopLength of
 // them, come twice in a row.
 type Recorder struct {
-	w *ThreadWriter
+	w *threadWriter
 	g *grammar.Builder
 
 	open  []openRecord
@@ -58,7 +58,7 @@ type recordedSequence struct {
 
 // newRecorder makes a recorder; repetitions of more than maxLoop tokens it does not
 // find.
-func newRecorder(w *ThreadWriter, maxLoop int) *Recorder {
+func newRecorder(w *threadWriter, maxLoop int) *Recorder {
 	r := &Recorder{w: w, byKey: map[string]uint32{}}
 	r.g = grammar.New(maxLoop, func(event uint32) bool { return r.events[event].record == Enter }, func(s uint32, o grammar.Occurrence) error {
 		return w.occur(r.occurrences(s), o.Start, o.Duration, o.Blocks)
@@ -144,13 +144,13 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	if !r.any {
 		r.any, r.start = true, time
 	}
-	if record.blockEnd() {
-		if err := r.match(time, record, region); err != nil {
+	if start, ok := record.opening(); ok {
+		if err := r.match(time, start, region); err != nil {
 			return err
 		}
 	}
 	r.last = time
-	if record.blockStart() {
+	if _, ok := record.closing(); ok {
 		r.open = append(r.open, openRecord{record, region})
 		r.g.Open(time)
 	}
@@ -163,29 +163,15 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	return nil
 }
 
-// match makes the level in hand one that a record can close.
-func (r *Recorder) match(time uint64, record Record, region uint32) error {
+// match makes the level in hand one that start opened, which is about to be closed.
+func (r *Recorder) match(time uint64, start Record, region uint32) error {
 	at := len(r.open) - 1
-	for at >= 0 && (!closes(r.open[at].record, record) || r.open[at].region != region) {
+	for at >= 0 && r.open[at] != (openRecord{start, region}) {
 		at--
 	}
 	if at < 0 {
-		// Nobody entered it.
-		opened, payload := Record(Enter), []byte(nil)
-		switch record {
-		case Leave:
-			payload = binary.LittleEndian.AppendUint32(nil, region)
-		case OMPJoin:
-			opened, payload = OMPFork, make([]byte, 4)
-		case ThreadJoin:
-			opened, payload = ThreadFork, make([]byte, 4)
-		case ThreadTeamEnd:
-			opened = ThreadTeamBegin
-		case ThreadEnd:
-			opened = ThreadBegin
-		}
-		r.w.Added++
-		return r.add(time, opened, region, r.event(opened, payload), r.added)
+		r.w.added++
+		return r.add(time, start, region, r.made(start, region), r.added) // nobody entered it
 	}
 	for len(r.open)-1 > at {
 		if err := r.closeTop(time); err != nil {
@@ -195,42 +181,25 @@ func (r *Recorder) match(time uint64, record Record, region uint32) error {
 	return nil
 }
 
-// closes tells whether a record ends what another began.
-func closes(open, end Record) bool {
-	switch end {
-	case Leave:
-		return open == Enter
-	case OMPJoin:
-		return open == OMPFork
-	case ThreadJoin:
-		return open == ThreadFork
-	case ThreadTeamEnd:
-		return open == ThreadTeamBegin
-	case ThreadEnd:
-		return open == ThreadBegin
+// made is an event that nobody recorded, to open or close a block.
+func (r *Recorder) made(record Record, region uint32) uint32 {
+	var payload []byte
+	switch record {
+	case Enter, Leave:
+		payload = binary.LittleEndian.AppendUint32(nil, region)
+	case OMPFork, ThreadFork:
+		payload = make([]byte, 4) // nobody knows how many threads
 	}
-	return false
+	return r.event(record, payload)
 }
 
 // closeTop ends what is open innermost with an event that was not recorded.
 func (r *Recorder) closeTop(time uint64) error {
 	l := r.open[len(r.open)-1]
-	record, payload := Record(Leave), []byte(nil)
-	switch l.record {
-	case Enter:
-		payload = binary.LittleEndian.AppendUint32(nil, l.region)
-	case OMPFork:
-		record = OMPJoin
-	case ThreadFork:
-		record = ThreadJoin
-	case ThreadTeamBegin:
-		record = ThreadTeamEnd
-	case ThreadBegin:
-		record = ThreadEnd
-	}
-	r.w.Added++
+	end, _ := l.record.closing()
+	r.w.added++
 	r.last = max(r.last, time)
-	return r.store(r.last, record, r.event(record, payload), r.added)
+	return r.store(r.last, end, r.made(end, l.region), r.added)
 }
 
 // store appends an event to the level in hand, and closes that if the event does.
@@ -245,8 +214,11 @@ func (r *Recorder) store(time uint64, record Record, event uint32, attributes []
 	if err := r.w.times(&e.times, time); err != nil {
 		return err
 	}
-	if err := r.g.Add(event, time); err != nil || !record.blockEnd() {
+	if err := r.g.Add(event, time); err != nil {
 		return err
+	}
+	if _, ok := record.opening(); !ok {
+		return nil
 	}
 	r.open = r.open[:len(r.open)-1]
 	return r.g.Close(time)

@@ -29,6 +29,7 @@ type times struct {
 	next   int      // among them
 	block  int      // the next one
 	lost   uint64   // occurrences that a block that cannot be read would have
+	broken bool     // there was such a block: nobody knows any more which occurrence is which
 }
 
 // where is a place in a sequence.
@@ -220,7 +221,7 @@ func (x *replay) fill(e int) error {
 		t.block++
 		if err != nil {
 			t.values = t.values[:0]
-			t.lost = v.Blocks[t.block-1].Count
+			t.lost, t.broken = v.Blocks[t.block-1].Count, true
 			return err
 		}
 	}
@@ -328,7 +329,8 @@ func (h *byTime) Less(i, k int) bool {
 	if s.values[s.next] != t.values[t.next] {
 		return s.values[s.next] < t.values[t.next]
 	}
-	if p, q := h.x.t.Events[a].Record.blockEnd(), h.x.t.Events[b].Record.blockEnd(); p != q {
+	_, p := h.x.t.Events[a].Record.opening()
+	if _, q := h.x.t.Events[b].Record.opening(); p != q {
 		return p
 	}
 	return a < b

@@ -349,21 +349,60 @@ type dataFile struct {
 	src        format.Source
 	name, path string
 
+	all *openFiles
+
 	mu   sync.Mutex
 	f    format.File
 	size int64
 	err  error
 }
 
-func (d *dataFile) open() (format.File, int64, error) {
+// with calls use with the file and its size, which is opened if it is not.
+func (d *dataFile) with(use func(f format.File, size int64) error) error {
+	opened, err := d.lockedWith(use)
+	if opened {
+		d.all.add(d)
+	}
+	return err
+}
+
+func (d *dataFile) lockedWith(use func(f format.File, size int64) error) (opened bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {
 		if d.f, d.size, d.err = d.src.OpenName(d.name); d.err != nil {
 			d.err = &missing{d.path, d.err}
 		}
+		opened = d.err == nil
 	}
-	return d.f, d.size, d.err
+	if d.err != nil {
+		return false, d.err
+	}
+	return opened, use(d.f, d.size)
+}
+
+// maxOpen is how many files of blocks a trace has open, besides those that are being
+// read.
+const maxOpen = 32
+
+// openFiles are those of a trace, the oldest first, which are closed when there are too
+// many.
+type openFiles struct {
+	mu   sync.Mutex
+	list []*dataFile
+}
+
+func (o *openFiles) add(d *dataFile) {
+	o.mu.Lock()
+	o.list = append(o.list, d)
+	var old *dataFile
+	if len(o.list) > maxOpen {
+		old, o.list = o.list[0], o.list[1:]
+	}
+	o.mu.Unlock()
+	if old != nil {
+		old.close() // not while one is locked
+	}
 }
 
 // close frees the file; it is opened again when it is needed.

@@ -45,7 +45,7 @@ func (v *recordedVector) push(n uint64) {
 }
 
 // times adds the time of an occurrence of an event.
-func (t *ThreadWriter) times(v *recordedVector, time uint64) error {
+func (t *threadWriter) times(v *recordedVector, time uint64) error {
 	if v.push(time); len(v.values) == blockValues {
 		return t.flush(v)
 	}
@@ -53,7 +53,7 @@ func (t *ThreadWriter) times(v *recordedVector, time uint64) error {
 }
 
 // occur adds an occurrence of a sequence.
-func (t *ThreadWriter) occur(x *recordedSequence, start, duration, exclusive uint64) error {
+func (t *threadWriter) occur(x *recordedSequence, start, duration, exclusive uint64) error {
 	occurrence := [3]uint64{duration, exclusive, start}
 	if x.vectors == nil {
 		if !x.once {
@@ -77,7 +77,7 @@ func (t *ThreadWriter) occur(x *recordedSequence, start, duration, exclusive uin
 // flushSequence makes blocks of what the vectors of a sequence have collected. That of
 // the exclusive durations is that of the durations if both are the same, as they are
 // where nothing is called.
-func (t *ThreadWriter) flushSequence(v *[3]recordedVector) error {
+func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	duration, exclusive := &v[0], &v[1]
 	same := len(duration.values) > 0 && slices.Equal(duration.values, exclusive.values)
 	if err := t.flush(duration); err != nil {
@@ -93,7 +93,7 @@ func (t *ThreadWriter) flushSequence(v *[3]recordedVector) error {
 }
 
 // flush makes a block of what a vector has collected.
-func (t *ThreadWriter) flush(v *recordedVector) error {
+func (t *threadWriter) flush(v *recordedVector) error {
 	n := len(v.values)
 	if n == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (t *ThreadWriter) flush(v *recordedVector) error {
 }
 
 // block appends values to a file (docs/formats/pallas.md, "Data blocks").
-func (t *ThreadWriter) block(d *dataWriter, values []uint64) (size int, err error) {
+func (t *threadWriter) block(d *dataWriter, values []uint64) (size int, err error) {
 	r := t.r
 	r.plain = r.plain[:0]
 	w := 8
@@ -172,7 +172,7 @@ func appendRawFrame(dst, b []byte) []byte {
 
 // write makes blocks of all that has been collected, and writes the grammar
 // (docs/formats/pallas.md, "thread.pallas"), the root of which has these tokens.
-func (t *ThreadWriter) write(root []grammar.Token) error {
+func (t *threadWriter) write(root []grammar.Token) error {
 	r := t.r
 	if whole := r.occurrences(0); r.any {
 		whole.once, whole.first = true, [3]uint64{r.last - r.start, 0, r.start}

@@ -35,6 +35,7 @@ type Trace struct {
 	mu       sync.Mutex
 	archives map[uint32]*opened[*Archive]
 	blocks   blockCache
+	files    openFiles
 }
 
 // opened is something that is loaded once.
@@ -209,6 +210,7 @@ func (a *Archive) loadThread(id uint32) (*Thread, error) {
 	t, bad := parseThread(s, a.Trace.ABI)
 	t.ID, t.Archive = id, a
 	t.times.src, t.durations.src = a.Trace.src, a.Trace.src
+	t.times.all, t.durations.all = &a.Trace.files, &a.Trace.files
 	t.times.name, t.times.path = file("event_durations.dat")
 	t.durations.name, t.durations.path = file("sequence_durations.dat")
 	for _, l := range a.Locations {

@@ -18,13 +18,11 @@ import (
 // WriterOptions are the settings of a [Writer]. The zero value is what Pallas is
 // shipped with: zstd, and repetitions of up to 100 tokens.
 type WriterOptions struct {
-	// Compression of blocks: ZSTD, or NoCompression. Those that lose digits are not
-	// written.
-	Compression Compression
+	// Plain leaves out the compression of blocks, which is zstd else: those that lose
+	// digits are not written.
+	Plain bool
 	// Encoding of values before that: NoEncoding or Masking.
 	Encoding Encoding
-	// Plain is set to choose NoCompression.
-	Plain bool
 	// Level is that of zstd, 1 to 22; 0 is 1.
 	Level int
 	// MaxLoopLength is how many tokens the longest repetition has that is looked for;
@@ -56,15 +54,11 @@ type ArchiveWriter struct {
 	w         *Writer
 	id        uint32
 	locations []Location
-	threads   []*ThreadWriter
+	threads   []*threadWriter
 }
 
-// ThreadWriter is the files of a thread.
-type ThreadWriter struct {
-	// Added counts events that nobody recorded: leaves of what was still open, and
-	// enters for leaves without.
-	Added int64
-
+// threadWriter writes the files of a thread.
+type threadWriter struct {
 	w        *Writer
 	id       uint32
 	archive  uint32
@@ -72,6 +66,7 @@ type ThreadWriter struct {
 	r        *Recorder
 	data     [2]dataWriter // times of events, and of sequences
 	single   [3]recordedVector
+	added    int64 // events that nobody recorded
 	flushed  int64 // bytes of blocks since the last checkpoint
 	grammar  int64 // bytes of the last checkpoint
 	finished bool
@@ -93,11 +88,9 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 	if opt != nil {
 		o = *opt
 	}
-	if o.Compression == NoCompression && !o.Plain {
-		o.Compression = ZSTD
-	}
-	if o.Compression != ZSTD && o.Compression != NoCompression {
-		return nil, fmt.Errorf("found the compression %s, expected ZSTD or None: others lose digits", o.Compression)
+	compression := ZSTD
+	if o.Plain {
+		compression = NoCompression
 	}
 	if o.Encoding > Masking {
 		return nil, fmt.Errorf("found the encoding %s, expected None or Masking", o.Encoding)
@@ -112,8 +105,8 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 		path += ".pallas"
 	}
 	w := &Writer{path: path, dir: filepath.Dir(path),
-		p: Parameters{ABI: MaxABI, Compression: o.Compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: BasicTruncated, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
-	if o.Compression == ZSTD {
+		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: BasicTruncated, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
+	if !o.Plain {
 		// Pallas needs to find the size of the content in a frame's head.
 		var err error
 		if w.zstd, err = zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
@@ -143,7 +136,7 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 
 // Record begins to record a thread: name is the ref of a string.
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
-	t := &ThreadWriter{w: a.w, id: id, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
+	t := &threadWriter{w: a.w, id: id, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
 	}
@@ -177,7 +170,7 @@ func (r *Recorder) Close() error {
 
 // Added is how many events were added to make all calls end: see [Recorder.Leave] and
 // [Recorder.Close].
-func (r *Recorder) Added() int64 { return r.w.Added }
+func (r *Recorder) Added() int64 { return r.w.added }
 
 // Checkpoint writes the files that say where threads are: main file and archives. What
 // threads had at their own last checkpoint, which they make now and then, can be read
