@@ -5,7 +5,6 @@ package grammar
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // TokenType says what a token names.
@@ -60,20 +59,15 @@ type Occurrence struct{ Start, Duration, Blocks uint64 }
 // Its memory is that of the grammar, and of some hundred tokens for each level that is
 // open. It serves one goroutine.
 type Builder struct {
-	// Sequences and Loops are those found so far. They must not be changed.
-	Sequences []SequenceInfo
-	Loops     []LoopInfo
-
+	tables
 	maxLoop  int
 	block    func(event uint32) bool
 	occurred func(sequence uint32, o Occurrence) error
 
-	levels     []level // that are open, the location itself first; those behind depth are kept for their memory
-	depth      int
-	bySequence map[uint64]uint32 // by a hash of their tokens: the latest one
-	byLoop     map[loopKey]uint32
-	scratch    []Token
-	room       []Token // for those of sequences
+	levels  []level // that are open, the location itself first; those behind depth are kept for their memory
+	depth   int
+	byLoop  map[loopKey]uint32
+	scratch []Token
 }
 
 type loopKey struct{ sequence, iterations uint32 }
@@ -104,8 +98,7 @@ func (a *item) same(b *item) bool { return a.token == b.token && a.iterations ==
 // whether what an event begins is a block; occurred is called for each occurrence of a
 // sequence but the root, in the order of time of each sequence.
 func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Builder {
-	b := &Builder{maxLoop: max(1, maxLoop), block: block, occurred: occurred, bySequence: map[uint64]uint32{}, byLoop: map[loopKey]uint32{},
-		Sequences: []SequenceInfo{{Block: true}}}
+	b := &Builder{tables: newTables(), maxLoop: max(1, maxLoop), block: block, occurred: occurred, byLoop: map[loopKey]uint32{}}
 	b.Open(0)
 	return b
 }
@@ -169,6 +162,14 @@ func (b *Builder) Tokens() (tokens []Token) {
 		}
 	}
 	return tokens
+}
+
+// Blocks is the sum of the durations of all blocks that have ended and are in no other.
+func (b *Builder) Blocks() (n uint64) {
+	for i := range b.levels[:b.depth] {
+		n += b.levels[i].blocks
+	}
+	return n
 }
 
 // append appends an item to the level in hand and looks for repetitions.
@@ -372,35 +373,9 @@ func (b *Builder) loopOf(it *item) uint32 {
 
 // sequence is the number of the sequence with these tokens, which are copied.
 func (b *Builder) sequence(tokens []Token) (uint32, error) {
-	h := uint64(len(tokens))
-	for _, k := range tokens {
-		h = (h ^ uint64(k)) * 0x9e3779b97f4a7c15
-		h ^= h >> 29
+	h := hash(tokens)
+	if s, ok := b.find(h, tokens); ok {
+		return s, nil
 	}
-	first := b.bySequence[h]
-	for s := first; s != 0; s = b.Sequences[s].next {
-		if slices.Equal(b.Sequences[s].Tokens, tokens) {
-			return s, nil
-		}
-	}
-	s := uint32(len(b.Sequences))
-	if s >= 1<<30 {
-		return 0, fmt.Errorf("found 2³⁰ sequences, expected less")
-	}
-	block := len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID())
-	b.Sequences = append(b.Sequences, SequenceInfo{Block: block, next: first, Tokens: b.keep(tokens)})
-	b.bySequence[h] = s
-	return s, nil
-}
-
-// keep copies tokens to a place of their own, many in one piece of memory.
-func (b *Builder) keep(tokens []Token) []Token {
-	n := len(tokens)
-	if len(b.room) < n {
-		b.room = make([]Token, max(n, 4096))
-	}
-	l := b.room[:n:n]
-	b.room = b.room[n:]
-	copy(l, tokens)
-	return l
+	return b.add(h, tokens, len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID()))
 }

@@ -2,8 +2,10 @@ package pallas
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -76,8 +78,8 @@ var workloads = map[string]func(r *Recorder, n int) error{
 	},
 }
 
-func recordBench(b testing.TB, name string) string {
-	w, err := Create(filepath.Join(b.TempDir(), "main"), nil)
+func recordBench(b testing.TB, name string, opt *WriterOptions) string {
+	w, err := Create(filepath.Join(b.TempDir(), "main"), opt)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -100,20 +102,22 @@ func recordBench(b testing.TB, name string) string {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	for name := range workloads {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				recordBench(b, name)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
-		})
+	for _, name := range slices.Sorted(maps.Keys(workloads)) {
+		for mode, opt := range []*WriterOptions{{}, {Compatible: true}} {
+			b.Run(name+[]string{"", "/compatible"}[mode], func(b *testing.B) {
+				for b.Loop() {
+					recordBench(b, name, opt)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
+			})
+		}
 	}
 }
 
 func BenchmarkScan(b *testing.B) {
 	for name := range workloads {
 		b.Run(name, func(b *testing.B) {
-			path := recordBench(b, name)
+			path := recordBench(b, name, nil)
 			for b.Loop() {
 				d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
 				if err != nil {

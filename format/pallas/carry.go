@@ -100,7 +100,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 	for i, e := range events {
 		in := &x.info[e]
 		t := x.d.ticks.model(times[i])
-		row, added := "", false
+		row := ""
 		if x.t.Events[e].HasAttributes() {
 			list, ok := x.list(i, e)
 			if ok {
@@ -111,17 +111,11 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 					}
 				}
 				for _, v := range x.values {
-					switch v.Attribute {
-					case rowAttribute:
+					if v.Attribute == rowAttribute {
 						row, _ = x.t.Archive.Definitions.Text(Ref(v.Uint()))
-					case addedAttribute:
-						added = true
 					}
 				}
 			}
-		}
-		if added {
-			continue
 		}
 		if row != "" {
 			err := x.d.restoreRow(b, x.loc, t, row)

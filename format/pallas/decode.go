@@ -196,6 +196,7 @@ type threadReader struct {
 	ended       bool
 	from, to    uint64 // the wanted times
 	last        uint64
+	error, high uint64 // of the codec, and the latest time so far
 	values      []Value
 	b           trace.Batch
 }
@@ -252,6 +253,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		}
 	}
 	x.t, x.loc, x.last, x.ended, x.sorted = t, x.d.location[id], 0, false, nil
+	x.error, x.high = t.codecError(), 0
 	x.from, x.to = 0, math.MaxUint64
 	// Times that the file has not are before or behind all that it has.
 	if from, ok := x.d.ticks.file(x.sel.From); ok {
@@ -300,7 +302,7 @@ func (x *threadReader) begin(g *outline) error {
 		return err
 	}
 	skip := uint64(0)
-	if x.from > 0 && x.lists == nil && x.ascending {
+	if x.from > 0 && x.lists == nil && x.ascending && x.error == 0 {
 		var err error
 		if skip, err = x.x.seek(x.from); err != nil {
 			x.x, skip = newReplay(x.t, g, x.r), 0 // reading meets the block again, and says so
@@ -315,10 +317,10 @@ func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 	for last := uint64(0); ; {
 		events, times, err := x.x.next()
 		for _, t := range times {
-			if t < last {
+			if t < last && last-t > x.error {
 				return true, nil
 			}
-			last = t
+			last = max(last, t)
 		}
 		if ctx.Err() != nil || len(events) == 0 && err == nil || last >= x.to && x.ascending {
 			return false, ctx.Err()
@@ -538,7 +540,35 @@ func (x *threadReader) events() (events []uint32, times []uint64, err error) {
 	if err != nil {
 		x.dropLists()
 	}
+	if x.error > 0 {
+		for i, t := range times {
+			if t < x.high && x.high-t <= x.error {
+				times[i] = x.high
+			}
+			x.high = max(x.high, t)
+		}
+	}
 	return events, times, err
+}
+
+// codecError is by how much times may seem to go back though they did not, because the
+// codec changed them.
+func (t *Thread) codecError() uint64 {
+	switch t.Archive.Trace.Compression {
+	case ZFP:
+		return 4 // each by 2
+	case Histogram, ZSTDHistogram:
+		widest := uint64(0)
+		for i := range t.Events {
+			for k := range t.Events[i].Timestamps.Blocks {
+				if b := &t.Events[i].Timestamps.Blocks[k]; b.Last > b.First {
+					widest = max(widest, b.Last-b.First)
+				}
+			}
+		}
+		return widest/255 + 1
+	}
+	return 0
 }
 
 // dropLists leaves out the attributes of events some occurrences of which are lost.

@@ -2,11 +2,8 @@ package pallas
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -18,8 +15,7 @@ import (
 // What a trace that weft converted carries beside Pallas' own records
 // (docs/formats/pallas.md, "Traces of other formats").
 const (
-	rowAttribute   Ref = 0xfffffff0 // of an event: all that it is, as text
-	addedAttribute Ref = 0xfffffff1 // of an event that only Pallas needs: it is none of the trace
+	rowAttribute Ref = 0xfffffff0 // of an event: all that it is, as text
 
 	definitionKey = "weft.definition." // metadata: a number, with name and definition as JSON
 	linkKey       = "weft.link."       // metadata: a number, with a link as JSON
@@ -65,10 +61,7 @@ func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 
 // encoder writes any trace as Pallas: locations as threads, their groups as archives.
 type encoder struct {
-	out     *format.Output
-	w       *Writer
-	temp    string // where files are until all are there
-	old     []uint32
+	*staging
 	defs    *trace.Definitions
 	ticks   ticks
 	begun   bool
@@ -82,14 +75,12 @@ type encoder struct {
 	row     [1]Value
 	last    int64
 	tie     uint64
-	done    bool
 }
 
-// encodedThread is a location with what is open there.
+// encodedThread is a location, and its place among simultaneous events.
 type encodedThread struct {
-	r    *Recorder
-	tie  uint64
-	open []uint32
+	r   *Recorder
+	tie uint64
 }
 
 // noGroup is the archive of locations that are in no group; those of groups have the
@@ -97,58 +88,15 @@ type encodedThread struct {
 const noGroup = 0
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	if out.Path == "-" {
-		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
-	}
-	o, err := writeOptions(opt)
+	o, err := writeOptions(opt, nil)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(out.Path)
-	e := &encoder{out: out, strings: map[string]Ref{}, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
-	// Archives have no names of their own: those of another trace must not be lost.
-	if t, err := Open(format.FileSource(out.Path)); err == nil {
-		e.old = t.ArchiveIDs()
-	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
-		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path, filepath.Base(l[0]))
-	}
-	if e.w, err = Create(filepath.Join(e.temp, "main.pallas"), o); err != nil {
+	st, err := newStaging(out, o)
+	if err != nil {
 		return nil, err
 	}
-	e.w.nested = true
-	out.Beside(e.commit, e.Abort)
-	return e, nil
-}
-
-// writeOptions are the settings of a writer.
-func writeOptions(opt *format.WriteOptions) (*WriterOptions, error) {
-	o := &WriterOptions{}
-	switch v := opt.Value("pallas.compression", "ZSTD"); v {
-	case "ZSTD":
-	case "None":
-		o.Plain = true
-	default:
-		return nil, &format.OptionError{Option: "pallas.compression", Value: v, Expected: "ZSTD or None"}
-	}
-	switch v := opt.Value("pallas.encoding", "None"); v {
-	case "None":
-	case "Masking":
-		o.Encoding = Masking
-	default:
-		return nil, &format.OptionError{Option: "pallas.encoding", Value: v, Expected: "None or Masking"}
-	}
-	for _, x := range []struct {
-		name, usual string
-		to          *int
-		most        uint64
-	}{{"pallas.level", "1", &o.Level, 22}, {"pallas.loop-length", "100", &o.MaxLoopLength, 10_000}} {
-		n, err := strconv.ParseUint(opt.Value(x.name, x.usual), 10, 32)
-		if err != nil || n == 0 || n > x.most {
-			return nil, &format.OptionError{Option: x.name, Value: opt.Value(x.name, x.usual), Expected: fmt.Sprintf("a number from 1 to %d", x.most)}
-		}
-		*x.to = int(n)
-	}
-	return o, nil
+	return &encoder{staging: st, strings: map[string]Ref{}}, nil
 }
 
 // Order is that of time, so that simultaneous events that change places are counted.
@@ -156,14 +104,6 @@ func (e *encoder) Order() format.Order { return format.GlobalOrder }
 
 // Loss is what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
-
-// Abort removes what was written.
-func (e *encoder) Abort() {
-	if !e.done {
-		e.done = true
-		os.RemoveAll(e.temp)
-	}
-}
 
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
@@ -208,7 +148,6 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.added = []Value{{Attribute: addedAttribute}}
 	t := &encodedThread{r: r, tie: uint64(archive)<<32 | uint64(loc)}
 	e.threads[loc] = t
 	return t, nil
@@ -242,7 +181,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		e.loss.Add(name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
 	}
 	e.last, e.tie = c.Time(), t.tie
-	record, all := e.native(c, t)
+	record, all := e.native(c)
 	var attributes []Value
 	if keys, _ := c.Attrs(); !all || len(keys) > 0 || c.Derived() {
 		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref()), e.defs, c)
@@ -261,7 +200,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 
 // native finds Pallas' own record for a row and makes its payload; all tells whether it
 // says everything but the attributes.
-func (e *encoder) native(c *trace.Cursor, t *encodedThread) (record Record, all bool) {
+func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 	e.payload = e.payload[:0]
 	ops := c.Ops()
 	small := func(v uint64) uint32 {
@@ -285,27 +224,12 @@ func (e *encoder) native(c *trace.Cursor, t *encodedThread) (record Record, all 
 	}
 	model := func(n int) bool { return len(ops) > n && ops[n] == openMP }
 	switch k := c.Kind(); k {
-	case trace.Enter:
+	case trace.Enter, trace.Leave:
 		if c.Ref() == trace.NoRef {
 			break
 		}
-		t.open = append(t.open, c.Ref())
 		e.payload = le32(e.payload, c.Ref())
-		return Enter, len(ops) == 0
-	case trace.Leave:
-		n := len(t.open) - 1
-		if n >= 0 && t.open[n] == c.Ref() {
-			t.open = t.open[:n]
-			e.payload = le32(e.payload, c.Ref())
-			return Leave, len(ops) == 0
-		}
-		// Pallas knows calls only that nest.
-		for i := n; i >= 0; i-- {
-			if t.open[i] == c.Ref() {
-				t.open = append(t.open[:i], t.open[i+1:]...)
-				break
-			}
-		}
+		return Enter + Record(k-trace.Enter), len(ops) == 0
 	case trace.Send:
 		message(4)
 		return MPISend, all
@@ -428,8 +352,7 @@ func (e *encoder) Close() error {
 		x := d.Communicator.At(i)
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
 	}
-	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue},
-		{addedAttribute, e.string("weft.added"), e.string("the event only ends or begins a call for Pallas"), NoValue}}
+	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
 	}
@@ -458,40 +381,5 @@ func (e *encoder) Close() error {
 		return err
 	}
 	e.w.Metadata = append(append(e.w.Metadata, Metadata{timeKey, string(b)}), e.links...)
-	if err := e.w.Close(); err != nil {
-		return err
-	}
-	_, err = e.out.Write(e.w.main())
-	return err
-}
-
-// commit gives the archives their names, in the place of those of the trace that is
-// replaced, which come back if that fails.
-func (e *encoder) commit() (err error) {
-	dir := filepath.Dir(e.out.Path)
-	var undo [][2]string // what was renamed, and to what
-	move := func(from, to string) {
-		if err != nil {
-			return
-		}
-		if err = os.Rename(from, to); err == nil {
-			undo = append(undo, [2]string{from, to})
-		}
-	}
-	for _, id := range e.old {
-		name := fmt.Sprintf("archive_%d", id)
-		move(filepath.Join(dir, name), filepath.Join(e.temp, "old_"+name))
-	}
-	for _, a := range e.w.archives {
-		name := fmt.Sprintf("archive_%d", a.id)
-		move(filepath.Join(e.temp, name), filepath.Join(dir, name))
-	}
-	if err != nil {
-		for i := len(undo) - 1; i >= 0; i-- {
-			err = errors.Join(err, os.Rename(undo[i][1], undo[i][0]))
-		}
-		return err
-	}
-	e.done = true
-	return os.RemoveAll(e.temp)
+	return e.finish()
 }

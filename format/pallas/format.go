@@ -17,14 +17,17 @@ var Format = &format.Format{
 	Writes:     "ABI 20, exactly; what repeats is found while writing",
 	Seeks:      "by the first and last times of blocks",
 	Options: []format.Option{
-		{Name: "pallas.compression", Default: "ZSTD", Values: []string{"ZSTD", "None"}, Write: true, Doc: "Compression of times; others that Pallas has lose digits and are not written."},
+		{Name: "pallas.compression", Default: "ZSTD", Values: []string{"ZSTD", "None"}, Write: true, Doc: "Compression of times; others that Pallas has lose digits and are not written. This and the next ones are kept when a Pallas trace is copied."},
 		{Name: "pallas.encoding", Default: "None", Values: []string{"None", "Masking"}, Write: true, Doc: "Encoding of times before they are compressed."},
+		{Name: "pallas.grammar", Default: "fast", Values: []string{"fast", "compatible", "keep"}, Write: true, Doc: "How repetitions are found: fast, or compatible with the same grammar and the same bytes as Pallas' own library, but for those of zstd. Copies of Pallas traces keep what they have."},
+		{Name: "pallas.loop-finding", Default: "BasicTruncated", Values: []string{"BasicTruncated", "Basic", "None"}, Write: true, Doc: "How compatible repetitions are looked for: within the last tokens, in all, or not at all."},
 		{Name: "pallas.level", Default: "1", Write: true, Doc: "Level of zstd, 1 to 22."},
 		{Name: "pallas.loop-length", Default: "100", Write: true, Doc: "How many tokens the longest repetition has that is looked for."},
 	},
 	Probe:  probe,
 	Open:   open,
 	Create: create,
+	Copy:   copyTrace,
 	Compat: printCompat,
 	Rules: []format.Rule{
 		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read."},

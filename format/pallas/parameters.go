@@ -85,6 +85,8 @@ type Parameters struct {
 	LoopFinding      LoopFinding
 	MaxLoopLength    uint64
 	TimestampStorage TimestampStorage
+
+	stored Encoding // that the file says; nothing is encoded where the compression is lossy
 }
 
 // parameters reads them and refuses what cannot be read.
@@ -105,7 +107,7 @@ func (s *source) parameters() Parameters {
 	p.LoopFinding = LoopFinding(s.u32())
 	p.MaxLoopLength = s.u64()
 	p.TimestampStorage = TimestampStorage(s.u32())
-	if p.Compression.Lossy() {
+	if p.stored = p.Encoding; p.Compression.Lossy() {
 		p.Encoding = NoEncoding
 	}
 	return p

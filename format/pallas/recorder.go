@@ -3,6 +3,7 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/grammar"
@@ -17,7 +18,7 @@ import (
 // them, come twice in a row.
 type Recorder struct {
 	w *threadWriter
-	g *grammar.Builder
+	g finder
 
 	open  []openRecord
 	last  uint64 // time
@@ -28,11 +29,19 @@ type Recorder struct {
 	byKey  map[string]uint32 // events
 	key    []byte
 
-	added     []Value // attributes of events that nobody recorded
 	events    []*recordedEvent
 	sequences []*recordedSequence // by the numbers of the grammar
 	plain     []byte
-	packed    []byte
+}
+
+// finder finds what repeats: a [grammar.Builder] or a [grammar.Reference].
+type finder interface {
+	Open(time uint64)
+	Add(event uint32, time uint64) error
+	Close(time uint64) error
+	Root()
+	Tokens() []grammar.Token
+	Grammar() ([]grammar.SequenceInfo, []grammar.LoopInfo)
 }
 
 // openRecord is what began a level of the grammar.
@@ -56,13 +65,23 @@ type recordedSequence struct {
 	vectors *[3]recordedVector
 }
 
-// newRecorder makes a recorder; repetitions of more than maxLoop tokens it does not
-// find.
-func newRecorder(w *threadWriter, maxLoop int) *Recorder {
+func newRecorder(w *threadWriter) *Recorder {
 	r := &Recorder{w: w, byKey: map[string]uint32{}}
-	r.g = grammar.New(maxLoop, func(event uint32) bool { return r.events[event].record == Enter }, func(s uint32, o grammar.Occurrence) error {
+	block := func(event uint32) bool { return r.events[event].record == Enter }
+	occurred := func(s uint32, o grammar.Occurrence) error {
 		return w.occur(r.occurrences(s), o.Start, o.Duration, o.Blocks)
-	})
+	}
+	p := &w.w.p
+	switch {
+	case !w.w.compatible:
+		r.g = grammar.New(int(p.MaxLoopLength), block, occurred)
+	case p.LoopFinding == NoLoops:
+		r.g = grammar.NewReference(0, block, occurred)
+	case p.LoopFinding == BasicLoops:
+		r.g = grammar.NewReference(math.MaxInt, block, occurred)
+	default:
+		r.g = grammar.NewReference(int(p.MaxLoopLength), block, occurred)
+	}
 	return r
 }
 
@@ -86,8 +105,8 @@ func (e *OrderError) Error() string {
 // decrease: one that does is an [OrderError], and nothing is recorded.
 func (r *Recorder) Enter(time uint64, region Ref) error { return r.visit(time, Enter, region) }
 
-// Leave records that a region is left. What is open inside of it is left before, and
-// what was not entered is entered: a grammar has no other place for it.
+// Leave records that a region is left. What is open inside of it ends before, and a leave
+// of what is not open is an event like any other: neither adds anything to the thread.
 func (r *Recorder) Leave(time uint64, region Ref) error { return r.visit(time, Leave, region) }
 
 const smallRegions = 1 << 12
@@ -144,8 +163,10 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	if !r.any {
 		r.any, r.start = true, time
 	}
+	closes := false
 	if start, ok := record.opening(); ok {
-		if err := r.match(time, start, region); err != nil {
+		var err error
+		if closes, err = r.match(start, region); err != nil {
 			return err
 		}
 	}
@@ -154,8 +175,13 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 		r.open = append(r.open, openRecord{record, region})
 		r.g.Open(time)
 	}
-	if err := r.store(time, record, event, attributes); err != nil {
+	if err := r.store(time, event, attributes); err != nil {
 		return err
+	}
+	if closes {
+		if err := r.end(); err != nil {
+			return err
+		}
 	}
 	if t := r.w; t.flushed > max(checkpointBytes, 4*t.grammar) {
 		return r.Checkpoint()
@@ -163,47 +189,28 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	return nil
 }
 
-// match makes the level in hand one that start opened, which is about to be closed.
-func (r *Recorder) match(time uint64, start Record, region uint32) error {
+// match makes the level in hand one that start opened, if there is one.
+func (r *Recorder) match(start Record, region uint32) (found bool, err error) {
 	at := len(r.open) - 1
-	for at >= 0 && r.open[at] != (openRecord{start, region}) {
+	for at >= 0 && (r.open[at].record != start || r.open[at].region != region && !r.w.w.compatible) {
 		at--
 	}
-	if at < 0 {
-		r.w.added++
-		return r.add(time, start, region, r.made(start, region), r.added) // nobody entered it
-	}
-	for len(r.open)-1 > at {
-		if err := r.closeTop(time); err != nil {
-			return err
+	for at >= 0 && len(r.open)-1 > at {
+		if err := r.end(); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	return at >= 0, nil
 }
 
-// made is an event that nobody recorded, to open or close a block.
-func (r *Recorder) made(record Record, region uint32) uint32 {
-	var payload []byte
-	switch record {
-	case Enter, Leave:
-		payload = binary.LittleEndian.AppendUint32(nil, region)
-	case OMPFork, ThreadFork:
-		payload = make([]byte, 4) // nobody knows how many threads
-	}
-	return r.event(record, payload)
+// end ends the level in hand with the last event.
+func (r *Recorder) end() error {
+	r.open = r.open[:len(r.open)-1]
+	return r.g.Close(r.last)
 }
 
-// closeTop ends what is open innermost with an event that was not recorded.
-func (r *Recorder) closeTop(time uint64) error {
-	l := r.open[len(r.open)-1]
-	end, _ := l.record.closing()
-	r.w.added++
-	r.last = max(r.last, time)
-	return r.store(r.last, end, r.made(end, l.region), r.added)
-}
-
-// store appends an event to the level in hand, and closes that if the event does.
-func (r *Recorder) store(time uint64, record Record, event uint32, attributes []Value) error {
+// store appends an event to the level in hand.
+func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 	e := r.events[event]
 	if len(attributes) > 0 {
 		var err error
@@ -214,22 +221,16 @@ func (r *Recorder) store(time uint64, record Record, event uint32, attributes []
 	if err := r.w.times(&e.times, time); err != nil {
 		return err
 	}
-	if err := r.g.Add(event, time); err != nil {
-		return err
-	}
-	if _, ok := record.opening(); !ok {
-		return nil
-	}
-	r.open = r.open[:len(r.open)-1]
-	return r.g.Close(time)
+	return r.g.Add(event, time)
 }
 
 // Checkpoint writes the grammar as it is now, so that all that has been recorded can be
 // read when the program dies; what is open then has no end. It costs as much as the
 // grammar is long, and happens by itself now and then: when four times as much has been
-// written of times, 16 MB at least.
+// written of times, 16 MB at least. A compatible recording has none: see
+// [WriterOptions].
 func (r *Recorder) Checkpoint() error {
-	if r.w.finished || !r.any {
+	if r.w.finished || !r.any || r.w.w.compatible {
 		return nil
 	}
 	return r.w.write(r.g.Tokens())
@@ -238,10 +239,10 @@ func (r *Recorder) Checkpoint() error {
 // checkpointBytes is what is written of times between two checkpoints at least.
 const checkpointBytes = 16 << 20
 
-// finish closes what is open, at the last time, and makes the root.
+// finish ends what is open and makes the root.
 func (r *Recorder) finish() error {
 	for len(r.open) > 0 {
-		if err := r.closeTop(r.last); err != nil {
+		if err := r.end(); err != nil {
 			return err
 		}
 	}

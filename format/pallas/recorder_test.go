@@ -151,12 +151,13 @@ func (p *program) body(depth int) {
 
 // What is recorded is what is replayed.
 func TestRecord(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range uint64(240) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 9))}
 		for range 1 + seed%5 {
 			p.body(int(seed % 7))
 		}
-		th := recorded(t, p.list, &WriterOptions{Plain: seed%3 == 0, Encoding: Encoding(seed % 2), MaxLoopLength: 1 + int(seed%40)})
+		finding := LoopFinding(seed / 2 % 3)
+		th := recorded(t, p.list, &WriterOptions{Plain: seed%3 == 0, Encoding: Encoding(seed % 2), MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2, LoopFinding: &finding})
 		if got := events(t, th); !slices.EqualFunc(got, p.list, func(a, b fed) bool { return a.String() == b.String() }) {
 			t.Fatalf("seed %d: %d events\n%v\nwant %d\n%v", seed, len(got), got, len(p.list), p.list)
 		}
@@ -267,14 +268,33 @@ func TestRecordRegular(t *testing.T) {
 	durations(t, th)
 }
 
-// Calls that do not nest or do not end are made to.
+// Calls that do not nest, do not end or did not begin are recorded as they are, and
+// what is open ends.
 func TestRecordUnclosed(t *testing.T) {
-	list := []fed{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(1), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
-	got := events(t, recorded(t, list, nil))
-	want := []fed{{1, Enter, region(1), nil}, {1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(2), nil}, {4, Leave, region(1), nil},
-		{5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}, {6, OMPJoin, nil, nil}, {6, Leave, region(3), nil}}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%v\nwant %v", got, want)
+	list := []fed{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(1), nil}, {4, Leave, region(2), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
+	for _, compatible := range []bool{false, true} {
+		th := recorded(t, list, &WriterOptions{Compatible: compatible})
+		if got := events(t, th); fmt.Sprint(got) != fmt.Sprint(list) {
+			t.Errorf("%v\nwant %v", got, list)
+		}
+		durations(t, th)
+	}
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		var list []fed
+		for i := range 3 + seed {
+			r := []Record{Enter, Leave, Enter, Leave, OMPFork, OMPJoin, ThreadBegin, ThreadEnd}[rng.IntN(8)]
+			f := fed{time: i, record: r}
+			if r != OMPJoin && r < ThreadBegin {
+				f.payload = region(rng.Uint32N(3))
+			}
+			list = append(list, f)
+		}
+		th := recorded(t, list, &WriterOptions{Compatible: seed%2 == 0, MaxLoopLength: 1 + int(seed%10)})
+		if got := events(t, th); fmt.Sprint(got) != fmt.Sprint(list) {
+			t.Fatalf("seed %d: %v\nwant %v", seed, got, list)
+		}
+		durations(t, th)
 	}
 }
 

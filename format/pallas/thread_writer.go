@@ -79,7 +79,7 @@ func (t *threadWriter) occur(x *recordedSequence, start, duration, exclusive uin
 // where nothing is called.
 func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	duration, exclusive := &v[0], &v[1]
-	same := len(duration.values) > 0 && slices.Equal(duration.values, exclusive.values)
+	same := len(duration.values) > 0 && !t.w.compatible && slices.Equal(duration.values, exclusive.values)
 	if err := t.flush(duration); err != nil {
 		return err
 	}
@@ -92,6 +92,20 @@ func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 	return t.flush(&v[2])
 }
 
+// flushAll makes blocks of what the vectors of a sequence have collected, in the order
+// of the vectors if that is Pallas' own.
+func (t *threadWriter) flushAll(v *[3]recordedVector) error {
+	if !t.w.compatible {
+		return t.flushSequence(v)
+	}
+	for i := range v {
+		if err := errors.Join(t.settle(&v[i]), t.flush(&v[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // flush makes a block of what a vector has collected.
 func (t *threadWriter) flush(v *recordedVector) error {
 	n := len(v.values)
@@ -99,6 +113,9 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		return nil
 	}
 	d := &t.data[v.file]
+	if t.w.compatible && !t.settling {
+		d = &t.waiting[v.file]
+	}
 	b := Block{Count: uint64(n), First: v.values[0], Last: v.values[n-1], Offset: d.size}
 	if v.length {
 		sum := uint64(0)
@@ -119,46 +136,106 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	return nil
 }
 
-// block appends values to a file (docs/formats/pallas.md, "Data blocks").
+// arrange lets the blocks that wait be read while a compatible thread is written.
+func (t *threadWriter) arrange(write func() error) error {
+	for i := range t.waiting {
+		d := &t.waiting[i]
+		if d.size == 0 {
+			continue
+		}
+		err := d.flush()
+		defer os.Remove(d.path)
+		if err != nil {
+			return err
+		}
+		if t.spilled[i], err = os.Open(d.path); err != nil {
+			return err
+		}
+		defer t.spilled[i].Close()
+	}
+	t.settling = true
+	return write()
+}
+
+// settle puts the blocks of a vector that wait to where they belong.
+func (t *threadWriter) settle(v *recordedVector) error {
+	if !t.w.compatible {
+		return nil
+	}
+	d := &t.data[v.file]
+	for i := range v.blocks {
+		var head [8]byte
+		b := &v.blocks[i]
+		if _, err := t.spilled[v.file].ReadAt(head[:], int64(b.Offset)); err != nil {
+			return err
+		}
+		at := len(d.buf)
+		d.buf = slices.Grow(append(d.buf, head[:]...), int(binary.LittleEndian.Uint64(head[:])))
+		d.buf = d.buf[:len(d.buf)+int(binary.LittleEndian.Uint64(head[:]))]
+		if _, err := t.spilled[v.file].ReadAt(d.buf[at+len(head):], int64(b.Offset)+int64(len(head))); err != nil {
+			return err
+		}
+		b.Offset = d.size
+		if err := d.added(len(d.buf) - at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block appends values to a file.
 func (t *threadWriter) block(d *dataWriter, values []uint64) (size int, err error) {
-	r := t.r
-	r.plain = r.plain[:0]
-	w := 8
-	if t.w.p.Encoding == Masking {
+	at := len(d.buf)
+	d.buf = t.w.appendBlock(d.buf, &t.r.plain, values)
+	size = len(d.buf) - at
+	return size, d.added(size)
+}
+
+// appendBlock appends values as they stand in a file of blocks (docs/formats/pallas.md,
+// "Data blocks"); plain is room.
+func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
+	width := 8
+	if w.p.Encoding == Masking {
 		all := uint64(0)
 		for _, v := range values {
 			all |= v
 		}
-		for w = 0; all > 0; all >>= 8 {
-			w++
+		for width = 0; all > 0; all >>= 8 {
+			width++
 		}
 	}
-	if w == 0 || w == 8 {
-		r.plain = le64(r.plain, values...)
+	l := (*plain)[:0]
+	if width == 0 || width == 8 {
+		l = le64(l, values...)
 	} else {
 		for _, v := range values {
-			r.plain = binary.LittleEndian.AppendUint64(r.plain, v)
-			r.plain = r.plain[:len(r.plain)-8+w]
+			l = binary.LittleEndian.AppendUint64(l, v)
+			l = l[:len(l)-8+width]
 		}
 	}
+	*plain = l
 	const head = 8 // the length
-	b := append(r.packed[:0], make([]byte, head)...)
+	at := len(b)
+	b = append(b, make([]byte, head)...)
 	switch {
-	case t.w.zstd == nil:
-		b = append(b, r.plain...)
-	case len(r.plain) <= rawBytes:
-		b = appendRawFrame(b, r.plain)
+	case w.zstd == nil:
+		b = append(b, l...)
+	case len(l) <= rawBytes:
+		b = appendRawFrame(b, l)
 	default:
-		b = t.w.zstd.EncodeAll(r.plain, b)
+		b = w.zstd.EncodeAll(l, b)
 	}
-	r.packed = b
-	binary.LittleEndian.PutUint64(b, uint64(len(b)-head))
-	d.buf = append(d.buf, b...)
-	d.size += uint64(len(b))
+	binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-head-at))
+	return b
+}
+
+// added counts what was put into the buffer.
+func (d *dataWriter) added(n int) error {
+	d.size += uint64(n)
 	if len(d.buf) >= dataBuffer {
-		err = d.flush()
+		return d.flush()
 	}
-	return len(b), err
+	return nil
 }
 
 // rawBytes is how few bytes are not worth compressing.
@@ -180,7 +257,16 @@ func (t *threadWriter) write(root []grammar.Token) error {
 	t.flushed, t.grammar = 0, 0
 	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
-		b = le64(b, uint64(len(r.events)), uint64(len(r.g.Sequences)), uint64(len(r.g.Loops)))
+		sequences, loops := r.g.Grammar()
+		var whole *recordedSequence
+		n := len(sequences)
+		if g, ok := r.g.(*grammar.Builder); ok && (len(root) > 1 || len(root) == 1 && root[0].Type() == grammar.Event) {
+			// Pallas' reader gives up at events that the root begins with, and its
+			// merging one at the end of the root's first token: one sequence has all.
+			whole = &recordedSequence{first: [3]uint64{r.last - r.start, g.Blocks(), r.start}}
+			n++
+		}
+		b = le64(b, uint64(len(r.events)), uint64(n), uint64(len(loops)))
 		b = le32(b, 0) // the root
 		start := r.start
 		if !r.any {
@@ -193,7 +279,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			b = b[:0]
 		}
 		for _, e := range r.events {
-			if err := t.flush(&e.times); err != nil {
+			if err := errors.Join(t.settle(&e.times), t.flush(&e.times)); err != nil {
 				return err
 			}
 			b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
@@ -203,14 +289,19 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			next()
 		}
 		b = identity(b, len(r.events))
-		for i := range r.g.Sequences {
-			x := &r.g.Sequences[i]
+		for i := range n {
+			var x grammar.SequenceInfo
+			switch {
+			case i == 0 && whole != nil:
+				x = grammar.SequenceInfo{Block: true, Tokens: []grammar.Token{grammar.MakeToken(grammar.Sequence, uint32(n-1))}}
+			case i == 0 || i == len(sequences):
+				x = grammar.SequenceInfo{Block: i == 0, Tokens: root}
+			default:
+				x = sequences[i]
+			}
 			kind, tokens := LoopSequence, x.Tokens
 			if x.Block {
 				kind = BlockSequence
-			}
-			if i == 0 {
-				tokens = root
 			}
 			b = le64(le32(b, uint32(kind)), uint64(len(tokens)))
 			if len(tokens) == 0 {
@@ -219,7 +310,10 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			for _, k := range tokens {
 				b = le32(b, uint32(k))
 			}
-			o := r.occurrences(uint32(i))
+			o := whole
+			if i < len(sequences) {
+				o = r.occurrences(uint32(i))
+			}
 			v := o.vectors
 			if v == nil {
 				v = &t.single
@@ -228,7 +322,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 					v[i].push(o.first[i])
 				}
 			}
-			if err := t.flushSequence(v); err != nil {
+			if err := t.flushAll(v); err != nil {
 				return err
 			}
 			for i := range v {
@@ -236,11 +330,20 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			}
 			next()
 		}
-		b = identity(b, len(r.g.Sequences))
-		for _, l := range r.g.Loops {
-			b = le64(le32(b, uint32(grammar.MakeToken(grammar.Sequence, l.Sequence)), l.Iterations), l.Occurrences)
+		b = identity(b, n)
+		for _, l := range loops {
+			k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
+			if l.Iterations == 0 {
+				k = NoToken // it was given up
+			}
+			b = le64(le32(b, uint32(k), l.Iterations), l.Occurrences)
 		}
-		b = identity(b, len(r.g.Loops))
+		b = identity(b, len(loops))
+		for i, l := range loops {
+			if l.Iterations == 0 {
+				binary.LittleEndian.PutUint32(b[len(b)-4*(len(loops)-i):], uint32(NoRef))
+			}
+		}
 		next()
 		return errors.Join(t.data[0].flush(), t.data[1].flush())
 	})
@@ -255,7 +358,7 @@ func (d *dataWriter) flush() error {
 	if len(d.buf) == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_APPEND, 0)
+	f, err := os.OpenFile(d.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		return err
 	}

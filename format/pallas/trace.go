@@ -82,6 +82,9 @@ type Archive struct {
 	// Truncated is what is wrong with the archive's file, nil if nothing.
 	Truncated *FileError
 
+	groups    []LocationGroup // that its file has, though they have no place there
+	own, main int             // of Locations: those of its file, and behind them those of the main file
+
 	mu      sync.Mutex
 	threads map[uint32]*opened[*Thread]
 }
@@ -160,11 +163,13 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	s.u32() // its number, which the folder says too
 	s.u32() // of threads, which the locations say
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
-	s.locationGroups()
+	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)
+	a.own = len(a.Locations)
 	for _, l := range t.Locations {
 		if l.Parent == id {
 			a.Locations = append(a.Locations, l)
+			a.main++
 		}
 	}
 	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {

@@ -28,6 +28,15 @@ type WriterOptions struct {
 	// MaxLoopLength is how many tokens the longest repetition has that is looked for;
 	// 0 is 100.
 	MaxLoopLength int
+	// Compatible writes the grammars that Pallas' own library writes, and the blocks in
+	// its order, for which they wait in files of their own until a thread is closed: if
+	// the program dies before, nothing of it can be read. Leaves close what is innermost,
+	// whatever its region. But for the bytes of zstd, thread.pallas and the files of
+	// blocks have the library's bytes.
+	Compatible bool
+	// LoopFinding says how repetitions are looked for in compatible threads: Basic,
+	// BasicTruncated, or nil for the latter.
+	LoopFinding *LoopFinding
 }
 
 // Writer writes a trace of ABI 20. It may be used by several goroutines at once, each
@@ -40,9 +49,12 @@ type Writer struct {
 	path, dir string
 	nested    bool // the main file is somebody else's
 	p         Parameters
-	zstd      *zstd.Encoder
-	mu        sync.Mutex
-	archives  []*ArchiveWriter
+
+	compatible bool
+	zstd       *zstd.Encoder
+	locations  []Location // that stand in the main file
+	mu         sync.Mutex
+	archives   []*ArchiveWriter
 }
 
 // ArchiveWriter writes a process. Its exported fields may be changed until its trace is
@@ -53,8 +65,10 @@ type ArchiveWriter struct {
 
 	w         *Writer
 	id        uint32
+	groups    []LocationGroup // that stand in its file
 	locations []Location
 	threads   []*threadWriter
+	number    int // of threads
 }
 
 // threadWriter writes the files of a thread.
@@ -65,8 +79,10 @@ type threadWriter struct {
 	folder   string
 	r        *Recorder
 	data     [2]dataWriter // times of events, and of sequences
+	waiting  [2]dataWriter // of compatible threads: blocks whose place is not known yet
+	spilled  [2]*os.File   // these, while they are put in place
+	settling bool          // their places are known
 	single   [3]recordedVector
-	added    int64 // events that nobody recorded
 	flushed  int64 // bytes of blocks since the last checkpoint
 	grammar  int64 // bytes of the last checkpoint
 	finished bool
@@ -104,8 +120,14 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 	if !strings.HasSuffix(path, ".pallas") {
 		path += ".pallas"
 	}
-	w := &Writer{path: path, dir: filepath.Dir(path),
-		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: BasicTruncated, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
+	finding := BasicTruncated
+	if o.Compatible && o.LoopFinding != nil {
+		if finding = *o.LoopFinding; finding > BasicTruncated {
+			return nil, fmt.Errorf("found the loop finding %s, expected None, Basic or BasicTruncated", finding)
+		}
+	}
+	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible,
+		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
 		// Pallas needs to find the size of the content in a frame's head.
 		var err error
@@ -136,6 +158,14 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 
 // Record begins to record a thread: name is the ref of a string.
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
+	a.w.mu.Lock()
+	a.locations = append(a.locations, Location{id, name, a.id})
+	a.w.mu.Unlock()
+	return a.record(id)
+}
+
+// record begins to record a thread whose location is known.
+func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	t := &threadWriter{w: a.w, id: id, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
@@ -146,16 +176,17 @@ func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 			return nil, err
 		}
 		t.data[i].path = path
+		t.waiting[i].path = filepath.Join(t.folder, "."+name+".tmp")
 	}
-	t.r = newRecorder(t, int(a.w.p.MaxLoopLength))
+	t.r = newRecorder(t)
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
-	a.locations = append(a.locations, Location{id, name, a.id})
 	a.threads = append(a.threads, t)
+	a.number++
 	return t.r, nil
 }
 
-// Close ends the thread: what is open is closed at the last time.
+// Close ends the thread. What is open ends with the last event, though nothing says so.
 func (r *Recorder) Close() error {
 	t := r.w
 	if t.finished {
@@ -165,12 +196,9 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return err
 	}
-	return t.write(r.g.Sequences[0].Tokens)
+	sequences, _ := r.g.Grammar()
+	return t.arrange(func() error { return t.write(sequences[0].Tokens) })
 }
-
-// Added is how many events were added to make all calls end: see [Recorder.Leave] and
-// [Recorder.Close].
-func (r *Recorder) Added() int64 { return r.w.added }
 
 // Checkpoint writes the files that say where threads are: main file and archives. What
 // threads had at their own last checkpoint, which they make now and then, can be read
@@ -243,26 +271,35 @@ func (w *Writer) main() []byte {
 	b = le64(b, p.MaxLoopLength)
 	b = le32(b, uint32(p.TimestampStorage))
 	b = w.Definitions.append(b)
-	b = le64(b, uint64(len(w.LocationGroups)))
-	for _, g := range w.LocationGroups {
-		b = le32(b, g.ID, g.Name, g.Parent)
-	}
-	b = le64(b, 0) // locations are the archives'
-	return appendMetadata(b, w.Metadata)
+	b = appendGroups(b, w.LocationGroups)
+	return appendMetadata(appendLocations(b, w.locations), w.Metadata)
 }
 
 func (a *ArchiveWriter) write() error {
-	b := le32(nil, a.id, uint32(len(a.threads)))
+	b := le32(nil, a.id, uint32(a.number))
 	b = a.Definitions.append(b)
-	b = le64(b, 0, uint64(len(a.locations)))
-	for _, l := range a.locations {
-		b = le32(b, l.ID, l.Name, l.Parent)
-	}
+	b = appendLocations(appendGroups(b, a.groups), a.locations)
 	name := filepath.Join(a.w.dir, filepath.FromSlash(archiveFile(a.id)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
 	return replace(name, whole(appendMetadata(b, a.Metadata)))
+}
+
+func appendGroups(b []byte, l []LocationGroup) []byte {
+	b = le64(b, uint64(len(l)))
+	for _, g := range l {
+		b = le32(b, g.ID, g.Name, g.Parent)
+	}
+	return b
+}
+
+func appendLocations(b []byte, list []Location) []byte {
+	b = le64(b, uint64(len(list)))
+	for _, l := range list {
+		b = le32(b, l.ID, l.Name, l.Parent)
+	}
+	return b
 }
 
 func le32(b []byte, values ...uint32) []byte {

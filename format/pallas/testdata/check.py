@@ -87,9 +87,9 @@ def vector(r, data, durations):
     return values
 
 
-def id_map(r, n):
+def id_map(r, n, dead=()):
     m = [r.get("I") for _ in range(r.get("Q"))]
-    assert m == list(range(n)), "identity"
+    assert m == [0xffffffff if i in dead else i for i in range(n)], "identity"
 
 
 def thread(archive, number):
@@ -114,7 +114,7 @@ def thread(archive, number):
         sequences.append((kind, tokens) + (tuple(vector(r, lengths, d) for d in (True, True, False)) if n else ([], [], [])))
     id_map(r, ns)
     loops = [r.get("IIQ") for _ in range(nl)]
-    id_map(r, nl)
+    id_map(r, nl, [i for i, x in enumerate(loops) if x == (0xfffffffc, 0, 0)])
     assert r.at == len(r.b)
     seen = [0] * ne
     entered = [0] * ns

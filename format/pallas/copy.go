@@ -1,0 +1,350 @@
+package pallas
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// copyTrace writes a trace as Pallas of ABI 20: definitions, ids, events with their
+// attributes, and grammars are kept; blocks are copied as they are, unless they are to
+// be compressed otherwise. Threads whose grammar has not all events, or is to be made
+// anew, are recorded from their events.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	x, err := open(ctx, src, ro)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	d := x.(*decoder)
+	p := d.t.Parameters
+	o, err := writeOptions(wo, &p)
+	if err != nil {
+		return nil, err
+	}
+	st, err := newStaging(out, o)
+	if err != nil {
+		return nil, err
+	}
+	c := &copier{d: d, staging: st, anew: wo.Value("pallas.grammar", keepGrammar) != keepGrammar}
+	c.r, c.again = newBlockReader(p), &threadReader{d: d, sel: trace.Everything(), careful: true}
+	defer c.r.close()
+	c.again.r = c.r
+	c.set(p, wo)
+	w := c.w
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *d.t.Definitions, d.t.LocationGroups, d.t.Metadata, d.t.Locations
+	done, threads := int64(0), int64(len(d.threads))
+	for _, a := range d.archives {
+		y := w.Archive(a.ID)
+		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
+		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
+		for _, l := range a.Locations {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			if err := c.thread(ctx, y, l.ID); err != nil {
+				return nil, err
+			}
+			if done++; ro.Progress != nil {
+				ro.Progress(min(done, threads), threads)
+			}
+		}
+	}
+	return &format.Loss{}, c.finish()
+}
+
+// copier copies threads.
+type copier struct {
+	*staging
+	d      *decoder
+	r      *blockReader
+	anew   bool          // grammars are
+	recode bool          // blocks are
+	again  *threadReader // of threads that are recorded
+	values []uint64
+	plain  []byte
+	packed []byte
+}
+
+// set chooses the settings of the copy: those of the trace, but for what is asked for.
+func (c *copier) set(p Parameters, wo *format.WriteOptions) {
+	own := &c.w.p
+	asked := func(name string) bool { return wo.Value(name, "") != "" }
+	switch {
+	case c.anew, asked("pallas.compression"), asked("pallas.encoding"):
+		c.recode = c.anew || p.Compression != own.Compression || p.Encoding != own.Encoding || asked("pallas.level") && p.ZSTDLevel != own.ZSTDLevel
+	default:
+		c.recode = asked("pallas.level") && p.ZSTDLevel != own.ZSTDLevel && p.Compression == ZSTD
+	}
+	if !c.recode {
+		own.Compression, own.Encoding, own.ZSTDLevel = p.Compression, p.stored, p.ZSTDLevel
+	}
+	if !c.anew {
+		own.LoopFinding, own.MaxLoopLength = p.LoopFinding, p.MaxLoopLength
+	}
+	own.TimestampStorage = p.TimestampStorage
+}
+
+// thread copies one.
+func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error {
+	t, err := c.d.thread(threadID{a.id, id})
+	if t == nil || err != nil {
+		return err
+	}
+	t.Close()
+	whole := !c.anew
+	if whole {
+		g := newOutline(t)
+		if whole = g.err == nil && g.sound(); whole {
+			err := c.keep(t, a, g)
+			if err == nil || !isTraceError(err) {
+				return err
+			}
+			// Reading its events says what is wrong.
+		}
+	}
+	return c.record(ctx, t, a)
+}
+
+// isTraceError tells whether what is wrong is the trace.
+func isTraceError(err error) bool {
+	var f *FileError
+	var m *missing
+	return errors.As(err, &f) || errors.As(err, &m)
+}
+
+// folder makes the folder of a thread.
+func (c *copier) folder(a *ArchiveWriter, id uint32) (string, error) {
+	dir := filepath.Join(c.w.dir, filepath.FromSlash(threadFolder(a.id, id)))
+	return dir, os.MkdirAll(dir, 0o777)
+}
+
+// record records the events of a thread anew.
+func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error {
+	if c.w.p.Compression.Lossy() { // the other threads of the trace keep their codec
+		return fmt.Errorf("%s: found a thread that must be written anew, which %s is not; expected --option pallas.compression=ZSTD", t.path, c.w.p.Compression)
+	}
+	x := c.again
+	t, err := x.open(ctx, threadID{a.id, t.ID})
+	if t == nil || err != nil {
+		return err
+	}
+	defer t.Close()
+	r, err := a.record(t.ID)
+	if err != nil {
+		return err
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		events, times, bad := x.events()
+		if err := fail(c.d.opt, "pallas.damaged", bad); err != nil {
+			return err
+		}
+		if len(events) == 0 && bad == nil {
+			return r.Close()
+		}
+		for i, e := range events {
+			x.values = x.values[:0]
+			if x.lists != nil && t.Events[e].HasAttributes() {
+				if list, ok := x.list(i, e); ok {
+					if x.values, err = list.values(x.values); err != nil {
+						if err := x.badAttributes(err); err != nil {
+							return err
+						}
+					}
+				}
+			}
+			if err := r.Record(times[i], t.Events[e].Record, t.Events[e].Payload, x.values); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// keep writes a thread with the grammar that it has.
+func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
+	folder, err := c.folder(a, t.ID)
+	if err != nil {
+		return err
+	}
+	place := func(_ *Vector, x *Block) (uint64, error) { return x.Offset, nil }
+	flush := func() error { return nil }
+	if !c.recode {
+		for _, d := range []*dataFile{&t.times, &t.durations} {
+			if err := c.copyFile(filepath.Join(folder, filepath.Base(d.name)), d); err != nil {
+				return err
+			}
+		}
+	} else {
+		var w [2]*recoder
+		for i, d := range []*dataFile{&t.times, &t.durations} {
+			f, err := os.Create(filepath.Join(folder, filepath.Base(d.name)))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			w[i] = &recoder{d: d, w: bufio.NewWriterSize(f, 64<<10)}
+		}
+		defer t.Close()
+		place = func(v *Vector, x *Block) (uint64, error) {
+			if v.event {
+				return c.block(w[0], v, x)
+			}
+			return c.block(w[1], v, x)
+		}
+		flush = func() error { return errors.Join(w[0].w.Flush(), w[1].w.Flush()) }
+	}
+	err = replace(filepath.Join(folder, "thread.pallas"), func(w *bufio.Writer) error { return writeThread(w, t, g, place) })
+	if err := cmp.Or(err, flush()); err != nil {
+		return err
+	}
+	a.number++
+	return nil
+}
+
+// recoder writes blocks of a file in another way.
+type recoder struct {
+	d    *dataFile
+	w    *bufio.Writer
+	size uint64
+}
+
+// block writes a block in another way.
+func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
+	if c.values, err = c.r.read(c.values[:0], w.d, v, x); err != nil {
+		return 0, err
+	}
+	c.packed = c.w.appendBlock(c.packed[:0], &c.plain, c.values)
+	at = w.size
+	w.size += uint64(len(c.packed))
+	_, err = w.w.Write(c.packed)
+	return at, err
+}
+
+// copyFile copies a file of blocks as it is.
+func (c *copier) copyFile(to string, d *dataFile) error {
+	in, _, err := d.src.OpenName(d.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &missing{d.path, err}
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, in)
+	return errors.Join(err, f.Close())
+}
+
+// writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md,
+// "thread.pallas"); place puts a block into its file and says where it is.
+func writeThread(w *bufio.Writer, t *Thread, g *outline, place func(v *Vector, x *Block) (uint64, error)) error {
+	b := le32(nil, t.ID, t.Archive.ID)
+	b = le64(b, uint64(len(t.Events)), uint64(len(t.Sequences)), uint64(len(t.Loops)))
+	b = le64(le32(b, t.Root.ID()), t.Start)
+	next := func() {
+		w.Write(b) // its error shows at the end
+		b = b[:0]
+	}
+	var places []uint64 // of the blocks of durations
+	vector := func(v, same *Vector) error {
+		if v.Size == 0 {
+			b = le64(b, 0, 1)
+			return nil
+		}
+		b = le64(b, v.Size, uint64(len(v.Blocks)))
+		if v.durations {
+			b = le64(b, v.Min, v.Max, v.Mean)
+		}
+		for i := range v.Blocks {
+			x := &v.Blocks[i]
+			var at uint64
+			if same != nil && i < len(same.Blocks) && same.Blocks[i].Offset == x.Offset && same.Blocks[i].Count == x.Count {
+				at = places[i] // both are one
+			} else {
+				var err error
+				if at, err = place(v, x); err != nil {
+					return err
+				}
+			}
+			if same == nil {
+				places = append(places, at)
+			}
+			if v.durations {
+				b = le64(b, x.Count, x.Min, x.Max, x.Mean, at)
+			} else {
+				b = le64(b, x.Count, x.First, x.Last, at)
+			}
+		}
+		return nil
+	}
+	ids := func(m []uint32) { b = le32(le64(b, uint64(len(m))), m...) }
+	for i := range t.Events {
+		e := &t.Events[i]
+		if len(e.Payload) > maxPayload {
+			return fmt.Errorf("%s: found a payload of %d bytes, expected %d at most", t.path, len(e.Payload), maxPayload)
+		}
+		b = append(le32(b, uint32(e.Record)), byte(5+len(e.Payload)))
+		b = append(b, e.Payload...)
+		b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
+		if err := vector(&e.Timestamps, nil); err != nil {
+			return err
+		}
+		next()
+	}
+	ids(t.eventMap)
+	for i := range t.Sequences {
+		x := &t.Sequences[i]
+		b = le64(le32(b, uint32(x.Type)), uint64(len(x.Tokens)))
+		if len(x.Tokens) > 0 {
+			for _, k := range x.Tokens {
+				b = le32(b, uint32(k))
+			}
+			places = places[:0]
+			if err := cmp.Or(vector(&x.Durations, nil), vector(&x.Exclusive, &x.Durations), vector(&x.Timestamps, nil)); err != nil {
+				return err
+			}
+		}
+		next()
+	}
+	ids(t.sequenceMap)
+	loops := g.loops()
+	for i, l := range t.Loops {
+		n := l.Occurrences
+		if t.Archive.Trace.ABI < 19 {
+			n = loops[i] // which those did not have
+		}
+		b = le64(le32(b, uint32(l.Sequence), l.Iterations), n)
+	}
+	ids(t.loopMap)
+	next()
+	return nil
+}
+
+// loops are how often each loop occurs.
+func (g *outline) loops() []uint64 {
+	l := make([]uint64, len(g.t.Loops))
+	for i, n := range g.sequences {
+		for _, k := range g.t.Sequences[i].Tokens {
+			if at, ok := place(g.t.loopMap, k.ID(), len(l)); ok && k.Type() == LoopToken {
+				l[at] = sum(l[at], n)
+			}
+		}
+	}
+	return l
+}

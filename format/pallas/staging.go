@@ -1,0 +1,89 @@
+package pallas
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// staging is where the files of a trace are until all are there.
+type staging struct {
+	out  *format.Output
+	w    *Writer
+	temp string   // the folder
+	old  []uint32 // archives of the trace that is replaced
+	done bool
+}
+
+// newStaging makes a writer for a trace that appears with its main file.
+func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
+	if out.Path == "-" {
+		return nil, errors.New("-: found standard output, expected the name of a main file: a Pallas trace has several files")
+	}
+	dir := filepath.Dir(out.Path)
+	s := &staging{out: out, temp: filepath.Join(dir, fmt.Sprintf(".%s.%d.tmp.d", filepath.Base(out.Path), os.Getpid()))}
+	// Archives have no names of their own: those of another trace must not be lost.
+	if t, err := Open(format.FileSource(out.Path)); err == nil {
+		s.old = t.ArchiveIDs()
+	} else if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) > 0 {
+		return nil, fmt.Errorf("%s: found %s of another trace beside it, expected a folder without", out.Path, filepath.Base(l[0]))
+	}
+	var err error
+	if s.w, err = Create(filepath.Join(s.temp, "main.pallas"), o); err != nil {
+		return nil, err
+	}
+	s.w.nested = true
+	out.Beside(s.commit, s.Abort)
+	return s, nil
+}
+
+// Abort removes what was written.
+func (s *staging) Abort() {
+	if !s.done {
+		s.done = true
+		os.RemoveAll(s.temp)
+	}
+}
+
+// finish writes archives and the main file.
+func (s *staging) finish() error {
+	if err := s.w.Close(); err != nil {
+		return err
+	}
+	_, err := s.out.Write(s.w.main())
+	return err
+}
+
+// commit gives the archives their names, in the place of those of the trace that is
+// replaced, which come back if that fails.
+func (s *staging) commit() (err error) {
+	dir := filepath.Dir(s.out.Path)
+	var undo [][2]string // what was renamed, and to what
+	move := func(from, to string) {
+		if err != nil {
+			return
+		}
+		if err = os.Rename(from, to); err == nil {
+			undo = append(undo, [2]string{from, to})
+		}
+	}
+	for _, id := range s.old {
+		name := fmt.Sprintf("archive_%d", id)
+		move(filepath.Join(dir, name), filepath.Join(s.temp, "old_"+name))
+	}
+	for _, a := range s.w.archives {
+		name := fmt.Sprintf("archive_%d", a.id)
+		move(filepath.Join(s.temp, name), filepath.Join(dir, name))
+	}
+	if err != nil {
+		for i := len(undo) - 1; i >= 0; i-- {
+			err = errors.Join(err, os.Rename(undo[i][1], undo[i][0]))
+		}
+		return err
+	}
+	s.done = true
+	return os.RemoveAll(s.temp)
+}

@@ -1,0 +1,284 @@
+package grammar
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Reference makes the grammar that Pallas' own writer makes, by its algorithms None,
+// Basic and BasicTruncated (docs/formats/pallas.md, "Compatible files"): whatever equals
+// a known sequence becomes that at once, and loops that are given up keep their numbers.
+// A [Builder] makes shorter grammars, and faster. The cost of an event is that of
+// looking back maxLoop tokens; the memory is that of the grammar, and that of the tokens
+// of what is open. It serves one goroutine.
+type Reference struct {
+	tables
+	maxLoop  int
+	block    func(event uint32) bool
+	occurred func(sequence uint32, o Occurrence) error
+
+	levels []stack // that are open, the location itself first; those behind depth are kept for their memory
+	depth  int
+	loops  map[loopKey]uint32 // that have not been given up
+	ends   ending
+}
+
+// stack is what is open.
+type stack struct {
+	tokens []Token
+	spans  []span // of the tokens
+	start  uint64
+	blocks uint64 // durations of all blocks in it
+}
+
+// span is an occurrence of a token: its first and last event, and the durations of the
+// blocks in it, or its own if it is one.
+type span struct{ start, end, blocks uint64 }
+
+// ending finds sequences by their last tokens: nodes are what sequences may end with.
+type ending struct {
+	next     map[uint64]uint32 // from a node by the token before
+	sequence []uint32          // that is the same as what the node stands for; 0 for none
+}
+
+// NewReference makes a reference. maxLoop is how many tokens repetitions have, 1 more
+// than that at most: 0 for none at all (None), and [math.MaxInt] for any number (Basic),
+// of which the cost of an event is that of all before. The functions are those of [New].
+func NewReference(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Reference {
+	b := &Reference{tables: newTables(), maxLoop: maxLoop, block: block, occurred: occurred, loops: map[loopKey]uint32{},
+		ends: ending{map[uint64]uint32{}, []uint32{0}}}
+	b.Open(0)
+	return b
+}
+
+// Open begins a level, the first event of which is to follow.
+func (b *Reference) Open(time uint64) {
+	if b.depth == len(b.levels) {
+		b.levels = append(b.levels, stack{})
+	}
+	l := &b.levels[b.depth]
+	l.tokens, l.spans = l.tokens[:0], l.spans[:0]
+	l.start, l.blocks = time, 0
+	b.depth++
+}
+
+// Add adds an occurrence of an event to the level that was opened last.
+func (b *Reference) Add(event uint32, time uint64) error {
+	return b.store(MakeToken(Event, event), span{time, time, 0})
+}
+
+// Close ends the level that was opened last, whose last event has been added.
+func (b *Reference) Close(time uint64) error {
+	if b.depth < 2 {
+		return ErrClosed
+	}
+	l := &b.levels[b.depth-1]
+	s, _, err := b.sequence(l.tokens)
+	if err != nil {
+		return err
+	}
+	x := span{l.start, time, 0}
+	for i := range l.spans {
+		x.blocks += l.spans[i].blocks
+	}
+	if err := b.occurs(s, &x); err != nil {
+		return err
+	}
+	b.depth--
+	return b.store(MakeToken(Sequence, s), x)
+}
+
+// Root makes the tokens of the whole the root's. Levels that are open must have been
+// closed; nothing is to be added afterwards.
+func (b *Reference) Root() { b.Sequences[0].Tokens = b.levels[0].tokens }
+
+// Tokens are those of all that has happened so far, what is open as if it were not.
+func (b *Reference) Tokens() (tokens []Token) {
+	for i := range b.levels[:b.depth] {
+		tokens = append(tokens, b.levels[i].tokens...)
+	}
+	return tokens
+}
+
+// occurs tells of an occurrence of a sequence, whose span has the blocks in it, and
+// makes that a span of the token.
+func (b *Reference) occurs(s uint32, x *span) error {
+	o := Occurrence{x.start, x.end - x.start, x.blocks}
+	if b.Sequences[s].Block {
+		o.Blocks = o.Duration - x.blocks
+		x.blocks = o.Duration
+	}
+	return b.occurred(s, o)
+}
+
+// sequence is that of these tokens, and whether it is a new one.
+func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
+	h := hash(tokens)
+	if s, found = b.find(h, tokens); found {
+		return s, true, nil
+	}
+	s, err = b.add(h, tokens, len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID()))
+	return s, false, err
+}
+
+// store appends a token and looks for known sequences and for repetitions.
+func (b *Reference) store(k Token, x span) error {
+	l := &b.levels[b.depth-1]
+	l.tokens, l.spans = append(l.tokens, k), append(l.spans, x)
+	if b.maxLoop == 0 {
+		return nil
+	}
+	if err := b.known(l); err != nil {
+		return err
+	}
+	return b.repeated(l)
+}
+
+// cut ends a level before a token.
+func (l *stack) cut(at int) { l.tokens, l.spans = l.tokens[:at], l.spans[:at] }
+
+// whole is the span of all tokens from one on, which are not a block yet.
+func (l *stack) whole(from, to int) span {
+	x := span{l.spans[from].start, l.spans[to-1].end, 0}
+	for i := range l.spans[from:to] {
+		x.blocks += l.spans[from+i].blocks
+	}
+	return x
+}
+
+// known makes the last tokens a sequence, if they are one that is known; the shortest.
+func (b *Reference) known(l *stack) error {
+	n := len(l.tokens)
+	node := uint32(0)
+	for size := 1; size < n && size <= b.maxLoop; size++ {
+		next, ok := b.ends.next[uint64(node)<<32|uint64(l.tokens[n-size])]
+		if !ok {
+			return nil
+		}
+		node = next
+		if s := b.ends.sequence[node]; s > 0 {
+			x := l.whole(n-size, n)
+			if err := b.occurs(s, &x); err != nil {
+				return err
+			}
+			l.cut(n - size)
+			return b.store(MakeToken(Sequence, s), x)
+		}
+	}
+	return nil
+}
+
+// learn adds a sequence to those that [Reference.known] finds.
+func (e *ending) learn(tokens []Token, s uint32) {
+	node := uint32(0)
+	for i := len(tokens) - 1; i >= 0; i-- {
+		key := uint64(node)<<32 | uint64(tokens[i])
+		next, ok := e.next[key]
+		if !ok {
+			next = uint32(len(e.sequence))
+			e.next[key] = next
+			e.sequence = append(e.sequence, 0)
+		}
+		node = next
+	}
+	e.sequence[node] = s
+}
+
+// repeated looks whether the last tokens are one more iteration of the loop before them,
+// or come twice.
+func (b *Reference) repeated(l *stack) error {
+	n := len(l.tokens)
+	if n < 2 {
+		return nil
+	}
+	if l.tokens[n-2].Type() == Loop {
+		if done, err := b.extend(l); done || err != nil {
+			return err
+		}
+	}
+	t := l.tokens
+	last := t[n-1]
+	for size := 1; size < b.maxLoop && 2*size <= n; size++ {
+		if t[n-1-size] == last && slices.Equal(t[n-2*size:n-size], t[n-size:]) {
+			return b.makeLoop(l, size)
+		}
+	}
+	return nil
+}
+
+// extend adds the last token to the loop before it, if it is its sequence.
+func (b *Reference) extend(l *stack) (bool, error) {
+	n := len(l.tokens)
+	at := n - 2
+	i := l.tokens[at].ID()
+	loop := b.Loops[i]
+	if l.tokens[n-1] != MakeToken(Sequence, loop.Sequence) || loop.Iterations == math.MaxUint32 {
+		return false, nil
+	}
+	if loop.Occurrences > 1 {
+		b.Loops[i].Occurrences--
+		i = uint32(len(b.Loops))
+		b.Loops = append(b.Loops, LoopInfo{loop.Sequence, loop.Iterations, 1})
+	} else {
+		delete(b.loops, loopKey{loop.Sequence, loop.Iterations})
+	}
+	b.Loops[i].Iterations++
+	x := l.whole(at, n)
+	if q := b.squash(i); q != i {
+		l.cut(at)
+		return true, b.store(MakeToken(Loop, q), x)
+	}
+	l.cut(at + 1)
+	l.tokens[at], l.spans[at] = MakeToken(Loop, i), x
+	return true, nil
+}
+
+// makeLoop makes a loop of what comes twice at the end.
+func (b *Reference) makeLoop(l *stack, size int) error {
+	n := len(l.tokens)
+	at, mid := n-2*size, n-size
+	body := l.tokens[mid]
+	x, y := l.whole(at, mid), l.whole(mid, n)
+	if size > 1 || body.Type() != Sequence {
+		s, found, err := b.sequence(l.tokens[mid:])
+		if err != nil {
+			return err
+		}
+		if !found {
+			b.ends.learn(l.tokens[mid:], s)
+		}
+		for _, x := range []*span{&x, &y} {
+			if err := b.occurs(s, x); err != nil {
+				return err
+			}
+		}
+		body = MakeToken(Sequence, s)
+	}
+	i := uint32(len(b.Loops))
+	if i >= 1<<30 {
+		return fmt.Errorf("found 2³⁰ loops, expected less")
+	}
+	b.Loops = append(b.Loops, LoopInfo{body.ID(), 2, 1})
+	x = span{x.start, y.end, x.blocks + y.blocks}
+	l.cut(at)
+	if q := b.squash(i); q != i {
+		return b.store(MakeToken(Loop, q), x)
+	}
+	l.tokens, l.spans = append(l.tokens, MakeToken(Loop, i)), append(l.spans, x)
+	return nil
+}
+
+// squash gives a loop up if there is another that says the same: the result is that.
+func (b *Reference) squash(i uint32) uint32 {
+	loop := &b.Loops[i]
+	key := loopKey{loop.Sequence, loop.Iterations}
+	q, ok := b.loops[key]
+	if !ok {
+		b.loops[key] = i
+		return i
+	}
+	b.Loops[q].Occurrences++
+	*loop = LoopInfo{}
+	return q
+}
