@@ -20,6 +20,58 @@ type DefinitionRecords struct {
 	Names []trace.Named
 }
 
+// Summarizer is a decoder of a format that keeps sums beside the events. ok is false if
+// they do not say all that a [Summary] has; nothing has been reported then.
+type Summarizer interface {
+	Summarize(ctx context.Context) (s *Summary, ok bool, err error)
+}
+
+// Summary is what a trace comes to, without a look at its events. Times are ticks of its
+// clock.
+type Summary struct {
+	Kinds     []KindSummary     // in the order of kinds
+	Locations []LocationSummary // that have events, in the order of the definitions
+	Regions   []RegionSummary   // that are visited, in the order of the definitions
+}
+
+// KindSummary counts the events of a kind.
+type KindSummary struct {
+	Kind   trace.Kind
+	Events int64
+}
+
+// LocationSummary says how many events a location has, and when the first and the last
+// were.
+type LocationSummary struct {
+	Location    uint32
+	Events      int64
+	First, Last int64
+}
+
+// RegionSummary is a region that is not visited inside of itself. The sums of times may
+// be too small, each by Missing at most.
+type RegionSummary struct {
+	Region               uint32
+	Count                int64 // visits
+	Inclusive, Exclusive int64
+	Min, Max             int64 // the shortest and the longest visit
+	Missing              int64
+}
+
+// Detailer is a decoder that knows things of which only its format has a notion.
+type Detailer interface {
+	Details(ctx context.Context) ([]Table, error)
+}
+
+// Table is a list of things for people and programs: strings, integers and
+// [trace.Real] numbers.
+type Table struct {
+	Key     string // in JSON
+	Title   string
+	Columns []string
+	Rows    [][]any
+}
+
 // Overview is a decoder of a format whose traces consist of several files, or whose
 // definitions are records of their own.
 type Overview interface {

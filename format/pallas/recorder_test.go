@@ -33,6 +33,9 @@ func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
 	}
 	w.LocationGroups = []LocationGroup{{ID: 3, Name: 0, Parent: NoRef}}
 	w.Definitions.Strings = []String{{0, "name"}}
+	for r := range Ref(10) {
+		w.Definitions.Regions = append(w.Definitions.Regions, Region{r, 0})
+	}
 	r, err := w.Archive(3).Record(7, 0)
 	if err != nil {
 		t.Fatal(err)

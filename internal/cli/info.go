@@ -52,7 +52,17 @@ type info struct {
 	Records     []definitionRecords         `json:"definitionRecords,omitempty"`
 	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
 	tables      []definitionTable           // the definitions, if asked for
+
+	// Missing is by how much times of regions may be too small, if they are from sums
+	// that the trace has of them.
+	Missing *int64 `json:"missing,omitempty"`
+	// Details are what only the format has.
+	Details map[string][]map[string]any `json:"details,omitempty"`
+	details []format.Table
 }
+
+// infoOptions say what info shows.
+type infoOptions struct{ definitions, details, exact bool }
 
 type fileInfo struct {
 	Path string `json:"path"`
@@ -108,7 +118,8 @@ type metricInfo struct {
 
 func (a *app) infoCommand() *cobra.Command {
 	var r reading
-	var asJSON, definitions bool
+	var asJSON bool
+	var o infoOptions
 	var top int
 	var picture string
 	c := &cobra.Command{
@@ -116,7 +127,13 @@ func (a *app) infoCommand() *cobra.Command {
 		Short: "Show what is in a trace",
 		Long: `Show what is in a trace: format, span, locations, events by kind, the regions
 with the most time, resources, signals and attributes. --definitions lists all
-that the trace defines too. --plot also draws the time line, as weft plot does.`,
+that the trace defines too, --details what only its format has: of Pallas the
+threads, events, sequences and loops of the grammars. --plot also draws the time
+line, as weft plot does.
+
+Where a format keeps sums beside the events, as Pallas does, those are shown and
+the events are not read. Sums of times may be too small then, by 1 ns a visit;
+--exact reads all events.`,
 		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n  weft info --plot overview.svg trace.etf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -126,7 +143,7 @@ that the trace defines too. --plot also draws the time line, as weft plot does.`
 				return err
 			}
 			defer in.Close()
-			x, err := a.info(ctx, in, definitions)
+			x, err := a.info(ctx, in, o)
 			if err != nil {
 				return err
 			}
@@ -141,6 +158,7 @@ that the trace defines too. --plot also draws the time line, as weft plot does.`
 			}
 			a.printInfo(x, in, top)
 			a.printDefinitions(x.tables)
+			a.printDetails(x.details)
 			if picture != "" && picture != "-" {
 				fmt.Fprintf(a.out, "\nTime line drawn to %s\n", picture)
 			}
@@ -150,7 +168,9 @@ that the trace defines too. --plot also draws the time line, as weft plot does.`
 	}
 	r.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&definitions, "definitions", false, "list all definitions too")
+	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
+	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
+	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
 	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	return c
@@ -223,26 +243,61 @@ func (in *input) files() ([]fileInfo, error) {
 	return out, err
 }
 
-func (a *app) info(ctx context.Context, in *input, definitions bool) (*info, error) {
-	d := in.Defs()
-	sel := trace.Everything()
-	links, known := int64(0), false
-	if c, ok := in.Decoder.(format.LinkCounter); ok {
-		// Finding the ends of links would take longer than all the rest.
-		links, known = c.LinkCount()
-		sel.Links = !known
+// summary is what the trace says of itself, nil if it says nothing or not enough.
+func (in *input) summary(ctx context.Context) (*format.Summary, error) {
+	m, ok := in.Decoder.(format.Summarizer)
+	if !ok {
+		return nil, nil
 	}
-	all, err := tallyAll(ctx, in, sel)
-	if err != nil {
+	s, ok, err := m.Summarize(ctx)
+	if !ok {
 		return nil, err
 	}
-	n, p := all.counts.Result(), all.profile.Result()
-	if known {
-		n.Links = links
+	return s, err
+}
+
+// told makes of a summary what a scan would have counted.
+func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []profile.Region, missing int64) {
+	n = &counts.Result{Kinds: []counts.Kind{}}
+	for _, k := range s.Kinds {
+		n.Events += k.Events
+		n.Kinds = append(n.Kinds, counts.Kind{Kind: k.Kind, Name: d.Spec(k.Kind).Name, Events: k.Events})
 	}
-	x := &info{Path: in.src.Path, Format: in.format.Name, Events: n.Events, Derived: n.Derived, Links: n.Links, Kinds: n.Kinds,
-		Regions: p.Regions, Activities: p.Activities, Resources: p.Resources, Attributes: n.Attributes, Unclosed: p.Unclosed, Orphans: p.Orphans,
-		Locations: []locationInfo{}}
+	for i, l := range s.Locations {
+		if i == 0 {
+			n.First, n.Last = l.First, l.Last
+		}
+		n.First, n.Last = min(n.First, l.First), max(n.Last, l.Last)
+		n.Locations = append(n.Locations, counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
+	}
+	regions = []profile.Region{}
+	for _, r := range s.Regions {
+		x := d.Regions.At(int(r.Region))
+		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
+		missing = max(missing, r.Missing)
+	}
+	return n, regions, missing
+}
+
+func (a *app) info(ctx context.Context, in *input, o infoOptions) (*info, error) {
+	d := in.Defs()
+	var s *format.Summary
+	var err error
+	if !o.exact {
+		if s, err = in.summary(ctx); err != nil {
+			return nil, err
+		}
+	}
+	x := &info{Path: in.src.Path, Format: in.format.Name, Locations: []locationInfo{}}
+	var n *counts.Result
+	if s != nil {
+		var missing int64
+		n, x.Regions, missing = told(d, s)
+		x.Missing = &missing
+	} else if n, err = a.scanned(ctx, in, x); err != nil {
+		return nil, err
+	}
+	x.Events, x.Derived, x.Links, x.Kinds, x.Attributes = n.Events, n.Derived, n.Links, n.Kinds, n.Attributes
 	if d.Origin != d.Format {
 		x.Origin = d.Origin
 	}
@@ -272,14 +327,6 @@ func (a *app) info(ctx context.Context, in *input, definitions bool) (*info, err
 		}
 		x.Locations = append(x.Locations, y)
 	}
-	for _, y := range all.metrics.Result() {
-		m := d.Metrics.At(int(y.Metric))
-		z := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
-		if y.Rates {
-			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
-		}
-		x.Metrics = append(x.Metrics, z)
-	}
 	if x.Files, err = in.files(); err != nil {
 		return nil, err
 	}
@@ -292,11 +339,27 @@ func (a *app) info(ctx context.Context, in *input, definitions bool) (*info, err
 	for _, y := range records {
 		x.Records = append(x.Records, definitionRecords{y.Type, y.Count})
 	}
-	if definitions {
+	if o.definitions {
 		x.tables = definitionTables(d, records)
 		x.Definitions = map[string][]map[string]any{}
 		for i := range x.tables {
 			x.Definitions[x.tables[i].key] = x.tables[i].objects()
+		}
+	}
+	if det, ok := in.Decoder.(format.Detailer); ok && o.details {
+		if x.details, err = det.Details(ctx); err != nil {
+			return nil, err
+		}
+		x.Details = map[string][]map[string]any{}
+		for _, t := range x.details {
+			l := make([]map[string]any, len(t.Rows))
+			for i, r := range t.Rows {
+				l[i] = map[string]any{}
+				for k, v := range r {
+					l[i][t.Columns[k]] = v
+				}
+			}
+			x.Details[t.Key] = l
 		}
 	}
 	for _, r := range in.report.Rules() {
@@ -308,6 +371,60 @@ func (a *app) info(ctx context.Context, in *input, definitions bool) (*info, err
 		}
 	}
 	return x, nil
+}
+
+// scanned counts all events, and puts what they come to into x.
+func (a *app) scanned(ctx context.Context, in *input, x *info) (*counts.Result, error) {
+	d := in.Defs()
+	sel := trace.Everything()
+	links, known := int64(0), false
+	if c, ok := in.Decoder.(format.LinkCounter); ok {
+		// Finding the ends of links would take longer than all the rest.
+		links, known = c.LinkCount()
+		sel.Links = !known
+	}
+	all, err := tallyAll(ctx, in, sel)
+	if err != nil {
+		return nil, err
+	}
+	n, p := all.counts.Result(), all.profile.Result()
+	if known {
+		n.Links = links
+	}
+	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
+	for _, y := range all.metrics.Result() {
+		m := d.Metrics.At(int(y.Metric))
+		z := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
+		if y.Rates {
+			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
+		}
+		x.Metrics = append(x.Metrics, z)
+	}
+	return n, nil
+}
+
+// printDetails lists what only the format has.
+func (a *app) printDetails(tables []format.Table) {
+	for _, t := range tables {
+		fmt.Fprintf(a.out, "\n%s (%d)\n", t.Title, len(t.Rows))
+		w := newTable(a.out)
+		header := table.Row{}
+		for _, c := range t.Columns {
+			header = append(header, c)
+		}
+		w.AppendHeader(header)
+		for _, r := range t.Rows {
+			row := table.Row{}
+			for _, v := range r {
+				if f, ok := v.(trace.Real); ok {
+					v = fmt.Sprintf("%.6g", float64(f))
+				}
+				row = append(row, figure(v))
+			}
+			w.AppendRow(row)
+		}
+		w.Render()
+	}
 }
 
 func (a *app) printInfo(x *info, in *input, top int) {
@@ -336,6 +453,9 @@ func (a *app) printInfo(x *info, in *input, top int) {
 		}
 		field("Resolution", "%s", x.Clock.Resolution)
 		field("Events", "%d%s", x.Events, more(x.Derived, " and %d derived from them"))
+	}
+	if x.Missing != nil && *x.Missing > 0 {
+		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)", d.Clock.FormatDuration(*x.Missing))
 	}
 	if x.Links > 0 {
 		field("Links", "%d", x.Links)

@@ -1,0 +1,109 @@
+package pallas
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Details lists threads, events, sequences and loops, as pallas_info does. It reads no
+// times. Times and durations are in nanoseconds.
+func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
+	tables := []format.Table{
+		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events", "distinctEvents", "sequences", "loops"}},
+		{Key: "events", Title: "Events", Columns: []string{"thread", "archive", "event", "name", "count"}},
+		{Key: "sequences", Title: "Sequences", Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive", "tokens", "contention"}},
+		{Key: "loops", Title: "Loops", Columns: []string{"thread", "archive", "loop", "sequence", "name", "iterations", "count"}},
+	}
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false // reading reports what is wrong
+	q := &decoder{d.model, &quiet}
+	for _, id := range d.threads {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		t, err := q.thread(id)
+		if err != nil {
+			return nil, err
+		}
+		if t == nil {
+			continue
+		}
+		t.Close()
+		row := func(i int, values ...any) {
+			tables[i].Rows = append(tables[i].Rows, append([]any{int64(id.id), int64(id.archive)}, values...))
+		}
+		loops := 0
+		for i, k := range t.LoopTokens() {
+			if l := &t.Loops[i]; k != NoToken && l.Sequence != NoToken {
+				loops++
+				row(3, k.String(), l.Sequence.String(), t.sequenceName(l.Sequence), int64(l.Iterations), int64(l.Occurrences))
+			}
+		}
+		first, last := any(nil), any(nil)
+		if t.Count() > 0 {
+			first, last = int64(t.Start), int64(t.last())
+		}
+		row(0, t.Name(), first, last, int64(t.Count()), int64(len(t.Events)), int64(len(t.Sequences)), int64(loops))
+		for i, k := range t.EventTokens() {
+			e := &t.Events[i]
+			row(1, k.String(), t.Archive.Definitions.describe(e), int64(e.Timestamps.Size))
+		}
+		for i, k := range t.SequenceTokens() {
+			s := &t.Sequences[i]
+			row(2, k.String(), t.sequenceName(k), int64(s.Durations.Size), int64(s.Durations.Min), int64(s.Durations.Max), int64(s.Durations.Mean), int64(s.Durations.Total()), int64(s.Exclusive.Total()),
+				int64(len(s.Tokens)), trace.Real(t.Contention(s)))
+		}
+	}
+	return slices.DeleteFunc(tables, func(x format.Table) bool { return len(x.Rows) == 0 }), nil
+}
+
+// last is the time of the last event.
+func (t *Thread) last() (last uint64) {
+	for i := range t.Events {
+		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
+			last = max(last, b[len(b)-1].Last)
+		}
+	}
+	return last
+}
+
+// Contention is how much of the thread's time is what the occurrences of a sequence last
+// longer than the shortest one: count × (mean − min) ÷ duration of the thread; −1 if that
+// is more than 1, which is none.
+func (t *Thread) Contention(s *Sequence) float64 {
+	v, whole := &s.Durations, t.Duration()
+	if whole == 0 || v.Size == 0 {
+		return 0
+	}
+	score := float64(v.Size) * float64(v.Mean-v.Min) / float64(whole)
+	if score > 1 {
+		return -1
+	}
+	return score
+}
+
+// sequenceName is the region that a sequence is a call of, as pallas_info names it.
+func (t *Thread) sequenceName(k Token) string {
+	s := t.Sequence(k)
+	if s == nil {
+		return ""
+	}
+	for _, x := range s.Tokens {
+		e := t.Event(x)
+		if e == nil {
+			continue
+		}
+		if v, ok := e.Record.Values(e.Payload); ok && e.Record == Enter {
+			name, _ := t.Archive.Definitions.RegionName(Ref(v[0]))
+			return name
+		}
+	}
+	if e := t.Event(append(s.Tokens, NoToken)[0]); e != nil && (e.Record == ThreadBegin || e.Record == ThreadTeamBegin) {
+		return "thread"
+	}
+	return fmt.Sprintf("Sequence_%d", k.ID())
+}

@@ -1,0 +1,252 @@
+package pallas
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Summarize adds up what stands beside the grammars. It reads no times, and costs as
+// much as the grammars are long. There is no summary if a region is visited inside of
+// itself, calls do not nest, events have attributes, or something is wrong.
+func (d *decoder) Summarize(ctx context.Context) (*format.Summary, bool, error) {
+	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
+		return nil, false, nil
+	}
+	quiet := *d.opt
+	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
+	x := &summing{d: &decoder{d.model, &quiet}, regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
+	for _, id := range d.threads {
+		if err := ctx.Err(); err != nil {
+			return nil, false, err
+		}
+		t, err := x.d.thread(id)
+		if err != nil {
+			return nil, false, err
+		}
+		if t == nil {
+			continue
+		}
+		t.Close()
+		ok, err := x.thread(t, d.location[id])
+		if !ok || err != nil {
+			return nil, false, err
+		}
+	}
+	if len(quiet.Report.Rules()) > 0 || circular(x.inner) {
+		return nil, false, nil
+	}
+	return x.summary(), true, nil
+}
+
+// summing is a summary in the making.
+type summing struct {
+	d         *decoder
+	kinds     []int64
+	locations []format.LocationSummary
+	regions   map[uint32]*sums
+	inner     map[uint32][]uint32 // regions that are visited inside of a region, directly
+	info      []eventInfo
+}
+
+// sums are what the blocks of a region come to, in nanoseconds.
+type sums struct {
+	count                uint64
+	inclusive, exclusive sum64
+	min, max             uint64
+}
+
+// sum64 is a sum of at least n, and of n + short at most.
+type sum64 struct{ n, short uint64 }
+
+// add adds the values of a vector: means are rounded down.
+func (s *sum64) add(v *Vector) {
+	if v.Min == v.Max {
+		s.n += v.Min * v.Size
+		return
+	}
+	blocks := uint64(0)
+	for i := range v.Blocks {
+		blocks += v.Blocks[i].Mean * v.Blocks[i].Count
+	}
+	n := max(blocks, v.Total())
+	s.n += n
+	s.short += min(blocks+v.Size-uint64(len(v.Blocks)), v.Total()+v.Size-1) - n
+}
+
+// thread adds a thread.
+func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
+	g := newOutline(t)
+	if t.Archive.Trace.ABI < 18 || g.err != nil || !g.sound() || !t.ascending() {
+		return false, nil
+	}
+	for i, n := range g.sequences {
+		if s := &t.Sequences[i]; len(s.Tokens) > 0 && (n != s.Durations.Size || n != s.Exclusive.Size) {
+			return false, nil
+		}
+	}
+	s := x.d.scopes[t.Archive.ID]
+	first, last, events := uint64(math.MaxUint64), uint64(0), uint64(0)
+	x.info = x.info[:0]
+	for i := range t.Events {
+		e := &t.Events[i]
+		in, err := x.d.event(s, e, t)
+		if err != nil || e.HasAttributes() || in.payload != nil || in.rank != uint64(NoRef) {
+			return false, err
+		}
+		x.info = append(x.info, in)
+		v := &e.Timestamps
+		if v.Size == 0 {
+			continue
+		}
+		first, last = min(first, v.Blocks[0].First), max(last, v.Blocks[len(v.Blocks)-1].Last)
+		events += v.Size
+		if n := int(in.kind) + 1; n > len(x.kinds) {
+			x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
+		}
+		x.kinds[in.kind] += int64(v.Size)
+	}
+	if events == 0 {
+		return true, nil
+	}
+	if last > math.MaxInt64 {
+		return false, nil
+	}
+	k := x.d.ticks
+	x.locations = append(x.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first), Last: k.model(last)})
+	return x.sequences(t, g, last-first), nil
+}
+
+// sequences adds the blocks of a thread; the result is whether they are all calls that
+// nest.
+func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
+	within := make([][]uint32, len(t.Sequences)) // regions that are visited directly, of sequences that are none themselves
+	region := make([]uint32, len(t.Sequences))
+	for _, at := range g.order { // those that are inside come first
+		s := &t.Sequences[at]
+		region[at] = trace.NoRef
+		var inner []uint32
+		for i, k := range s.Tokens {
+			st, _ := t.step(k)
+			if st.event < 0 {
+				if r := region[st.sequence]; r != trace.NoRef {
+					inner = insert(inner, r)
+					continue
+				}
+				for _, r := range within[st.sequence] {
+					inner = insert(inner, r)
+				}
+				continue
+			}
+			in := &x.info[st.event]
+			switch {
+			case in.kind == trace.Enter && (i > 0 || s.Type != BlockSequence || at == g.root):
+				return false
+			case in.kind == trace.Enter:
+				region[at] = in.ref
+			case in.kind == trace.Leave && (i < len(s.Tokens)-1 || region[at] != in.ref):
+				return false
+			}
+		}
+		r := region[at]
+		if r == trace.NoRef {
+			within[at] = inner
+			continue
+		}
+		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || x.info[end.event].kind != trace.Leave || s.Durations.Max > whole || s.Exclusive.Max > whole {
+			return false
+		}
+		if s.Durations.Size == 0 {
+			continue
+		}
+		for _, i := range inner {
+			x.inner[r] = insert(x.inner[r], i)
+		}
+		y := x.regions[r]
+		if y == nil {
+			y = &sums{min: math.MaxUint64}
+			x.regions[r] = y
+		}
+		y.count += s.Durations.Size
+		y.inclusive.add(&s.Durations)
+		y.exclusive.add(&s.Exclusive)
+		y.min, y.max = min(y.min, s.Durations.Min), max(y.max, s.Durations.Max)
+	}
+	return true
+}
+
+// insert adds a number to a sorted list that does not have it.
+func insert(l []uint32, n uint32) []uint32 {
+	i, found := slices.BinarySearch(l, n)
+	if found {
+		return l
+	}
+	return slices.Insert(l, i, n)
+}
+
+// circular tells whether the lists of numbers lead from any number back to it.
+func circular(next map[uint32][]uint32) bool {
+	const (
+		open = 1 + iota
+		done
+	)
+	state := map[uint32]int{}
+	type frame struct {
+		n  uint32
+		at int
+	}
+	for n := range next {
+		if state[n] != 0 {
+			continue
+		}
+		state[n] = open
+		for stack := []frame{{n, 0}}; len(stack) > 0; {
+			f := &stack[len(stack)-1]
+			if f.at == len(next[f.n]) {
+				state[f.n] = done
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			m := next[f.n][f.at]
+			f.at++
+			switch state[m] {
+			case open:
+				return true
+			case 0:
+				state[m] = open
+				stack = append(stack, frame{m, 0})
+			}
+		}
+	}
+	return false
+}
+
+func (x *summing) summary() *format.Summary {
+	s := &format.Summary{Locations: x.locations}
+	slices.SortFunc(s.Locations, func(a, b format.LocationSummary) int { return int(a.Location) - int(b.Location) })
+	for k, n := range x.kinds {
+		if n > 0 {
+			s.Kinds = append(s.Kinds, format.KindSummary{Kind: trace.Kind(k), Events: n})
+		}
+	}
+	scale := x.d.ticks.Scale
+	for r, y := range x.regions {
+		// All durations are whole ticks.
+		ticks := func(z sum64) (n, missing int64) {
+			low, high := (z.n+scale-1)/scale, (z.n+z.short)/scale
+			return int64(low), int64(high - min(low, high))
+		}
+		z := format.RegionSummary{Region: r, Count: int64(y.count), Min: int64(y.min / scale), Max: int64(y.max / scale)}
+		var a, b int64
+		z.Inclusive, a = ticks(y.inclusive)
+		z.Exclusive, b = ticks(y.exclusive)
+		z.Missing = max(a, b)
+		s.Regions = append(s.Regions, z)
+	}
+	slices.SortFunc(s.Regions, func(a, b format.RegionSummary) int { return int(a.Region) - int(b.Region) })
+	return s
+}

@@ -1,0 +1,185 @@
+package pallas
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Details are what pallas_info says of sequences and loops.
+func TestDetails(t *testing.T) {
+	compared := 0
+	for _, dir := range folders(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			tr, err := Open(format.FileSource(mainFile(t, dir)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := tr.Compression; tr.ABI != MaxABI || c == Histogram || c == ZSTDHistogram || strings.HasPrefix(filepath.Base(dir), "synced_") {
+				t.Skip("the tool has it otherwise")
+			}
+			text := filepath.Join(dir, "info_full.txt.gz")
+			if _, err := os.Stat(text); err != nil {
+				t.Skip(err)
+			}
+			want := map[string]int{} // lines, without what only says how they are printed
+			for s := bufio.NewScanner(strings.NewReader(unzip(t, text))); s.Scan(); {
+				f := strings.Fields(s.Text())
+				if len(f) < 4 || len(f[0]) < 2 {
+					continue
+				}
+				if _, err := strconv.Atoi(f[0][1:]); err != nil || f[0][0] != 'S' && f[0][0] != 'L' {
+					continue
+				}
+				if i := len(f) - 1; strings.HasSuffix(f[i], "nan") {
+					f[i] = "0" // of threads of no length
+				}
+				want[strings.Join(f, " ")]++
+			}
+			if len(want) == 0 {
+				t.Skip("the tool died")
+			}
+			d, err := open(t.Context(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			tables, err := d.(format.Detailer).Details(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds := func(v any) string { return fmt.Sprintf("%.6g", float64(v.(int64))/1e9) }
+			for _, x := range tables {
+				for _, r := range x.Rows {
+					var line string
+					switch x.Key {
+					case "sequences":
+						if r[4] == int64(0) {
+							continue // the tool says nonsense of the mean
+						}
+						line = fmt.Sprintf("%v %v %v %s %s %s %s %s %v %.6g", r[2], r[3], r[4], seconds(r[5]), seconds(r[6]), seconds(r[7]), seconds(r[8]), seconds(r[9]), r[10], float64(r[11].(trace.Real)))
+					case "loops":
+						line = fmt.Sprintf("%v %v %v %v %v", r[2], r[3], r[4], r[5], r[6])
+					default:
+						continue
+					}
+					if want[line] == 0 {
+						t.Errorf("the tool does not say %q", line)
+					}
+					compared++
+				}
+			}
+		})
+	}
+	if compared == 0 {
+		t.Error("nothing was compared")
+	}
+	t.Logf("%d lines", compared)
+}
+
+// A summary is what reading all events comes to.
+func TestSummarize(t *testing.T) {
+	summed := 0
+	for seed := range uint64(60) {
+		p := program{rng: rand.New(rand.NewPCG(seed, 21))}
+		for range 1 + seed%3 {
+			p.body(int(seed % 5))
+		}
+		for i := range p.list {
+			f := &p.list[i]
+			if f.attributes = nil; f.record == MPISend {
+				f.record, f.payload = Generic, region(0)
+			}
+		}
+		if len(p.list) == 0 {
+			continue
+		}
+		th := recorded(t, p.list, nil)
+		d, err := open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		s, ok, err := d.(format.Summarizer).Summarize(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		type region struct{ count, inclusive, exclusive, min, max int64 }
+		kinds, regions := map[trace.Kind]int64{}, map[uint32]*region{}
+		recursive := false
+		type call struct {
+			region       uint32
+			start, inner int64
+		}
+		var stack []call
+		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for i, k := range b.Kind {
+					kinds[k]++
+					switch k {
+					case trace.Enter:
+						for _, c := range stack {
+							recursive = recursive || c.region == b.Ref[i]
+						}
+						stack = append(stack, call{b.Ref[i], b.Time[i], 0})
+					case trace.Leave:
+						c := stack[len(stack)-1]
+						stack = stack[:len(stack)-1]
+						long := b.Time[i] - c.start
+						if len(stack) > 0 {
+							stack[len(stack)-1].inner += long
+						}
+						r := regions[c.region]
+						if r == nil {
+							r = &region{min: long}
+							regions[c.region] = r
+						}
+						r.count++
+						r.inclusive += long
+						r.exclusive += long - c.inner
+						r.min, r.max = min(r.min, long), max(r.max, long)
+					}
+				}
+				return nil
+			}}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			if !recursive {
+				t.Errorf("seed %d: no summary", seed)
+			}
+			continue
+		}
+		summed++
+		for _, k := range s.Kinds {
+			if kinds[k.Kind] != k.Events {
+				t.Errorf("seed %d: %d of kind %d, want %d", seed, k.Events, k.Kind, kinds[k.Kind])
+			}
+			delete(kinds, k.Kind)
+		}
+		if len(kinds) > 0 || len(s.Regions) != len(regions) || len(s.Locations) != 1 || s.Locations[0].First != int64(p.list[0].time) || s.Locations[0].Last != int64(p.list[len(p.list)-1].time) || s.Locations[0].Events != int64(len(p.list)) {
+			t.Errorf("seed %d: %+v, kinds %v, regions %v", seed, s, kinds, regions)
+			continue
+		}
+		for _, x := range s.Regions {
+			r := regions[x.Region]
+			short, excl := r.inclusive-x.Inclusive, r.exclusive-x.Exclusive
+			if x.Count != r.count || x.Min != r.min || x.Max != r.max || short < 0 || short > x.Missing || excl < 0 || excl > x.Missing || x.Missing >= max(1, x.Count) {
+				t.Errorf("seed %d: %+v, want %+v", seed, x, *r)
+			}
+		}
+	}
+	if summed < 10 {
+		t.Errorf("%d summaries", summed)
+	}
+}
