@@ -224,7 +224,7 @@ func (s *source) thread(l layout) *Thread {
 	left := len(s.b) - s.at
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	t.Sequences = make([]Sequence, 0, min(ns, left/(minSequence+64)+1))
-	blocks = make([]Block, 0, min(ne+3*ns, left/48+1))
+	blocks = make([]Block, 0, left/36+1) // of which most of the file is, where it is long
 	for range ne {
 		e := s.event(l, &blocks)
 		if s.err != nil {

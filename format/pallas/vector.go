@@ -1,5 +1,7 @@
 package pallas
 
+import "encoding/binary"
+
 // Block is a part of a vector whose values are stored together. What it says of them
 // needs no look at the values.
 type Block struct {
@@ -61,6 +63,11 @@ func (s *source) vector(l layout, durations bool, all *[]Block) (v Vector) {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
 	}
 	left := v.Size
+	if n > 0 && n <= (len(s.b)-s.at)/size && l.abi > 17 && appendBlocks(all, s.b[s.at:s.at+n*size], durations, left) {
+		v.n = n
+		s.at += n * size
+		return v
+	}
 	for i := 0; n < 0 && left > 0 || i < n; i++ {
 		at := s.at
 		x := Block{Count: s.u64()}
@@ -92,6 +99,34 @@ func (s *source) vector(l layout, durations bool, all *[]Block) (v Vector) {
 		}
 	}
 	return v
+}
+
+// appendBlocks reads the blocks of a vector at once; ok is false, and nothing is
+// appended, if they do not have as many values as it: what is wrong is found one by one
+// then.
+func appendBlocks(all *[]Block, b []byte, durations bool, values uint64) (ok bool) {
+	l, left := *all, values
+	word := func(at int) uint64 { return binary.LittleEndian.Uint64(b[at:]) }
+	for len(b) > 0 {
+		x := Block{Count: word(0)}
+		if left < x.Count {
+			return false
+		}
+		left -= x.Count
+		if durations {
+			x.Min, x.Max, x.Mean, x.Offset = word(8), word(16), word(24), word(32)
+			b = b[40:]
+		} else {
+			x.First, x.Last, x.Offset = word(8), word(16), word(24)
+			b = b[32:]
+		}
+		l = append(l, x)
+	}
+	if left > 0 {
+		return false
+	}
+	*all = l
+	return true
 }
 
 func repaired(mean, max, n uint64) uint64 {
