@@ -38,8 +38,6 @@ func (t Token) String() string { return fmt.Sprintf("%c%d", "?ESL"[t.Type()], t.
 type SequenceInfo struct {
 	Block  bool
 	Tokens []Token
-
-	next uint32 // with the same hash; 0 for none
 }
 
 // LoopInfo repeats a sequence. All loops with the same sequence and number of iterations

@@ -11,45 +11,69 @@ type tables struct {
 	Sequences []SequenceInfo
 	Loops     []LoopInfo
 
-	bySequence map[uint64]uint32 // by a hash of their tokens: the latest one
-	room       []Token           // for those of sequences
+	slots []slot  // of the sequences, by their hashes; their number is a power of 2
+	room  []Token // for those of sequences
 }
 
+// slot is a place of a table in which collisions go on to the next place: the hash of a
+// sequence's tokens, and its number, 0 if the slot is free.
+type slot struct{ hash, sequence uint32 }
+
 func newTables() tables {
-	return tables{bySequence: map[uint64]uint32{}, Sequences: []SequenceInfo{{Block: true}}}
+	return tables{slots: make([]slot, 64), Sequences: []SequenceInfo{{Block: true}}}
 }
 
 // Grammar is what has been found so far: it must not be changed, and grows.
 func (b *tables) Grammar() ([]SequenceInfo, []LoopInfo) { return b.Sequences, b.Loops }
 
-func hash(tokens []Token) uint64 {
+func hash(tokens []Token) uint32 {
 	h := uint64(len(tokens))
 	for _, k := range tokens {
 		h = (h ^ uint64(k)) * 0x9e3779b97f4a7c15
 		h ^= h >> 29
 	}
-	return h
+	return uint32(h ^ h>>32)
 }
 
 // find is the sequence with these tokens, whose hash is known.
-func (b *tables) find(h uint64, tokens []Token) (s uint32, ok bool) {
-	for s := b.bySequence[h]; s != 0; s = b.Sequences[s].next {
-		if slices.Equal(b.Sequences[s].Tokens, tokens) {
-			return s, true
+func (b *tables) find(h uint32, tokens []Token) (s uint32, ok bool) {
+	mask := uint32(len(b.slots) - 1)
+	for i := h & mask; b.slots[i].sequence != 0; i = (i + 1) & mask {
+		if x := b.slots[i]; x.hash == h && slices.Equal(b.Sequences[x.sequence].Tokens, tokens) {
+			return x.sequence, true
 		}
 	}
 	return 0, false
 }
 
 // add makes a sequence of a copy of tokens.
-func (b *tables) add(h uint64, tokens []Token, block bool) (uint32, error) {
+func (b *tables) add(h uint32, tokens []Token, block bool) (uint32, error) {
 	s := uint32(len(b.Sequences))
 	if s >= 1<<30 {
 		return 0, fmt.Errorf("found 2³⁰ sequences, expected less")
 	}
-	b.Sequences = append(b.Sequences, SequenceInfo{Block: block, next: b.bySequence[h], Tokens: b.keep(tokens)})
-	b.bySequence[h] = s
+	if len(b.Sequences) > len(b.slots)/2 {
+		old := b.slots
+		b.slots = make([]slot, 2*len(old))
+		for _, x := range old {
+			if x.sequence != 0 {
+				b.put(x)
+			}
+		}
+	}
+	b.Sequences = append(b.Sequences, SequenceInfo{Block: block, Tokens: b.keep(tokens)})
+	b.put(slot{h, s})
 	return s, nil
+}
+
+// put takes the first free slot.
+func (b *tables) put(x slot) {
+	mask := uint32(len(b.slots) - 1)
+	i := x.hash & mask
+	for b.slots[i].sequence != 0 {
+		i = (i + 1) & mask
+	}
+	b.slots[i] = x
 }
 
 // keep copies tokens to a place of their own, many in one piece of memory.

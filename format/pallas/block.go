@@ -55,23 +55,24 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	bad := func(found, expected string) error {
 		return &FileError{d.path, int64(x.Offset), found, expected}
 	}
-	if c := r.p.Compression; c == ZSTD || c == ZSTDHistogram {
-		if b, err = r.unpack(b, n); err != nil {
-			return dst, bad("a block that cannot be unpacked: "+err.Error(), "a zstd frame")
-		}
-	}
 	from := len(dst)
 	dst = slices.Grow(dst, n)[:from+n]
 	out := dst[from:]
-	ok := false
-	switch r.p.Compression {
-	case Histogram, ZSTDHistogram:
+	ok := r.p.Compression == ZSTD && r.p.Encoding == NoEncoding && strideFrame(out, b)
+	if c := r.p.Compression; !ok && (c == ZSTD || c == ZSTDHistogram) {
+		if b, err = r.unpack(b, n); err != nil {
+			return dst[:from], bad("a block that cannot be unpacked: "+err.Error(), "a zstd frame")
+		}
+	}
+	switch c := r.p.Compression; {
+	case ok:
+	case c == Histogram, c == ZSTDHistogram:
 		lo, hi := x.Min, x.Max
 		if !v.durations {
 			lo, hi = x.First, x.Last
 		}
 		ok = histogram(out, b, lo, hi)
-	case ZFP:
+	case c == ZFP:
 		ok = zfp(out, b)
 	default:
 		ok = masked(out, b, r.p.Encoding)

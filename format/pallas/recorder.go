@@ -183,7 +183,7 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 			return err
 		}
 	}
-	if t := r.w; t.flushed > max(checkpointBytes, 4*t.grammar) {
+	if t := r.w; t.flushed > max(checkpointBytes, 12*t.grammar) {
 		return r.Checkpoint()
 	}
 	return nil
@@ -226,8 +226,8 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 
 // Checkpoint writes the grammar as it is now, so that all that has been recorded can be
 // read when the program dies; what is open then has no end. It costs as much as the
-// grammar is long, and happens by itself now and then: when four times as much has been
-// written of times, 16 MB at least. A compatible recording has none: see
+// grammar is long, and happens by itself now and then: after six million times, and after
+// more of them where the grammar is long. A compatible recording has none: see
 // [WriterOptions].
 func (r *Recorder) Checkpoint() error {
 	if r.w.finished || !r.any || r.w.w.compatible {
@@ -236,8 +236,9 @@ func (r *Recorder) Checkpoint() error {
 	return r.w.write(r.g.Tokens())
 }
 
-// checkpointBytes is what is written of times between two checkpoints at least.
-const checkpointBytes = 16 << 20
+// checkpointBytes is what is written of times, before compression, between two
+// checkpoints at least.
+const checkpointBytes = 48 << 20
 
 // finish ends what is open and makes the root.
 func (r *Recorder) finish() error {

@@ -44,6 +44,7 @@ func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 func (s *staging) Abort() {
 	if !s.done {
 		s.done = true
+		s.w.stop()
 		os.RemoveAll(s.temp)
 	}
 }

@@ -106,38 +106,11 @@ func (t *threadWriter) flushAll(v *[3]recordedVector) error {
 	return nil
 }
 
-// flush makes a block of what a vector has collected.
-func (t *threadWriter) flush(v *recordedVector) error {
-	n := len(v.values)
-	if n == 0 {
-		return nil
-	}
-	d := &t.data[v.file]
-	if t.w.compatible && !t.settling {
-		d = &t.waiting[v.file]
-	}
-	b := Block{Count: uint64(n), First: v.values[0], Last: v.values[n-1], Offset: d.size}
-	if v.length {
-		sum := uint64(0)
-		b.Min = math.MaxUint64
-		for _, x := range v.values {
-			b.Min, b.Max = min(b.Min, x), max(b.Max, x)
-			sum += x
-		}
-		b.Mean = sum / uint64(n)
-	}
-	size, err := t.block(d, v.values)
-	if err != nil {
-		return err
-	}
-	v.blocks = append(v.blocks, b)
-	v.values = v.values[:0]
-	t.flushed += int64(size)
-	return nil
-}
-
 // arrange lets the blocks that wait be read while a compatible thread is written.
 func (t *threadWriter) arrange(write func() error) error {
+	if err := t.wait(); err != nil {
+		return err
+	}
 	for i := range t.waiting {
 		d := &t.waiting[i]
 		if d.size == 0 {
@@ -162,6 +135,7 @@ func (t *threadWriter) settle(v *recordedVector) error {
 	if !t.w.compatible {
 		return nil
 	}
+	t.locate(v)
 	d := &t.data[v.file]
 	for i := range v.blocks {
 		var head [8]byte
@@ -184,11 +158,10 @@ func (t *threadWriter) settle(v *recordedVector) error {
 }
 
 // block appends values to a file.
-func (t *threadWriter) block(d *dataWriter, values []uint64) (size int, err error) {
+func (w *Writer) block(d *dataWriter, plain *[]byte, values []uint64) error {
 	at := len(d.buf)
-	d.buf = t.w.appendBlock(d.buf, &t.r.plain, values)
-	size = len(d.buf) - at
-	return size, d.added(size)
+	d.buf = w.appendBlock(d.buf, plain, values)
+	return d.added(len(d.buf) - at)
 }
 
 // appendBlock appends values as they stand in a file of blocks (docs/formats/pallas.md,
@@ -220,10 +193,10 @@ func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
 	switch {
 	case w.zstd == nil:
 		b = append(b, l...)
-	case len(l) <= rawBytes:
+	case len(values) < minStride:
 		b = appendRawFrame(b, l)
 	default:
-		b = w.zstd.EncodeAll(l, b)
+		b = w.appendFrame(b, l, values)
 	}
 	binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-head-at))
 	return b
@@ -238,10 +211,30 @@ func (d *dataWriter) added(n int) error {
 	return nil
 }
 
-// rawBytes is how few bytes are not worth compressing.
-const rawBytes = 24
+// appendFrame appends values, the bytes of which are plain, as a zstd frame: of a few
+// values the shorter one of the two that there are, of many that which is likely to be.
+func (w *Writer) appendFrame(b, plain []byte, values []uint64) []byte {
+	const few = 256
+	if w.p.Encoding != NoEncoding {
+		return w.zstd.EncodeAll(plain, b)
+	}
+	k, good := stride(values)
+	at := len(b)
+	switch {
+	case good && len(values) >= few:
+		return appendStrideFrame(b, values, k)
+	case k > maxKept || len(values) >= few:
+		return w.zstd.EncodeAll(plain, b)
+	}
+	b = appendStrideFrame(b, values, k)
+	middle := len(b)
+	if b = w.zstd.EncodeAll(plain, b); len(b)-middle < middle-at {
+		return append(b[:at], b[middle:]...)
+	}
+	return b[:middle]
+}
 
-// appendRawFrame makes a zstd frame of a few bytes as they are.
+// appendRawFrame makes a zstd frame of a few bytes, which are not worth compressing.
 func appendRawFrame(dst, b []byte) []byte {
 	n := len(b)
 	return append(append(dst, 0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(n), byte(n<<3|1), byte(n>>5), 0), b...)
@@ -254,6 +247,11 @@ func (t *threadWriter) write(root []grammar.Token) error {
 	if whole := r.occurrences(0); r.any {
 		whole.once, whole.first = true, [3]uint64{r.last - r.start, 0, r.start}
 	}
+	if err := t.wait(); err != nil {
+		return err
+	}
+	t.writing = true
+	defer func() { t.writing = false }()
 	t.flushed, t.grammar = 0, 0
 	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
@@ -285,6 +283,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
 			b = append(b, e.payload...)
 			b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
+			t.locate(&e.times)
 			b = e.times.append(b)
 			next()
 		}
@@ -326,6 +325,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 				return err
 			}
 			for i := range v {
+				t.locate(&v[i])
 				b = v[i].append(b)
 			}
 			next()

@@ -51,6 +51,9 @@ type Writer struct {
 	p         Parameters
 
 	compatible bool
+	underWay   chan struct{} // for each full block that is not written yet
+	rooms      chan []uint64 // for blocks
+	spare      chan *packed
 	zstd       *zstd.Encoder
 	locations  []Location // that stand in the main file
 	mu         sync.Mutex
@@ -83,8 +86,10 @@ type threadWriter struct {
 	spilled  [2]*os.File   // these, while they are put in place
 	settling bool          // their places are known
 	single   [3]recordedVector
-	flushed  int64 // bytes of blocks since the last checkpoint
+	flushed  int64 // bytes of blocks, before compression, since the last checkpoint
 	grammar  int64 // bytes of the last checkpoint
+	packing  packing
+	writing  bool // the grammar, during which blocks are written at once
 	finished bool
 }
 
@@ -126,7 +131,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 			return nil, fmt.Errorf("found the loop finding %s, expected None, Basic or BasicTruncated", finding)
 		}
 	}
-	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible,
+	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible, underWay: make(chan struct{}, blocksUnderWay), rooms: make(chan []uint64, blocksUnderWay), spare: make(chan *packed, blocksUnderWay),
 		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
 		// Pallas needs to find the size of the content in a frame's head.
@@ -178,6 +183,7 @@ func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 		t.data[i].path = path
 		t.waiting[i].path = filepath.Join(t.folder, "."+name+".tmp")
 	}
+	t.packing.idle.L = &t.packing.mu
 	t.r = newRecorder(t)
 	a.w.mu.Lock()
 	defer a.w.mu.Unlock()
@@ -227,6 +233,15 @@ func (w *Writer) Close() error {
 		defer w.zstd.Close()
 	}
 	return w.Checkpoint()
+}
+
+// stop waits until nothing is being written any more.
+func (w *Writer) stop() {
+	for _, a := range w.archives {
+		for _, t := range a.threads {
+			t.wait() // its error does not matter
+		}
+	}
 }
 
 // replace writes a file whole or not at all.

@@ -1,0 +1,105 @@
+package pallas
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// Stride frames are zstd frames of the values, for other readers and for this one; frames
+// that differ in any byte but those of values are left to the others.
+func TestStrideFrame(t *testing.T) {
+	z, err := zstd.NewReader(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	tool, _ := exec.LookPath("zstd")
+	if tool == "" {
+		t.Log("zstd is not installed")
+	}
+	rng := rand.New(rand.NewPCG(1, 7))
+	for _, n := range []int{4, 5, 6, 13, 17, 18, 31, 32, 33, 129, 130, 131, 999, 1000, 1026, 8000} {
+		for kept := 1; kept <= maxKept; kept++ {
+			v := make([]uint64, n)
+			base := rng.Uint64()
+			for i := range v {
+				v[i] = base&^(1<<(8*kept)-1) | rng.Uint64N(1<<(8*kept))
+			}
+			k, _ := stride(v)
+			if k > kept || n > 100 && k < kept {
+				t.Fatalf("%d values of %d bytes: %d are kept", n, kept, k)
+			}
+			frame := appendStrideFrame([]byte("x"), v, k)[1:]
+			plain := le64(nil, v...)
+			if got, err := z.DecodeAll(frame, nil); err != nil || !bytes.Equal(got, plain) {
+				t.Fatalf("%d values of %d bytes: %v", n, k, err)
+			}
+			if tool != "" {
+				c := exec.Command(tool, "-dc")
+				c.Stdin = bytes.NewReader(frame)
+				if got, err := c.Output(); err != nil || !bytes.Equal(got, plain) {
+					t.Fatalf("%d values of %d bytes: zstd: %v", n, k, err)
+				}
+			}
+			got := make([]uint64, n)
+			if !strideFrame(got, slices.Clip(slices.Clone(frame))) || !slices.Equal(got, v) {
+				t.Fatalf("%d values of %d bytes are not read", n, k)
+			}
+			// Whatever else it reads, it reads as zstd does.
+			for at := range min(len(frame), 60) {
+				for _, at := range []int{at, len(frame) - 1 - at} {
+					b := slices.Clone(frame)
+					b[at] ^= byte(1 + rng.IntN(255))
+					clear(got)
+					if !strideFrame(got, b) {
+						continue
+					}
+					if plain, err := z.DecodeAll(b, nil); err != nil || !bytes.Equal(plain, le64(nil, got...)) {
+						t.Fatalf("%d values of %d bytes, byte %d: %v", n, k, at, err)
+					}
+				}
+			}
+			if strideFrame(got, frame[:len(frame)-1]) || strideFrame(got[:n-1], frame) {
+				t.Fatalf("%d values of %d bytes: a part is read", n, k)
+			}
+		}
+	}
+}
+
+// Blocks are no longer than zstd makes them, nearly, whatever is in them.
+func TestAppendFrame(t *testing.T) {
+	w, err := Create(t.TempDir()+"/main", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.zstd.Close()
+	rng := rand.New(rand.NewPCG(1, 8))
+	for name, next := range map[string]func(last uint64) uint64{
+		"regular": func(last uint64) uint64 { return last + 1200 },
+		"jitter":  func(last uint64) uint64 { return last + 5000 + rng.Uint64N(5000) },
+		"far":     func(last uint64) uint64 { return last + rng.Uint64N(1<<20) },
+		"lengths": func(uint64) uint64 { return 300 + rng.Uint64N(700) },
+		"cycle":   func(last uint64) uint64 { return (last + 1) % 7 },
+		"same":    func(uint64) uint64 { return 5 },
+		"wild":    func(uint64) uint64 { return rng.Uint64() },
+	} {
+		for _, n := range []int{4, 20, 100, 300, 1000} {
+			v := make([]uint64, n)
+			last := uint64(1 << 40)
+			for i := range v {
+				last = next(last)
+				v[i] = last
+			}
+			plain := le64(nil, v...)
+			got, want := len(w.appendFrame(nil, plain, v)), len(w.zstd.EncodeAll(plain, nil))
+			if got > want+want/20 {
+				t.Errorf("%d values %s: %d bytes, zstd makes %d", n, name, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package pallas
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sync"
+)
+
+// packing compresses the full blocks of a thread while that is recorded, several at a
+// time, and writes them in the order in which they were full.
+type packing struct {
+	mu     sync.Mutex
+	idle   sync.Cond // of mu: nothing is to be written
+	list   []*packed
+	next   uint64   // number of a block
+	places []uint64 // where the blocks are, by their numbers
+	err    error
+}
+
+// packed is a block that is on its way.
+type packed struct {
+	to     *dataWriter
+	values []uint64
+	plain  []byte
+	out    []byte
+	done   bool
+}
+
+// blocksUnderWay is how many full blocks of all threads of a writer wait at most.
+const blocksUnderWay = 32
+
+// unplaced marks offsets that are numbers of blocks still.
+const unplaced = 1 << 63
+
+// flush makes a block of what a vector has collected. Full ones get a number for their
+// place, which is not known yet.
+func (t *threadWriter) flush(v *recordedVector) error {
+	n := len(v.values)
+	if n == 0 {
+		return nil
+	}
+	b := Block{Count: uint64(n), First: v.values[0], Last: v.values[n-1]}
+	if v.length {
+		sum := uint64(0)
+		b.Min = math.MaxUint64
+		for _, x := range v.values {
+			b.Min, b.Max = min(b.Min, x), max(b.Max, x)
+			sum += x
+		}
+		b.Mean = sum / uint64(n)
+	}
+	d := &t.data[v.file]
+	if t.w.compatible && !t.settling {
+		d = &t.waiting[v.file]
+	}
+	var err error
+	if n == blockValues && !t.writing {
+		if b.Offset, err = t.pack(d, v.values); err != nil {
+			return err
+		}
+		select {
+		case v.values = <-t.w.rooms:
+		default:
+			v.values = make([]uint64, 0, blockValues)
+		}
+	} else {
+		b.Offset = d.size
+		err = t.w.block(d, &t.r.plain, v.values)
+		v.values = v.values[:0]
+	}
+	v.blocks = append(v.blocks, b)
+	t.flushed += int64(8 * n)
+	return err
+}
+
+// pack hands a full block over. The error is one of those before.
+func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err error) {
+	t.w.underWay <- struct{}{}
+	var x *packed
+	select {
+	case x = <-t.w.spare:
+	default:
+		x = &packed{}
+	}
+	x.to, x.values, x.out, x.done = d, values, x.out[:0], false
+	p := &t.packing
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	number = unplaced | p.next
+	p.next++
+	p.list = append(p.list, x)
+	go t.compress(x)
+	return number, p.err
+}
+
+// compress compresses a block, and writes those that are first in the list and ready.
+func (t *threadWriter) compress(x *packed) {
+	x.out = t.w.appendBlock(x.out, &x.plain, x.values)
+	p := &t.packing
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	x.done = true
+	n := 0
+	for ; n < len(p.list) && p.list[n].done; n++ {
+		x := p.list[n]
+		p.places = append(p.places, x.to.size)
+		x.to.buf = append(x.to.buf, x.out...)
+		p.err = cmp.Or(p.err, x.to.added(len(x.out)))
+		select {
+		case t.w.rooms <- x.values[:0]:
+		default:
+		}
+		select {
+		case t.w.spare <- x:
+		default:
+		}
+		<-t.w.underWay
+	}
+	if p.list = slices.Delete(p.list, 0, n); len(p.list) == 0 {
+		p.idle.Broadcast()
+	}
+}
+
+// wait waits until all blocks are written.
+func (t *threadWriter) wait() error {
+	p := &t.packing
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.list) > 0 {
+		p.idle.Wait()
+	}
+	return p.err
+}
+
+// locate puts the places of a vector's blocks for their numbers, once all are written.
+func (t *threadWriter) locate(v *recordedVector) {
+	for i := range v.blocks {
+		if b := &v.blocks[i]; b.Offset&unplaced != 0 {
+			b.Offset = t.packing.places[b.Offset&^unplaced]
+		}
+	}
+}
