@@ -5,6 +5,7 @@ package grammar
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // TokenType says what a token names.
@@ -73,12 +74,31 @@ type loopKey struct{ sequence, iterations uint32 }
 // level is what is open. Of its tokens the last ones may still be part of repetitions:
 // these are in tail.
 type level struct {
-	tokens []Token // before tail
+	tokens tokenList // before tail
 	tail   []item
 	loops  []int // places in tail of loops that may go on
 	start  uint64
 	blocks uint64 // durations of all blocks in it
 }
+
+// tokenList is a list that grows without being copied.
+type tokenList struct {
+	full [][]Token
+	last []Token
+}
+
+// pieceTokens is how many tokens the pieces of a list have.
+const pieceTokens = 1 << 14
+
+func (t *tokenList) append(k Token) {
+	if len(t.last) == pieceTokens {
+		t.full = append(t.full, t.last)
+		t.last = make([]Token, 0, pieceTokens)
+	}
+	t.last = append(t.last, k)
+}
+
+func (t *tokenList) clear() { t.full, t.last = nil, t.last[:0] }
 
 // item is a token with what is known of its occurrence. A loop has no number yet: it is
 // a sequence and a number of iterations.
@@ -110,7 +130,8 @@ func (b *Builder) Open(time uint64) {
 		b.levels = append(b.levels, level{})
 	}
 	l := &b.levels[b.depth]
-	l.tokens, l.tail, l.loops = l.tokens[:0], l.tail[:0], l.loops[:0]
+	l.tokens.clear()
+	l.tail, l.loops = l.tail[:0], l.loops[:0]
 	l.start, l.blocks = time, 0
 	b.depth++
 }
@@ -146,20 +167,33 @@ func (b *Builder) Close(time uint64) error {
 	return b.append(it)
 }
 
-// Root makes the tokens of the whole the root's. Levels that are open must have been
-// closed; nothing is to be added afterwards.
-func (b *Builder) Root() { b.Sequences[0].Tokens = b.keep(b.freeze(&b.levels[0])) }
+// End ends the location: its levels have been closed, and nothing is to be added
+// afterwards. Its tokens are those that [Builder.Tokens] says.
+func (b *Builder) End() {
+	for _, l := range b.Tokens() {
+		b.once(l)
+	}
+}
 
-// Tokens are those of all that has happened so far, what is open as if it were not.
-func (b *Builder) Tokens() (tokens []Token) {
+// Root ends the location, as End does, and makes its tokens those of the root.
+func (b *Builder) Root() {
+	b.End()
+	b.Sequences[0].Tokens = slices.Concat(b.Tokens()...)
+}
+
+// Tokens are those of all that has happened so far, what is open as if it were not, in
+// several pieces that are valid until more is added.
+func (b *Builder) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
 		l := &b.levels[i]
-		tokens = append(tokens, l.tokens...)
+		pieces = append(append(pieces, l.tokens.full...), l.tokens.last)
+		var tail []Token
 		for k := range l.tail {
-			tokens = append(tokens, b.token(&l.tail[k]))
+			tail = append(tail, b.token(&l.tail[k]))
 		}
+		pieces = append(pieces, tail)
 	}
-	return tokens
+	return pieces
 }
 
 // Blocks is the sum of the durations of all blocks that have ended and are in no other.
@@ -197,7 +231,7 @@ func (b *Builder) append(it item) error {
 func (b *Builder) shorten(l *level) {
 	n := len(l.tail) - 4*b.maxLoop
 	for i := range l.tail[:n] {
-		l.tokens = append(l.tokens, b.token(&l.tail[i]))
+		l.tokens.append(b.token(&l.tail[i]))
 	}
 	l.tail = l.tail[:copy(l.tail, l.tail[n:])]
 	loops := l.loops[:0]
@@ -336,17 +370,26 @@ func (b *Builder) occurs(s uint32, items []item) error {
 
 // freeze makes tokens of a level's items: they have occurred once as they are.
 func (b *Builder) freeze(l *level) []Token {
-	tokens := append(b.scratch[:0], l.tokens...)
+	tokens := b.scratch[:0]
+	for _, piece := range l.tokens.full {
+		tokens = append(tokens, piece...)
+	}
+	tokens = append(tokens, l.tokens.last...)
 	for i := range l.tail {
 		tokens = append(tokens, b.token(&l.tail[i]))
 	}
+	b.once(tokens)
+	b.scratch = tokens
+	return tokens
+}
+
+// once counts the loops among tokens that have occurred once.
+func (b *Builder) once(tokens []Token) {
 	for _, k := range tokens {
 		if k.Type() == Loop {
 			b.Loops[k.ID()].Occurrences++
 		}
 	}
-	b.scratch = tokens
-	return tokens
 }
 
 // token is that of an item.

@@ -27,9 +27,9 @@ type Reference struct {
 // stack is what is open.
 type stack struct {
 	tokens []Token
-	spans  []span // of the tokens
+	spans  []span // of the last tokens
 	start  uint64
-	blocks uint64 // durations of all blocks in it
+	blocks uint64 // durations of all blocks before those
 }
 
 // span is an occurrence of a token: its first and last event, and the durations of the
@@ -78,7 +78,7 @@ func (b *Reference) Close(time uint64) error {
 	if err != nil {
 		return err
 	}
-	x := span{l.start, time, 0}
+	x := span{l.start, time, l.blocks}
 	for i := range l.spans {
 		x.blocks += l.spans[i].blocks
 	}
@@ -89,16 +89,17 @@ func (b *Reference) Close(time uint64) error {
 	return b.store(MakeToken(Sequence, s), x)
 }
 
-// Root makes the tokens of the whole the root's. Levels that are open must have been
-// closed; nothing is to be added afterwards.
-func (b *Reference) Root() { b.Sequences[0].Tokens = b.levels[0].tokens }
+// End ends the location: its levels have been closed, and nothing is to be added
+// afterwards. Its tokens are those that [Reference.Tokens] says.
+func (b *Reference) End() {}
 
-// Tokens are those of all that has happened so far, what is open as if it were not.
-func (b *Reference) Tokens() (tokens []Token) {
+// Tokens are those of all that has happened so far, what is open as if it were not, in
+// several pieces that are valid until more is added.
+func (b *Reference) Tokens() (pieces [][]Token) {
 	for i := range b.levels[:b.depth] {
-		tokens = append(tokens, b.levels[i].tokens...)
+		pieces = append(pieces, b.levels[i].tokens)
 	}
-	return tokens
+	return pieces
 }
 
 // occurs tells of an occurrence of a sequence, whose span has the blocks in it, and
@@ -126,6 +127,13 @@ func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 func (b *Reference) store(k Token, x span) error {
 	l := &b.levels[b.depth-1]
 	l.tokens, l.spans = append(l.tokens, k), append(l.spans, x)
+	if n := len(l.spans) / 2; n > 64 && n/4 > b.maxLoop {
+		// Nothing looks back so far.
+		for i := range n {
+			l.blocks += l.spans[i].blocks
+		}
+		l.spans = l.spans[:copy(l.spans, l.spans[n:])]
+	}
 	if b.maxLoop == 0 {
 		return nil
 	}
@@ -136,13 +144,18 @@ func (b *Reference) store(k Token, x span) error {
 }
 
 // cut ends a level before a token.
-func (l *stack) cut(at int) { l.tokens, l.spans = l.tokens[:at], l.spans[:at] }
+func (l *stack) cut(at int) {
+	l.spans = l.spans[:at-len(l.tokens)+len(l.spans)]
+	l.tokens = l.tokens[:at]
+}
 
-// whole is the span of all tokens from one on, which are not a block yet.
+// whole is the span of the tokens from one to before another, which are no block yet.
 func (l *stack) whole(from, to int) span {
-	x := span{l.spans[from].start, l.spans[to-1].end, 0}
-	for i := range l.spans[from:to] {
-		x.blocks += l.spans[from+i].blocks
+	gone := len(l.tokens) - len(l.spans)
+	list := l.spans[from-gone : to-gone]
+	x := span{list[0].start, list[len(list)-1].end, 0}
+	for i := range list {
+		x.blocks += list[i].blocks
 	}
 	return x
 }
@@ -230,7 +243,7 @@ func (b *Reference) extend(l *stack) (bool, error) {
 		return true, b.store(MakeToken(Loop, q), x)
 	}
 	l.cut(at + 1)
-	l.tokens[at], l.spans[at] = MakeToken(Loop, i), x
+	l.tokens[at], l.spans[len(l.spans)-1] = MakeToken(Loop, i), x
 	return true, nil
 }
 

@@ -277,3 +277,12 @@ func TestOpenFiles(t *testing.T) {
 		t.Errorf("%d events, %d files open at once, %d at the end", rows, most, files)
 	}
 }
+
+// identity is the map of n ids that are places.
+func identity(b []byte, n int) []byte {
+	b = le64(b, uint64(n))
+	for i := range n {
+		b = le32(b, uint32(i))
+	}
+	return b
+}

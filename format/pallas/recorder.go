@@ -39,8 +39,8 @@ type finder interface {
 	Open(time uint64)
 	Add(event uint32, time uint64) error
 	Close(time uint64) error
-	Root()
-	Tokens() []grammar.Token
+	End()
+	Tokens() [][]grammar.Token
 	Grammar() ([]grammar.SequenceInfo, []grammar.LoopInfo)
 }
 
@@ -240,13 +240,13 @@ func (r *Recorder) Checkpoint() error {
 // checkpoints at least.
 const checkpointBytes = 48 << 20
 
-// finish ends what is open and makes the root.
+// finish ends what is open, and the thread.
 func (r *Recorder) finish() error {
 	for len(r.open) > 0 {
 		if err := r.end(); err != nil {
 			return err
 		}
 	}
-	r.g.Root()
+	r.g.End()
 	return nil
 }

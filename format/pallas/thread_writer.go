@@ -216,7 +216,7 @@ func (d *dataWriter) added(n int) error {
 func (w *Writer) appendFrame(b, plain []byte, values []uint64) []byte {
 	const few = 256
 	if w.p.Encoding != NoEncoding {
-		return w.zstd.EncodeAll(plain, b)
+		return w.search(b, plain)
 	}
 	k, good := stride(values)
 	at := len(b)
@@ -224,14 +224,31 @@ func (w *Writer) appendFrame(b, plain []byte, values []uint64) []byte {
 	case good && len(values) >= few:
 		return appendStrideFrame(b, values, k)
 	case k > maxKept || len(values) >= few:
-		return w.zstd.EncodeAll(plain, b)
+		return w.search(b, plain)
 	}
 	b = appendStrideFrame(b, values, k)
 	middle := len(b)
-	if b = w.zstd.EncodeAll(plain, b); len(b)-middle < middle-at {
+	if b = w.search(b, plain); len(b)-middle < middle-at {
 		return append(b[:at], b[middle:]...)
 	}
 	return b[:middle]
+}
+
+// search appends the shortest frame that there is.
+func (w *Writer) search(b, plain []byte) []byte {
+	at := len(b)
+	for i, e := range w.zstd {
+		middle := len(b)
+		b = e.EncodeAll(plain, b)
+		if i > 0 {
+			if len(b)-middle < middle-at {
+				b = append(b[:at], b[middle:]...)
+			} else {
+				b = b[:middle]
+			}
+		}
+	}
+	return b
 }
 
 // appendRawFrame makes a zstd frame of a few bytes, which are not worth compressing.
@@ -242,7 +259,7 @@ func appendRawFrame(dst, b []byte) []byte {
 
 // write makes blocks of all that has been collected, and writes the grammar
 // (docs/formats/pallas.md, "thread.pallas"), the root of which has these tokens.
-func (t *threadWriter) write(root []grammar.Token) error {
+func (t *threadWriter) write(root [][]grammar.Token) error {
 	r := t.r
 	if whole := r.occurrences(0); r.any {
 		whole.once, whole.first = true, [3]uint64{r.last - r.start, 0, r.start}
@@ -257,8 +274,14 @@ func (t *threadWriter) write(root []grammar.Token) error {
 		b := le32(nil, t.id, t.archive)
 		sequences, loops := r.g.Grammar()
 		var whole *recordedSequence
-		n := len(sequences)
-		if g, ok := r.g.(*grammar.Builder); ok && (len(root) > 1 || len(root) == 1 && root[0].Type() == grammar.Event) {
+		n, size := len(sequences), 0
+		var first grammar.Token
+		for _, piece := range root {
+			if size += len(piece); len(piece) > 0 && first == 0 {
+				first = piece[0]
+			}
+		}
+		if g, ok := r.g.(*grammar.Builder); ok && (size > 1 || first.Type() == grammar.Event) {
 			// Pallas' reader gives up at events that the root begins with, and its
 			// merging one at the end of the root's first token: one sequence has all.
 			whole = &recordedSequence{first: [3]uint64{r.last - r.start, g.Blocks(), r.start}}
@@ -276,6 +299,19 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			t.grammar += int64(len(b))
 			b = b[:0]
 		}
+		// ids writes the map of ids that are places, but for those of what was given up.
+		ids := func(n int, gone func(i int) bool) {
+			b = le64(b, uint64(n))
+			for i := range n {
+				id := uint32(i)
+				if gone(i) {
+					id = uint32(NoRef)
+				}
+				if b = le32(b, id); len(b) > dataBuffer {
+					next()
+				}
+			}
+		}
 		for _, e := range r.events {
 			if err := errors.Join(t.settle(&e.times), t.flush(&e.times)); err != nil {
 				return err
@@ -287,27 +323,30 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			b = e.times.append(b)
 			next()
 		}
-		b = identity(b, len(r.events))
+		ids(len(r.events), func(int) bool { return false })
+		var one [1][]grammar.Token
 		for i := range n {
-			var x grammar.SequenceInfo
+			kind, length, pieces := LoopSequence, size, root
 			switch {
 			case i == 0 && whole != nil:
-				x = grammar.SequenceInfo{Block: true, Tokens: []grammar.Token{grammar.MakeToken(grammar.Sequence, uint32(n-1))}}
-			case i == 0 || i == len(sequences):
-				x = grammar.SequenceInfo{Block: i == 0, Tokens: root}
-			default:
-				x = sequences[i]
+				length, pieces = 1, [][]grammar.Token{{grammar.MakeToken(grammar.Sequence, uint32(n-1))}}
+			case i > 0 && i < len(sequences):
+				one[0] = sequences[i].Tokens
+				length, pieces = len(one[0]), one[:]
 			}
-			kind, tokens := LoopSequence, x.Tokens
-			if x.Block {
+			if i == 0 || i < len(sequences) && sequences[i].Block {
 				kind = BlockSequence
 			}
-			b = le64(le32(b, uint32(kind)), uint64(len(tokens)))
-			if len(tokens) == 0 {
+			b = le64(le32(b, uint32(kind)), uint64(length))
+			if length == 0 {
 				continue
 			}
-			for _, k := range tokens {
-				b = le32(b, uint32(k))
+			for _, tokens := range pieces {
+				for _, k := range tokens {
+					if b = le32(b, uint32(k)); len(b) > dataBuffer {
+						next()
+					}
+				}
 			}
 			o := whole
 			if i < len(sequences) {
@@ -330,7 +369,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			}
 			next()
 		}
-		b = identity(b, n)
+		ids(n, func(int) bool { return false })
 		for _, l := range loops {
 			k := Token(grammar.MakeToken(grammar.Sequence, l.Sequence))
 			if l.Iterations == 0 {
@@ -338,12 +377,7 @@ func (t *threadWriter) write(root []grammar.Token) error {
 			}
 			b = le64(le32(b, uint32(k), l.Iterations), l.Occurrences)
 		}
-		b = identity(b, len(loops))
-		for i, l := range loops {
-			if l.Iterations == 0 {
-				binary.LittleEndian.PutUint32(b[len(b)-4*(len(loops)-i):], uint32(NoRef))
-			}
-		}
+		ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
 		next()
 		return errors.Join(t.data[0].flush(), t.data[1].flush())
 	})
@@ -365,14 +399,6 @@ func (d *dataWriter) flush() error {
 	_, err = f.Write(d.buf)
 	d.buf = d.buf[:0]
 	return errors.Join(err, f.Close())
-}
-
-func identity(b []byte, n int) []byte {
-	b = le64(b, uint64(n))
-	for i := range n {
-		b = le32(b, uint32(i))
-	}
-	return b
 }
 
 // append writes what stands beside the grammar of a vector.

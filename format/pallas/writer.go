@@ -54,8 +54,8 @@ type Writer struct {
 	underWay   chan struct{} // for each full block that is not written yet
 	rooms      chan []uint64 // for blocks
 	spare      chan *packed
-	zstd       *zstd.Encoder
-	locations  []Location // that stand in the main file
+	zstd       []*zstd.Encoder // the shortest of their frames is taken
+	locations  []Location      // that stand in the main file
 	mu         sync.Mutex
 	archives   []*ArchiveWriter
 }
@@ -134,11 +134,19 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible, underWay: make(chan struct{}, blocksUnderWay), rooms: make(chan []uint64, blocksUnderWay), spare: make(chan *packed, blocksUnderWay),
 		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
-		// Pallas needs to find the size of the content in a frame's head.
-		var err error
-		if w.zstd, err = zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.EncoderLevelFromZstd(o.Level)),
-			zstd.WithWindowSize(16<<10), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true)); err != nil {
-			return nil, err
+		// On numbers, the fastest search finds more at times than those that take longer.
+		levels := []zstd.EncoderLevel{zstd.SpeedFastest}
+		if l := zstd.EncoderLevelFromZstd(o.Level); l != levels[0] {
+			levels = append(levels, l)
+		}
+		for _, l := range levels {
+			// Pallas needs to find the size of the content in a frame's head.
+			e, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(l),
+				zstd.WithWindowSize(16<<10), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)), zstd.WithLowerEncoderMem(true))
+			if err != nil {
+				return nil, err
+			}
+			w.zstd = append(w.zstd, e)
 		}
 	}
 	if err := os.MkdirAll(w.dir, 0o777); err != nil {
@@ -202,8 +210,7 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return err
 	}
-	sequences, _ := r.g.Grammar()
-	return t.arrange(func() error { return t.write(sequences[0].Tokens) })
+	return t.arrange(func() error { return t.write(r.g.Tokens()) })
 }
 
 // Checkpoint writes the files that say where threads are: main file and archives. What
@@ -229,8 +236,8 @@ func (w *Writer) Close() error {
 			}
 		}
 	}
-	if w.zstd != nil {
-		defer w.zstd.Close()
+	for _, e := range w.zstd {
+		defer e.Close()
 	}
 	return w.Checkpoint()
 }
