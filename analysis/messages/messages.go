@@ -19,6 +19,7 @@ package messages
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -32,7 +33,23 @@ type Options struct {
 	// Intervals keeps 24 bytes of every pair, so that the greatest number of
 	// pending messages is known after a scan in any order and after a merge.
 	Intervals bool
+	// Window counts what is sent, and what is received, in it; nil counts all. The part
+	// must see all events all the same: what belongs together depends on those before
+	// and behind. The greatest number of pending messages is not known then.
+	Window *Window
+	// Bins divides the window, which must be given, in so many parts of the same length,
+	// and counts what is sent and received in each.
+	Bins int
+	// List gets each message that is sent or received in the window, when all that the
+	// trace says of it is known; see [Part.Finish]. The part must see the events in the
+	// order of time, and cannot be merged. It holds the messages that are on their way.
+	List func(*Message) error
 }
+
+// Window is the times from From to before To, in ticks.
+type Window struct{ From, To int64 }
+
+func (w *Window) has(t int64) bool { return w == nil || w.From <= t && t < w.To }
 
 // none is no node.
 const none = -1
@@ -68,6 +85,7 @@ type node struct {
 	prev, next, after int32
 	moment            int32 // of a send: where in time it is
 	seq               int64
+	message           *open // if messages are listed
 }
 
 type cell struct{ count, bytes int64 }
@@ -88,9 +106,13 @@ type Part struct {
 	matrix     map[pair]cell
 	sent       cell
 	received   cell
-	matched    cell
+	matched    cell  // those that are sent in the window
+	partners   int64 // of those that are received in it
 	early      int64
 	mismatched int64
+	sizes      sizes
+	bins       []Bin
+	listing    listing
 
 	intervals []interval
 	pending   pending
@@ -101,14 +123,23 @@ type Part struct {
 
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, queues: map[queueKey]list{}, lists: map[listKey]list{}, matrix: map[pair]cell{}, ordered: true}
+	p := &Part{defs: d, opt: opt, queues: map[queueKey]list{}, lists: map[listKey]list{}, matrix: map[pair]cell{}, ordered: true}
+	if opt.Window != nil && opt.Bins > 0 {
+		p.bins = newBins(*opt.Window, opt.Bins)
+	}
+	return p
 }
 
-// Batch takes events, of one location or mixed.
+// Batch takes events, of one location or mixed. The error is one of Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
 		k := c.Kind()
 		if !k.IsSend() && !k.IsRecv() {
+			if p.opt.List != nil {
+				if err := p.phase(&c); err != nil {
+					return err
+				}
+			}
 			continue
 		}
 		n := node{time: c.Time(), tag: int64(c.Op(2)), moment: none}
@@ -123,10 +154,17 @@ func (p *Part) Batch(b *trace.Batch) error {
 			p.ordered = false
 		}
 		p.any, p.last = true, n.time
+		var err error
+		if p.opt.List != nil {
+			n.message = p.begin(&c, &n, peer)
+		}
 		if k.IsSend() {
-			p.send(channel{pair{c.Location(), peer}, c.Op(1)}, n)
+			err = p.send(channel{pair{c.Location(), peer}, c.Op(1)}, n)
 		} else {
-			p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, n)
+			err = p.recv(channel{pair{peer, c.Location()}, c.Op(1)}, n)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -135,24 +173,42 @@ func (p *Part) Batch(b *trace.Batch) error {
 // Links are no messages.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-func (p *Part) send(at channel, n node) {
-	p.sent.count++
-	p.sent.bytes = sum(p.sent.bytes, n.bytes)
-	x := p.matrix[at.pair]
-	p.matrix[at.pair] = cell{x.count + 1, sum(x.bytes, n.bytes)}
-	p.meet(at, n, false)
+func (p *Part) send(at channel, n node) error {
+	if p.opt.Window.has(n.time) {
+		p.sent.add(n.bytes)
+		x := p.matrix[at.pair]
+		x.add(n.bytes)
+		p.matrix[at.pair] = x
+		p.sizes.add(n.bytes)
+		if b := p.bin(n.time); b != nil {
+			b.Sent++
+			b.SentBytes = sum(b.SentBytes, n.bytes)
+		}
+	}
+	return p.meet(at, n, false)
 }
 
-func (p *Part) recv(at channel, n node) {
-	p.received.count++
-	p.received.bytes = sum(p.received.bytes, n.bytes)
-	p.meet(at, n, true)
+func (p *Part) recv(at channel, n node) error {
+	if p.opt.Window.has(n.time) {
+		p.received.add(n.bytes)
+		if b := p.bin(n.time); b != nil {
+			b.Received++
+			b.ReceivedBytes = sum(b.ReceivedBytes, n.bytes)
+		}
+	}
+	return p.meet(at, n, true)
+}
+
+// add counts a message.
+func (c *cell) add(bytes int64) {
+	c.count++
+	c.bytes = sum(c.bytes, bytes)
 }
 
 // meet pairs an end with the oldest one that fits, or lets it wait.
-func (p *Part) meet(at channel, n node, recv bool) {
+func (p *Part) meet(at channel, n node, recv bool) error {
 	if at.source == trace.NoRef || at.destination == trace.NoRef {
-		return // nothing can be said to fit
+		return p.alone(n) // nothing can be said to fit
 	}
 	other := p.oldest(at, n.tag, !recv)
 	if other == none {
@@ -160,28 +216,31 @@ func (p *Part) meet(at channel, n node, recv bool) {
 			n.moment = p.pending.wait(n.time)
 		}
 		p.wait(at, n, recv)
-		return
+		return nil
 	}
 	o := p.nodes[other]
 	p.remove(at, other, !recv)
 	if recv {
-		p.match(o, n)
-	} else {
-		p.match(n, o)
+		return p.match(o, n)
 	}
+	return p.match(n, o)
 }
 
 // streaming reports whether pending messages are followed as they come.
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
-func (p *Part) match(send, recv node) {
-	p.matched.count++
-	p.matched.bytes = sum(p.matched.bytes, send.bytes)
-	if send.bytes != recv.bytes {
-		p.mismatched++
+func (p *Part) match(send, recv node) error {
+	if p.opt.Window.has(recv.time) {
+		p.partners++
 	}
-	if recv.time < send.time {
-		p.early++
+	if p.opt.Window.has(send.time) {
+		p.matched.add(send.bytes)
+		if send.bytes != recv.bytes {
+			p.mismatched++
+		}
+		if recv.time < send.time {
+			p.early++
+		}
 	}
 	switch {
 	case p.opt.Intervals:
@@ -189,6 +248,7 @@ func (p *Part) match(send, recv node) {
 	case p.ordered && send.moment != none:
 		p.pending.arrive(send.moment, recv.time, send.bytes)
 	}
+	return p.pair(send.message, recv.message)
 }
 
 // oldest is the end that waits longest for a pair of locations and a tag.
@@ -276,7 +336,10 @@ func (p *Part) remove(at channel, i int32, recv bool) {
 // locations and have the same options. The other part must not be used any
 // more.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || p.opt != o.opt {
+	if p.opt.List != nil || o.opt.List != nil {
+		return errors.New("messages: found a part that lists messages, expected one that can be merged")
+	}
+	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Bins != o.opt.Bins || (p.opt.Window == nil) != (o.opt.Window == nil) || p.opt.Window != nil && *p.opt.Window != *o.opt.Window {
 		return fmt.Errorf("messages: found parts of different traces or options")
 	}
 	if !o.any {
@@ -298,6 +361,11 @@ func (p *Part) Merge(o *Part) error {
 	p.received.bytes = sum(p.received.bytes, o.received.bytes)
 	p.matched.count += o.matched.count
 	p.matched.bytes = sum(p.matched.bytes, o.matched.bytes)
+	p.partners += o.partners
+	p.sizes.merge(&o.sizes)
+	for i := range p.bins {
+		p.bins[i].merge(&o.bins[i])
+	}
 	p.early += o.early
 	p.mismatched += o.mismatched
 	p.intervals = append(p.intervals, o.intervals...)
@@ -306,7 +374,9 @@ func (p *Part) Merge(o *Part) error {
 		for i := l.first; i != none; i = o.nodes[i].next {
 			n := o.nodes[i]
 			n.moment = none
-			p.meet(k.channel, n, k.recv)
+			if err := p.meet(k.channel, n, k.recv); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -337,6 +407,10 @@ type Result struct {
 	// Matrix has what was sent by source and destination, in the order of the
 	// definitions; destinations that the trace does not tell come last.
 	Matrix []Cell `json:"matrix"`
+	// Sizes counts what was sent by its size, small ones first.
+	Sizes []Size `json:"sizes"`
+	// Bins is what was sent and received in each part of the window, if asked for.
+	Bins []Bin `json:"bins,omitempty"`
 }
 
 // Cell is what one location sent to another, whether it was received or not.
@@ -354,9 +428,10 @@ type Cell struct {
 func (p *Part) Result() *Result {
 	r := &Result{Sent: p.sent.count, SentBytes: p.sent.bytes, Received: p.received.count, ReceivedBytes: p.received.bytes,
 		Matched: p.matched.count, MatchedBytes: p.matched.bytes, SendsUnmatched: p.sent.count - p.matched.count,
-		ReceivesUnmatched: p.received.count - p.matched.count, Early: p.early, SizeMismatches: p.mismatched,
-		PendingKnown: p.ordered || p.opt.Intervals, Matrix: []Cell{}}
-	if p.opt.Intervals {
+		ReceivesUnmatched: p.received.count - p.partners, Early: p.early, SizeMismatches: p.mismatched,
+		PendingKnown: (p.ordered || p.opt.Intervals) && p.opt.Window == nil, Matrix: []Cell{}, Sizes: p.sizes.list(), Bins: p.bins}
+	if !r.PendingKnown {
+	} else if p.opt.Intervals {
 		r.MaxPending, r.MaxBytes = most(p.intervals)
 	} else if p.ordered {
 		r.MaxPending, r.MaxBytes = p.pending.most()

@@ -41,7 +41,7 @@ func TestMessages(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := *p.Result()
-				r.Matrix = nil
+				r.Matrix, r.Sizes = nil, nil
 				test.want.PendingKnown = true
 				if !reflect.DeepEqual(r, test.want) {
 					t.Errorf("%+v:\nfound    %+v\nexpected %+v", opt, r, test.want)

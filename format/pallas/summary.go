@@ -250,3 +250,37 @@ func (x *summing) summary() *format.Summary {
 	slices.SortFunc(s.Regions, func(a, b format.RegionSummary) int { return int(a.Region) - int(b.Region) })
 	return s
 }
+
+// Extent is when the first and the last event are, which the blocks say; only threads in
+// which times go back are read. What cannot be read is not reported.
+func (d *decoder) Extent() (first, last int64, ok bool) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	q := &decoder{d.model, &quiet}
+	low, high := uint64(math.MaxUint64), uint64(0)
+	for _, id := range d.threads {
+		t, err := q.thread(id)
+		if t == nil || err != nil {
+			continue
+		}
+		if !t.ascending() {
+			t.Replay(context.Background(), func(_ []uint32, times []uint64) error { // as far as it goes
+				for _, x := range times {
+					low, high = min(low, x), max(high, x)
+				}
+				return nil
+			})
+		} else if t.Count() > 0 {
+			for i := range t.Events {
+				if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
+					low, high = min(low, b[0].First), max(high, b[len(b)-1].Last)
+				}
+			}
+		}
+		t.Close()
+	}
+	if low > math.MaxInt64 {
+		return 0, 0, false
+	}
+	return d.ticks.model(low), d.ticks.model(min(high, math.MaxInt64)), true
+}

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -10,25 +15,57 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// messageOptions say what weft messages shows.
+type messageOptions struct {
+	selecting
+	json, csv   bool
+	list, sizes bool
+	bins, top   int
+}
+
 func (a *app) messagesCommand() *cobra.Command {
 	var r reading
-	var asJSON bool
-	var top int
+	var o messageOptions
 	c := &cobra.Command{
 		Use:   "messages TRACE",
 		Short: "Match messages and show who sends how much to whom",
 		Long: `Match sends with receives, first in first out by source, destination, tag and, where
 the trace has them, communicator, and show the matrix of counts and bytes by source and destination, what found no
-partner, and how much was pending at most.`,
-		Example: "  weft messages trace.trf\n  weft messages --json trace.trf",
+partner, and how much was pending at most.
+
+--from and --to count what is sent, and what is received, in a window; a message
+belongs to the time at which it is sent. --bins N divides the window, or the trace,
+into N parts and counts each. --sizes counts the messages by size. --list shows the
+messages instead, each with the times of its phases, in the order in which all is
+known of them.`,
+		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n  weft messages --list --csv trace.otf > messages.csv",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.bins < 0 || o.bins > 1_000_000 {
+				return usageError("--bins %d: expected a number from 0 to 1000000", o.bins)
+			}
+			if o.csv && (o.json || !o.list) {
+				return usageError("--csv: expected --list, and not --json")
+			}
+			if o.list && (o.bins > 0 || o.sizes) {
+				return usageError("--list: expected neither --bins nor --sizes")
+			}
 			in, err := a.open(c.Context(), args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			p := messages.New(in.Defs(), messages.Options{})
+			window, err := o.window(c.Context(), in)
+			if err != nil {
+				return err
+			}
+			if o.list {
+				err = a.listMessages(c.Context(), in, &o, window)
+				in.bar.done()
+				a.tell(in, r.quiet)
+				return err
+			}
+			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
 			sel := trace.Everything()
 			sel.Links = false
 			if err := in.ScanOrdered(c.Context(), sel, p); err != nil {
@@ -36,42 +73,184 @@ partner, and how much was pending at most.`,
 			}
 			in.bar.done()
 			x := p.Result()
-			if asJSON {
+			if o.json {
 				return a.writeJSON(x)
 			}
-			fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\nMatched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
-				x.Sent, x.SentBytes, x.Received, x.ReceivedBytes, x.Matched, x.MatchedBytes, x.SendsUnmatched, x.ReceivesUnmatched)
-			if x.Early > 0 {
-				fmt.Fprintf(a.out, "Early      %d receives before their send\n", x.Early)
-			}
-			if x.SizeMismatches > 0 {
-				fmt.Fprintf(a.out, "Sizes      %d messages of another size at the receiver\n", x.SizeMismatches)
-			}
-			if x.PendingKnown {
-				fmt.Fprintf(a.out, "Pending    at most %d messages, at most %d bytes\n", x.MaxPending, x.MaxBytes)
-			}
-			if len(x.Matrix) > 0 {
-				fmt.Fprintln(a.out)
-				t := newTable(a.out)
-				t.AppendHeader(table.Row{"from", "to", "messages", "bytes"})
-				shown := len(x.Matrix)
-				if top > 0 && shown > top {
-					shown = top
-				}
-				for _, m := range x.Matrix[:shown] {
-					t.AppendRow(table.Row{m.SourceID, m.DestinationID, m.Count, m.Bytes})
-				}
-				t.Render()
-				if n := len(x.Matrix) - shown; n > 0 {
-					fmt.Fprintf(a.out, "  … and %d more pairs (--top 0 lists all)\n", n)
-				}
-			}
+			a.printMessages(x, &o, in.Defs().Clock)
 			a.tell(in, r.quiet)
 			return nil
 		},
 	}
 	r.flags(c.Flags())
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().IntVar(&top, "top", 50, "how many pairs to list; 0 lists all")
+	c.Flags().StringVar(&o.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	c.Flags().StringVar(&o.to, "to", "", "end of the times wanted, exclusive")
+	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
+	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
+	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON; with --list an object a line")
+	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
+	c.Flags().IntVar(&o.top, "top", 50, "how many pairs and sizes to list; 0 lists all")
 	return c
+}
+
+// window is what the flags ask for, nil for everything.
+func (o *messageOptions) window(ctx context.Context, in *input) (*messages.Window, error) {
+	sel, err := o.selection(ctx, in)
+	if err != nil || o.from == "" && o.to == "" && o.bins == 0 {
+		return nil, err
+	}
+	w := &messages.Window{From: sel.From, To: sel.To}
+	if o.bins > 0 && (o.from == "" || o.to == "") {
+		first, last, ok, err := in.extent(ctx)
+		if err != nil || !ok {
+			return w, err
+		}
+		if o.from == "" {
+			w.From = first
+		}
+		if o.to == "" {
+			w.To = last + 1
+		}
+	}
+	return w, nil
+}
+
+func (a *app) printMessages(x *messages.Result, o *messageOptions, clock trace.Clock) {
+	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\nMatched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
+		x.Sent, x.SentBytes, x.Received, x.ReceivedBytes, x.Matched, x.MatchedBytes, x.SendsUnmatched, x.ReceivesUnmatched)
+	if x.Early > 0 {
+		fmt.Fprintf(a.out, "Early      %d receives before their send\n", x.Early)
+	}
+	if x.SizeMismatches > 0 {
+		fmt.Fprintf(a.out, "Sizes      %d messages of another size at the receiver\n", x.SizeMismatches)
+	}
+	if x.PendingKnown {
+		fmt.Fprintf(a.out, "Pending    at most %d messages, at most %d bytes\n", x.MaxPending, x.MaxBytes)
+	}
+	list := func(what string, n, most int, header table.Row, row func(i int) table.Row) {
+		if n == 0 {
+			return
+		}
+		fmt.Fprintln(a.out)
+		t := newTable(a.out)
+		t.AppendHeader(header)
+		shown := n
+		if most > 0 && shown > most {
+			shown = most
+		}
+		for i := range shown {
+			t.AppendRow(row(i))
+		}
+		t.Render()
+		if shown < n {
+			fmt.Fprintf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
+		}
+	}
+	list("pairs", len(x.Matrix), o.top, table.Row{"from", "to", "messages", "bytes"}, func(i int) table.Row {
+		m := x.Matrix[i]
+		return table.Row{m.SourceID, m.DestinationID, m.Count, m.Bytes}
+	})
+	if o.sizes {
+		list("sizes", len(x.Sizes), o.top, table.Row{"size", "messages", "bytes"}, func(i int) table.Row {
+			s := x.Sizes[i]
+			size := fmt.Sprint(s.Least)
+			if s.Most != s.Least {
+				size += fmt.Sprintf("–%d", s.Most)
+			}
+			return table.Row{size, s.Count, s.Bytes}
+		})
+	}
+	list("", len(x.Bins), 0, table.Row{"from", "to", "sent", "bytes", "received", "bytes"}, func(i int) table.Row {
+		b := x.Bins[i]
+		return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", b.Sent, b.SentBytes, b.Received, b.ReceivedBytes}
+	})
+}
+
+// listedMessage is a line of weft messages --list --json.
+type listedMessage struct {
+	Source       string `json:"source,omitempty"` // the file's own ids
+	Destination  string `json:"destination,omitempty"`
+	Communicator string `json:"communicator,omitempty"`
+	Tag          int64  `json:"tag"`
+	Bytes        int64  `json:"bytes"`
+	Send         *int64 `json:"send"` // ticks; null where the trace has none
+	SendComplete *int64 `json:"sendComplete"`
+	RecvBegin    *int64 `json:"recvBegin"`
+	Recv         *int64 `json:"recv"`
+}
+
+// listMessages lists messages as soon as all is known of them.
+func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *messages.Window) error {
+	d := in.Defs()
+	w := bufio.NewWriter(a.out)
+	rows := csv.NewWriter(w)
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	header := []string{"source", "destination", "communicator", "tag", "bytes", "send", "send_complete", "recv_begin", "recv"}
+	const columns = "%-12s %-12s %-12s %8s %12s %20s %20s %20s %20s\n"
+	text := func(l []string) error {
+		x := make([]any, len(l))
+		for i := range l {
+			x[i] = l[i]
+		}
+		_, err := fmt.Fprintf(w, columns, x...)
+		return err
+	}
+	var err error
+	switch {
+	case o.csv:
+		err = rows.Write(header)
+	case !o.json:
+		err = text(header)
+	}
+	if err != nil {
+		return err
+	}
+	id := func(loc uint32) string {
+		if int(loc) < d.Locations.Len() {
+			return d.Locations.At(int(loc)).ID
+		}
+		return ""
+	}
+	p := messages.New(d, messages.Options{Window: window, List: func(m *messages.Message) error {
+		x := listedMessage{Source: id(m.Source), Destination: id(m.Destination), Tag: m.Tag, Bytes: m.Bytes}
+		if m.Communicator < uint64(d.Communicator.Len()) {
+			c := d.Communicator.At(int(m.Communicator))
+			if x.Communicator = c.Name; x.Communicator == "" {
+				x.Communicator = c.ID
+			}
+		}
+		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatInt(x.Bytes, 10)}
+		for _, t := range []struct {
+			at int64
+			to **int64
+		}{{m.Send, &x.Send}, {m.SendComplete, &x.SendComplete}, {m.RecvBegin, &x.RecvBegin}, {m.Recv, &x.Recv}} {
+			if t.at == messages.NoTime {
+				l = append(l, "")
+				continue
+			}
+			*t.to = &t.at
+			l = append(l, d.Clock.FormatSeconds(t.at))
+		}
+		switch {
+		case o.json:
+			return lines.Encode(&x)
+		case o.csv:
+			return rows.Write(l)
+		}
+		return text(l)
+	}})
+	sel := trace.Everything()
+	sel.Links = false
+	if err := in.ScanOrdered(ctx, sel, p); err != nil {
+		return err
+	}
+	if err := p.Finish(); err != nil {
+		return err
+	}
+	rows.Flush()
+	if err := rows.Error(); err != nil {
+		return err
+	}
+	return w.Flush()
 }

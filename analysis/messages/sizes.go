@@ -1,0 +1,143 @@
+package messages
+
+import (
+	"cmp"
+	"maps"
+	"math/bits"
+	"slices"
+)
+
+// Size counts messages of Least to Most bytes, which are the same unless the trace has
+// more than 1024 different sizes: then sizes from a power of 2 to before the next one are
+// counted together.
+type Size struct {
+	Least int64 `json:"least"`
+	Most  int64 `json:"most"`
+	Count int64 `json:"count"`
+	Bytes int64 `json:"bytes"`
+}
+
+// maxSizes is how many different sizes are counted apart.
+const maxSizes = 1024
+
+// sizes counts messages by size: by their bytes, or by how many bits those have.
+type sizes struct {
+	exact  map[int64]cell
+	powers *[65]cell
+}
+
+func (s *sizes) add(size int64) { s.count(size, cell{1, size}) }
+
+func (s *sizes) count(size int64, n cell) {
+	if s.powers != nil {
+		s.class(size).merge(n)
+		return
+	}
+	if s.exact == nil {
+		s.exact = map[int64]cell{}
+	}
+	x := s.exact[size]
+	x.merge(n)
+	s.exact[size] = x
+	if len(s.exact) > maxSizes {
+		s.group()
+	}
+}
+
+func (s *sizes) class(size int64) *cell { return &s.powers[bits.Len64(uint64(size))] }
+
+// group counts by powers of 2 from here on.
+func (s *sizes) group() {
+	s.powers = &[65]cell{}
+	for size, n := range s.exact {
+		s.class(size).merge(n)
+	}
+	s.exact = nil
+}
+
+func (s *sizes) merge(o *sizes) {
+	if o.powers == nil {
+		for size, n := range o.exact {
+			s.count(size, n)
+		}
+		return
+	}
+	if s.powers == nil {
+		s.group()
+	}
+	for i := range o.powers {
+		s.powers[i].merge(o.powers[i])
+	}
+}
+
+func (c *cell) merge(o cell) {
+	c.count += o.count
+	c.bytes = sum(c.bytes, o.bytes)
+}
+
+func (s *sizes) list() []Size {
+	l := []Size{}
+	for _, size := range slices.SortedFunc(maps.Keys(s.exact), cmp.Compare) {
+		n := s.exact[size]
+		l = append(l, Size{size, size, n.count, n.bytes})
+	}
+	for i := 0; s.powers != nil && i < len(s.powers); i++ {
+		if n := s.powers[i]; n.count > 0 {
+			low := uint64(1) << i >> 1
+			l = append(l, Size{int64(low), int64(max(2*low, 1) - 1), n.count, n.bytes})
+		}
+	}
+	return l
+}
+
+// Bin is a part of a window, from From to before To, in ticks.
+type Bin struct {
+	From          int64 `json:"from"`
+	To            int64 `json:"to"`
+	Sent          int64 `json:"sent"` // messages
+	SentBytes     int64 `json:"sentBytes"`
+	Received      int64 `json:"received"`
+	ReceivedBytes int64 `json:"receivedBytes"`
+}
+
+func (b *Bin) merge(o *Bin) {
+	b.Sent += o.Sent
+	b.SentBytes = sum(b.SentBytes, o.SentBytes)
+	b.Received += o.Received
+	b.ReceivedBytes = sum(b.ReceivedBytes, o.ReceivedBytes)
+}
+
+// newBins divides a window; no bin is empty.
+func newBins(w Window, n int) []Bin {
+	length := uint64(w.To) - uint64(w.From)
+	if w.To <= w.From {
+		return nil
+	}
+	if uint64(n) > length {
+		n = int(length)
+	}
+	l := make([]Bin, n)
+	for i := range l {
+		l[i].From, l[i].To = w.From+border(length, i, n), w.From+border(length, i+1, n)
+	}
+	return l
+}
+
+// border is i/n of a length, rounded down.
+func border(length uint64, i, n int) int64 {
+	high, low := bits.Mul64(length, uint64(i))
+	q, _ := bits.Div64(high, low, uint64(n))
+	return int64(q)
+}
+
+// bin is that of a time, nil if there is none.
+func (p *Part) bin(t int64) *Bin {
+	i, found := slices.BinarySearchFunc(p.bins, t, func(b Bin, t int64) int { return cmp.Compare(b.From, t) })
+	if !found {
+		i--
+	}
+	if i < 0 || t >= p.bins[i].To {
+		return nil
+	}
+	return &p.bins[i]
+}
