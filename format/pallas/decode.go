@@ -113,8 +113,9 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	}
 	readers := make([]*threadReader, workers)
 	for w := range readers {
-		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful}
+		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful, ahead: workers < d.opt.Cores()}
 		defer readers[w].r.close()
+		defer readers[w].stop()
 	}
 	type job struct {
 		id     threadID
@@ -181,6 +182,7 @@ type threadReader struct {
 	sel     trace.Selection
 	sink    format.Sink
 	careful bool // the order of time is not taken for granted
+	ahead   bool // another core loads blocks
 	// turn waits until definitions may grow, described tells that they have: their
 	// numbers do not depend on which thread is read first. Nil for a single reader.
 	turn, described func()
@@ -228,6 +230,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 		return err
 	}
 	defer t.Close()
+	defer x.stop()
 	for {
 		b, err := x.Next(ctx)
 		if b == nil || err != nil {
@@ -295,7 +298,11 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 // begin goes to the first of the wanted times, or to the beginning. The error is one of
 // blocks that cannot be read; reading goes on behind them.
 func (x *threadReader) begin(g *outline) error {
+	x.stop()
 	x.x = newReplay(x.t, g, x.r)
+	if x.ahead {
+		x.x.ahead = newAhead(x.t)
+	}
 	if !g.sound() {
 		err := x.x.byTimeAlone()
 		x.dropLists()
@@ -305,11 +312,20 @@ func (x *threadReader) begin(g *outline) error {
 	if x.from > 0 && x.lists == nil && x.ascending && x.error == 0 {
 		var err error
 		if skip, err = x.x.seek(x.from); err != nil {
+			x.stop()
 			x.x, skip = newReplay(x.t, g, x.r), 0 // reading meets the block again, and says so
 		}
 	}
 	x.x.begin(skip)
 	return nil
+}
+
+// stop ends loading blocks.
+func (x *threadReader) stop() {
+	if x.x != nil {
+		x.x.ahead.stop()
+		x.x.ahead = nil
+	}
 }
 
 // goesBack tells whether the wanted times of the thread do.

@@ -21,15 +21,17 @@ type replay struct {
 	body  []uint32 // events that are to be taken again times more
 	again uint64
 	heap  *byTime // of the events, without the grammar
+	ahead *ahead  // nil to load blocks when they are needed
 }
 
 // times are those of an event.
 type times struct {
-	values []uint64 // of the block in hand
-	next   int      // among them
-	block  int      // the next one
-	lost   uint64   // occurrences that a block that cannot be read would have
-	broken bool     // there was such a block: nobody knows any more which occurrence is which
+	values []uint64         // of the block in hand
+	next   int              // among them
+	block  int              // the next one
+	lost   uint64           // occurrences that a block that cannot be read would have
+	coming chan loadedBlock // the next one, if blocks are loaded ahead
+	broken bool             // there was such a block: nobody knows any more which occurrence is which
 }
 
 // where is a place in a sequence.
@@ -215,8 +217,7 @@ func (x *replay) fill(e int) error {
 		if t.block == len(v.Blocks) {
 			return &RangeError{v.Size, v.Size}
 		}
-		var err error
-		t.values, err = x.r.read(t.values[:0], &x.t.times, v, &v.Blocks[t.block])
+		err := x.load(t, v)
 		t.next = 0
 		t.block++
 		if err != nil {
@@ -226,6 +227,26 @@ func (x *replay) fill(e int) error {
 		}
 	}
 	return nil
+}
+
+// load reads the next block, and has the one behind it read.
+func (x *replay) load(t *times, v *Vector) (err error) {
+	if x.ahead == nil {
+		t.values, err = x.r.read(t.values[:0], &x.t.times, v, &v.Blocks[t.block])
+		return err
+	}
+	old := t.values
+	if t.coming == nil {
+		t.values, err = x.r.read(nil, &x.t.times, v, &v.Blocks[t.block])
+		t.coming = make(chan loadedBlock, 1)
+	} else {
+		l := <-t.coming
+		t.values, err = l.values, l.err
+	}
+	if next := t.block + 1; next < len(v.Blocks) {
+		x.ahead.jobs <- aheadJob{v, &v.Blocks[next], old[:0], t.coming}
+	}
+	return err
 }
 
 // fillAny loads the next block of an event's times that can be read; the error is the
