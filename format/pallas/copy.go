@@ -97,7 +97,7 @@ func (c *copier) set(p Parameters, wo *format.WriteOptions) {
 
 // thread copies one.
 func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error {
-	t, err := c.d.thread(threadID{a.id, id})
+	t, err := c.d.thread(threadID{a.id, id}, false)
 	if t == nil || err != nil {
 		return err
 	}

@@ -66,14 +66,14 @@ func fail(opt *format.ReadOptions, rule string, err error) error {
 	return err
 }
 
-// thread loads a thread; nil if there is none.
-func (d *decoder) thread(id threadID) (*Thread, error) {
+// thread loads a thread, without blocks of sequences if it is to be lean; nil if there is
+// none. Nobody else knows it.
+func (d *decoder) thread(id threadID, lean bool) (*Thread, error) {
 	a, err := d.t.Archive(id.archive)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.Thread(id.id)
-	a.Forget(id.id) // whoever reads it keeps it
+	t, err := a.loadThread(id.id, lean)
 	if isMissing(err) {
 		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); isMissing(e) {
 			return nil, nil // a location without events
@@ -245,7 +245,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 // open loads a thread and goes to the beginning of the wanted times; nil if there is
 // nothing to be read.
 func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
-	t, err := x.d.thread(id)
+	t, err := x.d.thread(id, true)
 	if t == nil || err != nil {
 		return nil, err
 	}

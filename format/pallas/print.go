@@ -41,7 +41,7 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 }
 
 func (d *decoder) printThread(ctx context.Context, id threadID, sel trace.Selection, w *bufio.Writer) error {
-	t, err := d.thread(id)
+	t, err := d.thread(id, true)
 	if t == nil || err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (d *decoder) Summarize(ctx context.Context) (*format.Summary, bool, error) 
 		if err := ctx.Err(); err != nil {
 			return nil, false, err
 		}
-		t, err := x.d.thread(id)
+		t, err := x.d.thread(id, false)
 		if err != nil {
 			return nil, false, err
 		}
@@ -259,7 +259,7 @@ func (d *decoder) Extent() (first, last int64, ok bool) {
 	q := &decoder{d.model, &quiet}
 	low, high := uint64(math.MaxUint64), uint64(0)
 	for _, id := range d.threads {
-		t, err := q.thread(id)
+		t, err := q.thread(id, true)
 		if t == nil || err != nil {
 			continue
 		}

@@ -193,18 +193,19 @@ const (
 )
 
 // parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). What is
-// read before something wrong is kept.
-func parseThread(s *source, abi uint8) (*Thread, *FileError) {
+// read before something wrong is kept. A lean one has no blocks of sequences, which
+// most of the file may be: events need none.
+func parseThread(s *source, abi uint8, lean bool) (*Thread, *FileError) {
 	if abi != 17 {
-		return s.thread(layout{abi, abi >= 18}), s.err
+		return s.thread(layout{abi, abi >= 18, lean}), s.err
 	}
 	// Some of the writers of ABI 17 were ahead of their time.
 	again := *s
-	t := s.thread(layout{17, false})
+	t := s.thread(layout{17, false, lean})
 	if s.err == nil {
 		return t, nil
 	}
-	if u := again.thread(layout{17, true}); again.err == nil {
+	if u := again.thread(layout{17, true, lean}); again.err == nil {
 		return u, nil
 	}
 	return t, s.err
@@ -224,7 +225,11 @@ func (s *source) thread(l layout) *Thread {
 	left := len(s.b) - s.at
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	t.Sequences = make([]Sequence, 0, min(ns, left/(minSequence+64)+1))
-	blocks = make([]Block, 0, left/36+1) // of which most of the file is, where it is long
+	most := left/36 + 1 // blocks are most of the file, where it is long
+	if l.lean {
+		most = min(most, ne+1024)
+	}
+	blocks = make([]Block, 0, most)
 	for range ne {
 		e := s.event(l, &blocks)
 		if s.err != nil {
@@ -296,7 +301,7 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	}
 	e.Payload = s.take(int(n) - 5)
 	e.attributes = s.take(s.count("bytes of attributes", 1))
-	e.Timestamps = s.vector(l, false, blocks)
+	e.Timestamps = s.vector(l, true, false, blocks)
 	e.Timestamps.event = true
 	return e
 }
@@ -319,9 +324,9 @@ func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 	for i := range len(b) / 4 {
 		x.Tokens[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	x.Durations = s.vector(l, true, blocks)
-	x.Exclusive = s.vector(l, true, blocks)
-	x.Timestamps = s.vector(l, false, blocks)
+	x.Durations = s.vector(l, false, true, blocks)
+	x.Exclusive = s.vector(l, false, true, blocks)
+	x.Timestamps = s.vector(l, false, false, blocks)
 	return x
 }
 

@@ -192,7 +192,7 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 		a.threads[id] = o
 	}
 	a.mu.Unlock()
-	o.once.Do(func() { o.v, o.err = a.loadThread(id) })
+	o.once.Do(func() { o.v, o.err = a.loadThread(id, false) })
 	return o.v, o.err
 }
 
@@ -204,7 +204,7 @@ func (a *Archive) Forget(id uint32) {
 	delete(a.threads, id)
 }
 
-func (a *Archive) loadThread(id uint32) (*Thread, error) {
+func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
 	folder := threadFolder(a.ID, id)
 	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
 	name, path := file("thread.pallas")
@@ -212,7 +212,7 @@ func (a *Archive) loadThread(id uint32) (*Thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, bad := parseThread(s, a.Trace.ABI)
+	t, bad := parseThread(s, a.Trace.ABI, lean)
 	t.ID, t.Archive = id, a
 	t.times.src, t.durations.src = a.Trace.src, a.Trace.src
 	t.times.all, t.durations.all = &a.Trace.files, &a.Trace.files

@@ -36,13 +36,58 @@ func (v *Vector) Total() uint64 { return v.Mean * v.Size }
 type layout struct {
 	abi     uint8
 	counted bool // vectors say how many blocks they have
+	lean    bool // blocks of sequences are not wanted
+}
+
+// skipVector reads how many values a vector has, and goes behind it; ok is false, and
+// nothing has been read, if anything is wrong with it.
+func (s *source) skipVector(durations bool) (size uint64, ok bool) {
+	each, head := 32, 16
+	if durations {
+		each = 40
+	}
+	b := s.b[s.at:]
+	if len(b) < head {
+		return 0, false
+	}
+	size = binary.LittleEndian.Uint64(b)
+	n := binary.LittleEndian.Uint64(b[8:])
+	if size == 0 {
+		s.at += head
+		return 0, true
+	}
+	if durations {
+		head += 24
+	}
+	if len(b) < head || n > uint64((len(b)-head)/each) {
+		return 0, false
+	}
+	left, end := size, head+int(n)*each
+	for at := head; at < end; at += each {
+		count := binary.LittleEndian.Uint64(b[at:])
+		if count > left {
+			return 0, false
+		}
+		left -= count
+	}
+	if left > 0 {
+		return 0, false
+	}
+	s.at += end
+	return size, true
 }
 
 // vector reads one (docs/formats/pallas.md, "Vectors"); its blocks are appended to
 // all.
-func (s *source) vector(l layout, durations bool, all *[]Block) (v Vector) {
+func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector) {
 	at := s.at
 	v.durations, v.from = durations, len(*all)
+	if l.lean && l.counted && s.err == nil && !event {
+		if n, ok := s.skipVector(durations); ok {
+			v.Size = n
+			return v
+		}
+	}
 	v.Size = s.u64()
 	size := 32
 	if durations {
