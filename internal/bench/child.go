@@ -19,6 +19,8 @@ import (
 //	open WORKLOAD EVENTS  print how many regions and claims are open at most
 //	otf NAME STREAMS PROCESSES-A-STREAM ROUNDS GOROUTINES LEVEL
 //	                      write an OTF trace and print how many events it has
+//	pallas PATH PATTERN EVENTS COMPATIBLE
+//	                      record a Pallas trace
 const childMode = "bench-child"
 
 // child runs a child mode.
@@ -39,7 +41,14 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 		fmt.Fprintln(out, n)
 		return err
 	}
-	return fmt.Errorf("child mode %q: expected shuffle, open or otf with their arguments", mode)
+	if mode == "pallas" && len(args) == 4 {
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return recordPallas(args[0], args[1], n, args[3] == "true")
+	}
+	return fmt.Errorf("child mode %q: expected shuffle, open, otf or pallas with their arguments", mode)
 }
 
 // writeOTFArgs writes the OTF trace of this name and says how many events it has.

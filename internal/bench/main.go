@@ -1,12 +1,13 @@
 // Bench measures weft as its users run it: whole processes, their CPU seconds,
 // wall-clock seconds and peak memory, beside other programs that read the same
-// files in the same run. It writes docs/performance.md and, about OTF,
-// docs/performance-otf.md.
+// files in the same run. It writes docs/performance.md and, about OTF and Pallas,
+// docs/performance-otf.md and docs/performance-pallas.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
 //	go run ./internal/bench -part text -files cps.etf -o ""
 //	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
+//	go run ./internal/bench -part pallas
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
@@ -56,7 +57,7 @@ var subjects = []subject{
 
 // config is what the flags say.
 type config struct {
-	text, otf       bool   // the parts that are measured
+	text, otf, pal  bool   // the parts that are measured
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
@@ -64,6 +65,7 @@ type config struct {
 	runs, smallRuns int
 	files           []subject
 	otfEvents       int64
+	pallasEvents    int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -78,8 +80,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	part := f.String("part", "text,otf", "what to measure: text (TRACE and PICL), otf or both")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, that about OTF gets -otf in its name; \"\" only prints (as -quick does unless told)")
+	part := f.String("part", "text,otf,pallas", "what to measure: text (TRACE and PICL), otf, pallas, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about OTF and Pallas get -otf and -pallas in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -88,9 +90,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.IntVar(&c.smallRuns, "small-runs", 7, "paired runs on small files")
 	list := f.String("files", strings.Join(names, ","), "which files to measure")
 	f.Int64Var(&c.otfEvents, "otf-events", otfEvents, "events of the OTF trace, about")
+	f.Int64Var(&c.pallasEvents, "pallas-events", pallasEvents, "events of the Pallas traces, about")
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of Pallas and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -111,6 +114,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		set("runs", "1")
 		set("small-runs", "1")
 		set("otf-events", "200000")
+		set("pallas-events", "100000")
 		set("o", "")
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
@@ -122,14 +126,19 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	if c.otfEvents < 1 {
 		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
 	}
+	if c.pallasEvents < 1000 {
+		return nil, fmt.Errorf("found -pallas-events %d, expected 1000 at least", c.pallasEvents)
+	}
 	for _, name := range strings.Split(*part, ",") {
 		switch name {
 		case "text":
 			c.text = true
 		case "otf":
 			c.otf = true
+		case "pallas":
+			c.pal = true
 		default:
-			return nil, fmt.Errorf("-part: found %q, expected text, otf or both", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf and pallas, with commas", name)
 		}
 	}
 	for _, name := range strings.Split(*list, ",") {
@@ -143,12 +152,15 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 }
 
 // otfDocument is the path of the document about OTF, which lies beside the other.
-func otfDocument(out string) string {
+func otfDocument(out string) string { return beside(out, "otf") }
+
+// beside is the path of the document about a part.
+func beside(out, part string) string {
 	if out == "" {
 		return ""
 	}
 	ext := filepath.Ext(out)
-	return strings.TrimSuffix(out, ext) + "-otf" + ext
+	return strings.TrimSuffix(out, ext) + "-" + part + ext
 }
 
 func main() {
@@ -225,6 +237,9 @@ func bench(ctx context.Context, c *config) (err error) {
 	if c.otf && ctx.Err() == nil {
 		err = errors.Join(err, b.otfTrace(here))
 	}
+	if c.pal && ctx.Err() == nil {
+		err = errors.Join(err, b.pallasTraces(here))
+	}
 	return err
 }
 
@@ -260,6 +275,16 @@ func (b *session) otfTrace(here machine) error {
 	}
 	rep.floor = ownPeak()
 	return writeDocument(otfDocument(b.out), rep.document(), rep.problems)
+}
+
+// pallasTraces measures Pallas and writes its document.
+func (b *session) pallasTraces(here machine) error {
+	rep := &pallasReport{machine: here, quick: b.quick, runs: b.runs, few: b.pallasEvents < pallasEvents}
+	if err := b.pallas(rep); err != nil {
+		return err
+	}
+	rep.floor = ownPeak()
+	return writeDocument(beside(b.out, "pallas"), rep.document(), rep.problems)
 }
 
 // writeDocument writes a document, or prints it if there is no path for it. It
@@ -298,6 +323,9 @@ func checkSpace(c *config) error {
 	}
 	if c.otf {
 		need = max(need, 120*c.otfEvents)
+	}
+	if c.pal {
+		need = max(need, 120*c.pallasEvents)
 	}
 	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
 		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
