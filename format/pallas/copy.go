@@ -41,13 +41,30 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	defer c.r.close()
 	c.again.r = c.r
 	c.set(p, wo)
+	unify, err := wo.Bool(unifyOption)
+	if err != nil {
+		return nil, err
+	}
 	w := c.w
 	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *d.t.Definitions, d.t.LocationGroups, d.t.Metadata, d.t.Locations
+	if unify && c.anew {
+		return nil, &format.OptionError{Option: unifyOption, Value: "true", Expected: "pallas.grammar=keep beside it; the ids of a copy can be unified"}
+	}
+	if unify {
+		c.unifier = newUnifier(d.t.Definitions)
+	}
 	done, threads := int64(0), int64(len(d.threads))
 	for _, a := range d.archives {
 		y := w.Archive(a.ID)
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
+		if c.unifier != nil {
+			c.renamed = c.archive(a.Definitions)
+			y.Definitions = Definitions{}
+		}
 		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
+		for i := range y.locations {
+			y.locations[i].Name = c.renamed.of(stringTable, y.locations[i].Name)
+		}
 		for _, l := range a.Locations {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -60,20 +77,28 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 			}
 		}
 	}
+	if c.unifier != nil {
+		w.Definitions = c.defs
+	}
 	return &format.Loss{}, c.finish()
 }
+
+// unifyOption asks for the same ids in all threads.
+const unifyOption = "pallas.unify-tokens"
 
 // copier copies threads.
 type copier struct {
 	*staging
-	d      *decoder
-	r      *blockReader
-	anew   bool          // grammars are
-	recode bool          // blocks are
-	again  *threadReader // of threads that are recorded
-	values []uint64
-	plain  []byte
-	packed []byte
+	*unifier         // nil to keep ids
+	renamed  renamed // definitions of the archive in hand
+	d        *decoder
+	r        *blockReader
+	anew     bool          // grammars are
+	recode   bool          // blocks are
+	again    *threadReader // of threads that are recorded
+	values   []uint64
+	plain    []byte
+	packed   []byte
 }
 
 // set chooses the settings of the copy: those of the trace, but for what is asked for.
@@ -112,6 +137,9 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 			}
 			// Reading its events says what is wrong.
 		}
+	}
+	if c.unifier != nil {
+		return fmt.Errorf("%s: found a thread that must be written anew, expected one that is whole; convert the trace without %s first", t.path, unifyOption)
 	}
 	return c.record(ctx, t, a)
 }
@@ -179,6 +207,13 @@ func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
 	if err != nil {
 		return err
 	}
+	counts := g.loops()
+	as := t // as which it is written
+	if c.unifier != nil {
+		if as, err = c.unifier.thread(t, g, &c.renamed); err != nil {
+			return err
+		}
+	}
 	place := func(_ *Vector, x *Block) (uint64, error) { return x.Offset, nil }
 	flush := func() error { return nil }
 	if !c.recode {
@@ -206,7 +241,7 @@ func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
 		}
 		flush = func() error { return errors.Join(w[0].w.Flush(), w[1].w.Flush()) }
 	}
-	err = replace(filepath.Join(folder, "thread.pallas"), func(w *bufio.Writer) error { return writeThread(w, t, g, place) })
+	err = replace(filepath.Join(folder, "thread.pallas"), func(w *bufio.Writer) error { return writeThread(w, as, counts, place) })
 	if err := cmp.Or(err, flush()); err != nil {
 		return err
 	}
@@ -252,8 +287,8 @@ func (c *copier) copyFile(to string, d *dataFile) error {
 }
 
 // writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md,
-// "thread.pallas"); place puts a block into its file and says where it is.
-func writeThread(w *bufio.Writer, t *Thread, g *outline, place func(v *Vector, x *Block) (uint64, error)) error {
+// "thread.pallas"), whose loops occur so often; place puts a block into its file and says where it is.
+func writeThread(w *bufio.Writer, t *Thread, loops []uint64, place func(v *Vector, x *Block) (uint64, error)) error {
 	b := le32(nil, t.ID, t.Archive.ID)
 	b = le64(b, uint64(len(t.Events)), uint64(len(t.Sequences)), uint64(len(t.Loops)))
 	b = le64(le32(b, t.Root.ID()), t.Start)
@@ -323,10 +358,9 @@ func writeThread(w *bufio.Writer, t *Thread, g *outline, place func(v *Vector, x
 		next()
 	}
 	ids(t.sequenceMap)
-	loops := g.loops()
 	for i, l := range t.Loops {
 		n := l.Occurrences
-		if t.Archive.Trace.ABI < 19 {
+		if t.Archive.Trace.ABI < 19 && l.Sequence != NoToken {
 			n = loops[i] // which those did not have
 		}
 		b = le64(le32(b, uint32(l.Sequence), l.Iterations), n)

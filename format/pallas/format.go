@@ -21,6 +21,7 @@ var Format = &format.Format{
 		{Name: "pallas.encoding", Default: "None", Values: []string{"None", "Masking"}, Write: true, Doc: "Encoding of times before they are compressed."},
 		{Name: "pallas.grammar", Default: "fast", Values: []string{"fast", "compatible", "keep"}, Write: true, Doc: "How repetitions are found: fast, or compatible with the same grammar and the same bytes as Pallas' own library, but for those of zstd. Copies of Pallas traces keep what they have."},
 		{Name: "pallas.loop-finding", Default: "BasicTruncated", Values: []string{"BasicTruncated", "Basic", "None"}, Write: true, Doc: "How compatible repetitions are looked for: within the last tokens, in all, or not at all."},
+		{Name: "pallas.unify-tokens", Default: "false", Values: []string{"true", "false"}, Write: true, Doc: "A copy has the same ids for what is equal in several threads, and one set of definitions."},
 		{Name: "pallas.level", Default: "1", Write: true, Doc: "Level of zstd, 1 to 22."},
 		{Name: "pallas.loop-length", Default: "100", Write: true, Doc: "How many tokens the longest repetition has that is looked for."},
 	},

@@ -1,0 +1,159 @@
+package pallas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Threads that do the same have the same ids, whatever their archives call it, and what
+// they do stays what it is.
+func TestUnify(t *testing.T) {
+	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Definitions.Strings = []String{{0, "thread"}, {1, "main"}, {2, "id"}}
+	w.Definitions.Regions = []Region{{0, 1}}
+	w.Definitions.Attributes = []Attribute{{9, 2, NoRef, Uint32Value}}
+	names := []string{"work", "wait", "MPI_Send"}
+	for a := range uint32(3) {
+		w.LocationGroups = append(w.LocationGroups, LocationGroup{a, 0, NoRef})
+		x := w.Archive(a)
+		region := func(n uint32) Ref { return 1 + (n+a)%3 } // each archive has others
+		for n, s := range names {
+			x.Definitions.Strings = append(x.Definitions.Strings, String{10 + region(uint32(n)), s})
+			x.Definitions.Regions = append(x.Definitions.Regions, Region{region(uint32(n)), 10 + region(uint32(n))})
+		}
+		x.Definitions.Strings = append(x.Definitions.Strings, String{20, "called by"}, String{21 + a, fmt.Sprint("thread of ", a)})
+		x.Definitions.Attributes = []Attribute{{4 + a, 20, NoRef, RegionValue}}
+		x.Definitions.Comms = []Comm{{a, 20, NoRef, NoRef}}
+		r, err := x.Record(a, 21+a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time := uint64(a)
+		put := func(record Record, payload []byte, attributes ...Value) {
+			time += 5
+			if err := r.Record(time, record, payload, attributes); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if a == 1 {
+			put(Enter, le32(nil, region(1))) // what only this thread does comes first
+			put(Leave, le32(nil, region(1)))
+		}
+		put(Enter, le32(nil, 0))
+		for range 4 + a {
+			put(Enter, le32(nil, region(0)), Value{4 + a, le32(nil, region(2))}, Value{9, le32(nil, 7)})
+			put(MPISend, le64(le32(nil, 1, a, 3), 8))
+			put(Leave, le32(nil, region(0)))
+		}
+		put(Leave, le32(nil, 0))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// What a trace says, without numbers of definitions.
+	says := func(name string) (l []string, tr *Trace) {
+		tr, err := Open(format.FileSource(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range tr.ArchiveIDs() {
+			a, err := tr.Archive(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := a.Definitions
+			for _, x := range a.Locations {
+				th, err := a.Thread(x.ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				l = append(l, th.Name())
+				for _, f := range events(t, th) {
+					s := fmt.Sprint(f.time, f.record)
+					switch f.record {
+					case Enter, Leave:
+						name, _ := d.RegionName(binary.LittleEndian.Uint32(f.payload))
+						s += " " + name
+					case MPISend:
+						c := d.Comm(binary.LittleEndian.Uint32(f.payload[4:]))
+						name, _ := d.Text(c.Name)
+						s += " " + name
+					}
+					for _, v := range f.attributes {
+						x := d.Attribute(v.Attribute)
+						name, _ := d.Text(x.Name)
+						value := fmt.Sprint(v.Uint())
+						if x.Type == RegionValue {
+							value, _ = d.RegionName(Ref(v.Uint()))
+						}
+						s += " " + name + "=" + value
+					}
+					l = append(l, s)
+				}
+			}
+		}
+		return l, tr
+	}
+	want, _ := says(w.path)
+	to := copied(t, w.path, map[string]string{"pallas.unify-tokens": "true"})
+	got, tr := says(to)
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+	if n := len(tr.Definitions.Regions); n != 4 {
+		t.Errorf("%d regions", n)
+	}
+	// The same events and sequences have the same ids.
+	shared := 0
+	type thing struct{ kind, id uint32 }
+	all := map[thing]string{}
+	seen := map[string]thing{}
+	for id := range uint32(3) {
+		a, err := tr.Archive(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		th, err := a.Thread(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if th.Root != MakeToken(SequenceToken, 0) {
+			t.Errorf("the root is %v", th.Root)
+		}
+		check := func(k thing, s string) {
+			if old, ok := all[k]; ok && old != s {
+				t.Errorf("%v is %q and %q", k, old, s)
+			} else if ok {
+				shared++
+			}
+			if old, ok := seen[s]; ok && old != k {
+				t.Errorf("%q is %v and %v", s, old, k)
+			}
+			all[k], seen[s] = s, k
+		}
+		for i, k := range th.EventTokens() {
+			check(thing{1, k.ID()}, fmt.Sprint(th.Events[i].Record, th.Events[i].Payload))
+		}
+		for i, k := range th.SequenceTokens() {
+			if k != th.Root {
+				check(thing{2, k.ID()}, fmt.Sprint("S", th.Sequences[i].Type, th.Sequences[i].Tokens))
+			}
+		}
+		for i, k := range th.LoopTokens() {
+			if k != NoToken {
+				check(thing{3, k.ID()}, fmt.Sprint("L", th.Loops[i].Sequence, th.Loops[i].Iterations))
+			}
+		}
+	}
+	if shared < 10 {
+		t.Errorf("%d ids are shared", shared)
+	}
+}
