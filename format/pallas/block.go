@@ -52,8 +52,14 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	if err != nil {
 		return dst, err
 	}
+	return r.decode(dst, b, d.path, v, x)
+}
+
+// decode appends the values that the bytes of a block are.
+func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *Block) (_ []uint64, err error) {
+	n := int(x.Count)
 	bad := func(found, expected string) error {
-		return &FileError{d.path, int64(x.Offset), found, expected}
+		return &FileError{path, int64(x.Offset), found, expected}
 	}
 	from := len(dst)
 	dst = slices.Grow(dst, n)[:from+n]

@@ -30,6 +30,8 @@ var Format = &format.Format{
 	Create: create,
 	Copy:   copyTrace,
 	Compat: printCompat,
+
+	NewChecker: newChecker,
 	Rules: []format.Rule{
 		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read."},
 		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need."},
@@ -40,6 +42,10 @@ var Format = &format.Format{
 		{ID: "pallas.undefined", Severity: trace.Warning, Doc: "An event names a region that nothing defines; a stand-in takes its place."},
 		{ID: "pallas.attributes", Severity: trace.Error, Doc: "The attributes of an event are damaged; those before are read."},
 		{ID: "pallas.carried", Severity: trace.Error, Doc: "What weft put into a trace of another format cannot be read; Pallas' own records take its place."},
+		{ID: "pallas.ids", Severity: trace.Warning, Doc: "A file says another number of itself or of its threads than folders do, or two ids are the same thing."},
+		{ID: "pallas.payload", Severity: trace.Warning, Doc: "An event has more or fewer bytes than its record's fields; they are kept as they are."},
+		{ID: "pallas.sums", Severity: trace.Warning, Doc: "First and last times, or sums of durations, are not those of the values; the values are right."},
+		{ID: "pallas.time-order", Severity: trace.Warning, Doc: "The times of an event or a sequence go back; the thread's events are sorted."},
 		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped."},
 	},
 }

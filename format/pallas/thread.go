@@ -103,6 +103,8 @@ type Thread struct {
 	Sequences []Sequence
 	Loops     []Loop
 
+	fileID, fileArchive uint32 // which its file says
+
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
 	name                           string
@@ -212,8 +214,7 @@ func parseThread(s *source, abi uint8, lean bool) (*Thread, *FileError) {
 }
 
 func (s *source) thread(l layout) *Thread {
-	t := &Thread{ID: s.u32()}
-	s.u32() // the archive, which the folder says too
+	t := &Thread{fileID: s.u32(), fileArchive: s.u32()} // which the folders say too
 	var blocks []Block
 	ne, ns, nl := s.count("events", minEvent), s.count("sequences", minSequence), s.count("loops", 8)
 	t.Root = MakeToken(SequenceToken, 0)

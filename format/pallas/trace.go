@@ -82,8 +82,9 @@ type Archive struct {
 	// Truncated is what is wrong with the archive's file, nil if nothing.
 	Truncated *FileError
 
-	groups    []LocationGroup // that its file has, though they have no place there
-	own, main int             // of Locations: those of its file, and behind them those of the main file
+	fileID, fileThreads uint32          // which its file says
+	groups              []LocationGroup // that its file has, though they have no place there
+	own, main           int             // of Locations: those of its file, and behind them those of the main file
 
 	mu      sync.Mutex
 	threads map[uint32]*opened[*Thread]
@@ -160,8 +161,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 		return nil, err
 	}
 	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
-	s.u32() // its number, which the folder says too
-	s.u32() // of threads, which the locations say
+	a.fileID, a.fileThreads = s.u32(), s.u32() // which folder and locations say too
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
 	a.groups = s.locationGroups()
 	a.Locations, a.Metadata = s.locations(), s.metadata(t.ABI)

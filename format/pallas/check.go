@@ -1,0 +1,255 @@
+package pallas
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// newChecker finds what reading events does not meet: what is wrong with the times and
+// durations of sequences, with sums and ids, and with numbers that files have of each
+// other. Memory: a block (8 KB), 1 MB of each file, and the grammar of a thread.
+func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
+	return &checker{d: dec.(*decoder), opt: opt}
+}
+
+type checker struct {
+	d      *decoder
+	opt    *format.ReadOptions
+	r      *blockReader
+	values []uint64
+}
+
+// Batch needs nothing of the events.
+func (c *checker) Batch(*trace.Batch) error { return nil }
+
+// Links needs nothing of the links.
+func (c *checker) Links([]trace.Link) error { return nil }
+
+// Finish looks through the files of all threads.
+func (c *checker) Finish(ctx context.Context) error {
+	c.r = newBlockReader(c.d.t.Parameters)
+	defer c.r.close()
+	for _, a := range c.d.archives {
+		if err := c.archive(a); err != nil {
+			return err
+		}
+	}
+	quiet := *c.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false // reading has reported it
+	q := &decoder{c.d.model, &quiet}
+	for _, id := range c.d.threads {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, err := q.thread(id, false)
+		if err != nil {
+			return err
+		}
+		if t == nil {
+			continue
+		}
+		err = c.thread(ctx, t)
+		t.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *checker) report(rule string, severity trace.Severity, path string, offset uint64, found, expected string) error {
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: path, Offset: int64(offset), Binary: true}, Found: found, Expected: expected})
+}
+
+// archive holds the numbers that an archive's file has against its folders.
+func (c *checker) archive(a *Archive) error {
+	path := c.d.t.shown + archiveFile(a.ID)
+	if a.fileID != a.ID {
+		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID), fmt.Sprintf("%d, as its folder says", a.ID)); err != nil {
+			return err
+		}
+	}
+	n := uint32(0)
+	for _, l := range a.Locations {
+		if _, err := fs.Stat(c.d.t.src.FS, c.d.t.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
+			n++
+		}
+	}
+	if a.fileThreads != n && a.Truncated == nil {
+		return c.report("pallas.ids", trace.Warning, path, 4, fmt.Sprintf("%d threads", a.fileThreads), fmt.Sprintf("%d, which have a file", n))
+	}
+	return nil
+}
+
+// thread checks a thread.
+func (c *checker) thread(ctx context.Context, t *Thread) error {
+	if t.fileID != t.ID || t.fileArchive != t.Archive.ID {
+		if err := c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("thread %d of archive %d", t.fileID, t.fileArchive), fmt.Sprintf("thread %d of archive %d, as its folders say", t.ID, t.Archive.ID)); err != nil {
+			return err
+		}
+	}
+	for _, m := range []struct {
+		what string
+		ids  []uint32
+		n    int
+	}{{"event", t.eventMap, len(t.Events)}, {"sequence", t.sequenceMap, len(t.Sequences)}, {"loop", t.loopMap, len(t.Loops)}} {
+		if err := c.ids(t, m.what, m.ids, m.n); err != nil {
+			return err
+		}
+	}
+	for i := range t.Events {
+		e := &t.Events[i]
+		if _, ok := e.Record.Values(e.Payload); !ok && e.Record < maxRecord && records[e.Record].defined {
+			if err := c.report("pallas.payload", trace.Warning, t.path, 0, fmt.Sprintf("event %d, %s, with a payload of %d bytes", i, e.Record, len(e.Payload)), "as many as its fields have; it is kept as bytes"); err != nil {
+				return err
+			}
+		}
+	}
+	times, lengths := &window{d: &t.times}, &window{d: &t.durations}
+	for i := range t.Events {
+		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
+			return err
+		}
+	}
+	for i := range t.Sequences {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s := &t.Sequences[i]
+		for _, v := range []*Vector{&s.Durations, &s.Exclusive, &s.Timestamps} {
+			if err := c.vector(t, lengths, v, "sequence", i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ids checks the map of ids of a list of n: no two lead to the same place, and none
+// leads behind the list.
+func (c *checker) ids(t *Thread, what string, m []uint32, n int) error {
+	seen := make([]bool, n)
+	for id, at := range m {
+		switch {
+		case at == NoRef:
+			continue
+		case at >= uint32(n):
+			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for place %d of the %ss", id, at, what), fmt.Sprintf("one of the %d", n))
+		case seen[at]:
+			return c.report("pallas.ids", trace.Warning, t.path, 0, fmt.Sprintf("id %d for %s %d, which has another", id, what, at), "one id each")
+		}
+		seen[at] = true
+	}
+	return nil
+}
+
+// vector checks the blocks of a vector, and what stands beside the grammar of them. It
+// ends at the first defect. Event times that cannot be read have been reported.
+func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) error {
+	p := &c.d.t.Parameters
+	exact := !p.Compression.Lossy() && (p.ABI >= 18 || !v.durations)
+	low, high, sum := ^uint64(0), uint64(0), uint64(0)
+	last := uint64(0)
+	for k := range v.Blocks {
+		x := &v.Blocks[k]
+		if x.Count == 0 || x.Count > maxBlock {
+			continue
+		}
+		b, err := w.block(x)
+		if err == nil {
+			c.values, err = c.r.decode(c.values[:0], b, w.d.path, v, x)
+		}
+		if err != nil {
+			if w.gone || v.event && x.Count > 2 {
+				return nil
+			}
+			w.gone = isMissing(err)
+			return fail(c.opt, "pallas.damaged", err)
+		}
+		wrong := func(found, expected string) error {
+			return c.report("pallas.sums", trace.Warning, w.d.path, x.Offset, fmt.Sprintf("a block of %s %d with %s", what, i, found), expected+", which the thread's file says")
+		}
+		if !exact {
+			continue
+		}
+		l := c.values
+		if !v.durations {
+			if l[0] != x.First || l[len(l)-1] != x.Last {
+				return wrong(fmt.Sprintf("times from %d to %d ns", l[0], l[len(l)-1]), fmt.Sprintf("from %d to %d", x.First, x.Last))
+			}
+			for _, n := range l {
+				if n < last {
+					return c.report("pallas.time-order", trace.Warning, w.d.path, x.Offset, fmt.Sprintf("a time of %s %d, %d ns, before the one before it, %d", what, i, n, last), "times that do not go back; events are sorted")
+				}
+				last = n
+			}
+			continue
+		}
+		least, most, all := l[0], l[0], uint64(0)
+		for _, n := range l {
+			least, most, all = min(least, n), max(most, n), all+n
+		}
+		if mean := all / uint64(len(l)); least != x.Min || most != x.Max || mean != x.Mean {
+			return wrong(fmt.Sprintf("durations of %d to %d ns, %d on the average", least, most, mean), fmt.Sprintf("%d to %d, %d on the average", x.Min, x.Max, x.Mean))
+		}
+		low, high, sum = min(low, least), max(high, most), sum+all
+	}
+	if exact && v.durations && v.Size > 0 && (low != v.Min || high != v.Max || sum/v.Size != v.Mean) {
+		return c.report("pallas.sums", trace.Warning, t.path, 0, fmt.Sprintf("durations of %s %d of %d to %d ns, %d on the average", what, i, v.Min, v.Max, v.Mean), fmt.Sprintf("%d to %d, %d on the average, which its blocks have", low, high, sum/v.Size))
+	}
+	return nil
+}
+
+// window is a part of a file of blocks, most of which are read one after the other.
+type window struct {
+	d    *dataFile
+	gone bool // there is no file, which has been reported
+	b    []byte
+	from uint64
+}
+
+// windowBytes is how much is read at once.
+const windowBytes = 1 << 20
+
+// block is the bytes of a block.
+func (w *window) block(x *Block) ([]byte, error) {
+	head, err := w.bytes(x.Offset, 8, x.Offset)
+	if err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(head)
+	if n > 64*maxBlock {
+		return nil, &FileError{w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock)}
+	}
+	return w.bytes(x.Offset+8, n, x.Offset)
+}
+
+// bytes are n bytes of the file, of the block at an offset.
+func (w *window) bytes(at, n, block uint64) ([]byte, error) {
+	if at < w.from || at+n > w.from+uint64(len(w.b)) || at+n < at {
+		err := w.d.with(func(f format.File, size int64) error {
+			if at > uint64(size) || n > uint64(size)-at {
+				return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+			}
+			w.b = make([]byte, min(uint64(size)-at, max(n, windowBytes)))
+			w.from = at
+			_, err := f.ReadAt(w.b, int64(at))
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return err
+		})
+		if err != nil {
+			w.b = nil
+			return nil, err
+		}
+	}
+	return w.b[at-w.from : at-w.from+n], nil
+}

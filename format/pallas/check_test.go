@@ -1,0 +1,104 @@
+package pallas
+
+import (
+	"bytes"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// checked are the rules that reading and checking a trace report.
+func checked(t *testing.T, name string) (rules []string) {
+	t.Helper()
+	opt := &format.ReadOptions{Report: format.NewReport()}
+	src := format.FileSource(name)
+	d, err := open(t.Context(), src, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	c := newChecker(d, src, opt)
+	if err := d.Scan(t.Context(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range opt.Report.Rules() {
+		rules = append(rules, r.Rule)
+	}
+	slices.Sort(rules)
+	return rules
+}
+
+// What is wrong in a file is found, though no event depends on it; sound traces have
+// nothing wrong.
+func TestCheck(t *testing.T) {
+	var list []fed
+	for i := range uint64(1200) {
+		list = append(list, fed{10 * i, Enter, region(1), nil}, fed{10*i + 3 + i%5, Leave, region(1), nil})
+	}
+	const thread, archive = "archive_3/thread_7/thread.pallas", "archive_3/archive.pallas"
+	change := func(file string, f func(b []byte) []byte) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			name := filepath.Join(dir, file)
+			b, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, f(b), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	number := func(at int, n uint32) func(b []byte) []byte {
+		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[at:], n); return b }
+	}
+	remove := func(file string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, file)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, x := range []struct {
+		name   string
+		damage func(t *testing.T, dir string)
+		want   []string
+	}{
+		{"sound", func(*testing.T, string) {}, nil},
+		{"thread's number", change(thread, number(0, 8)), []string{"pallas.ids"}},
+		{"thread's archive", change(thread, number(4, 8)), []string{"pallas.ids"}},
+		{"archive's number", change(archive, number(0, 8)), []string{"pallas.ids"}},
+		{"archive's threads", change(archive, number(4, 2)), []string{"pallas.ids"}},
+		{"no file of durations", remove("archive_3/thread_7/sequence_durations.dat"), []string{"pallas.missing-file"}},
+		{"half a file of durations", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { return b[:len(b)/2] }), []string{"pallas.damaged"}},
+		{"no file of times", remove("archive_3/thread_7/event_durations.dat"), []string{"pallas.missing-file"}},
+		{"another duration", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { b[8] = 200; return b }), []string{"pallas.sums"}},
+		{"another first time", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8] = 1; return b }), []string{"pallas.sums"}},
+		{"a time that goes back", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }), []string{"pallas.time-order"}},
+		{"a loop too short", change(thread, func(b []byte) []byte {
+			at := bytes.LastIndex(b, le32(nil, 1200))
+			return number(at, 1100)(b)
+		}), []string{"pallas.lost-events"}},
+		{"a payload of another record", change(thread, func(b []byte) []byte { return number(44, uint32(MPISend))(b) }), []string{"pallas.payload"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			name := filepath.FromSlash(recorded(t, list, &WriterOptions{Plain: true}).Archive.Trace.src.Path)
+			x.damage(t, filepath.Dir(name))
+			if got := checked(t, name); !slices.Equal(got, x.want) {
+				t.Errorf("%v, want %v", got, x.want)
+			}
+		})
+	}
+	for _, dir := range folders(t) {
+		if got := checked(t, mainFile(t, dir)); len(got) > 0 {
+			t.Errorf("%s: %v", filepath.Base(dir), got)
+		}
+	}
+}
