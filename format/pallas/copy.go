@@ -97,7 +97,7 @@ type copier struct {
 	recode   bool          // blocks are
 	again    *threadReader // of threads that are recorded
 	values   []uint64
-	plain    []byte
+	room     packRoom
 	packed   []byte
 }
 
@@ -261,7 +261,7 @@ func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 	if c.values, err = c.r.read(c.values[:0], w.d, v, x); err != nil {
 		return 0, err
 	}
-	c.packed = c.w.appendBlock(c.packed[:0], &c.plain, c.values)
+	c.packed = c.w.appendBlock(c.packed[:0], &c.room, c.values)
 	at = w.size
 	w.size += uint64(len(c.packed))
 	_, err = w.w.Write(c.packed)

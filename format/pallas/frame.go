@@ -5,58 +5,71 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/klauspost/compress/huff0"
 )
 
 // Most zstd frames of a trace hold times or durations whose high bytes are those of the
-// value before. A stride frame says just that: each value but the first is k low bytes as
-// they are, and a copy of 8−k bytes from 8 bytes before. All sequences of its second
-// block are alike, so that nothing but the low bytes is stored; its first block, which
-// has two values, makes 8 the offset that is repeated. It costs a few nanoseconds a
-// value, where zstd needs a hundred to find the same out.
+// value before. A stride frame says just that: each value but the first is some low bytes
+// as they are, and a copy of the others from 8 bytes before. Its first block, which has
+// two values, makes 8 the offset that is repeated. If all values of the second block have
+// as many low bytes, nothing but these is stored; else how many there are takes a
+// fraction of a bit for what is usual. It costs some nanoseconds a value, where zstd needs
+// a hundred to find the same out.
 
 const (
 	frameMagic = 0xfd2fb528
-	minStride  = 4 // values
-	maxStride  = 8000
-	maxKept    = 5 // bytes: zstd copies 3 at least
+	minStride  = 4    // values
+	maxStride  = 1024 // which is more than blocks have
+	maxKept    = 5    // bytes: zstd copies 3 at least
 
 	compressedBlock = 2 << 1
 	lastBlock       = 1
 	sameCodes       = 0x54 // all literal lengths, offsets and match lengths have the same code
+	mixedCodes      = 0x98 // the offsets have
 )
 
-// stride is how many low bytes of each value differ from those of the one before, and
-// whether a frame that keeps so many is likely the shortest.
-func stride(v []uint64) (k int, good bool) {
+// strides are how many low bytes of each value differ from those of the one before.
+type strides struct {
+	kept   [maxStride]uint8 // from the second value on
+	counts [maxKept + 1]int // of values from the third on
+}
+
+// find fills them in; the result is whether a stride frame is likely the shortest one.
+// Where values come again, or high bytes differ, zstd finds that.
+func (s *strides) find(v []uint64) bool {
+	s.counts = [maxKept + 1]int{}
 	all := uint64(0)
 	for i := 1; i < len(v); i++ {
-		all |= v[i] ^ v[i-1]
+		x := v[i] ^ v[i-1]
+		all |= x
+		s.kept[i] = uint8(max(1, (bits.Len64(x)+7)/8))
 	}
-	if k = max(1, (bits.Len64(all)+7)/8); k > maxKept {
-		return k, false
+	if all >= 1<<(8*maxKept) {
+		return false
 	}
-	// Where the highest of these bytes changes seldom, or values come again, zstd finds
-	// that.
-	limit, often := uint64(1)<<(8*k-8), 0
-	for i := 1; i < len(v); i++ {
-		if v[i]^v[i-1] >= limit {
-			often++
-		}
-	}
-	if 2*often < len(v) {
-		return k, false
+	for _, k := range s.kept[2:len(v)] {
+		s.counts[k]++
 	}
 	const samples = 64
 	if len(v) < 2*samples {
-		return k, true
+		return true
 	}
-	var values, highs bitSet
+	var values bitSet
 	for i := range samples {
-		x := v[i*len(v)/samples]
-		values.add(x * 0x9e3779b97f4a7c15 >> 56)
-		highs.add(x >> (8*k - 8) & 0xff)
+		values.add(v[i*len(v)/samples] * 0x9e3779b97f4a7c15 >> 56)
 	}
-	return k, values.len() > samples/2 && highs.len() > samples/4
+	return values.len() > samples/2
+}
+
+// same is how many bytes all values from the third on have, 0 if not all have as many.
+func (s *strides) same(n int) int {
+	for k, c := range s.counts {
+		if c == n-2 {
+			return k
+		}
+	}
+	return 0
 }
 
 // bitSet is a set of bytes.
@@ -71,76 +84,260 @@ func (s *bitSet) len() (n int) {
 	return n
 }
 
-// strideParts is what stands around the bytes of the values: before the first one,
-// between the second and the third, and behind the last.
-type strideParts struct{ first, second, end []byte }
-
-// newStrideParts makes those of n values that keep k bytes, in some room.
-func newStrideParts(k, n int, room *[64]byte) (p strideParts) {
-	b := le32(room[:0], frameMagic)
+// appendFirst appends the head of a frame of n values, and its first block.
+func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
+	b = le32(b, frameMagic)
 	if n < 32 {
 		b = append(b, 0x20, byte(8*n)) // of the content, in one segment
 	} else {
 		b = append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
 	}
 	b = append24(b, (15+k)<<3|compressedBlock)
-	b = append(b, byte(8+k)<<3) // literals
-	at := len(b)
-	p.first = b
+	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
 	// One sequence: 8+k literals, and a match as far back as the last but two, which is 8
 	// at the beginning.
-	b = append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)
-	n -= 2
-	literals := k * n
-	size := literals + 6 + 1
-	if n >= 128 {
-		size++
-	}
-	switch {
-	case literals < 32:
-		b = append24(b, size<<3|compressedBlock|lastBlock)
-		b = append(b, byte(literals<<3))
-	case literals < 1<<12:
-		b = append24(b, (size+1)<<3|compressedBlock|lastBlock)
-		b = append(b, byte(literals<<4|1<<2), byte(literals>>4))
-	default:
-		b = append24(b, (size+2)<<3|compressedBlock|lastBlock)
-		b = append(b, byte(literals<<4|3<<2), byte(literals>>4), byte(literals>>12))
-	}
-	p.second = b[at:]
-	at = len(b)
-	if n < 128 {
-		b = append(b, byte(n))
-	} else {
-		b = append(b, byte(n>>8+128), byte(n))
-	}
-	b = append(b, sameCodes, byte(k), 0, byte(5-k), 1) // k literals, and a match as far back as the last
-	p.end = b[at:]
-	return p
+	return append(b, 1, sameCodes, byte(8+k), 1, byte(5-k), 3)
 }
 
 func append24(b []byte, n int) []byte { return append(b, byte(n), byte(n>>8), byte(n>>16)) }
 
-// appendStrideFrame makes a frame of minStride values at least, maxStride at most.
-func appendStrideFrame(b []byte, v []uint64, k int) []byte {
-	var room [64]byte
-	p := newStrideParts(k, len(v), &room)
-	b = append(b, p.first...)
-	b = le64(b, v[0], v[1])
-	b = append(b[:len(b)-8+k], p.second...)
-	b = slices.Grow(b, k*len(v)+8+len(p.end))
-	for _, x := range v[2:] {
-		n := len(b)
-		binary.LittleEndian.PutUint64(b[n:n+8], x)
-		b = b[:n+k]
+// appendLiterals appends the head of so many bytes that are stored as they are.
+func appendLiterals(b []byte, n int) []byte {
+	switch {
+	case n < 32:
+		return append(b, byte(n<<3))
+	case n < 1<<12:
+		return append(b, byte(n<<4|1<<2), byte(n>>4))
 	}
-	return append(b, p.end...)
+	return append24(b, n<<4|3<<2)
 }
 
-// strideFrame reads the values of a frame that [appendStrideFrame] made; ok is false if it
-// is another one.
+// appendCount appends the number of sequences.
+func appendCount(b []byte, n int) []byte {
+	if n < 128 {
+		return append(b, byte(n))
+	}
+	return append(b, byte(n>>8+128), byte(n))
+}
+
+// appendStrideFrame makes a frame of minStride values at least, maxStride at most.
+func appendStrideFrame(b []byte, v []uint64, s *strides, room *packRoom) []byte {
+	n := len(v)
+	b = appendFirst(b, n, v[0], v[1], int(s.kept[1]))
+	at := len(b)
+	b = append24(b, 0) // the head of the block, which is known at its end
+	low := slices.Grow(room.low[:0], maxKept*n+8)
+	for i, x := range v[2:] {
+		k := len(low)
+		binary.LittleEndian.PutUint64(low[k:k+8], x)
+		low = low[:k+int(s.kept[i+2])]
+	}
+	room.low = low
+	b = appendCount(room.appendLow(b, low), n-2)
+	if k := s.same(n); k > 0 {
+		// k literals, and a match as far back as the last
+		b = append(b, sameCodes, byte(k), 0, byte(5-k), 1)
+	} else {
+		b = s.appendMixed(append(b, mixedCodes), n)
+	}
+	size := (len(b)-at-3)<<3 | compressedBlock | lastBlock
+	b[at], b[at+1], b[at+2] = byte(size), byte(size>>8), byte(size>>16)
+	return b
+}
+
+// packRoom is what making blocks needs.
+type packRoom struct {
+	plain   []byte
+	low     []byte
+	strides strides
+	huffman *huff0.Scratch
+}
+
+// appendLow appends literals, with a Huffman code if they are shorter so.
+func (r *packRoom) appendLow(b, low []byte) []byte {
+	const (
+		few        = 256
+		compressed = 2
+	)
+	if len(low) < few {
+		return append(appendLiterals(b, len(low)), low...)
+	}
+	if r.huffman == nil {
+		r.huffman = &huff0.Scratch{Reuse: huff0.ReusePolicyNone, WantLogLess: 5}
+	}
+	out, _, err := huff0.Compress4X(low, r.huffman)
+	if err != nil {
+		return append(appendLiterals(b, len(low)), low...) // it is as it is
+	}
+	n, m := uint64(len(low)), uint64(len(out))
+	if n < 1<<10 {
+		b = append24(b, int(compressed|1<<2|n<<4|m<<14))
+	} else {
+		b = le32(b, uint32(compressed|2<<2|n<<4|m<<18))
+	}
+	return append(b, out...)
+}
+
+// appendMixed appends the sequences of values that keep different numbers of bytes: the
+// codes of literals and matches, and the states that lead from one to the one before.
+func (s *strides) appendMixed(b []byte, n int) []byte {
+	var literals, matches [maxKept + 1]int
+	for k, c := range s.counts {
+		if c > 0 {
+			literals[k], matches[maxKept-k] = c, c
+		}
+	}
+	var ll, ml stateTable
+	b = ll.build(b, literals)
+	b = append(b, 0) // as far back as the last
+	b = ml.build(b, matches)
+	last := s.kept[n-1]
+	l, m := ll.first(last), ml.first(maxKept-last)
+	acc, have := uint64(0), 0
+	for i := n - 2; i >= 2; i-- {
+		k := s.kept[i]
+		x, w := &ml.codes[maxKept-k], uint32(0)
+		w = (m + x.bits) >> 16
+		acc |= uint64(m&(1<<w-1)) << have
+		have += int(w)
+		m = uint32(ml.next[int32(m>>w)+x.from])
+		x = &ll.codes[k]
+		w = (l + x.bits) >> 16
+		acc |= uint64(l&(1<<w-1)) << have
+		have += int(w)
+		l = uint32(ll.next[int32(l>>w)+x.from])
+		if have >= 32 {
+			b = le32(b, uint32(acc))
+			acc >>= 32
+			have -= 32
+		}
+	}
+	acc |= uint64(m&(stateCount-1))<<have | uint64(l&(stateCount-1))<<(have+stateBits) | 1<<(have+2*stateBits)
+	have += 2*stateBits + 1
+	for ; have > 0; have -= 8 {
+		b = append(b, byte(acc))
+		acc >>= 8
+	}
+	return b
+}
+
+const (
+	stateBits  = 6
+	stateCount = 1 << stateBits
+)
+
+// stateTable is an FSE table of zstd (RFC 8878, section 4.1) for few codes.
+type stateTable struct {
+	next  [stateCount]uint16
+	codes [maxKept + 1]struct {
+		bits uint32 // with a state, how many of its bits are written, times 2¹⁶
+		from int32  // place in next of what is left of the state
+	}
+}
+
+// build makes the table for codes that are so frequent, and appends its description.
+func (t *stateTable) build(b []byte, counts [maxKept + 1]int) []byte {
+	total, most := 0, 0
+	for c, n := range counts {
+		if total += n; n > counts[most] {
+			most = c
+		}
+	}
+	var share [maxKept + 1]int // of the states
+	left := stateCount
+	for c, n := range counts {
+		if n > 0 {
+			share[c] = max(1, n*stateCount/total)
+			left -= share[c]
+		}
+	}
+	share[most] += left
+	// Each code gets states all over the table.
+	var code [stateCount]uint8
+	at := 0
+	for c, n := range share {
+		for range n {
+			code[at] = uint8(c)
+			at = (at + stateCount>>1 + stateCount>>3 + 3) & (stateCount - 1)
+		}
+	}
+	var begin [maxKept + 1]int
+	sum := 0
+	for c, n := range share {
+		begin[c] = sum
+		if n > 0 {
+			w := stateBits
+			if n > 1 {
+				w = stateBits - bits.Len(uint(n-1)) + 1
+			}
+			t.codes[c].bits = uint32(w<<16 - n<<w)
+			t.codes[c].from = int32(sum - n)
+		}
+		sum += n
+	}
+	for i, c := range code {
+		t.next[begin[c]] = uint16(stateCount + i)
+		begin[c]++
+	}
+	return appendShares(b, share[:])
+}
+
+// first is the state that the last code is in.
+func (t *stateTable) first(code uint8) uint32 {
+	x := &t.codes[code]
+	w := (x.bits + 1<<15) >> 16
+	return uint32(t.next[int32((w<<16-x.bits)>>w)+x.from])
+}
+
+// appendShares appends the description of a table.
+func appendShares(b []byte, share []int) []byte {
+	acc, have := uint64(stateBits-5), 4
+	put := func(x, n int) {
+		acc |= uint64(x) << have
+		have += n
+	}
+	left, threshold, width := stateCount+1, stateCount, stateBits+1
+	for c := 0; left > 1; c++ {
+		n := share[c]
+		most := 2*threshold - 1 - left
+		left -= n
+		x := n + 1
+		if x >= threshold {
+			x += most
+		}
+		w := width
+		if x < most {
+			w--
+		}
+		put(x, w)
+		for left < threshold {
+			width--
+			threshold >>= 1
+		}
+		if n == 0 {
+			// How many more there are of these.
+			zeros := 0
+			for share[c+1] == 0 {
+				zeros++
+				c++
+			}
+			for ; zeros >= 3; zeros -= 3 {
+				put(3, 2)
+			}
+			put(zeros, 2)
+		}
+	}
+	for ; have > 0; have -= 8 {
+		b = append(b, byte(acc))
+		acc >>= 8
+	}
+	return b
+}
+
+// strideFrame reads the values of a frame that [appendStrideFrame] made of values that all
+// have as many low bytes, without a Huffman code; ok is false if it is another one.
 func strideFrame(out []uint64, b []byte) (ok bool) {
-	const before = 10 // the number of literals
+	const before = 10 // the number of literals of the first block
 	n := len(out)
 	if n < minStride || n > maxStride || len(b) < before+1 {
 		return false
@@ -149,23 +346,36 @@ func strideFrame(out []uint64, b []byte) (ok bool) {
 	if n >= 32 {
 		at++
 	}
-	k := int(b[at]>>3) - 8
+	first := int(b[at]>>3) - 8
+	if first < 1 || first > maxKept || len(b) < at+1+8+first+9 {
+		return false
+	}
+	k := int(b[len(b)-4])
 	if k < 1 || k > maxKept {
 		return false
 	}
-	var room [64]byte
-	p := newStrideParts(k, n, &room)
-	low := len(p.first) + 8 + k + len(p.second)
-	end := low + k*(n-2)
-	if len(b) != end+len(p.end) || !bytes.HasPrefix(b, p.first) || !bytes.Equal(b[low-len(p.second):low], p.second) || !bytes.Equal(b[end:], p.end) {
+	// All but the values must be as it is made.
+	var room [96]byte
+	values := b[at+1:]
+	out[0] = binary.LittleEndian.Uint64(values)
+	want := appendFirst(room[:0], n, out[0], binary.LittleEndian.Uint64(values[8:]), first)
+	low := len(want)
+	want = append24(want, 0)
+	want = appendLiterals(want, k*(n-2))
+	head := len(want)
+	want = append(appendCount(want, n-2), sameCodes, byte(k), 0, byte(5-k), 1)
+	end := head + k*(n-2)
+	size := (len(want)-low-3+k*(n-2))<<3 | compressedBlock | lastBlock
+	want[low], want[low+1], want[low+2] = byte(size), byte(size>>8), byte(size>>16)
+	if len(b) != len(want)+k*(n-2) || !bytes.Equal(b[:head], want[:head]) || !bytes.Equal(b[end:], want[head:]) {
 		return false
 	}
-	mask := uint64(1)<<(8*k) - 1
-	first := b[len(p.first):]
-	out[0] = binary.LittleEndian.Uint64(first)
-	high := out[0] &^ mask
-	out[1] = high | binary.LittleEndian.Uint64(first[8:])&mask
+	mask := uint64(1)<<(8*first) - 1
+	out[1] = out[0]&^mask | binary.LittleEndian.Uint64(values[8:])&mask
+	mask = uint64(1)<<(8*k) - 1
+	high := out[1] &^ mask
 	rest := out[2 : n-1]
+	low = head
 	for i := range rest {
 		rest[i] = high | binary.LittleEndian.Uint64(b[low:low+8])&mask
 		low += k

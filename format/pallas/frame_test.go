@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os/exec"
 	"slices"
@@ -23,51 +24,69 @@ func TestStrideFrame(t *testing.T) {
 		t.Log("zstd is not installed")
 	}
 	rng := rand.New(rand.NewPCG(1, 7))
-	for _, n := range []int{4, 5, 6, 13, 17, 18, 31, 32, 33, 129, 130, 131, 999, 1000, 1026, 8000} {
+	read := 0
+	for _, n := range []int{4, 5, 6, 13, 17, 18, 31, 32, 33, 129, 130, 131, 400, 999, 1000, 1024} {
 		for kept := 1; kept <= maxKept; kept++ {
-			v := make([]uint64, n)
-			base := rng.Uint64()
-			for i := range v {
-				v[i] = base&^(1<<(8*kept)-1) | rng.Uint64N(1<<(8*kept))
-			}
-			k, _ := stride(v)
-			if k > kept || n > 100 && k < kept {
-				t.Fatalf("%d values of %d bytes: %d are kept", n, kept, k)
-			}
-			frame := appendStrideFrame([]byte("x"), v, k)[1:]
-			plain := le64(nil, v...)
-			if got, err := z.DecodeAll(frame, nil); err != nil || !bytes.Equal(got, plain) {
-				t.Fatalf("%d values of %d bytes: %v", n, k, err)
-			}
-			if tool != "" {
-				c := exec.Command(tool, "-dc")
-				c.Stdin = bytes.NewReader(frame)
-				if got, err := c.Output(); err != nil || !bytes.Equal(got, plain) {
-					t.Fatalf("%d values of %d bytes: zstd: %v", n, k, err)
-				}
-			}
-			got := make([]uint64, n)
-			if !strideFrame(got, slices.Clip(slices.Clone(frame))) || !slices.Equal(got, v) {
-				t.Fatalf("%d values of %d bytes are not read", n, k)
-			}
-			// Whatever else it reads, it reads as zstd does.
-			for at := range min(len(frame), 60) {
-				for _, at := range []int{at, len(frame) - 1 - at} {
-					b := slices.Clone(frame)
-					b[at] ^= byte(1 + rng.IntN(255))
-					clear(got)
-					if !strideFrame(got, b) {
-						continue
+			for _, other := range []uint64{0, 2, 10, 60} { // values that have other bytes, one in so many
+				for _, few := range []bool{false, true} { // low bytes with a Huffman code
+					v := make([]uint64, n)
+					v[0] = rng.Uint64() &^ (1<<(8*maxKept) - 1)
+					for i := 1; i < n; i++ {
+						k := kept
+						if other > 0 && rng.Uint64N(other) == 0 {
+							k = 1 + rng.IntN(maxKept)
+						}
+						x := rng.Uint64N(1 << (8 * k))
+						if few {
+							x &= 0x0303030303
+						}
+						v[i] = v[i-1] ^ x
 					}
-					if plain, err := z.DecodeAll(b, nil); err != nil || !bytes.Equal(plain, le64(nil, got...)) {
-						t.Fatalf("%d values of %d bytes, byte %d: %v", n, k, at, err)
+					var room packRoom
+					room.strides.find(v)
+					frame := appendStrideFrame([]byte("x"), v, &room.strides, &room)[1:]
+					what := fmt.Sprintf("%d values of %d bytes, others %d, few %v", n, kept, other, few)
+					plain := le64(nil, v...)
+					if got, err := z.DecodeAll(frame, nil); err != nil || !bytes.Equal(got, plain) {
+						t.Fatalf("%s: %v", what, err)
+					}
+					if tool != "" {
+						c := exec.Command(tool, "-dc")
+						c.Stdin = bytes.NewReader(frame)
+						if got, err := c.Output(); err != nil || !bytes.Equal(got, plain) {
+							t.Fatalf("%s: zstd: %v", what, err)
+						}
+					}
+					got := make([]uint64, n)
+					if strideFrame(got, slices.Clip(slices.Clone(frame))) {
+						if !slices.Equal(got, v) {
+							t.Fatalf("%s: read as %v, want %v", what, got, v)
+						}
+						read++
+					}
+					// Whatever else it reads, it reads as zstd does.
+					for at := range min(len(frame), 60) {
+						for _, at := range []int{at, len(frame) - 1 - at} {
+							b := slices.Clone(frame)
+							b[at] ^= byte(1 + rng.IntN(255))
+							clear(got)
+							if !strideFrame(got, b) {
+								continue
+							}
+							if plain, err := z.DecodeAll(b, nil); err != nil || !bytes.Equal(plain, le64(nil, got...)) {
+								t.Fatalf("%s, byte %d: %v", what, at, err)
+							}
+						}
+					}
+					if strideFrame(got, frame[:len(frame)-1]) || strideFrame(got[:n-1], frame) {
+						t.Fatalf("%s: a part is read", what)
 					}
 				}
-			}
-			if strideFrame(got, frame[:len(frame)-1]) || strideFrame(got[:n-1], frame) {
-				t.Fatalf("%d values of %d bytes: a part is read", n, k)
 			}
 		}
+	}
+	if read < 50 {
+		t.Errorf("%d frames are read", read)
 	}
 }
 
@@ -96,7 +115,8 @@ func TestAppendFrame(t *testing.T) {
 				v[i] = last
 			}
 			plain := le64(nil, v...)
-			got, want := len(w.appendFrame(nil, plain, v)), len(w.search(nil, plain))
+			room := packRoom{plain: plain}
+			got, want := len(w.appendFrame(nil, &room, v)), len(w.search(nil, plain))
 			if got > want+want/20 {
 				t.Errorf("%d values %s: %d bytes, zstd makes %d", n, name, got, want)
 			}

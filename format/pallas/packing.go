@@ -22,7 +22,7 @@ type packing struct {
 type packed struct {
 	to     *dataWriter
 	values []uint64
-	plain  []byte
+	room   packRoom
 	out    []byte
 	done   bool
 }
@@ -66,7 +66,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		}
 	} else {
 		b.Offset = d.size
-		err = t.w.block(d, &t.r.plain, v.values)
+		err = t.w.block(d, &t.r.room, v.values)
 		v.values = v.values[:0]
 	}
 	v.blocks = append(v.blocks, b)
@@ -96,7 +96,7 @@ func (t *threadWriter) pack(d *dataWriter, values []uint64) (number uint64, err 
 
 // compress compresses a block, and writes those that are first in the list and ready.
 func (t *threadWriter) compress(x *packed) {
-	x.out = t.w.appendBlock(x.out, &x.plain, x.values)
+	x.out = t.w.appendBlock(x.out, &x.room, x.values)
 	p := &t.packing
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -31,7 +31,7 @@ type Recorder struct {
 
 	events    []*recordedEvent
 	sequences []*recordedSequence // by the numbers of the grammar
-	plain     []byte
+	room      packRoom
 }
 
 // finder finds what repeats: a [grammar.Builder] or a [grammar.Reference].

@@ -158,15 +158,15 @@ func (t *threadWriter) settle(v *recordedVector) error {
 }
 
 // block appends values to a file.
-func (w *Writer) block(d *dataWriter, plain *[]byte, values []uint64) error {
+func (w *Writer) block(d *dataWriter, room *packRoom, values []uint64) error {
 	at := len(d.buf)
-	d.buf = w.appendBlock(d.buf, plain, values)
+	d.buf = w.appendBlock(d.buf, room, values)
 	return d.added(len(d.buf) - at)
 }
 
 // appendBlock appends values as they stand in a file of blocks (docs/formats/pallas.md,
-// "Data blocks"); plain is room.
-func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
+// "Data blocks").
+func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
 	width := 8
 	if w.p.Encoding == Masking {
 		all := uint64(0)
@@ -177,7 +177,7 @@ func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
 			width++
 		}
 	}
-	l := (*plain)[:0]
+	l := room.plain[:0]
 	if width == 0 || width == 8 {
 		l = le64(l, values...)
 	} else {
@@ -186,7 +186,7 @@ func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
 			l = l[:len(l)-8+width]
 		}
 	}
-	*plain = l
+	room.plain = l
 	const head = 8 // the length
 	at := len(b)
 	b = append(b, make([]byte, head)...)
@@ -196,7 +196,7 @@ func (w *Writer) appendBlock(b []byte, plain *[]byte, values []uint64) []byte {
 	case len(values) < minStride:
 		b = appendRawFrame(b, l)
 	default:
-		b = w.appendFrame(b, l, values)
+		b = w.appendFrame(b, room, values)
 	}
 	binary.LittleEndian.PutUint64(b[at:], uint64(len(b)-head-at))
 	return b
@@ -211,24 +211,21 @@ func (d *dataWriter) added(n int) error {
 	return nil
 }
 
-// appendFrame appends values, the bytes of which are plain, as a zstd frame: of a few
+// appendFrame appends values, the bytes of which are room.plain, as a zstd frame: of a few
 // values the shorter one of the two that there are, of many that which is likely to be.
-func (w *Writer) appendFrame(b, plain []byte, values []uint64) []byte {
+func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
 	const few = 256
-	if w.p.Encoding != NoEncoding {
-		return w.search(b, plain)
+	n := len(values)
+	if w.p.Encoding != NoEncoding || n > maxStride || !room.strides.find(values) {
+		return w.search(b, room.plain)
 	}
-	k, good := stride(values)
 	at := len(b)
-	switch {
-	case good && len(values) >= few:
-		return appendStrideFrame(b, values, k)
-	case k > maxKept || len(values) >= few:
-		return w.search(b, plain)
+	b = appendStrideFrame(b, values, &room.strides, room)
+	if n >= few {
+		return b
 	}
-	b = appendStrideFrame(b, values, k)
 	middle := len(b)
-	if b = w.search(b, plain); len(b)-middle < middle-at {
+	if b = w.search(b, room.plain); len(b)-middle < middle-at {
 		return append(b[:at], b[middle:]...)
 	}
 	return b[:middle]
