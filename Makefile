@@ -48,6 +48,9 @@ fuzz:
 	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuick -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzDecode -fuzztime 60s
 	$(GO) test ./format/picl -run '^$$' -fuzz FuzzHead -fuzztime 60s
+	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzMain -fuzztime 60s
+	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzThread -fuzztime 60s
+	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzFrame -fuzztime 60s
 
 clean:
 	rm -rf bin

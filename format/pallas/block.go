@@ -17,11 +17,12 @@ const maxBlock = 1 << 20
 
 // blockReader reads blocks of a trace's files. It serves one goroutine at a time.
 type blockReader struct {
-	p      Parameters
-	zstd   *zstd.Decoder
-	packed []byte
-	plain  []byte
-	asTool bool // the last time of a block is taken as it is stored, though it is known exactly
+	p       Parameters
+	zstd    *zstd.Decoder
+	strides strideReader
+	packed  []byte
+	plain   []byte
+	asTool  bool // the last time of a block is taken as it is stored, though it is known exactly
 }
 
 func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p} }
@@ -64,7 +65,7 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 	from := len(dst)
 	dst = slices.Grow(dst, n)[:from+n]
 	out := dst[from:]
-	ok := r.p.Compression == ZSTD && r.p.Encoding == NoEncoding && strideFrame(out, b)
+	ok := r.p.Compression == ZSTD && r.p.Encoding == NoEncoding && r.strides.read(out, b)
 	if c := r.p.Compression; !ok && (c == ZSTD || c == ZSTDHistogram) {
 		if b, err = r.unpack(b, n); err != nil {
 			return dst[:from], bad("a block that cannot be unpacked: "+err.Error(), "a zstd frame")

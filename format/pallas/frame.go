@@ -1,7 +1,6 @@
 package pallas
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"slices"
@@ -332,56 +331,4 @@ func appendShares(b []byte, share []int) []byte {
 		acc >>= 8
 	}
 	return b
-}
-
-// strideFrame reads the values of a frame that [appendStrideFrame] made of values that all
-// have as many low bytes, without a Huffman code; ok is false if it is another one.
-func strideFrame(out []uint64, b []byte) (ok bool) {
-	const before = 10 // the number of literals of the first block
-	n := len(out)
-	if n < minStride || n > maxStride || len(b) < before+1 {
-		return false
-	}
-	at := before - 1
-	if n >= 32 {
-		at++
-	}
-	first := int(b[at]>>3) - 8
-	if first < 1 || first > maxKept || len(b) < at+1+8+first+9 {
-		return false
-	}
-	k := int(b[len(b)-4])
-	if k < 1 || k > maxKept {
-		return false
-	}
-	// All but the values must be as it is made.
-	var room [96]byte
-	values := b[at+1:]
-	out[0] = binary.LittleEndian.Uint64(values)
-	want := appendFirst(room[:0], n, out[0], binary.LittleEndian.Uint64(values[8:]), first)
-	low := len(want)
-	want = append24(want, 0)
-	want = appendLiterals(want, k*(n-2))
-	head := len(want)
-	want = append(appendCount(want, n-2), sameCodes, byte(k), 0, byte(5-k), 1)
-	end := head + k*(n-2)
-	size := (len(want)-low-3+k*(n-2))<<3 | compressedBlock | lastBlock
-	want[low], want[low+1], want[low+2] = byte(size), byte(size>>8), byte(size>>16)
-	if len(b) != len(want)+k*(n-2) || !bytes.Equal(b[:head], want[:head]) || !bytes.Equal(b[end:], want[head:]) {
-		return false
-	}
-	mask := uint64(1)<<(8*first) - 1
-	out[1] = out[0]&^mask | binary.LittleEndian.Uint64(values[8:])&mask
-	mask = uint64(1)<<(8*k) - 1
-	high := out[1] &^ mask
-	rest := out[2 : n-1]
-	low = head
-	for i := range rest {
-		rest[i] = high | binary.LittleEndian.Uint64(b[low:low+8])&mask
-		low += k
-	}
-	var last [8]byte // behind which the frame may end
-	copy(last[:], b[low:end])
-	out[n-1] = high | binary.LittleEndian.Uint64(last[:])
-	return true
 }

@@ -1,14 +1,18 @@
 package pallas
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -134,4 +138,37 @@ func TestTruncated(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What is read as a stride frame is what zstd reads.
+func FuzzFrame(f *testing.F) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{4, 40, 300} {
+		for _, width := range []uint64{200, 60_000, 1 << 20} {
+			v := make([]uint64, n)
+			last := rng.Uint64() >> 20
+			for i := range v {
+				last += rng.Uint64N(width)
+				v[i] = last
+			}
+			var room packRoom
+			room.strides.find(v)
+			f.Add(uint16(n), appendStrideFrame(nil, v, &room.strides, &room))
+		}
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer z.Close()
+	var r strideReader
+	f.Fuzz(func(t *testing.T, n uint16, b []byte) {
+		v := make([]uint64, n%maxStride)
+		if !r.read(v, b) {
+			return
+		}
+		if plain, err := z.DecodeAll(b, nil); err != nil || !bytes.Equal(plain, le64(nil, v...)) {
+			t.Errorf("%d values: zstd says %v and %d bytes", len(v), err, len(plain))
+		}
+	})
 }
