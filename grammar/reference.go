@@ -30,6 +30,11 @@ type stack struct {
 	spans  []span // of the last tokens
 	start  uint64
 	blocks uint64 // durations of all blocks before those
+
+	// Where any number of tokens is looked back: the place before of the same token, and
+	// the last one of each, each 1 more than it is.
+	before []int
+	last   map[Token]int
 }
 
 // span is an occurrence of a token: its first and last event, and the durations of the
@@ -44,7 +49,7 @@ type ending struct {
 
 // NewReference makes a reference. maxLoop is how many tokens repetitions have, 1 more
 // than that at most: 0 for none at all (None), and [math.MaxInt] for any number (Basic),
-// of which the cost of an event is that of all before. The functions are those of [New].
+// for which an event costs as much as there are equal tokens before it. The functions are those of [New].
 func NewReference(maxLoop int, block func(event uint32) bool, occurred func(sequence uint32, o Occurrence) error) *Reference {
 	b := &Reference{tables: newTables(), maxLoop: maxLoop, block: block, occurred: occurred, loops: map[loopKey]uint32{},
 		ends: ending{map[uint64]uint32{}, []uint32{0}}}
@@ -56,9 +61,13 @@ func NewReference(maxLoop int, block func(event uint32) bool, occurred func(sequ
 func (b *Reference) Open(time uint64) {
 	if b.depth == len(b.levels) {
 		b.levels = append(b.levels, stack{})
+		if b.maxLoop == math.MaxInt {
+			b.levels[b.depth].last = map[Token]int{}
+		}
 	}
 	l := &b.levels[b.depth]
-	l.tokens, l.spans = l.tokens[:0], l.spans[:0]
+	l.cut(0)
+	l.spans = l.spans[:0]
 	l.start, l.blocks = time, 0
 	b.depth++
 }
@@ -126,7 +135,7 @@ func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 // store appends a token and looks for known sequences and for repetitions.
 func (b *Reference) store(k Token, x span) error {
 	l := &b.levels[b.depth-1]
-	l.tokens, l.spans = append(l.tokens, k), append(l.spans, x)
+	l.push(k, x)
 	if n := len(l.spans) / 2; n > 64 && n/4 > b.maxLoop {
 		// Nothing looks back so far.
 		for i := range n {
@@ -143,9 +152,23 @@ func (b *Reference) store(k Token, x span) error {
 	return b.repeated(l)
 }
 
+func (l *stack) push(k Token, x span) {
+	l.tokens, l.spans = append(l.tokens, k), append(l.spans, x)
+	if l.last != nil {
+		l.before = append(l.before, l.last[k])
+		l.last[k] = len(l.tokens)
+	}
+}
+
 // cut ends a level before a token.
 func (l *stack) cut(at int) {
-	l.spans = l.spans[:at-len(l.tokens)+len(l.spans)]
+	if l.last != nil {
+		for i := len(l.tokens) - 1; i >= at; i-- {
+			l.last[l.tokens[i]] = l.before[i]
+		}
+		l.before = l.before[:at]
+	}
+	l.spans = l.spans[:max(0, at-len(l.tokens)+len(l.spans))]
 	l.tokens = l.tokens[:at]
 }
 
@@ -211,6 +234,16 @@ func (b *Reference) repeated(l *stack) error {
 		}
 	}
 	t := l.tokens
+	if l.last != nil {
+		for at := l.before[n-1]; at > 0; at = l.before[at-1] {
+			if size := n - at; 2*size > n {
+				break
+			} else if slices.Equal(t[n-2*size:n-size], t[n-size:]) {
+				return b.makeLoop(l, size)
+			}
+		}
+		return nil
+	}
 	last := t[n-1]
 	for size := 1; size < b.maxLoop && 2*size <= n; size++ {
 		if t[n-1-size] == last && slices.Equal(t[n-2*size:n-size], t[n-size:]) {
@@ -242,8 +275,8 @@ func (b *Reference) extend(l *stack) (bool, error) {
 		l.cut(at)
 		return true, b.store(MakeToken(Loop, q), x)
 	}
-	l.cut(at + 1)
-	l.tokens[at], l.spans[len(l.spans)-1] = MakeToken(Loop, i), x
+	l.cut(at)
+	l.push(MakeToken(Loop, i), x)
 	return true, nil
 }
 
@@ -278,7 +311,7 @@ func (b *Reference) makeLoop(l *stack, size int) error {
 	if q := b.squash(i); q != i {
 		return b.store(MakeToken(Loop, q), x)
 	}
-	l.tokens, l.spans = append(l.tokens, MakeToken(Loop, i)), append(l.spans, x)
+	l.push(MakeToken(Loop, i), x)
 	return nil
 }
 
