@@ -74,7 +74,7 @@ func newOutline(t *Thread) *outline {
 	for i := len(g.order) - 1; i >= 0; i-- {
 		at := g.order[i]
 		n := g.sequences[at]
-		for _, k := range t.Sequences[at].Tokens {
+		for _, k := range t.lists[at] {
 			s, _ := t.step(k)
 			if s.event >= 0 {
 				g.events[s.event] = sum(g.events[s.event], n)
@@ -103,15 +103,15 @@ func (g *outline) follow() {
 	state[g.root] = open
 	for len(stack) > 0 {
 		f := &stack[len(stack)-1]
-		x := &g.t.Sequences[f.at]
-		if f.next == len(x.Tokens) {
+		tokens := g.t.lists[f.at]
+		if f.next == len(tokens) {
 			g.size[f.at] = f.size
 			state[f.at] = done
 			g.order = append(g.order, f.at)
 			stack = stack[:len(stack)-1]
 			continue
 		}
-		k := x.Tokens[f.next]
+		k := tokens[f.next]
 		s, ok := g.t.step(k)
 		switch {
 		case !ok:

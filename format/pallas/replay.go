@@ -59,7 +59,7 @@ func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 			continue
 		}
 		l := make([]uint32, 0, n)
-		for _, k := range t.Sequences[i].Tokens {
+		for _, k := range t.lists[i] {
 			l = x.expand(l, k)
 		}
 		x.flat[i] = l
@@ -82,7 +82,7 @@ func (x *replay) expand(l []uint32, k Token) []uint32 {
 			l = append(l, f...)
 			continue
 		}
-		for _, k := range x.t.Sequences[s.sequence].Tokens {
+		for _, k := range x.t.lists[s.sequence] {
 			l = x.expand(l, k)
 		}
 	}
@@ -93,7 +93,7 @@ func (x *replay) expand(l []uint32, k Token) []uint32 {
 // set.
 func (x *replay) begin(skip uint64) {
 	x.skip = skip
-	x.stack = append(x.stack[:0], where{tokens: x.t.Sequences[x.g.root].Tokens})
+	x.stack = append(x.stack[:0], where{tokens: x.t.lists[x.g.root]})
 }
 
 // next returns the next events, in the order of the grammar, and their times; none at
@@ -148,7 +148,7 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 			x.body, x.again = f, s.times
 			continue
 		}
-		x.stack = append(x.stack, where{tokens: x.t.Sequences[s.sequence].Tokens, again: s.times - 1})
+		x.stack = append(x.stack, where{tokens: x.t.lists[s.sequence], again: s.times - 1})
 	}
 	return x.gather()
 }

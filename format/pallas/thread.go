@@ -105,6 +105,8 @@ type Thread struct {
 
 	fileID, fileArchive uint32 // which its file says
 
+	lists [][]Token // tokens of the sequences, closer together
+
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
 	name                           string
@@ -226,6 +228,7 @@ func (s *source) thread(l layout) *Thread {
 	left := len(s.b) - s.at
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	t.Sequences = make([]Sequence, 0, min(ns, left/(minSequence+64)+1))
+	t.lists = make([][]Token, 0, cap(t.Sequences))
 	most := left/36 + 1 // blocks are most of the file, where it is long
 	if l.lean {
 		most = min(most, ne+1024)
@@ -244,7 +247,7 @@ func (s *source) thread(l layout) *Thread {
 		if s.err != nil {
 			break
 		}
-		t.Sequences = append(t.Sequences, x)
+		t.Sequences, t.lists = append(t.Sequences, x), append(t.lists, x.Tokens)
 	}
 	t.sequenceMap = s.idMap(l, len(t.Sequences))
 	for range nl {
@@ -287,6 +290,7 @@ func (t *Thread) forget() {
 	for i := range t.Sequences {
 		x := &t.Sequences[i]
 		x.Tokens = slices.DeleteFunc(x.Tokens, placeholder)
+		t.lists[i] = x.Tokens
 	}
 }
 
