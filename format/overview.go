@@ -18,6 +18,8 @@ type DefinitionRecords struct {
 	Count int64
 	// Names are what they define, where trace.Definitions has no table for it.
 	Names []trace.Named
+	// Alone is that nothing in trace.Definitions bears these names.
+	Alone bool
 }
 
 // Summarizer is a decoder of a format that keeps sums beside the events. ok is false if
@@ -79,4 +81,21 @@ type Overview interface {
 	Files() ([]TraceFile, error)
 	// DefinitionRecords counts the records that define, by type.
 	DefinitionRecords(ctx context.Context) ([]DefinitionRecords, error)
+}
+
+// LostDefinitions counts what a trace defines and a trace of another format has not: names
+// that [trace.Definitions] has no place for.
+func LostDefinitions(ctx context.Context, d Decoder, l *Loss) error {
+	o, ok := d.(Overview)
+	if !ok {
+		return nil
+	}
+	records, err := o.DefinitionRecords(ctx)
+	for _, x := range records {
+		if !x.Alone {
+			continue
+		}
+		l.Add(x.Type, "name", Degraded, "has no place in other formats; what refers to it keeps its number", int64(len(x.Names)))
+	}
+	return err
 }

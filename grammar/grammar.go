@@ -371,6 +371,11 @@ func (b *Builder) occurs(s uint32, items []item) error {
 // freeze makes tokens of a level's items: they have occurred once as they are.
 func (b *Builder) freeze(l *level) []Token {
 	tokens := b.scratch[:0]
+	n := len(l.tokens.full)*pieceTokens + len(l.tokens.last) + len(l.tail)
+	long := n >= pieceTokens // and kept as it is
+	if long {
+		tokens = make([]Token, 0, n)
+	}
 	for _, piece := range l.tokens.full {
 		tokens = append(tokens, piece...)
 	}
@@ -378,8 +383,9 @@ func (b *Builder) freeze(l *level) []Token {
 	for i := range l.tail {
 		tokens = append(tokens, b.token(&l.tail[i]))
 	}
-	b.once(tokens)
-	b.scratch = tokens
+	if b.once(tokens); !long {
+		b.scratch = tokens
+	}
 	return tokens
 }
 

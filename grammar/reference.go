@@ -128,6 +128,9 @@ func (b *Reference) sequence(tokens []Token) (s uint32, found bool, err error) {
 	if s, found = b.find(h, tokens); found {
 		return s, true, nil
 	}
+	if len(tokens) >= pieceTokens {
+		tokens = slices.Clone(tokens) // they are kept as they are
+	}
 	s, err = b.add(h, tokens, len(tokens) > 0 && tokens[0].Type() == Event && b.block(tokens[0].ID()))
 	return s, false, err
 }

@@ -76,9 +76,13 @@ func (b *tables) put(x slot) {
 	b.slots[i] = x
 }
 
-// keep copies tokens to a place of their own, many in one piece of memory.
+// keep copies tokens to a place of their own, many in one piece of memory; those that are
+// long have one.
 func (b *tables) keep(tokens []Token) []Token {
 	n := len(tokens)
+	if n >= pieceTokens {
+		return tokens
+	}
 	if len(b.room) < n {
 		b.room = make([]Token, max(n, 4096))
 	}

@@ -129,11 +129,14 @@ func (p *Part) ready(m *open) error {
 }
 
 func (p *Part) put(m *open) error {
-	w := p.opt.Window
-	if m.Send != NoTime && w.has(m.Send) || m.Recv != NoTime && w.has(m.Recv) {
-		return p.opt.List(&m.Message)
+	at := m.Send
+	if at == NoTime {
+		at = m.Recv
 	}
-	return nil
+	if !p.opt.Window.has(at) {
+		return nil
+	}
+	return p.opt.List(&m.Message)
 }
 
 // Finish hands on the messages that wait for something that the trace does not have, in

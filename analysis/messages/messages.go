@@ -40,8 +40,8 @@ type Options struct {
 	// Bins divides the window, which must be given, in so many parts of the same length,
 	// and counts what is sent and received in each.
 	Bins int
-	// List gets each message that is sent or received in the window, when all that the
-	// trace says of it is known; see [Part.Finish]. The part must see the events in the
+	// List gets each message that is sent in the window, or received if it is not known
+	// when it was sent, as soon as all that the trace says of it is known; see [Part.Finish]. The part must see the events in the
 	// order of time, and cannot be merged. It holds the messages that are on their way.
 	List func(*Message) error
 }

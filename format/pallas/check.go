@@ -34,6 +34,11 @@ func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish looks through the files of all threads.
 func (c *checker) Finish(ctx context.Context) error {
+	if p := &c.d.t.Parameters; p.LoopFinding > BasicTruncated || p.TimestampStorage > maxStorage {
+		if err := c.report("pallas.settings", trace.Warning, c.d.t.src.Path, 17, fmt.Sprintf("loop finding %s and timestamp storage %s", p.LoopFinding, p.TimestampStorage), "settings that Pallas has; nothing depends on them"); err != nil {
+			return err
+		}
+	}
 	c.r = newBlockReader(c.d.t.Parameters)
 	defer c.r.close()
 	for _, a := range c.d.archives {
@@ -71,10 +76,13 @@ func (c *checker) report(rule string, severity trace.Severity, path string, offs
 // archive holds the numbers that an archive's file has against its folders.
 func (c *checker) archive(a *Archive) error {
 	path := c.d.t.shown + archiveFile(a.ID)
-	if a.fileID != a.ID {
+	if a.fileID != a.ID && a.gone == nil {
 		if err := c.report("pallas.ids", trace.Warning, path, 0, fmt.Sprintf("archive %d", a.fileID), fmt.Sprintf("%d, as its folder says", a.ID)); err != nil {
 			return err
 		}
+	}
+	if a.gone != nil {
+		return nil
 	}
 	n := uint32(0)
 	for _, l := range a.Locations {
@@ -112,6 +120,11 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 			}
 		}
 	}
+	if first := t.first(); first != t.Start {
+		if err := c.report("pallas.sums", trace.Warning, t.path, 36, fmt.Sprintf("a thread that begins at %d ns", t.Start), fmt.Sprintf("%d, its first event's time", first)); err != nil {
+			return err
+		}
+	}
 	times, lengths := &window{d: &t.times}, &window{d: &t.durations}
 	for i := range t.Events {
 		if err := c.vector(t, times, &t.Events[i].Timestamps, "event", i); err != nil {
@@ -130,6 +143,17 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 		}
 	}
 	return nil
+}
+
+// first is the time of the first event, as the blocks say; 2⁶⁴−1 if there is none.
+func (t *Thread) first() uint64 {
+	first := ^uint64(0)
+	for i := range t.Events {
+		if b := t.Events[i].Timestamps.Blocks; len(b) > 0 {
+			first = min(first, b[0].First)
+		}
+	}
+	return first
 }
 
 // ids checks the map of ids of a list of n: no two lead to the same place, and none

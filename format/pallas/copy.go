@@ -127,7 +127,8 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 		return err
 	}
 	t.Close()
-	whole := !c.anew
+	// Times that a codec changed may go back a little, which another one must not keep.
+	whole := !c.anew && !(c.recode && c.d.t.Compression.Lossy())
 	if whole {
 		g := newOutline(t)
 		if whole = g.err == nil && g.sound(); whole {

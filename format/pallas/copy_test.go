@@ -103,7 +103,7 @@ func TestCopy(t *testing.T) {
 				got, want := all(t, copied(t, name, values)), want
 				if tr, err := Open(format.FileSource(name)); err != nil {
 					t.Fatal(err)
-				} else if tr.Compression.Lossy() && values["pallas.grammar"] != "" {
+				} else if tr.Compression.Lossy() && values != nil {
 					got, want = timeless(got), timeless(want) // those that go back by the codec's error are put right
 				}
 				if !slices.Equal(got, want) {

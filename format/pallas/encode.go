@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -381,5 +382,9 @@ func (e *encoder) Close() error {
 		return err
 	}
 	e.w.Metadata = append(append(e.w.Metadata, Metadata{timeKey, string(b)}), e.links...)
+	for _, a := range e.w.archives {
+		// Simultaneous events are read in this order.
+		slices.SortFunc(a.locations, func(a, b Location) int { return cmp.Compare(a.ID, b.ID) })
+	}
 	return e.finish()
 }

@@ -143,26 +143,29 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 			}
 			continue
 		}
+		if a.gone != nil {
+			if err := fail(opt, "pallas.missing-file", a.gone); err != nil {
+				return nil, err
+			}
+		}
+		if a.Truncated != nil {
+			if err := defect(opt, "pallas.damaged", trace.Error, a.Truncated); err != nil {
+				return nil, err
+			}
+		}
 		if restored {
 			if err := m.place(a); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if err := m.archive(a, opt); err != nil {
-			return nil, err
-		}
+		m.archive(a)
 	}
 	return m, nil
 }
 
 // archive takes the definitions of an archive.
-func (m *model) archive(a *Archive, opt *format.ReadOptions) error {
-	if a.Truncated != nil {
-		if err := defect(opt, "pallas.damaged", trace.Error, a.Truncated); err != nil {
-			return err
-		}
-	}
+func (m *model) archive(a *Archive) {
 	m.archives = append(m.archives, a)
 	s := newScope(a.Definitions, fmt.Sprintf("%d/", a.ID), m.global)
 	m.scopes[a.ID] = s
@@ -191,7 +194,6 @@ func (m *model) archive(a *Archive, opt *format.ReadOptions) error {
 		}
 		m.threads = append(m.threads, at)
 	}
-	return nil
 }
 
 // define adds the definitions of a scope.

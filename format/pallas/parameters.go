@@ -63,6 +63,8 @@ func (l LoopFinding) String() string { return name(loopFindings[:], uint32(l)) }
 // TimestampStorage is a setting that nothing depends on.
 type TimestampStorage uint32
 
+const maxStorage TimestampStorage = 2
+
 var storages = [...]string{"None", "Delta", "Timestamp"}
 
 // String is Pallas' name of it.

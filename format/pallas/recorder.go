@@ -183,7 +183,8 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 			return err
 		}
 	}
-	if t := r.w; t.flushed > max(checkpointBytes, 12*t.grammar) {
+	if t := r.w; t.flushed > max(t.enough, 12*t.grammar) {
+		t.enough = min(2*t.enough, checkpointBytes)
 		return r.Checkpoint()
 	}
 	return nil
@@ -226,8 +227,8 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 
 // Checkpoint writes the grammar as it is now, so that all that has been recorded can be
 // read when the program dies; what is open then has no end. It costs as much as the
-// grammar is long, and happens by itself now and then: after six million times, and after
-// more of them where the grammar is long. A compatible recording has none: see
+// grammar is long, and happens by itself now and then: after the first 130,000 times, then
+// after more and more of them, up to two million, and where the grammar is long after more. A compatible recording has none: see
 // [WriterOptions].
 func (r *Recorder) Checkpoint() error {
 	if r.w.finished || !r.any || r.w.w.compatible {
@@ -236,9 +237,12 @@ func (r *Recorder) Checkpoint() error {
 	return r.w.write(r.g.Tokens())
 }
 
-// checkpointBytes is what is written of times, before compression, between two
-// checkpoints at least.
-const checkpointBytes = 48 << 20
+// What is written of times, before compression, before the first checkpoint of a thread,
+// and between two of them at least when there have been some.
+const (
+	firstCheckpoint = 1 << 20
+	checkpointBytes = 16 << 20
+)
 
 // finish ends what is open, and the thread.
 func (r *Recorder) finish() error {

@@ -278,9 +278,9 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 				first = piece[0]
 			}
 		}
-		if g, ok := r.g.(*grammar.Builder); ok && (size > 1 || first.Type() == grammar.Event) {
-			// Pallas' reader gives up at events that the root begins with, and its
-			// merging one at the end of the root's first token: one sequence has all.
+		if g, ok := r.g.(*grammar.Builder); ok && first.Type() == grammar.Event {
+			// Pallas' reader gives up at events that the root begins with: one sequence
+			// has all.
 			whole = &recordedSequence{first: [3]uint64{r.last - r.start, g.Blocks(), r.start}}
 			n++
 		}

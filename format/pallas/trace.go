@@ -82,6 +82,7 @@ type Archive struct {
 	// Truncated is what is wrong with the archive's file, nil if nothing.
 	Truncated *FileError
 
+	gone                error           // there is no file
 	fileID, fileThreads uint32          // which its file says
 	groups              []LocationGroup // that its file has, though they have no place there
 	own, main           int             // of Locations: those of its file, and behind them those of the main file
@@ -127,7 +128,7 @@ func numbered(f fs.FS, dir, prefix string) (ids []uint32) {
 func (t *Trace) ArchiveIDs() []uint32 {
 	var l []uint32
 	for _, g := range t.LocationGroups {
-		if _, err := fs.Stat(t.src.FS, t.dir+archiveFile(g.ID)); err == nil && !slices.Contains(l, g.ID) {
+		if _, err := fs.Stat(t.src.FS, path.Dir(t.dir+archiveFile(g.ID))); err == nil && !slices.Contains(l, g.ID) {
 			l = append(l, g.ID)
 		}
 	}
@@ -156,11 +157,19 @@ func (t *Trace) Archive(id uint32) (*Archive, error) {
 
 func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	name := archiveFile(id)
+	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
 	s, err := load(t.src, t.dir+name, t.shown+name)
+	if isMissing(err) {
+		// Its threads may be there all the same.
+		a.Definitions, a.gone = &Definitions{global: t.Definitions}, err
+		a.Definitions.index()
+		if a.search(); len(a.Locations) > 0 {
+			return a, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
 	a.fileID, a.fileThreads = s.u32(), s.u32() // which folder and locations say too
 	a.Definitions = s.definitions(t.ABI, t.Definitions)
 	a.groups = s.locationGroups()

@@ -87,6 +87,7 @@ type threadWriter struct {
 	settling bool          // their places are known
 	single   [3]recordedVector
 	flushed  int64 // bytes of blocks, before compression, since the last checkpoint
+	enough   int64 // of them for a checkpoint
 	grammar  int64 // bytes of the last checkpoint
 	packing  packing
 	writing  bool // the grammar, during which blocks are written at once
@@ -102,8 +103,8 @@ type dataWriter struct {
 
 // Create begins a trace. The name of its main file gets ".pallas" if it does not end so.
 // Its folder is made if it is not there. Unlike other outputs of weft, files of threads
-// appear at once, so that what has been recorded can be read when the program dies
-// ([Writer.Checkpoint]).
+// appear at once, so that what has been recorded can be read when the program dies, as far
+// as it had been written down: see [Recorder.Checkpoint] and [Writer.Checkpoint].
 func Create(path string, opt *WriterOptions) (*Writer, error) {
 	o := WriterOptions{}
 	if opt != nil {
@@ -169,17 +170,24 @@ func (w *Writer) Archive(id uint32) *ArchiveWriter {
 	return a
 }
 
-// Record begins to record a thread: name is the ref of a string.
+// Record begins to record a thread: name is the ref of a string. It writes the main file
+// and that of the archive as they are then, as [Writer.Checkpoint] does.
 func (a *ArchiveWriter) Record(id uint32, name Ref) (*Recorder, error) {
 	a.w.mu.Lock()
 	a.locations = append(a.locations, Location{id, name, a.id})
 	a.w.mu.Unlock()
-	return a.record(id)
+	r, err := a.record(id)
+	if err != nil || a.w.nested {
+		return r, err
+	}
+	a.w.mu.Lock()
+	defer a.w.mu.Unlock()
+	return r, errors.Join(a.write(), a.w.write())
 }
 
 // record begins to record a thread whose location is known.
 func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
-	t := &threadWriter{w: a.w, id: id, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
+	t := &threadWriter{w: a.w, id: id, enough: firstCheckpoint, archive: a.id, folder: filepath.Join(a.w.dir, filepath.FromSlash(threadFolder(a.id, id)))}
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
 	}

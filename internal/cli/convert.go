@@ -87,7 +87,9 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 			fmt.Fprintf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", f.Title, l.Count, l.Kind, l.Reason)
 		}
 		err = format.Convert(ctx, in, trace.Everything(), enc)
-		loss = enc.Loss()
+		if loss = enc.Loss(); err == nil {
+			err = format.LostDefinitions(ctx, in.Decoder, loss)
+		}
 	}
 	in.bar.done()
 	if err != nil {
