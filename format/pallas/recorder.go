@@ -30,7 +30,7 @@ type Recorder struct {
 	key    []byte
 
 	events    []*recordedEvent
-	sequences []*recordedSequence // by the numbers of the grammar
+	sequences []*[sequencePiece]recordedSequence // by the numbers of the grammar
 	room      packRoom
 }
 
@@ -65,6 +65,9 @@ type recordedSequence struct {
 	vectors *[3]recordedVector
 }
 
+// sequencePiece is how many sequences lie together.
+const sequencePiece = 256
+
 func newRecorder(w *threadWriter) *Recorder {
 	r := &Recorder{w: w, byKey: map[string]uint32{}}
 	block := func(event uint32) bool { return r.events[event].record == Enter }
@@ -87,10 +90,10 @@ func newRecorder(w *threadWriter) *Recorder {
 
 // occurrences are those of a sequence.
 func (r *Recorder) occurrences(s uint32) *recordedSequence {
-	for uint32(len(r.sequences)) <= s {
-		r.sequences = append(r.sequences, &recordedSequence{})
+	for uint32(len(r.sequences)) <= s/sequencePiece {
+		r.sequences = append(r.sequences, &[sequencePiece]recordedSequence{})
 	}
-	return r.sequences[s]
+	return &r.sequences[s/sequencePiece][s%sequencePiece]
 }
 
 // OrderError is a time that is before that of the event before.
@@ -183,11 +186,26 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 			return err
 		}
 	}
-	if t := r.w; t.flushed > max(t.enough, 12*t.grammar) {
-		t.enough = min(2*t.enough, checkpointBytes)
+	if t := r.w; t.flushed > t.enough && r.due() {
 		return r.Checkpoint()
 	}
 	return nil
+}
+
+// due tells whether it is time for a checkpoint, for which as much as is enough has been
+// written of times: it costs a few times less than they do, or ten times as much has been
+// written as at the last one.
+func (r *Recorder) due() bool {
+	const bytes = 230 // of a sequence with its sums
+	t := r.w
+	sequences, _ := r.g.Grammar()
+	step := min(max(t.last, firstCheckpoint), checkpointBytes)
+	t.enough = min(10*max(t.last, firstCheckpoint), t.last+max(step, 12*bytes*int64(len(sequences))))
+	if t.flushed <= t.enough {
+		return false
+	}
+	t.last, t.enough = t.flushed, t.flushed+step
+	return true
 }
 
 // match makes the level in hand one that start opened, if there is one.
@@ -227,8 +245,9 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 
 // Checkpoint writes the grammar as it is now, so that all that has been recorded can be
 // read when the program dies; what is open then has no end. It costs as much as the
-// grammar is long, and happens by itself now and then: after the first 130,000 times, then
-// after more and more of them, up to two million, and where the grammar is long after more. A compatible recording has none: see
+// grammar is long, and happens by itself now and then: after 130,000 times for the first
+// time, every two million later; where the grammar is nearly as long as the thread, when
+// that is ten times as long as before. A compatible recording has none: see
 // [WriterOptions].
 func (r *Recorder) Checkpoint() error {
 	if r.w.finished || !r.any || r.w.w.compatible {

@@ -266,7 +266,6 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 	}
 	t.writing = true
 	defer func() { t.writing = false }()
-	t.flushed, t.grammar = 0, 0
 	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
 		sequences, loops := r.g.Grammar()
@@ -293,7 +292,6 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 		b = le64(b, start)
 		next := func() {
 			w.Write(b) // its error shows at the end
-			t.grammar += int64(len(b))
 			b = b[:0]
 		}
 		// ids writes the map of ids that are places, but for those of what was given up.

@@ -86,9 +86,9 @@ type threadWriter struct {
 	spilled  [2]*os.File   // these, while they are put in place
 	settling bool          // their places are known
 	single   [3]recordedVector
-	flushed  int64 // bytes of blocks, before compression, since the last checkpoint
-	enough   int64 // of them for a checkpoint
-	grammar  int64 // bytes of the last checkpoint
+	flushed  int64 // bytes of blocks, before compression
+	last     int64 // of them at the last checkpoint
+	enough   int64 // of them for another one
 	packing  packing
 	writing  bool // the grammar, during which blocks are written at once
 	finished bool
