@@ -354,9 +354,9 @@ func (x *threadReader) unsound(g *outline) error {
 		}
 	}
 	for i, n := range g.sequences {
-		if s := &x.t.Sequences[i]; len(s.Tokens) > 0 && (n != s.Timestamps.Size || n != s.Durations.Size || n != s.Exclusive.Size) {
+		if s := x.t.sizes[i]; len(x.t.lists[i]) > 0 && s != (vectorSizes{n, n, n}) {
 			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning, Position: trace.Position{File: x.t.path},
-				Found: fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.Timestamps.Size, s.Durations.Size, s.Exclusive.Size), Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
+				Found: fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive), Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
 		}
 	}
 	return nil

@@ -105,13 +105,17 @@ type Thread struct {
 
 	fileID, fileArchive uint32 // which its file says
 
-	lists [][]Token // tokens of the sequences, closer together
+	lists [][]Token     // tokens of the sequences, closer together
+	sizes []vectorSizes // of the sequences, if they are empty otherwise
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
 	name                           string
 	times, durations               dataFile
 }
+
+// vectorSizes are how many times, durations and exclusive durations a sequence has.
+type vectorSizes struct{ times, durations, exclusive uint64 }
 
 // place is where an id is in a list of n entries: the map has 2³²−1 for ids that the
 // thread does not have.
@@ -227,13 +231,18 @@ func (s *source) thread(l layout) *Thread {
 	// What the file has room for; nearly all have one block at least in each vector.
 	left := len(s.b) - s.at
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
-	t.Sequences = make([]Sequence, 0, min(ns, left/(minSequence+64)+1))
-	t.lists = make([][]Token, 0, cap(t.Sequences))
-	most := left/36 + 1 // blocks are most of the file, where it is long
+	most := min(ns, left/(minSequence+64)+1)
+	t.lists = make([][]Token, 0, most)
 	if l.lean {
-		most = min(most, ne+1024)
+		t.sizes = make([]vectorSizes, 0, most)
+	} else {
+		t.Sequences = make([]Sequence, 0, most)
 	}
-	blocks = make([]Block, 0, most)
+	room := left/36 + 1 // blocks are most of the file, where it is long
+	if l.lean {
+		room = min(room, ne+1024)
+	}
+	blocks = make([]Block, 0, room)
 	for range ne {
 		e := s.event(l, &blocks)
 		if s.err != nil {
@@ -247,7 +256,14 @@ func (s *source) thread(l layout) *Thread {
 		if s.err != nil {
 			break
 		}
-		t.Sequences, t.lists = append(t.Sequences, x), append(t.lists, x.Tokens)
+		if t.lists = append(t.lists, x.Tokens); l.lean {
+			t.sizes = append(t.sizes, vectorSizes{x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size})
+		} else {
+			t.Sequences = append(t.Sequences, x)
+		}
+	}
+	if l.lean {
+		t.Sequences = make([]Sequence, len(t.lists)) // whose memory nobody touches
 	}
 	t.sequenceMap = s.idMap(l, len(t.Sequences))
 	for range nl {
@@ -270,6 +286,9 @@ func (s *source) thread(l layout) *Thread {
 		give(&t.Events[i].Timestamps)
 	}
 	for i := range t.Sequences {
+		if l.lean {
+			break
+		}
 		x := &t.Sequences[i]
 		give(&x.Durations)
 		give(&x.Exclusive)
@@ -287,10 +306,9 @@ func (t *Thread) forget() {
 	if !slices.ContainsFunc(t.Events, func(e Event) bool { return e.Record == maxRecord }) {
 		return
 	}
-	for i := range t.Sequences {
-		x := &t.Sequences[i]
-		x.Tokens = slices.DeleteFunc(x.Tokens, placeholder)
-		t.lists[i] = x.Tokens
+	for i := range t.lists {
+		t.lists[i] = slices.DeleteFunc(t.lists[i], placeholder)
+		t.Sequences[i].Tokens = t.lists[i]
 	}
 }
 
