@@ -133,18 +133,8 @@ func TestCompatible(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, id := range tr.ArchiveIDs() {
-				a, err := tr.Archive(id)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, l := range a.Locations {
-					th, err := a.Thread(l.ID)
-					if err != nil {
-						continue
-					}
-					again(t, th, w.Archive(id))
-				}
+			for _, th := range threads(t, name) {
+				again(t, th, w.Archive(th.Archive.ID))
 			}
 			if err := w.Close(); err != nil {
 				t.Fatal(err)

@@ -39,20 +39,8 @@ func copied(t testing.TB, name string, values map[string]string) string {
 // all are the events of all threads of a trace.
 func all(t testing.TB, name string) (l []string) {
 	t.Helper()
-	tr, err := Open(format.FileSource(name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range tr.ArchiveIDs() {
-		a, err := tr.Archive(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range a.Locations {
-			if th, err := a.Thread(x.ID); err == nil {
-				l = append(append(l, fmt.Sprint(id, x, th.Name())), told(t, th)...)
-			}
-		}
+	for _, th := range threads(t, name) {
+		l = append(append(l, fmt.Sprint(th.Archive.ID, th.ID, th.Name())), told(t, th)...)
 	}
 	return l
 }
@@ -132,18 +120,7 @@ func TestCopyUnsound(t *testing.T) {
 	if err := os.WriteFile(file, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := Open(format.FileSource(copied(t, name, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := tr.Archive(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	th, err := a.Thread(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	th := threads(t, copied(t, name, nil))[0]
 	if g := newOutline(th); !g.sound() || g.total != 80 {
 		t.Errorf("sound %v, %d events", g.sound(), g.total)
 	}

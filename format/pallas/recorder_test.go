@@ -48,18 +48,7 @@ func recorded(t testing.TB, list []fed, opt *WriterOptions) *Thread {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	tr, err := Open(format.FileSource(w.path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := tr.Archive(3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	th, err := a.Thread(7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	th := threads(t, w.path)[0]
 	if g := newOutline(th); !g.sound() {
 		t.Fatalf("the grammar is not sound: %v", g.err)
 	} else {

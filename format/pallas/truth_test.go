@@ -120,24 +120,10 @@ func TestTruth(t *testing.T) {
 				id, _, _ := strings.Cut(s.Text(), " ")
 				want[id] = append(want[id], s.Text())
 			}
-			for _, a := range tr.ArchiveIDs() {
-				ar, err := tr.Archive(a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, loc := range ar.Locations {
-					th, err := ar.Thread(loc.ID)
-					if isMissing(err) {
-						continue
-					}
-					if err != nil {
-						t.Fatal(err)
-					}
-					id := fmt.Sprint(loc.ID)
-					compare(t, told(t, th), want[id], tr.Compression, th)
-					delete(want, id)
-					th.Close()
-				}
+			for _, th := range threads(t, mainFile(t, dir)) {
+				id := fmt.Sprint(th.ID)
+				compare(t, told(t, th), want[id], tr.Compression, th)
+				delete(want, id)
 			}
 			for id, l := range want {
 				t.Errorf("thread %s is missing: %d events", id, len(l))

@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/weft-trace/weft/format"
 )
 
 // Threads that do the same have the same ids, whatever their archives call it, and what
@@ -59,56 +57,43 @@ func TestUnify(t *testing.T) {
 		t.Fatal(err)
 	}
 	// What a trace says, without numbers of definitions.
-	says := func(name string) (l []string, tr *Trace) {
-		tr, err := Open(format.FileSource(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, id := range tr.ArchiveIDs() {
-			a, err := tr.Archive(id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			d := a.Definitions
-			for _, x := range a.Locations {
-				th, err := a.Thread(x.ID)
-				if err != nil {
-					t.Fatal(err)
+	says := func(name string) (l []string) {
+		for _, th := range threads(t, name) {
+			d := th.Archive.Definitions
+			l = append(l, th.Name())
+			for _, f := range events(t, th) {
+				s := fmt.Sprint(f.time, f.record)
+				switch f.record {
+				case Enter, Leave:
+					name, _ := d.RegionName(binary.LittleEndian.Uint32(f.payload))
+					s += " " + name
+				case MPISend:
+					c := d.Comm(binary.LittleEndian.Uint32(f.payload[4:]))
+					name, _ := d.Text(c.Name)
+					s += " " + name
 				}
-				l = append(l, th.Name())
-				for _, f := range events(t, th) {
-					s := fmt.Sprint(f.time, f.record)
-					switch f.record {
-					case Enter, Leave:
-						name, _ := d.RegionName(binary.LittleEndian.Uint32(f.payload))
-						s += " " + name
-					case MPISend:
-						c := d.Comm(binary.LittleEndian.Uint32(f.payload[4:]))
-						name, _ := d.Text(c.Name)
-						s += " " + name
+				for _, v := range f.attributes {
+					x := d.Attribute(v.Attribute)
+					name, _ := d.Text(x.Name)
+					value := fmt.Sprint(v.Uint())
+					if x.Type == RegionValue {
+						value, _ = d.RegionName(Ref(v.Uint()))
 					}
-					for _, v := range f.attributes {
-						x := d.Attribute(v.Attribute)
-						name, _ := d.Text(x.Name)
-						value := fmt.Sprint(v.Uint())
-						if x.Type == RegionValue {
-							value, _ = d.RegionName(Ref(v.Uint()))
-						}
-						s += " " + name + "=" + value
-					}
-					l = append(l, s)
+					s += " " + name + "=" + value
 				}
+				l = append(l, s)
 			}
 		}
-		return l, tr
+		return l
 	}
-	want, _ := says(w.path)
+	want := says(w.path)
 	to := copied(t, w.path, map[string]string{"pallas.unify-tokens": "true"})
-	got, tr := says(to)
+	got := says(to)
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
-	if n := len(tr.Definitions.Regions); n != 4 {
+	list := threads(t, to)
+	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 4 {
 		t.Errorf("%d regions", n)
 	}
 	// The same events and sequences have the same ids.
@@ -116,15 +101,7 @@ func TestUnify(t *testing.T) {
 	type thing struct{ kind, id uint32 }
 	all := map[thing]string{}
 	seen := map[string]thing{}
-	for id := range uint32(3) {
-		a, err := tr.Archive(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		th, err := a.Thread(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, th := range list {
 		if th.Root != MakeToken(SequenceToken, 0) {
 			t.Errorf("the root is %v", th.Root)
 		}
