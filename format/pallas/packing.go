@@ -65,13 +65,49 @@ func (t *threadWriter) flush(v *recordedVector) error {
 			v.values = make([]uint64, 0, blockValues)
 		}
 	} else {
-		b.Offset = d.size
-		err = t.w.block(d, &t.r.room, v.values)
+		at, known := t.known(v, d)
+		if b.Offset = at; !known {
+			err = t.w.block(d, &t.r.room, v.values)
+		}
 		v.values = v.values[:0]
 	}
 	v.blocks = append(v.blocks, b)
 	t.flushed += int64(8 * n)
 	return err
+}
+
+// recentBlock is a short block of durations that has been written.
+type recentBlock struct {
+	n      int
+	values [recentValues]uint64
+	at     uint64
+}
+
+// recentValues is how many values the blocks have that are looked for again.
+const recentValues = 4
+
+// known is where a block is that has the same few durations as a vector, which many
+// functions have; else where the next one will be.
+func (t *threadWriter) known(v *recordedVector, d *dataWriter) (at uint64, ok bool) {
+	n := len(v.values)
+	if !v.length || n > recentValues || t.w.compatible {
+		return d.size, false
+	}
+	h := uint64(n)
+	x := recentBlock{n: n, at: d.size}
+	for i, y := range v.values {
+		h = (h ^ y) * 0x9e3779b97f4a7c15
+		x.values[i] = y
+	}
+	if t.recent == nil {
+		t.recent = make([]recentBlock, 1<<8)
+	}
+	old := &t.recent[h>>56]
+	if old.n == n && old.values == x.values {
+		return old.at, true
+	}
+	*old = x
+	return d.size, false
 }
 
 // pack hands a full block over. The error is one of those before.

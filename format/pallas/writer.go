@@ -90,7 +90,8 @@ type threadWriter struct {
 	last     int64 // of them at the last checkpoint
 	enough   int64 // of them for another one
 	packing  packing
-	writing  bool // the grammar, during which blocks are written at once
+	recent   []recentBlock // by a hash
+	writing  bool          // the grammar, during which blocks are written at once
 	finished bool
 }
 
