@@ -106,7 +106,7 @@ func (s *source) definitions(abi uint8, global *Definitions) *Definitions {
 func (s *source) members(size int) int {
 	at := s.at
 	n := s.u32()
-	if left := (len(s.b) - s.at) / size; int64(n) > int64(left) {
+	if left := s.left() / size; int64(n) > int64(left) {
 		s.bad(at, fmt.Sprintf("at most %d, which is what the file has room for", left), "%d members", n)
 		return 0
 	}

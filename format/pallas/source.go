@@ -23,11 +23,14 @@ func (e *FileError) Error() string {
 }
 
 // source goes through a file from its beginning. The first thing that is wrong ends
-// it: what is read after that is 0.
+// it: what is read after that is 0. Of files that may be long it has a part.
 type source struct {
 	path string
-	b    []byte
-	at   int
+	f    format.File // nil if the whole file is there
+	size int         // of the file
+	b    []byte      // what is there of it,
+	base int         // from here on
+	at   int         // in the file
 	err  *FileError
 	odd  *FileError // the first thing that is wrong but ends nothing
 
@@ -48,11 +51,59 @@ func load(src format.Source, name, path string) (*source, error) {
 	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return &source{path: path, b: b}, nil
+	return &source{path: path, b: b, size: len(b)}, nil
 }
 
-// maxFile bounds what is read whole: everything but times and durations.
+// stream opens a file that is to be read part by part; f is to be closed.
+func stream(src format.Source, name, path string) (*source, error) {
+	f, size, err := src.OpenName(name)
+	if err != nil {
+		return nil, &missing{path, err}
+	}
+	return &source{path: path, f: f, size: int(size)}, nil
+}
+
+// maxFile bounds what is read whole.
 const maxFile = math.MaxInt32
+
+// partSize is how much of a file is there usually.
+const partSize = 256 << 10
+
+// left is how many bytes follow.
+func (s *source) left() int { return s.size - s.at }
+
+// peek is the next n bytes, until more are read; nil if there are less.
+func (s *source) peek(n int) []byte {
+	if n < 0 || n > s.left() {
+		return nil
+	}
+	if n == 0 {
+		return []byte{}
+	}
+	from := s.at - s.base
+	if from+n <= len(s.b) {
+		return s.b[from : from+n]
+	}
+	if !s.fill(n) {
+		return nil
+	}
+	return s.b[:n]
+}
+
+// fill has what follows be there, n bytes at least.
+func (s *source) fill(n int) bool {
+	size := min(max(n, partSize), s.left())
+	if cap(s.b) < size {
+		s.b = make([]byte, size)
+	}
+	s.b, s.base = s.b[:size], s.at
+	if k, err := s.f.ReadAt(s.b, int64(s.at)); k < size {
+		s.b = nil
+		s.bad(s.at, fmt.Sprintf("%d bytes more", size), "%v", err)
+		return false
+	}
+	return true
+}
 
 // missing is a file that cannot be opened.
 type missing struct {
@@ -74,7 +125,7 @@ func (e *missing) Unwrap() error { return e.err }
 func (s *source) bad(at int, expected, found string, args ...any) {
 	if s.err == nil {
 		s.err = &FileError{s.path, int64(at), fmt.Sprintf(found, args...), expected}
-		s.at = len(s.b)
+		s.at = s.size
 	}
 }
 
@@ -86,14 +137,15 @@ func (s *source) wrong() *FileError {
 	return s.err
 }
 
-// take is the next n bytes, nil if there are less.
+// take is the next n bytes, until more are read; nil if there are less.
 func (s *source) take(n int) []byte {
-	if n < 0 || n > len(s.b)-s.at {
-		s.bad(s.at, fmt.Sprintf("%d bytes more", n), "%d bytes", len(s.b)-s.at)
+	b := s.peek(n)
+	if b == nil {
+		s.bad(s.at, fmt.Sprintf("%d bytes more", n), "%d bytes", s.left())
 		return nil
 	}
 	s.at += n
-	return s.b[s.at-n : s.at]
+	return b
 }
 
 func (s *source) u8() uint8 {
@@ -121,7 +173,7 @@ func (s *source) u64() uint64 {
 func (s *source) count(what string, size int) int {
 	at := s.at
 	n := s.u64()
-	if left := uint64(len(s.b) - s.at); n > left/uint64(size) {
+	if left := uint64(s.left()); n > left/uint64(size) {
 		s.bad(at, fmt.Sprintf("at most %d, which is what the file has room for", left/uint64(size)), "%d %s", n, what)
 		return 0
 	}
@@ -131,7 +183,7 @@ func (s *source) count(what string, size int) int {
 // text reads a string of n bytes, the last of which is 0.
 func (s *source) text(n uint64) string {
 	at := s.at
-	if n == 0 || n > uint64(len(s.b)-at) {
+	if n == 0 || n > uint64(s.left()) {
 		s.bad(at, "a text that ends in the file", "a text of %d bytes", n)
 		return ""
 	}

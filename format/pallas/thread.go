@@ -229,7 +229,7 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.Start = s.u64()
 	// What the file has room for; nearly all have one block at least in each vector.
-	left := len(s.b) - s.at
+	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
 	t.lists = make([][]Token, 0, most)
@@ -278,8 +278,8 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
 	t.forget()
-	if s.err == nil && s.at < len(s.b) {
-		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	if s.err == nil && s.left() > 0 {
+		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
 	}
 	give := func(v *Vector) { v.Blocks = blocks[v.from : v.from+v.n : v.from+v.n] }
 	for i := range t.Events {
@@ -322,8 +322,8 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	if n < 5 && s.err == nil {
 		s.bad(at, "5 or more", "an event of %d bytes", n)
 	}
-	e.Payload = s.take(int(n) - 5)
-	e.attributes = s.take(s.count("bytes of attributes", 1))
+	e.Payload = slices.Clone(s.take(int(n) - 5))
+	e.attributes = slices.Clone(s.take(s.count("bytes of attributes", 1)))
 	e.Timestamps = s.vector(l, true, false, blocks)
 	e.Timestamps.event = true
 	return e
@@ -341,7 +341,7 @@ func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 	}
 	b := s.take(4 * n)
 	if len(s.tokens) < n {
-		s.tokens = make([]Token, max(n, min(4096, len(s.b)/4)))
+		s.tokens = make([]Token, max(n, min(4096, s.left()/4)))
 	}
 	x.Tokens, s.tokens = s.tokens[:n:n], s.tokens[n:]
 	for i := range len(b) / 4 {

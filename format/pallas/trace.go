@@ -61,8 +61,8 @@ func Open(src format.Source) (*Trace, error) {
 	t.shown = src.Path[:len(src.Path)-len(path.Base(src.Name))]
 	t.Definitions = s.definitions(t.ABI, nil)
 	t.LocationGroups, t.Locations, t.Metadata = s.locationGroups(), s.locations(), s.metadata(t.ABI)
-	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
-		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	if s.err == nil && s.left() > 0 && t.ABI > 16 {
+		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
 	}
 	if t.Truncated = s.wrong(); s.err != nil {
 		t.search()
@@ -181,8 +181,8 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 			a.main++
 		}
 	}
-	if s.err == nil && s.at < len(s.b) && t.ABI > 16 {
-		s.bad(s.at, "the end of the file", "%d bytes more", len(s.b)-s.at)
+	if s.err == nil && s.left() > 0 && t.ABI > 16 {
+		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
 	}
 	if a.Truncated = s.wrong(); s.err != nil {
 		a.search()
@@ -217,9 +217,16 @@ func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
 	folder := threadFolder(a.ID, id)
 	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
 	name, path := file("thread.pallas")
-	s, err := load(a.Trace.src, name, path)
+	open := stream
+	if a.Trace.ABI == 17 {
+		open = load // it may have to be read twice
+	}
+	s, err := open(a.Trace.src, name, path)
 	if err != nil {
 		return nil, err
+	}
+	if s.f != nil {
+		defer s.f.Close()
 	}
 	t, bad := parseThread(s, a.Trace.ABI, lean)
 	t.ID, t.Archive = id, a

@@ -46,8 +46,8 @@ func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 	if durations {
 		each = 40
 	}
-	b := s.b[s.at:]
-	if len(b) < head {
+	b := s.peek(head)
+	if b == nil {
 		return 0, false
 	}
 	size = binary.LittleEndian.Uint64(b)
@@ -59,10 +59,14 @@ func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 	if durations {
 		head += 24
 	}
-	if len(b) < head || n > uint64((len(b)-head)/each) {
+	if n > uint64(s.left()/each) {
 		return 0, false
 	}
-	left, end := size, head+int(n)*each
+	end := head + int(n)*each
+	if b = s.peek(end); b == nil {
+		return 0, false
+	}
+	left := size
 	for at := head; at < end; at += each {
 		count := binary.LittleEndian.Uint64(b[at:])
 		if count > left {
@@ -100,7 +104,7 @@ func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector
 	if v.Size == 0 || s.err != nil {
 		return v
 	}
-	if n >= 0 && n > (len(s.b)-s.at)/size || n == 0 {
+	if n >= 0 && n > s.left()/size || n == 0 {
 		s.bad(at+8, "as many as the file has room for, and 1 at least", "%d blocks", n)
 		return v
 	}
@@ -108,7 +112,7 @@ func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()
 	}
 	left := v.Size
-	if n > 0 && n <= (len(s.b)-s.at)/size && l.abi > 17 && appendBlocks(all, s.b[s.at:s.at+n*size], durations, left) {
+	if n > 0 && n <= s.left()/size && l.abi > 17 && appendBlocks(all, s.peek(n*size), durations, left) {
 		v.n = n
 		s.at += n * size
 		return v
