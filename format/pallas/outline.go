@@ -45,9 +45,13 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 	s = step{-1, -1, 1}
 	switch k.Type() {
 	case EventToken:
-		s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
+		if s.event, ok = int(k.ID()), int(k.ID()) < len(t.Events); !t.inOrder {
+			s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
+		}
 	case SequenceToken:
-		s.sequence, ok = place(t.sequenceMap, k.ID(), len(t.Sequences))
+		if s.sequence, ok = int(k.ID()), int(k.ID()) < len(t.Sequences); !t.inOrder {
+			s.sequence, ok = place(t.sequenceMap, k.ID(), len(t.Sequences))
+		}
 	case LoopToken:
 		if l := t.Loop(k); l != nil && l.Sequence.Type() == SequenceToken {
 			s.times = uint64(l.Iterations)

@@ -105,6 +105,8 @@ type Thread struct {
 
 	fileID, fileArchive uint32 // which its file says
 
+	inOrder bool // ids of events and sequences are places
+
 	lists [][]Token     // tokens of the sequences, closer together
 	sizes []vectorSizes // of the sequences, if they are empty otherwise
 
@@ -277,6 +279,7 @@ func (s *source) thread(l layout) *Thread {
 		t.Loops = append(t.Loops, x)
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
+	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, len(t.Sequences))
 	t.forget()
 	if s.err == nil && s.left() > 0 {
 		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
@@ -351,6 +354,16 @@ func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 	x.Exclusive = s.vector(l, false, true, blocks)
 	x.Timestamps = s.vector(l, false, false, blocks)
 	return x
+}
+
+// isIdentity tells whether a map of ids is the places of a list of n.
+func isIdentity(m []uint32, n int) bool {
+	for i, at := range m {
+		if at != uint32(i) {
+			return false
+		}
+	}
+	return len(m) == n
 }
 
 // idMap reads the map of ids behind a list of n, which is as the list is before ABI
