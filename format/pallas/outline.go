@@ -49,13 +49,13 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 			s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
 		}
 	case SequenceToken:
-		if s.sequence, ok = int(k.ID()), int(k.ID()) < len(t.Sequences); !t.inOrder {
-			s.sequence, ok = place(t.sequenceMap, k.ID(), len(t.Sequences))
+		if s.sequence, ok = int(k.ID()), int(k.ID()) < len(t.lists); !t.inOrder {
+			s.sequence, ok = place(t.sequenceMap, k.ID(), len(t.lists))
 		}
 	case LoopToken:
 		if l := t.Loop(k); l != nil && l.Sequence.Type() == SequenceToken {
 			s.times = uint64(l.Iterations)
-			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), len(t.Sequences))
+			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), len(t.lists))
 		}
 	}
 	return s, ok
@@ -63,8 +63,8 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 
 // newOutline follows all tokens once.
 func newOutline(t *Thread) *outline {
-	g := &outline{t: t, sequences: make([]uint64, len(t.Sequences)), events: make([]uint64, len(t.Events)), size: make([]uint64, len(t.Sequences))}
-	root, ok := place(t.sequenceMap, t.Root.ID(), len(t.Sequences))
+	g := &outline{t: t, sequences: make([]uint64, len(t.lists)), events: make([]uint64, len(t.Events)), size: make([]uint64, len(t.lists))}
+	root, ok := place(t.sequenceMap, t.Root.ID(), len(t.lists))
 	if !ok {
 		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
 		return g
@@ -98,7 +98,7 @@ func (g *outline) follow() {
 		open
 		done
 	)
-	state := make([]uint8, len(g.t.Sequences))
+	state := make([]uint8, len(g.t.lists))
 	type frame struct {
 		at, next int
 		size     uint64

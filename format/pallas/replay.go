@@ -52,7 +52,7 @@ func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 	if g.err != nil {
 		return x
 	}
-	x.flat = make([][]uint32, len(t.Sequences))
+	x.flat = make([][]uint32, len(t.lists))
 	for _, i := range g.order {
 		n := int(min(g.size[i], flatEvents+1))
 		if g.sequences[i] < 2 || n > flatEvents || n > x.room {

@@ -108,7 +108,7 @@ type Thread struct {
 	inOrder bool // ids of events and sequences are places
 
 	lists [][]Token     // tokens of the sequences, closer together
-	sizes []vectorSizes // of the sequences, if they are empty otherwise
+	sizes []vectorSizes // of the sequences, if the thread is lean and has none otherwise
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
@@ -264,10 +264,7 @@ func (s *source) thread(l layout) *Thread {
 			t.Sequences = append(t.Sequences, x)
 		}
 	}
-	if l.lean {
-		t.Sequences = make([]Sequence, len(t.lists)) // whose memory nobody touches
-	}
-	t.sequenceMap = s.idMap(l, len(t.Sequences))
+	t.sequenceMap = s.idMap(l, len(t.lists))
 	for range nl {
 		x := Loop{Sequence: Token(s.u32()), Iterations: s.u32()}
 		if l.abi >= 19 {
@@ -279,7 +276,7 @@ func (s *source) thread(l layout) *Thread {
 		t.Loops = append(t.Loops, x)
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
-	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, len(t.Sequences))
+	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, len(t.lists))
 	t.forget()
 	if s.err == nil && s.left() > 0 {
 		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
@@ -289,9 +286,6 @@ func (s *source) thread(l layout) *Thread {
 		give(&t.Events[i].Timestamps)
 	}
 	for i := range t.Sequences {
-		if l.lean {
-			break
-		}
 		x := &t.Sequences[i]
 		give(&x.Durations)
 		give(&x.Exclusive)
@@ -310,8 +304,9 @@ func (t *Thread) forget() {
 		return
 	}
 	for i := range t.lists {
-		t.lists[i] = slices.DeleteFunc(t.lists[i], placeholder)
-		t.Sequences[i].Tokens = t.lists[i]
+		if t.lists[i] = slices.DeleteFunc(t.lists[i], placeholder); i < len(t.Sequences) {
+			t.Sequences[i].Tokens = t.lists[i]
+		}
 	}
 }
 
