@@ -34,6 +34,8 @@ type Summary struct {
 	Kinds     []KindSummary     // in the order of kinds
 	Locations []LocationSummary // that have events, in the order of the definitions
 	Regions   []RegionSummary   // that are visited, in the order of the definitions
+	// Changed is that the times of the events are not what they were, as these are.
+	Changed bool
 }
 
 // KindSummary counts the events of a kind.

@@ -51,19 +51,19 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 		return nil, &format.OptionError{Option: unifyOption, Value: "true", Expected: "pallas.grammar=keep beside it; the ids of a copy can be unified"}
 	}
 	if unify {
-		c.unifier = newUnifier(d.t.Definitions)
+		c.unifier = newUnifier(d.t.Definitions, d.archives)
 	}
 	done, threads := int64(0), int64(len(d.threads))
 	for _, a := range d.archives {
 		y := w.Archive(a.ID)
 		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
 		if c.unifier != nil {
-			c.renamed = c.archive(a.Definitions)
-			y.Definitions = Definitions{}
+			c.names = c.unifier.renamed[a.ID]
+			y.Definitions = c.names.rest(a.Definitions)
 		}
 		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
 		for i := range y.locations {
-			y.locations[i].Name = c.renamed.of(stringTable, y.locations[i].Name)
+			y.locations[i].Name = c.names.of(stringTable, y.locations[i].Name)
 		}
 		for _, l := range a.Locations {
 			if err := ctx.Err(); err != nil {
@@ -89,8 +89,8 @@ const unifyOption = "pallas.unify-tokens"
 // copier copies threads.
 type copier struct {
 	*staging
-	*unifier         // nil to keep ids
-	renamed  renamed // definitions of the archive in hand
+	*unifier          // nil to keep ids
+	names    *renamed // of the archive in hand
 	d        *decoder
 	r        *blockReader
 	anew     bool          // grammars are
@@ -211,7 +211,7 @@ func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
 	counts := g.loops()
 	as := t // as which it is written
 	if c.unifier != nil {
-		if as, err = c.unifier.thread(t, g, &c.renamed); err != nil {
+		if as, err = c.unifier.thread(t, g, c.names); err != nil {
 			return err
 		}
 	}

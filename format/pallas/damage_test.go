@@ -134,7 +134,7 @@ func TestHandMade(t *testing.T) {
 		{"circle", handMade{events, times, [][]Token{{e(0), s(1)}, {e(1), s(1)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
 		{"token to nowhere", handMade{events, times, [][]Token{{e(0), e(7)}}, nil, one, nil}, "[1 2 3 4 5]", "pallas.grammar"},
 		{"lost iterations", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 3, 1}}, one, nil}, "[1 2 3 4 5]", "pallas.lost-events"},
-		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[2 3 3 4 5]", ""},
+		{"times go back", handMade{events, [][][]uint64{{{3}}, {{2, 3, 4}, {5}}}, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, one, nil}, "[2 3 3 4 5]", "pallas.time-order"},
 		{"groups in each other", handMade{events, times, [][]Token{{e(0), l(0)}, {e(1)}}, []Loop{{s(1), 4, 1}}, []LocationGroup{{0, NoRef, 5}, {5, NoRef, 0}, {6, NoRef, 6}}, nil}, "[1 2 3 4 5]", "pallas.circle"},
 	} {
 		got, rules := read(t, test.trace.files())

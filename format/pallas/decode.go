@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -24,6 +25,9 @@ type decoder struct {
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	if _, err := fs.Stat(src.FS, path.Dir(src.Name)); err != nil {
+		return nil, fmt.Errorf("%s: found a single file, expected a main file in a folder: a Pallas trace has several files", src.Path)
+	}
 	t, err := Open(src)
 	if err != nil {
 		return nil, err
@@ -286,6 +290,9 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		x.begin(g) // what is wrong with blocks shows again
 		back, err := x.goesBack(ctx)
 		if back && err == nil {
+			if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning, Position: trace.Position{File: t.path}, Found: "times that go back", Expected: "times that do not; the thread's events are sorted"}); err != nil {
+				return nil, err
+			}
 			return t, x.sort(ctx)
 		}
 		if err != nil {

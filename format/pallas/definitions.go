@@ -219,3 +219,17 @@ func (s *source) metadata(abi uint8) (l []Metadata) {
 	}
 	return l
 }
+
+// overridden are the regions of the trace whose name is another text in an archive.
+func (d *Definitions) overridden() (l []Region) {
+	if d.global == nil {
+		return nil
+	}
+	for _, x := range d.global.Regions {
+		own, ok := d.text[x.Name]
+		if text := d.global.text[x.Name]; ok && own != text {
+			l = append(l, x)
+		}
+	}
+	return l
+}

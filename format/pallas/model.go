@@ -208,7 +208,7 @@ func (m *model) define(s *scope) {
 			s.strings[x.Ref] = m.defs.Strings.Add(trace.Text(x.Text))
 		}
 	}
-	for _, x := range s.d.Regions {
+	for _, x := range append(s.d.Regions[:len(s.d.Regions):len(s.d.Regions)], s.d.overridden()...) {
 		if _, ok := s.regions[x.Ref]; !ok {
 			s.regions[x.Ref] = m.defs.Regions.Add(trace.Region{ID: id(x.Ref), Name: name(x.Name)})
 		}

@@ -1,6 +1,7 @@
 package pallas
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,6 +18,9 @@ const keepGrammar = "keep"
 // written otherwise.
 func writeOptions(opt *format.WriteOptions, own *Parameters) (*WriterOptions, error) {
 	o := &WriterOptions{}
+	if unify, err := opt.Bool(unifyOption); err != nil || unify && own == nil {
+		return nil, cmp.Or(err, error(&format.OptionError{Option: unifyOption, Value: "true", Expected: "false, but for a copy of a Pallas trace"}))
+	}
 	usual := Parameters{Compression: ZSTD, ZSTDLevel: 1, LoopFinding: BasicTruncated, MaxLoopLength: 100}
 	if own != nil {
 		usual = *own

@@ -226,7 +226,7 @@ func circular(next map[uint32][]uint32) bool {
 }
 
 func (x *summing) summary() *format.Summary {
-	s := &format.Summary{Locations: x.locations}
+	s := &format.Summary{Locations: x.locations, Changed: x.d.t.Compression.Lossy()}
 	slices.SortFunc(s.Locations, func(a, b format.LocationSummary) int { return int(a.Location) - int(b.Location) })
 	for k, n := range x.kinds {
 		if n > 0 {

@@ -3,62 +3,63 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 )
 
-// unifier gives what is equal in several threads of a trace the same id, and the trace
-// one set of definitions. Each thread's root stays sequence 0, where Pallas' own reader
-// looks for it. It holds the grammar of all threads, what is equal once.
+// unifier gives what is equal in several threads of a trace the same id, and their strings,
+// regions and attributes one set of definitions; groups and communicators, whose members
+// and ranks have a meaning only in their archive, stay there. Each thread's root stays
+// sequence 0, where Pallas' own reader looks for it. It holds the grammar of all threads,
+// what is equal once.
 type unifier struct {
 	defs      Definitions
 	texts     map[string]Ref
-	names     map[Ref]Ref // regions by the ref of their name
-	used      [5]map[Ref]bool
-	last      [5]Ref
+	names     map[Ref][]Ref // regions by the ref of their name
+	used      [3]map[Ref]bool
+	global    [3]map[Ref]bool // defined for all archives from the beginning
+	last      [3]Ref
+	renamed   map[uint32]*renamed // by archive
 	events    map[string]uint32
 	sequences map[string]uint32
 	loops     map[[2]uint32]uint32
 	key       []byte
 }
 
-// The tables of definitions.
+// The tables of definitions that become one.
 const (
 	stringTable = iota
 	regionTable
 	attributeTable
-	groupTable
-	commTable
 )
 
-// newUnifier begins with the definitions that hold for all archives.
-func newUnifier(d *Definitions) *unifier {
-	u := &unifier{texts: map[string]Ref{}, names: map[Ref]Ref{}, events: map[string]uint32{}, sequences: map[string]uint32{}, loops: map[[2]uint32]uint32{}}
-	u.defs = Definitions{Strings: slices.Clone(d.Strings), Regions: slices.Clone(d.Regions), Attributes: slices.Clone(d.Attributes), Groups: slices.Clone(d.Groups), Comms: slices.Clone(d.Comms)}
+// newUnifier unites the definitions of a trace.
+func newUnifier(d *Definitions, archives []*Archive) *unifier {
+	u := &unifier{texts: map[string]Ref{}, names: map[Ref][]Ref{}, renamed: map[uint32]*renamed{}, events: map[string]uint32{}, sequences: map[string]uint32{}, loops: map[[2]uint32]uint32{}}
+	u.defs = Definitions{Strings: slices.Clone(d.Strings), Regions: slices.Clone(d.Regions), Attributes: slices.Clone(d.Attributes), Groups: d.Groups, Comms: d.Comms}
 	for i := range u.used {
-		u.used[i] = map[Ref]bool{NoRef: true}
+		u.used[i], u.global[i] = map[Ref]bool{NoRef: true}, map[Ref]bool{NoRef: true}
 	}
 	for _, x := range d.Strings {
-		u.take(stringTable, x.Ref)
+		u.global[stringTable][x.Ref] = true
 		u.texts[x.Text] = x.Ref
 	}
 	for _, x := range d.Regions {
-		u.take(regionTable, x.Ref)
-		u.names[x.Name] = x.Ref
+		u.global[regionTable][x.Ref] = true
+		u.names[x.Name] = append(u.names[x.Name], x.Ref)
 	}
 	for _, x := range d.Attributes {
-		u.take(attributeTable, x.Ref)
+		u.global[attributeTable][x.Ref] = true
 	}
-	for _, x := range d.Groups {
-		u.take(groupTable, x.Ref)
+	for i := range u.used {
+		maps.Copy(u.used[i], u.global[i])
 	}
-	for _, x := range d.Comms {
-		u.take(commTable, x.Ref)
+	for _, a := range archives {
+		u.renamed[a.ID] = u.archive(a.Definitions)
 	}
 	return u
 }
-
-func (u *unifier) take(table int, r Ref) { u.used[table][r] = true }
 
 // free is the ref if nothing has it, else another one that nothing has.
 func (u *unifier) free(table int, r Ref) Ref {
@@ -66,25 +67,42 @@ func (u *unifier) free(table int, r Ref) Ref {
 		u.last[table]++
 		r = u.last[table]
 	}
-	u.take(table, r)
+	u.used[table][r] = true
 	return r
 }
 
 // renamed says which refs of an archive have others now.
-type renamed [5]map[Ref]Ref
-
-// of is the ref of something now.
-func (m *renamed) of(table int, r Ref) Ref {
-	if x, ok := m[table][r]; ok {
-		return x
-	}
-	return r
+type renamed struct {
+	u    *unifier
+	refs [3]map[Ref]Ref
 }
 
-// archive adds the definitions of an archive; what was defined already stays that.
-func (u *unifier) archive(d *Definitions) (m renamed) {
-	for i := range m {
-		m[i] = map[Ref]Ref{}
+// of is the ref of something now. What nothing defines stays so, also where another archive
+// defines that number.
+func (m *renamed) of(table int, r Ref) Ref {
+	if m == nil {
+		return r
+	}
+	if x, ok := m.refs[table][r]; ok {
+		return x
+	}
+	if m.u.global[table][r] || !m.u.used[table][r] {
+		return r
+	}
+	x := NoRef - 1
+	for m.u.used[table][x] {
+		x--
+	}
+	m.refs[table][r] = x
+	return x
+}
+
+// archive adds the definitions of an archive. A region with a name that is known is that
+// region, unless the archive has two of that name.
+func (u *unifier) archive(d *Definitions) *renamed {
+	m := &renamed{u: u}
+	for i := range m.refs {
+		m.refs[i] = map[Ref]Ref{}
 	}
 	for _, x := range d.Strings {
 		r, ok := u.texts[x.Text]
@@ -93,17 +111,23 @@ func (u *unifier) archive(d *Definitions) (m renamed) {
 			u.texts[x.Text] = r
 			u.defs.Strings = append(u.defs.Strings, String{r, x.Text})
 		}
-		m[stringTable][x.Ref] = r
+		m.refs[stringTable][x.Ref] = r
 	}
-	for _, x := range d.Regions {
+	mine := map[Ref]bool{}
+	for _, x := range append(d.overridden(), d.Regions...) {
+		if _, ok := m.refs[regionTable][x.Ref]; ok {
+			continue
+		}
 		name := m.of(stringTable, x.Name)
-		r, ok := u.names[name]
-		if !ok {
-			r = u.free(regionTable, x.Ref)
-			u.names[name] = r
+		i := slices.IndexFunc(u.names[name], func(r Ref) bool { return !mine[r] })
+		if i < 0 {
+			r := u.free(regionTable, x.Ref)
+			i = len(u.names[name])
+			u.names[name] = append(u.names[name], r)
 			u.defs.Regions = append(u.defs.Regions, Region{r, name})
 		}
-		m[regionTable][x.Ref] = r
+		r := u.names[name][i]
+		m.refs[regionTable][x.Ref], mine[r] = r, true
 	}
 	for _, x := range d.Attributes {
 		y := Attribute{x.Ref, m.of(stringTable, x.Name), m.of(stringTable, x.Description), x.Type}
@@ -113,45 +137,35 @@ func (u *unifier) archive(d *Definitions) (m renamed) {
 			i = len(u.defs.Attributes)
 			u.defs.Attributes = append(u.defs.Attributes, y)
 		}
-		m[attributeTable][x.Ref] = u.defs.Attributes[i].Ref
-	}
-	for _, x := range d.Groups {
-		y := x
-		y.Name = m.of(stringTable, x.Name)
-		if x.Type == regionGroup {
-			y.Members = slices.Clone(x.Members)
-			for i, r := range y.Members {
-				y.Members[i] = m.of(regionTable, r)
-			}
-		}
-		i := slices.IndexFunc(u.defs.Groups, func(z Group) bool {
-			return z.Name == y.Name && z.Type == y.Type && z.Paradigm == y.Paradigm && slices.Equal(z.Members, y.Members)
-		})
-		if i < 0 {
-			y.Ref = u.free(groupTable, x.Ref)
-			i = len(u.defs.Groups)
-			u.defs.Groups = append(u.defs.Groups, y)
-		}
-		m[groupTable][x.Ref] = u.defs.Groups[i].Ref
-	}
-	for _, x := range d.Comms {
-		y := Comm{x.Ref, m.of(stringTable, x.Name), m.of(groupTable, x.Group), m.of(commTable, x.Parent)}
-		i := slices.IndexFunc(u.defs.Comms, func(z Comm) bool { z.Ref = y.Ref; return z == y })
-		if i < 0 {
-			y.Ref = u.free(commTable, x.Ref)
-			i = len(u.defs.Comms)
-			u.defs.Comms = append(u.defs.Comms, y)
-		}
-		m[commTable][x.Ref] = u.defs.Comms[i].Ref
+		m.refs[attributeTable][x.Ref] = u.defs.Attributes[i].Ref
 	}
 	return m
+}
+
+// rest are the definitions that stay with an archive.
+func (m *renamed) rest(d *Definitions) (rest Definitions) {
+	for _, x := range d.Groups {
+		x.Name = m.of(stringTable, x.Name)
+		if x.Type == regionGroup {
+			x.Members = slices.Clone(x.Members)
+			for i, r := range x.Members {
+				x.Members[i] = m.of(regionTable, r)
+			}
+		}
+		rest.Groups = append(rest.Groups, x)
+	}
+	for _, x := range d.Comms {
+		x.Name = m.of(stringTable, x.Name)
+		rest.Comms = append(rest.Comms, x)
+	}
+	return rest
 }
 
 // regionGroup is the type of groups whose members are regions.
 const regionGroup = 2
 
 // fieldTables are the tables that fields of records refer to.
-var fieldTables = map[string]int{"region": regionTable, "communicator": commTable, "name": stringTable}
+var fieldTables = map[string]int{"region": regionTable, "name": stringTable}
 
 // payload is that of an event with the refs that hold now.
 func (m *renamed) payload(e *Event) []byte {
@@ -171,7 +185,7 @@ func (m *renamed) payload(e *Event) []byte {
 }
 
 // valueTables are the tables that values of attributes refer to.
-var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable, RegionValue: regionTable, GroupValue: groupTable, CommValue: commTable}
+var valueTables = map[AttributeType]int{StringValue: stringTable, AttributeValue: attributeTable, RegionValue: regionTable}
 
 // attributes are those of an event's occurrences with the refs that hold now. What is
 // damaged stays as it is.

@@ -29,7 +29,7 @@ func TestUnify(t *testing.T) {
 		}
 		x.Definitions.Strings = append(x.Definitions.Strings, String{20, "called by"}, String{21 + a, fmt.Sprint("thread of ", a)})
 		x.Definitions.Attributes = []Attribute{{4 + a, 20, NoRef, RegionValue}}
-		x.Definitions.Comms = []Comm{{a, 20, NoRef, NoRef}}
+		x.Definitions.Comms = []Comm{{1, 20, NoRef, NoRef}} // of each archive its own
 		r, err := x.Record(a, 21+a)
 		if err != nil {
 			t.Fatal(err)
@@ -41,14 +41,27 @@ func TestUnify(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if a == 1 {
-			put(Enter, le32(nil, region(1))) // what only this thread does comes first
-			put(Leave, le32(nil, region(1)))
+		switch a {
+		case 0: // a region that nothing defines here
+			put(Enter, le32(nil, 77))
+			put(Leave, le32(nil, 77))
+		case 1: // what only this thread does comes first, with two regions of the same name
+			x.Definitions.Strings = append(x.Definitions.Strings, String{70, "twin"}, String{71, "twin"}, String{1, "main of 1"})
+			x.Definitions.Regions = append(x.Definitions.Regions, Region{70, 70}, Region{71, 71})
+			put(Enter, le32(nil, 70))
+			put(Enter, le32(nil, 71))
+			put(Leave, le32(nil, 71))
+			put(Leave, le32(nil, 70))
+		case 2:
+			x.Definitions.Strings = append(x.Definitions.Strings, String{77, "only here"})
+			x.Definitions.Regions = append(x.Definitions.Regions, Region{77, 77})
+			put(Enter, le32(nil, 77))
+			put(Leave, le32(nil, 77))
 		}
 		put(Enter, le32(nil, 0))
 		for range 4 + a {
 			put(Enter, le32(nil, region(0)), Value{4 + a, le32(nil, region(2))}, Value{9, le32(nil, 7)})
-			put(MPISend, le64(le32(nil, 1, a, 3), 8))
+			put(MPISend, le64(le32(nil, 1, 1, 3), 8))
 			put(Leave, le32(nil, region(0)))
 		}
 		put(Leave, le32(nil, 0))
@@ -93,7 +106,7 @@ func TestUnify(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 	list := threads(t, to)
-	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 4 {
+	if n := len(list[0].Archive.Trace.Definitions.Regions); n != 8 {
 		t.Errorf("%d regions", n)
 	}
 	// The same events and sequences have the same ids.

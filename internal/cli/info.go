@@ -56,6 +56,8 @@ type info struct {
 	// Missing is by how much times of regions may be too small, if they are from sums
 	// that the trace has of them.
 	Missing *int64 `json:"missing,omitempty"`
+	// TimesChanged is that these are right, but not the times of the events.
+	TimesChanged bool `json:"timesChanged,omitempty"`
 	// Details are what only the format has.
 	Details map[string][]map[string]any `json:"details,omitempty"`
 	details []format.Table
@@ -293,7 +295,7 @@ func (a *app) info(ctx context.Context, in *input, o infoOptions) (*info, error)
 	if s != nil {
 		var missing int64
 		n, x.Regions, missing = told(d, s)
-		x.Missing = &missing
+		x.Missing, x.TimesChanged = &missing, s.Changed
 	} else if n, err = a.scanned(ctx, in, x); err != nil {
 		return nil, err
 	}
@@ -454,7 +456,10 @@ func (a *app) printInfo(x *info, in *input, top int) {
 		field("Resolution", "%s", x.Clock.Resolution)
 		field("Events", "%d%s", x.Events, more(x.Derived, " and %d derived from them"))
 	}
-	if x.Missing != nil && *x.Missing > 0 {
+	switch {
+	case x.TimesChanged:
+		field("Sums", "of times are what the trace says, too small by %s at most; its compression has changed the times of events (--exact reads those)", d.Clock.FormatDuration(*x.Missing))
+	case x.Missing != nil && *x.Missing > 0:
 		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)", d.Clock.FormatDuration(*x.Missing))
 	}
 	if x.Links > 0 {

@@ -140,7 +140,7 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 			return nil, err
 		}
 		in.close = append(in.close, f.Close)
-		in.src = format.Source{FS: single{f, size}, Name: "stdin", Path: name}
+		in.src = format.Source{FS: single{f, size}, Name: stdinName, Path: name}
 	}
 	if r.format != "" {
 		f, ok := format.ByName(a.formats, r.format)
@@ -177,14 +177,20 @@ func spill(ctx context.Context, r io.Reader) (format.File, int64, error) {
 	}
 }
 
+// stdinName is the name of the file in a [single] one.
+const stdinName = "stdin"
+
 // single is a file system of one file, for standard input.
 type single struct {
 	f    format.File
 	size int64
 }
 
-// Open opens the file under any name.
+// Open opens the file; there is no other.
 func (s single) Open(name string) (fs.File, error) {
+	if name != stdinName {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
 	return &singleFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
 }
 
@@ -201,7 +207,7 @@ func (f *singleFile) Stat() (fs.FileInfo, error) { return singleInfo{f.size}, ni
 
 type singleInfo struct{ size int64 }
 
-func (i singleInfo) Name() string       { return "stdin" }
+func (i singleInfo) Name() string       { return stdinName }
 func (i singleInfo) Size() int64        { return i.size }
 func (i singleInfo) Mode() fs.FileMode  { return 0o444 }
 func (i singleInfo) ModTime() time.Time { return time.Time{} }
