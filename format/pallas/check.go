@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -142,7 +143,132 @@ func (c *checker) thread(ctx context.Context, t *Thread) error {
 			}
 		}
 	}
+	if c.d.t.Compression.Lossy() || c.d.t.ABI < 18 || times.gone || lengths.gone {
+		return nil // times are not what they were, or old writers' sums are wrong
+	}
+	return c.walk(ctx, t)
+}
+
+// walk holds the times and durations of all occurrences of sequences against those of
+// their events. It ends at the first that differs, and where anything cannot be read.
+func (c *checker) walk(ctx context.Context, t *Thread) error {
+	g := newOutline(t)
+	if g.err != nil || !g.sound() {
+		return nil
+	}
+	for i, n := range g.sequences {
+		if s := &t.Sequences[i]; n != s.Durations.Size || n != s.Exclusive.Size || n != s.Timestamps.Size {
+			return nil
+		}
+	}
+	r := newBlockReader(c.d.t.Parameters)
+	defer r.close()
+	x := newReplay(t, g, r)
+	x.begin(0)
+	said := make([][3]sumCursor, len(t.Sequences))
+	type frame struct {
+		at          int // the sequence
+		next        int // token
+		again       uint64
+		first, last uint64
+		blocks      uint64
+		anything    bool
+	}
+	var times []uint64
+	stack := []frame{{at: g.root}}
+	for len(stack) > 0 {
+		f := &stack[len(stack)-1]
+		if f.next < len(t.lists[f.at]) {
+			k := t.lists[f.at][f.next]
+			f.next++
+			s, _ := t.step(k)
+			if s.event < 0 {
+				if s.times > 0 {
+					stack = append(stack, frame{at: s.sequence, again: s.times - 1})
+				}
+				continue
+			}
+			if len(times) == 0 {
+				var err error
+				if _, times, err = x.next(); err != nil || len(times) == 0 || ctx.Err() != nil {
+					return ctx.Err()
+				}
+			}
+			if !f.anything {
+				f.first, f.anything = times[0], true
+			}
+			f.last = times[0]
+			times = times[1:]
+			continue
+		}
+		// It has occurred.
+		s := &t.Sequences[f.at]
+		want := [3]uint64{f.first, f.last - f.first, f.blocks}
+		switch {
+		case f.at == g.root:
+			want[2] = 0
+		case s.Type == BlockSequence:
+			want[2] = want[1] - f.blocks
+		}
+		for i, v := range []*Vector{&s.Timestamps, &s.Durations, &s.Exclusive} {
+			if len(s.Tokens) == 0 || !f.anything {
+				break
+			}
+			got, err := said[f.at][i].next(r, t, v)
+			if err != nil {
+				return nil // it has been reported
+			}
+			if got != want[i] {
+				what := [3]string{"begins", "lasts", "has exclusive time"}[i]
+				return c.report("pallas.sums", trace.Warning, t.path, 0, fmt.Sprintf("an occurrence of sequence %d that %s %d ns", f.at, what, got), fmt.Sprintf("%d, by its events", want[i]))
+			}
+		}
+		done := *f
+		if f.again > 0 {
+			*f = frame{at: f.at, again: f.again - 1}
+		} else {
+			stack = stack[:len(stack)-1]
+		}
+		parent := len(stack) - 1
+		if done.again > 0 {
+			parent--
+		}
+		if parent < 0 || !done.anything {
+			continue
+		}
+		p := &stack[parent]
+		if !p.anything {
+			p.first, p.anything = done.first, true
+		}
+		p.last = done.last
+		if s.Type == BlockSequence {
+			p.blocks += done.last - done.first
+		} else {
+			p.blocks += done.blocks
+		}
+	}
 	return nil
+}
+
+// sumCursor goes through the values of a vector of a sequence.
+type sumCursor struct {
+	block, at int
+	values    []uint64
+}
+
+func (x *sumCursor) next(r *blockReader, t *Thread, v *Vector) (n uint64, err error) {
+	for x.at == len(x.values) {
+		if x.block == len(v.Blocks) {
+			return 0, &RangeError{v.Size, v.Size}
+		}
+		x.at = 0
+		if x.values, err = r.read(x.values[:0], &t.durations, v, &v.Blocks[x.block]); err != nil {
+			return 0, err
+		}
+		x.block++
+	}
+	x.at++
+	return x.values[x.at-1], nil
 }
 
 // first is the time of the first event, as the blocks say; 2⁶⁴−1 if there is none.
@@ -237,6 +363,7 @@ type window struct {
 	gone bool // there is no file, which has been reported
 	b    []byte
 	from uint64
+	side []byte
 }
 
 // windowBytes is how much is read at once.
@@ -255,25 +382,33 @@ func (w *window) block(x *Block) ([]byte, error) {
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
 
-// bytes are n bytes of the file, of the block at an offset.
+// bytes are n bytes of the file, of the block at an offset, until more are read.
 func (w *window) bytes(at, n, block uint64) ([]byte, error) {
-	if at < w.from || at+n > w.from+uint64(len(w.b)) || at+n < at {
-		err := w.d.with(func(f format.File, size int64) error {
-			if at > uint64(size) || n > uint64(size)-at {
-				return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
-			}
-			w.b = make([]byte, min(uint64(size)-at, max(n, windowBytes)))
-			w.from = at
-			_, err := f.ReadAt(w.b, int64(at))
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return err
-		})
-		if err != nil {
-			w.b = nil
-			return nil, err
-		}
+	if at >= w.from && at+n >= at && at+n <= w.from+uint64(len(w.b)) {
+		return w.b[at-w.from : at-w.from+n], nil
 	}
-	return w.b[at-w.from : at-w.from+n], nil
+	var b []byte
+	err := w.d.with(func(f format.File, size int64) error {
+		if at > uint64(size) || n > uint64(size)-at {
+			return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+		}
+		if at < w.from { // one that several vectors have: the others go on behind
+			w.side = slices.Grow(w.side[:0], int(n))[:n]
+			b = w.side
+		} else {
+			w.b = slices.Grow(w.b[:0], int(max(n, windowBytes)))[:min(uint64(size)-at, max(n, windowBytes))]
+			w.from = at
+			b = w.b
+		}
+		_, err := f.ReadAt(b, int64(at))
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return err
+	})
+	if err != nil {
+		w.b, w.from = nil, 0
+		return nil, err
+	}
+	return b[:n], nil
 }

@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 		{"no file of times", remove("archive_3/thread_7/event_durations.dat"), []string{"pallas.missing-file"}},
 		{"another duration", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { b[8] = 200; return b }), []string{"pallas.sums"}},
 		{"another first time", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8] = 1; return b }), []string{"pallas.sums"}},
-		{"a time that goes back", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }), []string{"pallas.time-order"}},
+		{"a time that goes back", change("archive_3/thread_7/event_durations.dat", func(b []byte) []byte { b[8+8*50] = 0; return b }), []string{"pallas.sums", "pallas.time-order"}},
 		{"a loop too short", change(thread, func(b []byte) []byte {
 			at := bytes.LastIndex(b, le32(nil, 1200))
 			return number(at, 1100)(b)

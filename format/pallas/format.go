@@ -45,7 +45,7 @@ var Format = &format.Format{
 		{ID: "pallas.ids", Severity: trace.Warning, Doc: "A file says another number of itself or of its threads than folders do, or two ids are the same thing."},
 		{ID: "pallas.settings", Severity: trace.Warning, Doc: "The main file has a setting that Pallas does not know; nothing depends on it."},
 		{ID: "pallas.payload", Severity: trace.Warning, Doc: "An event has more or fewer bytes than its record's fields; they are kept as they are."},
-		{ID: "pallas.sums", Severity: trace.Warning, Doc: "First and last times, or sums of durations, are not those of the values; the values are right."},
+		{ID: "pallas.sums", Severity: trace.Warning, Doc: "What a thread's files say of times and durations of its sequences, or of sums of them, is not what its events say; the events are right."},
 		{ID: "pallas.time-order", Severity: trace.Warning, Doc: "The times of an event or a sequence go back; the thread's events are sorted."},
 		{ID: "pallas.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ns or more; those events are skipped."},
 	},
