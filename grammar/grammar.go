@@ -221,7 +221,7 @@ func (b *Builder) append(it item) error {
 			break
 		}
 	}
-	if len(l.tail) > 8*b.maxLoop {
+	if len(l.tail) > 4*b.maxLoop {
 		b.shorten(l)
 	}
 	return nil
@@ -229,7 +229,7 @@ func (b *Builder) append(it item) error {
 
 // shorten moves items that are too old to be repeated out of the tail.
 func (b *Builder) shorten(l *level) {
-	n := len(l.tail) - 4*b.maxLoop
+	n := len(l.tail) - 2*b.maxLoop
 	for i := range l.tail[:n] {
 		l.tokens.append(b.token(&l.tail[i]))
 	}

@@ -84,7 +84,7 @@ func (b *tables) keep(tokens []Token) []Token {
 		return tokens
 	}
 	if len(b.room) < n {
-		b.room = make([]Token, max(n, 4096))
+		b.room = make([]Token, max(n, min(4096, max(64, 4*len(b.Sequences)))))
 	}
 	l := b.room[:n:n]
 	b.room = b.room[n:]

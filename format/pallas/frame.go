@@ -19,6 +19,7 @@ import (
 const (
 	frameMagic = 0xfd2fb528
 	minStride  = 4    // values
+	fewValues  = 32   // of which both ways to make a frame are tried
 	maxStride  = 1024 // which is more than blocks have
 	maxKept    = 5    // bytes: zstd copies 3 at least
 
@@ -50,10 +51,10 @@ func (s *strides) find(v []uint64) bool {
 	for _, k := range s.kept[2:len(v)] {
 		s.counts[k]++
 	}
-	const samples = 64
-	if len(v) < 2*samples {
+	if len(v) < fewValues {
 		return true
 	}
+	samples := min(64, len(v))
 	var values bitSet
 	for i := range samples {
 		values.add(v[i*len(v)/samples] * 0x9e3779b97f4a7c15 >> 56)

@@ -55,21 +55,24 @@ func (t *threadWriter) flush(v *recordedVector) error {
 		d = &t.waiting[v.file]
 	}
 	var err error
-	if n == blockValues && !t.writing {
-		if b.Offset, err = t.pack(d, v.values); err != nil {
-			return err
-		}
-		select {
-		case v.values = <-t.w.rooms:
-		default:
-			v.values = make([]uint64, 0, blockValues)
-		}
-	} else {
+	if t.writing {
 		at, known := t.known(v, d)
 		if b.Offset = at; !known {
 			err = t.w.block(d, &t.r.room, v.values)
 		}
 		v.values = v.values[:0]
+	} else {
+		if b.Offset, err = t.pack(d, v.values); err != nil {
+			return err
+		}
+		v.values = nil
+		if n == blockValues {
+			select {
+			case v.values = <-t.w.rooms:
+			default:
+				v.values = make([]uint64, 0, blockValues)
+			}
+		}
 	}
 	v.blocks = append(v.blocks, b)
 	t.flushed += int64(8 * n)
@@ -143,9 +146,11 @@ func (t *threadWriter) compress(x *packed) {
 		p.places = append(p.places, x.to.size)
 		x.to.buf = append(x.to.buf, x.out...)
 		p.err = cmp.Or(p.err, x.to.added(len(x.out)))
-		select {
-		case t.w.rooms <- x.values[:0]:
-		default:
+		if cap(x.values) >= blockValues {
+			select {
+			case t.w.rooms <- x.values[:0]:
+			default:
+			}
 		}
 		select {
 		case t.w.spare <- x:

@@ -10,9 +10,11 @@ import (
 )
 
 // Recorder writes a thread: it takes its events in the order of time and finds what
-// repeats. Blocks of 1000 times are written as soon as they are full, so that its
-// memory is that of the grammar, and of up to 8 KB of times for each event and 24 KB
-// for each sequence in it. It serves one goroutine.
+// repeats. Blocks of 1000 times are written as soon as they are full, or smaller ones
+// where there are many threads or events, so that its memory is that of the grammar,
+// some 100 KB, and its part of the 64 MB that all threads have together. It serves one
+// goroutine. For the same bytes in each run all threads must be begun before any is
+// recorded.
 //
 // A repetition is found when the last tokens of a function, up to MaxLoopLength of
 // them, come twice in a row.
@@ -66,7 +68,7 @@ type recordedSequence struct {
 }
 
 // sequencePiece is how many sequences lie together.
-const sequencePiece = 256
+const sequencePiece = 64
 
 func newRecorder(w *threadWriter) *Recorder {
 	r := &Recorder{w: w, byKey: map[string]uint32{}}

@@ -25,16 +25,23 @@ type recordedVector struct {
 	sum      uint64
 	file     uint8 // 0 for times of events, 1 for those of sequences
 	length   bool  // it has durations
+	large    bool  // its room counts
+	counted  int   // so much of it does
 	one      [1]uint64
 }
 
 // push adds a value. Room grows to a block in steps, since most vectors of irregular
 // traces have one value or few.
-func (v *recordedVector) push(n uint64) {
+func (t *threadWriter) push(v *recordedVector, n uint64) {
 	if v.values == nil {
 		v.values = v.one[:0]
 	} else if len(v.values) == cap(v.values) {
-		v.values = slices.Grow(v.values, max(4, min(3*len(v.values), blockValues-len(v.values))))
+		more := 3 * len(v.values)
+		if more > 3*largeRoom {
+			more = len(v.values) / 2 // room for a block would be too much in many threads
+		}
+		v.values = slices.Grow(v.values, max(4, min(more, blockValues-len(v.values))))
+		t.grown(v)
 	}
 	v.values = append(v.values, n)
 	if v.size++; v.size == 1 {
@@ -44,12 +51,51 @@ func (v *recordedVector) push(n uint64) {
 	v.sum += n
 }
 
+// Room for values that are in no block yet: largeRoom values count, and all threads
+// together have roomForAll bytes of it, at least leastRoom each.
+const (
+	largeRoom  = 16
+	roomForAll = 40 << 20
+	leastRoom  = 64 << 10
+)
+
+// grown counts the room of a vector, if that is large. Compatible threads have whole
+// blocks only.
+func (t *threadWriter) grown(v *recordedVector) {
+	if cap(v.values) < largeRoom || t.w.compatible {
+		return
+	}
+	if !v.large {
+		v.large = true
+		t.large = append(t.large, v)
+	}
+	t.held += 8 * int64(cap(v.values)-v.counted)
+	v.counted = cap(v.values)
+	t.full = t.held > max(leastRoom, roomForAll/t.w.threads.Load())
+}
+
+// shrink makes blocks of what has been collected where that has too much room: there are
+// many threads, or many events.
+func (t *threadWriter) shrink() error {
+	if !t.full {
+		return nil
+	}
+	for _, v := range t.large {
+		if err := t.flush(v); err != nil {
+			return err
+		}
+		v.values, v.large, v.counted = nil, false, 0
+	}
+	t.large, t.held, t.full = t.large[:0], 0, false
+	return nil
+}
+
 // times adds the time of an occurrence of an event.
 func (t *threadWriter) times(v *recordedVector, time uint64) error {
-	if v.push(time); len(v.values) == blockValues {
+	if t.push(v, time); len(v.values) == blockValues {
 		return t.flush(v)
 	}
-	return nil
+	return t.shrink()
 }
 
 // occur adds an occurrence of a sequence.
@@ -62,14 +108,14 @@ func (t *threadWriter) occur(x *recordedSequence, start, duration, exclusive uin
 		}
 		x.vectors = &[3]recordedVector{{file: 1, length: true}, {file: 1, length: true}, {file: 1}}
 		for i := range x.vectors {
-			x.vectors[i].push(x.first[i])
+			t.push(&x.vectors[i], x.first[i])
 		}
 	}
 	for i := range x.vectors {
-		x.vectors[i].push(occurrence[i])
+		t.push(&x.vectors[i], occurrence[i])
 	}
 	if len(x.vectors[0].values) < blockValues {
-		return nil
+		return t.shrink()
 	}
 	return t.flushSequence(x.vectors)
 }
@@ -205,7 +251,7 @@ func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
 // added counts what was put into the buffer.
 func (d *dataWriter) added(n int) error {
 	d.size += uint64(n)
-	if len(d.buf) >= dataBuffer {
+	if len(d.buf) >= d.most {
 		return d.flush()
 	}
 	return nil
@@ -214,14 +260,13 @@ func (d *dataWriter) added(n int) error {
 // appendFrame appends values, the bytes of which are room.plain, as a zstd frame: of a few
 // values the shorter one of the two that there are, of many that which is likely to be.
 func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
-	const few = 256
 	n := len(values)
 	if w.p.Encoding != NoEncoding || n > maxStride || !room.strides.find(values) {
 		return w.search(b, room.plain)
 	}
 	at := len(b)
 	b = appendStrideFrame(b, values, &room.strides, room)
-	if n >= few {
+	if n >= fewValues {
 		return b
 	}
 	middle := len(b)
@@ -352,7 +397,7 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 				v = &t.single
 				for i := range v {
 					v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
-					v[i].push(o.first[i])
+					t.push(&v[i], o.first[i])
 				}
 			}
 			if err := t.flushAll(v); err != nil {
@@ -378,8 +423,12 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 	})
 }
 
-// dataBuffer is how much is collected for a file of blocks.
-const dataBuffer = 16 << 10
+// dataBuffer is how much is collected of a thread's file; of its files of blocks less
+// where there are many threads.
+const (
+	dataBuffer      = 64 << 10
+	leastDataBuffer = 4 << 10
+)
 
 // flush writes what has been collected. The file is open meanwhile only: there may be
 // more threads than files that can be open.

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -54,6 +55,7 @@ type Writer struct {
 	underWay   chan struct{} // for each full block that is not written yet
 	rooms      chan []uint64 // for blocks
 	spare      chan *packed
+	threads    atomic.Int64    // that have been begun
 	zstd       []*zstd.Encoder // the shortest of their frames is taken
 	locations  []Location      // that stand in the main file
 	mu         sync.Mutex
@@ -90,8 +92,11 @@ type threadWriter struct {
 	last     int64 // of them at the last checkpoint
 	enough   int64 // of them for another one
 	packing  packing
-	recent   []recentBlock // by a hash
-	writing  bool          // the grammar, during which blocks are written at once
+	recent   []recentBlock     // by a hash
+	large    []*recordedVector // whose room counts
+	held     int64             // bytes of that
+	full     bool              // it is too much
+	writing  bool              // the grammar, during which blocks are written at once
 	finished bool
 }
 
@@ -99,6 +104,7 @@ type threadWriter struct {
 type dataWriter struct {
 	path string
 	buf  []byte
+	most int    // bytes in buf
 	size uint64 // with what is in buf
 }
 
@@ -192,12 +198,13 @@ func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
 	}
+	most := max(leastDataBuffer, dataBuffer/int(1+a.w.threads.Add(1)/16))
 	for i, name := range []string{"event_durations.dat", "sequence_durations.dat"} {
 		path := filepath.Join(t.folder, name)
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
 			return nil, err
 		}
-		t.data[i].path = path
+		t.data[i].path, t.data[i].most, t.waiting[i].most = path, most, most
 		t.waiting[i].path = filepath.Join(t.folder, "."+name+".tmp")
 	}
 	t.packing.idle.L = &t.packing.mu
