@@ -12,7 +12,7 @@ type outline struct {
 	t    *Thread
 	root int
 	// order has the sequences that the root leads to, each behind those that it leads
-	// to itself.
+	// to itself; there may be others too, which do not occur.
 	order []int
 	// sequences and events are how often each occurs, size how many events are in an
 	// occurrence of a sequence. What is greater than 2⁶⁴−1 is that.
@@ -70,9 +70,10 @@ func newOutline(t *Thread) *outline {
 		return g
 	}
 	g.root = root
-	g.follow()
-	if g.err != nil {
-		return g
+	if !g.straight() {
+		if g.follow(); g.err != nil {
+			return g
+		}
 	}
 	g.sequences[root] = 1
 	for i := len(g.order) - 1; i >= 0; i-- {
@@ -89,6 +90,49 @@ func newOutline(t *Thread) *outline {
 	}
 	g.total = g.size[root]
 	return g
+}
+
+// straight does what follow does where sequences stand behind those that they lead to, as
+// writers make them; false if they do not, or if anything is wrong.
+func (g *outline) straight() bool {
+	t := g.t
+	if !t.inOrder {
+		return false
+	}
+	g.order = make([]int, 0, len(t.lists))
+	add := func(at int) bool {
+		size := uint64(0)
+		for _, k := range t.lists[at] {
+			if k.Type() == EventToken {
+				if int(k.ID()) >= len(t.Events) {
+					return false
+				}
+				size++
+				continue
+			}
+			s, ok := t.step(k)
+			if !ok || s.sequence == g.root || s.sequence >= at && at != g.root {
+				return false
+			}
+			size = sum(size, product(g.size[s.sequence], s.times))
+		}
+		g.size[at] = size
+		g.order = append(g.order, at)
+		return true
+	}
+	for at := range t.lists {
+		if at != g.root && !add(at) {
+			g.order = nil
+			clear(g.size)
+			return false
+		}
+	}
+	if !add(g.root) {
+		g.order = nil
+		clear(g.size)
+		return false
+	}
+	return true
 }
 
 // follow puts the sequences in order, and adds up the events in each.

@@ -254,6 +254,12 @@ func (s *source) thread(l layout) *Thread {
 	}
 	t.eventMap = s.idMap(l, len(t.Events))
 	for range ns {
+		if l.lean && l.counted {
+			if tokens, ok := s.once(); ok {
+				t.lists, t.sizes = append(t.lists, tokens), append(t.sizes, vectorSizes{1, 1, 1})
+				continue
+			}
+		}
 		x := s.sequence(l, &blocks)
 		if s.err != nil {
 			break
@@ -327,6 +333,50 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	return e
 }
 
+// once reads a sequence that occurs once, for a lean thread, as most do where there are
+// many; ok is false, and nothing has been read, if it is another one.
+func (s *source) once() (tokens []Token, ok bool) {
+	const (
+		head    = 12
+		vectors = 80 + 80 + 48 // of one value each
+		most    = 1 << 10
+	)
+	b := s.peek(head)
+	if b == nil {
+		return nil, false
+	}
+	n := binary.LittleEndian.Uint64(b[4:])
+	if n == 0 || n > most || binary.LittleEndian.Uint32(b) > uint32(LoopSequence) {
+		return nil, false
+	}
+	size := head + 4*int(n)
+	if b = s.peek(size + vectors); b == nil {
+		return nil, false
+	}
+	v := b[size:]
+	for _, at := range [...]int{0, 8, 40, 80, 88, 120, 160, 168, 176} { // sizes, numbers of blocks, values in them
+		if binary.LittleEndian.Uint64(v[at:]) != 1 {
+			return nil, false
+		}
+	}
+	s.at += len(b)
+	tokens = s.room(int(n))
+	for i := range tokens {
+		tokens[i] = Token(binary.LittleEndian.Uint32(b[head+4*i:]))
+	}
+	return tokens, true
+}
+
+// room is for so many tokens.
+func (s *source) room(n int) []Token {
+	if len(s.tokens) < n {
+		s.tokens = make([]Token, max(n, min(4096, s.left()/4)))
+	}
+	l := s.tokens[:n:n]
+	s.tokens = s.tokens[n:]
+	return l
+}
+
 func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 	at := s.at
 	x.Type = SequenceType(s.u32())
@@ -338,10 +388,7 @@ func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
 		return x
 	}
 	b := s.take(4 * n)
-	if len(s.tokens) < n {
-		s.tokens = make([]Token, max(n, min(4096, s.left()/4)))
-	}
-	x.Tokens, s.tokens = s.tokens[:n:n], s.tokens[n:]
+	x.Tokens = s.room(n)
 	for i := range len(b) / 4 {
 		x.Tokens[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
 	}
