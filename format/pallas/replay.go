@@ -11,17 +11,23 @@ type replay struct {
 	t     *Thread
 	g     *outline
 	r     *blockReader
-	times []times    // of each event
-	flat  [][]uint32 // of sequences that occur often and are short: their events
-	room  int        // for more of them
-	list  []uint32   // the events in hand, by place
-	at    []uint64   // their times
+	times []times   // of each event
+	seqs  []spelled // the sequences
+	room  int       // for more events in them
+	list  []uint32  // the events in hand, by place
+	at    []uint64  // their times
 	stack []where
 	skip  uint64   // events that are not wanted
 	body  []uint32 // events that are to be taken again times more
 	again uint64
 	heap  *byTime // of the events, without the grammar
 	ahead *ahead  // nil to load blocks when they are needed
+}
+
+// spelled is a sequence: its tokens, and if it occurs often and is short, its events.
+type spelled struct {
+	tokens []Token
+	events []uint32
 }
 
 // times are those of an event.
@@ -52,17 +58,20 @@ func newReplay(t *Thread, g *outline, r *blockReader) *replay {
 	if g.err != nil {
 		return x
 	}
-	x.flat = make([][]uint32, len(t.lists))
+	x.seqs = make([]spelled, len(t.lists))
+	for i, l := range t.lists {
+		x.seqs[i].tokens = l
+	}
 	for _, i := range g.order {
 		n := int(min(g.size[i], flatEvents+1))
-		if g.sequences[i] < 2 || n > flatEvents || n > x.room {
+		if g.sequences[i] < 2 || n == 0 || n > flatEvents || n > x.room {
 			continue
 		}
 		l := make([]uint32, 0, n)
 		for _, k := range t.lists[i] {
 			l = x.expand(l, k)
 		}
-		x.flat[i] = l
+		x.seqs[i].events = l
 		x.room -= n
 	}
 	return x
@@ -78,7 +87,7 @@ func (x *replay) expand(l []uint32, k Token) []uint32 {
 		return l
 	}
 	for range s.times {
-		if f := x.flat[s.sequence]; f != nil {
+		if f := x.seqs[s.sequence].events; f != nil {
 			l = append(l, f...)
 			continue
 		}
@@ -133,22 +142,23 @@ func (x *replay) next() (events []uint32, times []uint64, err error) {
 			x.list = append(x.list, uint32(s.event))
 			continue
 		}
-		size := x.g.size[s.sequence]
-		if s.times == 0 || size == 0 {
-			continue
-		}
-		if x.skip > 0 {
+		if s.times != 1 || x.skip > 0 {
+			size := x.g.size[s.sequence]
+			if s.times == 0 || size == 0 {
+				continue
+			}
 			n := min(x.skip/size, s.times)
 			x.skip -= n * size
 			if s.times -= n; s.times == 0 {
 				continue
 			}
 		}
-		if f := x.flat[s.sequence]; f != nil && x.skip == 0 {
-			x.body, x.again = f, s.times
+		q := &x.seqs[s.sequence]
+		if q.events != nil && x.skip == 0 {
+			x.body, x.again = q.events, s.times
 			continue
 		}
-		x.stack = append(x.stack, where{tokens: x.t.lists[s.sequence], again: s.times - 1})
+		x.stack = append(x.stack, where{tokens: q.tokens, again: s.times - 1})
 	}
 	return x.gather()
 }
