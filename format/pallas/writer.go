@@ -35,8 +35,8 @@ type WriterOptions struct {
 	// whatever its region. But for the bytes of zstd, thread.pallas and the files of
 	// blocks have the library's bytes.
 	Compatible bool
-	// LoopFinding says how repetitions are looked for in compatible threads: Basic,
-	// BasicTruncated, or nil for the latter.
+	// LoopFinding says how repetitions are looked for in compatible threads: NoLoops,
+	// BasicLoops, BasicTruncated, or nil for the latter.
 	LoopFinding *LoopFinding
 }
 

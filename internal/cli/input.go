@@ -189,7 +189,7 @@ type single struct {
 // Open opens the file; there is no other.
 func (s single) Open(name string) (fs.File, error) {
 	if name != stdinName {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("found one file alone, expected %s beside it: %w", name, fs.ErrNotExist)}
 	}
 	return &singleFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
 }
