@@ -15,7 +15,8 @@ import (
 
 // newChecker finds what reading events does not meet: what is wrong with the times and
 // durations of sequences, with sums and ids, and with numbers that files have of each
-// other. Memory: a block (8 KB), 1 MB of each file, and the grammar of a thread.
+// other. Memory: the grammar of a thread, a block (8 KB) of each of its events and three of
+// each of its sequences, and 1 MB of each of its files.
 func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
 	return &checker{d: dec.(*decoder), opt: opt}
 }

@@ -245,7 +245,7 @@ func put(m []uint32, id uint32, at int) []uint32 {
 }
 
 // thread is a thread with the ids that hold for all. Sequences that the root does not lead
-// to lose theirs.
+// to may lose theirs.
 func (u *unifier) thread(t *Thread, g *outline, m *renamed) (*Thread, error) {
 	c := &Thread{ID: t.ID, Archive: t.Archive, Root: MakeToken(SequenceToken, 0), Start: t.Start, path: t.path}
 	c.Events, c.Sequences, c.Loops = slices.Clone(t.Events), slices.Clone(t.Sequences), slices.Clone(t.Loops)
