@@ -179,8 +179,8 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	stack := []frame{{at: g.root}}
 	for len(stack) > 0 {
 		f := &stack[len(stack)-1]
-		if f.next < len(t.lists[f.at]) {
-			k := t.lists[f.at][f.next]
+		if list := t.lists.at(f.at); f.next < len(list) {
+			k := list[f.next]
 			f.next++
 			s, _ := t.step(k)
 			if s.event < 0 {

@@ -194,6 +194,8 @@ type threadReader struct {
 	t           *Thread
 	loc         uint32
 	info        []eventInfo
+	rowOf       []eventRow
+	more        bool    // any event has operands or attributes
 	lists       []lists // of attributes, by event; nil if the thread has none
 	x           *replay
 	sorted      *sortedThread // takes its place
@@ -205,6 +207,12 @@ type threadReader struct {
 	error, high uint64 // of the codec, and the latest time so far
 	values      []Value
 	b           trace.Batch
+}
+
+// eventRow is what most rows need of an event, close together.
+type eventRow struct {
+	ref  uint32
+	kind trace.Kind
 }
 
 // eventInfo is what each occurrence of an event is in the common model.
@@ -354,14 +362,22 @@ func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 // unsound reports the first event, and the first sequence, that occurs in the grammar
 // more or less often than it has times.
 func (x *threadReader) unsound(g *outline) error {
+	if x.t.script != nil {
+		return nil
+	}
 	for i, n := range g.events {
 		if v := &x.t.Events[i].Timestamps; n != v.Size {
 			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},
 				Found: fmt.Sprintf("%d occurrences of event %d in the grammar", n, i), Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
 		}
 	}
+	odd := x.t.sizes
 	for i, n := range g.sequences {
-		if s := x.t.sizes[i]; len(x.t.lists[i]) > 0 && s != (vectorSizes{n, n, n}) {
+		s := vectorSizes{i, 1, 1, 1}
+		if len(odd) > 0 && odd[0].place == i {
+			s, odd = odd[0], odd[1:]
+		}
+		if len(x.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
 			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning, Position: trace.Position{File: x.t.path},
 				Found: fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive), Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
 		}
@@ -373,6 +389,7 @@ func (x *threadReader) unsound(g *outline) error {
 func (x *threadReader) describe() error {
 	s := x.d.scopes[x.t.Archive.ID]
 	x.info, x.lists = slices.Grow(x.info[:0], len(x.t.Events))[:len(x.t.Events)], nil
+	x.rowOf, x.more = x.rowOf[:0], false
 	for i := range x.t.Events {
 		e := &x.t.Events[i]
 		in, err := x.d.event(s, e, x.t)
@@ -381,6 +398,8 @@ func (x *threadReader) describe() error {
 		}
 		in.more = len(in.ops) > 0 || in.payload != nil || in.rank != uint64(NoRef) || e.HasAttributes()
 		x.info[i] = in
+		x.rowOf = append(x.rowOf, eventRow{in.ref, in.kind})
+		x.more = x.more || in.more
 		if e.HasAttributes() {
 			if x.lists == nil {
 				x.lists = make([]lists, len(x.t.Events))
@@ -633,23 +652,24 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 	}
 	b, n := &x.b, len(events)
 	b.Time, b.Kind, b.Ref = slices.Grow(b.Time, n)[:n], slices.Grow(b.Kind, n)[:n], slices.Grow(b.Ref, n)[:n]
-	more := false
-	info := x.info
+	for i, t := range times {
+		b.Time[i] = int64(t)
+	}
+	rowOf, kinds, refs := x.rowOf, b.Kind[:len(events)], b.Ref[:len(events)]
 	for i, e := range events {
-		in := &info[e]
-		b.Time[i], b.Kind[i], b.Ref[i] = int64(times[i]), in.kind, in.ref
-		more = more || in.more
+		r := rowOf[e]
+		kinds[i], refs[i] = r.kind, r.ref
 	}
 	if t := x.d.ticks; t.Scale != 1 || t.Base != 0 {
 		for i, v := range times {
 			b.Time[i] = t.model(v)
 		}
 	}
-	if !more {
+	if !x.more {
 		return nil
 	}
 	for i, e := range events {
-		in := &info[e]
+		in := &x.info[e]
 		if !in.more {
 			continue
 		}

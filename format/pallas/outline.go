@@ -49,22 +49,26 @@ func (t *Thread) step(k Token) (s step, ok bool) {
 			s.event, ok = place(t.eventMap, k.ID(), len(t.Events))
 		}
 	case SequenceToken:
-		if s.sequence, ok = int(k.ID()), int(k.ID()) < len(t.lists); !t.inOrder {
-			s.sequence, ok = place(t.sequenceMap, k.ID(), len(t.lists))
+		if s.sequence, ok = int(k.ID()), int(k.ID()) < t.lists.len(); !t.inOrder {
+			s.sequence, ok = place(t.sequenceMap, k.ID(), t.lists.len())
 		}
 	case LoopToken:
 		if l := t.Loop(k); l != nil && l.Sequence.Type() == SequenceToken {
 			s.times = uint64(l.Iterations)
-			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), len(t.lists))
+			s.sequence, ok = place(t.sequenceMap, l.Sequence.ID(), t.lists.len())
 		}
 	}
 	return s, ok
 }
 
-// newOutline follows all tokens once.
+// newOutline follows all tokens once. Of a thread that has a script it says only that it
+// is sound.
 func newOutline(t *Thread) *outline {
-	g := &outline{t: t, sequences: make([]uint64, len(t.lists)), events: make([]uint64, len(t.Events)), size: make([]uint64, len(t.lists))}
-	root, ok := place(t.sequenceMap, t.Root.ID(), len(t.lists))
+	if t.script != nil {
+		return &outline{t: t}
+	}
+	g := &outline{t: t, sequences: make([]uint64, t.lists.len()), events: make([]uint64, len(t.Events)), size: make([]uint64, t.lists.len())}
+	root, ok := place(t.sequenceMap, t.Root.ID(), t.lists.len())
 	if !ok {
 		g.err = &GrammarError{t.path, t.Root, "no such sequence", "the sequence that the thread begins with"}
 		return g
@@ -79,7 +83,7 @@ func newOutline(t *Thread) *outline {
 	for i := len(g.order) - 1; i >= 0; i-- {
 		at := g.order[i]
 		n := g.sequences[at]
-		for _, k := range t.lists[at] {
+		for _, k := range t.lists.at(at) {
 			s, _ := t.step(k)
 			if s.event >= 0 {
 				g.events[s.event] = sum(g.events[s.event], n)
@@ -99,10 +103,10 @@ func (g *outline) straight() bool {
 	if !t.inOrder {
 		return false
 	}
-	g.order = make([]int, 0, len(t.lists))
+	g.order = make([]int, 0, t.lists.len())
 	add := func(at int) bool {
 		size := uint64(0)
-		for _, k := range t.lists[at] {
+		for _, k := range t.lists.at(at) {
 			if k.Type() == EventToken {
 				if int(k.ID()) >= len(t.Events) {
 					return false
@@ -120,7 +124,7 @@ func (g *outline) straight() bool {
 		g.order = append(g.order, at)
 		return true
 	}
-	for at := range t.lists {
+	for at := range t.lists.len() {
 		if at != g.root && !add(at) {
 			g.order = nil
 			clear(g.size)
@@ -142,7 +146,7 @@ func (g *outline) follow() {
 		open
 		done
 	)
-	state := make([]uint8, len(g.t.lists))
+	state := make([]uint8, g.t.lists.len())
 	type frame struct {
 		at, next int
 		size     uint64
@@ -151,7 +155,7 @@ func (g *outline) follow() {
 	state[g.root] = open
 	for len(stack) > 0 {
 		f := &stack[len(stack)-1]
-		tokens := g.t.lists[f.at]
+		tokens := g.t.lists.at(f.at)
 		if f.next == len(tokens) {
 			g.size[f.at] = f.size
 			state[f.at] = done
@@ -193,6 +197,9 @@ func (g *outline) token(at int) Token {
 
 // sound tells whether all events occur as often as they have times.
 func (g *outline) sound() bool {
+	if g.t.script != nil {
+		return true
+	}
 	if g.err != nil {
 		return false
 	}

@@ -11,23 +11,24 @@ type replay struct {
 	t     *Thread
 	g     *outline
 	r     *blockReader
-	times []times   // of each event
-	seqs  []spelled // the sequences
-	room  int       // for more events in them
-	list  []uint32  // the events in hand, by place
-	at    []uint64  // their times
-	stack []where
-	skip  uint64   // events that are not wanted
-	body  []uint32 // events that are to be taken again times more
-	again uint64
+	times []times  // of each event
+	list  []uint32 // the events in hand, by place
+	at    []uint64 // their times
+
+	*script // nil if the outline has an error
+	where   where
+	above   []where  // the sequences that it is in
+	body    []uint32 // events that are to be taken again times more
+	again   uint64
+
 	heap  *byTime // of the events, without the grammar
 	ahead *ahead  // nil to load blocks when they are needed
 }
 
-// spelled is a sequence: its tokens, and if it occurs often and is short, its events.
-type spelled struct {
-	tokens []Token
-	events []uint32
+// where is a place in a sequence.
+type where struct {
+	next, from, end uint32 // among the tokens
+	again           uint64 // iterations to come of the loop that the sequence is the body of
 }
 
 // times are those of an event.
@@ -40,141 +41,146 @@ type times struct {
 	broken bool             // there was such a block: nobody knows any more which occurrence is which
 }
 
-// where is a place in a sequence.
-type where struct {
-	tokens []Token
-	next   int
-	again  uint64 // iterations to come of the loop that the sequence is the body of
-}
-
-const (
-	replayRows = 4096 // delivered at once, or a little more
-	flatEvents = 512  // the longest sequence whose events are listed
-	flatAll    = 1 << 20
-)
+// replayRows are delivered at once, or a little more.
+const replayRows = 4096
 
 func newReplay(t *Thread, g *outline, r *blockReader) *replay {
-	x := &replay{t: t, g: g, r: r, times: make([]times, len(t.Events)), room: flatAll}
-	if g.err != nil {
-		return x
-	}
-	x.seqs = make([]spelled, len(t.lists))
-	for i, l := range t.lists {
-		x.seqs[i].tokens = l
-	}
-	for _, i := range g.order {
-		n := int(min(g.size[i], flatEvents+1))
-		if g.sequences[i] < 2 || n == 0 || n > flatEvents || n > x.room {
-			continue
-		}
-		l := make([]uint32, 0, n)
-		for _, k := range t.lists[i] {
-			l = x.expand(l, k)
-		}
-		x.seqs[i].events = l
-		x.room -= n
+	x := &replay{t: t, g: g, r: r, times: make([]times, len(t.Events)), list: make([]uint32, replayRows+flatEvents+short), script: t.script}
+	if x.script == nil && g.err == nil {
+		x.script = rewrite(t, g)
 	}
 	return x
 }
 
-// expand appends the events of a token of a short sequence.
-func (x *replay) expand(l []uint32, k Token) []uint32 {
-	s, _ := x.t.step(k)
-	if s.event >= 0 {
-		return append(l, uint32(s.event))
-	}
-	if x.g.size[s.sequence] == 0 {
-		return l
-	}
-	for range s.times {
-		if f := x.seqs[s.sequence].events; f != nil {
-			l = append(l, f...)
-			continue
-		}
-		for _, k := range x.t.lists[s.sequence] {
-			l = x.expand(l, k)
-		}
-	}
-	return l
+// enter is the beginning of a sequence that is to occur some times.
+func (s *script) enter(sequence uint32, times uint64) where {
+	from := s.lists.from[sequence]
+	return where{from, from, s.lists.from[sequence+1], times - 1}
 }
 
 // begin goes to the first event, or to number skip, to which the times must have been
 // set.
 func (x *replay) begin(skip uint64) {
-	x.skip = skip
-	x.stack = append(x.stack[:0], where{tokens: x.t.lists[x.g.root]})
+	x.where, x.above, x.again = x.enter(x.root, 1), x.above[:0], 0
+	for skip > 0 {
+		w := &x.where
+		if w.next == w.end {
+			// What is skipped is skipped whole, so that no loop ends here.
+			if len(x.above) == 0 {
+				return
+			}
+			*w, x.above = x.above[len(x.above)-1], x.above[:len(x.above)-1]
+			continue
+		}
+		k := x.lists.tokens[w.next]
+		w.next++
+		l := repeat{k.ID(), notListed, 1}
+		switch k.Type() {
+		case EventToken:
+			skip--
+			continue
+		case listedEvents:
+			events := x.listed(k.ID())
+			n := min(skip, uint64(len(events)))
+			if skip -= n; n < uint64(len(events)) {
+				x.body, x.again = events[n:], 1
+			}
+			continue
+		case LoopToken:
+			l = x.loops[k.ID()]
+		}
+		size := x.sequences[l.sequence].size
+		if size == 0 {
+			continue
+		}
+		n := min(skip/size, l.times)
+		skip -= n * size
+		if l.times -= n; l.times > 0 {
+			x.above = append(x.above, *w)
+			*w = x.enter(l.sequence, l.times)
+		}
+	}
 }
 
 // next returns the next events, in the order of the grammar, and their times; none at
 // the end. They are valid until the next call, and come with an error too.
 func (x *replay) next() (events []uint32, times []uint64, err error) {
-	x.list = x.list[:0]
 	if x.heap != nil {
+		x.list = x.list[:0]
 		err := x.merged()
 		return x.list, x.at[:len(x.list)], err
 	}
-	for len(x.list) < replayRows {
-		if x.again > 0 {
-			x.repeat()
-			continue
-		}
-		if len(x.stack) == 0 {
-			break
-		}
-		w := &x.stack[len(x.stack)-1]
-		if w.next == len(w.tokens) {
+	list, n := x.list[:cap(x.list)], 0
+	if x.again > 0 {
+		n = x.repeat(list, 0)
+	}
+	w, tokens, from := x.where, x.lists.tokens, x.lists.from
+	for n < replayRows {
+		if w.next == w.end {
 			if w.again > 0 {
 				w.again--
-				w.next = 0
+				w.next = w.from
 				continue
 			}
-			x.stack = x.stack[:len(x.stack)-1]
+			top := len(x.above) - 1
+			if top < 0 {
+				break
+			}
+			w = x.above[top]
+			x.above = x.above[:top]
 			continue
 		}
-		k := w.tokens[w.next]
+		k := tokens[w.next]
 		w.next++
-		s, _ := x.t.step(k)
-		if s.event >= 0 {
-			if x.skip > 0 {
-				x.skip--
+		id := k.ID()
+		switch k.Type() {
+		case EventToken:
+			list[n] = id
+			n++
+		case listedEvents:
+			events := x.events[id+1:]
+			size := int(x.events[id])
+			if size > short {
+				n += copy(list[n:], events[:size])
 				continue
 			}
-			x.list = append(x.list, uint32(s.event))
-			continue
-		}
-		if s.times != 1 || x.skip > 0 {
-			size := x.g.size[s.sequence]
-			if s.times == 0 || size == 0 {
-				continue
+			*(*[short]uint32)(list[n:]) = *(*[short]uint32)(events)
+			n += size
+		case SequenceToken:
+			x.above = append(x.above, w)
+			w = where{from[id], from[id], from[id+1], 0}
+		default:
+			l := x.loops[id]
+			if l.listed != notListed {
+				if x.body, x.again = x.listed(l.listed), l.times; len(x.body) == 0 {
+					x.again = 0
+				}
+				n = x.repeat(list, n)
+			} else if l.times > 0 {
+				x.above = append(x.above, w)
+				w = x.enter(l.sequence, l.times)
 			}
-			n := min(x.skip/size, s.times)
-			x.skip -= n * size
-			if s.times -= n; s.times == 0 {
-				continue
-			}
 		}
-		q := &x.seqs[s.sequence]
-		if q.events != nil && x.skip == 0 {
-			x.body, x.again = q.events, s.times
-			continue
-		}
-		x.stack = append(x.stack, where{tokens: q.tokens, again: s.times - 1})
 	}
+	x.where, x.list = w, list[:n]
 	return x.gather()
 }
 
-// repeat takes the events of the body as often as there is room for.
-func (x *replay) repeat() {
-	from, n := len(x.list), len(x.body)
-	k := int(min(x.again, uint64((replayRows-from+n-1)/n)))
-	x.again -= uint64(k)
-	x.list = append(x.list, x.body...)
-	// Twice as many with each step.
-	for have := 1; have < k; {
-		more := min(have, k-have)
-		x.list = append(x.list, x.list[from:from+more*n]...)
-		have += more
+// repeat takes the events of the body as often as there is room for; n events are in the
+// list.
+func (x *replay) repeat(list []uint32, n int) int {
+	size := len(x.body)
+	if x.again == 0 {
+		return n
 	}
+	k := int(min(x.again, uint64((replayRows-n+size-1)/size)))
+	x.again -= uint64(k)
+	from, end := n, n+k*size
+	n += copy(list[n:], x.body)
+	for n < end { // twice as many with each step
+		n += copy(list[n:end], list[from:n])
+	}
+	return n
 }
 
 // gather looks up the times of the events in the list.

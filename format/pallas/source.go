@@ -33,8 +33,6 @@ type source struct {
 	at   int         // in the file
 	err  *FileError
 	odd  *FileError // the first thing that is wrong but ends nothing
-
-	tokens []Token // room for those of a thread
 }
 
 // load reads a whole file.

@@ -3,6 +3,7 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -107,8 +108,14 @@ type Thread struct {
 
 	inOrder bool // ids of events and sequences are places
 
-	lists [][]Token     // tokens of the sequences, closer together
-	sizes []vectorSizes // of the sequences, if the thread is lean and has none otherwise
+	lists tokenLists // of the sequences
+	// script takes their place in a lean thread, if its grammar and the vectors agree.
+	script *script
+	// sizes are those of the sequences' vectors, in order, if the thread is lean and has
+	// no sequences otherwise. Those with one value in each are left out, which may be
+	// millions.
+	lean  bool
+	sizes []vectorSizes
 
 	eventMap, sequenceMap, loopMap []uint32
 	path                           string // of the thread's folder
@@ -116,8 +123,36 @@ type Thread struct {
 	times, durations               dataFile
 }
 
-// vectorSizes are how many times, durations and exclusive durations a sequence has.
-type vectorSizes struct{ times, durations, exclusive uint64 }
+// vectorSizes are how many times, durations and exclusive durations the sequence at a
+// place has.
+type vectorSizes struct {
+	place                       int
+	times, durations, exclusive uint64
+}
+
+// tokenLists are the tokens of all sequences, one list behind the other: there may be
+// millions.
+type tokenLists struct {
+	tokens []Token
+	from   []uint32 // of each list, and of one more
+}
+
+// len is how many lists there are.
+func (l *tokenLists) len() int { return len(l.from) - 1 }
+
+// at is list number i; it belongs to all.
+func (l *tokenLists) at(i int) []Token {
+	from, to := l.from[i], l.from[i+1]
+	return l.tokens[from:to:to]
+}
+
+// room is for one more list of n tokens.
+func (l *tokenLists) room(n int) []Token {
+	from := len(l.tokens)
+	l.tokens = slices.Grow(l.tokens, n)[:from+n]
+	l.from = append(l.from, uint32(from+n))
+	return l.tokens[from:]
+}
 
 // place is where an id is in a list of n entries: the map has 2³²−1 for ids that the
 // thread does not have.
@@ -234,10 +269,7 @@ func (s *source) thread(l layout) *Thread {
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
-	t.lists = make([][]Token, 0, most)
-	if l.lean {
-		t.sizes = make([]vectorSizes, 0, most)
-	} else {
+	if t.lean = l.lean; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
 	room := left/36 + 1 // blocks are most of the file, where it is long
@@ -253,24 +285,27 @@ func (s *source) thread(l layout) *Thread {
 		t.Events = append(t.Events, e)
 	}
 	t.eventMap = s.idMap(l, len(t.Events))
-	for range ns {
-		if l.lean && l.counted {
-			if tokens, ok := s.once(); ok {
-				t.lists, t.sizes = append(t.lists, tokens), append(t.sizes, vectorSizes{1, 1, 1})
-				continue
-			}
+	t.lists.from = append(make([]uint32, 0, most+1), 0)
+	// What the sequences have besides vectors of a value each.
+	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+onceVectors), s.left()/8)/4)
+	for i := range ns {
+		if l.lean && l.counted && s.once(&t.lists) {
+			continue
 		}
-		x := s.sequence(l, &blocks)
+		x := s.sequence(l, &t.lists, &blocks)
 		if s.err != nil {
+			t.lists.from = t.lists.from[:i+1]
 			break
 		}
-		if t.lists = append(t.lists, x.Tokens); l.lean {
-			t.sizes = append(t.sizes, vectorSizes{x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size})
-		} else {
+		if !l.lean {
 			t.Sequences = append(t.Sequences, x)
+			continue
+		}
+		if v := (vectorSizes{i, x.Timestamps.Size, x.Durations.Size, x.Exclusive.Size}); v != (vectorSizes{i, 1, 1, 1}) {
+			t.sizes = append(t.sizes, v)
 		}
 	}
-	t.sequenceMap = s.idMap(l, len(t.lists))
+	t.sequenceMap = s.idMap(l, t.lists.len())
 	for range nl {
 		x := Loop{Sequence: Token(s.u32()), Iterations: s.u32()}
 		if l.abi >= 19 {
@@ -282,7 +317,7 @@ func (s *source) thread(l layout) *Thread {
 		t.Loops = append(t.Loops, x)
 	}
 	t.loopMap = s.idMap(l, len(t.Loops))
-	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, len(t.lists))
+	t.inOrder = isIdentity(t.eventMap, len(t.Events)) && isIdentity(t.sequenceMap, t.lists.len())
 	t.forget()
 	if s.err == nil && s.left() > 0 {
 		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
@@ -293,9 +328,13 @@ func (s *source) thread(l layout) *Thread {
 	}
 	for i := range t.Sequences {
 		x := &t.Sequences[i]
+		x.Tokens = t.lists.at(i)
 		give(&x.Durations)
 		give(&x.Exclusive)
 		give(&x.Timestamps)
+	}
+	if t.lean {
+		t.script = confirm(t)
 	}
 	return t
 }
@@ -309,11 +348,12 @@ func (t *Thread) forget() {
 	if !slices.ContainsFunc(t.Events, func(e Event) bool { return e.Record == maxRecord }) {
 		return
 	}
-	for i := range t.lists {
-		if t.lists[i] = slices.DeleteFunc(t.lists[i], placeholder); i < len(t.Sequences) {
-			t.Sequences[i].Tokens = t.lists[i]
-		}
+	kept := tokenLists{t.lists.tokens[:0], []uint32{0}}
+	for i := range t.lists.len() {
+		list := slices.DeleteFunc(t.lists.at(i), placeholder)
+		copy(kept.room(len(list)), list)
 	}
+	t.lists = kept
 }
 
 func (s *source) event(l layout, blocks *[]Block) (e Event) {
@@ -333,65 +373,67 @@ func (s *source) event(l layout, blocks *[]Block) (e Event) {
 	return e
 }
 
+// onceVectors are the bytes of the vectors of a sequence that occurs once: of one value
+// each.
+const onceVectors = 80 + 80 + 48
+
 // once reads a sequence that occurs once, for a lean thread, as most do where there are
-// many; ok is false, and nothing has been read, if it is another one.
-func (s *source) once() (tokens []Token, ok bool) {
+// many; false, and nothing has been read, if it is another one.
+func (s *source) once(lists *tokenLists) bool {
 	const (
-		head    = 12
-		vectors = 80 + 80 + 48 // of one value each
-		most    = 1 << 10
+		head = 12
+		most = 1 << 10
 	)
 	b := s.peek(head)
 	if b == nil {
-		return nil, false
+		return false
 	}
 	n := binary.LittleEndian.Uint64(b[4:])
-	if n == 0 || n > most || binary.LittleEndian.Uint32(b) > uint32(LoopSequence) {
-		return nil, false
+	if n == 0 || n > most || len(lists.tokens) > math.MaxUint32-most || binary.LittleEndian.Uint32(b) > uint32(LoopSequence) {
+		return false
 	}
 	size := head + 4*int(n)
-	if b = s.peek(size + vectors); b == nil {
-		return nil, false
+	if b = s.peek(size + onceVectors); b == nil {
+		return false
 	}
-	v := b[size:]
-	for _, at := range [...]int{0, 8, 40, 80, 88, 120, 160, 168, 176} { // sizes, numbers of blocks, values in them
-		if binary.LittleEndian.Uint64(v[at:]) != 1 {
-			return nil, false
-		}
+	v := (*[onceVectors]byte)(b[size:])
+	u64 := binary.LittleEndian.Uint64
+	// Sizes, numbers of blocks, and values in them.
+	if u64(v[0:]) != 1 || u64(v[8:]) != 1 || u64(v[40:]) != 1 || u64(v[80:]) != 1 || u64(v[88:]) != 1 ||
+		u64(v[120:]) != 1 || u64(v[160:]) != 1 || u64(v[168:]) != 1 || u64(v[176:]) != 1 {
+		return false
 	}
 	s.at += len(b)
-	tokens = s.room(int(n))
-	for i := range tokens {
-		tokens[i] = Token(binary.LittleEndian.Uint32(b[head+4*i:]))
-	}
-	return tokens, true
+	getTokens(lists.room(int(n)), b[head:])
+	return true
 }
 
-// room is for so many tokens.
-func (s *source) room(n int) []Token {
-	if len(s.tokens) < n {
-		s.tokens = make([]Token, max(n, min(4096, s.left()/4)))
+// getTokens reads a list of tokens.
+func getTokens(to []Token, b []byte) {
+	b = b[:4*len(to)]
+	for i := range to {
+		to[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
 	}
-	l := s.tokens[:n:n]
-	s.tokens = s.tokens[n:]
-	return l
 }
 
-func (s *source) sequence(l layout, blocks *[]Block) (x Sequence) {
+// sequence reads one; its tokens go to the lists.
+func (s *source) sequence(l layout, lists *tokenLists, blocks *[]Block) (x Sequence) {
 	at := s.at
 	x.Type = SequenceType(s.u32())
 	if x.Type > LoopSequence && s.err == nil {
 		s.bad(at, "0 or 1", "a sequence of type %d", x.Type)
 	}
 	n := s.count("tokens", 4)
-	if n == 0 {
-		return x
+	if int64(len(lists.tokens))+int64(n) > math.MaxUint32 {
+		s.bad(at, "less than 2³² in a thread", "%d tokens", int64(len(lists.tokens))+int64(n))
+		n = 0
 	}
 	b := s.take(4 * n)
-	x.Tokens = s.room(n)
-	for i := range len(b) / 4 {
-		x.Tokens[i] = Token(binary.LittleEndian.Uint32(b[4*i:]))
+	if n = len(b) / 4; n == 0 {
+		lists.room(0)
+		return x
 	}
+	getTokens(lists.room(n), b)
 	x.Durations = s.vector(l, false, true, blocks)
 	x.Exclusive = s.vector(l, false, true, blocks)
 	x.Timestamps = s.vector(l, false, false, blocks)

@@ -1,0 +1,111 @@
+package pallas
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// leanOf is a thread as the decoder loads it, from the file of another one.
+func leanOf(t testing.TB, th *Thread) *Thread {
+	t.Helper()
+	lean, err := th.Archive.loadThread(th.ID, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lean.Close)
+	return lean
+}
+
+// A thread read without its sequences' blocks has the events of the whole one, from the
+// first event on and from any other; the whole one's script is made another way.
+func TestScript(t *testing.T) {
+	for seed := range uint64(60) {
+		p := program{rng: rand.New(rand.NewPCG(seed, 5))}
+		for range 1 + seed%5 {
+			p.body(int(seed % 7))
+		}
+		finding := LoopFinding(seed % 3)
+		th := recorded(t, p.list, &WriterOptions{MaxLoopLength: 1 + int(seed%40), Compatible: seed%4 >= 2, LoopFinding: &finding})
+		lean := leanOf(t, th)
+		if lean.script == nil {
+			t.Fatalf("seed %d: a thread of the writer is not confirmed", seed)
+		}
+		want := replayed(t, th, nil)
+		if len(want) != len(p.list) {
+			t.Fatalf("seed %d: %d events, want %d", seed, len(want), len(p.list))
+		}
+		for skip := 0; skip <= len(want); skip += 1 + p.rng.IntN(1+len(want)/20) {
+			for _, x := range []*Thread{lean, th} {
+				if got := replayed(t, x, want[:skip]); !slices.Equal(got, want[skip:]) {
+					t.Fatalf("seed %d: behind %d events: %v\nwant %v", seed, skip, got, want[skip:])
+				}
+			}
+		}
+	}
+}
+
+// replayed lists the events behind some that are skipped.
+func replayed(t testing.TB, th *Thread, skipped []uint32) (all []uint32) {
+	t.Helper()
+	r := newBlockReader(th.Archive.Trace.Parameters)
+	defer r.close()
+	x := newReplay(th, newOutline(th), r)
+	for _, e := range skipped {
+		if x.times[e].next == len(x.times[e].values) {
+			if err := x.fill(int(e)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x.times[e].next++
+	}
+	x.begin(uint64(len(skipped)))
+	for {
+		list, _, err := x.next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return all
+		}
+		all = append(all, list...)
+	}
+}
+
+// Where anything does not fit, the tokens are as they were.
+func TestConfirmUndo(t *testing.T) {
+	p := program{rng: rand.New(rand.NewPCG(3, 5))}
+	for range 5 {
+		p.body(5)
+	}
+	th := recorded(t, p.list, &WriterOptions{})
+	odd := 0
+	for at := range th.lists.tokens {
+		for _, k := range []Token{NoToken, MakeToken(InvalidToken, 2), MakeToken(SequenceToken, uint32(len(th.Sequences))-1), MakeToken(LoopToken, 0), MakeToken(EventToken, 0)} {
+			x := Thread{Root: th.Root, Events: th.Events, Loops: th.Loops, eventMap: th.eventMap, sequenceMap: th.sequenceMap, loopMap: th.loopMap, inOrder: th.inOrder, lean: true}
+			x.lists = tokenLists{slices.Clone(th.lists.tokens), th.lists.from}
+			for i := range th.Sequences {
+				s := &th.Sequences[i]
+				if v := (vectorSizes{i, s.Timestamps.Size, s.Durations.Size, s.Exclusive.Size}); v != (vectorSizes{i, 1, 1, 1}) {
+					x.sizes = append(x.sizes, v)
+				}
+			}
+			if x.lists.tokens[at] == k {
+				continue
+			}
+			x.lists.tokens[at] = k
+			before := slices.Clone(x.lists.tokens)
+			lists := x.lists
+			if confirm(&x) != nil {
+				t.Fatalf("%v for %v at %d is confirmed", k, th.lists.tokens[at], at)
+			}
+			odd++
+			if !slices.Equal(lists.tokens, before) {
+				t.Fatalf("%v for %v at %d: the tokens have changed", k, th.lists.tokens[at], at)
+			}
+		}
+	}
+	if odd < 100 {
+		t.Errorf("%d cases", odd)
+	}
+}
