@@ -2,7 +2,6 @@ package pallas
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"sync"
 )
@@ -40,29 +39,32 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	if n == 0 {
 		return nil
 	}
-	b := Block{Count: uint64(n), First: v.values[0], Last: v.values[n-1]}
+	var said [5]uint64
+	of := append(said[:0], uint64(n))
 	if v.length {
-		sum := uint64(0)
-		b.Min = math.MaxUint64
+		least, most, sum := v.values[0], v.values[0], uint64(0)
 		for _, x := range v.values {
-			b.Min, b.Max = min(b.Min, x), max(b.Max, x)
+			least, most = min(least, x), max(most, x)
 			sum += x
 		}
-		b.Mean = sum / uint64(n)
+		of = append(of, least, most, sum/uint64(n))
+	} else {
+		of = append(of, v.values[0], v.values[n-1])
 	}
 	d := &t.data[v.file]
 	if t.w.compatible && !t.settling {
 		d = &t.waiting[v.file]
 	}
+	var place uint64
 	var err error
 	if t.writing {
-		at, known := t.known(v, d)
-		if b.Offset = at; !known {
+		known := false
+		if place, known = t.known(v, d); !known {
 			err = t.w.block(d, &t.r.room, v.values)
 		}
 		v.values = v.values[:0]
 	} else {
-		if b.Offset, err = t.pack(d, v.values); err != nil {
+		if place, err = t.pack(d, v.values); err != nil {
 			return err
 		}
 		v.values = nil
@@ -74,7 +76,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 			}
 		}
 	}
-	v.blocks = append(v.blocks, b)
+	v.blocks = append(append(v.blocks, of...), place)
 	t.flushed += int64(8 * n)
 	return err
 }
@@ -144,8 +146,7 @@ func (t *threadWriter) compress(x *packed) {
 	for ; n < len(p.list) && p.list[n].done; n++ {
 		x := p.list[n]
 		p.places = append(p.places, x.to.size)
-		x.to.buf = append(x.to.buf, x.out...)
-		p.err = cmp.Or(p.err, x.to.added(len(x.out)))
+		p.err = cmp.Or(p.err, x.to.put(x.out))
 		if cap(x.values) >= blockValues {
 			select {
 			case t.w.rooms <- x.values[:0]:
@@ -176,9 +177,9 @@ func (t *threadWriter) wait() error {
 
 // locate puts the places of a vector's blocks for their numbers, once all are written.
 func (t *threadWriter) locate(v *recordedVector) {
-	for i := range v.blocks {
-		if b := &v.blocks[i]; b.Offset&unplaced != 0 {
-			b.Offset = t.packing.places[b.Offset&^unplaced]
+	for i := v.words() - 1; i < len(v.blocks); i += v.words() {
+		if place := &v.blocks[i]; *place&unplaced != 0 {
+			*place = t.packing.places[*place&^unplaced]
 		}
 	}
 }

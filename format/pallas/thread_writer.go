@@ -19,7 +19,7 @@ const blockValues = 1000
 // recordedVector collects values until there is a block of them.
 type recordedVector struct {
 	size     uint64
-	blocks   []Block
+	blocks   []uint64 // what the grammar says of each block, its place in the end
 	values   []uint64 // that are in no block yet
 	min, max uint64
 	sum      uint64
@@ -28,6 +28,14 @@ type recordedVector struct {
 	large    bool  // its room counts
 	counted  int   // so much of it does
 	one      [1]uint64
+}
+
+// words is how many numbers the grammar says of a block.
+func (v *recordedVector) words() int {
+	if v.length {
+		return 5
+	}
+	return 4
 }
 
 // push adds a value. Room grows to a block in steps, since most vectors of irregular
@@ -56,7 +64,7 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 const (
 	largeRoom  = 16
 	roomForAll = 40 << 20
-	leastRoom  = 64 << 10
+	leastRoom  = 32 << 10
 )
 
 // grown counts the room of a vector, if that is large. Compatible threads have whole
@@ -130,7 +138,7 @@ func (t *threadWriter) flushSequence(v *[3]recordedVector) error {
 		return err
 	}
 	if same {
-		exclusive.blocks = append(exclusive.blocks, duration.blocks[len(duration.blocks)-1])
+		exclusive.blocks = append(exclusive.blocks, duration.blocks[len(duration.blocks)-duration.words():]...)
 		exclusive.values = exclusive.values[:0]
 	} else if err := t.flush(exclusive); err != nil {
 		return err
@@ -183,19 +191,19 @@ func (t *threadWriter) settle(v *recordedVector) error {
 	}
 	t.locate(v)
 	d := &t.data[v.file]
-	for i := range v.blocks {
+	for i := v.words() - 1; i < len(v.blocks); i += v.words() {
 		var head [8]byte
-		b := &v.blocks[i]
-		if _, err := t.spilled[v.file].ReadAt(head[:], int64(b.Offset)); err != nil {
+		place := &v.blocks[i]
+		if _, err := t.spilled[v.file].ReadAt(head[:], int64(*place)); err != nil {
 			return err
 		}
 		at := len(d.buf)
 		d.buf = slices.Grow(append(d.buf, head[:]...), int(binary.LittleEndian.Uint64(head[:])))
 		d.buf = d.buf[:len(d.buf)+int(binary.LittleEndian.Uint64(head[:]))]
-		if _, err := t.spilled[v.file].ReadAt(d.buf[at+len(head):], int64(b.Offset)+int64(len(head))); err != nil {
+		if _, err := t.spilled[v.file].ReadAt(d.buf[at+len(head):], int64(*place)+int64(len(head))); err != nil {
 			return err
 		}
-		b.Offset = d.size
+		*place = d.size
 		if err := d.added(len(d.buf) - at); err != nil {
 			return err
 		}
@@ -248,10 +256,28 @@ func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
 	return b
 }
 
+// most is how many bytes are collected: less where there are many threads.
+func (d *dataWriter) most() int {
+	return max(leastDataBuffer, dataBuffer/int(1+d.threads.Load()/16))
+}
+
+// put appends a block.
+func (d *dataWriter) put(b []byte) error {
+	var err error
+	most := d.most()
+	if len(d.buf)+len(b) > most {
+		if err = d.flush(); cap(d.buf) != most {
+			d.buf = make([]byte, 0, max(most, len(b))) // no more than is needed
+		}
+	}
+	d.buf = append(d.buf, b...)
+	return errors.Join(err, d.added(len(b)))
+}
+
 // added counts what was put into the buffer.
 func (d *dataWriter) added(n int) error {
 	d.size += uint64(n)
-	if len(d.buf) >= d.most {
+	if len(d.buf) >= d.most() {
 		return d.flush()
 	}
 	return nil
@@ -450,18 +476,11 @@ func (v *recordedVector) append(b []byte) []byte {
 	if v.size == 0 {
 		return le64(b, 0, 1)
 	}
-	b = le64(b, v.size, uint64(len(v.blocks)))
+	b = le64(b, v.size, uint64(len(v.blocks)/v.words()))
 	if v.length {
 		b = le64(b, v.min, v.max, v.sum/v.size)
 	}
-	for _, x := range v.blocks {
-		if v.length {
-			b = le64(b, x.Count, x.Min, x.Max, x.Mean, x.Offset)
-		} else {
-			b = le64(b, x.Count, x.First, x.Last, x.Offset)
-		}
-	}
-	return b
+	return le64(b, v.blocks...)
 }
 
 // appendList appends the attributes of an occurrence (docs/formats/pallas.md,

@@ -102,10 +102,10 @@ type threadWriter struct {
 
 // dataWriter appends blocks to a file.
 type dataWriter struct {
-	path string
-	buf  []byte
-	most int    // bytes in buf
-	size uint64 // with what is in buf
+	path    string
+	threads *atomic.Int64 // of all the writer
+	buf     []byte
+	size    uint64 // with what is in buf
 }
 
 // Create begins a trace. The name of its main file gets ".pallas" if it does not end so.
@@ -198,13 +198,13 @@ func (a *ArchiveWriter) record(id uint32) (*Recorder, error) {
 	if err := os.MkdirAll(t.folder, 0o777); err != nil {
 		return nil, err
 	}
-	most := max(leastDataBuffer, dataBuffer/int(1+a.w.threads.Add(1)/16))
+	a.w.threads.Add(1)
 	for i, name := range []string{"event_durations.dat", "sequence_durations.dat"} {
 		path := filepath.Join(t.folder, name)
 		if err := os.WriteFile(path, nil, 0o666); err != nil {
 			return nil, err
 		}
-		t.data[i].path, t.data[i].most, t.waiting[i].most = path, most, most
+		t.data[i].path, t.data[i].threads, t.waiting[i].threads = path, &a.w.threads, &a.w.threads
 		t.waiting[i].path = filepath.Join(t.folder, "."+name+".tmp")
 	}
 	t.packing.idle.L = &t.packing.mu
