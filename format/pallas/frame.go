@@ -19,7 +19,7 @@ import (
 const (
 	frameMagic = 0xfd2fb528
 	minStride  = 4    // values
-	fewValues  = 32   // of which both ways to make a frame are tried
+	fewValues  = 64   // of which both ways to make a frame are tried
 	maxStride  = 1024 // which is more than blocks have
 	maxKept    = 5    // bytes: zstd copies 3 at least
 

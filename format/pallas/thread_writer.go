@@ -247,7 +247,7 @@ func (w *Writer) appendBlock(b []byte, room *packRoom, values []uint64) []byte {
 	switch {
 	case w.zstd == nil:
 		b = append(b, l...)
-	case len(values) < minStride:
+	case len(values) < 3:
 		b = appendRawFrame(b, l)
 	default:
 		b = w.appendFrame(b, room, values)
@@ -287,7 +287,7 @@ func (d *dataWriter) added(n int) error {
 // values the shorter one of the two that there are, of many that which is likely to be.
 func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
 	n := len(values)
-	if w.p.Encoding != NoEncoding || n > maxStride || !room.strides.find(values) {
+	if w.p.Encoding != NoEncoding || n < minStride || n > maxStride || !room.strides.find(values) {
 		return w.search(b, room.plain)
 	}
 	at := len(b)
