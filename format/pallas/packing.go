@@ -59,7 +59,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	var err error
 	if t.writing {
 		known := false
-		if place, known = t.known(v, d); !known {
+		if place, known = t.known(v.values, v.length, d); !known {
 			err = t.w.block(d, &t.r.room, v.values)
 		}
 		v.values = v.values[:0]
@@ -91,16 +91,16 @@ type recentBlock struct {
 // recentValues is how many values the blocks have that are looked for again.
 const recentValues = 4
 
-// known is where a block is that has the same few durations as a vector, which many
-// functions have; else where the next one will be.
-func (t *threadWriter) known(v *recordedVector, d *dataWriter) (at uint64, ok bool) {
-	n := len(v.values)
-	if !v.length || n > recentValues || t.w.compatible {
+// known is where a block is that has the same few durations, which many functions have;
+// else where the next one will be.
+func (t *threadWriter) known(values []uint64, length bool, d *dataWriter) (at uint64, ok bool) {
+	n := len(values)
+	if !length || n > recentValues || t.w.compatible {
 		return d.size, false
 	}
 	h := uint64(n)
 	x := recentBlock{n: n, at: d.size}
-	for i, y := range v.values {
+	for i, y := range values {
 		h = (h ^ y) * 0x9e3779b97f4a7c15
 		x.values[i] = y
 	}

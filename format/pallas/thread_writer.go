@@ -419,6 +419,14 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 				o = r.occurrences(uint32(i))
 			}
 			v := o.vectors
+			if v == nil && !t.w.compatible {
+				var err error
+				if b, err = t.appendOnce(b, o.first); err != nil {
+					return err
+				}
+				next()
+				continue
+			}
 			if v == nil {
 				v = &t.single
 				for i := range v {
@@ -481,6 +489,29 @@ func (v *recordedVector) append(b []byte) []byte {
 		b = le64(b, v.min, v.max, v.sum/v.size)
 	}
 	return le64(b, v.blocks...)
+}
+
+// appendOnce makes blocks of the only duration, exclusive duration and time of a sequence,
+// and appends its vectors: there may be millions that occur once.
+func (t *threadWriter) appendOnce(b []byte, values [3]uint64) ([]byte, error) {
+	d := &t.data[1]
+	var place uint64
+	for i, x := range values {
+		length := i < 2
+		if known := false; i != 1 || x != values[0] {
+			if place, known = t.known(values[i:i+1], length, d); !known {
+				if err := t.w.block(d, &t.r.room, values[i:i+1]); err != nil {
+					return b, err
+				}
+			}
+		}
+		if b = le64(b, 1, 1); length {
+			b = le64(b, x, x, x, 1, x, x, x, place)
+		} else {
+			b = le64(b, 1, x, x, place)
+		}
+	}
+	return b, nil
 }
 
 // appendList appends the attributes of an occurrence (docs/formats/pallas.md,
