@@ -272,7 +272,7 @@ func (s *source) thread(l layout) *Thread {
 	if t.lean = l.lean; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
-	room := left/36 + 1 // blocks are most of the file, where it is long
+	room := left/32 + 1 // blocks are most of the file, where it is long
 	if l.lean {
 		room = min(room, ne+1024)
 	}
