@@ -27,6 +27,7 @@ const (
 	lastBlock       = 1
 	sameCodes       = 0x54 // all literal lengths, offsets and match lengths have the same code
 	mixedCodes      = 0x98 // the offsets have
+	tableCodes      = 0xa8 // each have a table
 )
 
 // strides are how many low bytes of each value differ from those of the one before.
@@ -84,15 +85,18 @@ func (s *bitSet) len() (n int) {
 	return n
 }
 
-// appendFirst appends the head of a frame of n values, and its first block.
-func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
+// appendHead appends the head of a frame of n values.
+func appendHead(b []byte, n int) []byte {
 	b = le32(b, frameMagic)
 	if n < 32 {
-		b = append(b, 0x20, byte(8*n)) // of the content, in one segment
-	} else {
-		b = append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
+		return append(b, 0x20, byte(8*n)) // of the content, in one segment
 	}
-	b = append24(b, (15+k)<<3|compressedBlock)
+	return append(b, 0x60, byte(8*n-256), byte((8*n-256)>>8))
+}
+
+// appendFirst appends the head of a frame of n values, and its first block.
+func appendFirst(b []byte, n int, first, second uint64, k int) []byte {
+	b = append24(appendHead(b, n), (15+k)<<3|compressedBlock)
 	b = le64(append(b, byte(8+k)<<3), first, second)[:len(b)+1+8+k] // literals
 	// One sequence: 8+k literals, and a match as far back as the last but two, which is 8
 	// at the beginning.
@@ -217,6 +221,91 @@ func (s *strides) appendMixed(b []byte, n int) []byte {
 	for ; have > 0; have -= 8 {
 		b = append(b, byte(acc))
 		acc >>= 8
+	}
+	return b
+}
+
+// appendSmallFrame makes the frame of a few values that is shorter than a stride frame
+// often, and slower to be read: the first value is a block of its own, and the offset of
+// the first match is coded like those of the others. Not all values but the first may
+// keep as many bytes: a table of one code is not what all readers take.
+func appendSmallFrame(b []byte, v []uint64, s *strides) []byte {
+	n := len(v)
+	b = appendHead(b, n)
+	b = le64(append24(b, 8<<3), v[0])
+	at := len(b)
+	b = append24(b, 0)
+	size := 0
+	var literals, offsets, matches [maxKept + 1]int
+	for _, k := range s.kept[1:n] {
+		literals[k]++
+		matches[maxKept-k]++
+		size += int(k)
+	}
+	offsets[0], offsets[1] = n-2, 1
+	b = appendLiterals(b, size)
+	for i, x := range v[1:] {
+		for range s.kept[i+1] {
+			b = append(b, byte(x))
+			x >>= 8
+		}
+	}
+	b = append(appendCount(b, n-1), tableCodes)
+	var tables [3]stateTable // in the order in which bits of the next state are written
+	offset, match, literal := &tables[0], &tables[1], &tables[2]
+	b = literal.build(b, literals)
+	b = offset.build(b, offsets)
+	b = match.build(b, matches)
+	codes := func(i int) [3]uint8 {
+		first := uint8(0)
+		if i == 1 {
+			first = 1 // as far back as the last but two, which is 8
+		}
+		return [3]uint8{first, maxKept - s.kept[i], s.kept[i]}
+	}
+	var w bitWriter
+	var states [3]uint32
+	for k, c := range codes(n - 1) {
+		states[k] = tables[k].first(c)
+	}
+	for i := n - 2; i >= 1; i-- {
+		for k, c := range codes(i) {
+			x := &tables[k].codes[c]
+			bits := (states[k] + x.bits) >> 16
+			w.put(uint64(states[k]&(1<<bits-1)), int(bits))
+			states[k] = uint32(tables[k].next[int32(states[k]>>bits)+x.from])
+		}
+	}
+	w.put(1, 1) // of the offset
+	for _, k := range [...]int{1, 0, 2} {
+		w.put(uint64(states[k]&(stateCount-1)), stateBits)
+	}
+	w.put(1, 1)
+	b = w.end(b)
+	size = (len(b)-at-3)<<3 | compressedBlock | lastBlock
+	b[at], b[at+1], b[at+2] = byte(size), byte(size>>8), byte(size>>16)
+	return b
+}
+
+// bitWriter collects bits, the lowest first.
+type bitWriter struct {
+	b    []byte
+	acc  uint64
+	have int
+}
+
+func (w *bitWriter) put(x uint64, n int) {
+	w.acc |= x << w.have
+	for w.have += n; w.have >= 8; w.have -= 8 {
+		w.b = append(w.b, byte(w.acc))
+		w.acc >>= 8
+	}
+}
+
+// end appends all of it.
+func (w *bitWriter) end(b []byte) []byte {
+	if b = append(b, w.b...); w.have > 0 {
+		b = append(b, byte(w.acc))
 	}
 	return b
 }

@@ -47,6 +47,19 @@ func TestStrideFrame(t *testing.T) {
 					frame := appendStrideFrame([]byte("x"), v, &room.strides, &room)[1:]
 					what := fmt.Sprintf("%d values of %d bytes, others %d, few %v", n, kept, other, few)
 					plain := le64(nil, v...)
+					if n < fewValues && room.strides.same(n) != int(room.strides.kept[1]) {
+						small := appendSmallFrame(nil, v, &room.strides)
+						if got, err := z.DecodeAll(small, nil); err != nil || !bytes.Equal(got, plain) {
+							t.Fatalf("%s: small: %v", what, err)
+						}
+						if tool != "" {
+							c := exec.Command(tool, "-dc")
+							c.Stdin = bytes.NewReader(small)
+							if got, err := c.Output(); err != nil || !bytes.Equal(got, plain) {
+								t.Fatalf("%s: small: zstd: %v", what, err)
+							}
+						}
+					}
 					if got, err := z.DecodeAll(frame, nil); err != nil || !bytes.Equal(got, plain) {
 						t.Fatalf("%s: %v", what, err)
 					}

@@ -284,7 +284,7 @@ func (d *dataWriter) added(n int) error {
 }
 
 // appendFrame appends values, the bytes of which are room.plain, as a zstd frame: of a few
-// values the shorter one of the two that there are, of many that which is likely to be.
+// values the shortest one that there is, of many that which is likely to be.
 func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
 	n := len(values)
 	if w.p.Encoding != NoEncoding || n < minStride || n > maxStride || !room.strides.find(values) {
@@ -295,25 +295,27 @@ func (w *Writer) appendFrame(b []byte, room *packRoom, values []uint64) []byte {
 	if n >= fewValues {
 		return b
 	}
-	middle := len(b)
-	if b = w.search(b, room.plain); len(b)-middle < middle-at {
-		return append(b[:at], b[middle:]...)
+	if room.strides.same(n) != int(room.strides.kept[1]) {
+		b = shorter(at, len(b), appendSmallFrame(b, values, &room.strides))
 	}
-	return b[:middle]
+	return shorter(at, len(b), w.search(b, room.plain))
 }
 
-// search appends the shortest frame that there is.
+// shorter keeps of two frames, which begin at at and at middle, the one that is shorter.
+func shorter(at, middle int, both []byte) []byte {
+	if len(both)-middle < middle-at {
+		return append(both[:at], both[middle:]...)
+	}
+	return both[:middle]
+}
+
+// search appends the shortest frame that zstd finds.
 func (w *Writer) search(b, plain []byte) []byte {
 	at := len(b)
 	for i, e := range w.zstd {
 		middle := len(b)
-		b = e.EncodeAll(plain, b)
-		if i > 0 {
-			if len(b)-middle < middle-at {
-				b = append(b[:at], b[middle:]...)
-			} else {
-				b = b[:middle]
-			}
+		if b = e.EncodeAll(plain, b); i > 0 {
+			b = shorter(at, middle, b)
 		}
 	}
 	return b
