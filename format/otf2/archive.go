@@ -1,0 +1,231 @@
+package otf2
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Archive is an opened archive. Its methods may be called by several goroutines at once.
+type Archive struct {
+	Anchor
+	src  format.Source
+	name string // of the anchor file without its ending: what the other names begin with
+	path string // the same as the user wrote it
+}
+
+// Open opens an archive by its anchor file. The error is a [FileError] if that is damaged,
+// or says that such archives cannot be read.
+func Open(src format.Source) (*Archive, error) {
+	b, err := load(src, src.Name, src.Path)
+	if err != nil {
+		return nil, err
+	}
+	a, err := parseAnchor(src.Path, b)
+	if a == nil {
+		return nil, err
+	}
+	return &Archive{*a, src, strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+}
+
+// Definitions calls use with each global definition, in the order of the file, and the
+// place of the record in it. Values are those that the file says: no later meaning of an
+// old field is put in. The record is valid during the call. Unknown definitions come
+// without values. What is damaged is left out; the first such error is returned at the
+// end, an error of use at once.
+func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
+	return a.records(".def", definitionTypes[:], use)
+}
+
+// Markers does the same with the archive's markers, if it has any.
+func (a *Archive) Markers(use func(at int64, r *Record) error) error {
+	if err := a.records(".marker", markerTypes[:], use); !isMissing(err) {
+		return err
+	}
+	return nil
+}
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// records reads a file of records of these types.
+func (a *Archive) records(name string, types []recordType, use func(at int64, r *Record) error) error {
+	var r Record
+	return a.scan(name, func(c *chunkReader, h head) (bool, error) {
+		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
+		if int(h.id) < len(types) && types[h.id].name != "" {
+			cur := cursor{b: h.body, big: c.big}
+			if cur.record(&types[h.id], &r); cur.bad {
+				return false, nil
+			}
+		}
+		return true, use(h.at, &r)
+	})
+}
+
+// scan goes through a file of records that all have a length. use tells whether the
+// record was as it should be. The first thing that is wrong is returned at the end; an
+// error of use at once.
+func (a *Archive) scan(name string, use func(c *chunkReader, h head) (ok bool, err error)) (first error) {
+	c, err := openChunks(a.src, a.name+name, a.path+name, cmp.Or(a.DefinitionChunk, maxChunk))
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	for k := int64(0); ; k = c.number() + 1 {
+		err := c.begin(k)
+		for err == nil {
+			var h head
+			if h, err = c.next(); err != nil || h.id == endOfFile {
+				break
+			}
+			ok, e := use(c, h)
+			if e != nil {
+				return e
+			}
+			if !ok && first == nil {
+				first = c.bad(h.at, "one with all its fields", "record %d of %d bytes", h.id, len(h.body))
+			}
+		}
+		var bad *FileError
+		switch {
+		case err == nil:
+			return first
+		case err == io.EOF:
+			err = c.lacking()
+		case !errors.As(err, &bad):
+			return err
+		}
+		if first = cmp.Or(first, err); c.end == c.size {
+			return first
+		}
+	}
+}
+
+// idMap says what the ids of a location are in the archive. Others are the same.
+type idMap struct {
+	dense  []uint64
+	sparse map[uint64]uint64
+}
+
+func (m *idMap) global(id uint64) uint64 {
+	if m.sparse != nil {
+		if g, ok := m.sparse[id]; ok {
+			return g
+		}
+		return id
+	}
+	if id < uint64(len(m.dense)) {
+		return m.dense[id]
+	}
+	return id
+}
+
+// ClockOffset is what is to be added to a location's clock at a time.
+type ClockOffset struct {
+	Time      uint64 // of the location's clock
+	Offset    int64
+	Deviation float64
+}
+
+// local are a location's own definitions.
+type local struct {
+	maps   [mappedTables]*idMap
+	clocks []ClockOffset
+}
+
+// local reads the own definitions of a location; it may have none. What is damaged is
+// left out, and the error says so.
+func (a *Archive) local(location uint64) (*local, error) {
+	l := &local{}
+	err := a.scan(fmt.Sprintf("/%d.def", location), func(c *chunkReader, h head) (bool, error) {
+		cur := cursor{b: h.body, big: c.big}
+		switch h.id {
+		case localMapping:
+			l.table(&cur)
+		case localClock:
+			if x := (ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}); !cur.bad {
+				l.clocks = append(l.clocks, x)
+			}
+		}
+		return !cur.bad, nil
+	})
+	if isMissing(err) {
+		err = nil
+	}
+	return l, err
+}
+
+// table reads a mapping table.
+func (l *local) table(c *cursor) {
+	kind, n, mode := c.byte(), c.compressed(8), c.byte()
+	m := &idMap{}
+	if mode == 1 {
+		m.sparse = map[uint64]uint64{}
+	}
+	if n > uint64(len(c.b)-c.at) {
+		c.fail()
+		return
+	}
+	for range n {
+		if mode == 1 {
+			id := c.compressed(8)
+			m.sparse[id] = c.compressed(8)
+		} else {
+			m.dense = append(m.dense, c.compressed(8))
+		}
+	}
+	if kind < uint64(len(l.maps)) && !c.bad {
+		l.maps[kind] = m
+	}
+}
+
+// clock corrects times of a location, which must not decrease from call to call
+// (docs/formats/otf2.md, "Clock correction").
+type clock struct {
+	offsets []ClockOffset
+	at      int // the interval in hand
+}
+
+func newClock(l []ClockOffset) *clock {
+	if len(l) < 2 {
+		return nil
+	}
+	return &clock{offsets: l}
+}
+
+// correct is the corrected time.
+func (c *clock) correct(t uint64) uint64 {
+	if c == nil {
+		return t
+	}
+	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
+		c.at++
+	}
+	x, y := &c.offsets[c.at], &c.offsets[c.at+1]
+	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
+	if t < x.Time {
+		diff = -float64(x.Time - t)
+	}
+	return t + uint64(x.Offset) + uint64(int64(math.RoundToEven(slope*diff)))
+}
+
+// LocationIDs are those of all locations that are defined, in the order of the file.
+func (a *Archive) LocationIDs() ([]uint64, error) {
+	var ids []uint64
+	seen := map[uint64]bool{}
+	err := a.Definitions(func(_ int64, r *Record) error {
+		if r.ID == defLocation && !seen[r.Values[0]] {
+			ids = append(ids, r.Values[0])
+			seen[r.Values[0]] = true
+		}
+		return nil
+	})
+	return slices.Clip(ids), err
+}

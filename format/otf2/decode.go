@@ -1,0 +1,470 @@
+package otf2
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// decoder reads an archive through the common model.
+type decoder struct {
+	*model
+	opt *format.ReadOptions
+}
+
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	a, err := openArchive(src, opt)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newModel(a, opt)
+	if err != nil {
+		return nil, err
+	}
+	return &decoder{m, opt}, ctx.Err()
+}
+
+// Defs are the definitions. Stand-ins for what nothing defines grow during scans.
+func (d *decoder) Defs() *trace.Definitions { return d.defs }
+
+// Close has nothing to free: files are closed when they have been read.
+func (d *decoder) Close() error { return nil }
+
+// Try delivers several locations at a time. It gives up where something needs a stand-in,
+// which must not depend on who comes first, or is wrong.
+func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, true)
+	if errors.Is(err, errStandIn) || err == nil && len(quiet.Report.Rules()) > 0 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Scan delivers location by location.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	return d.scan(ctx, sel, sink, false)
+}
+
+func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
+	workers := 1
+	if try {
+		workers = max(1, min(d.opt.Cores(), len(d.locations)))
+	}
+	sinks := make([]format.Sink, workers)
+	for w := range sinks {
+		sinks[w] = sink(w)
+	}
+	next, done := 0, int64(0)
+	return pipeline.Run(ctx, workers, func() (uint64, bool, error) {
+		for next < len(d.locations) {
+			next++
+			if id := d.locations[next-1]; sel.Location == nil || sel.Location(d.look(Locations, id)) {
+				return id, true, nil
+			}
+		}
+		return 0, false, nil
+	}, func(w int, id uint64) (struct{}, error) {
+		x, err := d.location(id, sel, try)
+		if x == nil || err != nil {
+			return struct{}{}, err
+		}
+		defer x.r.Close()
+		for {
+			b, err := x.Next(ctx)
+			if b == nil || err != nil {
+				return struct{}{}, err
+			}
+			if err := sinks[w].Batch(b); err != nil {
+				return struct{}{}, err
+			}
+		}
+	}, func(struct{}) error {
+		if done++; d.opt.Progress != nil {
+			d.opt.Progress(done, int64(len(d.locations)))
+		}
+		return nil
+	})
+}
+
+// ScanOrdered merges the locations: simultaneous events come in the order of the
+// locations' definitions. It holds 64 KiB and a batch of each.
+func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	var list []format.Stream
+	for _, id := range d.locations {
+		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
+			continue
+		}
+		x, err := d.location(id, sel, false)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			defer x.r.Close()
+			x.rows = max(64, min(trace.BatchRows, 1<<20/len(d.locations)))
+			list = append(list, x)
+		}
+	}
+	return format.Merge(ctx, list, sink)
+}
+
+// locationReader delivers the events of a location as batches.
+type locationReader struct {
+	d    *decoder
+	r    *EventReader
+	id   uint64
+	loc  uint32
+	sel  trace.Selection
+	try  bool
+	rows int // of a batch at most
+	last int64
+	end  bool
+	b    trace.Batch
+	// recent are the regions of ids that have been looked up, by their low bits.
+	recent [256]struct{ id, region uint32 }
+}
+
+// errStandIn is that something needs a stand-in.
+var errStandIn = errors.New("otf2: a stand-in is needed")
+
+// location opens the events of a location; nil if they are missing.
+func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationReader, error) {
+	r, err := d.a.openEvents(id, d.opt)
+	if r == nil || err != nil {
+		return nil, err
+	}
+	x := &locationReader{d: d, r: r, id: id, loc: d.look(Locations, id), sel: sel, try: try, rows: trace.BatchRows, last: math.MinInt64}
+	for i := range x.recent {
+		x.recent[i].id = ^uint32(i) // which is not the place of that id
+	}
+	return x, nil
+}
+
+// Next makes the next batch; nil at the end.
+func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	x.b.Reset(x.loc)
+	for x.b.Len() < x.rows && !x.end {
+		if err := x.visits(); err != nil {
+			return nil, err
+		}
+		if x.b.Len() >= x.rows {
+			break
+		}
+		e, err := x.r.Next()
+		if err == io.EOF {
+			x.end = true
+			break
+		}
+		if err != nil {
+			if err := fail(x.d.opt, err); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := x.add(e); err != nil {
+			return nil, err
+		}
+	}
+	if x.b.Len() == 0 {
+		return nil, nil
+	}
+	return &x.b, nil
+}
+
+// visits reads the times, enters and leaves that follow, as long as they are in the part
+// of the file that is in memory and nothing about them is odd. The rest is left to the
+// reader of events.
+func (x *locationReader) visits() error {
+	r, c := x.r, x.r.c
+	if c.big || len(r.event.Attributes) > 0 {
+		return nil
+	}
+	const most = 16 // bytes of a record, and what may be read of the one behind it
+	part, at := c.part, c.at
+	b := &x.b
+	time, number := r.time, r.number
+	now, odd := x.tick(r.clock.correct(time))
+	for !odd && at+most <= len(part) && b.Len() < x.rows {
+		p := part[at : at+most]
+		id := p[0]
+		if id == timestampRecord {
+			t := binary.LittleEndian.Uint64(p[1:])
+			if now, odd = x.tick(r.clock.correct(t)); odd {
+				break
+			}
+			time = t
+			at += 9
+			continue
+		}
+		n := uint(p[1])
+		if id != enter && id != leave || n > 4 {
+			break
+		}
+		ref := binary.LittleEndian.Uint32(p[2:]) & uint32(1<<(8*n)-1)
+		k := &x.recent[uint8(ref)]
+		if k.id != ref {
+			region, ok := x.region(ref)
+			if !ok {
+				break
+			}
+			k.id, k.region = ref, region
+		}
+		at += 2 + int(n)
+		number++
+		x.last = now
+		b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, trace.Enter+trace.Kind(id-enter)), append(b.Ref, k.region)
+	}
+	c.at, r.time, r.number = at, time, number
+	return nil
+}
+
+// tick is a time in the model; odd if it has none, or is before the last one.
+func (x *locationReader) tick(t uint64) (now int64, odd bool) {
+	return int64(t), int64(t) < max(x.last, 0)
+}
+
+// region is that of a location's own reference, if something defines it.
+func (x *locationReader) region(ref uint32) (uint32, bool) {
+	i := x.d.look(Regions, x.r.mapped(Regions, uint64(ref)))
+	return i, i != trace.NoRef
+}
+
+// add adds an event.
+func (x *locationReader) add(e *Event) error {
+	d := x.d
+	if e.Time > math.MaxInt64 {
+		return d.opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
+	}
+	now := int64(e.Time)
+	if now < x.last {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: "times that do not decrease; the later one is taken"}); err != nil {
+			return err
+		}
+		now = x.last
+	}
+	x.last = now
+	if int(e.ID) >= len(eventKinds) || eventKinds[e.ID].kind == trace.NoKind {
+		return x.unknown(e, now)
+	}
+	k := &eventKinds[e.ID]
+	v := e.Values
+	if e.ID == metricEvent {
+		return x.metric(e, now)
+	}
+	ref := trace.NoRef
+	if k.ref >= 0 {
+		var err error
+		if ref, err = x.ref(e, k.table, v[k.ref]); err != nil {
+			return err
+		}
+	}
+	x.b.Add(x.loc, now, k.kind, ref)
+	if len(k.ops) > 0 {
+		b := &x.b
+		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
+		for _, o := range k.ops {
+			b.Op = append(b.Op, x.operand(o, v))
+		}
+		for i := 2; e.ID == programBegin && i < len(v); i++ {
+			b.Op = append(b.Op, x.index(Strings, v[i]))
+		}
+		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
+	}
+	for _, o := range k.ops {
+		if o.how == peer && x.peer(v[o.field], v[o.other]) == trace.Undefined && v[o.field] != undefined32 {
+			x.b.AddAttr(d.attribute("otf2.rank", trace.Uint32), trace.Value{Type: trace.Uint32, Num: v[o.field]})
+		}
+	}
+	if k.kind == trace.Parameter {
+		x.parameter(e)
+	}
+	x.attributes(e)
+	return nil
+}
+
+// position is where an event stands.
+func (x *locationReader) position(e *Event) trace.Position {
+	return trace.Position{File: x.r.c.path, Offset: e.Offset, Binary: true}
+}
+
+// ref is the index of a reference; a stand-in if nothing defines it.
+func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
+	d := x.d
+	if i := d.look(t, v); i != trace.NoRef || v == undefined32 && t != Regions {
+		return i, nil
+	}
+	if x.try {
+		return 0, errStandIn
+	}
+	what := strings.ToLower(strings.ReplaceAll(tableNames[t], "_", " "))
+	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
+		return 0, err
+	}
+	name := fmt.Sprintf("undefined %s %d", what, v)
+	named := trace.Named{ID: id(v), Name: name}
+	var i uint32
+	switch t {
+	case Regions:
+		i = d.defs.Regions.Add(trace.Region{ID: id(v), Name: name})
+	case Comms:
+		i = d.defs.Communicator.Add(trace.Communicator{ID: id(v), Name: name, Set: trace.NoRef, Parent: trace.NoRef})
+	case Parameters:
+		i = d.defs.Parameters.Add(named)
+	case Windows:
+		i = d.defs.Windows.Add(named)
+	case CallingContexts:
+		i = d.defs.Contexts.Add(named)
+	case IOHandles:
+		i = d.defs.Handles.Add(named)
+	case IOFiles:
+		i = d.defs.Files.Add(named)
+	default:
+		return trace.NoRef, nil
+	}
+	d.index[t][v] = i
+	return i, nil
+}
+
+// index is the operand for a reference.
+func (x *locationReader) index(t Table, v uint64) uint64 {
+	if i := x.d.look(t, v); i != trace.NoRef {
+		return uint64(i)
+	}
+	return trace.Undefined
+}
+
+// operand is one of an event.
+func (x *locationReader) operand(o operand, v []uint64) uint64 {
+	switch o.how {
+	case constant:
+		return o.value
+	case reference:
+		return x.index(o.table, v[o.field])
+	case peer:
+		return x.peer(v[o.field], v[o.other])
+	case tag, root, optional:
+		if v[o.field] == undefined32 {
+			return trace.Undefined // −1, as a tag
+		}
+	}
+	return v[o.field]
+}
+
+// peer is the location of a rank.
+func (x *locationReader) peer(rank, comm uint64) uint64 {
+	if l, ok := x.d.ranks.location(x.id, comm, rank); ok {
+		return x.index(Locations, l)
+	}
+	return trace.Undefined
+}
+
+// metric adds a row for each value.
+func (x *locationReader) metric(e *Event, now int64) error {
+	v := e.Values
+	metrics := x.d.metrics[v[0]]
+	if n := int(v[1]); n > len(metrics) {
+		if x.try {
+			return errStandIn
+		}
+		if err := x.d.opt.Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)), Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
+			return err
+		}
+		for i := len(metrics); i < n; i++ {
+			typ := trace.Type(min(v[2+2*i], typeLocationGroup))
+			metrics = append(metrics, x.d.defs.Metrics.Add(trace.MetricDef{ID: fmt.Sprintf("%d/%d", v[0], i), Name: fmt.Sprintf("undefined metric %d/%d", v[0], i), Kind: trace.CounterMetric, Type: typ, Location: trace.NoRef, Undefined: true}))
+		}
+		x.d.metrics[v[0]] = metrics
+	}
+	for i := range int(v[1]) {
+		x.b.Add(x.loc, now, trace.Metric, metrics[i])
+		x.b.AddOps(v[3+2*i], uint64(i))
+		if i == 0 {
+			x.attributes(e)
+		}
+	}
+	return nil
+}
+
+// parameter adds the value of a parameter.
+func (x *locationReader) parameter(e *Event) {
+	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
+	switch e.ID {
+	case parameterString:
+		s, _ := x.d.ranks.text(e.Values[1])
+		value = trace.StringValue(s)
+	case parameterUnsigned:
+		value.Type = trace.Uint64
+	}
+	x.b.AddAttr(x.d.attribute("value", value.Type), value)
+}
+
+// unknown adds an event of a later version.
+func (x *locationReader) unknown(e *Event, now int64) error {
+	d := x.d
+	if x.try {
+		return errStandIn
+	}
+	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	k, ok := d.kinds[e.ID]
+	if !ok {
+		k = trace.Declared + trace.Kind(d.defs.Kinds.Add(trace.KindDef{Format: "otf2", KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
+		d.kinds[e.ID] = k
+	}
+	d.mu.Unlock()
+	x.b.Add(x.loc, now, k, trace.NoRef)
+	x.attributes(e)
+	return nil
+}
+
+// attributes adds those of an event to its row.
+func (x *locationReader) attributes(e *Event) {
+	d := x.d
+	for _, a := range e.Attributes {
+		key := d.look(Attributes, uint64(a.ID))
+		typ := trace.Type(min(a.Type, typeLocationGroup))
+		if key == trace.NoRef {
+			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
+		}
+		value := trace.Value{Type: typ, Num: a.Value}
+		t := tableOf(uint64(a.Type))
+		switch t {
+		case noTable:
+		case Strings:
+			s, _ := d.ranks.text(a.Value)
+			value = trace.StringValue(s)
+		default:
+			if i := d.look(t, a.Value); i != trace.NoRef {
+				value.Num = uint64(i)
+			} else {
+				value.Type = trace.Uint64
+			}
+		}
+		x.b.AddAttr(key, value)
+	}
+}
+
+// nanoseconds is a time of a clock in nanoseconds.
+func nanoseconds(ticks, perSecond uint64) (uint64, bool) {
+	hi, lo := bits.Mul64(ticks, 1e9)
+	if hi >= perSecond {
+		return 0, false
+	}
+	q, _ := bits.Div64(hi, lo, perSecond)
+	return q, true
+}

@@ -1,0 +1,243 @@
+package otf2
+
+import (
+	"fmt"
+	"io"
+)
+
+// Attribute is one that an event bears.
+type Attribute struct {
+	ID    uint32 // of its definition
+	Type  uint8
+	Value uint64 // as those of records
+}
+
+// Event is an event of a location. Its references are those of the archive, and its time
+// is corrected, in ticks.
+type Event struct {
+	Record
+	Time       uint64
+	Attributes []Attribute
+	Number     uint64 // among those of the location, from 1 on
+	Offset     int64  // where its record begins
+}
+
+// EventOptions are the settings of an [EventReader].
+type EventOptions struct {
+	RawClocks bool // times are those of the location's own clock
+	RawIDs    bool // references are the location's own
+}
+
+// EventReader reads the events of a location (docs/formats/otf2.md, "Event stream
+// grammar"). It holds 64 KiB of the file, or a record if one is longer.
+type EventReader struct {
+	c       *chunkReader
+	local   *local
+	clock   *clock
+	raw     bool
+	time    uint64 // of the location's clock
+	number  uint64
+	event   Event
+	unknown int64
+	ended   bool
+}
+
+// Events opens the events of a location. A [FileError] is one of the location's
+// definitions: the reader is good all the same.
+func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error) {
+	l := &local{}
+	var bad error
+	if !opt.RawClocks || !opt.RawIDs {
+		if l, bad = a.local(location); opt.RawIDs {
+			l.maps = [mappedTables]*idMap{}
+		}
+	}
+	name := fmt.Sprintf("/%d.evt", location)
+	c, err := openChunks(a.src, a.name+name, a.path+name, a.EventChunk)
+	if err != nil {
+		return nil, err
+	}
+	r := &EventReader{c: c, local: l}
+	if !opt.RawClocks {
+		r.clock = newClock(l.clocks)
+	}
+	return r, bad
+}
+
+// Close frees the file.
+func (r *EventReader) Close() { r.c.close() }
+
+// Next is the next event, valid until the next call; io.EOF behind the last one. After
+// a [FileError] reading goes on behind what is damaged: that is with the next chunk, if
+// there is one.
+func (r *EventReader) Next() (*Event, error) {
+	c := r.c
+	e := &r.event
+	e.Attributes = e.Attributes[:0]
+	if r.ended {
+		return nil, io.EOF
+	}
+	if c.end == 0 {
+		if err := r.chunk(0); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		b, err := c.peek(10)
+		if err != nil {
+			return nil, r.skip(err)
+		}
+		if len(b) == 0 {
+			if err := r.chunk(c.number() + 1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		at := c.offset()
+		switch id := b[0]; {
+		case id == endOfFile:
+			r.ended = true
+			return nil, io.EOF
+		case id == endOfChunk || id == endOfBuffer:
+			if err := r.chunk(c.number() + 1); err != nil {
+				return nil, err
+			}
+		case id == timestampRecord:
+			cur := cursor{b: b, at: 1, big: c.big}
+			t := cur.fixed(8)
+			if cur.bad {
+				return nil, r.skip(c.bad(at, "a time of 8 bytes", "the end of the chunk"))
+			}
+			c.at += cur.at
+			r.time = t
+		case id == attributeRecord:
+			c.at++
+			body, err := c.body()
+			if err != nil {
+				return nil, r.skip(err)
+			}
+			cur := cursor{b: body, big: c.big}
+			if r.attributes(&cur); cur.bad {
+				e.Attributes = e.Attributes[:0]
+				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
+			}
+		case id >= firstEvent:
+			return r.read(id, at)
+		default:
+			return nil, r.skip(c.bad(at, "an event", "record %d", id))
+		}
+	}
+}
+
+// chunk goes to a chunk.
+func (r *EventReader) chunk(k int64) error {
+	err := r.c.begin(k)
+	switch {
+	case err == io.EOF:
+		r.ended = true
+		return r.c.lacking()
+	case err != nil:
+		return r.skip(err)
+	}
+	if r.c.first > 0 {
+		r.number = r.c.first - 1
+	}
+	return nil
+}
+
+// skip leaves the chunk in hand, in which something is damaged.
+func (r *EventReader) skip(err error) error {
+	if r.c.end >= r.c.size {
+		r.ended = true
+		return err
+	}
+	// Whatever is read next is behind its end.
+	r.c.base, r.c.at, r.c.part = r.c.end, 0, r.c.part[:0]
+	return err
+}
+
+// read reads an event.
+func (r *EventReader) read(id uint8, at int64) (*Event, error) {
+	c, e := r.c, &r.event
+	r.number++
+	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
+	var t *recordType
+	if int(id) < len(eventTypes) && eventTypes[id].name != "" {
+		t = &eventTypes[id]
+	}
+	c.at++
+	if t != nil && t.bare {
+		b, err := c.peek(9)
+		if err != nil {
+			return nil, r.skip(err)
+		}
+		cur := cursor{b: b, big: c.big}
+		f := &t.fields[0]
+		size := 8
+		if f.enc == enc32 {
+			size = 4
+		}
+		v := cur.compressed(size)
+		if cur.bad {
+			return nil, r.skip(c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
+		}
+		c.at += cur.at
+		e.Values, e.Texts = append(e.Values[:0], r.mapped(f.table, v)), nil
+		return e, nil
+	}
+	body, err := c.body()
+	if err != nil {
+		return nil, r.skip(err)
+	}
+	if t == nil {
+		e.Values = e.Values[:0]
+		r.unknown++
+		return e, nil
+	}
+	cur := cursor{b: body, big: c.big}
+	if cur.record(t, &e.Record); cur.bad {
+		return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
+	}
+	r.globalize(t)
+	if id == bufferFlush {
+		// It may move the clock on, as in OTF2's own library.
+		e.Values[0] = r.clock.correct(e.Values[0])
+	}
+	return e, nil
+}
+
+// mapped is the archive's reference for the location's own.
+func (r *EventReader) mapped(t Table, v uint64) uint64 {
+	if t >= mappedTables || r.local.maps[t] == nil {
+		return v
+	}
+	if t != Locations && v == undefined32 || v == undefined64 {
+		return v
+	}
+	return r.local.maps[t].global(v)
+}
+
+// globalize maps the references of the event in hand.
+func (r *EventReader) globalize(t *recordType) {
+	v := r.event.Values
+	for i := range t.fields {
+		v[i] = r.mapped(t.fields[i].table, v[i])
+	}
+	for i := len(t.fields); len(t.each) > 0 && i < len(v); i++ {
+		v[i] = r.mapped(t.each[(i-len(t.fields))%len(t.each)].table, v[i])
+	}
+}
+
+// attributes reads a list.
+func (r *EventReader) attributes(c *cursor) {
+	n := c.compressed(4)
+	if n > uint64(len(c.b)-c.at)/2 {
+		c.fail()
+		return
+	}
+	for range n {
+		id, typ := c.compressed(4), c.byte()
+		v := c.typed(typ)
+		r.event.Attributes = append(r.event.Attributes, Attribute{uint32(r.mapped(Attributes, id)), uint8(typ), r.mapped(tableOf(typ), v)})
+	}
+}

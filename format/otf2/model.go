@@ -1,0 +1,300 @@
+package otf2
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// model is what an archive's definitions are in the common model.
+type model struct {
+	a         *Archive
+	defs      *trace.Definitions
+	ranks     *names              // for the locations of ranks
+	locations []uint64            // ids, in the order of the file
+	index     [tables]indexTable  // of what events and attributes refer to
+	metrics   map[uint64][]uint32 // those of the members of a class or an instance
+	types     map[uint64]uint8    // of attributes, by id
+
+	mu         sync.Mutex // of what follows
+	attributes map[string]uint32
+	kinds      map[uint8]trace.Kind // of events that are not known
+}
+
+// indexTable has the dense index of each id.
+type indexTable map[uint64]uint32
+
+// newModel reads the definitions.
+func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
+	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[string]uint32{}, kinds: map[uint8]trace.Kind{}}
+	for i := range m.index {
+		m.index[i] = indexTable{}
+	}
+	// A definition may stand before what it refers to: all are known before any is used.
+	var by [len(definitionTypes)][]*Record
+	var all []*Record
+	err := a.Definitions(func(_ int64, r *Record) error {
+		if int(r.ID) < len(by) && definitionTypes[r.ID].name != "" {
+			x := &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)}
+			by[r.ID] = append(by[r.ID], x)
+			all = append(all, x)
+		}
+		return nil
+	})
+	if err := fail(opt, err); err != nil {
+		return nil, err
+	}
+	m.properties()
+	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
+		if id == defGroup {
+			// The communicating locations come first, and groups before communicators.
+			slices.SortStableFunc(by[id], func(x, y *Record) int { return communicatingFirst(x) - communicatingFirst(y) })
+		}
+		for _, r := range by[id] {
+			m.ranks.define(r)
+			if err := m.define(r, opt); err != nil {
+				return nil, err
+			}
+		}
+	}
+	m.parents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
+	for _, r := range all {
+		m.describe(r)
+	}
+	return m, nil
+}
+
+func communicatingFirst(r *Record) int {
+	if _, _, g := groupOf(r.Values); g.typ == communicatingLocations {
+		return 0
+	}
+	return 1
+}
+
+// properties are those of the archive.
+func (m *model) properties() {
+	add := func(key, value string) {
+		if value != "" {
+			m.defs.Properties.Add(trace.Attr{Key: trace.Text(key), Value: trace.StringValue(trace.Text(value))})
+		}
+	}
+	add("machine", m.a.Machine)
+	add("creator", m.a.Creator)
+	add("description", m.a.Description)
+	for _, p := range m.a.Properties {
+		add(p.Name, p.Value)
+	}
+}
+
+// text is a string of the archive.
+func (m *model) text(id uint64) string {
+	s, _ := m.ranks.text(id)
+	return trace.Text(s)
+}
+
+// look is the index of an id in a table; NoRef if there is none.
+func (m *model) look(t Table, id uint64) uint32 {
+	if i, ok := m.index[t][id]; ok {
+		return i
+	}
+	return trace.NoRef
+}
+
+func id(v uint64) string { return strconv.FormatUint(v, 10) }
+
+// attr is an attribute of a definition, nil if it says nothing.
+func attr(key, value string) []trace.Attr {
+	if value == "" {
+		return nil
+	}
+	return []trace.Attr{{Key: key, Value: trace.StringValue(value)}}
+}
+
+// define takes a definition into the tables.
+func (m *model) define(r *Record, opt *format.ReadOptions) error {
+	v, d := r.Values, m.defs
+	named := func(t Table, table *trace.Table[trace.Named], name string, attrs ...trace.Attr) {
+		m.index[t][v[0]] = table.Add(trace.Named{ID: id(v[0]), Name: name, Attrs: attrs})
+	}
+	switch r.ID {
+	case defClock:
+		return m.clock(v, opt)
+	case defString:
+		m.index[Strings][v[0]] = d.Strings.Add(trace.Text(r.Texts[0]))
+	case defTreeNode:
+		m.index[SystemTreeNodes][v[0]] = d.Groups.Add(trace.LocationGroup{ID: "node/" + id(v[0]), Name: m.text(v[1]), Kind: m.text(v[2]), Parent: trace.NoRef})
+	case defLocationGroup:
+		kind := [...]string{"", "process", "accelerator"}[min(v[2], 2)]
+		m.index[LocationGroups][v[0]] = d.Groups.Add(trace.LocationGroup{ID: id(v[0]), Name: m.text(v[1]), Kind: kind, Parent: trace.NoRef})
+	case defLocation:
+		if _, ok := m.index[Locations][v[0]]; ok {
+			return nil // it has one file
+		}
+		kind := [...]trace.LocationKind{"", trace.ThreadLocation, trace.StreamLocation, trace.SignalLocation}[v[2]&3]
+		m.index[Locations][v[0]] = d.Locations.Add(trace.Location{ID: id(v[0]), Name: m.text(v[1]), Kind: kind, Group: m.look(LocationGroups, v[4])})
+		m.locations = append(m.locations, v[0])
+	case defRegion:
+		x := trace.Region{ID: id(v[0]), Name: m.text(v[1]), Group: word(paradigms, v[9]), Role: word(regionRoles, v[8]), File: m.text(v[4]), Line: int64(v[5]), End: int64(v[6])}
+		if name := m.text(v[7]); name != x.Name {
+			x.Attrs = attr("canonical", name)
+		}
+		x.Attrs = append(x.Attrs, attr("description", m.text(v[2]))...)
+		if v[10] != 0 {
+			x.Attrs = append(x.Attrs, attr("flags", flagWords(regionFlags, v[10]))...)
+		}
+		m.index[Regions][v[0]] = d.Regions.Add(x)
+	case defAttribute:
+		m.types[v[0]] = uint8(v[2])
+		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]), Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
+	case defMetricClass:
+		m.members(v[0], v[2:2+v[1]], "")
+	case defMetricInst:
+		m.members(v[0], m.ranks.members[v[0]], id(v[2]))
+	case defGroup:
+		gid, paradigm, g := groupOf(v)
+		x := trace.Set{ID: id(gid), Name: m.text(v[1]), Kind: [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self", ""}[min(g.typ, 7)], Attrs: attr("paradigm", word(paradigms, paradigm))}
+		if g.flags&globalMembers != 0 {
+			x.Attrs = append(x.Attrs, attr("flags", flagWords(groupFlags, g.flags))...)
+		}
+		for _, i := range g.members {
+			x.Members = append(x.Members, int64(i))
+		}
+		m.index[Groups][gid] = d.Sets.Add(x)
+	case defComm:
+		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef})
+	case defInterComm:
+		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef, Attrs: attr("other", id(v[3]))})
+	case defParameter:
+		named(Parameters, &d.Parameters, m.text(v[1]), attr("type", word(parameterTypes, v[2]))...)
+	case defWindow:
+		named(Windows, &d.Windows, m.text(v[1]), attr("communicator", m.name(Comms, v[2]))...)
+	case defContext:
+		name, _ := m.ranks.raw(CallingContexts, v[0])
+		named(CallingContexts, &d.Contexts, trace.Text(name), attr("parent", m.name(CallingContexts, v[3]))...)
+	case defIOFile, defIODirectory:
+		named(IOFiles, &d.Files, m.text(v[1]), attr("kind", map[bool]string{true: "file", false: "directory"}[r.ID == defIOFile])...)
+	case defIOHandle:
+		name, _ := m.ranks.raw(IOHandles, v[0])
+		named(IOHandles, &d.Handles, trace.Text(name), attr("file", m.name(IOFiles, v[2]))...)
+	}
+	return nil
+}
+
+// name is the name of what a reference names, with its id; "" for a reference to nothing.
+func (m *model) name(t Table, v uint64) string {
+	if v == undefined32 {
+		return ""
+	}
+	return trace.Text(m.ranks.shown(t, v))
+}
+
+// members makes a metric of each member of a class or an instance.
+func (m *model) members(of uint64, members []uint64, recorder string) {
+	for i, member := range members {
+		x := trace.MetricDef{ID: fmt.Sprintf("%d/%d", of, i), Kind: trace.CounterMetric, Location: trace.NoRef, Undefined: true, Attrs: attr("recorder", recorder)}
+		if r := m.ranks.metrics[member]; r != nil {
+			x.Name, x.Unit, x.Mode, x.Group, x.Type, x.Undefined = m.text(r[1]), m.text(r[8]), word(metricModes, r[4]), word(metricTypes, r[3]), trace.Type(min(r[5], typeLocationGroup)), false
+			x.Attrs = append(x.Attrs, attr("description", m.text(r[2]))...)
+			if r[7] != 0 {
+				x.Attrs = append(x.Attrs, attr("scale", fmt.Sprintf("%d^%d", 2+8*min(r[6], 1), int64(r[7])))...)
+			}
+		}
+		m.metrics[of] = append(m.metrics[of], m.defs.Metrics.Add(x))
+	}
+}
+
+// clock takes the properties of the clock.
+func (m *model) clock(v []uint64, opt *format.ReadOptions) error {
+	if v[0] == 0 || v[0] > math.MaxInt64 {
+		return opt.Defect(&trace.Defect{Rule: "otf2.clock", Severity: trace.Error, Position: trace.Position{File: m.a.path + ".def"}, Found: fmt.Sprintf("%d ticks a second", v[0]), Expected: "1 to 2⁶³−1; a tick is taken to be a second"})
+	}
+	m.defs.Clock = trace.Seconds(int64(v[0]))
+	if v[3] == undefined64 || v[3] > math.MaxInt64 {
+		return nil
+	}
+	// It is the date of the global offset.
+	if before, ok := nanoseconds(v[1], v[0]); ok && before <= v[3] {
+		m.defs.Clock.Epoch, m.defs.Clock.HasEpoch = int64(v[3]-before), true
+	}
+	return nil
+}
+
+// parents fills in the tree of location groups and that of communicators.
+func (m *model) parents(nodes, groups, comms, inter []*Record) {
+	set := func(own uint32, parent uint32) {
+		for up := parent; up != trace.NoRef; up = m.defs.Groups.At(int(up)).Parent {
+			if up == own {
+				return // it would be in itself
+			}
+		}
+		m.defs.Groups.At(int(own)).Parent = parent
+	}
+	for _, r := range nodes {
+		set(m.look(SystemTreeNodes, r.Values[0]), m.look(SystemTreeNodes, r.Values[3]))
+	}
+	for _, r := range groups {
+		set(m.look(LocationGroups, r.Values[0]), m.look(SystemTreeNodes, r.Values[3]))
+	}
+	for _, r := range comms {
+		m.commParent(r.Values[0], r.Values[3])
+	}
+	for _, r := range inter {
+		m.commParent(r.Values[0], r.Values[4])
+	}
+}
+
+func (m *model) commParent(comm, parent uint64) {
+	own, p := m.look(Comms, comm), m.look(Comms, parent)
+	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(int(up)).Parent {
+		if up == own {
+			return
+		}
+	}
+	m.defs.Communicator.At(int(own)).Parent = p
+}
+
+// describe takes what definitions say of others, and keeps what the model has no table
+// for.
+func (m *model) describe(r *Record) {
+	v := r.Values
+	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
+	group := func(i uint32, key, text string) {
+		if i != trace.NoRef {
+			g := m.defs.Groups.At(int(i))
+			g.Attrs = append(g.Attrs, attr(key, text)...)
+		}
+	}
+	switch r.ID {
+	case 26: // SystemTreeNodeProperty
+		group(m.look(SystemTreeNodes, v[0]), m.text(v[1]), value(v[3], v[4]))
+	case 27: // SystemTreeNodeDomain
+		group(m.look(SystemTreeNodes, v[0]), "domain", word(treeDomains, v[1]))
+	case 28: // LocationGroupProperty
+		group(m.look(LocationGroups, v[0]), m.text(v[1]), value(v[3], v[4]))
+	case 29: // LocationProperty
+		if i := m.look(Locations, v[0]); i != trace.NoRef {
+			l := m.defs.Locations.At(int(i))
+			l.Attrs = append(l.Attrs, attr(m.text(v[1]), value(v[3], v[4]))...)
+		}
+	case defCallsite, defCallpath, defParadigmProp, 25, defCartDimension, defCartTopology, defCartCoord, 35, 37, 41, 42:
+		m.defs.Opaque.Add(trace.Opaque{Format: "otf2", Data: string(appendRecord(nil, &definitionTypes[r.ID], r))})
+	}
+}
+
+// attribute is an attribute that the model itself gives to events.
+func (m *model) attribute(name string, t trace.Type) uint32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := name + "\x00" + t.String()
+	i, ok := m.attributes[key]
+	if !ok {
+		i = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
+		m.attributes[key] = i
+	}
+	return i
+}

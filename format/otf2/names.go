@@ -1,0 +1,293 @@
+package otf2
+
+import (
+	"path"
+	"strconv"
+)
+
+// names are what otf2-print calls the definitions that it has met so far. Later ones of
+// the same id take the place of earlier ones.
+type names struct {
+	tables [tables]nameTable
+	// members are the metric members of metrics, by id.
+	members map[uint64][]uint64
+	metrics map[uint64][]uint64 // what the definitions of metric members say, by id
+	groups  map[uint64]*printGroup
+	comms   map[uint64]*printComm
+	// communicators are those of windows and of topologies.
+	communicators map[Table]map[uint64]uint64
+	communicating map[uint64]*printGroup // the communicating locations, by paradigm
+}
+
+// nameTable are the names of a table, by id: small ids in a list.
+type nameTable struct {
+	low  []*named
+	high map[uint64]*named
+}
+
+// named is a definition's name.
+type named struct {
+	name  string
+	has   bool   // it has a name
+	shown string // with its id
+}
+
+// printGroup is a group.
+type printGroup struct {
+	typ, flags uint64
+	members    []uint64
+	locations  *printGroup // that its members count in
+}
+
+// printComm is a communicator, or one between groups if it has two.
+type printComm struct{ a, b *printGroup }
+
+const lowIDs = 1 << 16
+
+func (t *nameTable) get(id uint64) *named {
+	if id < uint64(len(t.low)) {
+		return t.low[id]
+	}
+	return t.high[id]
+}
+
+func (t *nameTable) put(id uint64, n *named) {
+	if id >= lowIDs {
+		if t.high == nil {
+			t.high = map[uint64]*named{}
+		}
+		t.high[id] = n
+		return
+	}
+	for uint64(len(t.low)) <= id {
+		t.low = append(t.low, nil)
+	}
+	t.low[id] = n
+}
+
+func newNames() *names {
+	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{}, comms: map[uint64]*printComm{},
+		communicators: map[Table]map[uint64]uint64{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
+}
+
+// add gives a definition a name, if has is true.
+func (n *names) add(t Table, id uint64, name string, has bool) {
+	if id == undefined64 || id == undefined32 && t != Locations {
+		return
+	}
+	x := &named{name: name, has: has, shown: strconv.FormatUint(id, 10)}
+	if has {
+		x.shown = `"` + name + `" <` + x.shown + ">"
+	}
+	n.tables[t].put(id, x)
+}
+
+// text is a string, if there is one.
+func (n *names) text(id uint64) (string, bool) {
+	if id == undefined32 {
+		return "", false
+	}
+	if x := n.tables[Strings].get(id); x != nil {
+		return x.name, true
+	}
+	return "", false
+}
+
+// raw is the name of a definition; "UNDEFINED" for a reference to nothing.
+func (n *names) raw(t Table, id uint64) (string, bool) {
+	if id == undefined32 && t != Locations || id == undefined64 {
+		return "UNDEFINED", true
+	}
+	if x := n.tables[t].get(id); x != nil {
+		return x.name, x.has
+	}
+	return "", false
+}
+
+// shown is a reference as it is printed.
+func (n *names) shown(t Table, id uint64) string {
+	if id == undefined64 || id == undefined32 && t != Locations {
+		return "UNDEFINED"
+	}
+	if x := n.tables[t].get(id); x != nil {
+		return x.shown
+	}
+	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
+}
+
+// define takes a definition into account.
+func (n *names) define(r *Record) {
+	v := r.Values
+	// called gives it the name that a field says.
+	called := func(t Table, of uint64) {
+		name, ok := n.text(of)
+		n.add(t, v[0], name, ok)
+	}
+	switch r.ID {
+	case defParadigm:
+		called(Paradigms, v[1])
+	case defIOParadigm:
+		called(IOParadigms, v[2])
+	case defString:
+		n.add(Strings, v[0], r.Texts[0], true)
+	case defAttribute:
+		called(Attributes, v[1])
+	case defTreeNode:
+		name, _ := n.text(v[1])
+		class, _ := n.text(v[2])
+		n.add(SystemTreeNodes, v[0], class+"::"+name, true)
+	case defLocationGroup:
+		called(LocationGroups, v[1])
+	case defLocation:
+		called(Locations, v[1])
+	case defRegion:
+		called(Regions, v[1])
+	case defCallsite:
+		n.add(Callsites, v[0], "", false)
+	case defCallpath:
+		n.add(Callpaths, v[0], "", false)
+	case defGroup:
+		called(Groups, v[1])
+		n.group(groupOf(v))
+	case defMetricMember:
+		called(MetricMembers, v[1])
+		n.metrics[v[0]] = append([]uint64(nil), v...)
+	case defMetricClass:
+		n.add(Metrics, v[0], "", false)
+		n.members[v[0]] = append([]uint64(nil), v[2:2+v[1]]...)
+	case defMetricInst:
+		n.add(Metrics, v[0], "", false)
+		n.members[v[0]] = n.members[v[1]]
+	case defComm:
+		called(Comms, v[1])
+		n.comms[v[0]] = &printComm{a: n.ranks(v[2])}
+	case defInterComm:
+		called(Comms, v[1])
+		n.comms[v[0]] = &printComm{n.ranks(v[2]), n.ranks(v[3])}
+	case defParameter:
+		called(Parameters, v[1])
+	case defWindow:
+		called(Windows, v[1])
+		n.communicators[Windows][v[0]] = v[2]
+	case defCartDimension:
+		called(CartDimensions, v[1])
+	case defCartTopology:
+		called(CartTopologies, v[1])
+		n.communicators[CartTopologies][v[0]] = v[2]
+	case defSourceLoc:
+		file, _ := n.text(v[1])
+		line := strconv.Itoa(int(int32(v[2])))
+		n.add(SourceLocations, v[0], file+":"+line[:min(len(line), 10)], true) // otf2-print has no room for more
+	case defContext:
+		region := "UNDEFINED"
+		if x := n.tables[Regions].get(v[1]); x != nil && v[1] != undefined32 {
+			region = x.name
+		}
+		if v[2] != undefined32 {
+			if source, ok := n.raw(SourceLocations, v[2]); ok {
+				region += "@" + path.Base(source)
+			}
+		}
+		n.add(CallingContexts, v[0], region, true)
+	case defInterrupt:
+		called(InterruptGenerators, v[1])
+	case defIOFile:
+		name, _ := n.text(v[1])
+		n.add(IOFiles, v[0], "file://"+name, true)
+	case defIODirectory:
+		name, _ := n.text(v[1])
+		n.add(IOFiles, v[0], "directory://"+name, true)
+	case defIOHandle:
+		name, ok := n.text(v[1])
+		if v[1] == undefined32 || ok && name == "" {
+			paradigm, _ := n.raw(IOParadigms, v[3])
+			file, _ := n.raw(IOFiles, v[2])
+			name, ok = "["+paradigm+"]"+file, true
+		}
+		n.add(IOHandles, v[0], name, ok)
+	}
+}
+
+// The types of groups that communicators need.
+const (
+	communicatingLocations = 4
+	commGroup              = 5
+	commSelf               = 6
+
+	globalMembers = 1 // a flag
+)
+
+// groupOf is what the record of a group says.
+func groupOf(v []uint64) (id uint64, paradigm uint64, g *printGroup) {
+	n := v[3]
+	after := v[4+n:]
+	return v[0], after[1], &printGroup{typ: after[0], flags: after[2], members: append([]uint64(nil), v[4:4+n]...)}
+}
+
+func (n *names) group(id, paradigm uint64, g *printGroup) {
+	switch n.groups[id] = g; g.typ {
+	case communicatingLocations:
+		n.communicating[paradigm] = g
+	case commGroup, commSelf:
+		g.locations = n.communicating[paradigm]
+	}
+}
+
+// ranks is a group that a communicator may have; nil if it is none.
+func (n *names) ranks(id uint64) *printGroup {
+	if g := n.groups[id]; g != nil && id != undefined32 && (g.typ == commGroup || g.typ == commSelf) {
+		return g
+	}
+	return nil
+}
+
+// location is the location that a rank of a communicator is, seen from a location.
+func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
+	c := n.comms[comm]
+	if c == nil || comm == undefined32 || c.a == nil {
+		return 0, false
+	}
+	g := c.a
+	if c.b != nil && g.has(from) {
+		g = c.b // the other side
+	}
+	switch l := g.locations; {
+	case g.typ == commSelf:
+		return from, rank == 0
+	case l == nil:
+	case g.flags&globalMembers != 0:
+		if rank < uint64(len(l.members)) {
+			return l.members[rank], true
+		}
+	case rank < uint64(len(g.members)) && g.members[rank] < uint64(len(l.members)):
+		return l.members[g.members[rank]], true
+	}
+	return 0, false
+}
+
+// appendRank appends a rank of a communicator with the location that it is, seen from a
+// location.
+func (n *names) appendRank(b []byte, from, comm, rank uint64) []byte {
+	if rank == undefined32 {
+		return append(b, "UNDEFINED"...)
+	}
+	name := "INVALID"
+	if l, ok := n.location(from, comm, rank); ok {
+		name = n.shown(Locations, l)
+	}
+	b = strconv.AppendUint(b, rank, 10)
+	return append(append(append(b, " ("...), name...), ')')
+}
+
+// has tells whether a location is in a group.
+func (g *printGroup) has(location uint64) bool {
+	if g.locations == nil {
+		return false
+	}
+	for _, m := range g.members {
+		if m < uint64(len(g.locations.members)) && g.locations.members[m] == location {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,397 @@
+package otf2
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// made is an archive of random records.
+type made struct {
+	rng     *rand.Rand
+	w       *Writer
+	t       testing.TB
+	ids     [tables][]uint64 // that are defined
+	classes map[uint64]int
+}
+
+// pick is a reference to something of a table, to nothing, or to something undefined.
+func (m *made) pick(t Table, width uint64) uint64 {
+	switch l := m.ids[t]; {
+	case len(l) > 0 && m.rng.IntN(8) > 0:
+		return l[m.rng.IntN(len(l))]
+	case m.rng.IntN(3) == 0 || width == 0xff:
+		return m.rng.Uint64N(200)
+	}
+	return width
+}
+
+// edge is a number, often one at the edge of something.
+func (m *made) edge(width uint64) uint64 {
+	switch m.rng.IntN(6) {
+	case 0:
+		return 0
+	case 1:
+		return width
+	case 2:
+		return width - m.rng.Uint64N(4)
+	case 3:
+		return m.rng.Uint64N(300)
+	}
+	return m.rng.Uint64() & (1<<m.rng.IntN(64) - 1) & width
+}
+
+// value is one of a type.
+func (m *made) value(typ uint64) uint64 {
+	v := m.edge(undefined64)
+	switch typ {
+	case typeUint8:
+		return v & 0xff
+	case typeInt8:
+		return uint64(int64(int8(v)))
+	case typeUint16:
+		return v & 0xffff
+	case typeInt16:
+		return uint64(int64(int16(v)))
+	case typeUint32:
+		return v & undefined32
+	case typeInt32:
+		return uint64(int64(int32(v)))
+	case typeFloat:
+		return uint64(math.Float32bits(float32(m.rng.NormFloat64() * math.Pow(10, float64(m.rng.IntN(20)-10)))))
+	case typeDouble:
+		return math.Float64bits(m.rng.NormFloat64() * math.Pow(10, float64(m.rng.IntN(40)-20)))
+	case typeLocation:
+		return m.pick(Locations, undefined64)
+	}
+	if t := tableOf(typ); t != noTable {
+		return m.pick(t, undefined32)
+	}
+	return v
+}
+
+// fields makes values for some fields.
+func (m *made) fields(v []uint64, l []field) []uint64 {
+	first := len(v)
+	for i, f := range l {
+		x := uint64(0)
+		switch {
+		case f.enc == encTyped && f.other >= 0:
+			x = m.value(v[first+f.other])
+		case f.enc == encTyped:
+			x = m.value(v[len(v)-1])
+		case f.show == showRef && f.enc == enc32:
+			x = m.pick(f.table, undefined32)
+		case f.show == showRef && f.enc == encByte:
+			x = m.pick(f.table, 0xff)
+		case f.show == showRef:
+			x = m.pick(f.table, undefined64)
+		case f.show == showEnum && m.rng.IntN(10) > 0:
+			for x = m.rng.Uint64N(uint64(len(f.words))); f.words[x] == ""; x = m.rng.Uint64N(uint64(len(f.words))) {
+			}
+		case f.show == showFlags:
+			x = m.rng.Uint64N(2 << len(f.words))
+		case f.show == showRank || f.show == showWinRank || f.show == showRoot || f.show == showWinRoot || f.show == showTopoRank:
+			if x = m.rng.Uint64N(6); x == 5 {
+				x = undefined32 - m.rng.Uint64N(4)
+			}
+		case f.enc == encByte:
+			x = m.rng.Uint64N(256)
+		case f.enc == enc32:
+			x = m.edge(undefined32)
+		case i > 0 || f.name != "self":
+			x = m.edge(undefined64)
+		}
+		v = append(v, x)
+	}
+	return v
+}
+
+// define makes a definition; change alters what would not do.
+func (m *made) define(id uint8, change func(v []uint64)) {
+	t := &definitionTypes[id]
+	r := Record{ID: id, Values: m.fields(nil, t.fields)}
+	if t.each != nil {
+		n := m.rng.Uint64N(5)
+		r.Values[len(r.Values)-1] = n
+		for range n {
+			r.Values = m.fields(r.Values, t.each)
+		}
+		r.Values = m.fields(r.Values, t.after)
+	}
+	if id == defString {
+		r.Values[1], r.Texts = 0, []string{fmt.Sprintf("text %d ü", len(m.ids[Strings]))}
+		if len(m.ids[Strings]) == 3 {
+			r.Texts[0] = ""
+		}
+	}
+	tables := map[uint8]Table{defParadigm: Paradigms, defIOParadigm: IOParadigms, defString: Strings, defAttribute: Attributes, defTreeNode: SystemTreeNodes, defLocationGroup: LocationGroups, defLocation: Locations, defRegion: Regions, defCallsite: Callsites, defCallpath: Callpaths, defGroup: Groups, defMetricMember: MetricMembers, defMetricClass: Metrics, defMetricInst: Metrics, defComm: Comms, defInterComm: Comms, defParameter: Parameters, defWindow: Windows, defCartDimension: CartDimensions, defCartTopology: CartTopologies, defSourceLoc: SourceLocations, defContext: CallingContexts, defInterrupt: InterruptGenerators, defIOFile: IOFiles, defIODirectory: IOFiles, defIOHandle: IOHandles}
+	table, ok := tables[id]
+	if ok {
+		r.Values[0] = uint64(len(m.ids[table]))
+		if id == defLocation && m.rng.IntN(2) == 0 {
+			r.Values[0] = 1<<40 + uint64(len(m.ids[table]))
+		}
+	}
+	if change != nil {
+		change(r.Values)
+	}
+	if err := m.w.Define(&r); err != nil {
+		m.t.Fatal(err)
+	}
+	if ok {
+		m.ids[table] = append(m.ids[table], r.Values[0])
+	}
+}
+
+// property gives a property a type that fits: of others otf2-print shows memory.
+func (m *made) property(v []uint64, names uint64) {
+	switch {
+	case v[0] < names:
+		v[1] = typeString
+	case v[0] == 2 && names == 2:
+		v[1] = typeUint8
+	default:
+		v[1] = typeUint64
+	}
+	v[2] = m.value(v[1])
+}
+
+// text is one of the strings.
+func (m *made) text() uint64 { return m.ids[Strings][m.rng.IntN(len(m.ids[Strings]))] }
+
+// definitions makes some of each kind.
+func (m *made) definitions() {
+	m.define(defClock, func(v []uint64) {
+		v[0] = 1 + m.rng.Uint64N(1e10)
+		v[3] = []uint64{undefined64, 1700000000123456789}[m.rng.IntN(2)]
+	})
+	for range 12 {
+		m.define(defString, nil)
+	}
+	m.define(defParadigm, func(v []uint64) { v[0] = 4 })
+	for range 3 {
+		m.define(defIOParadigm, func(v []uint64) {
+			v[2] = m.text()
+			for l := v[6:]; len(l) > 0; l = l[3:] {
+				m.property(l, 1)
+			}
+		})
+		m.define(defParadigmProp, func(v []uint64) {
+			v[0] = 4
+			m.property(v[1:], 2)
+		})
+		m.define(defAttribute, nil)
+		m.define(defTreeNode, func(v []uint64) { v[1], v[2] = m.text(), m.text() })
+		m.define(defLocationGroup, nil)
+		m.define(defLocation, nil)
+		m.define(defLocation, nil)
+		m.define(defRegion, func(v []uint64) { v[1] = m.text() })
+	}
+	m.define(defGroup, func(v []uint64) { m.members(v, communicatingLocations, Locations) })
+	for range 4 {
+		for typ := range uint64(7) {
+			if typ != communicatingLocations {
+				m.define(defGroup, func(v []uint64) { m.members(v, typ, noTable) })
+			}
+		}
+		m.define(defMetricMember, nil)
+		m.define(defMetricClass, nil)
+		m.define(defMetricInst, nil)
+		m.define(defComm, nil)
+		m.define(defParameter, nil)
+		m.define(defWindow, nil)
+		m.define(25, nil)
+		m.define(26, nil)
+		m.define(27, nil)
+		m.define(28, nil)
+		m.define(29, nil)
+		m.define(defCartDimension, nil)
+		m.define(defCartTopology, nil)
+		m.define(defCartCoord, nil)
+		m.define(defSourceLoc, func(v []uint64) { v[1] = m.text() })
+		m.define(defCallsite, nil)
+		m.define(defCallpath, nil)
+		m.define(defContext, nil)
+		m.define(35, nil)
+		m.define(defInterrupt, nil)
+		m.define(defIOFile, func(v []uint64) { v[1] = m.text() })
+		m.define(defIODirectory, func(v []uint64) { v[1] = m.text() })
+		m.define(37, nil)
+		m.define(defIOHandle, func(v []uint64) {
+			v[1], v[2], v[3] = m.text(), m.ids[IOFiles][0], 0
+			if m.rng.IntN(2) == 0 {
+				v[1] = undefined32
+			}
+		})
+		m.define(41, nil)
+		m.define(42, nil)
+	}
+	var ranks []uint64 // groups of ranks
+	for i, id := range m.ids[Groups] {
+		if (i-1)%6 == 4 {
+			ranks = append(ranks, id)
+		}
+	}
+	for range 3 {
+		m.define(defInterComm, func(v []uint64) {
+			v[2], v[3] = ranks[m.rng.IntN(len(ranks))], ranks[m.rng.IntN(len(ranks))]
+		})
+	}
+}
+
+// members makes the members of a group ones that make sense for its type.
+func (m *made) members(v []uint64, typ uint64, of Table) {
+	n := int(v[3])
+	after := v[4+n:]
+	after[0], after[1], after[2] = typ, 4, m.rng.Uint64N(2)
+	for i := range v[4 : 4+n] {
+		switch {
+		case of != noTable:
+			v[4+i] = m.ids[of][m.rng.IntN(len(m.ids[of]))]
+		case typ == commGroup && n > 0:
+			v[4+i] = 0 // there is one at least
+		default:
+			v[4+i] = m.rng.Uint64N(8)
+		}
+	}
+}
+
+// events makes events of all kinds at a location.
+func (m *made) events(location uint64, n int) {
+	e := m.w.Location(location)
+	time := m.rng.Uint64N(1000)
+	for i := range n {
+		id := uint8(firstEvent + m.rng.IntN(len(eventTypes)-firstEvent))
+		if i < len(eventTypes)-firstEvent {
+			id = uint8(firstEvent + i)
+		}
+		t := &eventTypes[id]
+		x := &Event{Time: time}
+		x.ID, x.Values = id, m.fields(nil, t.fields)
+		if t.each != nil {
+			k := m.rng.Uint64N(4)
+			if m.rng.IntN(20) == 0 {
+				k = 100
+			}
+			x.Values[len(x.Values)-1] = k
+			for range k {
+				x.Values = m.fields(x.Values, t.each)
+			}
+		}
+		if m.rng.IntN(3) == 0 {
+			var used []uint64
+			for range 1 + m.rng.IntN(3) {
+				a := m.ids[Attributes][m.rng.IntN(len(m.ids[Attributes]))]
+				if slices.Contains(used, a) {
+					continue // each occurs once
+				}
+				used = append(used, a)
+				typ := uint8(1 + m.rng.IntN(25))
+				x.Attributes = append(x.Attributes, Attribute{uint32(a), typ, m.value(uint64(typ))})
+			}
+		}
+		if err := e.Write(x); err != nil {
+			m.t.Fatal(err)
+		}
+		if m.rng.IntN(3) > 0 {
+			time += m.rng.Uint64N(1 << m.rng.IntN(40))
+		}
+	}
+}
+
+// maps makes mapping tables and clock offsets of a location.
+func (m *made) maps(location uint64) {
+	e := m.w.Location(location)
+	for t := Table(0); t < mappedTables; t++ {
+		if t == Attributes { // two of an event must not become one
+			l := slices.Clone(m.ids[t])
+			slices.Reverse(l)
+			if err := e.Map(t, l); err != nil {
+				m.t.Fatal(err)
+			}
+			continue
+		}
+		switch m.rng.IntN(3) {
+		case 0:
+			var l []uint64
+			for range m.ids[t] {
+				l = append(l, m.ids[t][m.rng.IntN(len(m.ids[t]))])
+			}
+			if err := e.Map(t, l); err != nil {
+				m.t.Fatal(err)
+			}
+		case 1:
+			var l [][2]uint64
+			for i := range m.ids[t] {
+				l = append(l, [2]uint64{uint64(3 * i), m.ids[t][m.rng.IntN(len(m.ids[t]))]})
+			}
+			if err := e.MapSome(t, l); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+	time := uint64(0)
+	for range m.rng.IntN(4) {
+		if err := e.Clock(ClockOffset{time, int64(m.rng.Uint64N(1 << 50)), 0.5}); err != nil {
+			m.t.Fatal(err)
+		}
+		time += 1 + m.rng.Uint64N(1<<41)
+	}
+}
+
+// random writes an archive with every kind of record and returns its anchor file.
+func random(t testing.TB, seed uint64, events int) string {
+	path := filepath.Join(t.TempDir(), "made.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, Anchor{Machine: "machine", Creator: "a test", TraceID: seed, Properties: []Property{{"TEST::A", "x"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &made{rng: rand.New(rand.NewPCG(seed, 2)), w: w, t: t}
+	m.definitions()
+	for i, id := range m.ids[Locations] {
+		if i%2 == 1 {
+			m.maps(id)
+		}
+		m.events(id, events)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dst.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// What the writer writes is what otf2-print reads, and what it prints is what is printed
+// here: every kind of record, with values at the edges of all.
+func TestPeerPrint(t *testing.T) {
+	tool, err := exec.LookPath("otf2-print")
+	if err != nil {
+		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
+	}
+	for seed := range uint64(12) {
+		path := random(t, seed, 300+int(seed%3)*8000)
+		want, err := exec.Command(tool, "-A", path).Output()
+		if err != nil {
+			t.Fatalf("seed %d: %v: %s", seed, err, lastLines(want))
+		}
+		sameLines(t, compat(t, path), want)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+func lastLines(b []byte) []byte { return b[max(0, len(b)-400):] }

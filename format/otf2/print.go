@@ -1,0 +1,661 @@
+package otf2
+
+import (
+	"bufio"
+	"cmp"
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// printer writes what otf2-print does.
+type printer struct {
+	*names
+	w    *bufio.Writer
+	line []byte
+	// parts are the texts of events and definitions, cut into pieces.
+	events, definitions [][]part
+}
+
+// part is a piece of a text: words, and a field behind them; -1 for none.
+type part struct {
+	words string
+	field int
+}
+
+// cut cuts the texts of a table.
+func cut(types []recordType) [][]part {
+	l := make([][]part, len(types))
+	for i, t := range types {
+		rest := t.text
+		for rest != "" {
+			words, after, ok := strings.Cut(rest, "%")
+			if !ok {
+				l[i] = append(l[i], part{rest, -1})
+				break
+			}
+			n := len(after) - len(strings.TrimLeft(after, "0123456789"))
+			f, _ := strconv.Atoi(after[:n])
+			l[i] = append(l[i], part{words, f})
+			rest = after[n:]
+		}
+	}
+	return l
+}
+
+func newPrinter(w io.Writer) *printer {
+	return &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]), definitions: cut(definitionTypes[:])}
+}
+
+// word is one of an enumeration.
+func word(words []string, v uint64) string {
+	if v < uint64(len(words)) && words[v] != "" {
+		return words[v]
+	}
+	return "INVALID <" + strconv.FormatUint(v, 10) + ">"
+}
+
+// flagWords are those of flags.
+func flagWords(words []string, v uint64) string {
+	if v == 0 {
+		return "NONE"
+	}
+	var l []string
+	for i, w := range words {
+		if v>>i&1 == 1 {
+			l = append(l, w)
+			v &^= 1 << i
+		}
+	}
+	if v != 0 {
+		l = append(l, fmt.Sprintf("INVALID <0x%x>", v))
+	}
+	return "{" + strings.Join(l, ", ") + "}"
+}
+
+// appendFloat writes a number as printf does with %g.
+func appendFloat(b []byte, v float64) []byte {
+	switch {
+	case math.IsNaN(v):
+		if math.Signbit(v) {
+			b = append(b, '-')
+		}
+		return append(b, "nan"...)
+	case math.IsInf(v, 0):
+		if v < 0 {
+			b = append(b, '-')
+		}
+		return append(b, "inf"...)
+	}
+	return strconv.AppendFloat(b, v, 'g', 6, 64)
+}
+
+// appendTyped writes a value of a type.
+func (n *names) appendTyped(b []byte, typ, v uint64) []byte {
+	switch typ {
+	case typeInt8, typeInt16, typeInt32, typeInt64:
+		return strconv.AppendInt(b, int64(v), 10)
+	case typeFloat:
+		return appendFloat(b, float64(math.Float32frombits(uint32(v))))
+	case typeDouble:
+		return appendFloat(b, math.Float64frombits(v))
+	}
+	if t := tableOf(typ); t != noTable {
+		return append(b, n.shown(t, v)...)
+	}
+	return strconv.AppendUint(b, v, 10)
+}
+
+// value is a value of a type in words: the name of what a reference names.
+func (n *names) value(typ, v uint64) string {
+	if t := tableOf(typ); t != noTable {
+		if name, ok := n.raw(t, v); ok {
+			return name
+		}
+	}
+	return string(n.appendTyped(nil, typ, v))
+}
+
+// appendField writes field i of a list, the values of which are v; location is that of
+// an event.
+func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location uint64) []byte {
+	x := v[i]
+	switch f.show {
+	case showRef:
+		return append(b, p.shown(f.table, x)...)
+	case showSigned:
+		return strconv.AppendInt(b, int64(x), 10)
+	case showID, showSignedID, showTime:
+		if f.enc == enc32 && x == undefined32 || x == undefined64 && f.show != showSignedID || f.show == showSignedID && int64(x) == math.MinInt64 {
+			return append(b, "UNDEFINED"...)
+		}
+		if f.show == showSignedID {
+			return strconv.AppendInt(b, int64(x), 10)
+		}
+	case showEnum:
+		return append(b, word(f.words, x)...)
+	case showFlags:
+		return append(b, flagWords(f.words, x)...)
+	case showRoot, showWinRoot:
+		switch x {
+		case undefined32:
+			return append(b, "NONE"...)
+		case undefined32 - 1:
+			return append(b, "SELF"...)
+		case undefined32 - 2:
+			return append(b, "THIS_GROUP"...)
+		}
+		if f.show == showRoot {
+			return p.appendRank(b, location, v[f.other], x)
+		}
+		return p.appendWindowRank(b, Windows, location, v[f.other], x)
+	case showRank:
+		return p.appendRank(b, location, v[f.other], x)
+	case showWinRank:
+		return p.appendWindowRank(b, Windows, location, v[f.other], x)
+	case showTopoRank:
+		return p.appendWindowRank(b, CartTopologies, undefined64, v[f.other], x)
+	case showParadigm:
+		return append(b, p.paradigm(x)...)
+	case showTyped:
+		return p.appendTyped(b, v[f.other], x)
+	case showType:
+		if x == typeUint64 || x == typeInt64 || x == typeDouble {
+			return append(b, typeNames[x]...)
+		}
+		return append(b, word(nil, x)...)
+	case showScope:
+		if of := v[f.other]; of < 4 {
+			return append(b, p.shown([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[of], x)...)
+		}
+		if x == undefined64 {
+			return append(b, "UNDEFINED"...)
+		}
+	}
+	return strconv.AppendUint(b, x, 10)
+}
+
+// appendWindowRank writes a rank of the communicator of a window or a topology.
+func (p *printer) appendWindowRank(b []byte, t Table, location, of, rank uint64) []byte {
+	comm := uint64(undefined32)
+	if c, ok := p.communicators[t][of]; ok && of != undefined32 {
+		comm = c
+	}
+	return p.appendRank(b, location, comm, rank)
+}
+
+// paradigm is the name of a paradigm, or its word.
+func (p *printer) paradigm(v uint64) string {
+	if x := p.tables[Paradigms].get(v); x != nil {
+		return x.shown
+	}
+	return word(paradigms, v)
+}
+
+// pad fills up to a column.
+func pad(b []byte, from, width int) []byte {
+	for len(b)-from < width {
+		b = append(b, ' ')
+	}
+	return b
+}
+
+// appendRight writes a number in a column of that width.
+func appendRight(b []byte, v uint64, width int) []byte {
+	var room [20]byte
+	s := strconv.AppendUint(room[:0], v, 10)
+	for range width - len(s) {
+		b = append(b, ' ')
+	}
+	return append(b, s...)
+}
+
+const (
+	definitionColumn = 27
+	idColumn         = 12
+	eventColumn      = 32
+	locationColumn   = 15
+	timeColumn       = 20
+)
+
+// event writes an event.
+func (p *printer) event(location uint64, e *Event) error {
+	b := p.line[:0]
+	t := &recordType{word: "UNKNOWN"}
+	if int(e.ID) < len(eventTypes) && eventTypes[e.ID].word != "" {
+		t = &eventTypes[e.ID]
+	}
+	b = pad(append(b, t.word...), 0, eventColumn)
+	b = appendRight(append(b, ' '), location, locationColumn)
+	if e.Time == undefined64 && t.name != "" {
+		b = append(b, "            UNDEFINED"...)
+	} else {
+		b = appendRight(append(b, ' '), e.Time, timeColumn)
+	}
+	if t.name == "" {
+		p.line = append(b, '\n')
+		_, err := p.w.Write(p.line)
+		return err
+	}
+	b = append(b, ' ', ' ')
+	v := e.Values
+	switch e.ID {
+	case metricEvent:
+		b = p.appendMetric(b, v)
+	case programBegin:
+		b = append(append(b, "Name: "...), p.shown(Strings, v[0])...)
+		b = append(strconv.AppendUint(append(b, ", "...), v[1], 10), " Argument"...)
+		b = appendPlural(b, v[1])
+		b = p.appendRefs(b, ": ", Strings, v[2:])
+	default:
+		for _, x := range p.events[e.ID] {
+			b = append(b, x.words...)
+			if x.field >= 0 {
+				b = p.appendField(b, &t.fields[x.field], v, x.field, location)
+			}
+		}
+	}
+	b = append(b, '\n')
+	if len(e.Attributes) > 0 {
+		b = pad(b, len(b), eventColumn+38)
+		b = append(b, " ADDITIONAL ATTRIBUTES: "...)
+		for i, a := range e.Attributes {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = append(append(b, '('), p.shown(Attributes, uint64(a.ID))...)
+			b = append(append(b, "; "...), word(typeNames, uint64(a.Type))...)
+			b = append(p.appendTyped(append(b, "; "...), uint64(a.Type), a.Value), ')')
+		}
+		b = append(b, '\n')
+	}
+	p.line = b
+	_, err := p.w.Write(b)
+	return err
+}
+
+func appendPlural(b []byte, n uint64) []byte {
+	if n != 1 {
+		b = append(b, 's')
+	}
+	return b
+}
+
+// appendRefs writes a list of references behind what it begins with.
+func (p *printer) appendRefs(b []byte, before string, t Table, l []uint64) []byte {
+	for _, x := range l {
+		b = append(append(b, before...), p.shown(t, x)...)
+		before = ", "
+	}
+	return b
+}
+
+func (p *printer) appendMetric(b []byte, v []uint64) []byte {
+	b = append(append(b, "Metric: "...), p.shown(Metrics, v[0])...)
+	b = append(strconv.AppendUint(append(b, ", "...), v[1], 10), " Value"...)
+	b = appendPlural(b, v[1])
+	members := p.members[v[0]]
+	for i := 2; i+1 < len(v); i += 2 {
+		name := "INVALID"
+		if k := i/2 - 1; k < len(members) && v[0] != undefined32 {
+			name = p.shown(MetricMembers, members[k])
+		}
+		sep := ": "
+		if i > 2 {
+			sep = ", "
+		}
+		b = append(append(append(append(b, sep...), '('), name...), "; "...)
+		switch v[i] {
+		case typeInt64:
+			b = strconv.AppendInt(append(b, "INT64; "...), int64(v[i+1]), 10)
+		case typeUint64:
+			b = strconv.AppendUint(append(b, "UINT64; "...), v[i+1], 10)
+		case typeDouble:
+			b = appendFloat(append(b, "DOUBLE; "...), math.Float64frombits(v[i+1]))
+		default:
+			b = fmt.Appendf(b, "%s; %08x", word(nil, v[i]), v[i+1])
+		}
+		b = append(b, ')')
+	}
+	return b
+}
+
+// definition writes a definition, and knows it from then on.
+func (p *printer) definition(r *Record) error {
+	if int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].word == "" {
+		_, err := p.w.WriteString("UNKNOWN                    \n")
+		return err
+	}
+	p.define(r)
+	t := &definitionTypes[r.ID]
+	v := r.Values
+	b := pad(append(p.line[:0], t.word...), 0, definitionColumn)
+	b = append(b, ' ')
+	if f := t.fields[0]; f.name == "self" || r.ID == defParadigm {
+		b = appendRight(b, v[0], idColumn)
+	} else {
+		b = pad(b, len(b), idColumn)
+	}
+	b = append(b, ' ', ' ')
+	switch r.ID {
+	case defClock:
+		b = fmt.Appendf(b, "Ticks per Seconds: %d, Global Offset: %d, Length: %d, Date: %s", v[0], v[1], v[2], date(v[3]))
+	case defParadigm:
+		b = fmt.Appendf(b, "%s, Name: %s, Class: %s", word(paradigms, v[0]), p.shown(Strings, v[1]), word(paradigmClasses, v[2]))
+	case defParadigmProp:
+		typ, value := p.property(v[1], v[2], v[3])
+		b = fmt.Appendf(b, "Paradigm: %s, Property: %s, Type: %s, Value: %s", p.paradigm(v[0]), word(paradigmProps, v[1]), typ, value)
+	case defIOParadigm:
+		plural := "ies"
+		if v[5] == 1 {
+			plural = "y"
+		}
+		b = fmt.Appendf(b, "Identification: %s, Name: %s, Class: %s, Flags: %s, %d Propert%s", p.shown(Strings, v[1]), p.shown(Strings, v[2]), word(ioClasses, v[3]), flagWords(ioFlags, v[4]), v[5], plural)
+		sep := ": "
+		for l := v[6:]; len(l) >= 3; l = l[3:] {
+			value := fmt.Sprintf("UNKNOWN I/O PROPERTY <%d>", l[2])
+			if l[0] == 0 && l[1] != typeString {
+				value = fmt.Sprintf("TYPE MISMATCH <%d>", l[2])
+			} else if l[0] == 0 {
+				value = p.shown(Strings, l[2])
+			}
+			b = fmt.Appendf(b, "%s(%s; %s; %s)", sep, word(ioProps, l[0]), word(typeNames, l[1]), value)
+			sep = ", "
+		}
+	case defString:
+		b = append(append(append(b, '"'), r.Texts[0]...), '"')
+	case defGroup:
+		b = p.appendGroup(b, v)
+	case defMetricClass:
+		after := v[2+v[1]:]
+		b = fmt.Appendf(b, "Occurrence: %s, Kind: %s, %d Member", word(occurrences, after[0]), word(recorderKinds, after[1]), v[1])
+		b = p.appendRefs(appendPlural(b, v[1]), ": ", MetricMembers, v[2:2+v[1]])
+	case defCartTopology:
+		b = fmt.Appendf(b, "Name: %s, Communicator: %s, %d Dimension", p.shown(Strings, v[1]), p.shown(Comms, v[2]), v[3])
+		b = append(p.appendRefs(append(appendPlural(b, v[3]), ": ("...), "", CartDimensions, v[4:]), ')')
+	case defCartCoord:
+		b = append(append(b, "Cartesian Topology: "...), p.shown(CartTopologies, v[0])...)
+		b = p.appendField(append(b, ", Rank: "...), &t.fields[1], v, 1, undefined64)
+		b = append(appendPlural(append(b, ", Coordinate"...), v[2]), ": ("...)
+		for i, x := range v[3:] {
+			if i > 0 {
+				b = append(b, ", "...)
+			}
+			b = strconv.AppendUint(b, x, 10)
+		}
+		b = append(b, ')')
+	default:
+		for _, x := range p.definitions[r.ID] {
+			b = append(b, x.words...)
+			if x.field >= 0 {
+				b = p.appendField(b, &t.fields[x.field], v, x.field, undefined64)
+			}
+		}
+	}
+	p.line = append(b, '\n')
+	_, err := p.w.Write(p.line)
+	return err
+}
+
+// property is the type and value of a paradigm's property.
+func (p *printer) property(property, typ, v uint64) (string, string) {
+	const names, rmaOnly = 2, 2
+	switch {
+	case property < names && typ == typeString:
+		return word(typeNames, typ), p.shown(Strings, v)
+	case property == rmaOnly && typ == typeUint8:
+		return "BOOLEAN", word(booleans, v)
+	case property <= rmaOnly:
+		return word(typeNames, typ), fmt.Sprintf("TYPE MISMATCH <%d>", v)
+	}
+	return word(typeNames, typ), fmt.Sprintf("UNKNOWN PROPERTY <%d>", v)
+}
+
+func (p *printer) appendGroup(b []byte, v []uint64) []byte {
+	_, paradigm, g := groupOf(v)
+	after := v[4+v[3]:]
+	b = fmt.Appendf(b, "Name: %s, Type: %s, Paradigm: %s, Flags: %s, %d Member", p.shown(Strings, v[1]), word(groupTypes, after[0]), p.paradigm(paradigm), flagWords(groupFlags, after[2]), v[3])
+	b = appendPlural(b, v[3])
+	before := ": "
+	for _, m := range g.members {
+		b = append(b, before...)
+		before = ", "
+		switch g.typ {
+		case 1, communicatingLocations:
+			b = append(b, p.shown(Locations, m)...)
+		case 2:
+			b = append(b, p.shown64(Regions, m)...)
+		case 3:
+			b = append(b, p.shown64(MetricMembers, m)...)
+		case commGroup:
+			name := "INVALID"
+			if l := p.communicating[paradigm]; l != nil && m < uint64(len(l.members)) {
+				name = p.shown(Locations, l.members[m])
+			}
+			if m == undefined64 {
+				b = append(b, "UNDEFINED"...)
+				continue
+			}
+			b = fmt.Appendf(b, "%d (%s)", m, name)
+		default:
+			if m == undefined64 {
+				b = append(b, "UNDEFINED"...)
+				continue
+			}
+			b = strconv.AppendUint(b, m, 10)
+		}
+	}
+	return b
+}
+
+// shown64 is a reference of 64 bits, of which only all ones are undefined.
+func (n *names) shown64(t Table, id uint64) string {
+	if id == undefined32 {
+		return fmt.Sprintf("INVALID <%d>", id)
+	}
+	return n.shown(t, id)
+}
+
+// date is a time in nanoseconds since the epoch, as the clock on the wall shows it here.
+func date(ns uint64) string {
+	if ns == undefined64 {
+		return "UNDEFINED"
+	}
+	return time.Unix(int64(ns/1e9), int64(ns%1e9)).Format("2006-01-02 15:04:05.000000000 -0700")
+}
+
+// anchor writes what the anchor file says.
+func (p *printer) anchor(a *Anchor) {
+	say := func(what string, value any) { fmt.Fprintf(p.w, "%-30s %v\n", what, value) }
+	p.w.WriteString("\n=== OTF2-PRINT ===\n\nContent of OTF2 anchor file:\n")
+	say("Version", fmt.Sprintf("%d.%d.%d", a.Version[0], a.Version[1], a.Version[2]))
+	say("Chunk size events", a.EventChunk)
+	say("Chunk size definitions", a.DefinitionChunk)
+	say("File substrate", "POSIX")
+	say("Compression", word([]string{1: "NONE"}, uint64(a.Compression)))
+	say("Number of locations", a.Locations)
+	say("Number of global definitions", a.Definitions)
+	say("Machine name", a.Machine)
+	say("Creator", a.Creator)
+	say("Description", a.Description)
+	say("Number of properties", len(a.Properties))
+	for _, x := range a.Properties {
+		say("Property name", x.Name)
+		say("Property value", x.Value)
+	}
+	say("Trace identifier", strconv.FormatUint(a.TraceID, 16))
+	say("Number of snapshots", a.Snapshots)
+	say("Number of thumbnails", a.Thumbnails)
+}
+
+// printCompat writes what otf2-print -A prints.
+func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	a, err := openArchive(src, opt)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(w)
+	p.anchor(&a.Anchor)
+	p.w.WriteString("\n=== Global Definitions =========================================================\n\n")
+	fmt.Fprintf(p.w, "%-27s %12s  Attributes\n", "Definition", "ID")
+	const rule = "--------------------------------------------------------------------------------\n"
+	p.w.WriteString(rule)
+	var locations []uint64
+	seen := map[uint64]bool{}
+	err = a.Definitions(func(_ int64, r *Record) error {
+		if r.ID == defLocation && !seen[r.Values[0]] {
+			seen[r.Values[0]] = true
+			locations = append(locations, r.Values[0])
+		}
+		return p.definition(r)
+	})
+	if err := fail(opt, err); err != nil {
+		return err
+	}
+	p.w.WriteString("=== Events =====================================================================\n")
+	fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Event", "Location", "Timestamp")
+	p.w.WriteString(rule)
+	m := merge{}
+	for _, id := range slices.Sorted(slices.Values(locations)) {
+		r, err := a.openEvents(id, opt)
+		if err != nil {
+			return err
+		}
+		if r == nil {
+			continue
+		}
+		defer r.Close()
+		if err := m.add(id, r, opt); err != nil {
+			return err
+		}
+	}
+	heap.Init(&m)
+	for n := 0; len(m.list) > 0; n++ {
+		if n&1023 == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		x := m.list[0]
+		if err := p.event(x.location, x.event); err != nil {
+			return err
+		}
+		if err := m.advance(opt); err != nil {
+			return err
+		}
+	}
+	return p.w.Flush()
+}
+
+// merge is a heap of locations, by the time of their next event and by their ids.
+type merge struct{ list []*merged }
+
+type merged struct {
+	location uint64
+	r        *EventReader
+	event    *Event
+}
+
+// read reads the next event; nil at the end.
+func (x *merged) read(opt *format.ReadOptions) (err error) {
+	for {
+		x.event, err = x.r.Next()
+		if err == nil {
+			return nil
+		}
+		if x.event = nil; err == io.EOF {
+			return nil
+		}
+		if err := fail(opt, err); err != nil {
+			return err
+		}
+	}
+}
+
+// add adds a location, unless it has no events.
+func (m *merge) add(id uint64, r *EventReader, opt *format.ReadOptions) error {
+	x := &merged{location: id, r: r}
+	if err := x.read(opt); err != nil {
+		return err
+	}
+	if x.event != nil {
+		m.list = append(m.list, x)
+	}
+	return nil
+}
+
+// advance goes on in the location that is first.
+func (m *merge) advance(opt *format.ReadOptions) error {
+	if err := m.list[0].read(opt); err != nil {
+		return err
+	}
+	if m.list[0].event == nil {
+		heap.Pop(m)
+	} else {
+		heap.Fix(m, 0)
+	}
+	return nil
+}
+
+func (m *merge) Len() int { return len(m.list) }
+
+func (m *merge) Less(i, k int) bool {
+	x, y := m.list[i], m.list[k]
+	return cmp.Or(cmp.Compare(x.event.Time, y.event.Time), cmp.Compare(x.location, y.location)) < 0
+}
+
+func (m *merge) Swap(i, k int) { m.list[i], m.list[k] = m.list[k], m.list[i] }
+
+func (m *merge) Push(v any) { m.list = append(m.list, v.(*merged)) }
+
+func (m *merge) Pop() any {
+	x := m.list[len(m.list)-1]
+	m.list = m.list[:len(m.list)-1]
+	return x
+}
+
+// fail reports an error as a defect, if it is one of the trace: others are returned.
+func fail(opt *format.ReadOptions, err error) error {
+	var f *FileError
+	var m *missing
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &f):
+		return opt.Defect(&trace.Defect{Rule: "otf2.damaged", Severity: trace.Error, Position: trace.Position{File: f.Path, Offset: f.Offset, Binary: true}, Found: f.Found, Expected: f.Expected})
+	case isMissing(err) && errors.As(err, &m):
+		return opt.Defect(&trace.Defect{Rule: "otf2.missing-file", Severity: trace.Error, Position: trace.Position{File: m.path}, Found: "no such file", Expected: "a file of the archive"})
+	}
+	return err
+}
+
+// openArchive opens an archive; what is damaged but can be read is reported.
+func openArchive(src format.Source, opt *format.ReadOptions) (*Archive, error) {
+	a, err := Open(src)
+	if a == nil {
+		return nil, err
+	}
+	return a, fail(opt, err)
+}
+
+// openEvents opens the events of a location; nil if they are missing.
+func (a *Archive) openEvents(id uint64, opt *format.ReadOptions) (*EventReader, error) {
+	r, err := a.Events(id, EventOptions{RawClocks: opt.Value("otf2.raw-clocks", "false") == "true"})
+	if err := fail(opt, err); err != nil {
+		if r != nil {
+			r.Close()
+		}
+		return nil, err
+	}
+	return r, nil
+}
