@@ -165,7 +165,7 @@ func (c *checker) walk(ctx context.Context, t *Thread) error {
 	r := newBlockReader(c.d.t.Parameters)
 	defer r.close()
 	x := newReplay(t, g, r)
-	x.begin(0)
+	x.begin()
 	said := make([][3]sumCursor, len(t.Sequences))
 	type frame struct {
 		at          int // the sequence

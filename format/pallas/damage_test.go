@@ -286,3 +286,49 @@ func identity(b []byte, n int) []byte {
 	}
 	return b
 }
+
+// A window of a thread in which times go back has the events that the whole has there,
+// wherever the grammar has them.
+func TestWindowBack(t *testing.T) {
+	e := func(i uint32) Token { return MakeToken(EventToken, i) }
+	long := make([][]uint64, 2)
+	for i := range uint64(3000) {
+		long[i/1500] = append(long[i/1500], 1000+10*i)
+	}
+	for i, h := range []handMade{
+		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{5}}, {{20}}}, sequences: [][]Token{{e(0), e(1), e(2)}}},
+		{records: []Record{OMPJoin, ThreadJoin, ThreadBegin}, blocks: [][][]uint64{{{10}}, {{100}}, {{20}}}, sequences: [][]Token{{e(0), e(1), e(2)}}},
+		{records: []Record{OMPJoin, ThreadJoin}, blocks: [][][]uint64{long, {{2000}}}, sequences: [][]Token{{MakeToken(LoopToken, 0), e(1)}, {e(0)}}, loops: []Loop{{MakeToken(SequenceToken, 1), 3000, 1}}},
+	} {
+		all, _ := read(t, h.files())
+		for _, w := range [][2]int64{{0, 7}, {7, 1 << 40}, {6, 30}, {15, 50}, {50, math.MaxInt64}, {0, 3000}, {1500, 2500}, {1990, 2011}, {2000, 2001}, {20000, math.MaxInt64}, {31000, math.MaxInt64}} {
+			var want, got []int64
+			for _, at := range all {
+				if at >= w[0] && at < w[1] {
+					want = append(want, at)
+				}
+			}
+			d, err := open(context.Background(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sel := trace.Everything()
+			sel.From, sel.To = w[0], w[1]
+			fresh := func() func(int) format.Sink {
+				got = nil
+				return func(int) format.Sink {
+					return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+						got = append(got, b.Time...)
+						return nil
+					}}
+				}
+			}
+			if err := format.ScanAnew(context.Background(), d, sel, fresh); err != nil {
+				t.Fatalf("%d: window %v: %v", i, w, err)
+			}
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("%d: window %v: %v, want %v", i, w, got, want)
+			}
+		}
+	}
+}

@@ -201,6 +201,7 @@ type threadReader struct {
 	sorted      *sortedThread // takes its place
 	occurrences []int64       // of the events in hand, if sorted
 	ascending   bool
+	seen, until uint64 // events before the end of the wanted times: so far, and all; 2⁶⁴−1 if nobody knows
 	ended       bool
 	from, to    uint64 // the wanted times
 	last        uint64
@@ -323,16 +324,47 @@ func (x *threadReader) begin(g *outline) error {
 		x.dropLists()
 		return err
 	}
-	skip := uint64(0)
-	if x.from > 0 && x.lists == nil && x.ascending && x.error == 0 {
-		var err error
-		if skip, err = x.x.seek(x.from); err != nil {
-			x.stop()
-			x.x, skip = newReplay(x.t, g, x.r), 0 // reading meets the block again, and says so
+	x.seen, x.until = 0, math.MaxUint64
+	x.x.begin()
+	if !x.ascending || x.error > 0 {
+		return nil
+	}
+	if x.to < math.MaxInt64 {
+		if n, err := x.x.earlier(x.to); err == nil {
+			x.until = n
 		}
 	}
-	x.x.begin(skip)
+	if x.from > 0 && x.lists == nil {
+		before, err := x.x.seek(x.from)
+		if err != nil || !x.x.skip(before) {
+			// Reading meets the block again, and says so, or the times that go back.
+			x.stop()
+			x.x = newReplay(x.t, g, x.r)
+			x.x.begin()
+			if x.ahead {
+				x.x.ahead = newAhead(x.t)
+			}
+			return nil
+		}
+		for _, n := range before {
+			x.seen += n
+		}
+	}
 	return nil
+}
+
+// over tells whether all events before the end of the wanted times have been read, with
+// these. Where times go back, the later ones are not the last.
+func (x *threadReader) over(times []uint64) bool {
+	if x.until == math.MaxUint64 {
+		return false
+	}
+	for _, t := range times {
+		if t < x.to {
+			x.seen++
+		}
+	}
+	return x.seen >= x.until
 }
 
 // stop ends loading blocks.
@@ -347,13 +379,14 @@ func (x *threadReader) stop() {
 func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 	for last := uint64(0); ; {
 		events, times, err := x.x.next()
+		over := x.over(times)
 		for _, t := range times {
 			if t < last && last-t > x.error {
 				return true, nil
 			}
 			last = max(last, t)
 		}
-		if ctx.Err() != nil || len(events) == 0 && err == nil || last >= x.to && x.ascending {
+		if ctx.Err() != nil || len(events) == 0 && err == nil || over {
 			return false, ctx.Err()
 		}
 	}
@@ -556,7 +589,7 @@ func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 			}
 		}
 		x.ended = x.ended || len(events) == 0 && bad == nil
-		if n := len(times); n > 0 && times[n-1] >= x.to && x.ascending {
+		if x.sorted == nil && x.over(times) {
 			x.ended = true
 		}
 		x.b.Reset(x.loc)

@@ -46,7 +46,7 @@ func (t *Thread) replay(ctx context.Context, asTool bool, put func(events []uint
 	x := newReplay(t, g, r)
 	var bad error
 	if g.sound() {
-		x.begin(0)
+		x.begin()
 	} else {
 		bad = x.byTimeAlone()
 	}

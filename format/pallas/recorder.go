@@ -2,9 +2,9 @@ package pallas
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/weft-trace/weft/grammar"
 )
@@ -54,7 +54,7 @@ type openRecord struct {
 
 type recordedEvent struct {
 	record     Record
-	payload    []byte
+	payload    string // of its key
 	attributes []byte
 	times      recordedVector
 }
@@ -116,7 +116,13 @@ func (r *Recorder) Leave(time uint64, region Ref) error { return r.visit(time, L
 
 const smallRegions = 1 << 12
 
+// errClosed is that something is recorded in a thread that has ended.
+var errClosed = errors.New("pallas: found an event after the end of its thread, expected none")
+
 func (r *Recorder) visit(time uint64, record Record, region Ref) error {
+	if r.w.finished {
+		return errClosed
+	}
 	table := &r.visits[record-Enter]
 	if region < uint32(len(*table)) && (*table)[region] > 0 {
 		return r.add(time, record, region, (*table)[region]-1, nil)
@@ -139,6 +145,9 @@ func (r *Recorder) Record(time uint64, record Record, payload []byte, attributes
 	if len(payload) > maxPayload {
 		return fmt.Errorf("found a payload of %d bytes, expected %d at most", len(payload), maxPayload)
 	}
+	if r.w.finished {
+		return errClosed
+	}
 	region := uint32(0)
 	if (record == Enter || record == Leave) && len(payload) == 4 {
 		region = binary.LittleEndian.Uint32(payload)
@@ -154,8 +163,9 @@ func (r *Recorder) event(record Record, payload []byte) uint32 {
 	e, ok := r.byKey[string(r.key)]
 	if !ok {
 		e = uint32(len(r.events))
-		r.byKey[string(r.key)] = e
-		r.events = append(r.events, &recordedEvent{record: record, payload: slices.Clone(payload)})
+		key := string(r.key)
+		r.byKey[key] = e
+		r.events = append(r.events, &recordedEvent{record: record, payload: key[4:]})
 	}
 	return e
 }
@@ -195,15 +205,15 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 }
 
 // due tells whether it is time for a checkpoint, for which as much as is enough has been
-// written of times: it costs a few times less than they do, or ten times as much has been
-// written as at the last one.
+// written of times: it is the first one, or costs a few times less than they do, or ten
+// times as much has been written as at the last one.
 func (r *Recorder) due() bool {
 	const bytes = 230 // of a sequence with its sums
 	t := r.w
 	sequences, _ := r.g.Grammar()
 	step := min(max(t.last, firstCheckpoint), checkpointBytes)
 	t.enough = min(10*max(t.last, firstCheckpoint), t.last+max(step, 12*bytes*int64(len(sequences))))
-	if t.flushed <= t.enough {
+	if t.last > 0 && t.flushed <= t.enough {
 		return false
 	}
 	t.last, t.enough = t.flushed, t.flushed+step

@@ -3,6 +3,7 @@ package pallas
 import (
 	"cmp"
 	"container/heap"
+	"slices"
 	"sort"
 )
 
@@ -58,16 +59,30 @@ func (s *script) enter(sequence uint32, times uint64) where {
 	return where{from, from, s.lists.from[sequence+1], times - 1}
 }
 
-// begin goes to the first event, or to number skip, to which the times must have been
-// set.
-func (x *replay) begin(skip uint64) {
+// begin goes to the first event.
+func (x *replay) begin() {
 	x.where, x.above, x.again = x.enter(x.root, 1), x.above[:0], 0
-	for skip > 0 {
+}
+
+// skip goes behind so many events of each, to which the times have been set. It does so
+// by the grammar; false if that has other events there, because times go back. It costs
+// as much as going through the grammar once.
+func (x *replay) skip(before []uint64) (ok bool) {
+	x.begin()
+	left := uint64(0)
+	for _, n := range before {
+		left = sum(left, n)
+	}
+	if left == 0 {
+		return true
+	}
+	events, sequences := make([]uint64, len(before)), make([]uint64, len(x.sequences)) // that are skipped
+	for left > 0 {
 		w := &x.where
 		if w.next == w.end {
 			// What is skipped is skipped whole, so that no loop ends here.
 			if len(x.above) == 0 {
-				return
+				return false
 			}
 			*w, x.above = x.above[len(x.above)-1], x.above[:len(x.above)-1]
 			continue
@@ -77,13 +92,17 @@ func (x *replay) begin(skip uint64) {
 		l := repeat{k.ID(), notListed, 1}
 		switch k.Type() {
 		case EventToken:
-			skip--
+			events[k.ID()]++
+			left--
 			continue
 		case listedEvents:
-			events := x.listed(k.ID())
-			n := min(skip, uint64(len(events)))
-			if skip -= n; n < uint64(len(events)) {
-				x.body, x.again = events[n:], 1
+			list := x.listed(k.ID())
+			n := min(left, uint64(len(list)))
+			for _, e := range list[:n] {
+				events[e]++
+			}
+			if left -= n; n < uint64(len(list)) {
+				x.body, x.again = list[n:], 1
 			}
 			continue
 		case LoopToken:
@@ -93,13 +112,16 @@ func (x *replay) begin(skip uint64) {
 		if size == 0 {
 			continue
 		}
-		n := min(skip/size, l.times)
-		skip -= n * size
+		n := min(left/size, l.times)
+		left -= n * size
+		sequences[l.sequence] += n
 		if l.times -= n; l.times > 0 {
 			x.above = append(x.above, *w)
 			*w = x.enter(l.sequence, l.times)
 		}
 	}
+	x.count(sequences, events)
+	return slices.Equal(events, before)
 }
 
 // next returns the next events, in the order of the grammar, and their times; none at
@@ -276,25 +298,50 @@ func (x *replay) fillAny(e int) (first error) {
 }
 
 // seek sets all events to their first time that is not less than from, and returns how
-// many are before. Only the blocks in question are loaded.
-func (x *replay) seek(from uint64) (skip uint64, err error) {
+// many of each are before. Only the blocks in question are loaded.
+func (x *replay) seek(from uint64) (before []uint64, err error) {
+	before = make([]uint64, len(x.times))
 	for e := range x.times {
 		v := &x.t.Events[e].Timestamps
 		t := &x.times[e]
-		t.block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= from })
-		for i := range t.block {
-			skip = sum(skip, v.Blocks[i].Count)
-		}
-		if t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
+		if t.block, before[e] = v.until(from); t.block == len(v.Blocks) || v.Blocks[t.block].First >= from {
 			continue
 		}
 		if err := x.fill(e); err != nil {
-			return 0, err
+			return nil, err
 		}
 		t.next = sort.Search(len(t.values), func(i int) bool { return t.values[i] >= from })
-		skip = sum(skip, uint64(t.next))
+		before[e] += uint64(t.next)
 	}
-	return skip, nil
+	return before, nil
+}
+
+// until is the first block that has times of to or later, and how many times there are
+// before it.
+func (v *Vector) until(to uint64) (block int, before uint64) {
+	block = sort.Search(len(v.Blocks), func(i int) bool { return v.Blocks[i].Last >= to })
+	for i := range block {
+		before = sum(before, v.Blocks[i].Count)
+	}
+	return block, before
+}
+
+// earlier is how many events there are before a time. It loads a block of each at most.
+func (x *replay) earlier(to uint64) (n uint64, err error) {
+	var values []uint64
+	for e := range x.times {
+		v := &x.t.Events[e].Timestamps
+		block, before := v.until(to)
+		n = sum(n, before)
+		if block == len(v.Blocks) || v.Blocks[block].First >= to {
+			continue
+		}
+		if values, err = x.r.read(values[:0], &x.t.times, v, &v.Blocks[block]); err != nil {
+			return 0, err
+		}
+		n += uint64(sort.Search(len(values), func(i int) bool { return values[i] >= to }))
+	}
+	return n, nil
 }
 
 // ascending tells whether the blocks of all events say that their times do not

@@ -17,6 +17,7 @@ type script struct {
 	// events are those of sequences that occur often and are short, each list behind its
 	// length, with some room behind the last one.
 	events []uint32
+	order  []int // sequences behind those that they lead to; nil where that is the order of places, but for the root
 }
 
 // scripted is what is known of a sequence.
@@ -84,7 +85,7 @@ func confirm(t *Thread) *script {
 			n, ok = s.follow(at, uint32(times), uint32(at), events, &open)
 		}
 		if !ok {
-			s.undo(at, n)
+			s.undo(at, at, n)
 			return nil
 		}
 	}
@@ -95,7 +96,7 @@ func confirm(t *Thread) *script {
 		ok = ok && n == e.Timestamps.Size && e.Record != maxRecord
 	}
 	if !ok {
-		s.undo(root, n)
+		s.undo(len(s.sequences), root, n)
 		return nil
 	}
 	s.end()
@@ -166,9 +167,9 @@ func (s *script) follow(at int, times, limit uint32, events []uint64, open *int)
 	return len(list), len(list) > 0
 }
 
-// undo puts back the tokens that follow has changed, which stopped at token n of a
-// sequence.
-func (s *script) undo(stopped, n int) {
+// undo puts back the tokens that follow has changed: it has gone through the sequences
+// before a place, but for the root, and stopped at token n of another one.
+func (s *script) undo(before, stopped, n int) {
 	id := map[uint32]uint32{}
 	for i, q := range s.sequences {
 		if q.listed != notListed {
@@ -180,7 +181,7 @@ func (s *script) undo(stopped, n int) {
 		switch {
 		case i == stopped:
 			list = list[:n]
-		case i == int(s.root) || i > stopped && stopped != int(s.root):
+		case i == int(s.root) || i >= before:
 			continue
 		}
 		for i, k := range list {
@@ -194,7 +195,7 @@ func (s *script) undo(stopped, n int) {
 // rewrite makes the script of any thread whose outline has no error.
 func rewrite(t *Thread, g *outline) *script {
 	s := newScript(t, t.lists.len())
-	s.root = uint32(g.root)
+	s.root, s.order = uint32(g.root), g.order
 	s.lists = tokenLists{make([]Token, len(t.lists.tokens)), t.lists.from}
 	for _, at := range g.order {
 		to := s.lists.at(at)
@@ -246,6 +247,38 @@ func (s *script) list(at int) {
 		}
 		for range times {
 			s.events = append(s.events, s.listed(from)...)
+		}
+	}
+}
+
+// count adds the events of some occurrences of sequences, whose numbers it changes.
+func (s *script) count(sequences, events []uint64) {
+	n := len(s.order)
+	if s.order == nil {
+		n = len(s.sequences)
+	}
+	for i := range n {
+		at := n - 1 - i
+		if s.order != nil {
+			at = s.order[at]
+		}
+		c := sequences[at] // never of the root, which is not skipped whole
+		if c == 0 {
+			continue
+		}
+		for _, k := range s.lists.at(at) {
+			switch id := k.ID(); k.Type() {
+			case EventToken:
+				events[id] += c
+			case listedEvents:
+				for _, e := range s.listed(id) {
+					events[e] += c
+				}
+			case SequenceToken:
+				sequences[id] += c
+			default:
+				sequences[s.loops[id].sequence] += c * s.loops[id].times
+			}
 		}
 	}
 }

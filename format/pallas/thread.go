@@ -242,13 +242,13 @@ const (
 // most of the file may be: events need none.
 func parseThread(s *source, abi uint8, lean bool) (*Thread, *FileError) {
 	if abi != 17 {
-		return s.thread(layout{abi, abi >= 18, lean}), s.err
+		return s.thread(layout{abi, abi >= 18, lean}), s.wrong()
 	}
 	// Some of the writers of ABI 17 were ahead of their time.
 	again := *s
 	t := s.thread(layout{17, false, lean})
 	if s.err == nil {
-		return t, nil
+		return t, s.wrong()
 	}
 	if u := again.thread(layout{17, true, lean}); again.err == nil {
 		return u, nil

@@ -1,6 +1,9 @@
 package pallas
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Block is a part of a vector whose values are stored together. What it says of them
 // needs no look at the values.
@@ -97,16 +100,22 @@ func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector
 	if durations {
 		size = 40
 	}
-	n := -1
+	said := uint64(1)
 	if l.counted {
-		n = int(s.u64()) // with no values it is 1
+		said = s.u64() // with no values it is 1
 	}
 	if v.Size == 0 || s.err != nil {
 		return v
 	}
-	if n >= 0 && n > s.left()/size || n == 0 {
-		s.bad(at+8, "as many as the file has room for, and 1 at least", "%d blocks", n)
+	if said == 0 {
+		s.bad(at+8, "1 at least", "no blocks")
 		return v
+	}
+	n := -1
+	if l.counted && said <= uint64(s.left()/size) {
+		n = int(said)
+	} else if l.counted && s.odd == nil { // the number of values tells all the same
+		s.odd = &FileError{s.path, int64(at) + 8, fmt.Sprintf("%d blocks", said), "no more than the file has room for"}
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()

@@ -226,7 +226,14 @@ func (r *Recorder) Close() error {
 	if err := r.finish(); err != nil {
 		return err
 	}
-	return t.arrange(func() error { return t.write(r.g.Tokens()) })
+	err := t.arrange(func() error { return t.write(r.g.Tokens()) })
+	// There may be many threads: what this one needed is needed no more.
+	*r = Recorder{w: t}
+	t.large, t.recent, t.packing.places = nil, nil, nil
+	for i := range t.data {
+		t.data[i].buf, t.waiting[i].buf = nil, nil
+	}
+	return err
 }
 
 // Checkpoint writes the files that say where threads are: main file and archives. What
