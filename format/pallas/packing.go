@@ -60,7 +60,7 @@ func (t *threadWriter) flush(v *recordedVector) error {
 	if t.writing {
 		known := false
 		if place, known = t.known(v.values, v.length, d); !known {
-			err = t.w.block(d, &t.r.room, v.values)
+			err = t.w.block(d, &t.desk.room, v.values)
 		}
 		v.values = v.values[:0]
 	} else {
@@ -104,10 +104,7 @@ func (t *threadWriter) known(values []uint64, length bool, d *dataWriter) (at ui
 		h = (h ^ y) * 0x9e3779b97f4a7c15
 		x.values[i] = y
 	}
-	if t.recent == nil {
-		t.recent = make([]recentBlock, 1<<8)
-	}
-	old := &t.recent[h>>56]
+	old := &t.desk.recent[h>>56]
 	if old.n == n && old.values == x.values {
 		return old.at, true
 	}

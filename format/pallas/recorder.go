@@ -33,7 +33,6 @@ type Recorder struct {
 
 	events    []*recordedEvent
 	sequences []*[sequencePiece]recordedSequence // by the numbers of the grammar
-	room      packRoom
 }
 
 // finder finds what repeats: a [grammar.Builder] or a [grammar.Reference].

@@ -337,9 +337,12 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 	if err := t.wait(); err != nil {
 		return err
 	}
-	t.writing = true
-	defer func() { t.writing = false }()
-	return replace(filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
+	t.writing, t.desk = true, t.w.takeDesk()
+	defer func() {
+		t.w.leaveDesk(t.desk)
+		t.writing, t.desk = false, nil
+	}()
+	return replaceBy(t.desk.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
 		b := le32(nil, t.id, t.archive)
 		sequences, loops := r.g.Grammar()
 		var whole *recordedSequence
@@ -430,7 +433,7 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 				continue
 			}
 			if v == nil {
-				v = &t.single
+				v = &t.desk.single
 				for i := range v {
 					v[i] = recordedVector{file: 1, length: i < 2, blocks: v[i].blocks[:0]}
 					t.push(&v[i], o.first[i])
@@ -502,7 +505,7 @@ func (t *threadWriter) appendOnce(b []byte, values [3]uint64) ([]byte, error) {
 		length := i < 2
 		if known := false; i != 1 || x != values[0] {
 			if place, known = t.known(values[i:i+1], length, d); !known {
-				if err := t.w.block(d, &t.r.room, values[i:i+1]); err != nil {
+				if err := t.w.block(d, &t.desk.room, values[i:i+1]); err != nil {
 					return b, err
 				}
 			}

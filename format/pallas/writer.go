@@ -55,6 +55,7 @@ type Writer struct {
 	underWay   chan struct{} // for each full block that is not written yet
 	rooms      chan []uint64 // for blocks
 	spare      chan *packed
+	desks      chan *desk
 	threads    atomic.Int64    // that have been begun
 	zstd       []*zstd.Encoder // the shortest of their frames is taken
 	locations  []Location      // that stand in the main file
@@ -87,17 +88,46 @@ type threadWriter struct {
 	waiting  [2]dataWriter // of compatible threads: blocks whose place is not known yet
 	spilled  [2]*os.File   // these, while they are put in place
 	settling bool          // their places are known
-	single   [3]recordedVector
-	flushed  int64 // bytes of blocks, before compression
-	last     int64 // of them at the last checkpoint
-	enough   int64 // of them for another one
+	flushed  int64         // bytes of blocks, before compression
+	last     int64         // of them at the last checkpoint
+	enough   int64         // of them for another one
 	packing  packing
-	recent   []recentBlock     // by a hash
+	desk     *desk             // while it is written
 	large    []*recordedVector // whose room counts
 	held     int64             // bytes of that
 	full     bool              // it is too much
 	writing  bool              // the grammar, during which blocks are written at once
 	finished bool
+}
+
+// desk is what writing the grammar of a thread needs: there may be many threads.
+type desk struct {
+	room   packRoom
+	w      *bufio.Writer
+	single [3]recordedVector
+	recent [256]recentBlock // by a hash
+}
+
+// desksKept is how many are kept for the next thread.
+const desksKept = 4
+
+// takeDesk is one for a thread.
+func (w *Writer) takeDesk() *desk {
+	select {
+	case d := <-w.desks:
+		clear(d.recent[:]) // they are of another thread's file
+		return d
+	default:
+		return &desk{w: bufio.NewWriterSize(nil, dataBuffer)}
+	}
+}
+
+// leaveDesk is called when the thread has been written.
+func (w *Writer) leaveDesk(d *desk) {
+	select {
+	case w.desks <- d:
+	default:
+	}
 }
 
 // dataWriter appends blocks to a file.
@@ -139,7 +169,7 @@ func Create(path string, opt *WriterOptions) (*Writer, error) {
 			return nil, fmt.Errorf("found the loop finding %s, expected None, Basic or BasicTruncated", finding)
 		}
 	}
-	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible, underWay: make(chan struct{}, blocksUnderWay), rooms: make(chan []uint64, blocksUnderWay), spare: make(chan *packed, blocksUnderWay),
+	w := &Writer{path: path, dir: filepath.Dir(path), compatible: o.Compatible, underWay: make(chan struct{}, blocksUnderWay), rooms: make(chan []uint64, blocksUnderWay), spare: make(chan *packed, blocksUnderWay), desks: make(chan *desk, desksKept),
 		p: Parameters{ABI: MaxABI, Compression: compression, Encoding: o.Encoding, ZSTDLevel: uint64(o.Level), LoopFinding: finding, MaxLoopLength: uint64(o.MaxLoopLength), TimestampStorage: 1}}
 	if !o.Plain {
 		// On numbers, the fastest search finds more at times than those that take longer.
@@ -229,7 +259,7 @@ func (r *Recorder) Close() error {
 	err := t.arrange(func() error { return t.write(r.g.Tokens()) })
 	// There may be many threads: what this one needed is needed no more.
 	*r = Recorder{w: t}
-	t.large, t.recent, t.packing.places = nil, nil, nil
+	t.large, t.packing.places = nil, nil
 	for i := range t.data {
 		t.data[i].buf, t.waiting[i].buf = nil, nil
 	}
@@ -276,11 +306,16 @@ func (w *Writer) stop() {
 
 // replace writes a file whole or not at all.
 func replace(path string, write func(w *bufio.Writer) error) error {
+	return replaceBy(bufio.NewWriterSize(nil, dataBuffer), path, write)
+}
+
+// replaceBy does so with a writer that there is.
+func replaceBy(w *bufio.Writer, path string, write func(w *bufio.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp")
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriterSize(f, 64<<10)
+	w.Reset(f)
 	err = errors.Join(write(w), w.Flush(), f.Chmod(0o644), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), path)
