@@ -28,7 +28,7 @@ type Recorder struct {
 	any   bool
 
 	visits [2][]uint32       // the events of enter and leave of small regions, +1
-	byKey  map[string]uint32 // events
+	byKey  map[string]uint32 // the other events
 	key    []byte
 
 	events    []*recordedEvent
@@ -53,9 +53,17 @@ type openRecord struct {
 
 type recordedEvent struct {
 	record     Record
-	payload    string // of its key
-	attributes []byte
+	payload    string
+	attributes *[]byte // nil if no occurrence has any
 	times      recordedVector
+}
+
+// lists are the attributes of the occurrences.
+func (e *recordedEvent) lists() []byte {
+	if e.attributes == nil {
+		return nil
+	}
+	return *e.attributes
 }
 
 // recordedSequence are the occurrences of a sequence. Of irregular programs most occur
@@ -128,14 +136,7 @@ func (r *Recorder) visit(time uint64, record Record, region Ref) error {
 	}
 	var payload [4]byte
 	binary.LittleEndian.PutUint32(payload[:], region)
-	e := r.event(record, payload[:])
-	if region < smallRegions {
-		for uint32(len(*table)) <= region {
-			*table = append(*table, 0)
-		}
-		(*table)[region] = e + 1
-	}
-	return r.add(time, record, region, e, nil)
+	return r.add(time, record, region, r.event(record, payload[:]), nil)
 }
 
 // Record records an event of any other kind, with the payload of docs/formats/pallas.md
@@ -158,15 +159,31 @@ const maxPayload = 250
 
 // event is the number of an event.
 func (r *Recorder) event(record Record, payload []byte) uint32 {
+	if (record == Enter || record == Leave) && len(payload) == 4 {
+		if region := binary.LittleEndian.Uint32(payload); region < smallRegions {
+			table := &r.visits[record-Enter]
+			for uint32(len(*table)) <= region {
+				*table = append(*table, 0)
+			}
+			if (*table)[region] == 0 {
+				(*table)[region] = r.newEvent(record, string(payload)) + 1
+			}
+			return (*table)[region] - 1
+		}
+	}
 	r.key = append(binary.LittleEndian.AppendUint32(r.key[:0], uint32(record)), payload...)
 	e, ok := r.byKey[string(r.key)]
 	if !ok {
-		e = uint32(len(r.events))
 		key := string(r.key)
+		e = r.newEvent(record, key[4:])
 		r.byKey[key] = e
-		r.events = append(r.events, &recordedEvent{record: record, payload: key[4:]})
 	}
 	return e
+}
+
+func (r *Recorder) newEvent(record Record, payload string) uint32 {
+	r.events = append(r.events, &recordedEvent{record: record, payload: payload})
+	return uint32(len(r.events) - 1)
 }
 
 // add records an occurrence of an event.
@@ -244,7 +261,10 @@ func (r *Recorder) store(time uint64, event uint32, attributes []Value) error {
 	e := r.events[event]
 	if len(attributes) > 0 {
 		var err error
-		if e.attributes, err = appendList(e.attributes, e.times.size, attributes); err != nil {
+		if e.attributes == nil {
+			e.attributes = new([]byte)
+		}
+		if *e.attributes, err = appendList(*e.attributes, e.times.size, attributes); err != nil {
 			return err
 		}
 	}

@@ -16,18 +16,17 @@ import (
 // blockValues is how many values Pallas' writer puts into a block.
 const blockValues = 1000
 
-// recordedVector collects values until there is a block of them.
+// recordedVector collects values until there is a block of them. There may be millions.
 type recordedVector struct {
-	size     uint64
-	blocks   []uint64 // what the grammar says of each block, its place in the end
-	values   []uint64 // that are in no block yet
-	min, max uint64
-	sum      uint64
-	file     uint8 // 0 for times of events, 1 for those of sequences
-	length   bool  // it has durations
-	large    bool  // its room counts
-	counted  int   // so much of it does
-	one      [1]uint64
+	size    uint64
+	blocks  []uint64 // what the grammar says of each block, its place in the end
+	values  []uint64 // that are in no block yet
+	sum     uint64
+	one     [1]uint64
+	file    uint8  // 0 for times of events, 1 for those of sequences
+	length  bool   // it has durations
+	large   bool   // its room counts
+	counted uint16 // so much of it does
 }
 
 // words is how many numbers the grammar says of a block.
@@ -52,10 +51,7 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 		t.grown(v)
 	}
 	v.values = append(v.values, n)
-	if v.size++; v.size == 1 {
-		v.min = n
-	}
-	v.min, v.max = min(v.min, n), max(v.max, n)
+	v.size++
 	v.sum += n
 }
 
@@ -77,8 +73,8 @@ func (t *threadWriter) grown(v *recordedVector) {
 		v.large = true
 		t.large = append(t.large, v)
 	}
-	t.held += 8 * int64(cap(v.values)-v.counted)
-	v.counted = cap(v.values)
+	t.held += 8 * int64(cap(v.values)-int(v.counted))
+	v.counted = uint16(cap(v.values)) // a block or little more
 	t.full = t.held > max(leastRoom, roomForAll/t.w.threads.Load())
 }
 
@@ -389,7 +385,8 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 			}
 			b = append(le32(b, uint32(e.record)), byte(5+len(e.payload)))
 			b = append(b, e.payload...)
-			b = append(le64(b, uint64(len(e.attributes))), e.attributes...)
+			lists := e.lists()
+			b = append(le64(b, uint64(len(lists))), lists...)
 			t.locate(&e.times)
 			b = e.times.append(b)
 			next()
@@ -491,7 +488,11 @@ func (v *recordedVector) append(b []byte) []byte {
 	}
 	b = le64(b, v.size, uint64(len(v.blocks)/v.words()))
 	if v.length {
-		b = le64(b, v.min, v.max, v.sum/v.size)
+		least, most := v.blocks[1], v.blocks[2]
+		for l := v.blocks; len(l) > 0; l = l[v.words():] {
+			least, most = min(least, l[1]), max(most, l[2])
+		}
+		b = le64(b, least, most, v.sum/v.size)
 	}
 	return le64(b, v.blocks...)
 }
