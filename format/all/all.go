@@ -5,6 +5,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/format/otf"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/format/pallas"
 	"github.com/weft-trace/weft/format/picl"
 )
@@ -16,5 +17,6 @@ func Formats() []*format.Format {
 		picl.Format,
 		otf.Format,
 		pallas.Format,
+		otf2.Format,
 	}
 }

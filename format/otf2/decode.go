@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -98,10 +99,10 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 }
 
 // ScanOrdered merges the locations: simultaneous events come in the order of the
-// locations' definitions. It holds 64 KiB and a batch of each.
+// locations' ids. It holds 64 KiB and a batch of each.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
 	var list []format.Stream
-	for _, id := range d.locations {
+	for _, id := range slices.Sorted(slices.Values(d.locations)) {
 		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
 			continue
 		}
@@ -284,14 +285,27 @@ func (x *locationReader) add(e *Event) error {
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
 	for _, o := range k.ops {
-		if o.how == peer && x.peer(v[o.field], v[o.other]) == trace.Undefined && v[o.field] != undefined32 {
-			x.b.AddAttr(d.attribute("otf2.rank", trace.Uint32), trace.Value{Type: trace.Uint32, Num: v[o.field]})
+		if o.how != peer || x.peer(v[o.field], v[o.other]) != trace.Undefined || v[o.field] == undefined32 {
+			continue
+		}
+		if err := x.attribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
+			return err
 		}
 	}
 	if k.kind == trace.Parameter {
-		x.parameter(e)
+		if err := x.parameter(e); err != nil {
+			return err
+		}
 	}
-	x.attributes(e)
+	return x.attributes(e)
+}
+
+// attribute adds an attribute that the model gives to an event.
+func (x *locationReader) attribute(name string, v trace.Value) error {
+	if _, ok := x.d.model.attributes[attributeKey{name, v.Type}]; !ok && x.try {
+		return errStandIn
+	}
+	x.b.AddAttr(x.d.attribute(name, v.Type), v)
 	return nil
 }
 
@@ -391,15 +405,18 @@ func (x *locationReader) metric(e *Event, now int64) error {
 	for i := range int(v[1]) {
 		x.b.Add(x.loc, now, trace.Metric, metrics[i])
 		x.b.AddOps(v[3+2*i], uint64(i))
-		if i == 0 {
-			x.attributes(e)
+		if i > 0 {
+			continue
+		}
+		if err := x.attributes(e); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // parameter adds the value of a parameter.
-func (x *locationReader) parameter(e *Event) {
+func (x *locationReader) parameter(e *Event) error {
 	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
 	switch e.ID {
 	case parameterString:
@@ -408,7 +425,7 @@ func (x *locationReader) parameter(e *Event) {
 	case parameterUnsigned:
 		value.Type = trace.Uint64
 	}
-	x.b.AddAttr(x.d.attribute("value", value.Type), value)
+	return x.attribute(valueName, value)
 }
 
 // unknown adds an event of a later version.
@@ -420,25 +437,24 @@ func (x *locationReader) unknown(e *Event, now int64) error {
 	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}); err != nil {
 		return err
 	}
-	d.mu.Lock()
 	k, ok := d.kinds[e.ID]
 	if !ok {
 		k = trace.Declared + trace.Kind(d.defs.Kinds.Add(trace.KindDef{Format: "otf2", KindSpec: trace.KindSpec{Name: fmt.Sprintf("otf2-event-%d", e.ID), Doc: "an event of a later version of OTF2"}}))
 		d.kinds[e.ID] = k
 	}
-	d.mu.Unlock()
 	x.b.Add(x.loc, now, k, trace.NoRef)
-	x.attributes(e)
-	return nil
+	return x.attributes(e)
 }
 
 // attributes adds those of an event to its row.
-func (x *locationReader) attributes(e *Event) {
+func (x *locationReader) attributes(e *Event) error {
 	d := x.d
 	for _, a := range e.Attributes {
 		key := d.look(Attributes, uint64(a.ID))
 		typ := trace.Type(min(a.Type, typeLocationGroup))
-		if key == trace.NoRef {
+		if key == trace.NoRef && x.try {
+			return errStandIn
+		} else if key == trace.NoRef {
 			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
 		}
 		value := trace.Value{Type: typ, Num: a.Value}
@@ -457,6 +473,7 @@ func (x *locationReader) attributes(e *Event) {
 		}
 		x.b.AddAttr(key, value)
 	}
+	return nil
 }
 
 // nanoseconds is a time of a clock in nanoseconds.

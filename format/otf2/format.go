@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Format is OTF2.
@@ -16,7 +17,17 @@ var Format = &format.Format{
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"}, Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
 	},
 	Probe:  probe,
+	Open:   open,
 	Compat: printCompat,
+	Rules: []format.Rule{
+		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read."},
+		{ID: "otf2.missing-file", Severity: trace.Error, Doc: "A file is not there that the definitions name; the location has no events."},
+		{ID: "otf2.clock", Severity: trace.Error, Doc: "The clock has no ticks, or too many in a second; a tick is taken to be a second."},
+		{ID: "otf2.undefined", Severity: trace.Warning, Doc: "An event names something that nothing defines; a stand-in takes its place."},
+		{ID: "otf2.unknown-record", Severity: trace.Warning, Doc: "An event is of a later version of OTF2; it is read without what it says."},
+		{ID: "otf2.time-order", Severity: trace.Warning, Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken."},
+		{ID: "otf2.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ticks or more; those events are skipped."},
+	},
 }
 
 // probe recognises an anchor file.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -21,9 +20,8 @@ type model struct {
 	metrics   map[uint64][]uint32 // those of the members of a class or an instance
 	types     map[uint64]uint8    // of attributes, by id
 
-	mu         sync.Mutex // of what follows
-	attributes map[string]uint32
-	kinds      map[uint8]trace.Kind // of events that are not known
+	attributes map[attributeKey]uint32 // that the model itself gives to events
+	kinds      map[uint8]trace.Kind    // of events that are not known
 }
 
 // indexTable has the dense index of each id.
@@ -31,7 +29,7 @@ type indexTable map[uint64]uint32
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
-	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[string]uint32{}, kinds: map[uint8]trace.Kind{}}
+	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}}
 	for i := range m.index {
 		m.index[i] = indexTable{}
 	}
@@ -61,6 +59,13 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 				return nil, err
 			}
 		}
+	}
+	// Attributes that the model itself gives to events have their numbers from the first.
+	if m.defs.Communicator.Len() > 0 {
+		m.attribute(rankName, trace.Uint32)
+	}
+	for _, r := range by[defParameter] {
+		m.attribute(valueName, valueType(r.Values[2]))
 	}
 	m.parents(by[defTreeNode], by[defLocationGroup], by[defComm], by[defInterComm])
 	for _, r := range all {
@@ -286,15 +291,29 @@ func (m *model) describe(r *Record) {
 	}
 }
 
-// attribute is an attribute that the model itself gives to events.
+// Attributes that the model itself gives to events.
+const (
+	rankName  = "otf2.rank" // of a message to or from nobody known
+	valueName = "value"     // of a parameter
+)
+
+// valueType is the type of a parameter's value.
+func valueType(parameter uint64) trace.Type {
+	return [...]trace.Type{trace.String, trace.Int64, trace.Uint64}[min(parameter, 2)]
+}
+
+// attribute is one that the model itself gives to events.
 func (m *model) attribute(name string, t trace.Type) uint32 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := name + "\x00" + t.String()
+	key := attributeKey{name, t}
 	i, ok := m.attributes[key]
 	if !ok {
 		i = m.defs.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
 		m.attributes[key] = i
 	}
 	return i
+}
+
+type attributeKey struct {
+	name string
+	typ  trace.Type
 }

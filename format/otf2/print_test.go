@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // anchorOf is the anchor file below a folder.
@@ -43,13 +44,17 @@ func compat(t testing.TB, anchor string) []byte {
 
 // The archives that were handed out print as otf2-print did.
 func TestPrint(t *testing.T) {
-	wants, _ := filepath.Glob("../../../shared/traces/otf2/*.print.txt.gz")
-	if len(wants) == 0 {
-		t.Skip("the shared traces are not here")
+	wants := tracetest.Glob(t, "testdata/ok/*/print.txt.gz")
+	shared, _ := filepath.Glob("../../../shared/traces/otf2/*.print.txt.gz")
+	if len(shared) == 0 {
+		t.Log("the shared traces are not here")
 	}
-	for _, path := range wants {
-		name := strings.TrimSuffix(filepath.Base(path), ".print.txt.gz")
-		t.Run(name, func(t *testing.T) {
+	for _, path := range append(wants, shared...) {
+		dir := filepath.Dir(path)
+		if name, ok := strings.CutSuffix(path, ".print.txt.gz"); ok {
+			dir = name
+		}
+		t.Run(filepath.Base(dir), func(t *testing.T) {
 			f, err := os.Open(path)
 			if err != nil {
 				t.Fatal(err)
@@ -63,7 +68,7 @@ func TestPrint(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sameLines(t, compat(t, anchorOf(t, filepath.Join(filepath.Dir(path), name))), want)
+			sameLines(t, compat(t, anchorOf(t, dir)), want)
 		})
 	}
 }

@@ -1,0 +1,225 @@
+package otf2
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// scanned are the events of a trace by kind, and what is wrong with it.
+func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string, defs *trace.Definitions) {
+	t.Helper()
+	rep := format.NewReport()
+	d, err := open(context.Background(), src, &format.ReadOptions{Report: rep, Values: values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	fresh := func() func(int) format.Sink {
+		n = map[string]int{}
+		return func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, k := range b.Kind {
+					n[d.Defs().Spec(k).Name]++
+				}
+				return nil
+			}}
+		}
+	}
+	if err := format.ScanAnew(context.Background(), d, trace.Everything(), fresh); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rep.Rules() {
+		rules += fmt.Sprintf("%s %d ", r.Rule, r.Count)
+	}
+	return n, rules, d.Defs()
+}
+
+// Every event that otf2-print prints is an event of the model, but for metrics, which
+// have one for each value.
+func TestCounts(t *testing.T) {
+	for _, name := range []string{"ring/eztrace_log", "heat2d-mt/traces", "omp/eztrace_log"} {
+		anchor := "testdata/ok/" + name + ".otf2"
+		printed := map[string]int{}
+		values := 0
+		_, events, _ := bytes.Cut(compat(t, anchor), []byte("=== Events ==="))
+		for _, l := range strings.Split(string(events), "\n") {
+			if f := strings.Fields(l); len(f) > 0 && !strings.HasPrefix(l, " ") && !strings.HasPrefix(l, "-") && f[0] != "Event" && !strings.HasPrefix(l, "=") {
+				printed[f[0]]++
+				if f[0] == "METRIC" {
+					values += strings.Count(l, ";") / 2
+				}
+			}
+		}
+		n, rules, _ := scanned(t, format.FileSource(anchor), nil)
+		if rules != "" {
+			t.Errorf("%s: %s", name, rules)
+		}
+		for word, kind := range map[string]string{"ENTER": "enter", "LEAVE": "leave", "MPI_SEND": "send", "MPI_RECV": "recv", "MPI_ISEND": "send-begin", "MPI_IRECV": "recv-complete", "MPI_ISEND_COMPLETE": "send-complete", "MPI_IRECV_REQUEST": "recv-begin", "MPI_COLLECTIVE_BEGIN": "collective-begin", "MPI_COLLECTIVE_END": "collective-end", "THREAD_BEGIN": "thread-begin", "THREAD_TEAM_BEGIN": "thread-team-begin", "PROGRAM_BEGIN": "program-begin", "PARAMETER_INT64": "parameter"} {
+			if n[kind] != printed[word] {
+				t.Errorf("%s: %d events %s, printed %d %s", name, n[kind], kind, printed[word], word)
+			}
+		}
+		if n["metric"] != values {
+			t.Errorf("%s: %d values, printed %d", name, n["metric"], values)
+		}
+	}
+}
+
+// Values of properties of all types are those that otf2-print shows.
+func TestProperties(t *testing.T) {
+	const anchor = "testdata/ok/propvals/traces.otf2"
+	_, _, defs := scanned(t, format.FileSource(anchor), nil)
+	var got, want []string
+	for _, l := range defs.Locations.All() {
+		for _, a := range l.Attrs {
+			got = append(got, a.Key+"="+a.Value.String())
+		}
+	}
+	for _, l := range strings.Split(string(compat(t, anchor)), "\n") {
+		if !strings.HasPrefix(l, "LOCATION_PROPERTY") {
+			continue
+		}
+		_, rest, _ := strings.Cut(l, `Name: "`)
+		name, rest, _ := strings.Cut(rest, `"`)
+		_, value, _ := strings.Cut(rest, "Value: ")
+		if text, _, ok := strings.Cut(strings.TrimPrefix(value, `"`), `" <`); ok {
+			value = text
+		}
+		want = append(want, name+"="+value)
+	}
+	if !slices.Equal(got, want) || len(want) < 10 {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// mapped is an archive in memory, with a file changed; nil takes it away.
+func mapped(t testing.TB, anchor, name string, change func(b []byte) []byte) format.Source {
+	t.Helper()
+	m := fstest.MapFS{}
+	dir := filepath.Dir(anchor)
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if rel = filepath.ToSlash(rel); rel == name {
+			if b = change(b); b == nil {
+				return nil
+			}
+		}
+		m[rel] = &fstest.MapFile{Data: b}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return format.Source{FS: m, Name: filepath.Base(anchor), Path: filepath.Base(anchor)}
+}
+
+// Each sort of damage has a name, and the rest is read.
+func TestDamage(t *testing.T) {
+	const anchor = "testdata/ok/ring/eztrace_log.otf2"
+	whole, _, _ := scanned(t, format.FileSource(anchor), nil)
+	total := func(n map[string]int) (sum int) {
+		for _, k := range n {
+			sum += k
+		}
+		return sum
+	}
+	one, _, _ := scanned(t, mapped(t, anchor, "eztrace_log/0.evt", func([]byte) []byte { return nil }), nil)
+	for _, x := range []struct {
+		what, file, rules string
+		change            func(b []byte) []byte
+		events            int
+	}{
+		{"no file of events", "eztrace_log/0.evt", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, total(one)},
+		{"an empty one", "eztrace_log/0.evt", "otf2.damaged 1 ", func([]byte) []byte { return []byte{} }, total(one)},
+		{"cut in the header", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, total(one)},
+		{"no mark of the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, total(whole)},
+		{"another record at the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 9) }, total(whole)},
+		{"an unknown record", "eztrace_log/0.evt", "otf2.unknown-record 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 200, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
+		{"an unknown region", "eztrace_log/0.evt", "otf2.undefined 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 12, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
+		{"a time before", "eztrace_log/0.evt", "otf2.time-order 1 ", func(b []byte) []byte {
+			return append(b[:len(b)-2:len(b)-2], 5, 1, 0, 0, 0, 0, 0, 0, 0, 22, 0, 2, 1)
+		}, total(whole) + 1},
+		{"a time of 2⁶⁴−2", "eztrace_log/0.evt", "otf2.time-range 1 ", func(b []byte) []byte {
+			return append(b[:len(b)-2:len(b)-2], 5, 254, 255, 255, 255, 255, 255, 255, 255, 22, 0, 2, 1)
+		}, total(whole)},
+		{"no local definitions", "eztrace_log/0.def", "", func([]byte) []byte { return nil }, total(whole)},
+		{"damaged local definitions", "eztrace_log/0.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:5] }, total(whole)},
+		{"definitions without an end", "eztrace_log.def", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, total(whole)},
+	} {
+		n, rules, _ := scanned(t, mapped(t, anchor, x.file, x.change), nil)
+		if rules != x.rules || total(n) != x.events {
+			t.Errorf("%s: %d events, %s; want %d, %s", x.what, total(n), rules, x.events, x.rules)
+		}
+	}
+}
+
+// Archives that cannot be read are refused in words.
+func TestRefused(t *testing.T) {
+	const anchor = "testdata/ok/ring/eztrace_log.otf2"
+	b, err := os.ReadFile(anchor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		at   int
+		to   byte
+		want string
+	}{{0, 4, "expected 3"}, {1, 0, "expected 0x42 or 0x23"}, {2, 'X', `expected "OTF2"`}, {28, 2, "SIONlib"}, {29, 2, "zlib"}, {14, 1, "expected a chunk size"}} {
+		src := mapped(t, anchor, "eztrace_log.otf2", func(b []byte) []byte {
+			b = bytes.Clone(b)
+			b[x.at] = x.to
+			return b
+		})
+		if _, err := Open(src); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("byte %d: %v, want %s", x.at, err, x.want)
+		}
+	}
+	for n := range b {
+		if _, err := Open(mapped(t, anchor, "eztrace_log.otf2", func(b []byte) []byte { return b[:n] })); err == nil && n < len(b)-3 {
+			t.Errorf("%d bytes are an anchor file", n)
+		}
+	}
+}
+
+// Random archives, in which much is undefined, are read whole, and all cores say the same
+// as one.
+func TestRandom(t *testing.T) {
+	for seed := range uint64(5) {
+		path := random(t, seed, 400)
+		one, rules, _ := scanned(t, format.FileSource(path), nil)
+		if strings.Contains(rules, "damaged") || strings.Contains(rules, "missing") {
+			t.Errorf("seed %d: %s", seed, rules)
+		}
+		a, err := Open(format.FileSource(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := a.LocationIDs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) != 6 || one["enter"] == 0 || one["communicator-destroy"] == 0 {
+			t.Errorf("seed %d: %d locations, %v", seed, len(ids), one)
+		}
+	}
+}
