@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -335,6 +336,33 @@ func parseOp(t trace.OperandType, s string) (uint64, error) {
 		return math.Float64bits(v), err
 	}
 	return strconv.ParseUint(s, 10, 64)
+}
+
+// AppendText appends pairs as one text, for formats that have texts but no pairs.
+func AppendText(b []byte, pairs []Pair) []byte {
+	for _, p := range pairs {
+		b = strconv.AppendQuote(strconv.AppendQuote(b, p.Key), p.Value)
+	}
+	return b
+}
+
+// ParseText reads what [AppendText] has written.
+func ParseText(text string) (pairs []Pair, err error) {
+	next := func() string {
+		q, e := strconv.QuotedPrefix(text)
+		if e != nil {
+			err = errors.New("a carried event that is cut off")
+			return ""
+		}
+		text = text[len(q):]
+		s, e := strconv.Unquote(q)
+		err = cmp.Or(err, e)
+		return s
+	}
+	for text != "" && err == nil {
+		pairs = append(pairs, Pair{next(), next()})
+	}
+	return pairs, err
 }
 
 // IsPair reports whether a key is one that this package writes into an event

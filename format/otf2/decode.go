@@ -67,7 +67,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		sinks[w] = sink(w)
 	}
 	next, done := 0, int64(0)
-	return pipeline.Run(ctx, workers, func() (uint64, bool, error) {
+	err := pipeline.Run(ctx, workers, func() (uint64, bool, error) {
 		for next < len(d.locations) {
 			next++
 			if id := d.locations[next-1]; sel.Location == nil || sel.Location(d.look(Locations, id)) {
@@ -96,6 +96,10 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	return d.deliverLinks(sel, sinks[0])
 }
 
 // ScanOrdered merges the locations: simultaneous events come in the order of the
@@ -116,7 +120,10 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 			list = append(list, x)
 		}
 	}
-	return format.Merge(ctx, list, sink)
+	if err := format.Merge(ctx, list, sink); err != nil {
+		return err
+	}
+	return d.deliverLinks(sel, sink)
 }
 
 // locationReader delivers the events of a location as batches.
@@ -234,7 +241,8 @@ func (x *locationReader) visits() error {
 
 // tick is a time in the model; odd if it has none, or is before the last one.
 func (x *locationReader) tick(t uint64) (now int64, odd bool) {
-	return int64(t), int64(t) < max(x.last, 0)
+	now = int64(t - x.d.base)
+	return now, t > math.MaxInt64 || now < x.last
 }
 
 // region is that of a location's own reference, if something defines it.
@@ -249,7 +257,7 @@ func (x *locationReader) add(e *Event) error {
 	if e.Time > math.MaxInt64 {
 		return d.opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
 	}
-	now := int64(e.Time)
+	now := int64(e.Time - d.base)
 	if now < x.last {
 		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: "times that do not decrease; the later one is taken"}); err != nil {
 			return err
@@ -257,6 +265,9 @@ func (x *locationReader) add(e *Event) error {
 		now = x.last
 	}
 	x.last = now
+	if ok, err := x.restored(e, now); ok || err != nil {
+		return err
+	}
 	if int(e.ID) >= len(eventKinds) || eventKinds[e.ID].kind == trace.NoKind {
 		return x.unknown(e, now)
 	}
@@ -273,13 +284,17 @@ func (x *locationReader) add(e *Event) error {
 		}
 	}
 	x.b.Add(x.loc, now, k.kind, ref)
-	if len(k.ops) > 0 {
+	arguments := e.ID == programBegin && len(v) > len(eventTypes[programBegin].fields)
+	if len(k.ops) > 0 || arguments {
 		b := &x.b
 		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
 		for _, o := range k.ops {
 			b.Op = append(b.Op, x.operand(o, v))
 		}
-		for i := 2; e.ID == programBegin && i < len(v); i++ {
+		if e.ID == bufferFlush {
+			b.Op[len(b.Op)-1] -= d.base
+		}
+		for i := 2; arguments && i < len(v); i++ {
 			b.Op = append(b.Op, x.index(Strings, v[i]))
 		}
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))

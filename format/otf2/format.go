@@ -13,15 +13,18 @@ var Format = &format.Format{
 	Title:      "Open Trace Format 2 (OTF2)",
 	Extensions: []string{".otf2"},
 	Reads:      "archives of OTF2 1.0 to 3.1 without compression, in plain files",
+	Writes:     "OTF2 3.0, exactly",
 	Options: []format.Option{
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"}, Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
 	},
 	Probe:  probe,
 	Open:   open,
+	Create: create,
 	Compat: printCompat,
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read."},
 		{ID: "otf2.missing-file", Severity: trace.Error, Doc: "A file is not there that the definitions name; the location has no events."},
+		{ID: "otf2.carried", Severity: trace.Error, Doc: "What weft put into an archive of another format's trace cannot be read; OTF2's own records take its place."},
 		{ID: "otf2.clock", Severity: trace.Error, Doc: "The clock has no ticks, or too many in a second; a tick is taken to be a second."},
 		{ID: "otf2.undefined", Severity: trace.Warning, Doc: "An event names something that nothing defines; a stand-in takes its place."},
 		{ID: "otf2.unknown-record", Severity: trace.Warning, Doc: "An event is of a later version of OTF2; it is read without what it says."},

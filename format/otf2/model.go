@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -22,6 +23,8 @@ type model struct {
 
 	attributes map[attributeKey]uint32 // that the model itself gives to events
 	kinds      map[uint8]trace.Kind    // of events that are not known
+	restorer   *carrier.Restorer       // of what the archive carries, nil if nothing
+	base       uint64                  // the time of tick 0
 }
 
 // indexTable has the dense index of each id.
@@ -46,6 +49,19 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	})
 	if err := fail(opt, err); err != nil {
 		return nil, err
+	}
+	restored, err := m.restore()
+	if err != nil {
+		m.restorer, m.base = nil, 0
+		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: a.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
+			return nil, err
+		}
+	}
+	if restored {
+		for _, r := range all {
+			m.ranks.define(r)
+		}
+		return m, nil
 	}
 	m.properties()
 	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {

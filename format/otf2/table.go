@@ -269,6 +269,8 @@ const (
 	bufferFlush     = 10
 	enter           = 12
 	leave           = 13
+	ompFork         = 24
+	ompTaskComplete = 30
 	metricEvent     = 31
 	programBegin    = 83
 	firstEvent      = 10

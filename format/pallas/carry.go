@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -137,28 +137,11 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 
 // restoreRow adds the row that a text says.
 func (d *decoder) restoreRow(b *trace.Batch, loc uint32, t int64, text string) error {
-	var pairs []carrier.Pair
-	next := func() (string, error) {
-		q, err := strconv.QuotedPrefix(text)
-		if err != nil {
-			return "", fmt.Errorf("a carried event that is cut off")
-		}
-		text = text[len(q):]
-		return strconv.Unquote(q)
+	pairs, err := carrier.ParseText(text)
+	if err != nil {
+		return err
 	}
-	derived := false
-	for text != "" {
-		key, err := next()
-		if err != nil {
-			return err
-		}
-		value, err := next()
-		if err != nil {
-			return err
-		}
-		derived = derived || key == derivedPair
-		pairs = append(pairs, carrier.Pair{Key: key, Value: value})
-	}
+	derived := slices.ContainsFunc(pairs, func(p carrier.Pair) bool { return p.Key == derivedPair })
 	k, ref, err := d.restorer.Kind(pairs)
 	if err == nil && k == trace.NoKind {
 		err = fmt.Errorf("a carried event without kind")

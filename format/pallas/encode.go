@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -189,10 +188,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 		if c.Derived() {
 			e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair})
 		}
-		e.text = e.text[:0]
-		for _, p := range e.pairs {
-			e.text = strconv.AppendQuote(strconv.AppendQuote(e.text, p.Key), p.Value)
-		}
+		e.text = carrier.AppendText(e.text[:0], e.pairs)
 		e.row[0] = Value{rowAttribute, le32(nil, e.string(string(e.text)))}
 		attributes = e.row[:]
 	}

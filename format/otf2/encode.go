@@ -1,0 +1,567 @@
+package otf2
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// What an archive that weft converted carries beside OTF2's own records
+// (docs/formats/otf2.md, "Archives of other formats"). Ids are the indexes of the common
+// model, but for some tables, the first ids of which the archive itself needs.
+const (
+	definitionKey = "WEFT::DEFINITION::" // property: a number, with name and definition as JSON
+	linkKey       = "WEFT::LINK::"       // property: a number, with a link as JSON
+	baseKey       = "WEFT::BASE"         // property: the time of tick 0
+	derivedPair   = "derived"
+
+	rowAttribute  = 0 // of an event: all that it is, as text
+	kindParameter = 0 // the events of kinds that OTF2 does not have give it the kind's name
+	allComm       = 0 // of all locations
+	allLocations  = 0 // a group: the communicating locations
+	allRanks      = 1 // a group: the same, as ranks
+)
+
+// firstID is the id of index 0 of a table.
+var firstID = [tables]uint64{Attributes: 1, Parameters: 1, Comms: 1, Groups: 2}
+
+// pooled is the id of the first string that the model has not.
+const pooled = 1 << 30
+
+// encoder writes any trace as OTF2.
+type encoder struct {
+	w       *Writer
+	defs    *trace.Definitions
+	base    uint64
+	begun   bool
+	loss    format.Loss
+	events  []*EventWriter // by location
+	strings map[string]uint64
+	texts   []string // of the strings beside those of the model
+	links   []string
+	pairs   []carrier.Pair
+	text    []byte
+	event   Event
+	last    int64
+	loc     uint32
+	first   uint64 // times in the file
+	final   uint64
+	ids     map[trace.Kind]uint8 // of events
+}
+
+func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	w, err := NewWriter(out, Anchor{Creator: "weft", EventChunk: 1 << 20})
+	if err != nil {
+		return nil, err
+	}
+	e := &encoder{w: w, strings: map[string]uint64{}, ids: map[trace.Kind]uint8{}, first: undefined64}
+	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
+		// Of the kinds that several records are, old OpenMP's are not used.
+		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
+			e.ids[k] = uint8(id)
+		}
+	}
+	return e, nil
+}
+
+// Order is that of time, so that simultaneous events that change places are counted.
+func (e *encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept so far.
+func (e *encoder) Loss() *format.Loss { return &e.loss }
+
+// Abort removes what was written.
+func (e *encoder) Abort() { e.w.Abort() }
+
+// Begin takes the definitions.
+func (e *encoder) Begin(d *trace.Definitions) error {
+	e.defs = d
+	if d.Clock.Den != 1 {
+		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
+	}
+	return nil
+}
+
+// Links keeps links, in memory: they are in the anchor file.
+func (e *encoder) Links(l []trace.Link) error {
+	for i := range l {
+		e.links = append(e.links, carrier.Link(&l[i]))
+	}
+	return nil
+}
+
+// Batch writes rows.
+func (e *encoder) Batch(b *trace.Batch) error {
+	if b.Len() > 0 && !e.begun {
+		e.begun = true
+		if t := b.Time[0]; t < 0 {
+			e.base = uint64(-t) // there are no times before 0
+		}
+	}
+	for c := b.Cursor(); c.Next(); {
+		if err := e.row(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// location is the writer of a location's events.
+func (e *encoder) location(loc uint32) *EventWriter {
+	for uint32(len(e.events)) <= loc {
+		e.events = append(e.events, nil)
+	}
+	if e.events[loc] == nil {
+		e.events[loc] = e.w.Location(uint64(loc))
+	}
+	return e.events[loc]
+}
+
+// string is the id of a text.
+func (e *encoder) string(s string) uint64 {
+	id, ok := e.strings[s]
+	if !ok {
+		id = pooled + uint64(len(e.texts))
+		e.strings[s] = id
+		e.texts = append(e.texts, s)
+	}
+	return id
+}
+
+// row writes a row: as a record of OTF2 where that says all, else with a text beside it.
+func (e *encoder) row(c *trace.Cursor) error {
+	if c.Time() == e.last && c.Location() < e.loc {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
+	}
+	e.last, e.loc = c.Time(), c.Location()
+	x := &e.event
+	x.Time = uint64(c.Time()) + e.base
+	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
+	x.Attributes = x.Attributes[:0]
+	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
+		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref()), e.defs, c)
+		if c.Derived() {
+			e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair})
+		}
+		e.text = carrier.AppendText(e.text[:0], e.pairs)
+		x.Attributes = append(x.Attributes[:0], Attribute{rowAttribute, typeString, e.string(string(e.text))})
+	}
+	return e.location(c.Location()).Write(x)
+}
+
+// native makes the record of a row; the result tells whether it says everything but the
+// attributes.
+func (e *encoder) native(c *trace.Cursor) (all bool) {
+	x := &e.event
+	ops := c.Ops()
+	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
+		v := uint64(0)
+		if len(ops) > 0 {
+			v = ops[0]
+		}
+		typ := uint64(typeUint64)
+		switch e.defs.Metrics.At(int(c.Ref())).Type {
+		case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
+			typ = typeInt64
+		case trace.Float64:
+			typ = typeDouble
+		}
+		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
+		return len(ops) == 2 && ops[1] == 0
+	}
+	id, ok := e.ids[c.Kind()]
+	if ok {
+		ok, all = e.fill(id, c.Ref(), ops)
+	}
+	if !ok {
+		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(e.label(c)))
+		return false
+	}
+	return all
+}
+
+// fill makes the record of an event; ok is false if it cannot be made, all if it does not
+// say everything.
+func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
+	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
+	x.ID, x.Values = id, append(x.Values[:0], make([]uint64, len(t.fields))...)
+	v := x.Values
+	all = len(ops) == len(k.ops)
+	if k.ref >= 0 {
+		if ref == trace.NoRef {
+			return false, false
+		}
+		v[k.ref] = uint64(ref) + firstID[k.table]
+	}
+	for i, o := range k.ops {
+		op := uint64(trace.Undefined)
+		if i < len(ops) {
+			op = ops[i]
+		}
+		if o.how == constant {
+			all = all && op == o.value
+			continue
+		}
+		f := &t.fields[o.field]
+		most := uint64(math.MaxUint64)
+		switch f.enc {
+		case encByte:
+			most = 0xff
+		case enc32:
+			most = undefined32
+		}
+		switch {
+		case o.how == reference && op != trace.Undefined:
+			op += firstID[o.table]
+		case o.how == reference && k.ops[0].how == peer:
+			op = allComm // ranks need one
+		}
+		if o.how != plain {
+			most-- // which is undefined
+		}
+		if op > most {
+			all = all && op == trace.Undefined && o.how != plain
+			op = undefined32
+			if o.how == plain {
+				op = 0
+			}
+		}
+		v[o.field] = op
+	}
+	if id == bufferFlush {
+		v[0] += e.base
+	}
+	if id == programBegin {
+		v[1] = uint64(len(ops))
+		x.Values = append(v, ops...)
+		all = !slices.Contains(ops, trace.Undefined)
+	}
+	return true, all
+}
+
+// label names an event of a kind that OTF2 has not, for its tools.
+func (e *encoder) label(c *trace.Cursor) string {
+	spec := e.defs.Spec(c.Kind())
+	if i := int(c.Ref()); c.Ref() != trace.NoRef {
+		switch spec.Ref {
+		case trace.RefRegion:
+			return spec.Name + " " + e.defs.Regions.At(i).Name
+		case trace.RefMetric:
+			return spec.Name + " " + e.defs.Metrics.At(i).Name
+		case trace.RefString:
+			return spec.Name + " " + *e.defs.Strings.At(i)
+		}
+	}
+	return spec.Name
+}
+
+// attributes makes those of a row; false if OTF2 cannot have them.
+func (e *encoder) attributes(c *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		v := values[i]
+		if v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) {
+			return false
+		}
+		a := Attribute{k + uint32(firstID[Attributes]), uint8(v.Type), v.Num}
+		switch t := tableOf(uint64(v.Type)); {
+		case t == Strings:
+			a.Value = e.string(v.Str)
+		case t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations):
+			return false
+		case t != noTable:
+			a.Value += firstID[t]
+		}
+		e.event.Attributes = append(e.event.Attributes, a)
+	}
+	return true
+}
+
+// Close writes the definitions and ends the archive.
+func (e *encoder) Close() error {
+	if err := e.define(); err != nil {
+		return err
+	}
+	pairs, long := carrier.Definitions(e.defs)
+	if long > 0 {
+		e.loss.Add("opaque", "data", format.Dropped, "longer than 4 KiB", long)
+	}
+	for i, p := range pairs {
+		text, err := json.Marshal(p)
+		if err != nil {
+			return err
+		}
+		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{definitionKey + strconv.Itoa(i), string(text)})
+	}
+	if e.base > 0 {
+		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{baseKey, strconv.FormatUint(e.base, 10)})
+	}
+	for i, l := range e.links {
+		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{linkKey + strconv.Itoa(i), l})
+	}
+	return e.w.Close()
+}
+
+// define writes the definitions for OTF2's own tools.
+func (e *encoder) define() error {
+	d := e.defs
+	var err error
+	put := func(id uint8, v ...uint64) {
+		if err == nil {
+			err = e.w.Define(&Record{ID: id, Values: v})
+		}
+	}
+	written := 0 // strings of the pool
+	flush := func() {
+		for ; written < len(e.texts) && err == nil; written++ {
+			err = e.w.Define(&Record{ID: defString, Values: []uint64{pooled + uint64(written), 0}, Texts: []string{strings.ReplaceAll(e.texts[written], "\x00", "\\0")}})
+		}
+	}
+	name := func(s string) uint64 {
+		id := e.string(s)
+		flush()
+		return id
+	}
+	for i, s := range d.Strings.All() {
+		if err == nil {
+			err = e.w.Define(&Record{ID: defString, Values: []uint64{uint64(i), 0}, Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
+		}
+	}
+	flush()
+	length := uint64(0)
+	if e.first <= e.final {
+		length = e.final - e.first + 1
+	}
+	realtime := uint64(undefined64)
+	resolution := uint64(max(1, d.Clock.Num/max(1, d.Clock.Den)))
+	start := min(e.first, e.final)
+	if after, ok := nanoseconds(start-min(start, e.base), resolution); ok && d.Clock.HasEpoch && d.Clock.Epoch >= 0 {
+		realtime = uint64(d.Clock.Epoch) + after
+	}
+	put(defClock, resolution, start, length, realtime)
+	const mpi = 4
+	put(defParadigm, mpi, name("MPI"), 0)
+	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
+	put(defAttribute, rowAttribute, name("weft.row"), typeString, name("all that the event is, for weft"))
+	for i, a := range d.Attributes.All() {
+		put(defAttribute, uint64(i)+firstID[Attributes], name(a.Name), uint64(min(a.Type, trace.LocationGroupRef)), name(a.Doc))
+	}
+	e.tree(put, name)
+	for i, r := range d.Regions.All() {
+		role, paradigm := uint64(1), uint64(1) // a function of the user
+		if at := slices.Index(regionRoles, r.Role); at > 0 {
+			role = uint64(at)
+		}
+		if at := slices.Index(paradigms, r.Group); at > 0 {
+			paradigm = uint64(at)
+		}
+		file := uint64(undefined32)
+		if r.File != "" {
+			file = name(r.File)
+		}
+		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)), name(r.Name), role, paradigm, 0)
+	}
+	for i, m := range d.Metrics.All() {
+		typ := uint64(typeUint64)
+		switch m.Type {
+		case trace.Int64:
+			typ = typeInt64
+		case trace.Float64:
+			typ = typeDouble
+		}
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), typ, 1, 0, name(m.Unit))
+		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
+	}
+	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}
+	ranks := []uint64{allRanks, name("all locations"), commGroup, uint64(d.Locations.Len())}
+	for i := range d.Locations.Len() {
+		group, ranks = append(group, uint64(i)), append(ranks, uint64(i))
+	}
+	put(defGroup, append(group, communicatingLocations, mpi, 0)...)
+	put(defGroup, append(ranks, commGroup, mpi, globalMembers)...)
+	for i, s := range d.Sets.All() {
+		v := []uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(s.Members))}
+		for _, m := range s.Members {
+			v = append(v, uint64(m))
+		}
+		put(defGroup, append(v, 0, 0, 0)...)
+	}
+	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
+	for i, c := range d.Communicator.All() {
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), allRanks, undefined32, 0)
+	}
+	put(defParameter, kindParameter, name("weft.kind"), 0)
+	for i, p := range d.Parameters.All() {
+		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), 0)
+	}
+	for i, x := range d.Windows.All() {
+		put(defWindow, uint64(i), name(x.Name), allComm, 0)
+	}
+	for i, x := range d.Contexts.All() {
+		region := uint64(d.Regions.Len() + i)
+		put(defRegion, region, name(x.Name), undefined32, 0, undefined32, 0, 0, name(x.Name), 1, 1, 0)
+		put(defContext, uint64(i), region, undefined32, undefined32)
+	}
+	for i, x := range d.Files.All() {
+		put(defIOFile, uint64(i), name(x.Name), undefined32)
+	}
+	for i, x := range d.Handles.All() {
+		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
+	}
+	return err
+}
+
+// metricMode is the number of a mode.
+func metricMode(word string) uint64 {
+	return uint64(max(0, slices.Index(metricModes, word)))
+}
+
+// tree writes the groups of locations: those with locations as location groups, those
+// with groups as nodes.
+func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64) {
+	d := e.defs
+	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
+	var node func(g uint32) uint64
+	class := name("node")
+	node = func(g uint32) uint64 {
+		if n, ok := nodes[g]; ok {
+			return n
+		}
+		text, parent := "trace", uint64(undefined32)
+		if g != trace.NoRef {
+			x := d.Groups.At(int(g))
+			text = x.Name
+			parent = node(x.Parent)
+		}
+		n := uint64(len(nodes))
+		nodes[g] = n
+		put(defTreeNode, n, name(text), class, parent)
+		return n
+	}
+	node(trace.NoRef)
+	if d.Locations.Len() == 0 { // OTF2's own tools do not take an archive without any
+		put(defLocationGroup, 0, name("nothing"), 1, 0, undefined32)
+		put(defLocation, 0, name("nothing"), 1, e.location(0).Count, 0)
+	}
+	for i, l := range d.Locations.All() {
+		g, ok := groups[l.Group]
+		if !ok {
+			text, parent := "locations", uint64(0)
+			if l.Group != trace.NoRef {
+				x := d.Groups.At(int(l.Group))
+				text, parent = x.Name, node(x.Parent)
+			}
+			g = uint64(len(groups))
+			groups[l.Group] = g
+			put(defLocationGroup, g, name(text), 1, parent, undefined32)
+		}
+		kind := uint64(1)
+		if l.Kind == trace.StreamLocation {
+			kind = 2
+		}
+		n := e.location(uint32(i)).Count
+		put(defLocation, uint64(i), name(l.Label()), kind, n, g)
+	}
+}
+
+// restore makes the model of the definitions that the properties carry; false if they
+// carry none.
+func (m *model) restore() (bool, error) {
+	var pairs []carrier.Pair
+	for _, x := range m.a.Properties {
+		switch {
+		case strings.HasPrefix(x.Name, definitionKey):
+			var p carrier.Pair
+			if err := json.Unmarshal([]byte(x.Value), &p); err != nil {
+				return false, fmt.Errorf("carried definition %s: %w", x.Name, err)
+			}
+			pairs = append(pairs, p)
+		case x.Name == baseKey:
+			var err error
+			if m.base, err = strconv.ParseUint(x.Value, 10, 64); err != nil || m.base > 1<<63 {
+				return false, fmt.Errorf("carried %s: %q", x.Name, x.Value)
+			}
+		}
+	}
+	if len(pairs) == 0 {
+		return false, nil
+	}
+	d := &trace.Definitions{Format: "otf2"}
+	r, err := carrier.NewRestorer(d, pairs)
+	if err != nil {
+		return false, err
+	}
+	d.Clock = r.Clock
+	m.defs, m.restorer = d, r
+	for t, n := range map[Table]int{Strings: d.Strings.Len(), Attributes: d.Attributes.Len(), Locations: d.Locations.Len(), Regions: d.Regions.Len(), Groups: d.Sets.Len(), Comms: d.Communicator.Len(), Parameters: d.Parameters.Len(), Windows: d.Windows.Len(), CallingContexts: d.Contexts.Len(), IOFiles: d.Files.Len(), IOHandles: d.Handles.Len(), Metrics: d.Metrics.Len(), LocationGroups: d.Groups.Len()} {
+		for i := range n {
+			m.index[t][uint64(i)+firstID[t]] = uint32(i)
+		}
+	}
+	for i := range d.Metrics.Len() {
+		m.metrics[uint64(i)] = []uint32{uint32(i)}
+	}
+	for i := range d.Locations.Len() {
+		m.locations = append(m.locations, uint64(i))
+	}
+	return true, nil
+}
+
+// restored adds the row that an event carries; ok is false if it carries none.
+func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
+	r := x.d.restorer
+	if r == nil || len(e.Attributes) != 1 || e.Attributes[0].ID != rowAttribute {
+		return false, nil
+	}
+	text, _ := x.d.ranks.text(e.Attributes[0].Value)
+	pairs, err := carrier.ParseText(text)
+	if err == nil {
+		var k trace.Kind
+		var ref uint32
+		if k, ref, err = r.Kind(pairs); err == nil && k != trace.NoKind {
+			err = r.Add(&x.b, x.loc, now, k, ref, pairs)
+		} else if err == nil {
+			err = fmt.Errorf("a carried event without kind")
+		}
+	}
+	if err == nil {
+		if slices.ContainsFunc(pairs, func(p carrier.Pair) bool { return p.Key == derivedPair }) {
+			x.b.MarkDerived()
+		}
+		return true, nil
+	}
+	e.Attributes = e.Attributes[:0]
+	return false, x.d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
+}
+
+// deliverLinks hands on the links that the properties carry.
+func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
+	if d.restorer == nil || !sel.Links {
+		return nil
+	}
+	var links []trace.Link
+	for _, x := range d.a.Properties {
+		if !strings.HasPrefix(x.Name, linkKey) {
+			continue
+		}
+		l, err := carrier.ParseLink(x.Value)
+		if err != nil {
+			if err := d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"}); err != nil {
+				return err
+			}
+			continue
+		}
+		links = append(links, l)
+	}
+	if len(links) == 0 {
+		return nil
+	}
+	return sink.Links(links)
+}
