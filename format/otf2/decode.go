@@ -152,6 +152,9 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationR
 		return nil, err
 	}
 	x := &locationReader{d: d, r: r, id: id, loc: d.look(Locations, id), sel: sel, try: try, rows: trace.BatchRows, last: math.MinInt64}
+	if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
+		r.Seek(uint64(sel.From) + d.base)
+	}
 	for i := range x.recent {
 		x.recent[i].id = ^uint32(i) // which is not the place of that id
 	}
@@ -165,6 +168,10 @@ func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
 	}
 	x.b.Reset(x.loc)
 	for x.b.Len() < x.rows && !x.end {
+		if x.last >= x.sel.To && x.sel.To != math.MaxInt64 {
+			x.end = true // what follows is not before
+			break
+		}
 		if err := x.visits(); err != nil {
 			return nil, err
 		}

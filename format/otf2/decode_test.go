@@ -3,8 +3,10 @@ package otf2
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,6 +222,77 @@ func TestRandom(t *testing.T) {
 		}
 		if len(ids) != 6 || one["enter"] == 0 || one["communicator-destroy"] == 0 {
 			t.Errorf("seed %d: %d locations, %v", seed, len(ids), one)
+		}
+	}
+}
+
+// Windows of archives with many chunks have the events that the whole has there, with one
+// interval of clock offsets and with several.
+func TestWindow(t *testing.T) {
+	for seed := range uint64(3) {
+		path := filepath.Join(t.TempDir(), "long.otf2")
+		dst, err := format.CreateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(dst, Anchor{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(2) {
+			e := w.Location(i)
+			for k := range seed + 1 {
+				if err := e.Clock(ClockOffset{k * 300_000, int64(1000 + 7*k*i), 0}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time := uint64(0)
+			for k := range uint64(100_000) {
+				time += (k + i) % 7
+				if err := e.Write(&Event{Time: time, Record: Record{ID: 17, Values: []uint64{k}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Define(&Record{ID: defLocation, Values: []uint64{i, 0, 1, e.Count, 0}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Close(), dst.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		rows := func(from, to int64) (l []string) {
+			d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sel := trace.Everything()
+			sel.From, sel.To = from, to
+			if err := format.ScanOrdered(context.Background(), d, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for c := b.Cursor(); c.Next(); {
+					l = append(l, fmt.Sprint(c.Time(), c.Location(), c.Ops()))
+				}
+				return nil
+			}}); err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		all := rows(math.MinInt64, math.MaxInt64)
+		if len(all) != 200_000 {
+			t.Fatalf("%d events", len(all))
+		}
+		for _, x := range [][2]int64{{0, 1010}, {150_000, 150_500}, {299_990, 301_050}, {301_000, math.MaxInt64}, {1, 2}} {
+			var want []string
+			for _, l := range all {
+				var at int64
+				fmt.Sscan(l, &at)
+				if at >= x[0] && at < x[1] {
+					want = append(want, l)
+				}
+			}
+			if got := rows(x[0], x[1]); !slices.Equal(got, want) {
+				t.Errorf("seed %d, window %v: %d events, want %d", seed, x, len(got), len(want))
+			}
 		}
 	}
 }

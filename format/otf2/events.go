@@ -3,6 +3,7 @@ package otf2
 import (
 	"fmt"
 	"io"
+	"sort"
 )
 
 // Attribute is one that an event bears.
@@ -36,6 +37,7 @@ type EventReader struct {
 	clock   *clock
 	raw     bool
 	time    uint64 // of the location's clock
+	start   int64  // the first chunk
 	number  uint64
 	event   Event
 	unknown int64
@@ -78,7 +80,7 @@ func (r *EventReader) Next() (*Event, error) {
 		return nil, io.EOF
 	}
 	if c.end == 0 {
-		if err := r.chunk(0); err != nil {
+		if err := r.chunk(r.start); err != nil {
 			return nil, err
 		}
 	}
@@ -126,6 +128,32 @@ func (r *EventReader) Next() (*Event, error) {
 		default:
 			return nil, r.skip(c.bad(at, "an event", "record %d", id))
 		}
+	}
+}
+
+// Seek goes to the last chunk that begins before a time, so that the events that follow
+// have all that are not before it. It looks at the beginnings of some chunks; where these
+// are damaged, or clock corrections depend on what comes before, it stays at the
+// beginning. It must be called before Next.
+func (r *EventReader) Seek(from uint64) {
+	c := r.c
+	if r.clock != nil && len(r.clock.offsets) > 2 {
+		return
+	}
+	ok := true
+	begins := func(k int) bool { // not before from
+		var b [headerSize + 9]byte
+		if _, err := c.f.ReadAt(b[:], int64(k)*c.chunk); err != nil || b[0] != chunkHeader || b[headerSize] != timestampRecord {
+			ok = false
+			return true
+		}
+		cur := cursor{b: b[headerSize+1:], big: b[1] == bigEndian}
+		return r.clock.correct(cur.fixed(8)) >= from
+	}
+	chunks := int((c.size + c.chunk - 1) / c.chunk)
+	k := sort.Search(chunks, begins) - 1
+	if ok && k > 0 {
+		r.start = int64(k)
 	}
 }
 

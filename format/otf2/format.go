@@ -14,12 +14,14 @@ var Format = &format.Format{
 	Extensions: []string{".otf2"},
 	Reads:      "archives of OTF2 1.0 to 3.1 without compression, in plain files",
 	Writes:     "OTF2 3.0, exactly",
+	Seeks:      "by the first times of chunks",
 	Options: []format.Option{
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"}, Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
 	},
 	Probe:  probe,
 	Open:   open,
 	Create: create,
+	Copy:   copyArchive,
 	Compat: printCompat,
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read."},

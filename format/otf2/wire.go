@@ -173,7 +173,7 @@ func (c *cursor) fields(l []field, r *Record) {
 	first := len(r.Values)
 	for i := range l {
 		f := &l[i]
-		if c.at == len(c.b) && i > 0 && !c.bad {
+		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
 			// Later versions have put fields at the end.
 			r.Values = append(r.Values, f.none)
 			continue

@@ -40,6 +40,9 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	a.FileVersion, a.TraceVersion, a.Version, a.Substrate, a.Compression = 3, 2, [3]uint8{3, 0, 2}, 1, 1
 	a.EventChunk, a.DefinitionChunk = cmp.Or(a.EventChunk, minChunk), cmp.Or(a.DefinitionChunk, minChunk)
 	name := strings.TrimSuffix(dst.Path, ".otf2")
+	if err := replaceable(name); err != nil {
+		return nil, err
+	}
 	folder, err := os.MkdirTemp(filepath.Dir(name), "."+filepath.Base(name)+".*.tmp")
 	if err != nil {
 		return nil, err
@@ -54,11 +57,15 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 // Abort removes what has been written.
 func (w *Writer) Abort() { os.RemoveAll(w.folder) }
 
+// thumbnailFile is what the name of a thumbnail's file has behind that of the archive.
+var thumbnailFile = regexp.MustCompile(`^\.[0-9]+\.thumb$`)
+
 // locationFile is a name that an archive's folder has.
 var locationFile = regexp.MustCompile(`^[0-9]+\.(evt|def|snap)$`)
 
-// name gives the files their names.
-func (w *Writer) name(name string) error {
+// replaceable tells whether the folder of locations may be replaced: it has nothing else,
+// or is not there.
+func replaceable(name string) error {
 	entries, err := os.ReadDir(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -68,8 +75,27 @@ func (w *Writer) name(name string) error {
 			return fmt.Errorf("%s: found %s in it, expected files of locations only, which are replaced", name, e.Name())
 		}
 	}
-	if err == nil {
-		if err := os.Rename(name, filepath.Join(w.folder, "old")); err != nil {
+	return nil
+}
+
+// name gives the files their names.
+func (w *Writer) name(name string) error {
+	if err := replaceable(name); err != nil {
+		return err
+	}
+	if err := os.Rename(name, filepath.Join(w.folder, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// Thumbnails of an archive that was here before would be taken for those of this one.
+	old, _ := filepath.Glob(name + ".*.thumb")
+	for _, path := range old {
+		if thumbnailFile.MatchString(path[len(name):]) {
+			os.Remove(path)
+		}
+	}
+	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
+	for _, path := range thumbnails {
+		if err := os.Rename(path, name+"."+filepath.Base(path)); err != nil {
 			return err
 		}
 	}

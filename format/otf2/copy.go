@@ -1,0 +1,76 @@
+package otf2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// copyArchive copies all files of an archive as they are: nothing in them depends on its
+// name.
+func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	a, err := openArchive(src, ro)
+	if err != nil {
+		return nil, err
+	}
+	w, err := NewWriter(dst, Anchor{})
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{a.name + ".def": w.definitions.path, a.name + ".marker": w.markers.path}
+	for i := range a.Thumbnails {
+		name := fmt.Sprintf("%d.thumb", i)
+		files[a.name+"."+name] = filepath.Join(w.folder, name)
+	}
+	entries, err := fs.ReadDir(src.FS, path.Clean(a.name))
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	for _, e := range entries {
+		if locationFile.MatchString(e.Name()) {
+			files[a.name+"/"+e.Name()] = filepath.Join(w.folder, "locations", e.Name())
+		}
+	}
+	for from, to := range files {
+		if err := copyFile(ctx, src, from, to); err != nil && !isMissing(err) {
+			return nil, err
+		}
+	}
+	if _, err := os.Stat(w.definitions.path); isMissing(err) {
+		return nil, &missing{a.path + ".def", fs.ErrNotExist}
+	}
+	f, _, err := src.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	_, err = io.Copy(dst, f)
+	return &format.Loss{}, err
+}
+
+// copyFile copies a file of an archive.
+func copyFile(ctx context.Context, src format.Source, from, to string) error {
+	f, size, err := src.OpenName(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	const piece = 8 << 20
+	for at := int64(0); at < size && err == nil; at += piece {
+		if err = ctx.Err(); err == nil {
+			_, err = io.Copy(out, io.NewSectionReader(f, at, min(piece, size-at)))
+		}
+	}
+	return errors.Join(err, out.Close())
+}
