@@ -338,31 +338,54 @@ func parseOp(t trace.OperandType, s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// AppendText appends pairs as one text, for formats that have texts but no pairs.
-func AppendText(b []byte, pairs []Pair) []byte {
-	for _, p := range pairs {
+// AppendEvent appends an event as one text, for formats that have texts but no pairs: its
+// kind, reference, operands and attributes, and whether it is derived.
+func AppendEvent(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
+	for _, p := range AppendRow(AppendKind(nil, d, c.Kind(), c.Ref()), d, c) {
 		b = strconv.AppendQuote(strconv.AppendQuote(b, p.Key), p.Value)
+	}
+	if c.Derived() {
+		b = strconv.AppendQuote(strconv.AppendQuote(b, derived), "")
 	}
 	return b
 }
 
-// ParseText reads what [AppendText] has written.
-func ParseText(text string) (pairs []Pair, err error) {
-	next := func() string {
-		q, e := strconv.QuotedPrefix(text)
-		if e != nil {
-			err = errors.New("a carried event that is cut off")
-			return ""
+const derived = "derived"
+
+// AddEvent adds an event to b that [AppendEvent] has written. If the text is not one,
+// nothing is added and the error says why.
+func (r *Restorer) AddEvent(b *trace.Batch, loc uint32, t int64, text string) error {
+	var pairs []Pair
+	isDerived := false
+	for text != "" {
+		var p [2]string
+		for i := range p {
+			q, err := strconv.QuotedPrefix(text)
+			if err != nil {
+				return errors.New("a carried event that is cut off")
+			}
+			text = text[len(q):]
+			if p[i], err = strconv.Unquote(q); err != nil {
+				return err
+			}
 		}
-		text = text[len(q):]
-		s, e := strconv.Unquote(q)
-		err = cmp.Or(err, e)
-		return s
+		isDerived = isDerived || p[0] == derived
+		pairs = append(pairs, Pair{p[0], p[1]})
 	}
-	for text != "" && err == nil {
-		pairs = append(pairs, Pair{next(), next()})
+	k, ref, err := r.Kind(pairs)
+	if err == nil && k == trace.NoKind {
+		err = errors.New("a carried event without kind")
 	}
-	return pairs, err
+	if err != nil {
+		return err
+	}
+	if err := r.Add(b, loc, t, k, ref, pairs); err != nil {
+		return err
+	}
+	if isDerived {
+		b.MarkDerived()
+	}
+	return nil
 }
 
 // IsPair reports whether a key is one that this package writes into an event

@@ -20,7 +20,6 @@ const (
 	definitionKey = "WEFT::DEFINITION::" // property: a number, with name and definition as JSON
 	linkKey       = "WEFT::LINK::"       // property: a number, with a link as JSON
 	baseKey       = "WEFT::BASE"         // property: the time of tick 0
-	derivedPair   = "derived"
 
 	rowAttribute  = 0 // of an event: all that it is, as text
 	kindParameter = 0 // the events of kinds that OTF2 does not have give it the kind's name
@@ -46,7 +45,6 @@ type encoder struct {
 	strings map[string]uint64
 	texts   []string // of the strings beside those of the model
 	links   []string
-	pairs   []carrier.Pair
 	text    []byte
 	event   Event
 	last    int64
@@ -146,11 +144,7 @@ func (e *encoder) row(c *trace.Cursor) error {
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
 	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
-		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref()), e.defs, c)
-		if c.Derived() {
-			e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair})
-		}
-		e.text = carrier.AppendText(e.text[:0], e.pairs)
+		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
 		x.Attributes = append(x.Attributes[:0], Attribute{rowAttribute, typeString, e.string(string(e.text))})
 	}
 	return e.location(c.Location()).Write(x)
@@ -521,20 +515,7 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 		return false, nil
 	}
 	text, _ := x.d.ranks.text(e.Attributes[0].Value)
-	pairs, err := carrier.ParseText(text)
-	if err == nil {
-		var k trace.Kind
-		var ref uint32
-		if k, ref, err = r.Kind(pairs); err == nil && k != trace.NoKind {
-			err = r.Add(&x.b, x.loc, now, k, ref, pairs)
-		} else if err == nil {
-			err = fmt.Errorf("a carried event without kind")
-		}
-	}
-	if err == nil {
-		if slices.ContainsFunc(pairs, func(p carrier.Pair) bool { return p.Key == derivedPair }) {
-			x.b.MarkDerived()
-		}
+	if err = r.AddEvent(&x.b, x.loc, now, text); err == nil {
 		return true, nil
 	}
 	e.Attributes = e.Attributes[:0]

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -118,7 +117,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			}
 		}
 		if row != "" {
-			err := x.d.restoreRow(b, x.loc, t, row)
+			err := x.d.restorer.AddEvent(b, x.loc, t, row)
 			if err == nil {
 				continue
 			}
@@ -131,29 +130,6 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 		if len(in.ops) > 0 {
 			b.AddOps(in.ops...)
 		}
-	}
-	return nil
-}
-
-// restoreRow adds the row that a text says.
-func (d *decoder) restoreRow(b *trace.Batch, loc uint32, t int64, text string) error {
-	pairs, err := carrier.ParseText(text)
-	if err != nil {
-		return err
-	}
-	derived := slices.ContainsFunc(pairs, func(p carrier.Pair) bool { return p.Key == derivedPair })
-	k, ref, err := d.restorer.Kind(pairs)
-	if err == nil && k == trace.NoKind {
-		err = fmt.Errorf("a carried event without kind")
-	}
-	if err != nil {
-		return err
-	}
-	if err := d.restorer.Add(b, loc, t, k, ref, pairs); err != nil {
-		return err
-	}
-	if derived {
-		b.MarkDerived()
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ const (
 	definitionKey = "weft.definition." // metadata: a number, with name and definition as JSON
 	linkKey       = "weft.link."       // metadata: a number, with a link as JSON
 	timeKey       = "weft.time"        // metadata: how times follow from ticks
-	derivedPair   = "derived"
 )
 
 // ticks says how times in nanoseconds follow from ticks: scale nanoseconds each, and
@@ -69,7 +68,6 @@ type encoder struct {
 	threads []*encodedThread // by location
 	strings map[string]Ref
 	links   []Metadata
-	pairs   []carrier.Pair
 	text    []byte
 	payload []byte
 	row     [1]Value
@@ -184,11 +182,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	record, all := e.native(c)
 	var attributes []Value
 	if keys, _ := c.Attrs(); !all || len(keys) > 0 || c.Derived() {
-		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref()), e.defs, c)
-		if c.Derived() {
-			e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair})
-		}
-		e.text = carrier.AppendText(e.text[:0], e.pairs)
+		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
 		e.row[0] = Value{rowAttribute, le32(nil, e.string(string(e.text)))}
 		attributes = e.row[:]
 	}
