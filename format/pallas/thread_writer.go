@@ -47,7 +47,7 @@ func (t *threadWriter) push(v *recordedVector, n uint64) {
 		if more > 3*largeRoom {
 			more = len(v.values) / 2 // room for a block would be too much in many threads
 		}
-		v.values = slices.Grow(v.values, max(4, min(more, blockValues-len(v.values))))
+		v.values = slices.Grow(v.values, max(3, min(more, blockValues-len(v.values))))
 		t.grown(v)
 	}
 	v.values = append(v.values, n)
@@ -334,12 +334,17 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 		return err
 	}
 	t.writing, t.desk = true, t.w.takeDesk()
+	for i := range t.data {
+		if t.finished && cap(t.data[i].buf) < cap(t.desk.data[i]) {
+			t.data[i].buf = append(t.desk.data[i][:0], t.data[i].buf...)
+		}
+	}
 	defer func() {
 		t.w.leaveDesk(t.desk)
 		t.writing, t.desk = false, nil
 	}()
 	return replaceBy(t.desk.w, filepath.Join(t.folder, "thread.pallas"), func(w *bufio.Writer) error {
-		b := le32(nil, t.id, t.archive)
+		b := le32(t.desk.b[:0], t.id, t.archive)
 		sequences, loops := r.g.Grammar()
 		var whole *recordedSequence
 		n, size := len(sequences), 0
@@ -380,6 +385,7 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 			}
 		}
 		for _, e := range r.events {
+			t.borrow(0, &e.times)
 			if err := errors.Join(t.settle(&e.times), t.flush(&e.times)); err != nil {
 				return err
 			}
@@ -389,6 +395,7 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 			b = append(le64(b, uint64(len(lists))), lists...)
 			t.locate(&e.times)
 			b = e.times.append(b)
+			t.giveBack(0, &e.times)
 			next()
 		}
 		ids(len(r.events), func(int) bool { return false })
@@ -436,12 +443,16 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 					t.push(&v[i], o.first[i])
 				}
 			}
+			for i := range v {
+				t.borrow(i, &v[i])
+			}
 			if err := t.flushAll(v); err != nil {
 				return err
 			}
 			for i := range v {
 				t.locate(&v[i])
 				b = v[i].append(b)
+				t.giveBack(i, &v[i])
 			}
 			next()
 		}
@@ -455,7 +466,14 @@ func (t *threadWriter) write(root [][]grammar.Token) error {
 		}
 		ids(len(loops), func(i int) bool { return loops[i].Iterations == 0 })
 		next()
-		return errors.Join(t.data[0].flush(), t.data[1].flush())
+		t.desk.b = b
+		err := errors.Join(t.data[0].flush(), t.data[1].flush())
+		for i := range t.data {
+			if t.finished {
+				t.desk.data[i], t.data[i].buf = t.data[i].buf, nil
+			}
+		}
+		return err
 	})
 }
 
@@ -495,6 +513,21 @@ func (v *recordedVector) append(b []byte) []byte {
 		b = le64(b, least, most, v.sum/v.size)
 	}
 	return le64(b, v.blocks...)
+}
+
+// borrow gives a vector room for its last blocks when its thread ends: there may be many,
+// and what is written is not needed any more.
+func (t *threadWriter) borrow(i int, v *recordedVector) {
+	if t.finished {
+		v.blocks = append(t.desk.blocks[i][:0], v.blocks...)
+	}
+}
+
+// giveBack takes the room back.
+func (t *threadWriter) giveBack(i int, v *recordedVector) {
+	if t.finished {
+		t.desk.blocks[i], v.blocks, v.values = v.blocks, nil, nil
+	}
 }
 
 // appendOnce makes blocks of the only duration, exclusive duration and time of a sequence,

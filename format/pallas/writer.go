@@ -105,6 +105,9 @@ type desk struct {
 	room   packRoom
 	w      *bufio.Writer
 	single [3]recordedVector
+	blocks [3][]uint64
+	b      []byte           // of the grammar
+	data   [2][]byte        // of blocks
 	recent [256]recentBlock // by a hash
 }
 
