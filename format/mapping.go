@@ -32,10 +32,8 @@ func by(etf, picl, otf, pallas, otf2 Mapped) map[string]Mapped {
 	return map[string]Mapped{"etf": etf, "picl": picl, "otf": otf, "pallas": pallas, "otf2": otf2}
 }
 
-func exact(as string) Mapped      { return Mapped{Exact, as} }
-func kept(as string) Mapped       { return Mapped{Kept, as} }
-func substitute(as string) Mapped { return Mapped{Substitute, as} }
-func lost(as string) Mapped       { return Mapped{Lost, as} }
+func exact(as string) Mapped { return Mapped{Exact, as} }
+func kept(as string) Mapped  { return Mapped{Kept, as} }
 
 // Mapping is the table of what becomes of what. Documents and the conformance
 // suite follow from it, and encoders take the reasons of their losses from it.

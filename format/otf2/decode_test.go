@@ -296,3 +296,61 @@ func TestWindow(t *testing.T) {
 		}
 	}
 }
+
+// checked are the rules that a check finds broken.
+func checked(t testing.TB, src format.Source) (rules string) {
+	t.Helper()
+	rep := format.NewReport()
+	opt := &format.ReadOptions{Report: rep}
+	d, err := open(context.Background(), src, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newChecker(d, src, opt)
+	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Finish(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rep.Rules() {
+		rules += fmt.Sprintf("%s %d ", r.Rule, r.Count)
+	}
+	return rules
+}
+
+// A check finds what reading does not meet.
+func TestCheck(t *testing.T) {
+	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
+	if rules := checked(t, format.FileSource(anchor)); rules != "" {
+		t.Errorf("a sound archive: %s", rules)
+	}
+	for _, x := range []struct {
+		what, file, rules string
+		change            func(b []byte) []byte
+	}{
+		{"no local definitions", "traces/1.def", "otf2.missing-definitions 1 ", func([]byte) []byte { return nil }},
+		{"an event less", "traces/2.evt", "otf2.chunk-numbers 1 otf2.counts 1 ", func(b []byte) []byte { // the last one, ProgramEnd
+			i := bytes.LastIndexByte(b[:len(b)-2], 84)
+			return append(bytes.Clone(b[:i]), 2, 1)
+		}},
+		{"an event more", "traces/2.evt", "otf2.chunk-numbers 1 ", func(b []byte) []byte { return append(bytes.Clone(b[:len(b)-2]), 22, 0, 2, 1) }},
+		{"another number of definitions", "traces.otf2", "otf2.counts 1 ", func(b []byte) []byte {
+			b = bytes.Clone(b)
+			b[38]++
+			return b
+		}},
+		{"another number of locations", "traces.otf2", "otf2.counts 1 ", func(b []byte) []byte {
+			b = bytes.Clone(b)
+			b[30]++
+			return b
+		}},
+	} {
+		if rules := checked(t, mapped(t, anchor, x.file, x.change)); rules != x.rules {
+			t.Errorf("%s: %s, want %s", x.what, rules, x.rules)
+		}
+	}
+	if rules := checked(t, format.FileSource("testdata/ok/ring/eztrace_log.otf2")); rules != "otf2.counts 4 " {
+		t.Errorf("EZTrace's archive: %s", rules)
+	}
+}

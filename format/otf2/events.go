@@ -32,16 +32,14 @@ type EventOptions struct {
 // EventReader reads the events of a location (docs/formats/otf2.md, "Event stream
 // grammar"). It holds 64 KiB of the file, or a record if one is longer.
 type EventReader struct {
-	c       *chunkReader
-	local   *local
-	clock   *clock
-	raw     bool
-	time    uint64 // of the location's clock
-	start   int64  // the first chunk
-	number  uint64
-	event   Event
-	unknown int64
-	ended   bool
+	c      *chunkReader
+	local  *local
+	clock  *clock
+	time   uint64 // of the location's clock
+	start  int64  // the first chunk
+	number uint64
+	event  Event
+	ended  bool
 }
 
 // Events opens the events of a location. A [FileError] is one of the location's
@@ -219,7 +217,6 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	}
 	if t == nil {
 		e.Values = e.Values[:0]
-		r.unknown++
 		return e, nil
 	}
 	cur := cursor{b: body, big: c.big}

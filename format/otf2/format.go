@@ -23,9 +23,14 @@ var Format = &format.Format{
 	Create: create,
 	Copy:   copyArchive,
 	Compat: printCompat,
+
+	NewChecker: newChecker,
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read."},
 		{ID: "otf2.missing-file", Severity: trace.Error, Doc: "A file is not there that the definitions name; the location has no events."},
+		{ID: "otf2.missing-definitions", Severity: trace.Error, Doc: "A location has no definitions of its own though others have: its references and times may be wrong."},
+		{ID: "otf2.chunk-numbers", Severity: trace.Error, Doc: "A file has more or fewer events than the headers of its chunks say: some are lost, or a bit is wrong."},
+		{ID: "otf2.counts", Severity: trace.Warning, Doc: "The anchor file says another number of definitions or locations than there are, or the definition of a location another number of events (a note, since EZTrace writes 2 for all); nothing depends on it."},
 		{ID: "otf2.carried", Severity: trace.Error, Doc: "What weft put into an archive of another format's trace cannot be read; OTF2's own records take its place."},
 		{ID: "otf2.clock", Severity: trace.Error, Doc: "The clock has no ticks, or too many in a second; a tick is taken to be a second."},
 		{ID: "otf2.undefined", Severity: trace.Warning, Doc: "An event names something that nothing defines; a stand-in takes its place."},

@@ -14,11 +14,10 @@ import (
 
 // made is an archive of random records.
 type made struct {
-	rng     *rand.Rand
-	w       *Writer
-	t       testing.TB
-	ids     [tables][]uint64 // that are defined
-	classes map[uint64]int
+	rng *rand.Rand
+	w   *Writer
+	t   testing.TB
+	ids [tables][]uint64 // that are defined
 }
 
 // pick is a reference to something of a table, to nothing, or to something undefined.
