@@ -99,6 +99,20 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	if err != nil {
 		return err
 	}
+	if x := d.markerStream(sel); x != nil {
+		for {
+			b, err := x.Next(ctx)
+			if err != nil {
+				return err
+			}
+			if b == nil {
+				break
+			}
+			if err := sinks[0].Batch(b); err != nil {
+				return err
+			}
+		}
+	}
 	return d.deliverLinks(sel, sinks[0])
 }
 
@@ -119,6 +133,9 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 			x.rows = max(64, min(trace.BatchRows, 1<<20/len(d.locations)))
 			list = append(list, x)
 		}
+	}
+	if x := d.markerStream(sel); x != nil {
+		list = append(list, x)
 	}
 	if err := format.Merge(ctx, list, sink); err != nil {
 		return err

@@ -354,3 +354,27 @@ func TestCheck(t *testing.T) {
 		t.Errorf("EZTrace's archive: %s", rules)
 	}
 }
+
+// Markers are events of a location of their own. The values are read off the file's bytes.
+func TestMarkers(t *testing.T) {
+	d, err := open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"), &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := format.ScanOrdered(context.Background(), d, trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			if c.Kind() == trace.Marker {
+				_, values := c.Attrs()
+				got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(int(c.Location())).ID, " ", d.Defs().Markers.At(int(c.Ref())).Name, " ", c.Ops(), " ", values[0].Str))
+			}
+		}
+		return nil
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1037599272449 markers phase [2762190 0 0] first half", "1037599276449 markers phase [0 1 1] rank 1 here"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -25,6 +25,8 @@ type model struct {
 	kinds      map[uint8]trace.Kind    // of events that are not known
 	restorer   *carrier.Restorer       // of what the archive carries, nil if nothing
 	base       uint64                  // the time of tick 0
+	markers    []marker                // in the order of time
+	marked     uint32                  // the location that they have
 }
 
 // indexTable has the dense index of each id.
@@ -87,7 +89,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for _, r := range all {
 		m.describe(r)
 	}
-	return m, nil
+	return m, m.readMarkers(opt)
 }
 
 func communicatingFirst(r *Record) int {
