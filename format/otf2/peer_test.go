@@ -1,13 +1,16 @@
 package otf2
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -394,3 +397,69 @@ func TestPeerPrint(t *testing.T) {
 }
 
 func lastLines(b []byte) []byte { return b[max(0, len(b)-400):] }
+
+// traced builds a program and runs it under EZTrace; it skips where one of the tools is
+// missing. The result is the anchor file.
+func traced(t *testing.T, name, compiler, module string, launch ...string) string {
+	t.Helper()
+	for tool, pkg := range map[string]string{compiler: "libopenmpi-dev, gcc", "eztrace": "eztrace", "otf2-print": "otf2-tools", launch[0]: "openmpi-bin"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (Debian packages %s)", tool, pkg)
+		}
+	}
+	source, err := filepath.Abs("testdata/programs/" + name + ".c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run := func(args ...string) {
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		c := exec.CommandContext(ctx, args[0], args[1:]...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Skipf("%s does not run here: %v\n%s", args[0], err, out)
+		}
+	}
+	run(compiler, "-pthread", "-o", name, source)
+	run(append(launch, "eztrace", "-t", module, "./"+name)...)
+	return anchorOf(t, dir)
+}
+
+// Real programs under EZTrace: otf2-print says the same of the archives, and the model has
+// what the programs did.
+func TestEZTrace(t *testing.T) {
+	for _, x := range []struct {
+		name, compiler, module string
+		launch                 []string
+		want                   map[string]int
+	}{
+		// 3 ranks send 10 messages without waiting and 5 with, and there are three
+		// collective operations; EZTrace does not say when the former are received.
+		{"exchange", "mpicc", "openmpi", []string{"mpirun", "--oversubscribe", "-np", "3"}, map[string]int{"send": 45, "recv": 15, "recv-begin": 30, "collective-end": 9}},
+		// 3 threads and the main one.
+		{"workers", "gcc", "pthread", []string{"env"}, map[string]int{"thread-begin": 4, "thread-end": 4}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			anchor := traced(t, x.name, x.compiler, x.module, x.launch...)
+			want, err := exec.Command("otf2-print", "-A", anchor).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameLines(t, compat(t, anchor), want)
+			n, rules, _ := scanned(t, format.FileSource(anchor), nil)
+			if rules != "" {
+				t.Errorf("%s", rules)
+			}
+			if n["enter"] == 0 || n["enter"] != n["leave"] {
+				t.Errorf("%d enters, %d leaves", n["enter"], n["leave"])
+			}
+			for kind, k := range x.want {
+				if n[kind] != k {
+					t.Errorf("%d events %s, want %d: %v", n[kind], kind, k, n)
+				}
+			}
+		})
+	}
+}
