@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -498,7 +499,8 @@ func (p *printer) anchor(a *Anchor) {
 	say("Number of thumbnails", a.Thumbnails)
 }
 
-// printCompat writes what otf2-print -A prints.
+// printCompat writes what otf2-print -A prints, of the wanted locations and times: the
+// indexes of locations are those of the common model.
 func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	a, err := openArchive(src, opt)
 	if err != nil {
@@ -526,7 +528,10 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 	fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Event", "Location", "Timestamp")
 	p.w.WriteString(rule)
 	m := merge{}
-	for _, id := range slices.Sorted(slices.Values(locations)) {
+	for i, id := range sortedIDs(locations) {
+		if sel.Location != nil && !sel.Location(i) {
+			continue
+		}
 		r, err := a.openEvents(id, opt)
 		if err != nil {
 			return err
@@ -535,6 +540,9 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 			continue
 		}
 		defer r.Close()
+		if sel.From > 0 {
+			r.Seek(uint64(sel.From))
+		}
 		if err := m.add(id, r, opt); err != nil {
 			return err
 		}
@@ -547,14 +555,34 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 			}
 		}
 		x := m.list[0]
-		if err := p.event(x.location, x.event); err != nil {
-			return err
+		if t := x.event.Time; sel.To != math.MaxInt64 && (sel.To <= 0 || t >= uint64(sel.To)) {
+			break
+		} else if sel.From <= 0 || t >= uint64(sel.From) {
+			if err := p.event(x.location, x.event); err != nil {
+				return err
+			}
 		}
 		if err := m.advance(opt); err != nil {
 			return err
 		}
 	}
 	return p.w.Flush()
+}
+
+// sortedIDs goes through ids in their order, with their places.
+func sortedIDs(ids []uint64) iter.Seq2[uint32, uint64] {
+	places := make([]uint32, len(ids))
+	for i := range places {
+		places[i] = uint32(i)
+	}
+	slices.SortFunc(places, func(a, b uint32) int { return cmp.Compare(ids[a], ids[b]) })
+	return func(yield func(uint32, uint64) bool) {
+		for _, i := range places {
+			if !yield(i, ids[i]) {
+				return
+			}
+		}
+	}
 }
 
 // merge is a heap of locations, by the time of their next event and by their ids.
