@@ -21,6 +21,7 @@ import (
 //	                      write an OTF trace and print how many events it has
 //	pallas PATH PATTERN EVENTS COMPATIBLE
 //	                      record a Pallas trace
+//	otf2 PATH EVENTS      write an OTF2 archive
 const childMode = "bench-child"
 
 // child runs a child mode.
@@ -48,7 +49,14 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return recordPallas(args[0], args[1], n, args[3] == "true")
 	}
-	return fmt.Errorf("child mode %q: expected shuffle, open, otf or pallas with their arguments", mode)
+	if mode == "otf2" && len(args) == 2 {
+		n, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return writeOTF2(args[0], n)
+	}
+	return fmt.Errorf("child mode %q: expected shuffle, open, otf, pallas or otf2 with their arguments", mode)
 }
 
 // writeOTFArgs writes the OTF trace of this name and says how many events it has.

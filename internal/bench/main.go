@@ -1,13 +1,14 @@
 // Bench measures weft as its users run it: whole processes, their CPU seconds,
 // wall-clock seconds and peak memory, beside other programs that read the same
 // files in the same run. It writes docs/performance.md and, about OTF and Pallas,
-// docs/performance-otf.md and docs/performance-pallas.md.
+// docs/performance-otf.md, docs/performance-pallas.md and docs/performance-otf2.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
 //	go run ./internal/bench -part text -files cps.etf -o ""
 //	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
 //	go run ./internal/bench -part pallas
+//	go run ./internal/bench -part otf2
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
@@ -58,6 +59,7 @@ var subjects = []subject{
 // config is what the flags say.
 type config struct {
 	text, otf, pal  bool   // the parts that are measured
+	two             bool   // OTF2
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
@@ -66,6 +68,7 @@ type config struct {
 	files           []subject
 	otfEvents       int64
 	pallasEvents    int64
+	otf2Events      int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -80,8 +83,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	part := f.String("part", "text,otf,pallas", "what to measure: text (TRACE and PICL), otf, pallas, or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about OTF and Pallas get -otf and -pallas in their names; \"\" only prints (as -quick does unless told)")
+	part := f.String("part", "text,otf,pallas,otf2", "what to measure: text (TRACE and PICL), otf, pallas, otf2, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about OTF, Pallas and OTF2 get -otf, -pallas and -otf2 in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -91,9 +94,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	list := f.String("files", strings.Join(names, ","), "which files to measure")
 	f.Int64Var(&c.otfEvents, "otf-events", otfEvents, "events of the OTF trace, about")
 	f.Int64Var(&c.pallasEvents, "pallas-events", pallasEvents, "events of the Pallas traces, about")
+	f.Int64Var(&c.otf2Events, "otf2-events", otf2Events, "events of the OTF2 archive, about")
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of Pallas and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of Pallas and OTF2 and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -115,6 +119,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		set("small-runs", "1")
 		set("otf-events", "200000")
 		set("pallas-events", "100000")
+		set("otf2-events", "100000")
 		set("o", "")
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
@@ -126,8 +131,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	if c.otfEvents < 1 {
 		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
 	}
-	if c.pallasEvents < 1000 {
-		return nil, fmt.Errorf("found -pallas-events %d, expected 1000 at least", c.pallasEvents)
+	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events} {
+		if n < 1000 {
+			return nil, fmt.Errorf("found %s %d, expected 1000 at least", name, n)
+		}
 	}
 	for _, name := range strings.Split(*part, ",") {
 		switch name {
@@ -137,8 +144,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 			c.otf = true
 		case "pallas":
 			c.pal = true
+		case "otf2":
+			c.two = true
 		default:
-			return nil, fmt.Errorf("-part: found %q, expected text, otf and pallas, with commas", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas and otf2, with commas", name)
 		}
 	}
 	for _, name := range strings.Split(*list, ",") {
@@ -240,6 +249,9 @@ func bench(ctx context.Context, c *config) (err error) {
 	if c.pal && ctx.Err() == nil {
 		err = errors.Join(err, b.pallasTraces(here))
 	}
+	if c.two && ctx.Err() == nil {
+		err = errors.Join(err, b.otf2Archive(here))
+	}
 	return err
 }
 
@@ -326,6 +338,9 @@ func checkSpace(c *config) error {
 	}
 	if c.pal {
 		need = max(need, 120*c.pallasEvents)
+	}
+	if c.two {
+		need = max(need, 30*c.otf2Events)
 	}
 	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
 		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
