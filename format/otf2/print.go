@@ -3,7 +3,6 @@ package otf2
 import (
 	"bufio"
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,9 @@ type printer struct {
 	*names
 	w    *bufio.Writer
 	line []byte
-	// parts are the texts of events and definitions, cut into pieces.
+	// The texts of events and definitions, cut into pieces, and the first columns of events.
 	events, definitions [][]part
+	words               [len(eventTypes)]string
 }
 
 // part is a piece of a text: words, and a field behind them; -1 for none.
@@ -55,7 +55,11 @@ func cut(types []recordType) [][]part {
 }
 
 func newPrinter(w io.Writer) *printer {
-	return &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]), definitions: cut(definitionTypes[:])}
+	p := &printer{names: newNames(), w: bufio.NewWriterSize(w, 64<<10), events: cut(eventTypes[:]), definitions: cut(definitionTypes[:])}
+	for i, t := range eventTypes {
+		p.words[i] = string(append(pad([]byte(t.word), 0, eventColumn), ' '))
+	}
+	return p
 }
 
 // word is one of an enumeration.
@@ -213,12 +217,17 @@ func pad(b []byte, from, width int) []byte {
 
 // appendRight writes a number in a column of that width.
 func appendRight(b []byte, v uint64, width int) []byte {
-	var room [20]byte
-	s := strconv.AppendUint(room[:0], v, 10)
-	for range width - len(s) {
-		b = append(b, ' ')
+	const blanks = "                    "
+	room := [20]byte([]byte(blanks))
+	at := len(room)
+	for {
+		at--
+		room[at] = byte('0' + v%10)
+		if v /= 10; v == 0 {
+			break
+		}
 	}
-	return append(b, s...)
+	return append(b, room[min(at, len(room)-width):]...)
 }
 
 const (
@@ -229,28 +238,26 @@ const (
 	timeColumn       = 20
 )
 
-// event writes an event.
-func (p *printer) event(location uint64, e *Event) error {
-	b := p.line[:0]
-	t := &recordType{word: "UNKNOWN"}
-	if int(e.ID) < len(eventTypes) && eventTypes[e.ID].word != "" {
-		t = &eventTypes[e.ID]
-	}
-	b = pad(append(b, t.word...), 0, eventColumn)
-	b = appendRight(append(b, ' '), location, locationColumn)
-	if e.Time == undefined64 && t.name != "" {
-		b = append(b, "            UNDEFINED"...)
-	} else {
-		b = appendRight(append(b, ' '), e.Time, timeColumn)
-	}
-	if t.name == "" {
-		p.line = append(b, '\n')
+// event writes an event of a location, whose number is in its column already.
+func (p *printer) event(location uint64, column string, e *Event) error {
+	if int(e.ID) >= len(eventTypes) || eventTypes[e.ID].word == "" {
+		b := append(append(pad(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
+		p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
 		_, err := p.w.Write(p.line)
 		return err
+	}
+	t := &eventTypes[e.ID]
+	b := append(append(append(p.line[:0], p.words[e.ID]...), column...), ' ')
+	if e.Time == undefined64 {
+		b = append(b, "           UNDEFINED"...)
+	} else {
+		b = appendRight(b, e.Time, timeColumn)
 	}
 	b = append(b, ' ', ' ')
 	v := e.Values
 	switch e.ID {
+	case enter, leave:
+		b = append(append(b, "Region: "...), p.shown(Regions, v[0])...)
 	case metricEvent:
 		b = p.appendMetric(b, v)
 	case programBegin:
@@ -547,7 +554,9 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 			return err
 		}
 	}
-	heap.Init(&m)
+	for i := len(m.list)/2 - 1; i >= 0; i-- {
+		m.down(i)
+	}
 	for n := 0; len(m.list) > 0; n++ {
 		if n&1023 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -558,7 +567,7 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 		if t := x.event.Time; sel.To != math.MaxInt64 && (sel.To <= 0 || t >= uint64(sel.To)) {
 			break
 		} else if sel.From <= 0 || t >= uint64(sel.From) {
-			if err := p.event(x.location, x.event); err != nil {
+			if err := p.event(x.location, x.column, x.event); err != nil {
 				return err
 			}
 		}
@@ -590,6 +599,7 @@ type merge struct{ list []*merged }
 
 type merged struct {
 	location uint64
+	column   string // with its number
 	r        *EventReader
 	event    *Event
 }
@@ -612,7 +622,7 @@ func (x *merged) read(opt *format.ReadOptions) (err error) {
 
 // add adds a location, unless it has no events.
 func (m *merge) add(id uint64, r *EventReader, opt *format.ReadOptions) error {
-	x := &merged{location: id, r: r}
+	x := &merged{location: id, column: string(appendRight(nil, id, locationColumn)), r: r}
 	if err := x.read(opt); err != nil {
 		return err
 	}
@@ -627,29 +637,38 @@ func (m *merge) advance(opt *format.ReadOptions) error {
 	if err := m.list[0].read(opt); err != nil {
 		return err
 	}
-	if m.list[0].event == nil {
-		heap.Pop(m)
-	} else {
-		heap.Fix(m, 0)
+	if last := len(m.list) - 1; m.list[0].event == nil {
+		m.list[0] = m.list[last]
+		m.list = m.list[:last]
 	}
+	m.down(0)
 	return nil
 }
 
-func (m *merge) Len() int { return len(m.list) }
-
-func (m *merge) Less(i, k int) bool {
+func (m *merge) less(i, k int) bool {
 	x, y := m.list[i], m.list[k]
-	return cmp.Or(cmp.Compare(x.event.Time, y.event.Time), cmp.Compare(x.location, y.location)) < 0
+	if x.event.Time != y.event.Time {
+		return x.event.Time < y.event.Time
+	}
+	return x.location < y.location
 }
 
-func (m *merge) Swap(i, k int) { m.list[i], m.list[k] = m.list[k], m.list[i] }
-
-func (m *merge) Push(v any) { m.list = append(m.list, v.(*merged)) }
-
-func (m *merge) Pop() any {
-	x := m.list[len(m.list)-1]
-	m.list = m.list[:len(m.list)-1]
-	return x
+// down puts location i of the heap where it belongs.
+func (m *merge) down(i int) {
+	for {
+		k := 2*i + 1
+		if k >= len(m.list) {
+			return
+		}
+		if k+1 < len(m.list) && m.less(k+1, k) {
+			k++
+		}
+		if !m.less(k, i) {
+			return
+		}
+		m.list[i], m.list[k] = m.list[k], m.list[i]
+		i = k
+	}
 }
 
 // fail reports an error as a defect, if it is one of the trace: others are returned.

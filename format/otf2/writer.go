@@ -169,6 +169,24 @@ func (e *EventWriter) Write(x *Event) error {
 	if e.any && x.Time < e.time {
 		return &OrderError{e.time, x.Time}
 	}
+	t := &eventTypes[x.ID]
+	const stamp, bare = 9, 10 // bytes of a time, and of an event without length at most
+	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any && c.base+int64(len(c.buf))+stamp+bare+atEnd <= c.start+c.chunk {
+		// Most events are like this.
+		b := c.buf
+		if x.Time != e.time {
+			b = binary.LittleEndian.AppendUint64(append(b, timestampRecord), x.Time)
+			e.time = x.Time
+		}
+		b = append(b, x.ID)
+		if v := x.Values[0]; t.fields[0].enc == enc32 {
+			b = appendCompressed(b, v&undefined32, 4)
+		} else {
+			b = appendCompressed(b, v, 8)
+		}
+		c.buf = b
+		return e.written()
+	}
 	b := e.buf[:0]
 	if len(x.Attributes) > 0 {
 		b = append(b, attributeRecord, 0)
@@ -179,9 +197,8 @@ func (e *EventWriter) Write(x *Event) error {
 		}
 		b = withLength(b, 1)
 	}
-	b = appendRecord(b, &eventTypes[x.ID], &x.Record)
+	b = appendRecord(b, t, &x.Record)
 	e.buf = b
-	const stamp = 9
 	begun, err := e.c.begin(len(b) + stamp)
 	if err != nil {
 		return err
@@ -191,6 +208,11 @@ func (e *EventWriter) Write(x *Event) error {
 		e.any, e.time = true, x.Time
 	}
 	e.c.buf = append(e.c.buf, b...)
+	return e.written()
+}
+
+// written counts an event.
+func (e *EventWriter) written() error {
 	e.Count++
 	if e.c.last = e.Count; e.c.first == 0 {
 		e.c.first = e.Count

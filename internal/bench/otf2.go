@@ -161,7 +161,7 @@ func writeOTF2(path string, events int) error {
 		return err
 	}
 	// Ids of records, see docs/formats/otf2.md.
-	const clock, text, node, group, location, region, enter, leave, send = 5, 10, 12, 13, 14, 15, 12, 13, 14
+	const clock, paradigm, text, node, group, location, region, set, comm, enter, leave, send = 5, 6, 10, 12, 13, 14, 15, 18, 22, 12, 13, 14
 	const none = 1<<32 - 1
 	define := func(id uint8, values ...uint64) {
 		if err == nil {
@@ -180,6 +180,11 @@ func writeOTF2(path string, events int) error {
 	for i := range uint64(functions) {
 		define(region, i, i, none, 0, none, 0, 0, i, 1, 2, 0)
 	}
+	const mpi, locations, ranks = 4, 4, 5
+	define(paradigm, mpi, 0, 0)
+	define(set, 0, 0, 0, otf2Locations, 0, 1, 2, 3, locations, mpi, 0)
+	define(set, 1, 0, 0, otf2Locations, 0, 1, 2, 3, ranks, mpi, 0)
+	define(comm, 0, 0, 1, none, 0)
 	for i := range uint64(otf2Locations) {
 		e := w.Location(i)
 		rng := rand.New(rand.NewPCG(i, 1))
