@@ -39,7 +39,7 @@ cross:
 # Ratios against mawk and wc on generated files of 10 MB and 1 GB, and against OTF's
 # own tools on a trace of 8 million events, and Pallas beside what its own library was
 # measured to take; takes some minutes and 6 GB of disk.
-# Writes docs/performance.md, docs/performance-otf.md and docs/performance-pallas.md.
+# Writes docs/performance.md, and docs/performance-otf.md, -pallas.md and -otf2.md.
 bench:
 	$(GO) run ./internal/bench -files cps.etf,stencil.trf -o docs/performance.md
 
