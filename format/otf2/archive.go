@@ -52,6 +52,12 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 	return nil
 }
 
+// Thumbnail does the same with the records of thumbnail k, of which the archive has
+// [Anchor].Thumbnails: its header, and its samples.
+func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
+	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailTypes[:], use)
+}
+
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // records reads a file of records of these types.

@@ -378,3 +378,21 @@ func TestMarkers(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// Thumbnails are read record by record; OTF2's own library wrote these from 1, 2 and 3.
+func TestThumbnail(t *testing.T) {
+	a, err := Open(format.FileSource("testdata/ok/thumbnails/t.otf2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	if err := a.Thumbnail(0, func(_ int64, r *Record) error {
+		got = append(got, fmt.Sprint(r.ID, r.Values, r.Texts))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"10 [0 1 0 2 3 4 5 1099511627776] [a thumb descr]", "11 [10 3 1 2 3] []", "11 [20 3 1 2 3] []"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

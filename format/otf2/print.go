@@ -515,6 +515,9 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 	}
 	p := newPrinter(w)
 	p.anchor(&a.Anchor)
+	if a.Anchor.Thumbnails > 0 {
+		p.w.WriteString("\nThumbnail headers:\n") // which the tool cannot read
+	}
 	p.w.WriteString("\n=== Global Definitions =========================================================\n\n")
 	fmt.Fprintf(p.w, "%-27s %12s  Attributes\n", "Definition", "ID")
 	const rule = "--------------------------------------------------------------------------------\n"

@@ -360,6 +360,12 @@ const (
 	localClock   = 6
 )
 
+// thumbnailTypes are the records of a thumbnail's file: what it shows, and its samples.
+var thumbnailTypes = [...]recordType{
+	10: {name: "Header", fields: []field{literal("name"), literal("description"), enum("type", []string{"REGION", "METRIC", "ATTRIBUTES"}), number("samples"), count("metrics")}, each: []field{number64("ref")}},
+	11: {name: "Sample", fields: []field{number64("baseline"), count("values")}, each: []field{number64("value")}},
+}
+
 // markerTypes are the records of a file of markers.
 var (
 	markerTypes = [...]recordType{
