@@ -546,7 +546,7 @@ func kinds(t *testing.T, f *format.Format) {
 	d.Properties.Add(trace.Attr{Key: "machine", Value: trace.StringValue("x,y=z")})
 	attrs := []trace.Attr{
 		{Key: "text", Value: trace.StringValue("a, b = c; \"d\" \\ é")}, {Key: "blank", Value: trace.StringValue(" lead and trail ")},
-		{Key: "empty", Value: trace.StringValue("")}, {Key: "i8", Value: trace.Value{Type: trace.Int8, Num: ^uint64(4)}},
+		{Key: "empty", Value: trace.StringValue("")}, {Key: "", Value: trace.FloatValue(2.5)}, {Key: "i8", Value: trace.Value{Type: trace.Int8, Num: ^uint64(4)}},
 		{Key: "u64", Value: trace.Value{Type: trace.Uint64, Num: ^uint64(0)}}, {Key: "f32", Value: trace.Value{Type: trace.Float32, Num: 0x3dcccccd}},
 		{Key: "f64", Value: trace.FloatValue(-1.5e-300)}, {Key: "bytes", Value: trace.Value{Type: trace.Bytes, Str: "\x00\n\xff"}},
 		{Key: "bool", Value: trace.Value{Type: trace.Bool, Num: 1}}, {Key: "char", Value: trace.Value{Type: trace.Char, Num: 65}},

@@ -286,13 +286,13 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 
 // AppendAttrs writes the pairs of an event's attributes: "@name" for texts,
 // "@name#type" for the others. "@#3" is the attribute with number 3, whose name
-// could be taken for something else or has line ends; "#quoted" is the type of texts
+// is empty, could be taken for something else or has line ends; "#quoted" is the type of texts
 // with line ends.
 func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
 		name := "@" + d.Attributes.At(int(k)).Name
-		if strings.ContainsAny(name, "#\r\n") {
+		if name == "@" || strings.ContainsAny(name, "#\r\n") {
 			name = "@#" + strconv.FormatUint(uint64(k), 10)
 		}
 		value := vals[i].String()

@@ -190,6 +190,9 @@ func (c *checker) unmatched() error {
 
 // recorded tells whether the process of a location has a stream.
 func (c *checker) recorded(loc uint64) bool {
+	if loc == trace.Undefined {
+		return false
+	}
 	p, err := strconv.ParseUint(c.id(loc), 10, 32)
 	if err != nil {
 		return true // one of a process that is in several streams

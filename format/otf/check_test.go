@@ -160,3 +160,15 @@ func TestCheckDamaged(t *testing.T) {
 		shrunk(t, filepath.Join(dir, "x.otf"), func(p uint64) bool { return p != 2 }, nil)
 	}
 }
+
+// A message to nobody known has no partner that could be missing.
+func TestCheckUnknownPartner(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	loc := r.Location("rank 0")
+	r.Event(loc, 5, trace.Send, trace.NoRef, []uint64{trace.Undefined, trace.Undefined, 3, 100})
+	dir := t.TempDir()
+	tracetest.Encode(t, Format, format.Recorded(r), filepath.Join(dir, "x.otf"))
+	if err := checked(t, dir, &format.ReadOptions{Report: format.NewReport()}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -387,13 +387,13 @@ func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
 	default:
 		return trace.NoRef, nil
 	}
-	d.index[t][v] = i
+	d.index[t][v], d.standIns[standIn{t, v}] = i, true
 	return i, nil
 }
 
 // index is the operand for a reference.
 func (x *locationReader) index(t Table, v uint64) uint64 {
-	if i := x.d.look(t, v); i != trace.NoRef {
+	if i := x.d.defined(t, v); i != trace.NoRef {
 		return uint64(i)
 	}
 	return trace.Undefined
@@ -504,7 +504,7 @@ func (x *locationReader) attributes(e *Event) error {
 			s, _ := d.ranks.text(a.Value)
 			value = trace.StringValue(s)
 		default:
-			if i := d.look(t, a.Value); i != trace.NoRef {
+			if i := d.defined(t, a.Value); i != trace.NoRef {
 				value.Num = uint64(i)
 			} else {
 				value.Type = trace.Uint64

@@ -396,3 +396,44 @@ func TestThumbnail(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// What nothing defines reads the same in a window as in the whole, whatever has been met
+// before: a region of which there is an event, and later an attribute.
+func TestWindowUndefined(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, Anchor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const requestTest, region = 20, 77
+	e := w.Location(0)
+	err = errors.Join(w.Define(&Record{ID: defAttribute, Values: []uint64{0, undefined32, 14, undefined32}}),
+		e.Write(&Event{Time: 1, Record: Record{ID: enter, Values: []uint64{region}}}),
+		e.Write(&Event{Time: 10, Record: Record{ID: requestTest, Values: []uint64{1}}, Attributes: []Attribute{{0, 14, region}}}),
+		w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, e.Count, undefined32}}), w.Close(), dst.Commit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range []int64{0, 5} {
+		d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sel := trace.Everything()
+		sel.From = from
+		var got []trace.Value
+		if err := format.ScanOrdered(context.Background(), d, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			got = append(got, b.AttrVal...)
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if want := []trace.Value{{Type: trace.Uint64, Num: region}}; !slices.Equal(got, want) {
+			t.Errorf("from %d: %v, want %v", from, got, want)
+		}
+	}
+}

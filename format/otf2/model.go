@@ -23,6 +23,7 @@ type model struct {
 
 	attributes map[attributeKey]uint32 // that the model itself gives to events
 	kinds      map[uint8]trace.Kind    // of events that are not known
+	standIns   map[standIn]bool        // what nothing defines
 	restorer   *carrier.Restorer       // of what the archive carries, nil if nothing
 	base       uint64                  // the time of tick 0
 	markers    []marker                // in the order of time
@@ -34,7 +35,7 @@ type indexTable map[uint64]uint32
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
-	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}}
+	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
 	for i := range m.index {
 		m.index[i] = indexTable{}
 	}
@@ -126,6 +127,22 @@ func (m *model) look(t Table, id uint64) uint32 {
 		return i
 	}
 	return trace.NoRef
+}
+
+// standIn is an id of a table that nothing defines.
+type standIn struct {
+	table Table
+	id    uint64
+}
+
+// defined is the index of an id in a table; NoRef if there is none, or a stand-in, which
+// others may not have met yet.
+func (m *model) defined(t Table, id uint64) uint32 {
+	i := m.look(t, id)
+	if i != trace.NoRef && len(m.standIns) > 0 && m.standIns[standIn{t, id}] {
+		return trace.NoRef
+	}
+	return i
 }
 
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
