@@ -559,3 +559,20 @@ func (l *Links) Close() {
 		l.sorter.Close()
 	}
 }
+
+// Label returns the name of the event's kind and of what it refers to, for
+// tools of a format that has no such events. defs are the cursor's own.
+func Label(defs *trace.Definitions, c *trace.Cursor) string {
+	spec := defs.Spec(c.Kind())
+	if i := int(c.Ref()); c.Ref() != trace.NoRef {
+		switch spec.Ref {
+		case trace.RefRegion:
+			return spec.Name + " " + defs.Regions.At(i).Name
+		case trace.RefMetric:
+			return spec.Name + " " + defs.Metrics.At(i).Name
+		case trace.RefString:
+			return spec.Name + " " + *defs.Strings.At(i)
+		}
+	}
+	return spec.Name
+}

@@ -9,7 +9,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
@@ -362,7 +361,7 @@ func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
 	if x.try {
 		return 0, errStandIn
 	}
-	what := strings.ToLower(strings.ReplaceAll(tableNames[t], "_", " "))
+	what := tableNames[t]
 	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
 		return 0, err
 	}

@@ -175,7 +175,7 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		ok, all = e.fill(id, c.Ref(), ops)
 	}
 	if !ok {
-		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(e.label(c)))
+		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
 		return false
 	}
 	return all
@@ -238,22 +238,6 @@ func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
 		all = !slices.Contains(ops, trace.Undefined)
 	}
 	return true, all
-}
-
-// label names an event of a kind that OTF2 has not, for its tools.
-func (e *encoder) label(c *trace.Cursor) string {
-	spec := e.defs.Spec(c.Kind())
-	if i := int(c.Ref()); c.Ref() != trace.NoRef {
-		switch spec.Ref {
-		case trace.RefRegion:
-			return spec.Name + " " + e.defs.Regions.At(i).Name
-		case trace.RefMetric:
-			return spec.Name + " " + e.defs.Metrics.At(i).Name
-		case trace.RefString:
-			return spec.Name + " " + *e.defs.Strings.At(i)
-		}
-	}
-	return spec.Name
 }
 
 // attributes makes those of a row; false if OTF2 cannot have them.

@@ -19,7 +19,6 @@ type model struct {
 	locations []uint64            // ids, in the order of the file
 	index     [tables]indexTable  // of what events and attributes refer to
 	metrics   map[uint64][]uint32 // those of the members of a class or an instance
-	types     map[uint64]uint8    // of attributes, by id
 
 	attributes map[attributeKey]uint32 // that the model itself gives to events
 	kinds      map[uint8]trace.Kind    // of events that are not known
@@ -35,7 +34,7 @@ type indexTable map[uint64]uint32
 
 // newModel reads the definitions.
 func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
-	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, types: map[uint64]uint8{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
+	m := &model{a: a, defs: &trace.Definitions{Clock: trace.Seconds(1), Format: "otf2", Origin: "otf2"}, ranks: newNames(), metrics: map[uint64][]uint32{}, attributes: map[attributeKey]uint32{}, kinds: map[uint8]trace.Kind{}, standIns: map[standIn]bool{}}
 	for i := range m.index {
 		m.index[i] = indexTable{}
 	}
@@ -189,7 +188,6 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 		}
 		m.index[Regions][v[0]] = d.Regions.Add(x)
 	case defAttribute:
-		m.types[v[0]] = uint8(v[2])
 		m.index[Attributes][v[0]] = d.Attributes.Add(trace.AttributeDef{ID: id(v[0]), Name: m.text(v[1]), Type: trace.Type(min(v[2], typeLocationGroup)), Doc: m.text(v[3])})
 	case defMetricClass:
 		m.members(v[0], v[2:2+v[1]], "")

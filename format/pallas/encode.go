@@ -297,24 +297,8 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 	case trace.ThreadEnd:
 		return ThreadEnd, len(ops) == 0
 	}
-	e.payload = le32(e.payload[:0], e.string(e.label(c)))
+	e.payload = le32(e.payload[:0], e.string(carrier.Label(e.defs, c)))
 	return Generic, false
-}
-
-// label names an event that is none of Pallas' own, for its tools.
-func (e *encoder) label(c *trace.Cursor) string {
-	spec := e.defs.Spec(c.Kind())
-	if i := int(c.Ref()); c.Ref() != trace.NoRef {
-		switch spec.Ref {
-		case trace.RefRegion:
-			return spec.Name + " " + e.defs.Regions.At(i).Name
-		case trace.RefMetric:
-			return spec.Name + " " + e.defs.Metrics.At(i).Name
-		case trace.RefString:
-			return spec.Name + " " + *e.defs.Strings.At(i)
-		}
-	}
-	return spec.Name
 }
 
 // Links keeps links, in memory: they are in the main file.
