@@ -1,6 +1,6 @@
 // Package carrier puts what a format has no record for into texts that the
 // format can hold, and gets it back: definitions as one JSON object each, events
-// as lists of key=value pairs. Encoders of text formats use it so that a trace
+// as lists of key=value pairs. Encoders use it so that a trace
 // survives the way through a poorer format; decoders recognise it.
 package carrier
 
