@@ -1,0 +1,150 @@
+package transform
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Correction says, for each location, what its times are on a clock that all
+// locations share. Locations that it does not name keep their times.
+type Correction struct {
+	// Clock is the clock of the times on both sides; only its ticks per second count.
+	Clock trace.Clock
+	// Locations has the curve of each location by the file's own id of it.
+	Locations map[string]Curve
+}
+
+// Curve maps times to times: straight lines between points, and beyond the first and
+// the last of them the distance to it stays what it is. A curve without points
+// changes nothing.
+type Curve []Point
+
+// Point is a time that was read and the one that it should have been, in ticks.
+type Point struct{ Read, True int64 }
+
+// Check reports what makes a curve useless: the times that were read must increase from
+// point to point, the true ones must not decrease.
+func (c Curve) Check() error {
+	for i := 1; i < len(c); i++ {
+		if c[i].Read <= c[i-1].Read || c[i].True < c[i-1].True {
+			return fmt.Errorf("found the point %d -> %d behind %d -> %d, expected a later time read, and a true one that is not before", c[i].Read, c[i].True, c[i-1].Read, c[i-1].True)
+		}
+	}
+	return nil
+}
+
+// At is the true time of t, rounded down to a tick. It never decreases where t
+// increases, so no interval becomes negative. Times beyond the range of int64 stay at
+// its ends.
+func (c Curve) At(t int64) int64 {
+	if len(c) == 0 {
+		return t
+	}
+	i := sort.Search(len(c), func(i int) bool { return c[i].Read > t })
+	switch {
+	case i == 0:
+		return shift(t, c[0])
+	case i == len(c):
+		return shift(t, c[i-1])
+	}
+	a, b := c[i-1], c[i]
+	hi, lo := bits.Mul64(uint64(t)-uint64(a.Read), uint64(b.True)-uint64(a.True))
+	// t is before b, so the quotient is less than the difference of the true times.
+	q, _ := bits.Div64(hi, lo, uint64(b.Read)-uint64(a.Read))
+	return int64(uint64(a.True) + q)
+}
+
+// shift moves t as far as p is moved.
+func shift(t int64, p Point) int64 {
+	d := p.True - p.Read
+	if (d > 0) != (p.True > p.Read) && d != 0 {
+		return p.True // the distance itself is beyond the range
+	}
+	s := t + d
+	switch {
+	case d > 0 && s < t:
+		return 1<<63 - 1
+	case d < 0 && s > t:
+		return -1 << 63
+	}
+	return s
+}
+
+// correctionFile is a correction in JSON.
+type correctionFile struct {
+	Type      string               `json:"type"`
+	Version   int                  `json:"version"`
+	Num       int64                `json:"ticks"`
+	Den       int64                `json:"perSeconds"`
+	Locations []correctionLocation `json:"locations"`
+}
+
+type correctionLocation struct {
+	ID     string     `json:"id"`
+	Points [][2]int64 `json:"points"` // [read, true]
+}
+
+const correctionType = "weft clock correction"
+
+// Write writes the correction as a JSON text, which [ReadCorrection] reads back. The
+// same correction gives the same bytes.
+func (c *Correction) Write(w io.Writer) error {
+	f := correctionFile{Type: correctionType, Version: 1, Num: c.Clock.Num, Den: c.Clock.Den, Locations: []correctionLocation{}}
+	for id, curve := range c.Locations {
+		l := correctionLocation{ID: id, Points: [][2]int64{}}
+		for _, p := range curve {
+			l.Points = append(l.Points, [2]int64{p.Read, p.True})
+		}
+		f.Locations = append(f.Locations, l)
+	}
+	slices.SortFunc(f.Locations, func(a, b correctionLocation) int {
+		if len(a.ID) != len(b.ID) { // numbers in their order
+			return len(a.ID) - len(b.ID)
+		}
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(&f)
+}
+
+// ReadCorrection reads a correction that [Correction.Write] wrote. name is that of the
+// file, for messages.
+func ReadCorrection(r io.Reader, name string) (*Correction, error) {
+	var f correctionFile
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)
+	}
+	if f.Type != correctionType || f.Version != 1 {
+		return nil, fmt.Errorf("%s: found type %q, version %d; expected %q, version 1", name, f.Type, f.Version, correctionType)
+	}
+	c := &Correction{Clock: trace.Clock{Num: f.Num, Den: f.Den}, Locations: map[string]Curve{}}
+	if !c.Clock.Valid() {
+		return nil, fmt.Errorf("%s: found %d ticks in %d seconds, expected positive numbers", name, f.Num, f.Den)
+	}
+	for _, l := range f.Locations {
+		if _, twice := c.Locations[l.ID]; twice {
+			return nil, fmt.Errorf("%s: found location %q twice", name, l.ID)
+		}
+		curve := make(Curve, 0, len(l.Points))
+		for _, p := range l.Points {
+			curve = append(curve, Point{p[0], p[1]})
+		}
+		if err := curve.Check(); err != nil {
+			return nil, fmt.Errorf("%s: location %q: %w", name, l.ID, err)
+		}
+		c.Locations[l.ID] = curve
+	}
+	return c, nil
+}
