@@ -356,6 +356,27 @@ type Resumer interface {
 	Resume(ctx context.Context, sel trace.Selection, sink func(worker int) Sink) (ok bool, err error)
 }
 
+// Streamer is a decoder that can deliver parts of a trace side by side. Merged by
+// [Merge] the streams are what ScanOrdered delivers, but for the links, which Links
+// delivers. closeAll frees what the streams hold, and is to be called in any case.
+type Streamer interface {
+	Streams(ctx context.Context, sel trace.Selection) (list []Stream, closeAll func(), err error)
+	Links(ctx context.Context, sel trace.Selection, sink Sink) error
+}
+
+// ScanStreams is the ScanOrdered of a [Streamer].
+func ScanStreams(ctx context.Context, s Streamer, sel trace.Selection, sink Sink) error {
+	list, closeAll, err := s.Streams(ctx, sel)
+	defer closeAll()
+	if err != nil {
+		return err
+	}
+	if err := Merge(ctx, list, sink); err != nil {
+		return err
+	}
+	return s.Links(ctx, sel, sink)
+}
+
 // LinkCounter is a decoder that knows how many links it will deliver.
 type LinkCounter interface{ LinkCount() (links int64, ok bool) }
 

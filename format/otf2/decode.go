@@ -118,17 +118,27 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 // ScanOrdered merges the locations: simultaneous events come in the order of the
 // locations' ids. It holds 64 KiB and a batch of each.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	var list []format.Stream
+	return format.ScanStreams(ctx, d, sel, sink)
+}
+
+// Streams are the locations in the order of their ids, and the markers.
+func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
+	var open []*EventReader
+	closeAll = func() {
+		for _, r := range open {
+			r.Close()
+		}
+	}
 	for _, id := range slices.Sorted(slices.Values(d.locations)) {
 		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
 			continue
 		}
 		x, err := d.location(id, sel, false)
 		if err != nil {
-			return err
+			return nil, closeAll, err
 		}
 		if x != nil {
-			defer x.r.Close()
+			open = append(open, x.r)
 			x.rows = max(64, min(trace.BatchRows, 1<<20/len(d.locations)))
 			list = append(list, x)
 		}
@@ -136,9 +146,11 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x)
 	}
-	if err := format.Merge(ctx, list, sink); err != nil {
-		return err
-	}
+	return list, closeAll, nil
+}
+
+// Links delivers the links.
+func (d *decoder) Links(_ context.Context, sel trace.Selection, sink format.Sink) error {
 	return d.deliverLinks(sel, sink)
 }
 

@@ -156,9 +156,19 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 // ScanOrdered merges the threads. It holds a block (8 KB) of each event of each thread.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	var list []format.Stream
+	return format.ScanStreams(ctx, d, sel, sink)
+}
+
+// Streams are the threads.
+func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
 	r := newBlockReader(d.t.Parameters)
-	defer r.close()
+	var open []*Thread
+	closeAll = func() {
+		for _, t := range open {
+			t.Close()
+		}
+		r.close()
+	}
 	for _, id := range d.threads {
 		if sel.Location != nil && !sel.Location(d.location[id]) {
 			continue
@@ -166,16 +176,18 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 		x := &threadReader{d: d, r: r, sel: sel, careful: true}
 		t, err := x.open(ctx, id)
 		if err != nil {
-			return err
+			return nil, closeAll, err
 		}
 		if t != nil {
-			defer t.Close()
+			open = append(open, t)
 			list = append(list, x)
 		}
 	}
-	if err := format.Merge(ctx, list, sink); err != nil {
-		return err
-	}
+	return list, closeAll, nil
+}
+
+// Links delivers the links.
+func (d *decoder) Links(_ context.Context, sel trace.Selection, sink format.Sink) error {
 	return d.deliverLinks(sel, sink)
 }
 

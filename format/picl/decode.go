@@ -682,10 +682,14 @@ func (d *decoder) regionOf(event, processor, process, line int64) uint32 {
 }
 
 func (d *decoder) attr(name string, t trace.Type) uint32 {
-	k, ok := d.attrs[name]
+	return d.attribute(trace.AttributeDef{Name: name, Type: t})
+}
+
+func (d *decoder) attribute(a trace.AttributeDef) uint32 {
+	k, ok := d.attrs[a.Name]
 	if !ok {
-		k = d.model.Attributes.Add(trace.AttributeDef{Name: name, Type: t})
-		d.attrs[name] = k
+		k = d.model.Attributes.Add(a)
+		d.attrs[a.Name] = k
 	}
 	return k
 }

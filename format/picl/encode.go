@@ -328,6 +328,8 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			r.Values = append(r.Values, event, vals[i])
 		}
 		return e.w.Write(r)
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		return e.nativeMessage(c)
 	default:
 		n, err := strconv.ParseInt(strings.TrimPrefix(e.defs.Spec(kind).Name, "record "), 10, 64)
 		if err != nil {
@@ -342,11 +344,62 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			r.Process = v.Int()
 			continue
 		}
-		r.Values = append(r.Values, v)
+		r.Values = append(r.Values, e.data(keys[i], v))
 	}
 	if err := e.label(c.Location(), ref, r.Time); err != nil {
 		return err
 	}
+	return e.w.Write(r)
+}
+
+// addedPrefix begins a data field that PICL has no name for: the attribute follows as
+// key=value. Events get such attributes when a trace is changed.
+const addedPrefix = "weft:"
+
+// data is the data field of an attribute.
+func (e *encoder) data(key uint32, v trace.Value) trace.Value {
+	a := e.defs.Attributes.At(int(key))
+	if a.Doc == "" || v.Type != trace.String { // those of PICL itself say nothing of themselves
+		return v
+	}
+	return trace.StringValue(addedPrefix + a.Name + "=" + v.Str)
+}
+
+// nativeMessage writes a send or receive that is no part of another record: a visit of
+// the region of that event type that takes no time.
+func (e *encoder) nativeMessage(c *trace.Cursor) error {
+	r := &e.rec
+	at := func(i int) trace.Value {
+		if v := c.Op(i); v != trace.Undefined {
+			return intValue(int64(v))
+		}
+		return intValue(-1)
+	}
+	peer := procKey{-1, -1}
+	if v := c.Op(0); v < uint64(e.defs.Locations.Len()) {
+		peer = e.key(uint32(v))
+	}
+	message := []trace.Value{at(3), at(2), intValue(peer.processor), intValue(peer.process)}
+	var entry, exit []trace.Value
+	switch c.Kind() {
+	case trace.Send:
+		r.Event, entry = -21, message
+	case trace.SendBegin:
+		r.Event, entry = -27, append(message, at(4))
+	case trace.Recv:
+		r.Event, entry, exit = -51, []trace.Value{at(2), message[2], message[3]}, message
+	default:
+		r.Event, entry, exit = -60, []trace.Value{at(4)}, message
+	}
+	r.Type, r.Values = TypeEntry, append(r.Values[:0], entry...)
+	keys, vals := c.Attrs()
+	for i, v := range vals {
+		r.Values = append(r.Values, e.data(keys[i], v))
+	}
+	if err := e.w.Write(r); err != nil {
+		return err
+	}
+	r.Type, r.Values = TypeExit, append(r.Values[:0], exit...)
 	return e.w.Write(r)
 }
 

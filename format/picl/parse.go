@@ -27,6 +27,7 @@ type parsed struct {
 	out   []*trace.Batch
 	free  []*trace.Batch
 	vals  []trace.Value
+	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
 	links []carriedLink
 }
@@ -253,6 +254,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 				return err
 			}
 		}
+		p.takeAdded()
 	}
 	key := procKey{h.f[3], h.f[4]}
 	loc := d.locationOfRecord(key)
@@ -305,6 +307,11 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			return err
 		}
 	}
+	if !quick {
+		for _, a := range p.added {
+			b.AddAttr(p.defineAdded(a.Key), a.Value)
+		}
+	}
 	if key.process == -1 && d.model.Locations.At(int(loc)).ID != locationID(key) {
 		b.AddAttr(d.wide, trace.IntValue(-1))
 	}
@@ -317,6 +324,21 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		b.Pos = append(b.Pos, number)
 	}
 	return nil
+}
+
+// takeAdded takes the attributes that the event got when the trace was changed from among
+// the data fields, which they are the last of.
+func (p *parsed) takeAdded() {
+	p.added = p.added[:0]
+	for n := len(p.vals) - 1; n >= 0 && p.vals[n].Type == trace.String; n-- {
+		text, ok := strings.CutPrefix(p.vals[n].Str, addedPrefix)
+		key, value, both := strings.Cut(text, "=")
+		if !ok || !both {
+			break
+		}
+		p.vals = p.vals[:n]
+		p.added = append(p.added, trace.Attr{Key: key, Value: trace.StringValue(value)})
+	}
 }
 
 // attributes adds the data fields of a record under the names that the table
@@ -392,8 +414,18 @@ func (p *parsed) dataKey(i int) uint32 {
 	return p.data[i]
 }
 
-// define finds or makes an attribute while blocks are being parsed.
+// define finds or makes the attribute of a data field while blocks are being parsed.
 func (p *parsed) define(name string) uint32 {
+	return p.defineAs(trace.AttributeDef{Name: name})
+}
+
+// defineAdded finds or makes an attribute that an event got when the trace was changed.
+func (p *parsed) defineAdded(name string) uint32 {
+	return p.defineAs(trace.AttributeDef{Name: strings.Clone(name), Type: trace.String, Doc: "got when the trace was changed"})
+}
+
+func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
+	name := a.Name
 	d := p.d
 	d.growing.Lock()
 	k, ok := d.attrs[name]
@@ -406,7 +438,7 @@ func (p *parsed) define(name string) uint32 {
 	}
 	d.growing.Lock()
 	defer d.growing.Unlock()
-	return d.attr(name, trace.None)
+	return d.attribute(a)
 }
 
 // statisticKey is the attribute of a statistic of an event type: the type's

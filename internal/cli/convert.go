@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -58,58 +59,91 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		a.tell(in, r.quiet)
 		return err
 	}
-	f, err := a.target(dst, to)
+	w, err := a.writer(in, dst, to)
 	if err != nil {
 		return err
 	}
-	if f.Create == nil && (f != in.format || f.Copy == nil) {
-		return usageError("%s cannot be written", f.Title)
-	}
-	out, err := a.createOutput(dst)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
+	defer w.out.Abort()
 	var loss *format.Loss
-	if f == in.format && f.Copy != nil {
-		loss, err = f.Copy(ctx, in.src, in.opt, out, wo)
+	if w.format == in.format && w.format.Copy != nil {
+		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	} else {
-		var enc format.Encoder
-		if enc, err = f.Create(out, wo); err != nil {
-			return usageError("%w", err)
-		}
 		if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
-			enc.Abort()
 			return err
 		}
-		for _, l := range format.Foresee(in.Defs(), f.Name) {
-			fmt.Fprintf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", f.Title, l.Count, l.Kind, l.Reason)
-		}
-		err = format.Convert(ctx, in, trace.Everything(), enc)
-		if loss = enc.Loss(); err == nil {
-			err = format.LostDefinitions(ctx, in.Decoder, loss)
-		}
+		loss, err = w.encode(ctx, a, in.Decoder, in.Decoder)
 	}
 	in.bar.done()
 	if err != nil {
 		return err
 	}
 	a.tell(in, r.quiet)
-	dropped := loss.Dropped()
-	refuse := dropped > 0 && !allowLoss
-	if !refuse {
-		if err := out.Commit(); err != nil {
-			return err
-		}
+	refused, err := w.commit(loss, allowLoss)
+	if err != nil {
+		return err
 	}
 	if err := a.printLoss(loss, asJSON, dst == "-"); err != nil {
 		return err
 	}
-	if refuse {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", dst, dropped, f.Title)}
+	return refused
+}
+
+// writing is an output that is to get a trace.
+type writing struct {
+	format *format.Format
+	out    *format.Output
+	opt    *format.WriteOptions
+	name   string
+}
+
+// writer makes the output that an argument names, in the format that its name or to says.
+func (a *app) writer(in *input, dst, to string) (*writing, error) {
+	f, err := a.target(dst, to)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	if f.Create == nil && (f != in.format || f.Copy == nil) {
+		return nil, usageError("%s cannot be written", f.Title)
+	}
+	out, err := a.createOutput(dst)
+	if err != nil {
+		return nil, err
+	}
+	return &writing{f, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}, dst}, nil
+}
+
+// encode writes a trace, after a word on what its definitions show to be lost. from is
+// the decoder of the file that it comes from.
+func (w *writing) encode(ctx context.Context, a *app, d format.Decoder, from ...format.Decoder) (*format.Loss, error) {
+	if w.format.Create == nil {
+		return nil, usageError("%s cannot be written", w.format.Title)
+	}
+	enc, err := w.format.Create(w.out, w.opt)
+	if err != nil {
+		return nil, usageError("%w", err)
+	}
+	for _, l := range format.Foresee(d.Defs(), w.format.Name) {
+		fmt.Fprintf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.Title, l.Count, l.Kind, l.Reason)
+	}
+	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
+		return nil, err
+	}
+	loss := enc.Loss()
+	for _, x := range from {
+		if err := format.LostDefinitions(ctx, x, loss); err != nil {
+			return nil, err
+		}
+	}
+	return loss, nil
+}
+
+// commit lets the output appear, unless something was dropped that must not be: refused
+// says so then.
+func (w *writing) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
+	if dropped := loss.Dropped(); dropped > 0 && !allowLoss {
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", w.name, dropped, w.format.Title)}, nil
+	}
+	return nil, w.out.Commit()
 }
 
 // printLoss prints the loss table, to standard error when the trace itself

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -237,22 +236,39 @@ func (a *app) tell(in *input, quiet bool) {
 
 // extent is the times of the first and last event.
 func (in *input) extent(ctx context.Context) (first, last int64, ok bool, err error) {
-	if err := format.Prepare(ctx, in.Decoder); err != nil {
+	return extent(ctx, in.Decoder)
+}
+
+// extent is the times of the first and last event of a trace.
+func extent(ctx context.Context, d format.Decoder) (first, last int64, ok bool, err error) {
+	if err := format.Prepare(ctx, d); err != nil {
 		return 0, 0, false, err
 	}
-	if x, is := in.Decoder.(format.Extent); is {
+	if x, is := d.(format.Extent); is {
 		first, last, ok = x.Extent()
 		return first, last, ok, nil
 	}
-	first, last = math.MaxInt64, math.MinInt64
-	err = in.Scan(ctx, trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for _, t := range b.Time {
-				first, last = min(first, t), max(last, t)
-			}
-			return nil
-		}}
+	type span struct{ first, last int64 }
+	var spans []*span
+	sel := trace.Everything()
+	sel.Links = false
+	err = format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
+		spans = nil
+		return func(int) format.Sink {
+			s := &span{math.MaxInt64, math.MinInt64}
+			spans = append(spans, s)
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for _, t := range b.Time {
+					s.first, s.last = min(s.first, t), max(s.last, t)
+				}
+				return nil
+			}}
+		}
 	})
+	first, last = math.MaxInt64, math.MinInt64
+	for _, s := range spans {
+		first, last = min(first, s.first), max(last, s.last)
+	}
 	return first, last, first <= last, err
 }
 
@@ -274,8 +290,8 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
-	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything")
-	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything")
+	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything, re: begins a regular expression")
+	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
 // any reports whether any flag was given.
@@ -308,38 +324,18 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 			}
 		}
 	}
-	for _, p := range append(slices.Clone(s.locations), s.regions...) {
-		if _, err := path.Match(p, ""); err != nil {
-			return sel, usageError("pattern %q: %w", p, err)
-		}
+	var err error
+	if sel.Location, err = chooseLocations(d, s.locations); err != nil {
+		return sel, err
 	}
-	if len(s.locations) > 0 {
-		sel.Location = func(loc uint32) bool {
-			l := d.Locations.At(int(loc))
-			return matches(s.locations, l.ID) || l.Name != "" && matches(s.locations, l.Name)
-		}
-	}
-	if len(s.regions) > 0 {
-		sel.Region = func(ref uint32) bool {
-			r := d.Regions.At(int(ref))
-			return matches(s.regions, r.Name) || r.ID != "" && matches(s.regions, r.ID)
-		}
+	if sel.Region, err = chooseRegions(d, s.regions); err != nil {
+		return sel, err
 	}
 	if len(s.kinds) > 0 {
-		kinds := map[string]bool{}
-		for _, k := range s.kinds {
-			_, common := trace.KindByName(k)
-			declared := false
-			for i := range d.Kinds.Len() {
-				declared = declared || d.Kinds.At(i).Name == k
-			}
-			if !common && !declared && k != "link" {
-				return sel, usageError("--kind %s: no such kind; weft formats --kinds lists them", k)
-			}
-			kinds[k] = true
+		if sel.Kind, err = chooseKinds(d, "--kind", s.kinds); err != nil {
+			return sel, err
 		}
-		sel.Kind = func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }
-		sel.Links = kinds["link"]
+		sel.Links = slices.Contains(s.kinds, linkKind)
 	}
 	if len(s.regions) > 0 {
 		sel.Links = false
@@ -347,18 +343,49 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	return sel, nil
 }
 
-func matches(patterns []string, s string) bool {
-	// In names a slash is a character like any other.
-	flat := strings.ReplaceAll(s, "/", "\x01")
-	for _, p := range patterns {
-		if p == s {
-			return true
-		}
-		if ok, _ := path.Match(strings.ReplaceAll(p, "/", "\x01"), flat); ok {
-			return true
-		}
+// chooseLocations is whether the id or name of a location is among patterns; nil if there
+// are none.
+func chooseLocations(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+	p, err := newPatterns(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
 	}
-	return false
+	return func(loc uint32) bool {
+		l := d.Locations.At(int(loc))
+		return p.match(l.ID, l.Name)
+	}, nil
+}
+
+// chooseRegions is the same for regions.
+func chooseRegions(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+	p, err := newPatterns(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return func(ref uint32) bool {
+		r := d.Regions.At(int(ref))
+		return p.match(r.Name, r.ID)
+	}, nil
+}
+
+// linkKind is the name of links in lists of kinds.
+const linkKind = "link"
+
+// chooseKinds is whether a kind is in a list of names.
+func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.Kind) bool, error) {
+	kinds := map[string]bool{}
+	for _, k := range list {
+		_, common := trace.KindByName(k)
+		declared := false
+		for i := range d.Kinds.Len() {
+			declared = declared || d.Kinds.At(i).Name == k
+		}
+		if !common && !declared && k != linkKind {
+			return nil, usageError("%s %s: no such kind; weft formats --kinds lists them", flag, k)
+		}
+		kinds[k] = true
+	}
+	return func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }, nil
 }
 
 // createOutput makes the output that an argument names; "-" is standard output.

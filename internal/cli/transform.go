@@ -1,0 +1,496 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// changing holds the flags of the commands that write a changed trace. All of them
+// take all, and do what they say in one pass: correct clocks, cut, filter.
+type changing struct {
+	reading
+	as         string
+	json       bool
+	allowLoss  bool
+	prune      bool
+	correction string
+	piece      piece
+	filter     filtering
+}
+
+// piece says what is cut out.
+type piece struct {
+	from, to, percent         string
+	around, event, occurrence string
+	margin                    string
+}
+
+// filtering says what is kept.
+type filtering struct {
+	locations, groups, regions, kinds, communicators                []string
+	notLocations, notGroups, notRegions, notKinds, notCommunicators []string
+	minDuration                                                     string
+	maxDepth                                                        int
+}
+
+func (x *changing) flags(f *pflag.FlagSet) {
+	x.reading.flags(f)
+	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not tell")
+	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
+	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if events are dropped that its format cannot keep")
+	f.BoolVar(&x.prune, "prune", false, "leave away definitions that nothing in OUT refers to")
+	f.StringVar(&x.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+	p := &x.piece
+	f.StringVar(&p.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
+	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
+	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND, or the N-th one, KIND#N, with --margin")
+	f.StringVar(&p.occurrence, "occurrence", "", "times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
+	y := &x.filter
+	for _, l := range []struct {
+		list, not *[]string
+		name, doc string
+	}{
+		{&y.locations, &y.notLocations, "location", "locations by id or name"},
+		{&y.groups, &y.notGroups, "group", "locations below groups (processes, nodes) with this id or name"},
+		{&y.regions, &y.notRegions, "region", "what names regions, by name or id"},
+		{&y.kinds, &y.notKinds, "kind", "kinds of events; begins and ends go together"},
+		{&y.communicators, &y.notCommunicators, "communicator", "what names communicators, by name or id"},
+	} {
+		doc := "; * and ? match anything, re: begins a regular expression"
+		if l.name == "kind" {
+			doc = ""
+		}
+		f.StringSliceVar(l.list, l.name, nil, "keep "+l.doc+doc)
+		f.StringSliceVar(l.not, "not-"+l.name, nil, "leave away "+l.doc)
+	}
+	f.StringVar(&y.minDuration, "min-duration", "", "leave away visits of regions and claims that are shorter: 20us, ticks")
+	f.IntVar(&y.maxDepth, "max-depth", 0, "leave away regions inside of so many others that are kept; 0 keeps all")
+}
+
+// cuts reports whether a piece is asked for.
+func (p *piece) cuts() bool {
+	return p.from+p.to+p.percent+p.around+p.event+p.occurrence != ""
+}
+
+// window finds the times of the piece.
+func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Window, err error) {
+	w = transform.Window{From: math.MinInt64, To: math.MaxInt64}
+	ways := 0
+	for _, s := range []string{p.from + p.to, p.percent, p.around, p.event, p.occurrence} {
+		if s != "" {
+			ways++
+		}
+	}
+	if ways > 1 {
+		return w, usageError("found several of --from and --to, --percent, --around, --event, --occurrence; expected one")
+	}
+	from, to := p.from, p.to
+	if p.percent != "" {
+		a, b, ok := strings.Cut(strings.TrimSuffix(p.percent, "%"), "-")
+		if from, to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
+			return w, usageError("--percent %s: expected two numbers, such as 40-60", p.percent)
+		}
+	}
+	clock := d.Defs().Clock
+	margin := int64(0)
+	if p.margin != "" {
+		if p.around+p.event+p.occurrence == "" {
+			return w, usageError("--margin: expected --around, --event or --occurrence with it")
+		}
+		if margin, err = clock.ParseDuration(p.margin); err != nil {
+			return w, usageError("--margin: %w", err)
+		}
+		if margin < 0 {
+			return w, usageError("--margin %s: expected a length that is not negative", p.margin)
+		}
+	} else if p.around+p.event != "" {
+		return w, usageError("--around and --event: expected --margin with it, how much before and behind is wanted")
+	}
+	switch {
+	case p.event != "" || p.occurrence != "":
+		if w, err = p.find(ctx, d); err != nil {
+			return w, err
+		}
+	default:
+		own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }
+		var first, last int64
+		if !own(from) || !own(to) || !own(p.around) {
+			if first, last, _, err = extent(ctx, d); err != nil {
+				return w, err
+			}
+		}
+		for _, x := range []struct {
+			flag, text string
+			to         *int64
+		}{{"--from", from, &w.From}, {"--to", to, &w.To}, {"--around", p.around, &w.From}} {
+			if x.text == "" {
+				continue
+			}
+			if *x.to, err = clock.ParseTime(x.text, first, last); err != nil {
+				return w, usageError("%s: %w", x.flag, err)
+			}
+			if p.percent != "" && x.flag == "--to" && b100(x.text) {
+				w.To = math.MaxInt64
+			}
+		}
+		if p.around != "" {
+			w.To = w.From
+		}
+	}
+	if w.From > math.MinInt64+margin {
+		w.From -= margin
+	}
+	if w.To < math.MaxInt64-margin {
+		w.To += margin
+	}
+	if w.From > w.To {
+		return w, usageError("found a piece that ends, at %s s, before it begins, at %s s", clock.FormatSeconds(w.To), clock.FormatSeconds(w.From))
+	}
+	return w, nil
+}
+
+// b100 is whether a percentage is all: 100 % includes the last event.
+func b100(s string) bool { return s == "100%" }
+
+// find is the time of --event or --occurrence.
+func (p *piece) find(ctx context.Context, d format.Decoder) (w transform.Window, err error) {
+	flag, text := "--event", p.event
+	if p.occurrence != "" {
+		flag, text = "--occurrence", p.occurrence
+	}
+	name, n := text, 1
+	if i := strings.LastIndexByte(text, '#'); i >= 0 {
+		if v, err := strconv.Atoi(text[i+1:]); err == nil && v > 0 {
+			name, n = text[:i], v
+		}
+	}
+	defs := d.Defs()
+	ok := false
+	if p.event != "" {
+		var kind func(trace.Kind) bool
+		if kind, err = chooseKinds(defs, flag, []string{name}); err != nil {
+			return w, err
+		}
+		w, ok, err = transform.FindEvent(ctx, d, kind, n)
+	} else {
+		var region func(uint32) bool
+		if region, err = chooseRegions(defs, []string{name}); err != nil {
+			return w, err
+		}
+		w, ok, err = transform.FindOccurrence(ctx, d, region, n)
+	}
+	if err == nil && !ok {
+		err = &exitError{exitDefects, fmt.Errorf("%s %s: found nothing of the kind", flag, text)}
+	}
+	return w, err
+}
+
+// wanted is what the flags of a filter say; ok is false if they say nothing.
+func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, err error) {
+	n := 0
+	for _, l := range [][]string{x.locations, x.groups, x.regions, x.kinds, x.communicators, x.notLocations, x.notGroups, x.notRegions, x.notKinds, x.notCommunicators} {
+		n += len(l)
+	}
+	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
+		return w, false, nil
+	}
+	if x.maxDepth < 0 {
+		return w, false, usageError("--max-depth %d: expected a number that is not negative", x.maxDepth)
+	}
+	w.MaxDepth = x.maxDepth
+	if x.minDuration != "" {
+		if w.MinDuration, err = d.Clock.ParseDuration(x.minDuration); err != nil {
+			return w, false, usageError("--min-duration: %w", err)
+		}
+	}
+	both := func(yes, no []string, choose func(*trace.Definitions, []string) (func(uint32) bool, error)) func(uint32) bool {
+		if err != nil {
+			return nil
+		}
+		var a, b func(uint32) bool
+		if a, err = choose(d, yes); err != nil {
+			return nil
+		}
+		if b, err = choose(d, no); err != nil || a == nil && b == nil {
+			return nil
+		}
+		return func(i uint32) bool { return (a == nil || a(i)) && (b == nil || !b(i)) }
+	}
+	w.Region = both(x.regions, x.notRegions, chooseRegions)
+	w.Communicator = both(x.communicators, x.notCommunicators, chooseCommunicators)
+	byName := both(x.locations, x.notLocations, chooseLocations)
+	byGroup := both(x.groups, x.notGroups, chooseGroups)
+	if byName != nil || byGroup != nil {
+		w.Location = func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }
+	}
+	if err == nil && len(x.kinds)+len(x.notKinds) > 0 {
+		var yes, no func(trace.Kind) bool
+		if yes, err = chooseKinds(d, "--kind", x.kinds); err == nil {
+			no, err = chooseKinds(d, "--not-kind", x.notKinds)
+		}
+		w.Kind = func(k trace.Kind) bool { return (len(x.kinds) == 0 || yes(k)) && !no(k) }
+	}
+	return w, true, err
+}
+
+// chooseGroups is whether a location is below a group whose id or name is among patterns.
+func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+	p, err := newPatterns(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return func(loc uint32) bool {
+		g := d.Locations.At(int(loc)).Group
+		for range d.Groups.Len() { // groups may form a ring in a broken trace
+			if g == trace.NoRef || int(g) >= d.Groups.Len() {
+				break
+			}
+			x := d.Groups.At(int(g))
+			if p.match(x.ID, x.Name) {
+				return true
+			}
+			g = x.Parent
+		}
+		return false
+	}, nil
+}
+
+// chooseCommunicators is whether the id or name of a communicator is among patterns.
+func chooseCommunicators(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+	p, err := newPatterns(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return func(c uint32) bool {
+		x := d.Communicator.At(int(c))
+		return p.match(x.ID, x.Name)
+	}, nil
+}
+
+// correct puts the clocks of a trace right if that is asked for.
+func (x *changing) correct(d format.Decoder) (format.Decoder, error) {
+	if x.correction == "" {
+		return d, nil
+	}
+	f, err := os.Open(x.correction)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := transform.ReadCorrection(f, x.correction)
+	if err != nil {
+		return nil, &exitError{exitDefects, err}
+	}
+	d, err = transform.Correct(d, c, 0)
+	if err != nil {
+		return nil, usageError("%s: %w", x.correction, err)
+	}
+	return d, nil
+}
+
+// change puts what the flags ask for around a trace: first the clocks, then the piece,
+// then the filter.
+func (x *changing) change(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+	d, err := x.correct(d)
+	if err != nil {
+		return nil, err
+	}
+	if err := format.Prepare(ctx, d); err != nil {
+		return nil, err
+	}
+	if x.piece.cuts() || x.piece.margin != "" {
+		w, err := x.piece.window(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		d = transform.Cut(d, w)
+	}
+	w, ok, err := x.filter.wanted(d.Defs())
+	if err != nil {
+		return nil, err
+	}
+	if ok {
+		d = transform.Filter(d, w)
+	}
+	return d, nil
+}
+
+// changed is what commands that write a changed trace print with --json (docs/json.md).
+type changed struct {
+	Input  []string         `json:"input"`
+	Output string           `json:"output"`
+	Format string           `json:"format"`
+	Events int64            `json:"events"`
+	Links  int64            `json:"links"`
+	Loss   []format.LossRow `json:"loss"`
+	// Changes are what weft repair did.
+	Changes []checkRule `json:"changes,omitempty"`
+}
+
+// writeChanged writes a trace that comes from the traces ins, and says what was lost.
+func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, dst string, x *changing, finish func(*changed) error) error {
+	w, err := a.writer(ins[0], dst, x.as)
+	if err != nil {
+		return err
+	}
+	defer w.out.Abort()
+	var from []format.Decoder
+	for _, in := range ins {
+		from = append(from, in.Decoder)
+	}
+	if x.prune {
+		if d, err = transform.Prune(ctx, d); err != nil {
+			return err
+		}
+	}
+	n := &counting{Decoder: d}
+	loss, err := w.encode(ctx, a, n, from...)
+	res := &changed{Output: dst, Format: w.format.Name, Events: n.events, Links: n.links}
+	for _, in := range ins {
+		in.bar.done()
+		res.Input = append(res.Input, in.src.Path)
+	}
+	if err != nil {
+		return err
+	}
+	for _, in := range ins {
+		a.tell(in, x.quiet)
+	}
+	refused, err := w.commit(loss, x.allowLoss)
+	if err != nil {
+		return err
+	}
+	res.Loss = loss.Rows()
+	if finish != nil {
+		if err := finish(res); err != nil {
+			return err
+		}
+	}
+	if x.json {
+		b := *a
+		if dst == "-" {
+			b.out = a.err
+		}
+		err = b.writeJSON(res)
+	} else {
+		err = a.printLoss(loss, false, dst == "-")
+	}
+	if err != nil {
+		return err
+	}
+	return refused
+}
+
+// counting counts what a decoder delivers.
+type counting struct {
+	format.Decoder
+	events, links int64
+}
+
+// Prepare prepares the trace.
+func (c *counting) Prepare(ctx context.Context) error { return format.Prepare(ctx, c.Decoder) }
+
+func (c *counting) sink(s format.Sink) format.Sink {
+	return format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			c.events += int64(b.Len() - len(b.Derived))
+			return s.Batch(b)
+		},
+		OnLinks: func(l []trace.Link) error {
+			c.links += int64(len(l))
+			return s.Links(l)
+		},
+	}
+}
+
+// Scan counts a scan of one worker, as encoders make them.
+func (c *counting) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	s := c.sink(sink(0))
+	return c.Decoder.Scan(ctx, sel, func(int) format.Sink { return s })
+}
+
+// ScanOrdered counts a scan.
+func (c *counting) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return c.Decoder.ScanOrdered(ctx, sel, c.sink(sink))
+}
+
+// changeOne runs a command that changes one trace.
+func (a *app) changeOne(c *cobra.Command, args []string, x *changing, more func(ctx context.Context, d format.Decoder) (format.Decoder, error)) error {
+	ctx := c.Context()
+	in, err := a.open(ctx, args[0], &x.reading)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	d, err := x.change(ctx, in.Decoder)
+	if err == nil && more != nil {
+		d, err = more(ctx, d)
+	}
+	if err != nil {
+		return err
+	}
+	return a.writeChanged(ctx, []*input{in}, d, args[1], x, nil)
+}
+
+func (a *app) cutCommand() *cobra.Command {
+	var x changing
+	c := &cobra.Command{
+		Use:   "cut TRACE OUT",
+		Short: "Cut a piece out of a trace that stands for itself",
+		Long: `Cut the events of a time out of a trace and write them as a trace of their own, in
+any format. What is open where the piece begins (regions, claims, collective
+operations, messages on their way) begins anew there, with the attribute cut.began that
+says when it really began; what is open where it ends is ended there, with the attribute
+cut.ends. So the times of pieces that follow each other add up to those of the whole.
+
+The time is given by --from and --to, --percent, --around a time, --event or
+--occurrence. All flags of weft filter can be given, too: the piece is cut out and
+filtered in one pass.`,
+		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
+		Args:    exactArgs(2, "TRACE and OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !x.piece.cuts() {
+				return usageError("found no time, expected --from, --to, --percent, --around, --event or --occurrence; see %s --help", c.CommandPath())
+			}
+			return a.changeOne(c, args, &x, nil)
+		},
+	}
+	x.flags(c.Flags())
+	return c
+}
+
+func (a *app) filterCommand() *cobra.Command {
+	var x changing
+	c := &cobra.Command{
+		Use:   "filter TRACE OUT",
+		Short: "Leave events away, by location, region, kind, duration, depth",
+		Long: `Write a trace with some of its events. A visit of a region is kept or left away as a
+whole, so that the regions nest as before, and the time inside of one that is left away
+belongs to the region around it. Events that name no region are kept with --region,
+events that name no communicator with --communicator. An event is kept if no flag is
+against it.
+
+All flags of weft cut can be given, too.`,
+		Example: "  weft filter --region 'MPI_*' trace.otf2 mpi.otf2\n  weft filter --not-region 're:^(get|set)_' --min-duration 10us trace.otf2 small.otf2\n  weft filter --location 0,1 --kind enter,leave trace.otf first.etf",
+		Args:    exactArgs(2, "TRACE and OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.changeOne(c, args, &x, nil)
+		},
+	}
+	x.flags(c.Flags())
+	return c
+}

@@ -1,0 +1,613 @@
+package transform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// The attributes that [Cut] gives to events. Their values are texts.
+const (
+	// BeganAttribute is of events that are repeated where a piece begins: when they
+	// really were, in seconds of the trace's own time.
+	BeganAttribute = "cut.began"
+	// EndsAttribute is of events that end something where the piece ends, although it
+	// goes on: "later", or the time of its end, in seconds, where that is known.
+	EndsAttribute = "cut.ends"
+)
+
+// Window is the times from From to before To, in ticks. math.MinInt64 and
+// math.MaxInt64 leave a side open.
+type Window struct{ From, To int64 }
+
+// Cut makes the piece of a trace that lies in a window. The piece stands for itself:
+//
+//   - What is open where it begins (regions, claims, calling contexts, thread teams,
+//     collective operations, posted receives, held locks, files) begins anew there, in
+//     its order, with [BeganAttribute].
+//   - Messages that are on their way there are sent anew at the border; a receive
+//     whose send comes later, as with clocks that differ, is received anew. So first in,
+//     first out pairs what belongs together.
+//   - What stretches over a border (fragments of signals, gaps, flushes, markers) is
+//     clipped.
+//   - Regions, claims, calling contexts and thread teams that are open where it ends
+//     are ended there, with [EndsAttribute], if their location has later events; where
+//     it has none, they stay open, as they do in the whole trace.
+//   - Links are kept if both their ends are in the piece.
+//
+// So the inclusive and exclusive times of pieces that follow each other add up to those
+// of the whole, and their counts do without the events that carry BeganAttribute.
+//
+// Prepare reads the trace up to the window, once, and a second time if messages are on
+// their way. Memory is that of what is open where the piece begins.
+func Cut(d format.Decoder, w Window) format.Decoder { return &cut{around: around{d}, window: w} }
+
+type cut struct {
+	around
+	window      Window
+	prepared    bool
+	began, ends uint32 // attributes
+	// What is open where the window begins, at locations that go on.
+	border byLocation[border]
+	claims map[int64]int64 // claims that are open there: their begin
+}
+
+// border is what is open at a location where the window begins.
+type border struct {
+	state
+	messages []open // on their way, or received before they are sent
+	spans    []open // that stretch into the window
+}
+
+func (b *border) empty() bool {
+	return len(b.regions)+len(b.rest)+len(b.messages)+len(b.spans) == 0
+}
+
+// list is what is to be repeated, in the order of beginning.
+func (b *border) list() []open {
+	return slices.Concat(b.spans, b.state.list(), b.messages)
+}
+
+// Prepare finds out what is open where the piece begins.
+func (c *cut) Prepare(ctx context.Context) error {
+	if c.prepared {
+		return nil
+	}
+	if err := format.Prepare(ctx, c.inner); err != nil {
+		return err
+	}
+	d := c.inner.Defs()
+	c.began = attribute(d, BeganAttribute, "when this began, before the piece that was cut out, in seconds")
+	c.ends = attribute(d, EndsAttribute, "this goes on behind the piece that was cut out: when it ends, in seconds, or later")
+	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
+		if err := c.before(ctx); err != nil {
+			return err
+		}
+	}
+	c.prepared = true
+	return nil
+}
+
+// attribute finds or defines an attribute of events.
+func attribute(d *trace.Definitions, name, doc string) uint32 {
+	for i := range d.Attributes.Len() {
+		if a := d.Attributes.At(i); a.Name == name && a.Type == trace.String {
+			return uint32(i)
+		}
+	}
+	return d.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String, Doc: doc})
+}
+
+// before reads the trace up to the window.
+func (c *cut) before(ctx context.Context) error {
+	from := c.window.From
+	flows := flows{}
+	all := trace.Selection{From: math.MinInt64, To: from}
+	err := c.inner.Scan(ctx, all, func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			x := b.Cursor()
+			for x.Next() {
+				if x.Time() >= from {
+					continue
+				}
+				l := c.border.at(x.Location())
+				l.take(&x)
+				flows.count(&x)
+				if end, ok := stretch(&x); ok && end > from {
+					l.span(&x, from)
+				}
+			}
+			return nil
+		}}
+	})
+	if err != nil {
+		return err
+	}
+	if flows.pending() {
+		all.Kind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
+		err := c.inner.Scan(ctx, all, func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				x := b.Cursor()
+				for x.Next() {
+					if x.Time() < from {
+						flows.keep(&x)
+					}
+				}
+				return nil
+			}}
+		})
+		if err != nil {
+			return err
+		}
+		flows.each(func(loc uint32, o open) {
+			l := c.border.at(loc)
+			l.messages = append(l.messages, o)
+		})
+	}
+	var ask []uint32
+	for loc, l := range c.border {
+		if l == nil || l.empty() {
+			c.border[loc] = nil
+		} else {
+			slices.SortStableFunc(l.messages, func(a, b open) int { return int(a.seq - b.seq) })
+			ask = append(ask, uint32(loc))
+		}
+	}
+	goesOn, err := goOn(ctx, c.inner, from, ask)
+	if err != nil {
+		return err
+	}
+	c.claims = map[int64]int64{}
+	for _, loc := range ask {
+		l := c.border[loc]
+		if !goesOn[loc] {
+			// What is never ended at a location without further events ends with it.
+			l.state = state{}
+			if l.empty() {
+				c.border[loc] = nil
+			}
+			continue
+		}
+		for k, x := range l.rest {
+			if k.class == pairs[trace.ClaimBegin].class {
+				c.claims[int64(k.op)] = x[0].time
+			}
+		}
+	}
+	return nil
+}
+
+// span keeps a row that stretches into the window, in place of an older one of the
+// same kind and reference.
+func (l *border) span(x *trace.Cursor, from int64) {
+	l.spans = slices.DeleteFunc(l.spans, func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
+	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
+}
+
+// stretch is the time of the end of a row that says it.
+func stretch(x *trace.Cursor) (end int64, ok bool) {
+	i := 0
+	switch x.Kind() {
+	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
+	case trace.Marker:
+		if d := x.Op(0); d != trace.Undefined && int64(d) > 0 && x.Time() <= math.MaxInt64-int64(d) {
+			return x.Time() + int64(d), true
+		}
+		return 0, false
+	default:
+		return 0, false
+	}
+	v := x.Op(i)
+	return int64(v), v != trace.Undefined
+}
+
+// goOn tells which of some locations have events from a time on. It looks into windows
+// that grow, so that little is read where a location goes on soon.
+func goOn(ctx context.Context, d format.Decoder, from int64, ask []uint32) (map[uint32]bool, error) {
+	found := map[uint32]bool{}
+	wanted := map[uint32]bool{}
+	for _, l := range ask {
+		wanted[l] = true
+	}
+	length := max(d.Defs().Clock.Num/d.Defs().Clock.Den/1000, 1)
+	for round := 0; len(wanted) > 0; round++ {
+		to := int64(math.MaxInt64)
+		if round < 4 && from < math.MaxInt64-length {
+			to = from + length
+		}
+		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
+		seen := map[uint32]bool{}
+		err := d.Scan(ctx, sel, func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for i, t := range b.Time {
+					if t < from || !b.Kind[i].IsEvent() {
+						continue
+					}
+					if l := b.Location(i); wanted[l] {
+						seen[l] = true
+						if len(seen) == len(wanted) {
+							return errSeen
+						}
+					}
+				}
+				return nil
+			}}
+		})
+		if err != nil && !errors.Is(err, errSeen) {
+			return nil, err
+		}
+		for l := range seen {
+			found[l] = true
+			delete(wanted, l)
+		}
+		if to == math.MaxInt64 {
+			break
+		}
+		from, length = to, length*32
+	}
+	return found, nil
+}
+
+// errSeen ends a scan that has found all it looked for.
+var errSeen = errors.New("all has been seen")
+
+// Scan delivers the piece location by location.
+func (c *cut) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	return c.scan(ctx, sink(0), func(s format.Sink) error {
+		return c.inner.Scan(ctx, c.selection(sel), func(int) format.Sink { return s })
+	}, false)
+}
+
+// ScanOrdered delivers the piece in the order of time.
+func (c *cut) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return c.scan(ctx, sink, func(s format.Sink) error {
+		return c.inner.ScanOrdered(ctx, c.selection(sel), s)
+	}, true)
+}
+
+// selection is what is asked of the trace: of what the caller wants, the locations and
+// whether links are wanted.
+func (c *cut) selection(sel trace.Selection) trace.Selection {
+	return trace.Selection{From: c.window.From, To: c.window.To, Location: sel.Location, Links: sel.Links}
+}
+
+func (c *cut) scan(ctx context.Context, sink format.Sink, scan func(format.Sink) error, ordered bool) error {
+	if err := c.Prepare(ctx); err != nil {
+		return err
+	}
+	s := &cutting{cut: c, gather: collect{sink: sink}, ordered: ordered}
+	if ordered {
+		for loc := range c.border {
+			if err := s.reopen(uint32(loc)); err != nil {
+				return err
+			}
+		}
+	}
+	return staged(ctx, s, sink, scan)
+}
+
+// cutting is one scan of a piece.
+type cutting struct {
+	*cut
+	gather  collect
+	ordered bool
+	states  byLocation[cutState]
+	closed  map[int64]bool // claims that were ended where the piece ends
+	reopens trace.Batch
+	late    []late
+}
+
+// late is a range of samples whose first one in the piece is behind the border.
+type late struct {
+	loc   uint32
+	time  int64
+	began int64
+	open  open
+}
+
+type cutState struct {
+	state
+	begun bool
+}
+
+// at is the state of a location, which begins with what is open there.
+func (s *cutting) at(loc uint32) (*cutState, error) {
+	x := s.states.at(loc)
+	if x.begun {
+		return x, nil
+	}
+	return x, s.reopen(loc)
+}
+
+// reopen repeats what is open at a location where the piece begins.
+func (s *cutting) reopen(loc uint32) error {
+	x := s.states.at(loc)
+	if x.begun {
+		return nil
+	}
+	x.begun = true
+	l := s.border.get(loc)
+	if l == nil {
+		return nil
+	}
+	x.state = *l.state.clone()
+	clock := s.Defs().Clock
+	s.reopens.Reset(loc)
+	for _, o := range l.list() {
+		began := o.time
+		if !clipBegin(&o, s.window.From, clock) {
+			continue
+		}
+		if o.time > s.window.From {
+			s.late = append(s.late, late{loc, o.time, began, o})
+			continue
+		}
+		o.add(&s.reopens, loc, s.window.From)
+		s.reopens.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(began)))
+	}
+	slices.SortStableFunc(s.late, func(a, b late) int { return cmp.Compare(a.time, b.time) })
+	return s.clipped(&s.reopens)
+}
+
+// catchUp gives out the late ranges that are due before a row at a location and time.
+func (s *cutting) catchUp(loc uint32, t int64) error {
+	for i := 0; i < len(s.late); {
+		x := s.late[i]
+		if x.time > t || x.time >= s.window.To || !s.ordered && x.loc != loc {
+			i++
+			continue
+		}
+		s.late = slices.Delete(s.late, i, i+1)
+		s.reopens.Reset(x.loc)
+		x.open.add(&s.reopens, x.loc, x.time)
+		s.reopens.AddAttr(s.began, trace.StringValue(s.Defs().Clock.FormatSeconds(x.began)))
+		if err := s.clipped(&s.reopens); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clipped gives out a batch, with what stretches over the end of the piece clipped.
+func (s *cutting) clipped(b *trace.Batch) error {
+	over := false
+	x := b.Cursor()
+	for x.Next() && !over {
+		if end, ok := stretch(&x); ok && end > s.window.To {
+			over = true
+		}
+	}
+	if !over {
+		if err := s.gather.flush(); err != nil {
+			return err
+		}
+		if b.Len() == 0 {
+			return nil
+		}
+		return s.gather.sink.Batch(b)
+	}
+	clock := s.Defs().Clock
+	x = b.Cursor()
+	for x.Next() {
+		if err := s.gather.row(&x, b); err != nil {
+			return err
+		}
+		end, ok := stretch(&x)
+		if !ok || end <= s.window.To {
+			continue
+		}
+		o := &s.gather.out
+		ops := o.Op[uint32(len(o.Op))-uint32(len(x.Ops())):]
+		switch x.Kind() {
+		case trace.Marker:
+			ops[0] = uint64(s.window.To - x.Time())
+		case trace.SampleRange:
+			n, last, _ := samplesBefore(x.Time(), end, len(ops)-1, s.window.To)
+			ops[0] = uint64(last)
+			o.Op = o.Op[:len(o.Op)-len(ops)+1+n]
+			o.OpEnd[len(o.OpEnd)-1] = uint32(len(o.Op))
+		default:
+			ops[0] = uint64(s.window.To)
+		}
+		o.AddAttr(s.ends, trace.StringValue(clock.FormatSeconds(end)))
+	}
+	return s.gather.flush()
+}
+
+// samplesBefore is how many of n samples at equal distances from begin to end are before
+// to, and the times of the last of these and of the first of the others.
+func samplesBefore(begin, end int64, n int, to int64) (count int, last, next int64) {
+	at := func(i int) int64 {
+		if n < 2 {
+			return begin
+		}
+		hi, lo := bits.Mul64(uint64(end-begin), uint64(i))
+		q, _ := bits.Div64(hi, lo, uint64(n-1))
+		return begin + int64(q)
+	}
+	count = sort.Search(n, func(i int) bool { return at(i) >= to })
+	return count, at(max(count-1, 0)), at(min(count, n-1))
+}
+
+// clipBegin lets what stretches into the piece begin there, or, if it is a range of
+// samples, with the first of them; false if nothing of it is left.
+func clipBegin(o *open, from int64, clock trace.Clock) bool {
+	switch o.kind {
+	case trace.Fragment, trace.SampleRange, trace.Marker:
+		o.row = &row{ops: slices.Clone(o.row.ops), keys: o.row.keys, vals: o.row.vals}
+	}
+	began := o.time
+	o.time = from
+	switch ops := o.row.operands(); o.kind {
+	case trace.Marker:
+		ops[0] = uint64(began + int64(ops[0]) - from)
+	case trace.Fragment:
+		value := func(i int) float64 {
+			if i < len(ops) {
+				return math.Float64frombits(ops[i])
+			}
+			return 0
+		}
+		u := float64(from-began) / clock.UnitTicks()
+		c, b, a := value(1), value(2), value(3)
+		for i, v := range []float64{c + u*(b+u*a), b + 2*u*a} {
+			if i+1 < len(ops) {
+				ops[i+1] = math.Float64bits(v)
+			}
+		}
+	case trace.SampleRange:
+		n := len(ops) - 1
+		before, _, next := samplesBefore(began, int64(ops[0]), n, from)
+		if before == n {
+			return false
+		}
+		o.time = next
+		o.row.ops = append(ops[:1], ops[1+before:]...)
+	}
+	return true
+}
+
+// batch gives out the rows in the window and follows what they open.
+func (s *cutting) batch(b *trace.Batch, out format.Sink) error {
+	inside := true
+	for _, t := range b.Time {
+		if t < s.window.From || t >= s.window.To && s.window.To != math.MaxInt64 {
+			inside = false
+			break
+		}
+	}
+	if !inside {
+		c := collect{sink: format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return s.inside(b) }}}
+		x := b.Cursor()
+		for x.Next() {
+			if t := x.Time(); t >= s.window.From && (t < s.window.To || s.window.To == math.MaxInt64) {
+				if err := c.row(&x, b); err != nil {
+					return err
+				}
+			}
+		}
+		return c.flush()
+	}
+	return s.inside(b)
+}
+
+func (s *cutting) inside(b *trace.Batch) error {
+	x := b.Cursor()
+	for x.Next() {
+		l, err := s.at(x.Location())
+		if err != nil {
+			return err
+		}
+		l.take(&x)
+	}
+	if len(s.late) == 0 {
+		return s.clipped(b)
+	}
+	for x = b.Cursor(); x.Next(); {
+		if err := s.catchUp(x.Location(), x.Time()); err != nil {
+			return err
+		}
+		s.reopens.Reset(b.Loc)
+		s.reopens.AppendRow(&x)
+		if err := s.clipped(&s.reopens); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush repeats what is open at locations without events in the piece, and ends what
+// is open where the piece ends.
+func (s *cutting) flush(ctx context.Context, out format.Sink) error {
+	for loc := range s.border {
+		if _, err := s.at(uint32(loc)); err != nil {
+			return err
+		}
+	}
+	s.ordered = true // what is late comes from all locations now, in the order of time
+	if err := s.catchUp(0, math.MaxInt64); err != nil {
+		return err
+	}
+	s.closed = map[int64]bool{}
+	if s.window.To == math.MaxInt64 || s.window.From >= s.window.To {
+		return nil
+	}
+	var ask []uint32
+	closing := make([][]open, len(s.states))
+	for loc, l := range s.states {
+		if l == nil {
+			continue
+		}
+		for _, o := range l.list() {
+			if pairOf(o.kind).close != trace.NoKind {
+				closing[loc] = append(closing[loc], o)
+			}
+		}
+		if len(closing[loc]) > 0 {
+			ask = append(ask, uint32(loc))
+		}
+	}
+	goesOn, err := goOn(ctx, s.inner, s.window.To, ask)
+	if err != nil {
+		return err
+	}
+	var b trace.Batch
+	for _, loc := range ask {
+		if !goesOn[loc] {
+			continue
+		}
+		b.Reset(loc)
+		for _, o := range slices.Backward(closing[loc]) {
+			b.Add(loc, s.window.To, pairOf(o.kind).close, o.ref)
+			if n := len(s.Defs().Spec(pairOf(o.kind).close).Operands); n > 0 && o.row != nil {
+				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)
+			}
+			b.AddAttr(s.ends, trace.StringValue("later"))
+			if o.kind == trace.ClaimBegin {
+				s.closed[int64(o.row.ops[0])] = true
+			}
+		}
+		if err := out.Batch(&b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// links keeps those with both ends in the piece.
+func (s *cutting) links(l []trace.Link) []trace.Link {
+	var keep []trace.Link
+	for _, x := range l {
+		if s.end(&x.Src) && s.end(&x.Dst) {
+			keep = append(keep, x)
+		}
+	}
+	return keep
+}
+
+// end reports whether an end of a link is in the piece, and clips it.
+func (s *cutting) end(e *trace.End) bool {
+	if e.Time >= s.window.From && (e.Time < s.window.To || s.window.To == math.MaxInt64) && e.Location != trace.NoRef {
+		return true
+	}
+	switch e.Kind {
+	case trace.AtClaimStart:
+		if t, ok := s.claims[e.ID]; ok && t == e.Time {
+			e.Time = s.window.From
+			return true
+		}
+	case trace.AtClaimEnd:
+		if e.Time >= s.window.To && s.closed[e.ID] {
+			e.Time = s.window.To
+			return true
+		}
+	}
+	return false
+}

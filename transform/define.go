@@ -1,0 +1,471 @@
+package transform
+
+import (
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// table names a table of definitions.
+type table int
+
+const (
+	noTable table = iota
+	texts
+	locations
+	groups
+	regions
+	communicators
+	sets
+	metrics
+	resources
+	attributes
+	kinds
+	parameters
+	windows
+	contexts
+	files
+	handles
+	markers
+	tableCount
+)
+
+// definer copies definitions, with all that they refer to, into those of another trace,
+// and translates what events refer to. An entry is copied when it is first asked for.
+type definer struct {
+	src   *trace.Definitions
+	into  *target
+	index [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
+	ids   map[int64]uint32     // locations of src by the file's own number
+}
+
+// target is the trace that definitions are copied into.
+type target struct {
+	defs *trace.Definitions
+	// edit changes an entry before it is added; nil leaves all as they are.
+	edit func(t table, v any)
+	// same is a text that entries share which are one, "" for those that are never.
+	same func(t table, v any) string
+	// found are the entries that may be shared, ids those that are taken.
+	found [tableCount]map[string]uint32
+	ids   [tableCount]map[string]bool
+	most  [tableCount]int64 // the greatest number among the ids
+}
+
+const unmapped = trace.NoRef
+
+func newDefiner(src *trace.Definitions, into *target) *definer { return &definer{src: src, into: into} }
+
+// length is how many entries a table of src has now.
+func (m *definer) length(t table) int {
+	d := m.src
+	switch t {
+	case texts:
+		return d.Strings.Len()
+	case locations:
+		return d.Locations.Len()
+	case groups:
+		return d.Groups.Len()
+	case regions:
+		return d.Regions.Len()
+	case communicators:
+		return d.Communicator.Len()
+	case sets:
+		return d.Sets.Len()
+	case metrics:
+		return d.Metrics.Len()
+	case resources:
+		return d.Resources.Len()
+	case attributes:
+		return d.Attributes.Len()
+	case kinds:
+		return d.Kinds.Len()
+	}
+	if n := m.named(d, t); n != nil {
+		return n.Len()
+	}
+	return 0
+}
+
+// named is a table of entries that have no more than a name.
+func (m *definer) named(d *trace.Definitions, t table) *trace.Table[trace.Named] {
+	switch t {
+	case parameters:
+		return &d.Parameters
+	case windows:
+		return &d.Windows
+	case contexts:
+		return &d.Contexts
+	case files:
+		return &d.Files
+	case handles:
+		return &d.Handles
+	case markers:
+		return &d.Markers
+	}
+	return nil
+}
+
+// all copies every entry that has not been copied yet, in the order of the tables.
+func (m *definer) all() {
+	for t := texts; t < tableCount; t++ {
+		for i := range m.length(t) {
+			m.of(t, uint32(i))
+		}
+	}
+}
+
+// of is the entry in the target for entry i of a table, NoRef if there is none.
+func (m *definer) of(t table, i uint32) uint32 {
+	l := m.index[t]
+	if int(i) < len(l) && l[i] != unmapped {
+		return l[i]
+	}
+	n := m.length(t)
+	if int(i) >= n {
+		return trace.NoRef
+	}
+	for len(l) < n {
+		l = append(l, unmapped)
+	}
+	m.index[t] = l
+	x := m.copy(t, i)
+	m.index[t][i] = x
+	return x
+}
+
+// copy copies an entry. One that leads back to itself, in a broken trace, does not then.
+func (m *definer) copy(t table, i uint32) uint32 {
+	switch d := m.src; t {
+	case texts:
+		return put(m.into, t, &m.into.defs.Strings, *d.Strings.At(int(i)), nil)
+	case locations:
+		v := *d.Locations.At(int(i))
+		v.Group, v.Attrs = m.of(groups, v.Group), m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Locations, v, func(v *trace.Location) *string { return &v.ID })
+	case groups:
+		v := *d.Groups.At(int(i))
+		if v.Parent == i || m.rings(i) {
+			v.Parent = trace.NoRef
+		}
+		v.Parent, v.Attrs = m.of(groups, v.Parent), m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Groups, v, func(v *trace.LocationGroup) *string { return &v.ID })
+	case regions:
+		v := *d.Regions.At(int(i))
+		v.Attrs = m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Regions, v, func(v *trace.Region) *string { return &v.ID })
+	case communicators:
+		v := *d.Communicator.At(int(i))
+		if v.Parent >= i {
+			v.Parent = trace.NoRef // parents come first
+		}
+		v.Set, v.Parent, v.Attrs = m.of(sets, v.Set), m.of(communicators, v.Parent), m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Communicator, v, func(v *trace.Communicator) *string { return &v.ID })
+	case sets:
+		v := *d.Sets.At(int(i))
+		m.members(&v)
+		v.Attrs = m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Sets, v, func(v *trace.Set) *string { return &v.ID })
+	case metrics:
+		v := *d.Metrics.At(int(i))
+		v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Metrics, v, func(v *trace.MetricDef) *string { return &v.ID })
+	case resources:
+		v := *d.Resources.At(int(i))
+		v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+		return put(m.into, t, &m.into.defs.Resources, v, func(v *trace.Resource) *string { return &v.ID })
+	case attributes:
+		return put(m.into, t, &m.into.defs.Attributes, *d.Attributes.At(int(i)), func(v *trace.AttributeDef) *string { return &v.ID })
+	case kinds:
+		return put(m.into, t, &m.into.defs.Kinds, *d.Kinds.At(int(i)), nil)
+	}
+	v := *m.named(m.src, t).At(int(i))
+	v.Attrs = m.attrs(v.Attrs)
+	return put(m.into, t, m.named(m.into.defs, t), v, func(v *trace.Named) *string { return &v.ID })
+}
+
+// rings reports whether a group is above itself.
+func (m *definer) rings(i uint32) bool {
+	g := m.src.Groups.At(int(i)).Parent
+	for range m.src.Groups.Len() {
+		if g == i {
+			return true
+		}
+		if int(g) >= m.src.Groups.Len() {
+			return false
+		}
+		g = m.src.Groups.At(int(g)).Parent
+	}
+	return false
+}
+
+// put adds an entry to a table, or finds the one that it is the same as. An id that is
+// taken is replaced by the number behind the greatest one.
+func put[T any](to *target, t table, l *trace.Table[T], v T, id func(*T) *string) uint32 {
+	key := ""
+	if to.same != nil {
+		key = to.same(t, &v)
+	}
+	if key != "" {
+		if i, ok := to.found[t][key]; ok {
+			return i
+		}
+	}
+	if to.edit != nil {
+		to.edit(t, &v)
+	}
+	if id != nil {
+		if p := id(&v); *p != "" {
+			if to.ids[t] == nil {
+				to.ids[t], to.most[t] = map[string]bool{}, -1
+			}
+			if to.ids[t][*p] {
+				*p = strconv.FormatInt(to.most[t]+1, 10)
+			}
+			to.ids[t][*p] = true
+			if n, err := strconv.ParseInt(*p, 10, 64); err == nil && n < 1<<62 {
+				to.most[t] = max(to.most[t], n)
+			}
+		}
+	}
+	i := l.Add(v)
+	if key != "" {
+		if to.found[t] == nil {
+			to.found[t] = map[string]uint32{}
+		}
+		to.found[t][key] = i
+	}
+	return i
+}
+
+// attrs translates references in the attributes of a definition.
+func (m *definer) attrs(l []trace.Attr) []trace.Attr {
+	if len(l) == 0 {
+		return l
+	}
+	out := make([]trace.Attr, len(l))
+	for i, a := range l {
+		a.Value = m.value(a.Value)
+		out[i] = a
+	}
+	return out
+}
+
+// value translates a reference.
+func (m *definer) value(v trace.Value) trace.Value {
+	if !v.Type.IsRef() {
+		return v
+	}
+	t := noTable
+	switch v.Type {
+	case trace.AttributeRef:
+		t = attributes
+	case trace.LocationRef:
+		t = locations
+	case trace.RegionRef:
+		t = regions
+	case trace.GroupRef:
+		t = sets
+	case trace.MetricRef:
+		t = metrics
+	case trace.CommRef:
+		t = communicators
+	case trace.ParameterRef:
+		t = parameters
+	case trace.WindowRef:
+		t = windows
+	case trace.CallingContextRef:
+		t = contexts
+	case trace.FileRef:
+		t = files
+	case trace.HandleRef:
+		t = handles
+	case trace.LocationGroupRef:
+		t = groups
+	}
+	if t != noTable && v.Num < uint64(m.length(t)) {
+		v.Num = uint64(m.of(t, uint32(v.Num)))
+	}
+	return v
+}
+
+// members translates the members of a set: the file's own numbers of locations, ranks
+// among the locations that communicate, or numbers of regions or metrics.
+func (m *definer) members(s *trace.Set) {
+	if m.ids == nil {
+		m.ids = map[int64]uint32{}
+		for i := range m.src.Locations.Len() {
+			if n, err := strconv.ParseInt(m.src.Locations.At(i).ID, 10, 64); err == nil {
+				m.ids[n] = uint32(i)
+			}
+		}
+	}
+	number := func(id string, old int64) int64 {
+		if n, err := strconv.ParseInt(id, 10, 64); err == nil {
+			return n
+		}
+		return old
+	}
+	list := make([]int64, len(s.Members))
+	copy(list, s.Members)
+	switch s.Kind {
+	case "regions":
+		for i, x := range list {
+			for k := range m.src.Regions.Len() {
+				if m.src.Regions.At(k).ID == strconv.FormatInt(x, 10) {
+					list[i] = number(m.into.defs.Regions.At(int(m.of(regions, uint32(k)))).ID, x)
+					break
+				}
+			}
+		}
+	case "metrics":
+	case "ranks":
+		var all []int64
+		for i := range m.src.Sets.Len() {
+			if x := m.src.Sets.At(i); x.Kind == "communicating locations" {
+				all = x.Members
+			}
+		}
+		for i, x := range list {
+			if all != nil && x >= 0 && x < int64(len(all)) {
+				list[i] = all[x]
+			}
+		}
+		if all != nil {
+			s.Kind = "locations"
+		}
+		fallthrough
+	default:
+		for i, x := range list {
+			if loc, ok := m.ids[x]; ok {
+				list[i] = number(m.into.defs.Locations.At(int(m.of(locations, loc))).ID, x)
+			}
+		}
+	}
+	s.Members = list
+}
+
+// refTable is the table that the reference of a row indexes.
+func refTable(r trace.RefKind) table {
+	switch r {
+	case trace.RefRegion:
+		return regions
+	case trace.RefMetric:
+		return metrics
+	case trace.RefCommunicator:
+		return communicators
+	case trace.RefParameter:
+		return parameters
+	case trace.RefWindow:
+		return windows
+	case trace.RefContext:
+		return contexts
+	case trace.RefHandle:
+		return handles
+	case trace.RefFile:
+		return files
+	case trace.RefMarker:
+		return markers
+	case trace.RefString:
+		return texts
+	}
+	return noTable
+}
+
+// opTable is the table that an operand indexes.
+func opTable(o trace.OperandType) table {
+	switch o {
+	case trace.OpString:
+		return texts
+	case trace.OpLocation:
+		return locations
+	case trace.OpRegion:
+		return regions
+	case trace.OpCommunicator:
+		return communicators
+	case trace.OpMetric:
+		return metrics
+	case trace.OpResource:
+		return resources
+	case trace.OpGroup:
+		return sets
+	case trace.OpFile:
+		return files
+	case trace.OpHandle:
+		return handles
+	case trace.OpWindow:
+		return windows
+	case trace.OpContext:
+		return contexts
+	}
+	return noTable
+}
+
+// kind is the kind in the target.
+func (m *definer) kind(k trace.Kind) trace.Kind {
+	if k < trace.Declared {
+		return k
+	}
+	if i := m.of(kinds, uint32(k-trace.Declared)); i != trace.NoRef {
+		return trace.Declared + trace.Kind(i)
+	}
+	return k
+}
+
+// rewrite makes, of a batch, the same with the references of the target. It shares the
+// columns that do not change, and is valid until the next call.
+func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
+	kinds, refs, ops, keys, vals, locs := out.Kind[:0], out.Ref[:0], out.Op[:0], out.AttrKey[:0], out.AttrVal[:0], out.Locs[:0]
+	*out = *b
+	if b.Loc != trace.MixedLoc {
+		out.Loc = m.of(locations, b.Loc)
+	}
+	for _, l := range b.Locs {
+		locs = append(locs, m.of(locations, l))
+	}
+	for i, k := range b.Kind {
+		kinds = append(kinds, m.kind(k))
+		ref := b.Ref[i]
+		if ref != trace.NoRef {
+			if t := refTable(m.src.Spec(k).Ref); t != noTable {
+				ref = m.of(t, ref)
+			}
+		}
+		refs = append(refs, ref)
+	}
+	ops = append(ops, b.Op...)
+	at := uint32(0)
+	for i, row := range b.OpRow {
+		spec := m.src.Spec(b.Kind[row])
+		for n := range int(b.OpEnd[i] - at) {
+			if n >= len(spec.Operands) && !spec.Variadic || len(spec.Operands) == 0 {
+				break
+			}
+			t := opTable(spec.Operands[min(n, len(spec.Operands)-1)].Type)
+			if v := ops[int(at)+n]; t != noTable && v < uint64(m.length(t)) {
+				ops[int(at)+n] = uint64(m.of(t, uint32(v)))
+			}
+		}
+		at = b.OpEnd[i]
+	}
+	for i, k := range b.AttrKey {
+		keys = append(keys, m.of(attributes, k))
+		vals = append(vals, m.value(b.AttrVal[i]))
+	}
+	out.Kind, out.Ref, out.Op, out.AttrKey, out.AttrVal, out.Locs = kinds, refs, ops, keys, vals, locs
+}
+
+// links translates links.
+func (m *definer) links(l []trace.Link) []trace.Link {
+	out := make([]trace.Link, len(l))
+	for i, x := range l {
+		for _, e := range []*trace.End{&x.Src, &x.Dst} {
+			if e.Location != trace.NoRef {
+				e.Location = m.of(locations, e.Location)
+			}
+		}
+		x.Attrs = m.attrs(x.Attrs)
+		out[i] = x
+	}
+	return out
+}

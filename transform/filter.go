@@ -1,0 +1,464 @@
+package transform
+
+import (
+	"context"
+	"math"
+	"sort"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Wanted says which events [Filter] keeps. A nil function wants all.
+type Wanted struct {
+	Location func(loc uint32) bool
+	// Kind decides for a begin and its end together: both are kept if either is wanted.
+	Kind func(k trace.Kind) bool
+	// Region decides about visits of regions, claims, marks and all else that names a
+	// region.
+	Region func(ref uint32) bool
+	// Communicator decides about events that name a communicator.
+	Communicator func(ref uint32) bool
+	// MinDuration leaves away visits of regions, and claims, that are shorter, in
+	// ticks. What never ends is kept.
+	MinDuration int64
+	// MaxDepth leaves away regions inside of so many others, counted without those that
+	// Region leaves away; 0 keeps all.
+	MaxDepth int
+}
+
+// Filter leaves events away. A visit of a region goes as a whole, its enter and its
+// leave, so what is left nests as before, and the time inside belongs to the region
+// around it. What happened inside stays. Definitions stay; see [Prune]. A message of
+// which one end is left away has lost its partner. Links are kept if both ends are.
+//
+// Memory is 16 bytes an open region; with MinDuration the events of such a duration, with
+// Communicator those of a collective operation; and if links are wanted, 16 bytes for
+// each claim and mark that is left away.
+func Filter(d format.Decoder, w Wanted) format.Decoder { return &filter{around{d}, w} }
+
+type filter struct {
+	around
+	wanted Wanted
+}
+
+// Prepare prepares the trace.
+func (f *filter) Prepare(ctx context.Context) error { return format.Prepare(ctx, f.inner) }
+
+// selection is what is asked of the trace. What is open must be known from the start,
+// so times are not handed on.
+func (f *filter) selection(sel trace.Selection) trace.Selection {
+	all := trace.Everything()
+	all.Links, all.Location = sel.Links, sel.Location
+	if w := f.wanted.Location; w != nil {
+		all.Location = func(loc uint32) bool { return w(loc) && (sel.Location == nil || sel.Location(loc)) }
+	}
+	return all
+}
+
+// Scan delivers what is wanted location by location.
+func (f *filter) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	s := f.stage(sel, false)
+	return staged(ctx, s, sink(0), func(p format.Sink) error {
+		return f.inner.Scan(ctx, f.selection(sel), func(int) format.Sink { return p })
+	})
+}
+
+// ScanOrdered delivers what is wanted in the order of time.
+func (f *filter) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	s := f.stage(sel, true)
+	return staged(ctx, s, sink, func(p format.Sink) error { return f.inner.ScanOrdered(ctx, f.selection(sel), p) })
+}
+
+func (f *filter) stage(sel trace.Selection, ordered bool) *filtering {
+	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: ordered, dropped: nil}
+	if sel.Links {
+		s.dropped = map[int64]bool{}
+	}
+	s.kinds = map[trace.Kind]bool{}
+	return s
+}
+
+// filtering is one scan of a filter.
+type filtering struct {
+	Wanted
+	defs    *trace.Definitions
+	ordered bool
+	kinds   map[trace.Kind]bool // what was found for kinds
+	locs    byLocation[filterState]
+	queue   queue          // of all locations, if in the order of time
+	dropped map[int64]bool // claims and marks that were left away, by id
+	gather  collect
+}
+
+type filterState struct {
+	queue       queue
+	open        []visit
+	depth       int // of those that Region wants
+	claims      map[int64]visit
+	collectives []int64             // rows of begins that wait for their end
+	requests    map[uint64]struct{} // sends that were left away and are not complete
+}
+
+// visit is an open region or claim.
+type visit struct {
+	ref uint32
+	// counted is that it counts for the depth, kept that it is kept as far as is known.
+	counted, kept bool
+	row           int64 // of its begin in the queue while that waits, or -1
+}
+
+// wantsKind asks for a kind once: those that belong together are kept together.
+func (s *filtering) wantsKind(k trace.Kind) bool {
+	if s.Kind == nil {
+		return true
+	}
+	if w, ok := s.kinds[k]; ok {
+		return w
+	}
+	w := s.Kind(k)
+	if class := pairOf(k).class; class != 0 {
+		for o := range pairs {
+			w = w || pairs[o].class == class && s.Kind(trace.Kind(o))
+		}
+	}
+	s.kinds[k] = w
+	return w
+}
+
+// wantsRefs looks at what a row other than a visit names.
+func (s *filtering) wantsRefs(x *trace.Cursor) bool {
+	if s.Region == nil && s.Communicator == nil {
+		return true
+	}
+	spec := s.defs.Spec(x.Kind())
+	if s.Region != nil && spec.Ref == trace.RefRegion && x.Ref() != trace.NoRef && !s.Region(x.Ref()) {
+		return false
+	}
+	if s.Communicator == nil {
+		return true
+	}
+	if spec.Ref == trace.RefCommunicator && x.Ref() != trace.NoRef && !s.Communicator(x.Ref()) {
+		return false
+	}
+	for i, v := range x.Ops() {
+		if i < len(spec.Operands) && spec.Operands[i].Type == trace.OpCommunicator && v < uint64(s.defs.Communicator.Len()) && !s.Communicator(uint32(v)) {
+			return false
+		}
+	}
+	return true
+}
+
+// waits reports whether it may take more than a row to know what is wanted.
+func (s *filtering) waits() bool { return s.MinDuration > 0 || s.Communicator != nil }
+
+// batch keeps what is wanted of a batch.
+func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
+	s.gather.sink = out
+	waits := s.waits()
+	x := b.Cursor()
+	for x.Next() {
+		loc := x.Location()
+		if s.Location != nil && !s.Location(loc) {
+			continue
+		}
+		l := s.locs.at(loc)
+		q := &l.queue
+		if s.ordered {
+			q = &s.queue
+		}
+		if waits {
+			q.passed(x.Time(), s.MinDuration)
+		}
+		keep, wait := s.row(l, q, &x)
+		switch {
+		case !keep:
+		case !waits:
+			if err := s.gather.row(&x, b); err != nil {
+				return err
+			}
+		case !wait && len(q.chunks) == 0:
+			if err := s.gather.row(&x, b); err != nil {
+				return err
+			}
+		default:
+			q.add(&x, b, wait && s.MinDuration > 0 && x.Kind() != trace.CollectiveBegin, wait)
+			if err := q.release(&s.gather); err != nil {
+				return err
+			}
+		}
+	}
+	return s.gather.flush()
+}
+
+// row decides about a row; wait is that only its end will tell.
+func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait bool) {
+	k := x.Kind()
+	switch k {
+	case trace.Enter, trace.ContextEnter:
+		v := visit{ref: x.Ref(), row: -1}
+		v.counted = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref()))
+		v.kept = v.counted && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
+		if v.counted {
+			l.depth++
+		}
+		if v.kept && s.MinDuration > 0 {
+			v.row, wait = q.next(), true
+		}
+		l.open = append(l.open, v)
+		return v.kept, wait
+	case trace.Leave, trace.ContextLeave:
+		i := len(l.open) - 1
+		for i >= 0 && l.open[i].ref != x.Ref() {
+			i--
+		}
+		if i < 0 {
+			return s.wantsKind(k) && (k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
+		}
+		v := l.open[i]
+		l.open = append(l.open[:i], l.open[i+1:]...)
+		if v.counted {
+			l.depth--
+		}
+		if v.kept && v.row >= 0 && q.drop(v.row) {
+			return false, false
+		}
+		return v.kept, false
+	case trace.ClaimBegin:
+		v := visit{ref: x.Ref(), row: -1, kept: s.wantsKind(k) && s.wantsRefs(x)}
+		if v.kept && s.MinDuration > 0 {
+			v.row, wait = q.next(), true
+		}
+		if l.claims == nil {
+			l.claims = map[int64]visit{}
+		}
+		l.claims[int64(x.Op(0))] = v
+		s.gone(x, v.kept)
+		return v.kept, wait
+	case trace.ClaimEnd:
+		v, ok := l.claims[int64(x.Op(0))]
+		if !ok {
+			return s.wantsKind(k) && s.wantsRefs(x), false
+		}
+		delete(l.claims, int64(x.Op(0)))
+		if v.kept && v.row >= 0 && q.drop(v.row) {
+			s.gone(x, false)
+			return false, false
+		}
+		return v.kept, false
+	case trace.CollectiveBegin:
+		keep = s.wantsKind(k) && s.wantsRefs(x)
+		if keep && s.Communicator != nil && x.Op(1) == trace.Undefined {
+			l.collectives = append(l.collectives, q.next())
+			return true, true
+		}
+		return keep, false
+	case trace.CollectiveEnd:
+		keep = s.wantsKind(k) && s.wantsRefs(x)
+		if n := len(l.collectives); n > 0 {
+			row := l.collectives[n-1]
+			l.collectives = l.collectives[:n-1]
+			if keep {
+				q.keep(row)
+			} else {
+				q.drop(row)
+			}
+		}
+		return keep, false
+	case trace.SendBegin:
+		keep = s.wantsKind(k) && s.wantsRefs(x)
+		if !keep && s.Communicator != nil {
+			if l.requests == nil {
+				l.requests = map[uint64]struct{}{}
+			}
+			l.requests[x.Op(4)] = struct{}{}
+		}
+		return keep, false
+	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:
+		if _, ok := l.requests[x.Op(0)]; ok {
+			if k != trace.RequestTest {
+				delete(l.requests, x.Op(0))
+			}
+			return false, false
+		}
+		return s.wantsKind(k), false
+	}
+	keep = s.wantsKind(k) && s.wantsRefs(x)
+	if k == trace.Mark {
+		s.gone(x, keep)
+	}
+	return keep, false
+}
+
+// gone remembers that a claim or mark is left away, for links.
+func (s *filtering) gone(x *trace.Cursor, keep bool) {
+	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
+		s.dropped[int64(x.Op(0))] = true
+	}
+}
+
+// flush gives out what still waits, which never ended and is kept.
+func (s *filtering) flush(_ context.Context, out format.Sink) error {
+	s.gather.sink = out
+	if err := s.queue.empty(&s.gather); err != nil {
+		return err
+	}
+	for _, l := range s.locs {
+		if l != nil {
+			if err := l.queue.empty(&s.gather); err != nil {
+				return err
+			}
+		}
+	}
+	return s.gather.flush()
+}
+
+// links keeps those with both ends kept.
+func (s *filtering) links(l []trace.Link) []trace.Link {
+	var keep []trace.Link
+	gone := func(e *trace.End) bool {
+		if e.Location != trace.NoRef && s.Location != nil && !s.Location(e.Location) {
+			return true
+		}
+		return e.Kind != trace.AtLocation && s.dropped[e.ID]
+	}
+	for _, x := range l {
+		if !gone(&x.Src) && !gone(&x.Dst) {
+			keep = append(keep, x)
+		}
+	}
+	return keep
+}
+
+// queue holds rows back, in their order, until it is known whether they are kept.
+type queue struct {
+	chunks []*chunk
+	count  int64 // number of the row that is added next
+	due    []due // rows that are kept when their time has come, oldest first
+}
+
+type due struct{ row, time int64 }
+
+// chunk is some rows and what is known of each.
+type chunk struct {
+	rows    trace.Batch
+	first   int64 // number of its first row
+	fate    []fate
+	waiting int
+}
+
+type fate uint8
+
+const (
+	kept fate = iota
+	waiting
+	dropped
+)
+
+// chunkRows bounds the rows of a chunk, and so what a location holds that has ended.
+const chunkRows = 256
+
+// next is the number that the next row will have.
+func (q *queue) next() int64 { return q.count }
+
+// add takes a row. waits is that it is not known whether it is kept; timed that it is
+// when a time has passed.
+func (q *queue) add(x *trace.Cursor, b *trace.Batch, timed, waits bool) {
+	n := len(q.chunks)
+	if n == 0 || q.chunks[n-1].full(b) {
+		c := &chunk{first: q.count}
+		c.rows.Reset(b.Loc)
+		q.chunks = append(q.chunks, c)
+		n++
+	}
+	c := q.chunks[n-1]
+	c.rows.AppendRow(x)
+	own(&c.rows)
+	f := kept
+	if waits {
+		f = waiting
+		c.waiting++
+	}
+	c.fate = append(c.fate, f)
+	if timed {
+		q.due = append(q.due, due{q.count, x.Time()})
+	}
+	q.count++
+}
+
+// own copies the texts of the last row's attributes, which may alias a buffer.
+func own(b *trace.Batch) {
+	row := uint32(b.Len() - 1)
+	for i := len(b.AttrRow) - 1; i >= 0 && b.AttrRow[i] == row; i-- {
+		b.AttrVal[i].Str = string(append([]byte(nil), b.AttrVal[i].Str...))
+	}
+}
+
+func (c *chunk) full(b *trace.Batch) bool {
+	return len(c.fate) == chunkRows || c.rows.Loc != b.Loc || (len(c.rows.Pos) > 0) != (len(b.Pos) > 0) || (len(c.rows.Order) > 0) != (len(b.Order) > 0)
+}
+
+// decide sets what becomes of a row; false if that was known before.
+func (q *queue) decide(row int64, f fate) bool {
+	if len(q.chunks) == 0 || row < q.chunks[0].first {
+		return false
+	}
+	i := sort.Search(len(q.chunks), func(i int) bool { return q.chunks[i].first > row }) - 1
+	c := q.chunks[i]
+	if at := row - c.first; c.fate[at] == waiting {
+		c.fate[at] = f
+		c.waiting--
+		return true
+	}
+	return false
+}
+
+// keep decides that a row is kept.
+func (q *queue) keep(row int64) { q.decide(row, kept) }
+
+// drop decides that a row is left away; false if it is kept already.
+func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
+
+// passed keeps the rows that have waited for a duration at a time.
+func (q *queue) passed(t, duration int64) {
+	n := 0
+	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
+		q.keep(q.due[n].row)
+		n++
+	}
+	if n > 0 {
+		q.due = append(q.due[:0], q.due[n:]...)
+	}
+}
+
+// release gives out the first chunks of which all is known.
+func (q *queue) release(to *collect) error {
+	for len(q.chunks) > 0 && q.chunks[0].waiting == 0 {
+		c := q.chunks[0]
+		x := c.rows.Cursor()
+		for x.Next() {
+			if c.fate[x.Row] == dropped {
+				continue
+			}
+			if err := to.row(&x, &c.rows); err != nil {
+				return err
+			}
+		}
+		q.chunks = q.chunks[1:]
+	}
+	return nil
+}
+
+// empty keeps all that waits and gives it out.
+func (q *queue) empty(to *collect) error {
+	q.passed(math.MaxInt64, 0)
+	for _, c := range q.chunks {
+		for i, f := range c.fate {
+			if f == waiting {
+				c.fate[i] = kept
+			}
+		}
+		c.waiting = 0
+	}
+	return q.release(to)
+}

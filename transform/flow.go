@@ -1,0 +1,103 @@
+package transform
+
+import "github.com/weft-trace/weft/trace"
+
+// flow is what messages that may be one share.
+type flow struct {
+	source, destination uint32
+	communicator        uint64
+	tag                 int64
+}
+
+// flows finds the messages that are on their way where a scan ends. Its size is that of
+// the different flows, and of the messages that are on their way.
+type flows struct {
+	net  map[flow]int64 // sends without the receives
+	kept map[flow]*ring
+	seq  int64
+}
+
+// flowOf is the flow of a send or receive; ok is false if the trace does not tell.
+func flowOf(x *trace.Cursor) (f flow, send, ok bool) {
+	k := x.Kind()
+	send = k.IsSend()
+	if !send && !k.IsRecv() {
+		return f, false, false
+	}
+	peer := x.Op(0)
+	if peer >= uint64(trace.NoRef) {
+		return f, send, false
+	}
+	f = flow{x.Location(), uint32(peer), x.Op(1), int64(x.Op(2))}
+	if !send {
+		f.source, f.destination = f.destination, f.source
+	}
+	return f, send, true
+}
+
+// count counts a row.
+func (m *flows) count(x *trace.Cursor) {
+	f, send, ok := flowOf(x)
+	if !ok {
+		return
+	}
+	if m.net == nil {
+		m.net = map[flow]int64{}
+	}
+	if send {
+		m.net[f]++
+	} else {
+		m.net[f]--
+	}
+}
+
+// pending reports whether messages are on their way, and makes room for them.
+func (m *flows) pending() bool {
+	m.kept = map[flow]*ring{}
+	for f, n := range m.net {
+		if n != 0 {
+			m.kept[f] = &ring{}
+		}
+	}
+	return len(m.kept) > 0
+}
+
+// keep takes the rows a second time, in the same order of each location: the last ones of
+// a flow are those that are on their way.
+func (m *flows) keep(x *trace.Cursor) {
+	f, send, ok := flowOf(x)
+	if !ok {
+		return
+	}
+	r, n := m.kept[f], m.net[f]
+	if r == nil || send != (n > 0) {
+		return
+	}
+	m.seq++
+	o := open{x.Kind(), x.Ref(), x.Time(), m.seq, keep(x)}
+	if n = max(n, -n); int64(len(r.rows)) < n {
+		r.rows = append(r.rows, o)
+		return
+	}
+	r.rows[r.next] = o
+	r.next = (r.next + 1) % len(r.rows)
+}
+
+// ring is the last rows of a flow.
+type ring struct {
+	rows []open
+	next int // the oldest one
+}
+
+// each calls f for the messages that are on their way; those of one flow in their order.
+func (m *flows) each(f func(loc uint32, o open)) {
+	for k, r := range m.kept {
+		loc := k.source
+		if m.net[k] < 0 {
+			loc = k.destination
+		}
+		for i := range r.rows {
+			f(loc, r.rows[(r.next+i)%len(r.rows)])
+		}
+	}
+}

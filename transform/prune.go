@@ -1,0 +1,113 @@
+package transform
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Prune leaves definitions away that no event of a trace refers to, nor another
+// definition that stays. It reads the trace once to know which; locations stay that have
+// events, are the other side of a message, or belong to a communicator that stays. The
+// trace's own properties, its opaque definitions, which may belong to anything, and what
+// locations are the lanes of (resources, metrics) stay.
+func Prune(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+	if err := format.Prepare(ctx, d); err != nil {
+		return nil, err
+	}
+	used := newDefiner(d.Defs(), &target{defs: &trace.Definitions{}})
+	var scratch trace.Batch
+	err := d.Scan(ctx, trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{
+			OnBatch: func(b *trace.Batch) error {
+				used.rewrite(b, &scratch)
+				return nil
+			},
+			OnLinks: func(l []trace.Link) error {
+				used.links(l)
+				return nil
+			},
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Defs().Resources.Len() {
+		if l := d.Defs().Resources.At(i).Location; int(l) < len(used.index[locations]) && used.index[locations][l] != unmapped {
+			used.of(resources, uint32(i))
+		}
+	}
+	p := newRewritten(d, nil)
+	for t := texts; t < tableCount; t++ {
+		for i, x := range used.index[t] {
+			if x != unmapped {
+				p.definer.of(t, uint32(i))
+			}
+		}
+	}
+	return p, nil
+}
+
+// rewritten is a trace with other definitions.
+type rewritten struct {
+	around
+	definer *definer
+}
+
+// newRewritten begins with the definitions that belong to the trace as a whole.
+func newRewritten(d format.Decoder, edit func(table, any)) *rewritten {
+	src := d.Defs()
+	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin}
+	for _, a := range src.Properties.All() {
+		defs.Properties.Add(a)
+	}
+	for _, o := range src.Opaque.All() {
+		defs.Opaque.Add(o)
+	}
+	return &rewritten{around{d}, newDefiner(src, &target{defs: defs, edit: edit})}
+}
+
+// Defs are the definitions that are left.
+func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
+
+// Prepare prepares the trace.
+func (r *rewritten) Prepare(ctx context.Context) error { return format.Prepare(ctx, r.inner) }
+
+// selection is what is asked of the trace, which has other numbers.
+func (r *rewritten) selection(sel trace.Selection) trace.Selection {
+	return trace.Selection{From: sel.From, To: sel.To, Links: sel.Links}
+}
+
+// Scan delivers location by location.
+func (r *rewritten) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	return staged(ctx, &rewriting{definer: r.definer}, sink(0), func(p format.Sink) error {
+		return r.inner.Scan(ctx, r.selection(sel), func(int) format.Sink { return p })
+	})
+}
+
+// ScanOrdered delivers in the order of time.
+func (r *rewritten) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return staged(ctx, &rewriting{definer: r.definer}, sink, func(p format.Sink) error {
+		return r.inner.ScanOrdered(ctx, r.selection(sel), p)
+	})
+}
+
+// rewriting is one scan.
+type rewriting struct {
+	*definer
+	out  trace.Batch
+	edit func(*trace.Batch) // changes values, nil for none
+}
+
+func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
+	x.rewrite(b, &x.out)
+	if x.edit != nil {
+		x.edit(&x.out)
+	}
+	return out.Batch(&x.out)
+}
+
+func (x *rewriting) flush(context.Context, format.Sink) error { return nil }
+
+func (x *rewriting) links(l []trace.Link) []trace.Link { return x.definer.links(l) }

@@ -1,0 +1,246 @@
+package transform
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// open is a row that began something which has not ended.
+type open struct {
+	kind trace.Kind
+	ref  uint32
+	time int64
+	seq  int64 // order of beginning at the location
+	row  *row  // the rest of it, nil if there is none
+}
+
+// bare takes the attributes from the innermost open region: its record stands for a
+// message too, which is not to be said again when the region is entered anew.
+func (s *state) bare() {
+	if n := len(s.regions); n > 0 && s.regions[n-1].row != nil {
+		s.regions[n-1].row = &row{ops: s.regions[n-1].row.ops}
+	}
+}
+
+// row is what few rows have: operands and attributes.
+type row struct {
+	ops  []uint64
+	keys []uint32
+	vals []trace.Value
+}
+
+func keep(c *trace.Cursor) *row {
+	ops := c.Ops()
+	keys, vals := c.Attrs()
+	if ops == nil && len(keys) == 0 {
+		return nil
+	}
+	r := &row{ops: slices.Clone(ops), keys: slices.Clone(keys), vals: slices.Clone(vals)}
+	for i := range r.vals {
+		r.vals[i].Str = strings.Clone(r.vals[i].Str)
+	}
+	return r
+}
+
+func (r *row) operands() []uint64 {
+	if r == nil {
+		return nil
+	}
+	return r.ops
+}
+
+// add appends the row to a batch at a time.
+func (o *open) add(b *trace.Batch, loc uint32, t int64) {
+	b.Add(loc, t, o.kind, o.ref)
+	if o.row == nil {
+		return
+	}
+	if o.row.ops != nil {
+		b.AddOps(o.row.ops...)
+	}
+	for i, k := range o.row.keys {
+		b.AddAttr(k, o.row.vals[i])
+	}
+}
+
+// pairing says how a kind belongs to what it begins or ends: a begin and an end with
+// the same key do.
+type pairing struct {
+	class int8 // 0 for kinds that neither begin nor end anything
+	ends  bool
+	// ref is that the reference is part of the key, op that this operand is; -1 if none.
+	ref bool
+	op  int8
+	// close is the kind of a row that ends it without saying more than the begin does.
+	close trace.Kind
+}
+
+// pairs are the kinds that begin and end something at a location.
+var pairs = func() (p [trace.Declared]pairing) {
+	class := int8(0)
+	put := func(x pairing, begin trace.Kind, opEnd int8, ends ...trace.Kind) {
+		class++
+		x.class = class
+		p[begin] = x
+		x.ends, x.op = true, opEnd
+		for _, k := range ends {
+			p[k] = x
+		}
+	}
+	put(pairing{ref: true, op: -1, close: trace.Leave}, trace.Enter, -1, trace.Leave)
+	put(pairing{op: 0, close: trace.ClaimEnd}, trace.ClaimBegin, 0, trace.ClaimEnd)
+	put(pairing{ref: true, op: -1, close: trace.ContextLeave}, trace.ContextEnter, -1, trace.ContextLeave)
+	put(pairing{op: 0, close: trace.ThreadTeamEnd}, trace.ThreadTeamBegin, 0, trace.ThreadTeamEnd)
+	put(pairing{op: 5}, trace.CollectiveBegin, 5, trace.CollectiveEnd)
+	put(pairing{op: 0}, trace.CollectiveRequest, 5, trace.CollectiveComplete)
+	put(pairing{op: 0}, trace.RecvBegin, 4, trace.RecvComplete)
+	p[trace.RequestCancelled] = pairing{class: class, ends: true, op: 0}
+	put(pairing{op: -1}, trace.RMACollectiveBegin, -1, trace.RMACollectiveEnd)
+	put(pairing{op: -1}, trace.ThreadFork, -1, trace.ThreadJoin)
+	put(pairing{op: 0}, trace.LockAcquire, 0, trace.LockRelease)
+	put(pairing{ref: true, op: 1}, trace.RMALockAcquire, 1, trace.RMALockRelease)
+	put(pairing{ref: true, op: -1}, trace.IOHandleCreate, -1, trace.IOHandleDestroy)
+	put(pairing{op: 3}, trace.IOBegin, 1, trace.IOComplete)
+	p[trace.IOCancelled] = pairing{class: class, ends: true, op: 0}
+	put(pairing{ref: true, op: -1}, trace.IOLockAcquire, -1, trace.IOLockRelease)
+	put(pairing{op: 0}, trace.FileOperationBegin, 4, trace.FileOperationEnd)
+	put(pairing{op: -1}, trace.ProcessBegin, -1, trace.ProcessEnd)
+	put(pairing{op: -1}, trace.ProgramBegin, -1, trace.ProgramEnd)
+	put(pairing{ref: true, op: -1}, trace.CommCreate, -1, trace.CommDestroy)
+	put(pairing{ref: true, op: -1}, trace.WindowCreate, -1, trace.WindowDestroy)
+	return p
+}()
+
+// pairOf is the pairing of a kind, common or declared.
+func pairOf(k trace.Kind) *pairing {
+	if int(k) < len(pairs) {
+		return &pairs[k]
+	}
+	return &pairs[trace.NoKind]
+}
+
+// key is what a begin and its end share.
+type key struct {
+	class int8
+	ref   uint32
+	op    uint64
+}
+
+func (p *pairing) key(c *trace.Cursor) key {
+	k := key{class: p.class, op: trace.Undefined}
+	if p.ref {
+		k.ref = c.Ref()
+	}
+	if p.op >= 0 {
+		k.op = c.Op(int(p.op))
+	}
+	return k
+}
+
+// state is what is open at a location. Its size is that of what is open: 40 bytes a
+// region and about 200 anything else.
+type state struct {
+	seq     int64
+	regions []open // entered and not left
+	rest    map[key][]open
+}
+
+// take follows a row: it opens what the row begins and closes what it ends. matched is
+// false for an end without a begin.
+func (s *state) take(c *trace.Cursor) (matched bool) {
+	k := c.Kind()
+	switch {
+	case c.Derived():
+		if k.IsSend() {
+			s.bare()
+		}
+		return true
+	case k == trace.Enter:
+		s.seq++
+		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, keep(c)})
+		return true
+	case k == trace.Leave:
+		i := len(s.regions) - 1
+		for i >= 0 && s.regions[i].ref != c.Ref() {
+			i--
+		}
+		if i < 0 {
+			return false
+		}
+		s.regions = slices.Delete(s.regions, i, i+1)
+		return true
+	}
+	p := pairOf(k)
+	if p.class == 0 {
+		return true
+	}
+	id := p.key(c)
+	l := s.rest[id]
+	if p.ends {
+		if len(l) == 0 {
+			return false
+		}
+		if len(l) == 1 {
+			delete(s.rest, id)
+		} else {
+			s.rest[id] = l[:len(l)-1]
+		}
+		return true
+	}
+	if s.rest == nil {
+		s.rest = map[key][]open{}
+	}
+	s.seq++
+	o := open{k, c.Ref(), c.Time(), s.seq, keep(c)}
+	if k == trace.ClaimBegin && len(l) > 0 {
+		l = l[:0] // a claim that begins again ends the open one
+	}
+	s.rest[id] = append(l, o)
+	return true
+}
+
+// list is what is open, in the order of beginning.
+func (s *state) list() []open {
+	l := slices.Clone(s.regions)
+	for _, x := range s.rest {
+		l = append(l, x...)
+	}
+	slices.SortFunc(l, func(a, b open) int { return cmp.Compare(a.seq, b.seq) })
+	return l
+}
+
+// clone copies the state; the rows stay shared, as they do not change.
+func (s *state) clone() *state {
+	c := &state{seq: s.seq, regions: slices.Clone(s.regions), rest: maps.Clone(s.rest)}
+	for k, l := range c.rest {
+		c.rest[k] = slices.Clone(l)
+	}
+	return c
+}
+
+// byLocation is a list that grows with the locations.
+type byLocation[T any] []*T
+
+func (l *byLocation[T]) at(loc uint32) *T {
+	for int(loc) >= len(*l) {
+		*l = append(*l, nil)
+	}
+	x := (*l)[loc]
+	if x == nil {
+		x = new(T)
+		(*l)[loc] = x
+	}
+	return x
+}
+
+// get is what a location has, nil if nothing.
+func (l byLocation[T]) get(loc uint32) *T {
+	if int(loc) >= len(l) {
+		return nil
+	}
+	return l[loc]
+}
