@@ -23,6 +23,9 @@ const (
 	EndsAttribute = "cut.ends"
 )
 
+// laterText is the value of [EndsAttribute] where it is not known when.
+const laterText = "later"
+
 // Window is the times from From to before To, in ticks. math.MinInt64 and
 // math.MaxInt64 leave a side open.
 type Window struct{ From, To int64 }
@@ -569,7 +572,7 @@ func (s *cutting) flush(ctx context.Context, out format.Sink) error {
 			if n := len(s.Defs().Spec(pairOf(o.kind).close).Operands); n > 0 && o.row != nil {
 				b.AddOps(o.row.ops[:min(n, len(o.row.ops))]...)
 			}
-			b.AddAttr(s.ends, trace.StringValue("later"))
+			b.AddAttr(s.ends, trace.StringValue(laterText))
 			if o.kind == trace.ClaimBegin {
 				s.closed[int64(o.row.ops[0])] = true
 			}

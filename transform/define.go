@@ -11,7 +11,6 @@ type table int
 
 const (
 	noTable table = iota
-	texts
 	locations
 	groups
 	regions
@@ -27,6 +26,7 @@ const (
 	files
 	handles
 	markers
+	texts
 	tableCount
 )
 
@@ -108,7 +108,7 @@ func (m *definer) named(d *trace.Definitions, t table) *trace.Table[trace.Named]
 
 // all copies every entry that has not been copied yet, in the order of the tables.
 func (m *definer) all() {
-	for t := texts; t < tableCount; t++ {
+	for t := locations; t < tableCount; t++ {
 		for i := range m.length(t) {
 			m.of(t, uint32(i))
 		}

@@ -39,7 +39,7 @@ func Prune(ctx context.Context, d format.Decoder) (format.Decoder, error) {
 		}
 	}
 	p := newRewritten(d, nil)
-	for t := texts; t < tableCount; t++ {
+	for t := locations; t < tableCount; t++ {
 		for i, x := range used.index[t] {
 			if x != unmapped {
 				p.definer.of(t, uint32(i))
@@ -96,8 +96,9 @@ func (r *rewritten) ScanOrdered(ctx context.Context, sel trace.Selection, sink f
 // rewriting is one scan.
 type rewriting struct {
 	*definer
-	out  trace.Batch
-	edit func(*trace.Batch) // changes values, nil for none
+	out       trace.Batch
+	edit      func(*trace.Batch) // changes values, nil for none
+	editLinks func([]trace.Link)
 }
 
 func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
@@ -110,4 +111,10 @@ func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
 
 func (x *rewriting) flush(context.Context, format.Sink) error { return nil }
 
-func (x *rewriting) links(l []trace.Link) []trace.Link { return x.definer.links(l) }
+func (x *rewriting) links(l []trace.Link) []trace.Link {
+	l = x.definer.links(l)
+	if x.editLinks != nil {
+		x.editLinks(l)
+	}
+	return l
+}

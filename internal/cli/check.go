@@ -141,30 +141,39 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		default:
 			res.Notes += x.Count
 		}
-		rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
-		for _, d := range x.First {
-			rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
-		}
-		res.Rules = append(res.Rules, rule)
+		res.Rules = append(res.Rules, newCheckRule(x))
 	}
 	return res, nil
 }
 
+func newCheckRule(x format.RuleCount) checkRule {
+	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
+	for _, d := range x.First {
+		rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
+	}
+	return rule
+}
+
 func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
-		for _, p := range x.Places {
-			d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset, Binary: p.binary}, Record: p.Record, Found: p.Found, Expected: p.Expected}
-			switch x.Severity {
-			case "error":
-				d.Severity = trace.Error
-			case "warning":
-				d.Severity = trace.Warning
-			}
-			fmt.Fprintln(a.out, d.Error())
-		}
-		if n := x.Count - int64(len(x.Places)); n > 0 {
-			fmt.Fprintf(a.out, "%s: and %d more of %s\n", res.Path, n, x.Rule)
-		}
+		a.printRule(res.Path, x)
 	}
 	fmt.Fprintf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
+}
+
+// printRule prints the first places of a rule.
+func (a *app) printRule(path string, x checkRule) {
+	for _, p := range x.Places {
+		d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset, Binary: p.binary}, Record: p.Record, Found: p.Found, Expected: p.Expected}
+		switch x.Severity {
+		case "error":
+			d.Severity = trace.Error
+		case "warning":
+			d.Severity = trace.Warning
+		}
+		fmt.Fprintln(a.out, d.Error())
+	}
+	if n := x.Count - int64(len(x.Places)); n > 0 {
+		fmt.Fprintf(a.out, "%s: and %d more of %s\n", path, n, x.Rule)
+	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/csv"
 	"fmt"
 	"math"
 	"os"
@@ -493,4 +494,193 @@ All flags of weft cut can be given, too.`,
 	}
 	x.flags(c.Flags())
 	return c
+}
+
+// mergeOptions say how weft merge puts traces together.
+type mergeOptions struct {
+	changing
+	clocks string
+	anchor string
+	unify  bool
+}
+
+func (a *app) mergeCommand() *cobra.Command {
+	var x mergeOptions
+	c := &cobra.Command{
+		Use:   "merge TRACE... OUT",
+		Short: "Put several traces on one time line",
+		Long: `Merge traces, of any formats, into one. Regions and other names that are equal become
+one. Locations, communicators and resources of different traces stay apart, and get
+other ids where theirs are taken; --unify makes one of those with the same id and name,
+for runs that wrote a file each process.
+
+--clocks says which times are the same moment: wall, the time of day at which the
+traces were recorded; first, their first events; none, their clocks are the same.
+Without it, it is wall if all traces say their time of day, and none if not. With
+--anchor it is the first visit of a region, or #N the N-th one, or the first event of
+a kind, such as MPI_Init, sync#2 or marker.
+
+All flags of weft cut and weft filter can be given, for the merged trace.`,
+		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n  weft merge --clocks first before.etf after.etf both.etf\n  weft merge --anchor 'MPI_Init' --unify node1.otf node2.otf all.otf",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usageError("found %d arguments, expected TRACE... and OUT; see %s --help", len(args), c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, &x) },
+	}
+	x.flags(c.Flags())
+	c.Flags().StringVar(&x.clocks, "clocks", "", "what is the same moment: wall, first or none")
+	c.Flags().StringVar(&x.anchor, "anchor", "", "the first visit of a region, or event of a kind, NAME or NAME#N, is the same moment")
+	c.Flags().BoolVar(&x.unify, "unify", false, "make one of locations, groups, communicators and resources with the same id and name")
+	c.RegisterFlagCompletionFunc("clocks", cobra.FixedCompletions([]string{"wall", "first", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
+	var ins []*input
+	defer func() {
+		for _, in := range ins {
+			in.Close()
+		}
+	}()
+	var list []format.Decoder
+	for _, name := range args[:len(args)-1] {
+		in, err := a.open(ctx, name, &x.reading)
+		if err != nil {
+			return err
+		}
+		ins = append(ins, in)
+		list = append(list, in.Decoder)
+	}
+	zero, err := x.zero(ctx, list)
+	if err != nil {
+		return err
+	}
+	m, err := transform.Merge(ctx, list, transform.Merging{Zero: zero, Unify: x.unify})
+	if err != nil {
+		return err
+	}
+	d, err := x.change(ctx, m)
+	if err != nil {
+		return err
+	}
+	return a.writeChanged(ctx, ins, d, args[len(args)-1], &x.changing, func(*changed) error {
+		if m.Rounded > 0 && !x.quiet {
+			fmt.Fprintf(a.err, "%d times were rounded to a tick of the common clock\n", m.Rounded)
+		}
+		return nil
+	})
+}
+
+// zero is what is the same moment in the traces.
+func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64, error) {
+	if x.anchor != "" {
+		if x.clocks != "" {
+			return nil, usageError("found --clocks and --anchor, expected one of them")
+		}
+		var zero []int64
+		for i, d := range list {
+			p := piece{occurrence: x.anchor}
+			name, _, _ := strings.Cut(x.anchor, "#")
+			if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
+				p = piece{event: x.anchor}
+			}
+			w, err := p.find(ctx, d)
+			if err != nil {
+				return nil, fmt.Errorf("trace %d: %w", i+1, err)
+			}
+			zero = append(zero, w.From)
+		}
+		return zero, nil
+	}
+	switch x.clocks {
+	case "none":
+		return nil, nil
+	case "first":
+		var zero []int64
+		for _, d := range list {
+			first, _, _, err := extent(ctx, d)
+			if err != nil {
+				return nil, err
+			}
+			zero = append(zero, first)
+		}
+		return zero, nil
+	case "", "wall":
+		zero, err := transform.WallClock(list)
+		if err != nil && x.clocks == "" {
+			return nil, nil
+		}
+		if err != nil {
+			err = &exitError{exitDefects, fmt.Errorf("--clocks wall: %w", err)}
+		}
+		return zero, err
+	}
+	return nil, usageError("--clocks %s: expected wall, first or none", x.clocks)
+}
+
+// knownNames are names of libraries, which anonymizing keeps.
+var knownNames = []string{"MPI_*", "MPIX_*", "PMPI_*", "omp_*", "!$omp *", "pthread_*", "PAPI_*"}
+
+func (a *app) anonymizeCommand() *cobra.Command {
+	var x changing
+	var keep []string
+	var names string
+	c := &cobra.Command{
+		Use:   "anonymize TRACE OUT",
+		Short: "Replace names, paths and hosts, so that a trace can be shared",
+		Long: `Write a trace with names that tell nothing: regions, files, locations, hosts,
+communicators, metrics and all else that has a name are called what they are with a
+number, texts in attributes "text 1" and so on; source lines, opaque definitions and
+the time of day are left away. The same name always becomes the same. Times, numbers,
+kinds of events and the names of attributes stay.
+
+Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or those that
+--keep says instead. --names writes a table of what was replaced, for your eyes only.
+
+All flags of weft cut and weft filter can be given, too; they see the true names.`,
+		Example: "  weft anonymize trace.otf2 shared.otf2\n  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
+		Args:    exactArgs(2, "TRACE and OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := newPatterns(keep)
+			if err != nil {
+				return err
+			}
+			how := transform.Anonymizing{Keep: func(name string) bool { return p.match(name) }}
+			var table [][]string
+			if names != "" {
+				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }
+			}
+			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+				return transform.Anonymize(d, how), nil
+			})
+			if err != nil || names == "" {
+				return err
+			}
+			return a.writeTable(names, []string{"written", "name"}, table)
+		},
+	}
+	x.flags(c.Flags())
+	c.Flags().StringSliceVar(&keep, "keep", knownNames, "names that are kept; * and ? match anything, re: begins a regular expression")
+	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
+	return c
+}
+
+// writeTable writes a table to a file, which appears whole or not at all.
+func (a *app) writeTable(name string, header []string, rows [][]string) error {
+	out, err := a.createOutput(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	w := csv.NewWriter(out)
+	if err := w.Write(header); err != nil {
+		return err
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return err
+	}
+	return out.Commit()
 }

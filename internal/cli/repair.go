@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+func (a *app) repairCommand() *cobra.Command {
+	var x changing
+	var orphans string
+	var places int
+	c := &cobra.Command{
+		Use:   "repair TRACE OUT",
+		Short: "Write a sound trace of a broken one, listing every change",
+		Long: `Write a trace without its contradictions: regions and claims that never end are ended
+at the last event of their location, leaves of regions that are not open are left away,
+regions left open inside of one that is left are left with it (where the format's
+regions nest), visits of nothing get a region. What reading mends (times out of order,
+wrong lengths and counts, missing definitions) is mended in the file. Every change is
+listed, by rule, with its first places; events that were added have the attribute repair.
+
+--orphans enter keeps leaves of regions that were never entered, as in traces that begin
+late, by entering these at the first event of the location.
+
+All flags of weft cut and weft filter can be given, too; they see the mended trace.`,
+		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf",
+		Args:    exactArgs(2, "TRACE and OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if orphans != "drop" && orphans != "enter" {
+				return usageError("--orphans %s: expected drop or enter", orphans)
+			}
+			return a.repair(c, args, &x, orphans == "enter", places)
+		},
+	}
+	x.flags(c.Flags())
+	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or enter the region at the first event")
+	c.Flags().IntVar(&places, "places", 10, "how many places to name for each change")
+	c.RegisterFlagCompletionFunc("orphans", cobra.FixedCompletions([]string{"drop", "enter"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// nests lists the formats whose regions nest.
+var nests = map[string]bool{"otf": true, "otf2": true, "pallas": true}
+
+func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, places int) error {
+	ctx := c.Context()
+	in, err := a.open(ctx, args[0], &x.reading)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	in.report.Keep = max(1, places)
+	target, err := a.target(args[1], x.as)
+	if err != nil {
+		return err
+	}
+	changes := format.NewReport()
+	changes.Keep = in.report.Keep
+	d := transform.Repair(in.Decoder, transform.Repairing{Enter: enter, Nest: nests[in.format.Name] || nests[target.Name], Report: changes, Path: in.src.Path})
+	if d, err = x.change(ctx, d); err != nil {
+		return err
+	}
+	x.quiet = true // what reading mended is listed with the changes
+	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) error {
+		res.Changes = []checkRule{}
+		total := int64(0)
+		for _, r := range append(in.report.Rules(), changes.Rules()...) {
+			if r.Severity == trace.Note {
+				continue
+			}
+			rule := newCheckRule(r)
+			res.Changes = append(res.Changes, rule)
+			total += r.Count
+			if !x.json {
+				a.printRule(in.src.Path, rule)
+			}
+		}
+		if !x.json {
+			_, err = fmt.Fprintf(a.out, "%s: %d changes\n", in.src.Path, total)
+		}
+		return err
+	})
+}

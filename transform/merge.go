@@ -1,0 +1,385 @@
+package transform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Merging says how [Merge] puts traces together.
+type Merging struct {
+	// Zero is, for each trace, a time in ticks of its own clock; these are the same
+	// moment. Nil is the tick 0 of each. The merged trace has the time of the first one
+	// for it.
+	Zero []int64
+	// Unify makes one of locations, groups, communicators, resources and metrics with the
+	// same id and name. Without it, those of each trace are their own.
+	Unify bool
+}
+
+// Merge puts traces on one time line. Regions, attributes, parameters, files and other
+// names that are equal become one; locations, communicators and what else is a thing of
+// its run stay apart unless they are unified. An id that is taken is replaced by the
+// next number. Clocks of different ticks become one with the ticks of all; where that
+// would be more than 10^15 a second, it is one of picoseconds and times are rounded,
+// which [Merged.Rounded] counts. If there are claims or marks with ids in several traces,
+// ids are made different: n traces make id × n + the trace's number of an id.
+//
+// Simultaneous events are in the order of the traces. Memory is a batch and what the
+// decoder holds for each trace.
+func Merge(ctx context.Context, list []format.Decoder, m Merging) (*Merged, error) {
+	if len(list) == 0 {
+		return nil, errors.New("merge: found no trace, expected at least one")
+	}
+	if m.Zero != nil && len(m.Zero) != len(list) {
+		return nil, fmt.Errorf("merge: found %d times that are the same moment, expected %d", len(m.Zero), len(list))
+	}
+	x := &Merged{}
+	to := &target{defs: &x.defs, same: m.same}
+	first := list[0].Defs()
+	x.defs.Clock = commonClock(list)
+	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
+	x.defs.Format, x.defs.Origin = first.Format, first.Origin
+	zero := func(i int) int64 {
+		if m.Zero == nil {
+			return 0
+		}
+		return m.Zero[i]
+	}
+	base, _, ok := first.Clock.Rescale(zero(0), x.defs.Clock)
+	if !ok {
+		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second", zero(0), x.defs.Clock.Num)
+	}
+	properties := map[string]string{}
+	for i, d := range list {
+		if err := format.Prepare(ctx, d); err != nil {
+			return nil, err
+		}
+		src := d.Defs()
+		if src.Origin != x.defs.Origin {
+			x.defs.Origin = ""
+		}
+		if src.Format != x.defs.Format {
+			x.defs.Format = ""
+		}
+		p := &merging{inner: d, number: i, of: len(list), clock: src.Clock, to: x.defs.Clock, zero: zero(i), base: base, rounded: &x.Rounded,
+			definer: newDefiner(src, to)}
+		p.units = src.Clock.UnitTicks() / float64(src.Clock.Num) * float64(src.Clock.Den)
+		p.units = x.defs.Clock.UnitTicks() / float64(x.defs.Clock.Num) * float64(x.defs.Clock.Den) / p.units
+		p.definer.all()
+		for _, a := range src.Properties.All() {
+			v := a.Value.String()
+			if old, ok := properties[a.Key]; ok {
+				if old == v {
+					continue
+				}
+				a.Key = fmt.Sprintf("%s (%d)", a.Key, i+1)
+			}
+			properties[a.Key] = v
+			x.defs.Properties.Add(a)
+		}
+		for _, o := range src.Opaque.All() {
+			x.defs.Opaque.Add(o)
+		}
+		x.list = append(x.list, p)
+	}
+	return x, nil
+}
+
+// WallClock is the times that are the same moment by the wall clock, for [Merging.Zero].
+func WallClock(list []format.Decoder) ([]int64, error) {
+	var zero []int64
+	first := list[0].Defs().Clock
+	for i, d := range list {
+		c := d.Defs().Clock
+		if !c.HasEpoch {
+			return nil, fmt.Errorf("trace %d does not say at what time of day it was recorded", i+1)
+		}
+		// The moment at which the first trace's clock was 0.
+		t, _, ok := trace.Seconds(1_000_000_000).Rescale(first.Epoch-c.Epoch, trace.Clock{Num: c.Num, Den: c.Den})
+		if !ok {
+			return nil, fmt.Errorf("trace %d was recorded too long before or after the first one for its clock", i+1)
+		}
+		zero = append(zero, t)
+	}
+	return zero, nil
+}
+
+// commonClock is a clock whose ticks all the traces' ticks are multiples of, if there is
+// one that is not too fine.
+func commonClock(list []format.Decoder) trace.Clock {
+	c := list[0].Defs().Clock
+	same := true
+	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
+	for _, d := range list[1:] {
+		o := d.Defs().Clock
+		same = same && o.Num == c.Num && o.Den == c.Den && o.Unit == c.Unit
+		// lcm(a/b, c/d) = lcm(a, c) / gcd(b, d) for fractions in lowest terms.
+		r, s := new(big.Rat).SetFrac(num, den), new(big.Rat).SetFrac64(o.Num, o.Den)
+		g := new(big.Int).GCD(nil, nil, r.Num(), s.Num())
+		num = new(big.Int).Div(new(big.Int).Mul(r.Num(), s.Num()), g)
+		den = new(big.Int).GCD(nil, nil, r.Denom(), s.Denom())
+	}
+	if same {
+		c.Base = 0
+		return c
+	}
+	if limit := new(big.Int).Mul(den, big.NewInt(1_000_000_000_000_000)); num.Cmp(limit) > 0 || !num.IsInt64() {
+		return trace.Seconds(1_000_000_000_000)
+	}
+	return trace.Clock{Num: num.Int64(), Den: den.Int64()}
+}
+
+// same is a text that entries share which become one.
+func (m *Merging) same(t table, v any) string {
+	text := func(parts ...any) string {
+		b, err := json.Marshal(parts)
+		if err != nil {
+			return ""
+		}
+		return string(b)
+	}
+	switch x := v.(type) {
+	case *string:
+		return "s" + *x
+	case *trace.Region:
+		return text(x.Name, x.Group, x.Role, x.File, x.Line, x.End, x.Attrs)
+	case *trace.AttributeDef:
+		return text(x.Name, x.Type)
+	case *trace.KindDef:
+		return text(x.Format, x.Name, x.Operands)
+	case *trace.Named:
+		if t == parameters || t == files || t == markers {
+			return text(x.Name, x.Attrs)
+		}
+	case *trace.MetricDef:
+		if x.Location == trace.NoRef && m.Unify || m.Unify {
+			return text(x.ID, x.Name, x.Unit, x.Kind, x.Mode, x.Type, x.Location)
+		}
+	case *trace.Location:
+		if m.Unify {
+			return text(x.ID, x.Name, x.Kind)
+		}
+	case *trace.LocationGroup:
+		if m.Unify {
+			return text(x.ID, x.Name, x.Kind)
+		}
+	case *trace.Communicator:
+		if m.Unify {
+			return text(x.ID, x.Name)
+		}
+	case *trace.Set:
+		if m.Unify {
+			return text(x.ID, x.Name, x.Kind, x.Members)
+		}
+	case *trace.Resource:
+		if m.Unify {
+			return text(x.ID, x.Name)
+		}
+	}
+	return ""
+}
+
+// Merged is several traces as one.
+type Merged struct {
+	// Rounded counts the times that do not fit a tick of the common clock.
+	Rounded int64
+	defs    trace.Definitions
+	list    []*merging
+}
+
+// Defs are the definitions of all.
+func (m *Merged) Defs() *trace.Definitions { return &m.defs }
+
+// Close closes all.
+func (m *Merged) Close() error {
+	var err error
+	for _, x := range m.list {
+		if e := x.inner.Close(); err == nil {
+			err = e
+		}
+	}
+	return err
+}
+
+// Scan delivers trace after trace, each location by location.
+func (m *Merged) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	s := sink(0)
+	all := trace.Everything()
+	all.Links = false
+	for _, x := range m.list {
+		err := x.inner.Scan(ctx, all, func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return s.Batch(x.change(b)) }}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return m.links(ctx, sel, s)
+}
+
+// ScanOrdered delivers in the order of time.
+func (m *Merged) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	all := trace.Everything()
+	all.Links = false
+	var streams []format.Stream
+	for _, x := range m.list {
+		p := pull(ctx, x.inner, all)
+		defer p.close()
+		streams = append(streams, &mergedStream{p, x})
+	}
+	if err := format.Merge(ctx, streams, sink); err != nil {
+		return err
+	}
+	return m.links(ctx, sel, sink)
+}
+
+// links delivers the links of all traces, behind all events.
+func (m *Merged) links(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	if !sel.Links {
+		return nil
+	}
+	only := trace.Everything()
+	only.Kind = func(trace.Kind) bool { return false }
+	for _, x := range m.list {
+		if c, ok := x.inner.(format.LinkCounter); ok {
+			if n, ok := c.LinkCount(); ok && n == 0 {
+				continue
+			}
+		}
+		err := x.inner.Scan(ctx, only, func(int) format.Sink {
+			return format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergedStream is one trace on its way into the merged one.
+type mergedStream struct {
+	*pulled
+	x *merging
+}
+
+// Next returns the next batch.
+func (s *mergedStream) Next(ctx context.Context) (*trace.Batch, error) {
+	b, err := s.pulled.Next(ctx)
+	if b == nil || err != nil {
+		return nil, err
+	}
+	return s.x.change(b), nil
+}
+
+// merging is one of the traces.
+type merging struct {
+	*definer
+	inner      format.Decoder
+	number, of int
+	clock, to  trace.Clock
+	zero, base int64
+	units      float64 // the merged trace's time unit of fragments in that of this one
+	rounded    *int64
+	out        trace.Batch
+	times      []int64
+}
+
+// time is a time on the common clock.
+func (x *merging) time(t int64) int64 {
+	d := t - x.zero
+	if (t < x.zero) != (d < 0) {
+		*x.rounded++
+		d = math.MaxInt64
+		if t < x.zero {
+			d = math.MinInt64
+		}
+	}
+	d, exact, ok := x.clock.Rescale(d, x.to)
+	s := d + x.base
+	switch {
+	case !ok || (s < d) != (x.base < 0):
+		*x.rounded++
+		if t < x.zero {
+			return math.MinInt64
+		}
+		return math.MaxInt64
+	case !exact:
+		*x.rounded++
+	}
+	return s
+}
+
+// id is an id of a claim or mark that no other trace has.
+func (x *merging) id(id int64) int64 {
+	if x.of == 1 {
+		return id
+	}
+	return id*int64(x.of) + int64(x.number)
+}
+
+// change is a batch of the merged trace.
+func (x *merging) change(b *trace.Batch) *trace.Batch {
+	x.rewrite(b, &x.out)
+	o := &x.out
+	o.Order = nil // that of one file says nothing about the others
+	x.times = x.times[:0]
+	for _, t := range b.Time {
+		x.times = append(x.times, x.time(t))
+	}
+	o.Time = x.times
+	at := uint32(0)
+	for i, row := range b.OpRow {
+		k := b.Kind[row]
+		ops := o.Op[at:o.OpEnd[i]]
+		at = o.OpEnd[i]
+		switch k {
+		case trace.ClaimBegin, trace.ClaimEnd, trace.Mark:
+			if len(ops) > 0 && ops[0] != trace.Undefined {
+				ops[0] = uint64(x.id(int64(ops[0])))
+			}
+		case trace.Fragment:
+			if x.units != 1 {
+				for j, f := 2, x.units; j < min(4, len(ops)); j, f = j+1, f*x.units {
+					ops[j] = math.Float64bits(math.Float64frombits(ops[j]) * f)
+				}
+			}
+		}
+		spec := x.src.Spec(k)
+		for j := range min(len(ops), len(spec.Operands)) {
+			switch typ := spec.Operands[j].Type; {
+			case ops[j] == trace.Undefined:
+			case typ == trace.OpTime:
+				ops[j] = uint64(x.time(int64(ops[j])))
+			case typ == trace.OpDuration:
+				d, exact, ok := x.clock.Rescale(int64(ops[j]), x.to)
+				if !exact || !ok {
+					*x.rounded++
+				}
+				ops[j] = uint64(d)
+			}
+		}
+	}
+	return o
+}
+
+// links translates links.
+func (x *merging) links(l []trace.Link) []trace.Link {
+	l = x.definer.links(l)
+	for i := range l {
+		l[i].ID = x.id(l[i].ID)
+		for _, e := range []*trace.End{&l[i].Src, &l[i].Dst} {
+			if e.Kind != trace.AtLocation {
+				e.ID = x.id(e.ID)
+			}
+			e.Time = x.time(e.Time)
+		}
+	}
+	return l
+}
