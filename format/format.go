@@ -263,6 +263,13 @@ func (o *ReadOptions) Defect(d *trace.Defect) error {
 	return nil
 }
 
+// Pass begins another look at the events; decoders call it at the begin of a scan.
+func (o *ReadOptions) Pass() {
+	if o.Report != nil {
+		o.Report.Pass()
+	}
+}
+
 // WriteOptions are the settings of a writer.
 type WriteOptions struct {
 	Values  map[string]string
@@ -409,19 +416,40 @@ type Encoder interface {
 // rules.
 type Report struct {
 	// Keep is how many places are kept for each rule; 0 means 10.
-	Keep  int
-	mu    sync.Mutex
-	rules map[string]*ruleDefects
+	Keep   int
+	mu     sync.Mutex
+	rules  map[string]*ruleDefects
+	passes int
 }
 
 type ruleDefects struct {
-	count int64
-	first []*trace.Defect
+	before int64 // found ahead of the first pass
+	pass   int64 // found in this pass
+	most   int64 // found in a pass at most
+	first  []*trace.Defect
 }
+
+// count is how many different defects there are at least.
+func (x *ruleDefects) count() int64 { return max(x.before+x.most, int64(len(x.first))) }
 
 // NewReport makes an empty report.
 func NewReport() *Report {
 	return &Report{rules: map[string]*ruleDefects{}}
+}
+
+// Pass begins a look at the events, which finds what others have found before: the same
+// defect counts once.
+func (r *Report) Pass() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passes++
+	for _, x := range r.rules {
+		if r.passes == 1 {
+			x.before = x.pass
+			x.most = 0
+		}
+		x.pass = 0
+	}
 }
 
 // Add adds a defect.
@@ -437,10 +465,14 @@ func (r *Report) Add(d *trace.Defect) {
 		x = &ruleDefects{}
 		r.rules[d.Rule] = x
 	}
-	x.count += max(1, d.Count)
+	x.pass += max(1, d.Count)
+	x.most = max(x.most, x.pass)
 	i, _ := slices.BinarySearchFunc(x.first, d, comparePlaces)
 	// Equal places keep their order of arrival.
 	for i < len(x.first) && comparePlaces(x.first[i], d) == 0 {
+		if r.passes > 1 && *x.first[i] == *d {
+			return
+		}
 		i++
 	}
 	if i >= keep {
@@ -474,7 +506,7 @@ func (r *Report) Rules() []RuleCount {
 		for _, d := range x.first {
 			sev = max(sev, d.Severity)
 		}
-		out = append(out, RuleCount{name, sev, x.count, slices.Clone(x.first)})
+		out = append(out, RuleCount{name, sev, x.count(), slices.Clone(x.first)})
 	}
 	slices.SortFunc(out, func(a, b RuleCount) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule))

@@ -788,6 +788,7 @@ func (d *decoder) Close() error { return d.close() }
 
 // Scan delivers the events of each location in time order.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	d.opt.Pass()
 	s := sink(0)
 	if d.lanes && d.restore == nil {
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
@@ -816,6 +817,7 @@ func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 
 // ScanOrdered delivers all events in time order.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	d.opt.Pass()
 	switch {
 	case len(d.runs) == 1:
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, true)

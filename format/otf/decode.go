@@ -320,6 +320,7 @@ func (d *decoder) Close() error { return nil }
 // Scan delivers the events of each location in the order of time, stream after
 // stream.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	d.opt.Pass()
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
@@ -359,6 +360,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 // ScanOrdered delivers all events in the order of time.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	d.opt.Pass()
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}

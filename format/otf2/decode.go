@@ -57,6 +57,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
+	d.opt.Pass()
 	workers := 1
 	if try {
 		workers = max(1, min(d.opt.Cores(), len(d.locations)))
@@ -123,6 +124,7 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 
 // Streams are the locations in the order of their ids, and the markers.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
+	d.opt.Pass()
 	var open []*EventReader
 	closeAll = func() {
 		for _, r := range open {

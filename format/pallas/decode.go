@@ -111,6 +111,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {
+	d.opt.Pass()
 	workers := 1
 	if !careful {
 		workers = max(1, min(d.opt.Cores(), len(d.threads)))
@@ -161,6 +162,7 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 
 // Streams are the threads.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
+	d.opt.Pass()
 	r := newBlockReader(d.t.Parameters)
 	var open []*Thread
 	closeAll = func() {

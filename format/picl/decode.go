@@ -735,6 +735,7 @@ func (d *decoder) Close() error { return d.close() }
 
 // Scan delivers the events of each location in time order.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	d.opt.Pass()
 	s := d.paired(sink(0))
 	if len(d.runs) == 1 {
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
@@ -763,6 +764,7 @@ func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 
 // ScanOrdered delivers all events in time order.
 func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	d.opt.Pass()
 	return d.ordered(ctx, sel, d.paired(sink))
 }
 
