@@ -82,13 +82,19 @@ func (d *recorded) Scan(ctx context.Context, sel trace.Selection, sink func(int)
 
 // ScanOrdered delivers in global time order.
 func (d *recorded) ScanOrdered(ctx context.Context, sel trace.Selection, sink Sink) error {
-	var streams []Stream
+	return ScanStreams(ctx, d, sel, sink)
+}
+
+// Streams are the locations.
+func (d *recorded) Streams(context.Context, trace.Selection) (list []Stream, closeAll func(), err error) {
 	for loc := range d.r.Defs().Locations.Len() {
-		streams = append(streams, &batchStream{d.r.Batches(uint32(loc))})
+		list = append(list, &batchStream{d.r.Batches(uint32(loc))})
 	}
-	if err := Merge(ctx, streams, sink); err != nil {
-		return err
-	}
+	return list, func() {}, nil
+}
+
+// Links delivers the links.
+func (d *recorded) Links(_ context.Context, sel trace.Selection, sink Sink) error {
 	return d.links(sel, sink)
 }
 

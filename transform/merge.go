@@ -211,6 +211,13 @@ func (m *Merged) Close() error {
 // Scan delivers trace after trace, each location by location.
 func (m *Merged) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
 	s := sink(0)
+	if m.shared() {
+		r := format.Regroup(s, 1<<16)
+		if err := m.ScanOrdered(ctx, sel, r); err != nil {
+			return err
+		}
+		return r.Flush()
+	}
 	all := trace.Everything()
 	all.Links = false
 	for _, x := range m.list {
@@ -222,6 +229,15 @@ func (m *Merged) Scan(ctx context.Context, sel trace.Selection, sink func(int) f
 		}
 	}
 	return m.links(ctx, sel, s)
+}
+
+// shared reports whether several traces have events of one location.
+func (m *Merged) shared() bool {
+	n := 0
+	for _, x := range m.list {
+		n += x.src.Locations.Len()
+	}
+	return n > m.defs.Locations.Len()
 }
 
 // ScanOrdered delivers in the order of time.
