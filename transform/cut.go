@@ -111,48 +111,34 @@ func attribute(d *trace.Definitions, name, doc string) uint32 {
 // before reads the trace up to the window.
 func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
-	flows := flows{}
 	all := trace.Selection{From: math.MinInt64, To: from}
-	err := c.inner.Scan(ctx, all, func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x := b.Cursor()
-			for x.Next() {
-				if x.Time() >= from {
-					continue
-				}
-				l := c.border.at(x.Location())
-				l.take(&x)
-				flows.count(&x)
-				if end, ok := stretch(&x); ok && end > from {
-					l.span(&x, from)
-				}
-			}
-			return nil
-		}}
+	var workers []*prefix
+	err := format.ScanAnew(ctx, c.inner, all, func() func(int) format.Sink {
+		workers = nil
+		return func(int) format.Sink {
+			p := &prefix{from: from, first: from}
+			workers = append(workers, p)
+			return format.SinkFuncs{OnBatch: p.batch}
+		}
 	})
 	if err != nil {
 		return err
 	}
-	if flows.pending() {
-		all.Kind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
-		err := c.inner.Scan(ctx, all, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				x := b.Cursor()
-				for x.Next() {
-					if x.Time() < from {
-						flows.keep(&x)
-					}
-				}
-				return nil
-			}}
-		})
-		if err != nil {
-			return err
+	flows := flows{}
+	for _, p := range workers {
+		for loc, l := range p.border {
+			if l != nil {
+				*c.border.at(uint32(loc)) = *l
+			}
 		}
-		flows.each(func(loc uint32, o open) {
-			l := c.border.at(loc)
-			l.messages = append(l.messages, o)
-		})
+		flows.add(&p.flows)
+	}
+	first := from
+	for _, p := range workers {
+		first = min(first, p.first)
+	}
+	if err := c.onTheirWay(ctx, &flows, first); err != nil {
+		return err
 	}
 	var ask []uint32
 	for loc, l := range c.border {
@@ -187,9 +173,71 @@ func (c *cut) before(ctx context.Context) error {
 	return nil
 }
 
+// onTheirWay reads the messages that are on their way where the window begins. They are
+// the last ones of their flows, so it begins to look shortly before.
+func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
+	from := c.window.From
+	length := max((from-first)/256, 1)
+	for flows.pending() {
+		sel := trace.Selection{From: math.MinInt64, To: from, Kind: func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }}
+		if length > 0 && length < from-first {
+			sel.From = from - length
+		}
+		err := format.Scan(ctx, c.inner, sel, func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				x := b.Cursor()
+				for x.Next() {
+					flows.keep(&x)
+				}
+				return nil
+			}}
+		})
+		if err != nil {
+			return err
+		}
+		if sel.From == math.MinInt64 || flows.complete() {
+			break
+		}
+		length *= 16
+	}
+	flows.each(func(loc uint32, o open) {
+		l := c.border.at(loc)
+		l.messages = append(l.messages, o)
+	})
+	return nil
+}
+
+// prefix follows what is before a piece, of the locations that one worker reads.
+type prefix struct {
+	from   int64
+	first  int64 // time of the first event
+	border byLocation[border]
+	flows  flows
+}
+
+func (p *prefix) batch(b *trace.Batch) error {
+	p.first = min(p.first, b.Time[0])
+	x := b.Cursor()
+	for x.Next() {
+		l := p.border.at(x.Location())
+		l.take(&x)
+		switch k := x.Kind(); {
+		case k == trace.Enter || k == trace.Leave:
+			continue
+		case k.IsSend() || k.IsRecv():
+			p.flows.count(&x)
+		default:
+			if end, ok := stretch(&x); ok && end > p.from {
+				l.span(&x)
+			}
+		}
+	}
+	return nil
+}
+
 // span keeps a row that stretches into the window, in place of an older one of the
 // same kind and reference.
-func (l *border) span(x *trace.Cursor, from int64) {
+func (l *border) span(x *trace.Cursor) {
 	l.spans = slices.DeleteFunc(l.spans, func(o open) bool { return o.kind == x.Kind() && o.ref == x.Ref() && o.kind != trace.Marker })
 	l.spans = append(l.spans, open{x.Kind(), x.Ref(), x.Time(), 0, keep(x)})
 }

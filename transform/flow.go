@@ -51,7 +51,17 @@ func (m *flows) count(x *trace.Cursor) {
 	}
 }
 
-// pending reports whether messages are on their way, and makes room for them.
+// add adds what another worker has counted.
+func (m *flows) add(o *flows) {
+	if m.net == nil {
+		m.net = map[flow]int64{}
+	}
+	for f, n := range o.net {
+		m.net[f] += n
+	}
+}
+
+// pending reports whether messages are on their way, and forgets those that are kept.
 func (m *flows) pending() bool {
 	m.kept = map[flow]*ring{}
 	for f, n := range m.net {
@@ -81,6 +91,16 @@ func (m *flows) keep(x *trace.Cursor) {
 	}
 	r.rows[r.next] = o
 	r.next = (r.next + 1) % len(r.rows)
+}
+
+// complete reports whether all messages that are on their way are kept.
+func (m *flows) complete() bool {
+	for f, r := range m.kept {
+		if n := m.net[f]; int64(len(r.rows)) < max(n, -n) {
+			return false
+		}
+	}
+	return true
 }
 
 // ring is the last rows of a flow.

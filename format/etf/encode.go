@@ -42,8 +42,9 @@ type encoder struct {
 	rec   Record
 	pairs []carrier.Pair
 	buf   []byte
-	seq   int64 // rows so far
-	next  int64 // next claim or event id, for foreign traces
+	tail  []byte // attributes of the end of a claim
+	seq   int64  // rows so far
+	next  int64  // next claim or event id, for foreign traces
 
 	resources []int64  // ids by index
 	keys      [][]byte // see key
@@ -355,7 +356,16 @@ func (e *encoder) nativeRow(x *row) error {
 			return nil
 		}
 		e.order(at, x.time)
-		if err := e.queue.end(at, e.timeText(), nil); err != nil || at > e.queue.first {
+		var more []byte
+		if len(x.keys) > 0 { // of ends that were added; the line has one list for both
+			b := e.tail[:0]
+			if text := e.queue.at(at).text; text[len(text)-1] != ';' {
+				b = append(b, ',')
+			}
+			e.tail = e.attributes(b, x)
+			more = e.tail
+		}
+		if err := e.queue.end(at, e.timeText(), more); err != nil || at > e.queue.first {
 			return err // an older one is still open
 		}
 		return e.queue.write()
@@ -372,6 +382,7 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 4 {
 			break
 		}
+		e.bare(x)
 		for n := len(e.signals); int(x.ref) >= n; n++ {
 			e.signals = append(e.signals, signal{})
 		}
@@ -392,6 +403,7 @@ func (e *encoder) nativeRow(x *row) error {
 		if len(ops) < 1 {
 			break
 		}
+		e.bare(x)
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
 		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(x.ref)).ID, "%d/%d", &r.ID, &r.Series); err != nil {
 			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
@@ -411,6 +423,13 @@ func (e *encoder) nativeRow(x *row) error {
 	}
 	e.loss.Add(e.defs.Spec(x.kind).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
 	return nil
+}
+
+// bare counts the attributes of a row whose line cannot have any.
+func (e *encoder) bare(x *row) {
+	if len(x.keys) > 0 {
+		e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
+	}
 }
 
 // sections notices when an event is followed by a simultaneous one whose lines

@@ -151,6 +151,45 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	return list, closeAll, nil
 }
 
+// Extent reads the first and the last chunk of each location.
+func (d *decoder) Extent() (first, last int64, ok bool) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	q := &decoder{d.model, &quiet}
+	first, last = math.MaxInt64, math.MinInt64
+	// What cannot be read has no times; a scan will tell of it.
+	look := func(x format.Stream, all bool) {
+		for {
+			b, err := x.Next(context.Background())
+			if b == nil || err != nil {
+				return
+			}
+			first, last, ok = min(first, b.Time[0]), max(last, b.Time[b.Len()-1]), true
+			if !all {
+				return
+			}
+		}
+	}
+	for _, id := range q.locations {
+		for _, from := range []int64{math.MinInt64, math.MaxInt64 - 1} {
+			x, err := q.location(id, trace.Selection{From: from, To: math.MaxInt64}, true)
+			if x == nil || err != nil {
+				continue
+			}
+			x.rows = 1
+			if from > 0 {
+				x.rows = trace.BatchRows
+			}
+			look(x, from > 0)
+			x.r.Close()
+		}
+	}
+	if x := q.markerStream(trace.Everything()); x != nil {
+		look(x, true)
+	}
+	return first, last, ok
+}
+
 // Links delivers the links.
 func (d *decoder) Links(_ context.Context, sel trace.Selection, sink format.Sink) error {
 	return d.deliverLinks(sel, sink)

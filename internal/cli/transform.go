@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -353,7 +354,8 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 	for _, in := range ins {
 		from = append(from, in.Decoder)
 	}
-	if x.prune {
+	if x.prune || w.format.Name == "etf" && slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric }) {
+		// TRACE has no signals without fragments.
 		if d, err = transform.Prune(ctx, d); err != nil {
 			return err
 		}
@@ -370,6 +372,9 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 	}
 	for _, in := range ins {
 		a.tell(in, x.quiet)
+	}
+	if n.events == 0 && !x.quiet {
+		fmt.Fprintf(a.err, "%s: no event is left\n", dst)
 	}
 	refused, err := w.commit(loss, x.allowLoss)
 	if err != nil {

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runWeft runs a command line in this process.
+func runWeft(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e bytes.Buffer
+	code = Main(args, strings.NewReader(""), &o, &e)
+	return code, o.String(), e.String()
+}
+
+// realTraces are real traces of every format, small ones.
+var realTraces = map[string]string{
+	"etf":    "../../examples/odse.etf",
+	"picl":   "../../examples/ring.trf",
+	"otf":    "../../format/otf/testdata/ok/mpi4/mpi4.otf",
+	"otf2":   "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2",
+	"ring":   "../../format/otf2/testdata/ok/ring/eztrace_log.otf2",
+	"pallas": "../../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas",
+}
+
+// What the verbs write of real traces, in every format, passes check without errors, and
+// OTF's and OTF2's own tools read it without a word.
+func TestTransformsAreSound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+	for name, path := range realTraces {
+		for _, verb := range [][]string{
+			{"cut", "--from", "30%", "--to", "60%"},
+			{"cut", "--percent", "45-46", "--prune"},
+			{"filter", "--not-region", "*e*", "--min-duration", "1us"},
+			{"filter", "--location", "*0*", "--max-depth", "2"},
+			{"repair"},
+			{"anonymize"},
+			{"merge", path},
+		} {
+			for _, ext := range []string{"otf2", "otf", "pallas", "etf", "trf"} {
+				out := filepath.Join(t.TempDir(), "x."+ext)
+				args := append(append([]string{}, verb...), "-q", "--allow-loss", path, out)
+				if code, _, errs := runWeft(t, args...); code != 0 {
+					t.Errorf("%s: %v: exit code %d: %s", name, args, code, errs)
+					continue
+				}
+				if code, found, errs := runWeft(t, "check", "--places", "2", out); code != 0 {
+					t.Errorf("%s: check of %v: exit code %d: %s%s", name, args, code, found, errs)
+				}
+				switch ext {
+				case "otf2":
+					silent(t, out, "otf2-print", "-A")
+				case "otf":
+					silent(t, out, "otfprint")
+				}
+			}
+		}
+	}
+}
+
+// silent runs a tool that must have nothing to complain of; without the tool nothing is
+// tested, which TestPeersArePresent tells of.
+func silent(t *testing.T, path, tool string, flags ...string) {
+	t.Helper()
+	if _, err := exec.LookPath(tool); err != nil {
+		return
+	}
+	var errs bytes.Buffer
+	c := exec.Command(tool, append(flags, path)...)
+	c.Stderr = &errs
+	if err := c.Run(); err != nil || errs.Len() > 0 {
+		t.Errorf("%s %s: %v: %s", tool, path, err, errs.String())
+	}
+}
+
+func TestPeersArePresent(t *testing.T) {
+	for _, tool := range []string{"otf2-print", "otfprint"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed: it reads nothing of what the verbs write", tool)
+		}
+	}
+}
+
+// The messages of a piece are those that are sent or received in it, each with its
+// partner: pieces of a real trace have together the messages of the whole.
+func TestPiecesOfMessages(t *testing.T) {
+	type sums struct{ Sent, Received, Matched, SizeMismatches int64 }
+	count := func(path string) (s sums, repeated int64) {
+		code, out, errs := runWeft(t, "messages", "--json", path)
+		if code != 0 {
+			t.Fatal(errs)
+		}
+		if err := json.Unmarshal([]byte(out), &s); err != nil {
+			t.Fatal(err)
+		}
+		_, out, _ = runWeft(t, "print", "--json", "--kind", "send,recv,send-begin,recv-complete", path)
+		return s, int64(strings.Count(out, `"cut.began"`))
+	}
+	for _, name := range []string{"otf", "otf2", "ring", "pallas"} {
+		whole, _ := count(realTraces[name])
+		var sum sums
+		again := int64(0)
+		bounds := []string{"", "17%", "44.5%", "45%", "80%", ""}
+		for i := range len(bounds) - 1 {
+			args := []string{"cut", "-q"}
+			if bounds[i] != "" {
+				args = append(args, "--from", bounds[i])
+			}
+			if bounds[i+1] != "" {
+				args = append(args, "--to", bounds[i+1])
+			}
+			out := filepath.Join(t.TempDir(), "x.otf2")
+			if code, _, errs := runWeft(t, append(args, realTraces[name], out)...); code != 0 {
+				t.Fatal(errs)
+			}
+			s, n := count(out)
+			sum.Sent += s.Sent
+			sum.Received += s.Received
+			sum.SizeMismatches += s.SizeMismatches
+			again += n
+		}
+		if sum.Sent+sum.Received-again != whole.Sent+whole.Received || sum.SizeMismatches != whole.SizeMismatches {
+			t.Errorf("%s: found %+v in pieces, %d of them repeated, expected %+v", name, sum, again, whole)
+		}
+	}
+}
+
+// A pass through several verbs at once is what they do one after another.
+func TestOnePass(t *testing.T) {
+	dir := t.TempDir()
+	file := func(n string) string { return filepath.Join(dir, n, "x.otf2") }
+	for _, args := range [][]string{
+		{"cut", "--from", "20%", "--to", "70%", realTraces["otf2"], file("a")},
+		{"filter", "--region", "MPI_*", file("a"), file("b")},
+		{"anonymize", file("b"), file("c")},
+		{"anonymize", "--from", "20%", "--to", "70%", "--region", "MPI_*", realTraces["otf2"], file("d")},
+	} {
+		mkdir(t, filepath.Dir(args[len(args)-1]))
+		if code, _, errs := runWeft(t, args...); code != 0 {
+			t.Fatal(args, errs)
+		}
+	}
+	events := func(path string) map[string]int {
+		_, out, _ := runWeft(t, "print", "--json", path)
+		m := map[string]int{}
+		for _, l := range strings.Split(out, "\n") {
+			m[l]++
+		}
+		return m
+	}
+	if a, b := events(file("c")), events(file("d")); len(a) < 10 || !maps.Equal(a, b) {
+		t.Errorf("one pass gives %d different events, three give %d", len(b), len(a))
+	}
+}
+
+func mkdir(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
