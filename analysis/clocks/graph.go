@@ -260,9 +260,7 @@ func (q *problem) sort(ctx context.Context) (*order, error) {
 		return o, ctx.Err()
 	}
 	// Something is its own cause. At one time that is possible: clocks have ticks.
-	if q.latency == 0 {
-		q.unite(o, waiting)
-	}
+	q.unite(o, waiting)
 	if waiting = q.walk(o, false); waiting == nil {
 		return o, ctx.Err()
 	}
@@ -527,7 +525,8 @@ func (q *problem) unite(o *order, waits []int32) {
 	}
 }
 
-// one makes one of nodes and groups if no two of them are of the same clock.
+// one makes one of nodes and groups if no two of them are of the same clock, and no
+// message between them takes time.
 func (q *problem) one(o *order, l []int32, n int32) {
 	if len(l) < 2 {
 		return
@@ -537,6 +536,15 @@ func (q *problem) one(o *order, l []int32, n int32) {
 	for i := 1; i < len(l) && l[i] < n; i++ {
 		if q.nodeOf[l[i]] == q.nodeOf[l[i-1]] {
 			return
+		}
+	}
+	if q.latency > 0 {
+		for _, u := range l {
+			for i := o.start[u]; i < o.start[u+1]; i++ {
+				if _, among := slices.BinarySearch(l, o.to[i]); among && o.message[i] != none {
+					return
+				}
+			}
 		}
 	}
 	for _, u := range l {

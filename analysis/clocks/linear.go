@@ -269,22 +269,7 @@ func (e *estimate) hulls(clocks []int32) {
 			shift := from.base - to.base
 			p.hull = p.hull[:0]
 			for _, b := range p.bounds {
-				k := corner{float64(b.received - to.middle), float64(b.need() + shift)}
-				h := p.hull
-				if n := len(h); n > 0 && h[n-1].x == k.x {
-					if h[n-1].w >= k.w {
-						continue
-					}
-					h = h[:n-1]
-				}
-				for n := len(h); n > 1; n = len(h) {
-					a, b := h[n-2], h[n-1]
-					if (b.w-a.w)*(k.x-a.x) > (k.w-a.w)*(b.x-a.x) {
-						break
-					}
-					h = h[:n-1]
-				}
-				p.hull = append(h, k)
+				p.hull = extend(p.hull, corner{float64(b.received - to.middle), float64(b.need() + shift)})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package clocks
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -20,10 +21,12 @@ type ring struct {
 
 func (r *ring) has(c int32) bool { _, ok := r.place[c]; return ok }
 
-// rounds is how often drifts are bettered, effort how many pairs that may look at.
+// How often drifts are bettered: sweeps for each clock against all that it is tied to,
+// then rounds for the worst cycle alone, which look at no more pairs than effort.
 const (
+	sweeps = 8
 	rounds = 200
-	effort = 20_000_000
+	effort = 5_000_000
 )
 
 // solve finds the drifts and offsets of the clocks, which stand at their own places.
@@ -46,23 +49,103 @@ func (r *ring) solve(drift, offset []float64) {
 		}
 		return
 	}
-	r.drifts(drift)
-	best, bestSlack := r.copyOf(drift), math.Inf(-1)
-	for range min(rounds, 1+effort/len(r.pairs)) {
+	// The least drifts are none at all, with what is violated then.
+	best, bestSlack := r.copyOf(drift), slack
+	var cycle []int32
+	try := func() bool {
 		r.weigh(drift)
-		s, cycle := r.slack()
-		if s > bestSlack {
-			best, bestSlack = r.copyOf(drift), s
+		slack, cycle = r.slack()
+		if slack > bestSlack {
+			best, bestSlack = r.copyOf(drift), slack
 		}
-		if s >= 0 || !r.relax(drift, s, cycle) {
-			break
-		}
+		return slack >= 0
 	}
-	for i, c := range r.clocks {
-		drift[c] = best[i]
+	r.drifts(drift)
+	try()
+	for k, before := 0, 0.0; k < sweeps && (k == 0 || slack > before+0.1*math.Abs(before)); k++ {
+		before = slack
+		r.offsets(slack, offset)
+		r.sweep(drift, offset)
+		try()
 	}
+	good := bestSlack >= 0
+	if !good {
+		r.paste(best, drift)
+		try()
+	}
+	for k := 0; k < min(rounds, 1+effort/len(r.pairs)) && !good && r.relax(drift, slack, cycle); k++ {
+		good = try()
+	}
+	r.paste(best, drift)
 	r.weigh(drift)
 	r.offsets(bestSlack, offset)
+}
+
+func (r *ring) paste(from, drift []float64) {
+	for i, c := range r.clocks {
+		drift[c] = from[i]
+	}
+}
+
+// sweep gives each clock in turn the line that is best against all that it is tied to, as
+// those stand. It finds drifts that no pair of clocks alone has enough messages for.
+func (r *ring) sweep(drift, offset []float64) {
+	in := make([][]int32, len(r.clocks))
+	for i, p := range r.pairs {
+		in[r.place[p.to]] = append(in[r.place[p.to]], int32(i))
+	}
+	var forth, back []corner
+	for place, c := range r.clocks {
+		forth, back = forth[:0], back[:0]
+		for _, i := range in[place] {
+			p := r.pairs[i]
+			for _, k := range p.hull {
+				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-p.latency)})
+			}
+		}
+		for _, i := range r.out[place] {
+			p := r.pairs[i]
+			for _, k := range p.hull {
+				back = append(back, corner{k.x + k.w - p.latency, k.w - offset[p.to] - drift[p.to]*k.x})
+			}
+		}
+		forth, back = hull(forth), hull(back)
+		drift[c], _ = bothWays(forth, back)
+		up, down := room(forth, back, drift[c])
+		offset[c] = (up - down) / 2
+	}
+	o, d := offset[r.clocks[0]], drift[r.clocks[0]]
+	for _, c := range r.clocks {
+		offset[c], drift[c] = offset[c]-o, drift[c]-d
+	}
+}
+
+// hull leaves the corners of the upper hull, in the order of x.
+func hull(l []corner) []corner {
+	slices.SortFunc(l, func(a, b corner) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.w, b.w)) })
+	h := l[:0]
+	for _, k := range l {
+		h = extend(h, k)
+	}
+	return h
+}
+
+// extend adds a corner that is not to the left of those of a hull.
+func extend(h []corner, k corner) []corner {
+	if n := len(h); n > 0 && h[n-1].x == k.x {
+		if h[n-1].w >= k.w {
+			return h
+		}
+		h = h[:n-1]
+	}
+	for n := len(h); n > 1; n = len(h) {
+		a, b := h[n-2], h[n-1]
+		if (b.w-a.w)*(k.x-a.x) > (k.w-a.w)*(b.x-a.x) {
+			break
+		}
+		h = h[:n-1]
+	}
+	return append(h, k)
 }
 
 func (r *ring) copyOf(drift []float64) []float64 {
@@ -181,9 +264,10 @@ func (r *ring) slack() (float64, []int32) {
 // offsets finds those that give each message the slack, in the middle between the
 // greatest and the least that are possible.
 func (r *ring) offsets(slack float64, offset []float64) {
-	step := 1e-6
-	if slack == math.Floor(slack) {
-		step = 1
+	step := 1.0
+	if slack != math.Floor(slack) { // the worst cycle must not become longer by rounding
+		step = 0.01
+		slack -= step
 	}
 	for range 60 {
 		least, ok := r.potentials(slack, false)
@@ -194,8 +278,8 @@ func (r *ring) offsets(slack float64, offset []float64) {
 			}
 			return
 		}
-		slack -= step // it was rounded
-		step *= 2
+		slack -= step
+		step *= 4
 	}
 }
 
@@ -331,7 +415,7 @@ func (r *ring) slopes() []slope {
 		var width float64
 		switch {
 		case back == nil:
-			s.drift, width = oneWay(p.hull)
+			s.drift, width = oneWay(p)
 		case p.from < p.to:
 			s.drift, width = bothWays(p.hull, back.hull)
 		default:
@@ -348,26 +432,26 @@ func (r *ring) slopes() []slope {
 	return out
 }
 
+// fewMessages is up to how many messages of one direction say nothing of a drift: they
+// may all have been slow.
+const fewMessages = 8
+
 // oneWay is the drift that messages of one direction suggest: that of the hull's edge at
 // its middle, which the fastest messages make. width is how far it may be wrong.
-func oneWay(hull []corner) (drift, width float64) {
-	n := len(hull)
-	if n < 2 {
+func oneWay(p *pair) (drift, width float64) {
+	h := p.hull
+	n := len(h)
+	if n < 2 || len(p.bounds) <= fewMessages {
 		return 0, 2 * maxDrift
 	}
-	length := hull[n-1].x - hull[0].x
-	middle := hull[0].x + length/2
-	i, _ := slices.BinarySearchFunc(hull, middle, func(c corner, x float64) int {
-		if c.x < x {
-			return -1
-		}
-		return 1
-	})
+	length := h[n-1].x - h[0].x
+	middle := h[0].x + length/2
+	i, _ := slices.BinarySearchFunc(h, middle, func(c corner, x float64) int { return cmp.Compare(c.x, x) })
 	i = min(max(i, 1), n-1)
-	a, b := hull[i-1], hull[i]
+	a, b := h[i-1], h[i]
 	drift = (b.w - a.w) / (b.x - a.x)
 	height := 1.0
-	for _, c := range hull {
+	for _, c := range h {
 		height = max(height, a.w+drift*(c.x-a.x)-c.w)
 	}
 	if width = 2 * height / length; width > 2*maxDrift || math.Abs(drift) > maxDrift {
@@ -376,41 +460,47 @@ func oneWay(hull []corner) (drift, width float64) {
 	return drift, width
 }
 
+// room is what a line with a drift must be above at the middle, and, negative, below, to
+// be above the corners of forth and below the negative ones of back.
+func room(forth, back []corner, drift float64) (up, down float64) {
+	up, down = math.Inf(-1), math.Inf(-1)
+	for _, c := range forth {
+		up = max(up, c.w-drift*c.x)
+	}
+	for _, c := range back {
+		down = max(down, c.w+drift*c.x)
+	}
+	return up, down
+}
+
 // bothWays is the middle of the drifts of the receiver of the hull forth that leave room
 // between the messages of both directions, or the one that comes next to it, and how wide
-// their range is.
+// their range is. If the range has no end, it is the least drift.
 func bothWays(forth, back []corner) (drift, width float64) {
-	room := func(d float64) float64 {
-		up, down := math.Inf(-1), math.Inf(-1)
-		for _, c := range forth {
-			up = max(up, c.w-d*c.x)
-		}
-		for _, c := range back {
-			down = max(down, c.w+d*c.x)
-		}
+	free := func(d float64) float64 {
+		up, down := room(forth, back, d)
 		return -up - down
 	}
 	lo, hi := -maxDrift, maxDrift
 	for range 90 {
 		a, b := lo+(hi-lo)/3, hi-(hi-lo)/3
-		if room(a) < room(b) {
+		if free(a) < free(b) {
 			lo = a
 		} else {
 			hi = b
 		}
 	}
 	best := (lo + hi) / 2
-	if room(best) < 0 {
-		// What remains is a guess; a tick at both ends is what it is not sure of.
-		return best, max(width, 1e-12-2*room(best)/spread(forth, back))
+	if free(best) < 0 {
+		return best, 1e-12 - 2*free(best)/spread(forth, back)
 	}
 	edge := func(bad float64) float64 {
-		if room(bad) >= 0 {
+		if free(bad) >= 0 {
 			return bad
 		}
 		good := best
 		for range 60 {
-			if m := (good + bad) / 2; room(m) >= 0 {
+			if m := (good + bad) / 2; free(m) >= 0 {
 				good = m
 			} else {
 				bad = m
@@ -419,6 +509,9 @@ func bothWays(forth, back []corner) (drift, width float64) {
 		return good
 	}
 	low, high := edge(-maxDrift), edge(maxDrift)
+	if low == -maxDrift || high == maxDrift {
+		return min(max(0, low), high), high - low
+	}
 	return (low + high) / 2, max(high-low, 1e-12)
 }
 
