@@ -17,12 +17,13 @@ const fewPairs = 256
 // line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
 type line struct {
 	base, middle  int64 // ticks
+	shift         int64 // by how many ticks all are moved, in at only
 	offset, drift float64
 }
 
 // at is the corrected time of t, rounded to a tick.
 func (l *line) at(t int64) int64 {
-	return t + l.base + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
+	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
 }
 
 // bound is a message, or a pair of a begin and an end: received on one clock at a time
@@ -168,8 +169,7 @@ func (e *estimate) components() {
 	for c := range e.component {
 		e.component[c] = int32(c)
 	}
-	var find func(c int32) int32
-	find = func(c int32) int32 {
+	find := func(c int32) int32 {
 		for e.component[c] != c {
 			e.component[c] = e.component[e.component[c]]
 			c = e.component[c]

@@ -101,7 +101,7 @@ type requestKey struct {
 type request struct{ time, posted int64 }
 
 // Part collects the messages and collective operations of some locations of a trace. It
-// holds 32 bytes of each message, 64 of each location's part in a collective operation, and
+// holds 32 bytes of each message, 48 of each location's part in a collective operation, and
 // what package messages holds of those that wait for their other end.
 type Part struct {
 	defs     *trace.Definitions

@@ -285,7 +285,7 @@ func TestOneWay(t *testing.T) {
 		t.Errorf("found %+v", r)
 	}
 	r = p.solve(t, clocks.Options{Reference: 1, Latency: 50})
-	if c := r.Clocks[0]; c.Offset != -750 && r.Shift == 0 || r.After.Any() {
+	if c := r.Clocks[0]; c.Offset != -750 || r.After.Any() {
 		t.Errorf("found %+v", r)
 	}
 	if err := p.check(r); err != nil {
@@ -328,13 +328,12 @@ func TestContradiction(t *testing.T) {
 	}
 }
 
-// TestCollectives finds which operations tie clocks. All begin at 100 and end at 90 of the
-// second clock.
+// TestCollectives finds which operations tie clocks. Location 1 leaves, by its clock,
+// before location 0 has come, but not the other way round.
 func TestCollectives(t *testing.T) {
 	for _, test := range []struct {
 		operation, root, sent uint64
 		origin                string
-		begin, end            bool // the second location's begin and the first one's end are early
 		early                 bool
 	}{
 		{operation: 0, root: trace.Undefined, early: true},

@@ -61,8 +61,8 @@ type Clock struct {
 	// Reference is the clock that offset and drift refer to, an index into the clocks: the
 	// clock itself if it is the first of those that are tied to each other.
 	Reference int `json:"reference"`
-	// Offset is what its first event is later after the linear correction, in ticks,
-	// and OffsetSeconds the same in seconds.
+	// Offset is by how many ticks the linear correction makes its first event later,
+	// Result.Shift not counted, and OffsetSeconds the same in seconds.
 	Offset        int64   `json:"offset"`
 	OffsetSeconds float64 `json:"offsetSeconds"`
 	// Drift is by how much faster it must run, in millionths.
@@ -140,7 +140,7 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 		x, l := &q.clocks[c], &e.lines[c]
 		y := &r.Clocks[c]
 		*y = Clock{Name: p.name(x), Reference: int(tied[int32(c)]), Constraints: x.ties, Drift: l.drift * 1e6}
-		y.Offset = linear[x.from] - q.times[x.from]
+		y.Offset = linear[x.from] - q.times[x.from] - l.shift
 		y.OffsetSeconds = r.Clock.Float(y.Offset)
 		if tied[int32(c)] != tied[e.reference] {
 			r.Untied++
@@ -277,7 +277,7 @@ func (e *estimate) shift() int64 {
 	for _, l := range e.byComponent() {
 		if len(l) > 1 && e.changed(l) {
 			for _, c := range l {
-				e.lines[c].base -= then
+				e.lines[c].shift = -then
 			}
 		}
 	}

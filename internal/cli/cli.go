@@ -174,7 +174,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		}
 	}()
 	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.plotCommand(),
-		a.profileCommand(), a.messagesCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
+		a.profileCommand(), a.messagesCommand(), a.alignCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root
 }
 
