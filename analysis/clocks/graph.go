@@ -10,16 +10,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// farthest is how far from 0 a time can be, in ticks, for sums of times to fit.
+// farthest is how long a trace can be, in ticks, for sums of times to fit.
 const farthest = 1 << 60
 
-// errFar says that there is a time beyond farthest.
-var errFar = errors.New("clocks: found a time beyond 2^60 ticks, expected times of clocks that can be compared")
+// ErrFar says that the times of a trace are more than 2^60 ticks apart, or so late that
+// they cannot be corrected.
+var ErrFar = errors.New("clocks: found times that are 2^60 ticks or more apart, expected those of clocks that can be compared")
 
 // problem is what a correction has to meet. A node is a time of a clock at which
 // something happens: its events of that time stay together whatever the correction.
 type problem struct {
 	latency  int64
+	origin   int64 // the first time of the trace, which times of nodes count from
 	clocks   []clock
 	clockOf  []int32 // by location, none where there are no events
 	times    []int64 // of nodes, clock by clock, ascending
@@ -79,9 +81,6 @@ func (p *Part) problem() (*problem, error) {
 		if !p.spans[loc].any {
 			continue
 		}
-		if p.spans[loc].first < -farthest || p.spans[loc].last > farthest {
-			return nil, errFar
-		}
 		k := p.keyOf(uint32(loc))
 		c, ok := clocks[k]
 		if !ok {
@@ -93,8 +92,22 @@ func (p *Part) problem() (*problem, error) {
 		q.clocks[c].locations = append(q.clocks[c].locations, uint32(loc))
 	}
 	collectives := p.collectives()
+	if len(p.messages)+len(collectives) == 0 {
+		q.alone()
+		return q, nil
+	}
+	q.origin = math.MaxInt64
+	last := int64(math.MinInt64)
+	for _, s := range p.spans {
+		if s.any {
+			q.origin, last = min(q.origin, s.first), max(last, s.last)
+		}
+	}
+	if uint64(last)-uint64(q.origin) >= farthest {
+		return nil, ErrFar
+	}
 	times := make([][]int64, len(q.clocks))
-	add := func(e end) { c := q.clockOf[e.loc]; times[c] = append(times[c], e.time) }
+	add := func(e end) { c := q.clockOf[e.loc]; times[c] = append(times[c], e.time-q.origin) }
 	for _, m := range p.messages {
 		add(m.sent)
 		add(m.received)
@@ -110,7 +123,7 @@ func (p *Part) problem() (*problem, error) {
 	for c := range q.clocks {
 		x := &q.clocks[c]
 		for _, loc := range x.locations {
-			times[c] = append(times[c], p.spans[loc].first, p.spans[loc].last)
+			times[c] = append(times[c], p.spans[loc].first-q.origin, p.spans[loc].last-q.origin)
 		}
 		slices.Sort(times[c])
 		times[c] = slices.Compact(times[c])
@@ -129,11 +142,20 @@ func (p *Part) problem() (*problem, error) {
 	return q, nil
 }
 
+// alone gives each clock a node, for a trace that ties none to another.
+func (q *problem) alone() {
+	for c := range q.clocks {
+		q.clocks[c].from, q.clocks[c].to = int32(c), int32(c+1)
+		q.times = append(q.times, 0)
+		q.nodeOf = append(q.nodeOf, int32(c))
+	}
+}
+
 // connect makes the edges and groups.
 func (p *Part) connect(q *problem, collectives []collective) {
 	node := func(e end) int32 {
 		x := &q.clocks[q.clockOf[e.loc]]
-		i, _ := slices.BinarySearch(q.times[x.from:x.to], e.time)
+		i, _ := slices.BinarySearch(q.times[x.from:x.to], e.time-q.origin)
 		return x.from + int32(i)
 	}
 	q.messages = make([]edge, 0, len(p.messages))

@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// maxDrift is the greatest drift between two clocks that is looked for. Quartz clocks have
-// less than a thousandth of it.
-const maxDrift = 0.05
+// maxDrift is the greatest drift of a clock that is looked for. Those of quartzes are a
+// tenth of it at most; what looks like more is no drift.
+const maxDrift = 0.002
 
 // fewPairs is up to how many pairs of begins and ends an operation gives all of.
 const fewPairs = 256

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -424,4 +425,29 @@ func FuzzSolve(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestFar corrects times that are late, and refuses those that are too far apart.
+func TestFar(t *testing.T) {
+	const late = math.MaxInt64 - 1_000_000
+	p := newProgram([]reading{linear(late, 0), linear(late-2000, 0)})
+	for range 10 {
+		p.message(0, 1, 100)
+		p.message(1, 0, 100)
+	}
+	r := p.solve(t, clocks.Options{})
+	if err := p.check(r); err != nil || r.Clocks[1].Offset != 2000 {
+		t.Errorf("found %+v: %v", r, err)
+	}
+	p = newProgram([]reading{linear(math.MinInt64/2, 0), linear(math.MaxInt64/2, 0)})
+	p.message(0, 1, 100)
+	x := clocks.New(p.defs, clocks.Options{})
+	for _, b := range p.batches {
+		if err := x.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := x.Solve(context.Background()); !errors.Is(err, clocks.ErrFar) {
+		t.Errorf("found %v, expected %v", err, clocks.ErrFar)
+	}
 }

@@ -43,14 +43,12 @@ func (r *ring) solve(drift, offset []float64) {
 	slack, _ := r.slack()
 	// A cycle of weights that are whole numbers misses 0 by a part of its length at least.
 	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
-		r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
-		for _, c := range r.clocks {
-			offset[c] = math.Floor(offset[c])
-		}
+		r.whole(slack, offset)
 		return
 	}
 	// The least drifts are none at all, with what is violated then.
 	best, bestSlack := r.copyOf(drift), slack
+	without := slack
 	var cycle []int32
 	try := func() bool {
 		r.weigh(drift)
@@ -75,6 +73,15 @@ func (r *ring) solve(drift, offset []float64) {
 	}
 	for k := 0; k < min(rounds, 1+effort/len(r.pairs)) && !good && r.relax(drift, slack, cycle); k++ {
 		good = try()
+	}
+	if bestSlack < without/4 {
+		// It is not drifts that are the matter.
+		for _, c := range r.clocks {
+			drift[c] = 0
+		}
+		r.weigh(drift)
+		r.whole(without, offset)
+		return
 	}
 	r.paste(best, drift)
 	r.weigh(drift)
@@ -146,6 +153,14 @@ func extend(h []corner, k corner) []corner {
 		h = h[:n-1]
 	}
 	return append(h, k)
+}
+
+// whole finds offsets that are whole ticks, for no drifts and their slack.
+func (r *ring) whole(slack float64, offset []float64) {
+	r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
+	for _, c := range r.clocks {
+		offset[c] = math.Floor(offset[c])
+	}
 }
 
 func (r *ring) copyOf(drift []float64) []float64 {

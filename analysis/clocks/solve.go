@@ -78,7 +78,8 @@ type Clock struct {
 // many members turn out to ask for.
 const addedRounds = 6
 
-// Solve finds the correction. The part must not be used any more.
+// Solve finds the correction. The part must not be used any more. An error is that of the
+// options or the context, or [ErrFar].
 func (p *Part) Solve(ctx context.Context) (*Result, error) {
 	if p.opt.Latency < 0 || p.opt.Latency > MaxLatency {
 		return nil, fmt.Errorf("clocks: found a latency of %d ticks, expected 0 to %d", p.opt.Latency, MaxLatency)
@@ -153,11 +154,18 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 		if r.Amortised {
 			curve = through(q.times[x.from:x.to], times[x.from:x.to])
 		}
+		for i := range curve {
+			t := &curve[i]
+			if t.True > 0 && q.origin > math.MaxInt64-t.True || t.True < 0 && q.origin < math.MinInt64-t.True {
+				return ErrFar
+			}
+			t.Read, t.True = t.Read+q.origin, t.True+q.origin
+		}
 		if err := curve.Check(); err != nil {
 			return fmt.Errorf("clocks: %w", err)
 		}
 		for v := x.from; v < x.to; v++ {
-			final[v] = curve.At(q.times[v])
+			final[v] = curve.At(q.times[v]+q.origin) - q.origin
 		}
 		for _, loc := range x.locations {
 			id := p.defs.Locations.At(int(loc)).ID
@@ -266,14 +274,15 @@ func (e *estimate) more(times []int64) bool {
 
 // shift moves what is corrected later if that is needed for no time to be before 0.
 func (e *estimate) shift() int64 {
-	first, then := int64(math.MaxInt64), int64(math.MaxInt64)
+	then := int64(math.MaxInt64)
 	for c := range e.lines {
-		t := e.q.times[e.q.clocks[c].from]
-		first, then = min(first, t), min(then, e.lines[c].at(t))
+		then = min(then, e.lines[c].at(e.q.times[e.q.clocks[c].from]))
 	}
-	if first < 0 || then >= 0 || len(e.lines) == 0 {
+	// The first event of all is at the origin.
+	if len(e.lines) == 0 || e.q.origin < 0 || then >= -e.q.origin {
 		return 0
 	}
+	then += e.q.origin
 	for _, l := range e.byComponent() {
 		if len(l) > 1 && e.changed(l) {
 			for _, c := range l {

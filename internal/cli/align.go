@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -175,7 +176,11 @@ func (a *app) clocks(ctx context.Context, in *input, opt clocks.Options) (*clock
 			return nil, err
 		}
 	}
-	return all.Solve(ctx)
+	x, err := all.Solve(ctx)
+	if errors.Is(err, clocks.ErrFar) {
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
+	}
+	return x, err
 }
 
 // writeCorrection writes a correction to a file, which appears whole or not at all.
