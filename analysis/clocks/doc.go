@@ -16,10 +16,11 @@
 // mean algorithms", 2004). The offsets leave every message that slack and are in the
 // middle of what is still possible. Drifts are 0 unless the messages cannot be put right
 // without them, and are 0.2 % at most; if they would not remove three quarters of what is
-// violated, it is not drifts that are the matter. Each pair of clocks tells in what range its drift must be; drifts of
-// clocks are those of least squares over the middles. Then each clock in turn gets the
-// line with the most room among all that it is tied to, and as long as the worst cycle is
-// still violated drifts move towards what it asks for (the relaxation of Agmon and Motzkin).
+// violated, it is not drifts that are the matter. Each pair of clocks tells in what range
+// its drift must be; drifts of clocks are those of least squares over the middles. Then
+// each clock in turn gets the line with the most room among all that it is tied to, and as
+// long as the worst cycle is still violated drifts move towards what it asks for (the
+// relaxation of Agmon and Motzkin).
 //
 // The second step mends what no straight line can, such as a clock that was set while the
 // program ran: the controlled logical clock with forward and backward amortisation
