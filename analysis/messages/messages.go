@@ -44,6 +44,16 @@ type Options struct {
 	// when it was sent, as soon as all that the trace says of it is known; see [Part.Finish]. The part must see the events in the
 	// order of time, and cannot be merged. It holds the messages that are on their way.
 	List func(*Message) error
+	// Pair, if it is not nil, gets each pair of a send and a receive as soon as both are
+	// known, in no particular order. With a window, too, it gets all of them.
+	Pair func(Pair)
+}
+
+// Pair is a message whose two ends are known. Locations are indices into
+// Definitions.Locations, times ticks.
+type Pair struct {
+	Source, Destination uint32
+	Sent, Received      int64
 }
 
 // Window is the times from From to before To, in ticks.
@@ -220,10 +230,14 @@ func (p *Part) meet(at channel, n node, recv bool) error {
 	}
 	o := p.nodes[other]
 	p.remove(at, other, !recv)
+	send, received := n, o
 	if recv {
-		return p.match(o, n)
+		send, received = o, n
 	}
-	return p.match(n, o)
+	if p.opt.Pair != nil {
+		p.opt.Pair(Pair{at.source, at.destination, send.time, received.time})
+	}
+	return p.match(send, received)
 }
 
 // streaming reports whether pending messages are followed as they come.
@@ -346,7 +360,9 @@ func (p *Part) Merge(o *Part) error {
 		return nil
 	}
 	if !p.any {
+		opt := p.opt // Pair is each part's own
 		*p = *o
+		p.opt = opt
 		return nil
 	}
 	for k := range o.matrix {

@@ -133,3 +133,35 @@ func TestBounded(t *testing.T) {
 		t.Errorf("found %+v", r)
 	}
 }
+
+// TestPairs gets the pairs of a trace in any order, and after a merge.
+func TestPairs(t *testing.T) {
+	d := made.Defs(2, 0, 0)
+	batches := made.PerLocation(d, []made.Row{made.Send(0, 10, 1, 5, 1), made.Send(0, 20, 1, 6, 1), made.Recv(1, 3, 0, 6, 1), made.Recv(1, 15, 0, 5, 1), made.Send(1, 30, 0, 5, 1)})
+	want := []Pair{{0, 1, 10, 15}, {0, 1, 20, 3}}
+	for _, order := range [][]int{{0, 1}, {1, 0}} {
+		for _, merged := range []bool{false, true} {
+			var got []Pair
+			opt := Options{Pair: func(p Pair) { got = append(got, p) }}
+			p := New(d, opt)
+			for _, i := range order {
+				q := p
+				if merged {
+					q = New(d, Options{})
+				}
+				if err := q.Batch(batches[i]); err != nil {
+					t.Fatal(err)
+				}
+				if merged {
+					if err := p.Merge(q); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			slices.SortFunc(got, func(a, b Pair) int { return int(a.Sent - b.Sent) })
+			if !slices.Equal(got, want) {
+				t.Errorf("order %v, merged %v: found %v, expected %v", order, merged, got, want)
+			}
+		}
+	}
+}

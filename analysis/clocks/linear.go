@@ -1,0 +1,390 @@
+package clocks
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+)
+
+// maxDrift is the greatest drift of a clock that is looked for. Those of quartzes are a
+// tenth of it at most; what looks like more is no drift.
+const maxDrift = 0.002
+
+// fewPairs is up to how many pairs of begins and ends an operation gives all of.
+const fewPairs = 256
+
+// line is the linear correction of a clock: t becomes t + base + offset + drift·(t − middle).
+type line struct {
+	base, middle  int64 // ticks
+	shift         int64 // by how many ticks all are moved, in at only
+	offset, drift float64
+}
+
+// at is the corrected time of t, rounded to a tick.
+func (l *line) at(t int64) int64 {
+	return t + l.base + l.shift + int64(math.Round(l.offset+l.drift*float64(t-l.middle)))
+}
+
+// bound is a message, or a pair of a begin and an end: received on one clock at a time
+// that is not before sent on another one and the latency.
+type bound struct {
+	from, to       int32 // clocks
+	sent, received int64
+	latency        int64
+}
+
+// need is by how many ticks the receiving clock must be ahead.
+func (b *bound) need() int64 { return b.sent + b.latency - b.received }
+
+// corner is a corner of the hull of the bounds between two clocks: at x, a time of the
+// receiving clock from the middle of the trace, that clock must be w ahead of the sending
+// one, both in ticks and after the bases are applied.
+type corner struct{ x, w float64 }
+
+// pair is what bounds the clock to by the clock from.
+type pair struct {
+	from, to int32
+	latency  float64
+	bounds   []bound
+	worst    int64 // the greatest need
+	hull     []corner
+}
+
+// weight is by how much the offset of to must be greater than that of from, and the corner
+// that says so.
+func (p *pair) weight(drift []float64) (float64, corner) {
+	best, at := math.Inf(-1), corner{}
+	df, dt := drift[p.from], drift[p.to]
+	for _, c := range p.hull {
+		if w := c.w + df*(c.x+c.w-p.latency) - dt*c.x; w > best {
+			best, at = w, c
+		}
+	}
+	return best, at
+}
+
+// estimate finds a linear correction of each clock.
+type estimate struct {
+	q         *problem
+	opt       Options
+	reference int32 // clock
+	bounds    []bound
+	lines     []line
+	pairs     []pair
+	out, in   [][]int32 // pairs by clock
+	component []int32   // of clocks, by their lowest clock; for clocks without ties themselves
+}
+
+func newEstimate(q *problem, opt Options, reference int32) *estimate {
+	e := &estimate{q: q, opt: opt, reference: reference}
+	for _, m := range q.messages {
+		if !m.ignored {
+			e.add(m.from, m.to, q.latency)
+		}
+	}
+	for _, g := range q.groups {
+		if g.ignored {
+			continue
+		}
+		if len(g.from)*len(g.to) <= fewPairs || len(g.from) == 1 || len(g.to) == 1 {
+			for _, u := range g.from {
+				for _, v := range g.to {
+					e.add(u, v, 0)
+				}
+			}
+			continue
+		}
+		// Every clock with those 1, 2, 4 … behind it; others follow if they turn out
+		// to be violated.
+		for i, u := range g.from {
+			for k := 1; k < len(g.to); k *= 2 {
+				e.add(u, g.to[(i+k)%len(g.to)], 0)
+			}
+		}
+	}
+	return e
+}
+
+// add takes the bound that node v is not before node u.
+func (e *estimate) add(u, v int32, latency int64) {
+	if a, b := e.q.nodeOf[u], e.q.nodeOf[v]; a != b {
+		e.bounds = append(e.bounds, bound{a, b, e.q.times[u], e.q.times[v], latency})
+	}
+}
+
+// solve finds the lines.
+func (e *estimate) solve(ctx context.Context) error {
+	e.lines = make([]line, len(e.q.clocks))
+	e.collect()
+	e.components()
+	for _, clocks := range e.byComponent() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if len(clocks) < 2 || !e.opt.Always && e.good(clocks) {
+			continue
+		}
+		e.rebase(clocks)
+		e.hulls(clocks)
+		if err := e.solveComponent(ctx, clocks); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collect sorts the bounds by pairs of clocks.
+func (e *estimate) collect() {
+	slices.SortFunc(e.bounds, func(a, b bound) int {
+		if a.from != b.from {
+			return int(a.from) - int(b.from)
+		}
+		if a.to != b.to {
+			return int(a.to) - int(b.to)
+		}
+		return cmp.Compare(a.received, b.received)
+	})
+	e.pairs = e.pairs[:0]
+	n := len(e.q.clocks)
+	e.out, e.in = make([][]int32, n), make([][]int32, n)
+	for i := 0; i < len(e.bounds); {
+		j := i
+		p := pair{from: e.bounds[i].from, to: e.bounds[i].to, worst: math.MinInt64, latency: float64(e.bounds[i].latency)}
+		for ; j < len(e.bounds) && e.bounds[j].from == p.from && e.bounds[j].to == p.to; j++ {
+			p.worst = max(p.worst, e.bounds[j].need())
+			p.latency = min(p.latency, float64(e.bounds[j].latency))
+		}
+		p.bounds = e.bounds[i:j]
+		e.out[p.from] = append(e.out[p.from], int32(len(e.pairs)))
+		e.in[p.to] = append(e.in[p.to], int32(len(e.pairs)))
+		e.pairs = append(e.pairs, p)
+		i = j
+	}
+}
+
+// components finds which clocks are tied to each other.
+func (e *estimate) components() {
+	e.component = make([]int32, len(e.q.clocks))
+	for c := range e.component {
+		e.component[c] = int32(c)
+	}
+	find := func(c int32) int32 {
+		for e.component[c] != c {
+			e.component[c] = e.component[e.component[c]]
+			c = e.component[c]
+		}
+		return c
+	}
+	for i := range e.pairs {
+		a, b := find(e.pairs[i].from), find(e.pairs[i].to)
+		e.component[max(a, b)] = min(a, b)
+	}
+	for c := range e.component {
+		e.component[c] = find(int32(c))
+	}
+}
+
+// byComponent lists the clocks of each component, that of reference first where it is.
+func (e *estimate) byComponent() [][]int32 {
+	lists := make([][]int32, len(e.q.clocks))
+	for c, k := range e.component {
+		lists[k] = append(lists[k], int32(c))
+	}
+	lists = slices.DeleteFunc(lists, func(l []int32) bool { return l == nil })
+	for _, l := range lists {
+		if i := slices.Index(l, e.reference); i > 0 {
+			copy(l[1:], l[:i])
+			l[0] = e.reference
+		}
+	}
+	return lists
+}
+
+// good tells whether nothing is violated as it is.
+func (e *estimate) good(clocks []int32) bool {
+	for _, c := range clocks {
+		for _, i := range e.in[c] {
+			if e.pairs[i].worst > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rebase moves the clocks roughly to where they belong, so that floats do for the rest.
+func (e *estimate) rebase(clocks []int32) {
+	seen := map[int32]bool{clocks[0]: true}
+	queue := []int32{clocks[0]}
+	back := map[[2]int32]int64{}
+	for _, c := range clocks {
+		for _, i := range e.out[c] {
+			back[[2]int32{e.pairs[i].from, e.pairs[i].to}] = e.pairs[i].worst
+		}
+	}
+	base := func(c, from, ahead int64) {
+		e.lines[c].base = min(max(e.lines[from].base+ahead, -farthest), farthest)
+	}
+	for len(queue) > 0 {
+		c := queue[0]
+		queue = queue[1:]
+		for _, i := range e.out[c] {
+			if v := e.pairs[i].to; !seen[v] {
+				seen[v] = true
+				ahead := e.pairs[i].worst
+				if w, both := back[[2]int32{v, c}]; both {
+					ahead = ahead/2 - w/2
+				}
+				base(int64(v), int64(c), ahead)
+				queue = append(queue, v)
+			}
+		}
+		for _, i := range e.in[c] {
+			if v := e.pairs[i].from; !seen[v] {
+				seen[v] = true
+				base(int64(v), int64(c), -e.pairs[i].worst)
+				queue = append(queue, v)
+			}
+		}
+	}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, c := range clocks {
+		x := &e.q.clocks[c]
+		first = min(first, e.q.times[x.from]+e.lines[c].base)
+		last = max(last, e.q.times[x.to-1]+e.lines[c].base)
+	}
+	for _, c := range clocks {
+		l := &e.lines[c]
+		l.middle = first/2 + last/2 - l.base
+	}
+}
+
+// hulls finds the corners of the pairs of some clocks.
+func (e *estimate) hulls(clocks []int32) {
+	for _, c := range clocks {
+		for _, i := range e.in[c] {
+			p := &e.pairs[i]
+			from, to := &e.lines[p.from], &e.lines[p.to]
+			shift := from.base - to.base
+			p.hull = p.hull[:0]
+			for _, b := range p.bounds {
+				p.hull = extend(p.hull, corner{float64(b.received - to.middle), float64(b.need() + shift)})
+			}
+		}
+	}
+}
+
+// solveComponent finds the lines of clocks that are tied to each other. What only bounds
+// a clock from one side moves it no more than it must.
+func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
+	drift := make([]float64, len(e.q.clocks))
+	offset := make([]float64, len(e.q.clocks))
+	for _, l := range e.rings(clocks) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r := e.ring(l)
+		r.solve(drift, offset)
+		if l[0] != clocks[0] { // as far as the clock itself is right
+			for _, c := range l[1:] {
+				offset[c] -= float64(e.lines[l[0]].base) + offset[l[0]]
+			}
+			offset[l[0]] = -float64(e.lines[l[0]].base)
+		}
+		// Rings come in the order of causes.
+		need := 0.0
+		for _, c := range l {
+			for _, i := range e.in[c] {
+				if p := &e.pairs[i]; !r.has(p.from) {
+					w, _ := p.weight(drift)
+					need = max(need, math.Ceil(offset[p.from]+w-offset[c]))
+				}
+			}
+		}
+		for _, c := range l {
+			offset[c] += need
+		}
+	}
+	zero := offset[clocks[0]]
+	for _, c := range clocks {
+		e.lines[c].offset, e.lines[c].drift = min(max(offset[c]-zero, -farthest), farthest), drift[c]
+	}
+	return nil
+}
+
+// rings are the sets of clocks of a component that bound each other from both sides:
+// strongly connected components, in the order of causes.
+func (e *estimate) rings(clocks []int32) [][]int32 {
+	type step struct {
+		c    int32
+		next int
+	}
+	index, low, on := map[int32]int{}, map[int32]int{}, map[int32]bool{}
+	var stack []int32
+	var calls []step
+	var out [][]int32
+	enter := func(c int32) {
+		index[c] = len(index) + 1
+		low[c], on[c] = index[c], true
+		stack = append(stack, c)
+		calls = append(calls, step{c: c})
+	}
+	for _, root := range clocks {
+		if index[root] != 0 {
+			continue
+		}
+		enter(root)
+		for len(calls) > 0 {
+			x := &calls[len(calls)-1]
+			c := x.c
+			if x.next < len(e.out[c]) {
+				v := e.pairs[e.out[c][x.next]].to
+				x.next++
+				if index[v] == 0 {
+					enter(v)
+				} else if on[v] {
+					low[c] = min(low[c], index[v])
+				}
+				continue
+			}
+			calls = calls[:len(calls)-1]
+			if len(calls) > 0 {
+				up := calls[len(calls)-1].c
+				low[up] = min(low[up], low[c])
+			}
+			if low[c] == index[c] {
+				i := slices.Index(stack, c)
+				l := slices.Clone(stack[i:])
+				stack = stack[:i]
+				for _, v := range l {
+					on[v] = false
+				}
+				slices.Sort(l)
+				if k := slices.Index(l, clocks[0]); k > 0 { // the reference comes first
+					copy(l[1:], l[:k])
+					l[0] = clocks[0]
+				}
+				out = append(out, l)
+			}
+		}
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// ring makes what is to be solved of clocks that bound each other.
+func (e *estimate) ring(clocks []int32) *ring {
+	r := &ring{clocks: clocks, place: map[int32]int32{}, offsetOnly: e.opt.Model == Offset}
+	for i, c := range clocks {
+		r.place[c] = int32(i)
+	}
+	for _, c := range clocks {
+		for _, i := range e.out[c] {
+			if r.has(e.pairs[i].to) {
+				r.pairs = append(r.pairs, &e.pairs[i])
+			}
+		}
+	}
+	return r
+}

@@ -1,0 +1,536 @@
+package clocks
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// ring is a set of clocks that bound each other from both sides, in one or several steps.
+// The first keeps offset and drift 0.
+type ring struct {
+	clocks     []int32
+	place      map[int32]int32 // of clocks
+	pairs      []*pair         // between them
+	offsetOnly bool
+	out        [][]int32 // pairs by place of the sender
+	weights    []float64
+	corners    []corner
+	next       []int32 // the pair that each clock followed in the worst cycle's search, by place
+}
+
+func (r *ring) has(c int32) bool { _, ok := r.place[c]; return ok }
+
+// How often drifts are bettered: sweeps for each clock against all that it is tied to,
+// then rounds for the worst cycle alone, which look at no more pairs than effort.
+const (
+	sweeps = 8
+	rounds = 200
+	effort = 5_000_000
+)
+
+// solve finds the drifts and offsets of the clocks, which stand at their own places.
+func (r *ring) solve(drift, offset []float64) {
+	if len(r.clocks) == 1 {
+		return
+	}
+	r.out = make([][]int32, len(r.clocks))
+	for i, p := range r.pairs {
+		r.out[r.place[p.from]] = append(r.out[r.place[p.from]], int32(i))
+	}
+	r.weights, r.corners = make([]float64, len(r.pairs)), make([]corner, len(r.pairs))
+	r.weigh(drift)
+	slack, _ := r.slack()
+	// A cycle of weights that are whole numbers misses 0 by a part of its length at least.
+	if slack > -0.5/float64(len(r.clocks)) || r.offsetOnly {
+		r.whole(slack, offset)
+		return
+	}
+	// The least drifts are none at all, with what is violated then.
+	best, bestSlack := r.copyOf(drift), slack
+	without := slack
+	var cycle []int32
+	try := func() bool {
+		r.weigh(drift)
+		slack, cycle = r.slack()
+		if slack > bestSlack {
+			best, bestSlack = r.copyOf(drift), slack
+		}
+		return slack >= 0
+	}
+	r.drifts(drift)
+	try()
+	for k, before := 0, 0.0; k < sweeps && (k == 0 || slack > before+0.1*math.Abs(before)); k++ {
+		before = slack
+		r.offsets(slack, offset)
+		r.sweep(drift, offset)
+		try()
+	}
+	good := bestSlack >= 0
+	if !good {
+		r.paste(best, drift)
+		try()
+	}
+	for k := 0; k < min(rounds, 1+effort/len(r.pairs)) && !good && r.relax(drift, slack, cycle); k++ {
+		good = try()
+	}
+	if bestSlack < without/4 {
+		// It is not drifts that are the matter.
+		for _, c := range r.clocks {
+			drift[c] = 0
+		}
+		r.weigh(drift)
+		r.whole(without, offset)
+		return
+	}
+	r.paste(best, drift)
+	r.weigh(drift)
+	r.offsets(bestSlack, offset)
+}
+
+func (r *ring) paste(from, drift []float64) {
+	for i, c := range r.clocks {
+		drift[c] = from[i]
+	}
+}
+
+// sweep gives each clock in turn the line that is best against all that it is tied to, as
+// those stand. It finds drifts that no pair of clocks alone has enough messages for.
+func (r *ring) sweep(drift, offset []float64) {
+	in := make([][]int32, len(r.clocks))
+	for i, p := range r.pairs {
+		in[r.place[p.to]] = append(in[r.place[p.to]], int32(i))
+	}
+	var forth, back []corner
+	for place, c := range r.clocks {
+		forth, back = forth[:0], back[:0]
+		for _, i := range in[place] {
+			p := r.pairs[i]
+			for _, k := range p.hull {
+				forth = append(forth, corner{k.x, k.w + offset[p.from] + drift[p.from]*(k.x+k.w-p.latency)})
+			}
+		}
+		for _, i := range r.out[place] {
+			p := r.pairs[i]
+			for _, k := range p.hull {
+				back = append(back, corner{k.x + k.w - p.latency, k.w - offset[p.to] - drift[p.to]*k.x})
+			}
+		}
+		forth, back = hull(forth), hull(back)
+		drift[c], _ = bothWays(forth, back)
+		up, down := room(forth, back, drift[c])
+		offset[c] = (up - down) / 2
+	}
+	o, d := offset[r.clocks[0]], drift[r.clocks[0]]
+	for _, c := range r.clocks {
+		offset[c], drift[c] = offset[c]-o, drift[c]-d
+	}
+}
+
+// hull leaves the corners of the upper hull, in the order of x.
+func hull(l []corner) []corner {
+	slices.SortFunc(l, func(a, b corner) int { return cmp.Or(cmp.Compare(a.x, b.x), cmp.Compare(a.w, b.w)) })
+	h := l[:0]
+	for _, k := range l {
+		h = extend(h, k)
+	}
+	return h
+}
+
+// extend adds a corner that is not to the left of those of a hull.
+func extend(h []corner, k corner) []corner {
+	if n := len(h); n > 0 && h[n-1].x == k.x {
+		if h[n-1].w >= k.w {
+			return h
+		}
+		h = h[:n-1]
+	}
+	for n := len(h); n > 1; n = len(h) {
+		a, b := h[n-2], h[n-1]
+		if (b.w-a.w)*(k.x-a.x) > (k.w-a.w)*(b.x-a.x) {
+			break
+		}
+		h = h[:n-1]
+	}
+	return append(h, k)
+}
+
+// whole finds offsets that are whole ticks, for no drifts and their slack.
+func (r *ring) whole(slack float64, offset []float64) {
+	r.offsets(math.Floor(slack+0.25/float64(len(r.clocks))), offset)
+	for _, c := range r.clocks {
+		offset[c] = math.Floor(offset[c])
+	}
+}
+
+func (r *ring) copyOf(drift []float64) []float64 {
+	out := make([]float64, len(r.clocks))
+	for i, c := range r.clocks {
+		out[i] = drift[c]
+	}
+	return out
+}
+
+// weigh finds the weights of the pairs for given drifts.
+func (r *ring) weigh(drift []float64) {
+	for i, p := range r.pairs {
+		r.weights[i], r.corners[i] = p.weight(drift)
+	}
+}
+
+// slack is how many ticks all messages can be given between send and receive, negative
+// if some cannot but be violated, and the cycle of pairs that does not allow more: that
+// with the greatest mean weight, which Howard's algorithm finds.
+func (r *ring) slack() (float64, []int32) {
+	n := len(r.clocks)
+	value := make([]float64, n)
+	scale := 0.0
+	for _, w := range r.weights {
+		scale = max(scale, math.Abs(w))
+	}
+	if r.next == nil { // else what was followed for other drifts is a good beginning
+		r.next = make([]int32, n)
+		for u := range n {
+			r.next[u] = r.out[u][0]
+			for _, i := range r.out[u] {
+				if r.weights[i] > r.weights[r.next[u]] {
+					r.next[u] = i
+				}
+			}
+		}
+	}
+	next := r.next
+	for u := range n {
+		value[u] = r.weights[next[u]]
+	}
+	to := func(u int32) int32 { return r.place[r.pairs[next[u]].to] }
+	epsilon := 1e-7 + scale*1e-14
+	mark := make([]int32, n)
+	best, cycle := math.Inf(-1), []int32(nil)
+	leads := make([][]int32, n)
+	for round := range 1000 {
+		// The best cycle of those that the clocks follow.
+		clear(mark)
+		best = math.Inf(-1)
+		at := int32(none)
+		for s := range int32(n) {
+			u := s
+			for mark[u] == 0 {
+				mark[u] = s + 1
+				u = to(u)
+			}
+			if mark[u] != s+1 {
+				continue
+			}
+			sum, count := 0.0, 0
+			for v := u; ; {
+				sum += r.weights[next[v]]
+				count++
+				if v = to(v); v == u {
+					break
+				}
+			}
+			if m := sum / float64(count); m > best {
+				best, at = m, u
+			}
+		}
+		cycle = cycle[:0]
+		for v := at; ; {
+			cycle = append(cycle, next[v])
+			if v = to(v); v == at {
+				break
+			}
+		}
+		// Values of the clocks that lead there.
+		for u := range leads {
+			leads[u] = leads[u][:0]
+		}
+		for u := range int32(n) {
+			if u != at {
+				leads[to(u)] = append(leads[to(u)], u)
+			}
+		}
+		queue := []int32{at}
+		for len(queue) > 0 {
+			v := queue[0]
+			queue = queue[1:]
+			for _, u := range leads[v] {
+				value[u] = value[v] + r.weights[next[u]] - best
+				queue = append(queue, u)
+			}
+		}
+		better := false
+		for u := range int32(n) {
+			for _, i := range r.out[u] {
+				x := r.weights[i] - best + value[r.place[r.pairs[i].to]]
+				if x > value[u] {
+					better = better || x > value[u]+epsilon
+					value[u], next[u] = x, i
+				}
+			}
+		}
+		if !better || round == 999 {
+			break
+		}
+	}
+	return -best, cycle
+}
+
+// offsets finds those that give each message the slack, in the middle between the
+// greatest and the least that are possible.
+func (r *ring) offsets(slack float64, offset []float64) {
+	step := 1.0
+	if slack != math.Floor(slack) { // the worst cycle must not become longer by rounding
+		step = 0.01
+		slack -= step
+	}
+	for range 60 {
+		least, ok := r.potentials(slack, false)
+		most, ok2 := r.potentials(slack, true)
+		if ok && ok2 {
+			for i, c := range r.clocks {
+				offset[c] = least[i]/2 - most[i]/2
+			}
+			return
+		}
+		slack -= step
+		step *= 4
+	}
+}
+
+// potentials are the longest ways from the first clock to all others, or from them to it.
+// ok is false if there is a cycle that becomes ever longer.
+func (r *ring) potentials(slack float64, back bool) (far []float64, ok bool) {
+	far = make([]float64, len(r.clocks))
+	for i := range far {
+		far[i] = math.Inf(-1)
+	}
+	far[0] = 0
+	for range len(r.clocks) + 1 {
+		changed := false
+		for i, p := range r.pairs {
+			u, v := r.place[p.from], r.place[p.to]
+			if back {
+				u, v = v, u
+			}
+			if x := far[u] + r.weights[i] + slack; x > far[v] {
+				far[v], changed = x, true
+			}
+		}
+		if !changed {
+			return far, true
+		}
+	}
+	return nil, false
+}
+
+// relax moves the drifts towards what the worst cycle asks for, whose mean slack is
+// given. It tells whether that was possible.
+func (r *ring) relax(drift []float64, slack float64, cycle []int32) bool {
+	gradient := map[int32]float64{}
+	for _, i := range cycle {
+		p, k := r.pairs[i], r.corners[i]
+		gradient[p.from] += k.x + k.w - p.latency
+		gradient[p.to] -= k.x
+	}
+	delete(gradient, r.clocks[0])
+	square := 0.0
+	for _, c := range r.clocks {
+		square += gradient[c] * gradient[c]
+	}
+	if square == 0 {
+		return false
+	}
+	excess := -slack * float64(len(cycle))
+	changed := false
+	for c, g := range gradient {
+		d := min(max(drift[c]-1.2*excess*g/square, -maxDrift), maxDrift)
+		changed = changed || d != drift[c]
+		drift[c] = d
+	}
+	return changed
+}
+
+// slope is a drift between two places that a pair of clocks asks for, and how sure it is.
+type slope struct {
+	from, to      int32
+	drift, weight float64
+}
+
+// drifts finds drifts by least squares.
+func (r *ring) drifts(drift []float64) {
+	list := r.slopes()
+	n := len(r.clocks)
+	// Conjugate gradients on the normal equations, without the first clock, whose drift is 0.
+	times := func(x, y []float64) {
+		clear(y)
+		for _, s := range list {
+			d := s.weight * (x[s.to] - x[s.from])
+			y[s.to] += d
+			y[s.from] -= d
+		}
+		y[0] = 0
+	}
+	diagonal, x, rest := make([]float64, n), make([]float64, n), make([]float64, n)
+	for _, s := range list {
+		diagonal[s.from] += s.weight
+		diagonal[s.to] += s.weight
+		rest[s.to] += s.weight * s.drift
+		rest[s.from] -= s.weight * s.drift
+	}
+	rest[0] = 0
+	scaled, along, image := make([]float64, n), make([]float64, n), make([]float64, n)
+	dot := func(a, b []float64) float64 {
+		s := 0.0
+		for i := range a {
+			s += a[i] * b[i]
+		}
+		return s
+	}
+	precondition := func() {
+		for i := range scaled {
+			scaled[i] = rest[i] / diagonal[i]
+		}
+	}
+	precondition()
+	copy(along, scaled)
+	size := dot(rest, scaled)
+	enough := size * 1e-24
+	for k := 0; k < 2*n+50 && size > enough; k++ {
+		times(along, image)
+		step := size / dot(along, image)
+		for i := range x {
+			x[i] += step * along[i]
+			rest[i] -= step * image[i]
+		}
+		precondition()
+		before := size
+		size = dot(rest, scaled)
+		for i := range along {
+			along[i] = scaled[i] + size/before*along[i]
+		}
+	}
+	for i, c := range r.clocks {
+		drift[c] = min(max(x[i], -maxDrift), maxDrift)
+	}
+}
+
+// slopes are what pairs of clocks say of their drift. Weights are made to be 1 for the
+// surest.
+func (r *ring) slopes() []slope {
+	reverse := map[[2]int32]*pair{}
+	for _, p := range r.pairs {
+		reverse[[2]int32{p.from, p.to}] = p
+	}
+	var out []slope
+	surest := 0.0
+	for _, p := range r.pairs {
+		back := reverse[[2]int32{p.to, p.from}]
+		var s slope
+		var width float64
+		switch {
+		case back == nil:
+			s.drift, width = oneWay(p)
+		case p.from < p.to:
+			s.drift, width = bothWays(p.hull, back.hull)
+		default:
+			continue
+		}
+		s.from, s.to = r.place[p.from], r.place[p.to]
+		s.weight = 1 / (width * width)
+		surest = max(surest, s.weight)
+		out = append(out, s)
+	}
+	for i := range out {
+		out[i].weight /= surest
+	}
+	return out
+}
+
+// fewMessages is up to how many messages of one direction say nothing of a drift: they
+// may all have been slow.
+const fewMessages = 8
+
+// oneWay is the drift that messages of one direction suggest: that of the hull's edge at
+// its middle, which the fastest messages make. width is how far it may be wrong.
+func oneWay(p *pair) (drift, width float64) {
+	h := p.hull
+	n := len(h)
+	if n < 2 || len(p.bounds) <= fewMessages {
+		return 0, 2 * maxDrift
+	}
+	length := h[n-1].x - h[0].x
+	middle := h[0].x + length/2
+	i, _ := slices.BinarySearchFunc(h, middle, func(c corner, x float64) int { return cmp.Compare(c.x, x) })
+	i = min(max(i, 1), n-1)
+	a, b := h[i-1], h[i]
+	drift = (b.w - a.w) / (b.x - a.x)
+	height := 1.0
+	for _, c := range h {
+		height = max(height, a.w+drift*(c.x-a.x)-c.w)
+	}
+	if width = 2 * height / length; width > 2*maxDrift || math.Abs(drift) > maxDrift {
+		return 0, 2 * maxDrift
+	}
+	return drift, width
+}
+
+// room is what a line with a drift must be above at the middle, and, negative, below, to
+// be above the corners of forth and below the negative ones of back.
+func room(forth, back []corner, drift float64) (up, down float64) {
+	up, down = math.Inf(-1), math.Inf(-1)
+	for _, c := range forth {
+		up = max(up, c.w-drift*c.x)
+	}
+	for _, c := range back {
+		down = max(down, c.w+drift*c.x)
+	}
+	return up, down
+}
+
+// bothWays is the middle of the drifts of the receiver of the hull forth that leave room
+// between the messages of both directions, or the one that comes next to it, and how wide
+// their range is. If the range has no end, it is the least drift.
+func bothWays(forth, back []corner) (drift, width float64) {
+	free := func(d float64) float64 {
+		up, down := room(forth, back, d)
+		return -up - down
+	}
+	lo, hi := -maxDrift, maxDrift
+	for range 90 {
+		a, b := lo+(hi-lo)/3, hi-(hi-lo)/3
+		if free(a) < free(b) {
+			lo = a
+		} else {
+			hi = b
+		}
+	}
+	best := (lo + hi) / 2
+	if free(best) < 0 {
+		return best, 1e-12 - 2*free(best)/spread(forth, back)
+	}
+	edge := func(bad float64) float64 {
+		if free(bad) >= 0 {
+			return bad
+		}
+		good := best
+		for range 60 {
+			if m := (good + bad) / 2; free(m) >= 0 {
+				good = m
+			} else {
+				bad = m
+			}
+		}
+		return good
+	}
+	low, high := edge(-maxDrift), edge(maxDrift)
+	if low == -maxDrift || high == maxDrift {
+		return min(max(0, low), high), high - low
+	}
+	return (low + high) / 2, max(high-low, 1e-12)
+}
+
+// spread is the time from the first to the last corner, at least a tick.
+func spread(a, b []corner) float64 {
+	return max(1, max(a[len(a)-1].x, b[len(b)-1].x)-min(a[0].x, b[0].x))
+}

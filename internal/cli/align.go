@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/clocks"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// alignOptions say what weft align corrects, and shows.
+type alignOptions struct {
+	clocks, model      string
+	latency, reference string
+	correction         string
+	always, json       bool
+	top                int
+}
+
+func (a *app) alignCommand() *cobra.Command {
+	var r reading
+	var o alignOptions
+	c := &cobra.Command{
+		Use:   "align TRACE [OUT]",
+		Short: "Find how far clocks are apart, from messages and collective operations, and correct them",
+		Long: `Find the offset and drift of each clock against a reference clock. Nothing is received
+before it is sent, and nobody leaves a collective operation before those have come that
+it waits for: each message and operation bounds how far two clocks can be apart. Drifts
+are looked for only where offsets alone do not do. What no straight line mends, such as
+a clock that was set while the program ran, is amortised: a receive moves behind its
+send, and the times around it follow by 1 % of their distance (the controlled logical
+clock). Afterwards no message is early, and no interval is negative.
+
+Shown are the violations before and after, and the correction of each clock. Clocks that
+nothing contradicts stay as they are, unless --always is given.
+
+--clocks says what has a clock of its own: process, node (all processes below one node
+of the tree) or location. --model says what a correction may consist of: full, linear
+(offset and drift) or offset. --correction writes the correction to a file.`,
+		Example: "  weft align trace.otf2\n  weft align --correction clocks.json trace.otf2\n  weft align --model linear --latency 1us --json trace.otf2",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return usageError("found %d arguments, expected a trace, and where the corrected one goes; see %s --help", len(args), c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.align(c.Context(), args, &r, &o) },
+	}
+	r.flags(c.Flags())
+	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
+	c.Flags().StringVar(&o.model, "model", "full", "what a correction may consist of: full, linear or offset")
+	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
+	c.Flags().StringVar(&o.reference, "reference", "", "location, by id or name, whose clock the others are held against (default the first)")
+	c.Flags().StringVar(&o.correction, "correction", "", "write the correction to this file; - is standard output")
+	c.Flags().BoolVar(&o.always, "always", false, "correct clocks, too, that nothing contradicts, to the middle of what is possible")
+	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
+	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
+	for flag, values := range map[string][]string{"clocks": {"process", "node", "location"}, "model": {"full", "linear", "offset"}} {
+		c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return c
+}
+
+func (a *app) align(ctx context.Context, args []string, r *reading, o *alignOptions) error {
+	if o.correction == "-" && o.json {
+		return usageError("--correction -: expected no --json, since both go to standard output")
+	}
+	in, err := a.open(ctx, args[0], r)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	opt, err := o.options(in.Defs())
+	if err != nil {
+		return err
+	}
+	x, err := a.clocks(ctx, in, opt)
+	if err != nil {
+		return err
+	}
+	in.bar.done()
+	if o.correction != "" {
+		if err := a.writeCorrection(x.Correction, o.correction); err != nil {
+			return err
+		}
+	}
+	if len(args) > 1 {
+		if err := a.writeCorrected(ctx, in, x.Correction, args[1]); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return a.writeJSON(x)
+	}
+	w := a.out
+	if o.correction == "-" {
+		w = a.err
+	}
+	printClocks(w, x, o.top)
+	a.tell(in, r.quiet)
+	return nil
+}
+
+// options turns the flags into options.
+func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err error) {
+	opt.Always = o.always
+	switch o.clocks {
+	case "process":
+	case "node":
+		opt.Level = clocks.NodeClocks
+	case "location":
+		opt.Level = clocks.LocationClocks
+	default:
+		return opt, usageError("--clocks %s: expected process, node or location", o.clocks)
+	}
+	switch o.model {
+	case "full":
+	case "linear":
+		opt.Model = clocks.Linear
+	case "offset":
+		opt.Model = clocks.Offset
+	default:
+		return opt, usageError("--model %s: expected full, linear or offset", o.model)
+	}
+	if opt.Latency, err = d.Clock.ParseDuration(o.latency); err != nil {
+		return opt, usageError("--latency: %w", err)
+	}
+	if opt.Latency < 0 || opt.Latency > clocks.MaxLatency {
+		return opt, usageError("--latency %s: expected 0 to %s", o.latency, d.Clock.FormatDuration(clocks.MaxLatency))
+	}
+	if o.reference == "" {
+		return opt, nil
+	}
+	for _, named := range []bool{false, true} { // an id counts before a name
+		for i, l := range d.Locations.All() {
+			if !named && l.ID == o.reference || named && l.Name == o.reference {
+				opt.Reference = uint32(i)
+				return opt, nil
+			}
+		}
+	}
+	return opt, usageError("--reference %s: the trace has no such location; weft info lists them", o.reference)
+}
+
+// clocks scans a trace: each worker fills a part of its own.
+func (a *app) clocks(ctx context.Context, in *input, opt clocks.Options) (*clocks.Result, error) {
+	d := in.Defs()
+	sel := trace.Everything()
+	sel.Links = false
+	var mu sync.Mutex
+	var parts []*clocks.Part
+	if err := format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
+		parts = nil
+		return func(int) format.Sink {
+			p := clocks.New(d, opt)
+			mu.Lock()
+			defer mu.Unlock()
+			parts = append(parts, p)
+			return p
+		}
+	}); err != nil {
+		return nil, err
+	}
+	all := clocks.New(d, opt)
+	for _, p := range parts {
+		if err := all.Merge(p); err != nil {
+			return nil, err
+		}
+	}
+	x, err := all.Solve(ctx)
+	if errors.Is(err, clocks.ErrFar) {
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
+	}
+	return x, err
+}
+
+// writeCorrection writes a correction to a file, which appears whole or not at all.
+func (a *app) writeCorrection(c *transform.Correction, name string) error {
+	out, err := a.createOutput(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := c.Write(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}
+
+// writeCorrected writes the trace with its times corrected.
+func (a *app) writeCorrected(_ context.Context, _ *input, _ *transform.Correction, out string) error {
+	return usageError("%s: weft align does not write traces yet; --correction writes the correction", out)
+}
+
+// printClocks prints what was found, and at most so many clocks, all if 0.
+func printClocks(w io.Writer, x *clocks.Result, top int) {
+	fmt.Fprintf(w, "Messages     %d\nCollectives  %d\nClocks       %d\n\n", x.Messages, x.Collectives, len(x.Clocks))
+	t := newTable(w)
+	t.AppendHeader(table.Row{"violations", "messages", "collectives", "worst"})
+	row := func(name string, v clocks.Violations) {
+		t.AppendRow(table.Row{name, v.Messages, v.Collectives, x.Clock.FormatDuration(v.Worst)})
+	}
+	row("as recorded", x.Before)
+	row("by lines", x.Linear)
+	if x.Amortised {
+		row("amortised", x.After)
+	}
+	t.Render()
+	if v := x.Contradictions; v.Any() {
+		fmt.Fprintf(w, "%d messages and %d collective operations contradict themselves, whatever the clocks; they are not used\n", v.Messages, v.Collectives)
+	}
+	if x.Amortised {
+		fmt.Fprintf(w, "Amortisation moves times by up to %s\n", x.Clock.FormatDuration(x.Moved))
+	}
+	if x.Shift > 0 {
+		fmt.Fprintf(w, "All clocks that are corrected are moved %s later, too, so that no time is before 0\n", x.Clock.FormatDuration(x.Shift))
+	}
+	if len(x.Clocks) == 0 {
+		return
+	}
+	fmt.Fprintln(w)
+	t = newTable(w)
+	t.AppendHeader(table.Row{"clock", "locations", "against", "offset", "drift", "constraints", "moved"})
+	shown := len(x.Clocks)
+	if top > 0 {
+		shown = min(shown, top)
+	}
+	for i, c := range x.Clocks[:shown] {
+		against := "–"
+		if c.Reference != i {
+			against = x.Clocks[c.Reference].Name
+		}
+		t.AppendRow(table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset), fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)})
+	}
+	t.Render()
+	if n := len(x.Clocks) - shown; n > 0 {
+		fmt.Fprintf(w, "  … and %d more clocks (--top 0 lists all)\n", n)
+	}
+	if x.Untied > 0 {
+		fmt.Fprintf(w, "Nothing ties %d of the clocks to the reference\n", x.Untied)
+	}
+}
+
+// few are the first of some ids.
+func few(ids []string) string {
+	const most = 3
+	if len(ids) <= most {
+		return strings.Join(ids, " ")
+	}
+	return fmt.Sprintf("%s … (%d)", strings.Join(ids[:most], " "), len(ids))
+}
