@@ -16,7 +16,7 @@ import (
 
 // Checker checks the events of one scan. What it reports does not depend on the order
 // in which locations are delivered. It holds what waits: 64 bytes for each region, claim,
-// request and collective operation that is open, 40 bytes for each message of which one
+// request, lock and collective operation that is open, 40 bytes for each message of which one
 // side has been seen, and 32 bytes for each collective operation of a communicator, of
 // which all members that do the same share one. In global time order few messages wait;
 // location by location, all of them may.
@@ -43,10 +43,17 @@ type state struct {
 	claims      map[int64]openRow // open claims
 	requests    map[uint64]openRow
 	collectives []collective // open ones, innermost last
+	locks       []lock       // that are held, the last one last
 	steps       steps
 }
 
 type openRow struct{ time, pos int64 }
+
+// lock is one that a location holds.
+type lock struct {
+	openRow
+	id, order, model uint64
+}
 
 type entry struct {
 	ref uint32
@@ -220,8 +227,23 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 	case trace.CollectiveComplete:
 		c.operation(x)
 		return c.complete(s, x.Op(5), x, at)
+	case trace.LockAcquire:
+		s.locks = append(s.locks, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)})
+	case trace.LockRelease:
+		return c.release(s, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)}, at)
 	}
 	return nil
+}
+
+// release gives a lock back, which may have been acquired several times.
+func (c *Checker) release(s *state, l lock, at place) error {
+	for i := len(s.locks) - 1; i >= 0; i-- {
+		if had := &s.locks[i]; had.id == l.id && had.order == l.order && had.model == l.model {
+			s.locks = slices.Delete(s.locks, i, i+1)
+			return nil
+		}
+	}
+	return c.report("trace.lock-release-without-acquire", at, fmt.Sprintf("release of lock %d with order %d at %s", l.id, l.order, c.seconds(l.time)), "its acquisition, with the same order, before it")
 }
 
 // post opens a request.
@@ -301,6 +323,11 @@ func (c *Checker) unfinished(loc uint32, s *state) error {
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		e := s.requests[id]
 		if err := c.open("trace.request-without-end", place{loc, e.pos}, id, e.time); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.locks {
+		if err := c.report("trace.lock-without-release", place{loc, e.pos}, fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release"); err != nil {
 			return err
 		}
 	}

@@ -162,6 +162,11 @@ func TestRules(t *testing.T) {
 		{"trace.request-without-begin 2", "request-test of request 4 at 0.004 s", []row{on(0, 3, done, 4), on(0, 4, trace.RequestTest, 4)}},
 		{"trace.request-without-end 2", "request 4 posted at 0.003 s", []row{on(0, 3, trace.RecvBegin, 4), on(0, 4, trace.RecvBegin, 4)}},
 
+		// Locks, which need not nest and may be acquired again.
+		{"", "", []row{on(0, 1, trace.LockAcquire, 5, 1, 3), on(0, 2, trace.LockAcquire, 6, 1, 3), on(0, 3, trace.LockAcquire, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 1, 3), on(0, 5, trace.LockRelease, 6, 1, 3)}},
+		{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockRelease, 5, 1, 3)}},
+		{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockAcquire, 5, 1, 3)}},
+
 		// Collective operations.
 		{"", "", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 4, 0, none, 0, 1, 2), all(9, 4, 1, none, 1, 2))},
 		{"", "", join(all(1, 3, 2, 1, 0), all(1, 3, 2, 9, 1))}, // between two groups, each of which says another root

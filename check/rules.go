@@ -22,6 +22,8 @@ var Rules = []format.Rule{
 	{ID: "trace.clock-skew", Severity: trace.Warning, Doc: "Messages between two location groups were received before they were sent, so their clocks differ; `weft align` corrects them."},
 	{ID: "trace.request-without-begin", Severity: trace.Warning, Doc: "A request is completed, cancelled or tested that is not open."},
 	{ID: "trace.request-without-end", Severity: trace.Warning, Doc: "A request is posted and neither completed nor cancelled before its number is used again or the trace ends."},
+	{ID: "trace.lock-release-without-acquire", Severity: trace.Warning, Doc: "A lock is released that its location does not hold, or not with the order with which it was acquired."},
+	{ID: "trace.lock-without-release", Severity: trace.Warning, Doc: "A lock is acquired and never released."},
 	{ID: "trace.collective-open", Severity: trace.Warning, Doc: "A collective operation begins and does not end, or ends and has not begun."},
 	{ID: "trace.collective-membership", Severity: trace.Warning, Doc: "Members of a communicator did not do the same collective operations with the same roots in the same order, or others did."},
 	{ID: "trace.absurd-delta", Severity: trace.Warning, Doc: "Events of a location are more than a million (2²⁰) times as far from the others as all others are from each other; a bit of a time may be wrong."},

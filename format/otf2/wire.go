@@ -23,6 +23,8 @@ type cursor struct {
 	at  int
 	big bool // the byte order
 	bad bool
+	// loose is that a number has more bytes than it needs.
+	loose bool
 }
 
 func (c *cursor) fail() uint64 {
@@ -68,7 +70,11 @@ func (c *cursor) compressed(size int) uint64 {
 	case n > size:
 		return c.fail()
 	}
-	return c.fixed(n)
+	v := c.fixed(n)
+	if v>>(8*(n-1)) == 0 {
+		c.loose = true
+	}
+	return v
 }
 
 func (c *cursor) text() string {
