@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -111,6 +112,21 @@ func (c *Checker) region(ref uint32) string {
 }
 
 func (c *Checker) seconds(t int64) string { return c.defs.Clock.FormatSeconds(t) + " s" }
+
+// Unreadable is the defect of a trace that could not be opened, from the error that says
+// why: place, what was found and what was expected.
+func Unreadable(path string, err error) *trace.Defect {
+	d := &trace.Defect{Rule: "trace.unreadable", Severity: severity("trace.unreadable"), Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
+	text := strings.TrimPrefix(err.Error(), path)
+	if at, found, ok := strings.Cut(text, ": found "); ok {
+		d.Record, text = strings.Trim(at, ": "), found
+	}
+	d.Found = strings.TrimPrefix(text, ": ")
+	if i := strings.LastIndex(d.Found, ", expected "); i >= 0 {
+		d.Found, d.Expected = d.Found[:i], d.Found[i+len(", expected "):]
+	}
+	return d
+}
 
 // state is that of a location.
 func (c *Checker) state(loc uint32) *state {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -240,6 +241,15 @@ func TestRules(t *testing.T) {
 		t.Errorf("found %v", l)
 	}
 	tested["trace.time-order"] = true
+	for text, want := range map[string]string{
+		"a.otf2:0x2: found 1, expected 2": "a.otf2: error: trace.unreadable: 0x2: found 1, expected 2",
+		"a.otf2: no end":                  "a.otf2: error: trace.unreadable: found no end, expected the beginning of a trace",
+	} {
+		if got := Unreadable("a.otf2", errors.New(text)).Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	tested["trace.unreadable"] = true
 	for _, r := range Rules {
 		if !tested[r.ID] {
 			t.Errorf("no test of rule %s", r.ID)

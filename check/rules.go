@@ -7,6 +7,7 @@ import (
 
 // Rules are the rules of this package.
 var Rules = []format.Rule{
+	{ID: "trace.unreadable", Severity: trace.Error, Doc: "The main file of a trace is damaged, so that nothing of the trace is read."},
 	{ID: "trace.time-order", Severity: trace.Error, Doc: "An event of a location lies before the event ahead of it."},
 	{ID: "trace.undefined-reference", Severity: trace.Error, Doc: "An event refers to something that the trace does not have."},
 	{ID: "trace.unknown-kind", Severity: trace.Error, Doc: "An event is of a kind that neither the model has nor the trace declares."},

@@ -237,8 +237,13 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 		return nil
 	}
 	t := &eventTypes[e.ID]
-	for i := range t.fields {
-		f, v := &t.fields[i], e.Values[i]
+	for i, v := range e.Values {
+		f := &field{table: noTable}
+		if i < len(t.fields) {
+			f = &t.fields[i]
+		} else if e.ID != metricEvent {
+			f = &t.each[(i-len(t.fields))%len(t.each)]
+		}
 		var err error
 		switch {
 		case f.show == showEnum && (v >= uint64(len(f.words)) || f.words[v] == ""):

@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -95,7 +99,11 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 	defer in.Close()
 	in.report.Keep = max(1, places)
 	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
-		return nil, err
+		if r.strict || !damage(err) {
+			return nil, err
+		}
+		in.report.Add(check.Unreadable(in.src.Path, err))
+		return in.checkResult(only), nil
 	}
 	checkers := []format.Checker{check.New(in.Defs(), in.src.Path, in.opt)}
 	if in.format.NewChecker != nil {
@@ -128,6 +136,21 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		}
 	}
 	in.bar.done()
+	return in.checkResult(only), nil
+}
+
+// damage reports whether an error says what is wrong with a trace, and not that it cannot
+// be reached or was not asked for rightly.
+func damage(err error) bool {
+	var system syscall.Errno
+	var option *format.OptionError
+	var defect *trace.Defect
+	return !errors.As(err, &system) && !errors.As(err, &option) && !errors.As(err, &defect) &&
+		!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled)
+}
+
+// checkResult is what was found, of the rules that were asked for.
+func (in *input) checkResult(only []string) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
 		if len(only) > 0 && !matches(only, x.Rule) {
@@ -147,7 +170,7 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		}
 		res.Rules = append(res.Rules, rule)
 	}
-	return res, nil
+	return res
 }
 
 func (a *app) printCheck(res *checkResult) {
