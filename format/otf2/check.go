@@ -218,6 +218,11 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 			return err
 		}
 	}
+	if r.short {
+		if err := wrong("otf2.record-bytes", "no bytes for its last fields", "all of them"); err != nil {
+			return err
+		}
+	}
 	for _, a := range e.Attributes {
 		typ, ok := c.types[uint64(a.ID)]
 		var err error

@@ -41,9 +41,9 @@ type EventReader struct {
 	event  Event
 	ended  bool
 	// What no writer makes: bytes behind the fields of the event in hand or of its
-	// attributes, and numbers with more bytes than they need.
-	spare int
-	loose bool
+	// attributes, numbers with more bytes than they need, and fields that are not there.
+	spare        int
+	loose, short bool
 }
 
 // Events opens the events of a location. A [FileError] is one of the location's
@@ -77,7 +77,7 @@ func (r *EventReader) Close() { r.c.close() }
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
-	e.Attributes, r.spare, r.loose = e.Attributes[:0], 0, false
+	e.Attributes, r.spare, r.loose, r.short = e.Attributes[:0], 0, false, false
 	if r.ended {
 		return nil, io.EOF
 	}
@@ -229,7 +229,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	if cur.record(t, &e.Record); cur.bad {
 		return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
 	}
-	r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
+	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.short
 	r.globalize(t)
 	if id == bufferFlush {
 		// It may move the clock on, as in OTF2's own library.

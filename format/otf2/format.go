@@ -35,7 +35,7 @@ var Format = &format.Format{
 		{ID: "otf2.clock", Severity: trace.Error, Doc: "The clock has no ticks, or too many in a second; a tick is taken to be a second."},
 		{ID: "otf2.undefined", Severity: trace.Warning, Doc: "An event or one of its attributes names something that nothing defines, or a rank that its communicator does not have; a stand-in takes its place, or nothing."},
 		{ID: "otf2.value", Severity: trace.Warning, Doc: "A field has a number that its enumeration does not have, or a metric or an attribute another type, or fewer values, than its definition; a bit may be wrong."},
-		{ID: "otf2.record-bytes", Severity: trace.Warning, Doc: "A record has bytes behind its fields, or a number has more bytes than it needs, which no writer makes; a bit may be wrong."},
+		{ID: "otf2.record-bytes", Severity: trace.Warning, Doc: "A record has bytes behind its fields, or none for the last of them, or a number has more bytes than it needs, which no writer makes; a bit may be wrong."},
 		{ID: "otf2.trace-length", Severity: trace.Warning, Doc: "An event is farther from the time that the clock properties state than that is long, while nearly all others of its location are within; a bit of its time may be wrong."},
 		{ID: "otf2.unknown-record", Severity: trace.Warning, Doc: "An event is of a later version of OTF2; it is read without what it says."},
 		{ID: "otf2.time-order", Severity: trace.Warning, Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken."},

@@ -23,8 +23,9 @@ type cursor struct {
 	at  int
 	big bool // the byte order
 	bad bool
-	// loose is that a number has more bytes than it needs.
-	loose bool
+	// loose is that a number has more bytes than it needs, short that a record ends
+	// before its last fields.
+	loose, short bool
 }
 
 func (c *cursor) fail() uint64 {
@@ -182,6 +183,7 @@ func (c *cursor) fields(l []field, r *Record) {
 		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
 			// Later versions have put fields at the end.
 			r.Values = append(r.Values, f.none)
+			c.short = true
 			continue
 		}
 		v := uint64(0)
