@@ -47,6 +47,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	definitions, named := uint64(0), uint64(0)
 	seen := map[uint64]bool{}
 	var stated extent
+	var stop error
 	a.Definitions(func(at int64, r *Record) error { // what is wrong has been reported
 		definitions++
 		switch r.ID {
@@ -54,6 +55,15 @@ func (c *checker) Finish(ctx context.Context) error {
 			stated = extent{r.Values[1], r.Values[2]}
 		case defAttribute:
 			c.types[r.Values[0]] = r.Values[2]
+		case defMetricClass:
+			for _, member := range r.Values[2 : 2+r.Values[1]] {
+				if c.names.metrics[member] != nil {
+					continue
+				}
+				if stop = c.report("otf2.undefined", trace.Warning, a.path+".def", at, fmt.Sprintf("metric %d with member %d, which nothing defines", r.Values[0], member), "a defined one"); stop != nil {
+					return stop
+				}
+			}
 		}
 		if r.ID != defLocation {
 			return nil
@@ -65,6 +75,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		return ctx.Err()
 	})
+	if stop != nil {
+		return stop
+	}
 	if definitions != a.Anchor.Definitions {
 		if err := c.report("otf2.counts", trace.Warning, a.src.Path, 0, fmt.Sprintf("%d global definitions announced", a.Anchor.Definitions), fmt.Sprintf("%d, which is how many there are", definitions)); err != nil {
 			return err

@@ -169,10 +169,10 @@ func parts(t *testing.T, b []byte) []string {
 var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value", "ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
 
 // Flipped bits inside events are found, but for those in the parts that the document
-// names. Every 97th bit is flipped; with WEFT_FLIPS=all every bit, and with -v the figures of the
+// names. Every 307th bit is flipped; with WEFT_FLIPS=all every bit, and with -v the figures of the
 // document are printed.
 func TestFlips(t *testing.T) {
-	step := 97
+	step := 307
 	if os.Getenv("WEFT_FLIPS") == "all" {
 		step = 1
 	}
@@ -181,9 +181,9 @@ func TestFlips(t *testing.T) {
 		least         float64  // percentage that is found
 		more          []string // parts of which few bits are silent too
 	}{
-		{"heat2d-mt", "traces/0.evt", 92, nil},
-		{"ring", "eztrace_log/0.evt", 87, []string{"record id"}},
-		{"omp", "eztrace_log/1.evt", 86, []string{"record id", "Enter region", "Leave region"}},
+		{"heat2d-mt", "traces/0.evt", 91, nil},
+		{"ring", "eztrace_log/0.evt", 84, []string{"record id"}},
+		{"omp", "eztrace_log/1.evt", 84, []string{"record id", "Enter region", "Leave region"}},
 	} {
 		silent := slices.Concat(silent, x.more)
 		m, anchor := archiveFiles(t, x.archive)
@@ -238,5 +238,44 @@ func TestFlips(t *testing.T) {
 			line += fmt.Sprintf(" %.1f", percent(f))
 		}
 		t.Log(line)
+	}
+}
+
+// Each rule that looks at the bytes and values of events once.
+func TestEventRules(t *testing.T) {
+	m, anchor := archiveFiles(t, "heat2d-mt")
+	const name = "traces/0.evt"
+	sound := m[name].Data
+	of := parts(t, sound)
+	place := func(what string) int {
+		t.Helper()
+		i := slices.Index(of, what)
+		if i < 0 {
+			t.Fatalf("nothing is %s", what)
+		}
+		return i
+	}
+	last := len(of) - 1
+	for of[last] != "time" {
+		last--
+	}
+	for _, x := range []struct {
+		rule  string
+		at    int
+		value byte
+	}{
+		{"otf2.undefined", place("MpiIsend communicator"), 99},
+		{"otf2.undefined", place("MpiIsend receiver"), 99},
+		{"otf2.value", place("MpiCollectiveEnd operation"), 99},
+		{"otf2.value", place("Metric type"), typeFloat},
+		{"otf2.record-bytes", place("MpiIsend tag"), 0},
+		{"otf2.trace-length", last, 0x7f},
+	} {
+		b := bytes.Clone(sound)
+		b[x.at] = x.value
+		m[name] = &fstest.MapFile{Data: b}
+		if found := findings(t, m, anchor); found[x.rule] == 0 {
+			t.Errorf("%s at 0x%x: found %v", x.rule, x.at, found)
+		}
 	}
 }
