@@ -4,39 +4,57 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
-// Rules are the rules of this package.
-var Rules = []format.Rule{
-	{ID: "trace.leave-without-enter", Severity: trace.Warning, Doc: "A region is left that is not open at its location."},
-	{ID: "trace.enter-without-leave", Severity: trace.Warning, Doc: "A region is entered and never left; the run may have died."},
-	{ID: "trace.claim-end-without-begin", Severity: trace.Error, Doc: "A claim ends that has not begun."},
-	{ID: "trace.claim-without-end", Severity: trace.Warning, Doc: "A claim begins and never ends."},
-	{ID: "trace.time-order", Severity: trace.Error, Doc: "An event of a location lies before the event ahead of it."},
-}
-
-// Checker checks the events of one scan, location by location. It holds 64
-// bytes for each region and claim that is open.
+// Checker checks the events of one scan. What it reports does not depend on the order
+// in which locations are delivered. It holds what waits: 64 bytes for each region, claim,
+// request, lock and collective operation that is open, 40 bytes for each message of which one
+// side has been seen, and 32 bytes for each collective operation of a communicator, of
+// which all members that do the same share one. In global time order few messages wait;
+// location by location, all of them may.
 type Checker struct {
-	opt  *format.ReadOptions
-	defs *trace.Definitions
-	path string
-	locs []*state
+	opt   *format.ReadOptions
+	defs  *trace.Definitions
+	path  string
+	nests bool // regions nest in this format
+	locs  []*state
+
+	lanes   map[channel]*lane
+	skews   map[groupPair]*skew
+	collect map[uint32]*operations // by communicator
+
+	refs     [trace.RefString + 1]uint32            // how many a Ref of each kind can name
+	operands [trace.OpInterruptGenerator + 1]uint64 // the same of operands; none is 0
 }
 
+// state is what is known of a location.
 type state struct {
-	any    bool
-	last   int64
-	open   []entry           // open regions, innermost last
-	claims map[int64]openRow // open claims
+	any         bool
+	last        int64
+	open        []entry           // open regions, innermost last
+	claims      map[int64]openRow // open claims
+	requests    map[uint64]openRow
+	collectives []collective // open ones, innermost last
+	locks       []lock       // that are held, the last one last
+	steps       steps
 }
 
 type openRow struct{ time, pos int64 }
+
+// lock is one that a location holds.
+type lock struct {
+	openRow
+	id, order, model uint64
+}
 
 type entry struct {
 	ref uint32
@@ -45,75 +63,135 @@ type entry struct {
 
 // New makes a checker that reports to opt. path names the trace in messages.
 func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
-	return &Checker{opt: opt, defs: d, path: path}
+	origin := cmp.Or(d.Origin, d.Format)
+	return &Checker{opt: opt, defs: d, path: path, nests: origin == "otf" || origin == "otf2" || origin == "pallas",
+		lanes: map[channel]*lane{}, skews: map[groupPair]*skew{}, collect: map[uint32]*operations{}}
 }
 
-func (c *Checker) report(rule string, loc uint32, pos int64, record, found, expected string) error {
-	sev := trace.Warning
+// place is where a defect is: the location, NoRef for the trace as a whole, and the
+// position of the record.
+type place struct {
+	loc uint32
+	pos int64
+}
+
+func (c *Checker) report(rule string, at place, found, expected string) error {
+	return c.reports(rule, at, 1, found, expected)
+}
+
+// reports reports a defect that is there several times.
+func (c *Checker) reports(rule string, at place, count int64, found, expected string) error {
+	d := &trace.Defect{Rule: rule, Severity: severity(rule), Position: trace.Position{File: c.path, Line: at.pos}, Found: found, Expected: expected, Count: count}
+	if at.loc != trace.NoRef {
+		d.Record = "location " + c.id(at.loc)
+	}
+	return c.opt.Defect(d)
+}
+
+func severity(rule string) trace.Severity {
 	for _, r := range Rules {
 		if r.ID == rule {
-			sev = r.Severity
+			return r.Severity
 		}
 	}
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.path, Line: pos},
-		Record: "location " + c.defs.Locations.At(int(loc)).ID + record, Found: found, Expected: expected})
+	return trace.Warning
+}
+
+func (c *Checker) id(loc uint32) string {
+	if int(loc) < c.defs.Locations.Len() {
+		return c.defs.Locations.At(int(loc)).ID
+	}
+	return fmt.Sprintf("(number %d)", loc)
 }
 
 func (c *Checker) region(ref uint32) string {
-	if ref == trace.NoRef {
-		return "(none)"
+	if int64(ref) < int64(c.defs.Regions.Len()) {
+		return c.defs.Regions.At(int(ref)).Name
 	}
-	return c.defs.Regions.At(int(ref)).Name
+	return "(none)"
 }
 
 func (c *Checker) seconds(t int64) string { return c.defs.Clock.FormatSeconds(t) + " s" }
 
+// Unreadable is the defect of a trace that could not be opened, from the error that says
+// why: place, what was found and what was expected.
+func Unreadable(path string, err error) *trace.Defect {
+	d := &trace.Defect{Rule: "trace.unreadable", Severity: severity("trace.unreadable"), Position: trace.Position{File: path}, Expected: "the beginning of a trace"}
+	text := strings.TrimPrefix(err.Error(), path)
+	if at, found, ok := strings.Cut(text, ": found "); ok {
+		d.Record, text = strings.Trim(at, ": "), found
+	}
+	d.Found = strings.TrimPrefix(text, ": ")
+	if i := strings.LastIndex(d.Found, ", expected "); i >= 0 {
+		d.Found, d.Expected = d.Found[:i], d.Found[i+len(", expected "):]
+	}
+	return d
+}
+
+// state is that of a location.
+func (c *Checker) state(loc uint32) *state {
+	for int(loc) >= len(c.locs) {
+		c.locs = append(c.locs, nil)
+	}
+	s := c.locs[loc]
+	if s == nil {
+		s = &state{}
+		c.locs[loc] = s
+	}
+	return s
+}
+
+// recorded reports whether a location has events.
+func (c *Checker) recorded(loc uint32) bool {
+	return int64(loc) < int64(len(c.locs)) && c.locs[loc] != nil
+}
+
 // Batch checks the rows of a batch.
 func (c *Checker) Batch(b *trace.Batch) error {
+	c.measure()
+	var s *state
 	for x := b.Cursor(); x.Next(); {
 		loc := x.Location()
-		for int(loc) >= len(c.locs) {
-			c.locs = append(c.locs, nil)
+		if s == nil || b.Loc == trace.MixedLoc {
+			s = c.state(loc)
 		}
-		s := c.locs[loc]
-		if s == nil {
-			s = &state{}
-			c.locs[loc] = s
-		}
-		t := x.Time()
-		var err error
+		t, k, ref := x.Time(), x.Kind(), x.Ref()
+		at := place{loc, x.Pos()}
 		if s.any && t < s.last {
-			err = c.report("trace.time-order", loc, x.Pos(), "", c.seconds(t), "a time not before "+c.seconds(s.last))
+			if err := c.report("trace.time-order", at, c.seconds(t), "a time not before "+c.seconds(s.last)); err != nil {
+				return err
+			}
+		}
+		if k.IsEvent() {
+			s.steps.add(t, at.pos)
 		}
 		s.any, s.last = true, t
-		if err != nil {
-			return err
-		}
-		switch x.Kind() {
+		var err error
+		switch k {
 		case trace.Enter:
-			s.open = append(s.open, entry{x.Ref(), openRow{t, x.Pos()}})
+			s.open = append(s.open, entry{ref, openRow{t, at.pos}})
+			if ref >= c.refs[trace.RefRegion] {
+				err = c.references(&x, at)
+			}
 		case trace.Leave:
-			i := len(s.open) - 1
-			for i >= 0 && s.open[i].ref != x.Ref() {
-				i--
-			}
-			if i < 0 {
-				err = c.report("trace.leave-without-enter", loc, x.Pos(), "", "leave of "+c.region(x.Ref())+" at "+c.seconds(t), "an enter before it")
-				break
-			}
-			s.open = append(s.open[:i], s.open[i+1:]...)
+			err = c.leave(s, at, t, ref)
 		case trace.ClaimBegin:
 			if s.claims == nil {
 				s.claims = map[int64]openRow{}
 			}
-			s.claims[int64(x.Op(0))] = openRow{t, x.Pos()}
+			s.claims[int64(x.Op(0))] = openRow{t, at.pos}
+			err = c.references(&x, at)
 		case trace.ClaimEnd:
 			id := int64(x.Op(0))
 			if _, ok := s.claims[id]; !ok {
-				err = c.report("trace.claim-end-without-begin", loc, x.Pos(), "", fmt.Sprintf("end of claim %d", id), "its begin before it")
+				err = c.report("trace.claim-end-without-begin", at, fmt.Sprintf("end of claim %d", id), "its begin before it")
 				break
 			}
 			delete(s.claims, id)
+		default:
+			if err = c.references(&x, at); err == nil {
+				err = c.communication(s, &x, at)
+			}
 		}
 		if err != nil {
 			return err
@@ -122,24 +200,156 @@ func (c *Checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// leave closes a region, which should be the one entered last.
+func (c *Checker) leave(s *state, at place, t int64, ref uint32) error {
+	i := len(s.open) - 1
+	if i >= 0 && s.open[i].ref == ref {
+		s.open = s.open[:i]
+		return nil
+	}
+	for i >= 0 && s.open[i].ref != ref {
+		i--
+	}
+	if i < 0 {
+		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "an enter before it")
+	}
+	inner := s.open[len(s.open)-1].ref
+	s.open = slices.Delete(s.open, i, i+1)
+	if !c.nests {
+		return nil
+	}
+	return c.report("trace.leave-not-innermost", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "a leave of "+c.region(inner)+", which was entered last")
+}
+
+// communication looks at rows of messages and collective operations.
+func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
+	switch k := x.Kind(); k {
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		if err := c.message(x, at); err != nil {
+			return err
+		}
+		if k == trace.SendBegin {
+			return c.post(s, x.Op(4), x.Time(), at)
+		}
+		if k == trace.RecvComplete {
+			return c.complete(s, x.Op(4), x, at)
+		}
+	case trace.RecvBegin, trace.CollectiveRequest:
+		return c.post(s, x.Op(0), x.Time(), at)
+	case trace.SendComplete, trace.RequestCancelled, trace.RequestTest:
+		return c.complete(s, x.Op(0), x, at)
+	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective:
+		return c.collective(s, x, at)
+	case trace.CollectiveComplete:
+		c.operation(x)
+		return c.complete(s, x.Op(5), x, at)
+	case trace.LockAcquire:
+		s.locks = append(s.locks, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)})
+	case trace.LockRelease:
+		return c.release(s, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)}, at)
+	}
+	return nil
+}
+
+// release gives a lock back, which may have been acquired several times.
+func (c *Checker) release(s *state, l lock, at place) error {
+	for i := len(s.locks) - 1; i >= 0; i-- {
+		if had := &s.locks[i]; had.id == l.id && had.order == l.order && had.model == l.model {
+			s.locks = slices.Delete(s.locks, i, i+1)
+			return nil
+		}
+	}
+	return c.report("trace.lock-release-without-acquire", at, fmt.Sprintf("release of lock %d with order %d at %s", l.id, l.order, c.seconds(l.time)), "its acquisition, with the same order, before it")
+}
+
+// post opens a request.
+func (c *Checker) post(s *state, id uint64, t int64, at place) error {
+	if id == trace.Undefined {
+		return nil
+	}
+	if was, ok := s.requests[id]; ok {
+		if err := c.open("trace.request-without-end", place{at.loc, was.pos}, id, was.time); err != nil {
+			return err
+		}
+	}
+	if s.requests == nil {
+		s.requests = map[uint64]openRow{}
+	}
+	s.requests[id] = openRow{t, at.pos}
+	return nil
+}
+
+func (c *Checker) open(rule string, at place, request uint64, t int64) error {
+	return c.report(rule, at, fmt.Sprintf("request %d posted at %s", request, c.seconds(t)), "its completion before the request is posted again or the trace ends")
+}
+
+// complete closes a request, or says that it is tested.
+func (c *Checker) complete(s *state, id uint64, x *trace.Cursor, at place) error {
+	if id == trace.Undefined {
+		return nil
+	}
+	if _, ok := s.requests[id]; !ok {
+		return c.report("trace.request-without-begin", at, fmt.Sprintf("%s of request %d at %s", c.defs.Spec(x.Kind()).Name, id, c.seconds(x.Time())), "the post of that request before it")
+	}
+	if x.Kind() != trace.RequestTest {
+		delete(s.requests, id)
+	}
+	return nil
+}
+
 // Links has nothing to check: readers report ends that do not exist.
 func (c *Checker) Links([]trace.Link) error { return nil }
 
-// Finish reports what is still open.
+// Finish reports what is still open, what has no partner, and what only the whole
+// trace shows.
 func (c *Checker) Finish(context.Context) error {
 	for loc, s := range c.locs {
 		if s == nil {
 			continue
 		}
-		for _, e := range s.open {
-			if err := c.report("trace.enter-without-leave", uint32(loc), e.pos, "", "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it"); err != nil {
-				return err
-			}
+		if err := c.unfinished(uint32(loc), s); err != nil {
+			return err
 		}
-		for id, e := range s.claims {
-			if err := c.report("trace.claim-without-end", uint32(loc), e.pos, "", fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end"); err != nil {
-				return err
-			}
+	}
+	if err := c.unmatched(); err != nil {
+		return err
+	}
+	if err := c.skewed(); err != nil {
+		return err
+	}
+	if err := c.membership(); err != nil {
+		return err
+	}
+	return c.absurd()
+}
+
+// unfinished reports what is open at the end of a location.
+func (c *Checker) unfinished(loc uint32, s *state) error {
+	for _, e := range s.open {
+		if err := c.report("trace.enter-without-leave", place{loc, e.pos}, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it"); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
+		e := s.claims[id]
+		if err := c.report("trace.claim-without-end", place{loc, e.pos}, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end"); err != nil {
+			return err
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
+		e := s.requests[id]
+		if err := c.open("trace.request-without-end", place{loc, e.pos}, id, e.time); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.locks {
+		if err := c.report("trace.lock-without-release", place{loc, e.pos}, fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release"); err != nil {
+			return err
+		}
+	}
+	for _, e := range s.collectives {
+		if err := c.report("trace.collective-open", place{loc, e.pos}, "a collective operation from "+c.seconds(e.time), "its end"); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -2,58 +2,290 @@ package check
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
-// Each rule once, and a sound trace without any.
+// row is an event of a test.
+type row struct {
+	loc uint32
+	t   int64
+	k   trace.Kind
+	ref uint32
+	ops []uint64
+}
+
+const (
+	none = trace.Undefined
+	any  = trace.Undefined // tag
+)
+
+// definitions are three locations, of which the last two share a group, and one without
+// any events; two regions and a resource; a communicator of the first three, one whose
+// members are not told, and one between groups.
+func definitions(format string) *trace.Definitions {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: format}
+	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
+		d.Locations.Add(trace.Location{ID: fmt.Sprint(i + 10), Group: group})
+	}
+	d.Groups.Add(trace.LocationGroup{ID: "g", Parent: trace.NoRef})
+	d.Regions.Add(trace.Region{Name: "a"})
+	d.Regions.Add(trace.Region{Name: "b"})
+	d.Resources.Add(trace.Resource{ID: "r", Capacity: 9})
+	mpi := []trace.Attr{{Key: "paradigm", Value: trace.StringValue("MPI")}}
+	d.Sets.Add(trace.Set{ID: "0", Kind: "communicating locations", Members: []int64{12, 10, 11, 13}, Attrs: mpi})
+	d.Sets.Add(trace.Set{ID: "1", Kind: "ranks", Members: []int64{0, 1, 2}, Attrs: mpi})
+	d.Communicator.Add(trace.Communicator{ID: "c0", Set: 1, Parent: trace.NoRef})
+	d.Communicator.Add(trace.Communicator{ID: "c1", Set: trace.NoRef, Parent: trace.NoRef})
+	d.Communicator.Add(trace.Communicator{ID: "c2", Set: trace.NoRef, Parent: trace.NoRef, Attrs: []trace.Attr{{Key: "other", Value: trace.StringValue("1")}}})
+	return d
+}
+
+func visit(loc uint32, rows ...row) (out []row) {
+	for i := range rows {
+		rows[i].loc = loc
+	}
+	return rows
+}
+
+func enter(t int64, region uint32) row { return row{0, t, trace.Enter, region, nil} }
+func leave(t int64, region uint32) row { return row{0, t, trace.Leave, region, nil} }
+
+func send(from uint32, t int64, to, comm, tag, length uint64) row {
+	return row{from, t, trace.Send, trace.NoRef, []uint64{to, comm, tag, length}}
+}
+
+func recv(at uint32, t int64, from, comm, tag, length uint64) row {
+	return row{at, t, trace.Recv, trace.NoRef, []uint64{from, comm, tag, length}}
+}
+
+func on(loc uint32, t int64, k trace.Kind, ops ...uint64) row {
+	return row{loc, t, k, trace.NoRef, ops}
+}
+
+// all is a blocking operation as OTF2 has it, of each of these locations.
+func all(t int64, op, comm, root uint64, locs ...uint32) (out []row) {
+	for _, l := range locs {
+		out = append(out, on(l, t, trace.CollectiveBegin), on(l, t+1, trace.CollectiveEnd, op, comm, root, 1, 1))
+	}
+	return out
+}
+
+func join(l ...[]row) []row { return slices.Concat(l...) }
+
+// many are enters and leaves of a location, at some distance.
+func many(loc uint32, from int64, n int) (out []row) {
+	for i := range int64(n) {
+		out = append(out, row{loc, from + 2*i, trace.Enter, 0, nil}, row{loc, from + 2*i + 1, trace.Leave, 0, nil})
+	}
+	return out
+}
+
+// deliver gives a checker the rows in some order of locations, or mixed.
+func deliver(c *Checker, rows []row, order []uint32) error {
+	if order == nil {
+		rows = slices.Clone(rows)
+		slices.SortStableFunc(rows, func(a, b row) int { return int(a.t - b.t) })
+		b := &trace.Batch{Loc: trace.MixedLoc}
+		for _, x := range rows {
+			add(b, x)
+		}
+		return c.Batch(b)
+	}
+	for _, loc := range order {
+		b := &trace.Batch{Loc: loc}
+		for _, x := range rows {
+			if x.loc == loc {
+				add(b, x)
+			}
+		}
+		if err := c.Batch(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func add(b *trace.Batch, x row) {
+	b.Add(x.loc, x.t, x.k, x.ref)
+	if x.ops != nil {
+		b.AddOps(x.ops...)
+	}
+}
+
+// Each rule, sound traces without any, and the same defects whatever the order in which
+// locations are delivered.
 func TestRules(t *testing.T) {
-	r := trace.NewRecorder(trace.Seconds(1000))
-	loc, a, b := r.Location("x"), r.Region("a"), r.Region("b")
-	for name, rows := range map[string][]struct {
-		t   int64
-		k   trace.Kind
-		ref uint32
-		id  uint64
+	const post, done = trace.SendBegin, trace.SendComplete
+	tested := map[string]bool{}
+	for i, x := range []struct {
+		rules string // that are broken, with how often
+		found string // that is in the first place
+		rows  []row
 	}{
-		"":                              {{0, trace.Enter, a, 0}, {1, trace.Enter, b, 0}, {2, trace.Leave, a, 0}, {2, trace.Leave, b, 0}, {3, trace.ClaimBegin, a, 5}, {4, trace.ClaimEnd, a, 5}},
-		"trace.leave-without-enter":     {{0, trace.Enter, a, 0}, {1, trace.Leave, a, 0}, {2, trace.Leave, a, 0}},
-		"trace.enter-without-leave":     {{0, trace.Enter, a, 0}, {1, trace.Enter, b, 0}, {2, trace.Leave, b, 0}},
-		"trace.claim-end-without-begin": {{0, trace.ClaimEnd, a, 5}},
-		"trace.claim-without-end":       {{0, trace.ClaimBegin, a, 5}},
-		"trace.time-order":              {{5, trace.Enter, a, 0}, {4, trace.Leave, a, 0}},
+		{"", "", visit(0, enter(0, 0), enter(1, 1), leave(2, 1), leave(2, 0))},
+		{"", "", []row{{0, 3, trace.ClaimBegin, 0, []uint64{5, 0}}, {0, 4, trace.ClaimEnd, 0, []uint64{5, 0}}}},
+		{"trace.leave-without-enter 1", "leave of a at 0.002 s", visit(0, enter(0, 0), leave(1, 0), leave(2, 0))},
+		{"trace.enter-without-leave 1", "enter of a at 0 s", visit(0, enter(0, 0), enter(1, 1), leave(2, 1))},
+		{"trace.leave-not-innermost 1", "leave of a at 0.002 s", visit(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1))},
+		{"trace.claim-end-without-begin 1", "claim 5", []row{{0, 0, trace.ClaimEnd, 0, []uint64{5}}}},
+		{"trace.claim-without-end 1", "claim 5", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5}}}},
+		{"trace.undefined-reference 1", "claim-begin at 0 s with resource number 1", []row{{0, 0, trace.ClaimBegin, 0, []uint64{5, 1}}, {0, 1, trace.ClaimEnd, 0, []uint64{5}}}},
+		{"trace.undefined-reference 1", "enter at 0 s with region number 2", visit(0, enter(0, 2), leave(0, 2))},
+		{"trace.unknown-kind 1", "kind 1024", []row{on(0, 1, trace.Declared)}},
+		{"trace.unknown-kind 1", "kind 900", []row{on(0, 1, 900)}},
+
+		// Messages: first in, first out, by tag and communicator; -1 fits any tag.
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 9), send(0, 3, 1, 1, 7, 3), recv(1, 5, 0, 0, 7, 8), recv(1, 6, 0, 0, 7, 9), recv(1, 7, 0, 1, 7, 3)}},
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 8, 9), recv(1, 5, 0, 0, any, 8), recv(1, 6, 0, 0, any, 9)}},
+		{"", "", []row{send(0, 1, 1, 0, any, 8), send(0, 2, 1, 0, 5, 9), recv(1, 5, 0, 0, 6, 8), recv(1, 6, 0, 0, 5, 9)}},
+		{"", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, none)}}, // a length that is not told
+		{"", "", []row{send(0, 1, 3, 0, 7, 8), recv(0, 1, 3, 0, 7, 8)}},    // the other side has no events
+		{"", "", []row{send(0, 1, none, 0, 7, 8)}},
+		{"trace.send-without-receive 2", "a send to location 11 with tag 7 at 0.002 s", []row{on(1, 0, trace.ProcessBegin), send(0, 1, 1, 0, 7, 8), send(0, 2, 1, 0, 7, 8), send(0, 3, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 8)}},
+		{"trace.receive-without-send 1,trace.send-without-receive 1", "a receive from location 10 with tag 8", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 8, 8)}},
+		{"trace.receive-without-send 1,trace.send-without-receive 1", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
+		{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
+		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s", []row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}}, // one group, one clock
+		{"trace.clock-skew 1,trace.receive-before-send 2", "2 of 3 messages between location group g and location 10 received before they were sent, by up to 0.008 s",
+			[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8), send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
+
+		// Requests.
+		{"", "", []row{on(0, 1, post, none, none, 0, 0, 4), on(0, 2, trace.RequestTest, 4), on(0, 3, done, 4), on(0, 4, trace.RecvBegin, 4), on(0, 5, trace.RequestCancelled, 4),
+			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+		{"trace.request-without-begin 2", "request-test of request 4 at 0.004 s", []row{on(0, 3, done, 4), on(0, 4, trace.RequestTest, 4)}},
+		{"trace.request-without-end 2", "request 4 posted at 0.003 s", []row{on(0, 3, trace.RecvBegin, 4), on(0, 4, trace.RecvBegin, 4)}},
+
+		// Locks, which need not nest and may be acquired again.
+		{"", "", []row{on(0, 1, trace.LockAcquire, 5, 1, 3), on(0, 2, trace.LockAcquire, 6, 1, 3), on(0, 3, trace.LockAcquire, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 2, 3), on(0, 4, trace.LockRelease, 5, 1, 3), on(0, 5, trace.LockRelease, 6, 1, 3)}},
+		{"trace.lock-release-without-acquire 1", "release of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockRelease, 5, 1, 3)}},
+		{"trace.lock-without-release 1", "acquisition of lock 5 with order 1 at 0.002 s", []row{on(0, 2, trace.LockAcquire, 5, 1, 3)}},
+
+		// Collective operations.
+		{"", "", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 4, 0, none, 0, 1, 2), all(9, 4, 1, none, 1, 2))},
+		{"", "", join(all(1, 3, 2, 1, 0), all(1, 3, 2, 9, 1))}, // between two groups, each of which says another root
+		{"", "", []row{on(0, 1, trace.CollectiveBegin, 1, 1, 0, 0, 0, 77), on(0, 1, trace.CollectiveBegin, 2, 1, 0, 0, 0, 78), on(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77), on(0, 3, trace.CollectiveEnd, none, none, none, 0, 0, 78)}},
+		{"", "", []row{on(0, 1, trace.Collective, 1, 1, 0, 0, 0, 5), on(1, 1, trace.Collective, 1, 1, 0, 0, 0, 5)}},
+		{"trace.collective-open 1", "a collective operation from 0.001 s", []row{on(0, 1, trace.CollectiveBegin)}},
+		{"trace.collective-open 1", "the end of a collective operation at 0.001 s", []row{on(0, 1, trace.CollectiveEnd, 1, 1, 0, 0, 0)}},
+		{"trace.collective-membership 1", "operation 4 as number 2 on communicator c0", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 5, 0, none, 1, 2), all(5, 4, 0, none, 0))},
+		{"trace.collective-membership 1", "operation 3 with root 2 as number 1", join(all(1, 3, 0, 1, 0, 1), all(1, 3, 0, 2, 2))},
+		{"trace.collective-membership 1", "1 collective operations on communicator c0", join(all(1, 3, 0, 1, 0, 1, 2), all(5, 5, 0, none, 0, 1))},
+		{"trace.collective-membership 1", "0 collective operations on communicator c0", join(all(1, 3, 0, 1, 0, 1), []row{on(2, 1, trace.ProcessBegin)})},
+		{"trace.collective-membership 1", "collective operations on communicator c0", all(1, 3, 0, 1, 0, 1, 2, 3)},
+		{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
+			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4), on(0, 8, trace.CollectiveRequest, 4), on(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
+			on(1, 6, trace.CollectiveRequest, 4), on(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+
+		// Times.
+		{"", "", join(many(0, 0, 20), many(1, 1000_000, 20))}, // the epoch of another location
+		{"", "", join(many(0, 0, 20), many(0, 38<<20, 1))},
+		{"trace.absurd-delta 1", "an event at 45092.996 s", join(many(0, 0, 20), many(1, 10, 4), many(1, 43<<20+4228, 1))},
+		{"trace.absurd-delta 1", "an event at -52428.799 s", join(many(0, 0, 20), many(1, -50<<20, 1), many(1, 10, 20))},
 	} {
+		name := fmt.Sprintf("%d: %s", i, x.rules)
+		var first *format.Report
+		for _, order := range [][]uint32{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, nil} {
+			rep := format.NewReport()
+			c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
+			if err := deliver(c, x.rows, order); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Finish(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			var found []string
+			for _, r := range rep.Rules() {
+				found = append(found, fmt.Sprintf("%s %d", r.Rule, r.Count))
+				tested[r.Rule] = true
+				if r.Severity != severity(r.Rule) || r.First[0].Expected == "" {
+					t.Errorf("%s: %v", name, r.First[0])
+				}
+			}
+			if slices.Sort(found); strings.Join(found, ",") != x.rules {
+				t.Errorf("%s: found %v in order %v", name, rep.Rules(), order)
+				continue
+			}
+			if first == nil {
+				first = rep
+				if x.rules != "" && !slices.ContainsFunc(rep.Rules(), func(r format.RuleCount) bool { return strings.Contains(r.First[0].Found, x.found) }) {
+					t.Errorf("%s: found %v", name, rep.Rules())
+				}
+			} else if !reflect.DeepEqual(rep.Rules(), first.Rules()) {
+				t.Errorf("%s: found %v in order %v, and %v", name, rep.Rules(), order, first.Rules())
+			}
+		}
+		c := New(definitions("otf2"), "x", &format.ReadOptions{Strict: true})
+		err := deliver(c, x.rows, []uint32{0, 1, 2, 3})
+		if err == nil {
+			err = c.Finish(context.Background())
+		}
+		if (err != nil) != (x.rules != "") {
+			t.Errorf("%s: strict checking: %v", name, err)
+		}
+	}
+	// Mixed delivery cannot show it.
+	rep := format.NewReport()
+	c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
+	if err := deliver(c, visit(0, enter(5, 0), leave(4, 0)), []uint32{0}); err != nil {
+		t.Fatal(err)
+	}
+	if l := rep.Rules(); len(l) != 1 || l[0].Rule != "trace.time-order" || l[0].Severity != trace.Error {
+		t.Errorf("found %v", l)
+	}
+	tested["trace.time-order"] = true
+	for text, want := range map[string]string{
+		"a.otf2:0x2: found 1, expected 2": "a.otf2: error: trace.unreadable: 0x2: found 1, expected 2",
+		"a.otf2: no end":                  "a.otf2: error: trace.unreadable: found no end, expected the beginning of a trace",
+	} {
+		if got := Unreadable("a.otf2", errors.New(text)).Error(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	tested["trace.unreadable"] = true
+	for _, r := range Rules {
+		if !tested[r.ID] {
+			t.Errorf("no test of rule %s", r.ID)
+		}
+	}
+}
+
+// Regions of formats that do not ask for it need not nest.
+func TestNesting(t *testing.T) {
+	for name, want := range map[string]int{"otf": 1, "pallas": 1, "picl": 0, "etf": 0} {
 		rep := format.NewReport()
-		c := New(r.Defs(), "x", &format.ReadOptions{Report: rep})
-		batch := &trace.Batch{Loc: loc}
-		for i, x := range rows {
-			batch.Add(loc, x.t, x.k, x.ref)
-			if x.id > 0 {
-				batch.AddOps(x.id, 0)
-			}
-			batch.Pos = append(batch.Pos, int64(i+1))
-		}
-		if err := c.Batch(batch); err != nil {
+		c := New(definitions(name), "x", &format.ReadOptions{Report: rep})
+		if err := deliver(c, visit(0, enter(0, 0), enter(1, 1), leave(2, 0), leave(2, 1)), []uint32{0}); err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Finish(context.Background()); err != nil {
-			t.Fatal(err)
+		if n := len(rep.Rules()); n != want {
+			t.Errorf("%s: %v", name, rep.Rules())
 		}
-		found := rep.Rules()
-		if name == "" && len(found) > 0 || name != "" && (len(found) != 1 || found[0].Rule != name || found[0].Count != 1) {
-			t.Errorf("%q: found %v", name, found)
+	}
+}
+
+// What waits is bounded by the messages on their way, not by those that were sent.
+func TestWaiting(t *testing.T) {
+	var rows []row
+	for i := range int64(10_000) {
+		rows = append(rows, send(0, 2*i, 1, 0, 7, 8))
+		if i >= 100 {
+			rows = append(rows, recv(1, 2*i+1, 0, 0, 7, 8))
 		}
-		if name != "" {
-			strict := New(r.Defs(), "x", &format.ReadOptions{Strict: true})
-			err := strict.Batch(batch)
-			if err == nil {
-				err = strict.Finish(context.Background())
-			}
-			if err == nil {
-				t.Errorf("%q: strict checking found nothing", name)
-			}
-		}
+	}
+	c := New(definitions("otf2"), "x", &format.ReadOptions{})
+	if err := deliver(c, rows, nil); err != nil {
+		t.Fatal(err)
+	}
+	q := c.lanes[channel{0, 1, 0}].ends[sends][7]
+	if len(q.list)-q.head != 100 || cap(q.list) > 1000 {
+		t.Errorf("%d ends wait in room for %d", len(q.list)-q.head, cap(q.list))
 	}
 }

@@ -5,6 +5,7 @@ package docs_test
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // command is a line of a fenced sh block that begins with "weft ".
@@ -29,6 +31,8 @@ type command struct {
 	// command is the block's only line. A line "…" stands for any lines.
 	want []string
 }
+
+var update = flag.Bool("update", false, "rewrite rules.md")
 
 const failMark = "# exit 1"
 
@@ -256,6 +260,44 @@ func TestLists(t *testing.T) {
 				t.Errorf("json.md lacks the operand %s of %s", o.Name, s.Name)
 			}
 		}
+	}
+}
+
+// TestRules holds rules.md against the tables of rules.
+func TestRules(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`# Rules
+
+What ` + "`weft check`" + ` looks for, and what reading reports. ` + "`weft check --rules`" + ` prints the
+same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explained in
+[commands.md](commands.md#check).
+
+`)
+	seen := map[string]bool{}
+	section := func(title string, rules []format.Rule) {
+		b.WriteString("## " + title + "\n\n| rule | severity | meaning | example |\n|---|---|---|---|\n")
+		for _, r := range rules {
+			if seen[r.ID] || r.Doc == "" || r.Example == "" || strings.Contains(r.Example, "|") {
+				t.Errorf("rule %s is there twice, or lacks a sentence or an example", r.ID)
+			}
+			seen[r.ID] = true
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, r.Severity, r.Doc, r.Example)
+		}
+		b.WriteString("\n")
+	}
+	section("Every format", check.Rules)
+	for _, f := range all.Formats() {
+		section(f.Title, f.Rules)
+	}
+	section("What weft repair changes", transform.RepairRules)
+	text := strings.TrimSuffix(b.String(), "\n")
+	if *update {
+		if err := os.WriteFile("rules.md", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read(t, "rules.md") != text {
+		t.Error("rules.md is not what the tables say; run go test ./docs -run TestRules -update")
 	}
 }
 

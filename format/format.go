@@ -61,6 +61,7 @@ type Rule struct {
 	ID       string // stable, such as "etf.unknown-resource"
 	Severity trace.Severity
 	Doc      string // one sentence for users
+	Example  string // what breaks it: a record, or a situation in a few words
 }
 
 // Checker looks at the events of one scan, location by location, and reports

@@ -16,14 +16,14 @@ const RepairAttribute = "repair"
 
 // RepairRules are the changes that [Repair] makes.
 var RepairRules = []format.Rule{
-	{ID: "repair.closed-region", Severity: trace.Warning, Doc: "A region that is never left is left at the last event of its location."},
-	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away."},
-	{ID: "repair.entered-region", Severity: trace.Warning, Doc: "A region that is left but never entered is entered at the first event of its location."},
-	{ID: "repair.closed-inner-region", Severity: trace.Warning, Doc: "A region inside of one that is left is left with it."},
-	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends, or begins again, is ended."},
-	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away."},
-	{ID: "repair.time", Severity: trace.Warning, Doc: "An event before the one ahead of it at its location gets that one's time."},
-	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown."},
+	{ID: "repair.closed-region", Severity: trace.Warning, Doc: "A region that is never left is left at the last event of its location.", Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
+	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.", Example: "leave f where f is not open"},
+	{ID: "repair.entered-region", Severity: trace.Warning, Doc: "A region that is left but never entered is entered at the first event of its location.", Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
+	{ID: "repair.closed-inner-region", Severity: trace.Warning, Doc: "A region inside of one that is left is left with it.", Example: "enter f, enter g, leave f: g is left ahead of f"},
+	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends, or begins again, is ended.", Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
+	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away.", Example: "the end of claim 5, of which there was no begin"},
+	{ID: "repair.time", Severity: trace.Warning, Doc: "An event before the one ahead of it at its location gets that one's time.", Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
+	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.", Example: "an enter without a region, as of OTF2's undefined"},
 }
 
 // Repairing says how a trace is mended.

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -19,186 +17,30 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds what shows only when records, or files, are held against each
-// other (docs/formats/otf.md, "Rules"): calls that do not nest, messages without
-// partner or of two sizes, files that the master file does not name, ends of files
-// that are missing. For messages it scans the trace once more, in the order of time;
-// it holds those that wait for their partner.
+// newChecker finds what shows only when files are held against each other
+// (docs/formats/otf.md, "Rules"): files that the master file does not name, ends of files
+// that are missing. Calls and messages are checked for all formats.
 func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
-	return &checker{d: dec.(*decoder), opt: opt, open: map[uint32][]uint32{}, waiting: map[route]*queue{}}
+	return &checker{d: dec.(*decoder), opt: opt}
 }
 
 type checker struct {
-	d        *decoder
-	opt      *format.ReadOptions
-	open     map[uint32][]uint32 // regions of each location, innermost last
-	messages bool                // there are any
-	waiting  map[route]*queue
+	d   *decoder
+	opt *format.ReadOptions
 }
 
-// route is where messages go in the order in which they were sent.
-type route struct{ from, to, comm, tag uint64 }
-
-// queue is the messages of a channel of which one side has been seen.
-type queue struct {
-	received bool // the receives, which come first where clocks differ
-	list     []half
-}
-
-// half is one side of a message.
-type half struct {
-	time   int64
-	length uint64
-}
-
-// Batch looks at calls, and whether there are messages.
-func (c *checker) Batch(b *trace.Batch) error {
-	for i, k := range b.Kind {
-		switch k {
-		case trace.Enter:
-			loc := b.Location(i)
-			c.open[loc] = append(c.open[loc], b.Ref[i])
-		case trace.Leave:
-			if err := c.leave(b.Location(i), b.Time[i], b.Ref[i]); err != nil {
-				return err
-			}
-		case trace.Send, trace.Recv:
-			c.messages = true
-		}
-	}
-	return nil
-}
-
-// leave closes a region, which should be the one entered last.
-func (c *checker) leave(loc uint32, t int64, ref uint32) error {
-	l := c.open[loc]
-	for i := len(l) - 1; i >= 0; i-- {
-		if l[i] != ref {
-			continue
-		}
-		inner := l[len(l)-1]
-		c.open[loc] = slices.Delete(l, i, i+1)
-		if inner == ref {
-			return nil
-		}
-		return c.event("otf.not-nested", loc, t, "leave of "+c.region(ref), "a leave of "+c.region(inner)+", which was entered last")
-	}
-	return nil // reported for all formats
-}
-
-func (c *checker) region(ref uint32) string {
-	if ref == trace.NoRef {
-		return "(none)"
-	}
-	return c.d.defs.Regions.At(int(ref)).Name
-}
-
-// event reports what is wrong with an event.
-func (c *checker) event(rule string, loc uint32, t int64, found, expected string) error {
-	return c.events(rule, loc, t, 1, found, expected)
-}
-
-func (c *checker) events(rule string, loc uint32, t, count int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: trace.Position{File: c.d.r.src.Path},
-		Record: "location " + c.d.defs.Locations.At(int(loc)).ID, Found: found + " at " + c.d.defs.Clock.FormatSeconds(t) + " s", Expected: expected, Count: count})
-}
+// Batch needs nothing of the events.
+func (c *checker) Batch(*trace.Batch) error { return nil }
 
 // Links does nothing: OTF has none.
 func (c *checker) Links([]trace.Link) error { return nil }
 
-// Finish looks at messages and files.
+// Finish looks at files.
 func (c *checker) Finish(ctx context.Context) error {
-	if c.messages {
-		if err := c.d.ScanOrdered(ctx, trace.Everything(), format.SinkFuncs{OnBatch: c.match}); err != nil {
-			return err
-		}
-		if err := c.unmatched(); err != nil {
-			return err
-		}
-	}
 	if err := c.ends(ctx); err != nil {
 		return err
 	}
 	return c.directory()
-}
-
-// match pairs the messages of a channel in their order.
-func (c *checker) match(b *trace.Batch) error {
-	x := b.Cursor()
-	for x.Next() {
-		k := x.Kind()
-		if k != trace.Send && k != trace.Recv {
-			continue
-		}
-		here, there := uint64(x.Location()), x.Op(0)
-		ch := route{here, there, x.Op(1), x.Op(2)}
-		received := k == trace.Recv
-		if received {
-			ch.from, ch.to = there, here
-		}
-		q := c.waiting[ch]
-		if q == nil {
-			q = &queue{}
-			c.waiting[ch] = q
-		}
-		m := half{x.Time(), x.Op(3)}
-		if len(q.list) == 0 || q.received == received {
-			q.received, q.list = received, append(q.list, m)
-			continue
-		}
-		other := q.list[0]
-		if q.list = q.list[1:]; len(q.list) == 0 {
-			delete(c.waiting, ch)
-		}
-		if !received {
-			m, other = other, m // m is the receive
-		}
-		if m.length != other.length {
-			if err := c.event("otf.message-size", uint32(ch.to), m.time, fmt.Sprintf("a receive of %d bytes", m.length),
-				fmt.Sprintf("%d bytes, which location %s sent", other.length, c.id(ch.from))); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (c *checker) id(loc uint64) string { return c.d.defs.Locations.At(int(loc)).ID }
-
-// unmatched reports messages without partner, but for those whose partner's process
-// has no stream: it may have been left out on purpose.
-func (c *checker) unmatched() error {
-	channels := slices.SortedFunc(maps.Keys(c.waiting), func(a, b route) int {
-		return slices.Compare([]uint64{a.from, a.to, a.comm, a.tag}, []uint64{b.from, b.to, b.comm, b.tag})
-	})
-	for _, ch := range channels {
-		q := c.waiting[ch]
-		n := int64(len(q.list))
-		var err error
-		switch {
-		case q.received && c.recorded(ch.from):
-			err = c.events("otf.unmatched-receive", uint32(ch.to), q.list[0].time, n, fmt.Sprintf("a receive from location %s with tag %d", c.id(ch.from), ch.tag), "a send to match")
-		case !q.received && c.recorded(ch.to):
-			err = c.events("otf.unmatched-send", uint32(ch.from), q.list[0].time, n, fmt.Sprintf("a send to location %s with tag %d", c.id(ch.to), ch.tag), "a receive to match")
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// recorded tells whether the process of a location has a stream.
-func (c *checker) recorded(loc uint64) bool {
-	if loc == trace.Undefined {
-		return false
-	}
-	p, err := strconv.ParseUint(c.id(loc), 10, 32)
-	if err != nil {
-		return true // one of a process that is in several streams
-	}
-	_, ok := c.d.r.master.Stream(uint32(p))
-	return ok
 }
 
 // ends looks at the ends of all files with times: a time and a process tell readers

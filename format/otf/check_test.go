@@ -50,12 +50,6 @@ func TestCheck(t *testing.T) {
 		files map[string]string // instead of those of the sound trace; "-" removes
 	}{
 		{"", 0, "", "", nil},
-		{"otf.not-nested", 1, "x.otf", "leave of f at 0.004 s", map[string]string{"x.1.events": "1\n*1\nE1\nE2\n2\n*1\nS2L8T5C7\n3\n*1\nS2L9T5C7\n4\n*1\nL1\nL2\n4\n*1\n"}},
-		{"otf.unmatched-send", 2, "x.otf", "a send to location 2 with tag 5 at 0.002 s", map[string]string{"x.a.events": "1\n*2\nN\n1\n*2\n"}},
-		{"otf.unmatched-send", 1, "x.otf", "a send to location 2 with tag 5 at 0.003 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\n1\n*2\n"}},
-		{"otf.unmatched-receive", 2, "x.otf", "a receive from location 1 with tag 5 at 0.001 s", map[string]string{"x.1.events": "1\n*1\nN\n1\n*1\n"}},
-		{"otf.message-size", 1, "x.otf", "a receive of 10 bytes at 0.001 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\nR1LaT5C7\n1\n*2\n"}},
-		{"otf.message-size", 1, "x.otf", "a receive of 10 bytes at 0.009 s", map[string]string{"x.a.events": "1\n*2\nR1L8T5C7\n9\n*2\nR1LaT5C7\n9\n*2\n"}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "yyyyy`, map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tail) + "\"\n"}},
 		{"otf.refused", 1, "x.a.snaps", "the time ffffffffffffffff at the end", map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n#\"error due to unsorted time stamp, aborted\"\nffffffffffffffff\n*2\n"}},

@@ -40,6 +40,10 @@ type EventReader struct {
 	number uint64
 	event  Event
 	ended  bool
+	// What no writer makes: bytes behind the fields of the event in hand or of its
+	// attributes, numbers with more bytes than they need, and fields that are not there.
+	spare        int
+	loose, short bool
 }
 
 // Events opens the events of a location. A [FileError] is one of the location's
@@ -73,7 +77,7 @@ func (r *EventReader) Close() { r.c.close() }
 func (r *EventReader) Next() (*Event, error) {
 	c := r.c
 	e := &r.event
-	e.Attributes = e.Attributes[:0]
+	e.Attributes, r.spare, r.loose, r.short = e.Attributes[:0], 0, false, false
 	if r.ended {
 		return nil, io.EOF
 	}
@@ -121,6 +125,7 @@ func (r *EventReader) Next() (*Event, error) {
 				e.Attributes = e.Attributes[:0]
 				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
 			}
+			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
 		case id >= firstEvent:
 			return r.read(id, at)
 		default:
@@ -208,6 +213,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 			return nil, r.skip(c.bad(at, fmt.Sprintf("a number of up to %d bytes", size), "%s with %s", t.name, show1(b, 0)))
 		}
 		c.at += cur.at
+		r.loose = r.loose || cur.loose
 		e.Values, e.Texts = append(e.Values[:0], r.mapped(f.table, v)), nil
 		return e, nil
 	}
@@ -223,6 +229,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	if cur.record(t, &e.Record); cur.bad {
 		return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
 	}
+	r.spare, r.loose, r.short = r.spare+len(body)-cur.at, r.loose || cur.loose, cur.short
 	r.globalize(t)
 	if id == bufferFlush {
 		// It may move the clock on, as in OTF2's own library.

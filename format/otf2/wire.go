@@ -23,6 +23,9 @@ type cursor struct {
 	at  int
 	big bool // the byte order
 	bad bool
+	// loose is that a number has more bytes than it needs, short that a record ends
+	// before its last fields.
+	loose, short bool
 }
 
 func (c *cursor) fail() uint64 {
@@ -68,7 +71,11 @@ func (c *cursor) compressed(size int) uint64 {
 	case n > size:
 		return c.fail()
 	}
-	return c.fixed(n)
+	v := c.fixed(n)
+	if v>>(8*(n-1)) == 0 {
+		c.loose = true
+	}
+	return v
 }
 
 func (c *cursor) text() string {
@@ -176,6 +183,7 @@ func (c *cursor) fields(l []field, r *Record) {
 		if c.at == len(c.b) && i > 0 && f.enc != encText && !c.bad {
 			// Later versions have put fields at the end.
 			r.Values = append(r.Values, f.none)
+			c.short = true
 			continue
 		}
 		v := uint64(0)

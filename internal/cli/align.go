@@ -19,15 +19,15 @@ import (
 
 // alignOptions say what weft align corrects, and shows.
 type alignOptions struct {
+	changing
 	clocks, model      string
 	latency, reference string
-	correction         string
-	always, json       bool
+	writeTo            string // the correction
+	always             bool
 	top                int
 }
 
 func (a *app) alignCommand() *cobra.Command {
-	var r reading
 	var o alignOptions
 	c := &cobra.Command{
 		Use:   "align TRACE [OUT]",
@@ -45,24 +45,26 @@ nothing contradicts stay as they are, unless --always is given.
 
 --clocks says what has a clock of its own: process, node (all processes below one node
 of the tree) or location. --model says what a correction may consist of: full, linear
-(offset and drift) or offset. --correction writes the correction to a file.`,
-		Example: "  weft align trace.otf2\n  weft align --correction clocks.json trace.otf2\n  weft align --model linear --latency 1us --json trace.otf2",
+(offset and drift) or offset. With OUT the corrected trace is written; --correction
+writes the correction to a file, which all commands that write a changed trace take
+(--clock-correction). All flags of weft cut and weft filter can be given for OUT; they
+see the corrected times.`,
+		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n  weft align --correction clocks.json trace.otf2\n  weft align --model linear --latency 1us --json trace.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
 				return usageError("found %d arguments, expected a trace, and where the corrected one goes; see %s --help", len(args), c.CommandPath())
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, args []string) error { return a.align(c.Context(), args, &r, &o) },
+		RunE: func(c *cobra.Command, args []string) error { return a.align(c.Context(), args, &o) },
 	}
-	r.flags(c.Flags())
+	o.flags(c.Flags())
 	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
 	c.Flags().StringVar(&o.model, "model", "full", "what a correction may consist of: full, linear or offset")
 	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
 	c.Flags().StringVar(&o.reference, "reference", "", "location, by id or name, whose clock the others are held against (default the first)")
-	c.Flags().StringVar(&o.correction, "correction", "", "write the correction to this file; - is standard output")
+	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false, "correct clocks, too, that nothing contradicts, to the middle of what is possible")
-	c.Flags().BoolVar(&o.json, "json", false, "print JSON")
 	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
 	for flag, values := range map[string][]string{"clocks": {"process", "node", "location"}, "model": {"full", "linear", "offset"}} {
 		c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
@@ -70,43 +72,66 @@ of the tree) or location. --model says what a correction may consist of: full, l
 	return c
 }
 
-func (a *app) align(ctx context.Context, args []string, r *reading, o *alignOptions) error {
-	if o.correction == "-" && o.json {
+// aligned is what weft align --json prints (docs/json.md).
+type aligned struct {
+	*clocks.Result
+	Written *changed `json:"written,omitempty"`
+}
+
+func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
+	if o.writeTo == "-" && o.json {
 		return usageError("--correction -: expected no --json, since both go to standard output")
 	}
-	in, err := a.open(ctx, args[0], r)
+	if o.writeTo == "-" && len(args) > 1 && args[1] == "-" {
+		return usageError("--correction -: expected another OUT than -, since both go to standard output")
+	}
+	in, err := a.open(ctx, args[0], &o.reading)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	opt, err := o.options(in.Defs())
+	d, err := o.correct(in.Decoder)
 	if err != nil {
 		return err
 	}
-	x, err := a.clocks(ctx, in, opt)
+	opt, err := o.options(d.Defs())
 	if err != nil {
 		return err
 	}
-	in.bar.done()
-	if o.correction != "" {
-		if err := a.writeCorrection(x.Correction, o.correction); err != nil {
+	x, err := a.clocks(ctx, d, in.src.Path, opt)
+	if err != nil {
+		return err
+	}
+	w := a.out
+	if o.writeTo == "-" || len(args) > 1 && args[1] == "-" {
+		w = a.err
+	}
+	if o.writeTo != "" {
+		if err := a.writeCorrection(x.Correction, o.writeTo); err != nil {
 			return err
 		}
 	}
 	if len(args) > 1 {
-		if err := a.writeCorrected(ctx, in, x.Correction, args[1]); err != nil {
+		if d, err = transform.Correct(d, x.Correction, 0); err != nil {
 			return err
 		}
+		o.correction = "" // it is done
+		if d, err = o.change(ctx, d); err != nil {
+			return err
+		}
+		return a.writeChanged(ctx, []*input{in}, d, args[1], &o.changing, func(res *changed) (any, error) {
+			if !o.json {
+				printClocks(w, x, o.top)
+			}
+			return aligned{x, res}, nil
+		})
 	}
+	in.bar.done()
 	if o.json {
 		return a.writeJSON(x)
 	}
-	w := a.out
-	if o.correction == "-" {
-		w = a.err
-	}
 	printClocks(w, x, o.top)
-	a.tell(in, r.quiet)
+	a.tell(in, o.quiet)
 	return nil
 }
 
@@ -152,13 +177,13 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 }
 
 // clocks scans a trace: each worker fills a part of its own.
-func (a *app) clocks(ctx context.Context, in *input, opt clocks.Options) (*clocks.Result, error) {
-	d := in.Defs()
+func (a *app) clocks(ctx context.Context, dec format.Decoder, path string, opt clocks.Options) (*clocks.Result, error) {
+	d := dec.Defs()
 	sel := trace.Everything()
 	sel.Links = false
 	var mu sync.Mutex
 	var parts []*clocks.Part
-	if err := format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
+	if err := format.ScanAnew(ctx, dec, sel, func() func(int) format.Sink {
 		parts = nil
 		return func(int) format.Sink {
 			p := clocks.New(d, opt)
@@ -178,7 +203,7 @@ func (a *app) clocks(ctx context.Context, in *input, opt clocks.Options) (*clock
 	}
 	x, err := all.Solve(ctx)
 	if errors.Is(err, clocks.ErrFar) {
-		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", in.src.Path, err)}
+		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}
 	return x, err
 }
@@ -194,11 +219,6 @@ func (a *app) writeCorrection(c *transform.Correction, name string) error {
 		return err
 	}
 	return out.Commit()
-}
-
-// writeCorrected writes the trace with its times corrected.
-func (a *app) writeCorrected(_ context.Context, _ *input, _ *transform.Correction, out string) error {
-	return usageError("%s: weft align does not write traces yet; --correction writes the correction", out)
 }
 
 // printClocks prints what was found, and at most so many clocks, all if 0.

@@ -1,8 +1,14 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
+	"syscall"
 
+	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/check"
@@ -23,6 +29,7 @@ type checkResult struct {
 type checkRule struct {
 	Rule     string       `json:"rule"`
 	Severity string       `json:"severity"`
+	Doc      string       `json:"doc"`
 	Count    int64        `json:"count"`
 	Places   []checkPlace `json:"places"`
 }
@@ -39,25 +46,32 @@ type checkPlace struct {
 
 func (a *app) checkCommand() *cobra.Command {
 	var r reading
-	var asJSON bool
+	var asJSON, rules bool
 	var places int
 	var only []string
 	c := &cobra.Command{
-		Use:   "check TRACE...",
+		Use:   "check TRACE... | --rules",
 		Short: "Find what is wrong with traces",
 		Long: `Check traces: what their format gets wrong, and events that contradict each
 other. Each rule has an id, a severity and the first places where it is broken.
+--rules lists the rules of all formats.
 
 The exit code is 1 if there is an error (with --strict, also a warning), 0 if
 there is none. --strict stops at the first.`,
-		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf",
+		Example: "  weft check trace.etf\n  weft check --json --rule 'etf.*' trace.etf\n  weft check --rules",
 		Args: func(c *cobra.Command, args []string) error {
+			if rules {
+				return exactArgs(0, "none with --rules")(c, args)
+			}
 			if len(args) == 0 {
 				return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if rules {
+				return a.listRules(asJSON, only)
+			}
 			bad := false
 			for _, arg := range args {
 				res, err := a.check(c, arg, &r, places, only)
@@ -82,8 +96,48 @@ there is none. --strict stops at the first.`,
 	r.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
+	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
 	c.Flags().StringSliceVar(&only, "rule", nil, "only rules with these ids; * and ? match anything")
 	return c
+}
+
+// ruleInfo is a rule in JSON (docs/json.md).
+type ruleInfo struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Doc      string `json:"doc"`
+	Example  string `json:"example"`
+}
+
+// rules are those that hold for every format, and those of each.
+func (a *app) rules() []format.Rule {
+	l := slices.Clone(check.Rules)
+	for _, f := range a.formats {
+		l = append(l, f.Rules...)
+	}
+	return l
+}
+
+// listRules prints the table of rules.
+func (a *app) listRules(asJSON bool, only []string) error {
+	list := []ruleInfo{}
+	for _, r := range a.rules() {
+		if len(only) == 0 || matches(only, r.ID) {
+			list = append(list, ruleInfo{r.ID, r.Severity.String(), r.Doc, r.Example})
+		}
+	}
+	if asJSON {
+		return a.writeJSON(list)
+	}
+	t := table.NewWriter()
+	t.SetOutputMirror(a.out)
+	t.SetStyle(plainTable())
+	t.AppendHeader(table.Row{"RULE", "SEVERITY", "MEANING", "EXAMPLE"})
+	for _, r := range list {
+		t.AppendRow(table.Row{r.Rule, r.Severity, r.Doc, r.Example})
+	}
+	t.Render()
+	return nil
 }
 
 func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
@@ -95,7 +149,11 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 	defer in.Close()
 	in.report.Keep = max(1, places)
 	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
-		return nil, err
+		if r.strict || !damage(err) {
+			return nil, err
+		}
+		in.report.Add(check.Unreadable(in.src.Path, err))
+		return in.checkResult(a.rules(), only), nil
 	}
 	checkers := []format.Checker{check.New(in.Defs(), in.src.Path, in.opt)}
 	if in.format.NewChecker != nil {
@@ -128,6 +186,21 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		}
 	}
 	in.bar.done()
+	return in.checkResult(a.rules(), only), nil
+}
+
+// damage reports whether an error says what is wrong with a trace, and not that it cannot
+// be reached or was not asked for rightly.
+func damage(err error) bool {
+	var system syscall.Errno
+	var option *format.OptionError
+	var defect *trace.Defect
+	return !errors.As(err, &system) && !errors.As(err, &option) && !errors.As(err, &defect) &&
+		!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled)
+}
+
+// checkResult is what was found, of the rules that were asked for.
+func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 	res := &checkResult{Path: in.src.Path, Format: in.format.Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
 		if len(only) > 0 && !matches(only, x.Rule) {
@@ -141,13 +214,17 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 		default:
 			res.Notes += x.Count
 		}
-		res.Rules = append(res.Rules, newCheckRule(x))
+		res.Rules = append(res.Rules, newCheckRule(x, rules))
 	}
-	return res, nil
+	return res
 }
 
-func newCheckRule(x format.RuleCount) checkRule {
+// newCheckRule is a rule that was broken; its sentence is among rules.
+func newCheckRule(x format.RuleCount, rules []format.Rule) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
+	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
+		rule.Doc = rules[i].Doc
+	}
 	for _, d := range x.First {
 		rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
 	}

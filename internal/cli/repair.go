@@ -65,15 +65,16 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	if d, err = x.change(ctx, d); err != nil {
 		return err
 	}
+	rules := append(a.rules(), transform.RepairRules...)
 	x.quiet = true // what reading mended is listed with the changes
-	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) error {
+	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) (any, error) {
 		res.Changes = []checkRule{}
 		total := int64(0)
 		for _, r := range append(in.report.Rules(), changes.Rules()...) {
 			if r.Severity == trace.Note {
 				continue
 			}
-			rule := newCheckRule(r)
+			rule := newCheckRule(r, rules)
 			res.Changes = append(res.Changes, rule)
 			total += r.Count
 			if !x.json {
@@ -83,6 +84,6 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 		if !x.json {
 			_, err = fmt.Fprintf(a.out, "%s: %d changes\n", in.src.Path, total)
 		}
-		return err
+		return res, err
 	})
 }

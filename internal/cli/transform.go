@@ -344,7 +344,8 @@ type changed struct {
 }
 
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
-func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, dst string, x *changing, finish func(*changed) error) error {
+// finish, if there is one, may print more, and gives what is printed as JSON.
+func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, dst string, x *changing, finish func(*changed) (any, error)) error {
 	w, err := a.writer(ins[0], dst, x.as)
 	if err != nil {
 		return err
@@ -381,8 +382,9 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 		return err
 	}
 	res.Loss = loss.Rows()
+	var shown any = res
 	if finish != nil {
-		if err := finish(res); err != nil {
+		if shown, err = finish(res); err != nil {
 			return err
 		}
 	}
@@ -391,7 +393,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 		if dst == "-" {
 			b.out = a.err
 		}
-		err = b.writeJSON(res)
+		err = b.writeJSON(shown)
 	} else {
 		err = a.printLoss(loss, false, dst == "-")
 	}
@@ -504,7 +506,6 @@ All flags of weft cut can be given, too.`,
 // mergeOptions say how weft merge puts traces together.
 type mergeOptions struct {
 	changing
-	clocks string
 	anchor string
 	unify  bool
 }
@@ -519,14 +520,13 @@ one. Locations, communicators and resources of different traces stay apart, and 
 other ids where theirs are taken; --unify makes one of those with the same id and name,
 for runs that wrote a file each process.
 
---clocks says which times are the same moment: wall, the time of day at which the
-traces were recorded; first, their first events; none, their clocks are the same.
-Without it, it is wall if all traces say their time of day, and none if not. With
---anchor it is the first visit of a region, or #N the N-th one, or the first event of
-a kind, such as MPI_Init, sync#2 or marker.
+--anchor says what is the same moment in all traces: wall, the time of day; first, their
+first events; none, their clocks are the same; or else the first visit of a region or
+event of a kind, or with #N the N-th one: MPI_Init, sync#2, marker. Without it, it is wall
+if all traces say their time of day, and none if not.
 
 All flags of weft cut and weft filter can be given, for the merged trace.`,
-		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n  weft merge --clocks first before.etf after.etf both.etf\n  weft merge --anchor 'MPI_Init' --unify node1.otf node2.otf all.otf",
+		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n  weft merge --anchor first before.etf after.etf both.etf\n  weft merge --anchor MPI_Init --unify node1.otf node2.otf all.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usageError("found %d arguments, expected TRACE... and OUT; see %s --help", len(args), c.CommandPath())
@@ -536,10 +536,9 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, &x) },
 	}
 	x.flags(c.Flags())
-	c.Flags().StringVar(&x.clocks, "clocks", "", "what is the same moment: wall, first or none")
-	c.Flags().StringVar(&x.anchor, "anchor", "", "the first visit of a region, or event of a kind, NAME or NAME#N, is the same moment")
+	c.Flags().StringVar(&x.anchor, "anchor", "", "what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
 	c.Flags().BoolVar(&x.unify, "unify", false, "make one of locations, groups, communicators and resources with the same id and name")
-	c.RegisterFlagCompletionFunc("clocks", cobra.FixedCompletions([]string{"wall", "first", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("anchor", cobra.FixedCompletions([]string{"wall", "first", "none"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -571,40 +570,21 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.writeChanged(ctx, ins, d, args[len(args)-1], &x.changing, func(*changed) error {
+	return a.writeChanged(ctx, ins, d, args[len(args)-1], &x.changing, func(res *changed) (any, error) {
 		if m.Rounded > 0 && !x.quiet {
 			fmt.Fprintf(a.err, "%d times were rounded to a tick of the common clock\n", m.Rounded)
 		}
-		return nil
+		return res, nil
 	})
 }
 
 // zero is what is the same moment in the traces.
 func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64, error) {
-	if x.anchor != "" {
-		if x.clocks != "" {
-			return nil, usageError("found --clocks and --anchor, expected one of them")
-		}
-		var zero []int64
-		for i, d := range list {
-			p := piece{occurrence: x.anchor}
-			name, _, _ := strings.Cut(x.anchor, "#")
-			if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
-				p = piece{event: x.anchor}
-			}
-			w, err := p.find(ctx, d)
-			if err != nil {
-				return nil, fmt.Errorf("trace %d: %w", i+1, err)
-			}
-			zero = append(zero, w.From)
-		}
-		return zero, nil
-	}
-	switch x.clocks {
+	var zero []int64
+	switch x.anchor {
 	case "none":
 		return nil, nil
 	case "first":
-		var zero []int64
 		for _, d := range list {
 			first, _, _, err := extent(ctx, d)
 			if err != nil {
@@ -615,15 +595,27 @@ func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64
 		return zero, nil
 	case "", "wall":
 		zero, err := transform.WallClock(list)
-		if err != nil && x.clocks == "" {
+		if err != nil && x.anchor == "" {
 			return nil, nil
 		}
 		if err != nil {
-			err = &exitError{exitDefects, fmt.Errorf("--clocks wall: %w", err)}
+			err = &exitError{exitDefects, fmt.Errorf("--anchor wall: %w", err)}
 		}
 		return zero, err
 	}
-	return nil, usageError("--clocks %s: expected wall, first or none", x.clocks)
+	for i, d := range list {
+		p := piece{occurrence: x.anchor}
+		name, _, _ := strings.Cut(x.anchor, "#")
+		if _, err := chooseKinds(d.Defs(), "", []string{name}); err == nil {
+			p = piece{event: x.anchor}
+		}
+		w, err := p.find(ctx, d)
+		if err != nil {
+			return nil, fmt.Errorf("trace %d: --anchor: %w", i+1, err)
+		}
+		zero = append(zero, w.From)
+	}
+	return zero, nil
 }
 
 // knownNames are names of libraries, which anonymizing keeps.

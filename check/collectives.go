@@ -1,0 +1,270 @@
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// collective is an operation that is open at a location.
+type collective struct {
+	openRow
+	matching uint64
+	counted  bool // its beginning said which operation it is
+}
+
+// operations are the collective operations on a communicator: a tree of what its
+// members did one after the other, in which all that did the same are in one branch.
+type operations struct {
+	steps   []operation // the first one is the root, which is none
+	members map[uint32]*member
+}
+
+// operation is one that locations did behind the same ones before.
+type operation struct {
+	kind, root  uint64
+	child, next int32  // the first of those that followed, and another one at this place
+	locations   int32  // how many did it
+	least       uint32 // the first of those in the order of definitions
+}
+
+// member is how far a location is.
+type member struct {
+	at     int32
+	number int64 // blocking operations
+	others int64 // non-blocking ones, whose completions have no order
+}
+
+// collective takes the beginning, the end or the whole of a blocking operation. It is
+// counted where the record says which operation it is: with OTF at the beginning, with
+// OTF2 and Pallas at the end.
+func (c *Checker) collective(s *state, x *trace.Cursor, at place) error {
+	switch x.Kind() {
+	case trace.Collective:
+		c.operation(x)
+	case trace.CollectiveBegin:
+		s.collectives = append(s.collectives, collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined})
+		c.operation(x)
+	case trace.CollectiveEnd:
+		i := len(s.collectives) - 1
+		if id := x.Op(5); id != trace.Undefined {
+			for i >= 0 && s.collectives[i].matching != id {
+				i--
+			}
+		}
+		if i < 0 {
+			c.operation(x)
+			return c.report("trace.collective-open", at, "the end of a collective operation at "+c.seconds(x.Time()), "its beginning before it")
+		}
+		if !s.collectives[i].counted {
+			c.operation(x)
+		}
+		s.collectives = slices.Delete(s.collectives, i, i+1)
+	}
+	return nil
+}
+
+// operation counts an operation on its communicator.
+func (c *Checker) operation(x *trace.Cursor) {
+	comm := x.Op(1)
+	if comm >= uint64(c.defs.Communicator.Len()) {
+		return
+	}
+	o := c.collect[uint32(comm)]
+	if o == nil {
+		o = &operations{steps: make([]operation, 1), members: map[uint32]*member{}}
+		c.collect[uint32(comm)] = o
+	}
+	loc := x.Location()
+	m := o.members[loc]
+	if m == nil {
+		m = &member{}
+		o.members[loc] = m
+	}
+	if x.Kind() == trace.CollectiveComplete {
+		m.others++
+		return
+	}
+	root := x.Op(2)
+	if c.between(uint32(comm)) {
+		root = trace.Undefined // each side says something else
+	}
+	m.number++
+	m.at = o.follow(m.at, x.Op(0), root, loc)
+}
+
+// between reports whether a communicator is one between two groups.
+func (c *Checker) between(comm uint32) bool {
+	return slices.ContainsFunc(c.defs.Communicator.At(int(comm)).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
+}
+
+// follow goes from an operation to one behind it.
+func (o *operations) follow(from int32, kind, root uint64, loc uint32) int32 {
+	for i := o.steps[from].child; i != 0; i = o.steps[i].next {
+		if x := &o.steps[i]; x.kind == kind && x.root == root {
+			x.locations++
+			x.least = min(x.least, loc)
+			return i
+		}
+	}
+	o.steps = append(o.steps, operation{kind, root, 0, o.steps[from].child, 1, loc})
+	i := int32(len(o.steps) - 1)
+	o.steps[from].child = i
+	return i
+}
+
+// membership holds the operations of the members of each communicator against each
+// other.
+func (c *Checker) membership() error {
+	for _, comm := range slices.Sorted(maps.Keys(c.collect)) {
+		if err := c.members(comm, c.collect[comm]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Checker) members(comm uint32, o *operations) error {
+	const rule = "trace.collective-membership"
+	name := "communicator " + c.defs.Communicator.At(int(comm)).ID
+	// Where members part, most are taken to be right; of as many, those with the first
+	// location.
+	usual := map[int32]bool{0: true}
+	for at, n := int32(0), 1; o.steps[at].child != 0; n++ {
+		best := o.steps[at].child
+		for i := best; i != 0; i = o.steps[i].next {
+			if x, y := &o.steps[i], &o.steps[best]; x.locations > y.locations || x.locations == y.locations && x.least < y.least {
+				best = i
+			}
+		}
+		for i := o.steps[at].child; i != 0; i = o.steps[i].next {
+			if i == best {
+				continue
+			}
+			x, y := &o.steps[i], &o.steps[best]
+			if err := c.reports(rule, place{x.least, 0}, int64(x.locations), fmt.Sprintf("%s as number %d on %s", x, n, name), fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
+				return err
+			}
+		}
+		at = best
+		usual[at] = true
+	}
+	list, known := c.locations(comm)
+	if !known {
+		list = slices.Sorted(maps.Keys(o.members))
+	}
+	var most, others int64
+	for _, m := range o.members {
+		if others = max(others, m.others); usual[m.at] {
+			most = max(most, m.number)
+		}
+	}
+	for _, loc := range list {
+		if !c.recorded(loc) {
+			continue // its file is missing, or left out
+		}
+		m := o.members[loc]
+		if m == nil {
+			m = &member{}
+		}
+		found, want := m.number, most
+		if found+int64(len(c.locs[loc].collectives)) >= want || !usual[m.at] {
+			found, want = m.others, others // the others are known, or have been reported
+		}
+		if found >= want {
+			continue
+		}
+		if err := c.report(rule, place{loc, 0}, fmt.Sprintf("%d collective operations on %s", found, name), fmt.Sprintf("%d, as another member has", want)); err != nil {
+			return err
+		}
+	}
+	if !known {
+		return nil
+	}
+	for _, loc := range slices.Sorted(maps.Keys(o.members)) {
+		if slices.Contains(list, loc) {
+			continue
+		}
+		if err := c.report(rule, place{loc, 0}, "collective operations on "+name, "a member of it"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String says which operation it is.
+func (o *operation) String() string {
+	if o.root == trace.Undefined {
+		return fmt.Sprintf("operation %d", o.kind)
+	}
+	return fmt.Sprintf("operation %d with root %d", o.kind, o.root)
+}
+
+// locations are the members of a communicator, if the trace tells.
+func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
+	set := c.defs.Communicator.At(int(comm)).Set
+	if int64(set) >= int64(c.defs.Sets.Len()) {
+		return nil, false
+	}
+	s := c.defs.Sets.At(int(set))
+	members := s.Members
+	switch s.Kind {
+	case "processes", "locations", "communicating locations":
+	case "ranks": // they number those that communicate
+		all := c.communicating(s)
+		if all == nil {
+			return nil, false
+		}
+		members = make([]int64, len(s.Members))
+		for i, rank := range s.Members {
+			if rank < 0 || rank >= int64(len(all.Members)) {
+				return nil, false
+			}
+			members[i] = all.Members[rank]
+		}
+	default:
+		return nil, false
+	}
+	byID := map[string]uint32{}
+	for i, l := range c.defs.Locations.All() {
+		byID[l.ID] = uint32(i)
+	}
+	for _, id := range members {
+		loc, ok := byID[strconv.FormatInt(id, 10)]
+		if !ok {
+			return nil, false
+		}
+		out = append(out, loc)
+	}
+	slices.Sort(out)
+	return slices.Compact(out), true
+}
+
+// communicating is the set whose members the ranks of a set number; nil if there is not
+// just one.
+func (c *Checker) communicating(ranks *trace.Set) (found *trace.Set) {
+	paradigm := paradigmOf(ranks)
+	for i := range c.defs.Sets.Len() {
+		s := c.defs.Sets.At(i)
+		if s.Kind != "communicating locations" || paradigmOf(s) != paradigm {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = s
+	}
+	return found
+}
+
+func paradigmOf(s *trace.Set) trace.Value {
+	for _, a := range s.Attrs {
+		if a.Key == "paradigm" || a.Key == "pallas.paradigm" {
+			return a.Value
+		}
+	}
+	return trace.Value{}
+}

@@ -1,0 +1,205 @@
+package check_test
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/check"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// archive is a trace in memory.
+type archive struct {
+	fstest.MapFS
+	main string
+}
+
+// load reads a trace of a format's testdata; main is its main file.
+func load(t *testing.T, dir, main string) archive {
+	t.Helper()
+	a := archive{fstest.MapFS{}, main}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, ".gz") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		rel, _ := filepath.Rel(dir, path)
+		a.MapFS[filepath.ToSlash(rel)] = &fstest.MapFile{Data: b}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// with is the trace with another content of a file, nil for none.
+func (a archive) with(t *testing.T, name string, change func([]byte) []byte) archive {
+	t.Helper()
+	f := a.MapFS[name]
+	if f == nil {
+		t.Fatalf("no file %s", name)
+	}
+	out := archive{fstest.MapFS{}, a.main}
+	for k, v := range a.MapFS {
+		out.MapFS[k] = v
+	}
+	if b := change(bytes.Clone(f.Data)); b != nil {
+		out.MapFS[name] = &fstest.MapFile{Data: b}
+	} else {
+		delete(out.MapFS, name)
+	}
+	return out
+}
+
+// checked is the rules that a trace breaks, or the error with which it is not read.
+func checked(t *testing.T, a archive) (rules []string, err error) {
+	t.Helper()
+	ctx := context.Background()
+	opt := &format.ReadOptions{Report: format.NewReport(), Workers: 1}
+	src := format.Source{FS: a.MapFS, Name: a.main, Path: a.main}
+	f, err := format.Detect(all.Formats(), src)
+	if err != nil {
+		return nil, err
+	}
+	d, err := f.Open(ctx, src, opt)
+	if err != nil {
+		defect := check.Unreadable(a.main, err)
+		if defect.Position.File != a.main || !strings.HasPrefix(defect.Record, "0x") || defect.Found == "" || defect.Expected == "" {
+			t.Errorf("%v: %v", err, defect)
+		}
+		return []string{defect.Rule}, nil
+	}
+	defer d.Close()
+	checkers := []format.Checker{check.New(d.Defs(), a.main, opt)}
+	if f.NewChecker != nil {
+		checkers = append(checkers, f.NewChecker(d, src, opt))
+	}
+	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for _, c := range checkers {
+			if err := c.Batch(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, OnLinks: func(l []trace.Link) error {
+		for _, c := range checkers {
+			if err := c.Links(l); err != nil {
+				return err
+			}
+		}
+		return nil
+	}}
+	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return sink }); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range checkers {
+		if err := c.Finish(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, r := range opt.Report.Rules() {
+		rules = append(rules, r.Rule)
+	}
+	return rules, nil
+}
+
+func gone([]byte) []byte { return nil }
+
+func half(b []byte) []byte { return b[:len(b)/2] }
+
+func cut(n int) func([]byte) []byte { return func(b []byte) []byte { return b[:len(b)-n] } }
+
+// flip flips a bit of a byte; negative places count from the end.
+func flip(at, bit int) func([]byte) []byte {
+	return func(b []byte) []byte {
+		if at < 0 {
+			at += len(b)
+		}
+		b[at] ^= 1 << bit
+		return b
+	}
+}
+
+// swap puts one text in the place of another.
+func swap(old, new string) func([]byte) []byte {
+	return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(new), 1) }
+}
+
+// Each kind of damage, made in small real traces, is named.
+func TestDamage(t *testing.T) {
+	otf2 := load(t, "../format/otf2/testdata/ok/heat2d-mt", "traces.otf2")
+	otf := load(t, "../format/otf/testdata/ok/mpi4", "mpi4.otf")
+	pallas := load(t, "../format/pallas/testdata/ok/abi18_mpi/trace", "main.pallas")
+	picl := load(t, "../format/picl/testdata/ok", "conceptual-ring8.trf")
+	etf := load(t, "../format/etf/testdata/ok", "doc-examples.etf")
+	for _, x := range []struct {
+		of     archive
+		what   string
+		file   string
+		change func([]byte) []byte
+		rule   string // or what rules begin with
+	}{
+		{otf2, "missing event file", "traces/1.evt", gone, "otf2.missing-file"},
+		{otf2, "missing definitions", "traces.def", gone, "otf2.missing-file"},
+		{otf2, "missing local definitions", "traces/1.def", gone, "otf2.missing-definitions"},
+		{otf2, "truncated events", "traces/1.evt", half, "otf2.damaged"},
+		{otf2, "truncated definitions", "traces.def", half, "otf2.damaged"},
+		{otf2, "truncated local definitions", "traces/1.def", half, "otf2.damaged"},
+		{otf2, "truncated anchor", "traces.otf2", half, "otf2.damaged"},
+		{otf2, "no end-of-file mark", "traces/1.evt", func(b []byte) []byte { return b[:bytes.LastIndexByte(b, 2)] }, "otf2.damaged"},
+		{otf2, "bad magic of the anchor", "traces.otf2", flip(2, 0), "trace.unreadable"},
+		{otf2, "bad magic of a chunk", "traces/1.evt", flip(0, 4), "otf2.damaged"},
+		{otf2, "a flipped bit in a chunk's header", "traces/1.evt", flip(4, 4), "otf2.chunk-numbers"},
+		{otf2, "a time that goes back", "traces/1.evt", flip(2018, 6), "otf2.time-order"},
+
+		{otf, "missing event file", "mpi4.2.events", gone, "otf.missing-file"},
+		{otf, "missing definitions", "mpi4.0.def", gone, "otf.undefined"},
+		{otf, "truncated events", "mpi4.2.events", half, "otf.no-trailer"},
+		{otf, "truncated within a line", "mpi4.2.events", cut(2), "otf.cut-off"},
+		{otf, "no end", "mpi4.2.events", func(b []byte) []byte { return b[:bytes.LastIndex(b[:len(b)-4], []byte("\n*"))-3] }, "otf.no-trailer"},
+		{otf, "bad magic", "mpi4.otf", func([]byte) []byte { return []byte("\x7fELF\x02\x01\x01") }, "otf.master"},
+		{otf, "a flipped bit in a keyword", "mpi4.2.events", swap("\nE", "\nD"), "otf.unknown-record"},
+
+		{pallas, "missing thread", "archive_1/thread_1/thread.pallas", gone, "pallas.missing-file"},
+		{pallas, "missing times", "archive_1/thread_1/event_durations.dat", gone, "pallas.missing-file"},
+		{pallas, "missing archive", "archive_1/archive.pallas", gone, "pallas.missing-file"},
+		{pallas, "truncated thread", "archive_1/thread_1/thread.pallas", half, "pallas.damaged"},
+		{pallas, "truncated times", "archive_1/thread_1/event_durations.dat", half, "pallas.damaged"},
+		{pallas, "truncated definitions", "archive_1/archive.pallas", half, "pallas.damaged"},
+		{pallas, "bad magic", "main.pallas", flip(0, 7), "trace.unreadable"},
+		{pallas, "a flipped bit in times", "archive_1/thread_1/event_durations.dat", flip(40, 5), "pallas."},
+
+		{picl, "truncated", "conceptual-ring8.trf", half, "trace.enter-without-leave"},
+		{picl, "truncated within a record", "conceptual-ring8.trf", cut(20), "trace."},
+		{picl, "bad magic", "conceptual-ring8.trf", flip(0, 6), "picl."},
+		{picl, "a flipped bit in a time", "conceptual-ring8.trf", flip(2000, 6), "picl."},
+
+		{etf, "truncated within a line", "doc-examples.etf", func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], ' ')] }, "etf."},
+		{etf, "a resource is missing", "doc-examples.etf", swap("\nR 0", "\n# 0"), "etf.unknown-resource"},
+		{etf, "a flipped bit in a keyword", "doc-examples.etf", swap("\nC 0", "\nG 0"), "etf."},
+		{etf, "a flipped bit in a number", "doc-examples.etf", swap("\nC 0", "\nC p"), "etf.number"},
+	} {
+		before, err := checked(t, x.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules, err := checked(t, x.of.with(t, x.file, x.change))
+		if err != nil {
+			t.Fatalf("%s: %s: %v", x.of.main, x.what, err)
+		}
+		named := slices.DeleteFunc(slices.Clone(rules), func(r string) bool { return slices.Contains(before, r) })
+		if !slices.ContainsFunc(named, func(r string) bool { return strings.HasPrefix(r, x.rule) }) {
+			t.Errorf("%s: %s: found %v, expected %s", x.of.main, x.what, named, x.rule)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// channel is what the messages that may be one share.
+type channel struct {
+	from, to     uint32
+	communicator uint64
+}
+
+// lane is the ends of messages of a channel that wait for their other end: sends, and
+// receives, each by tag. The tag -1 fits any.
+type lane struct {
+	ends [2]map[int64]*queue
+	seq  int64
+}
+
+// end is one end of a message.
+type end struct{ time, length, pos, seq int64 }
+
+// queue is ends with the same tag, in the order of time.
+type queue struct {
+	list []end
+	head int
+}
+
+const (
+	sends = iota
+	receives
+)
+
+// unknown is a tag or length that the trace does not tell.
+const unknown = -1
+
+// message pairs an end of a message with the oldest one that fits, or lets it wait.
+func (c *Checker) message(x *trace.Cursor, at place) error {
+	peer := x.Op(0)
+	if peer >= uint64(c.defs.Locations.Len()) {
+		return nil // nothing can be said to fit
+	}
+	side, ch := sends, channel{at.loc, uint32(peer), x.Op(1)}
+	if x.Kind().IsRecv() {
+		side, ch = receives, channel{uint32(peer), at.loc, x.Op(1)}
+	}
+	e, tag := end{x.Time(), int64(x.Op(3)), at.pos, 0}, int64(x.Op(2))
+	l := c.lanes[ch]
+	if l == nil {
+		l = &lane{}
+		c.lanes[ch] = l
+	}
+	other, ok := l.take(1-side, tag)
+	switch {
+	case !ok:
+		l.wait(side, tag, e)
+		return nil
+	case side == sends:
+		return c.pair(ch, e, other)
+	}
+	return c.pair(ch, other, e)
+}
+
+func (l *lane) wait(side int, tag int64, e end) {
+	if l.ends[side] == nil {
+		l.ends[side] = map[int64]*queue{}
+	}
+	q := l.ends[side][tag]
+	if q == nil {
+		q = &queue{}
+		l.ends[side][tag] = q
+	}
+	l.seq++
+	e.seq = l.seq
+	q.list = append(q.list, e)
+}
+
+// take takes out the end that waits longest and fits a tag.
+func (l *lane) take(side int, tag int64) (end, bool) {
+	waiting := l.ends[side]
+	if len(waiting) == 0 {
+		return end{}, false
+	}
+	best, key := (*queue)(nil), int64(0)
+	look := func(tag int64, q *queue) {
+		if q != nil && (best == nil || q.list[q.head].seq < best.list[best.head].seq) {
+			best, key = q, tag
+		}
+	}
+	if tag == unknown {
+		for tag, q := range waiting {
+			look(tag, q)
+		}
+	} else {
+		look(tag, waiting[tag])
+		look(unknown, waiting[unknown])
+	}
+	if best == nil {
+		return end{}, false
+	}
+	e := best.list[best.head]
+	if best.head++; best.head == len(best.list) {
+		delete(waiting, key)
+	} else if best.head >= 64 && best.head*2 >= len(best.list) {
+		best.list = best.list[:copy(best.list, best.list[best.head:])]
+		best.head = 0
+	}
+	return e, true
+}
+
+// pair holds the two ends of a message against each other.
+func (c *Checker) pair(ch channel, send, recv end) error {
+	at := place{ch.to, recv.pos}
+	if send.length != unknown && recv.length != unknown && send.length != recv.length {
+		if err := c.report("trace.message-size", at, fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
+			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from), c.seconds(send.time))); err != nil {
+			return err
+		}
+	}
+	g := groupPair{c.group(ch.from), c.group(ch.to)}
+	if g.b.less(g.a) {
+		g.a, g.b = g.b, g.a
+	}
+	s := c.skews[g]
+	if s == nil {
+		s = &skew{}
+		c.skews[g] = s
+	}
+	s.messages++
+	if recv.time >= send.time {
+		return nil
+	}
+	s.early++
+	s.most = max(s.most, uint64(send.time)-uint64(recv.time))
+	return c.report("trace.receive-before-send", at, fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
+		"a time not before "+c.seconds(send.time)+", when the message was sent")
+}
+
+// unmatched reports messages without partner, but for those whose other side has no
+// events at all: it may have been left out on purpose, or its file is missing, which
+// has been reported.
+func (c *Checker) unmatched() error {
+	channels := slices.SortedFunc(maps.Keys(c.lanes), func(a, b channel) int {
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.communicator, b.communicator))
+	})
+	for _, ch := range channels {
+		for side, waiting := range c.lanes[ch].ends {
+			own, other, rule, what, partner := ch.from, ch.to, "trace.send-without-receive", "send to", "receive"
+			if side == receives {
+				own, other, rule, what, partner = ch.to, ch.from, "trace.receive-without-send", "receive from", "send"
+			}
+			if !c.recorded(other) {
+				continue
+			}
+			for _, tag := range slices.Sorted(maps.Keys(waiting)) {
+				q := waiting[tag]
+				e := q.list[q.head]
+				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
+				if err := c.reports(rule, place{own, e.pos}, int64(len(q.list)-q.head), found, "a "+partner+" to match"); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// clockOwner is what has a clock of its own: a location group, or a location that is in
+// none.
+type clockOwner struct {
+	group bool
+	ref   uint32
+}
+
+func (a clockOwner) less(b clockOwner) bool {
+	if a.group != b.group {
+		return a.group
+	}
+	return a.ref < b.ref
+}
+
+// groupPair is two that exchange messages, in any direction.
+type groupPair struct{ a, b clockOwner }
+
+// skew is what the messages of a pair tell of its clocks.
+type skew struct {
+	messages, early int64
+	most            uint64 // ticks
+}
+
+func (c *Checker) group(loc uint32) clockOwner {
+	if g := c.defs.Locations.At(int(loc)).Group; int64(g) < int64(c.defs.Groups.Len()) {
+		return clockOwner{true, g}
+	}
+	return clockOwner{false, loc}
+}
+
+func (c *Checker) owner(o clockOwner) string {
+	if !o.group {
+		return "location " + c.id(o.ref)
+	}
+	g := c.defs.Groups.At(int(o.ref))
+	return "location group " + cmp.Or(g.Name, g.ID)
+}
+
+// skewed reports pairs of groups whose clocks differ. Within one group clocks are one.
+func (c *Checker) skewed() error {
+	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
+		return cmp.Or(compareOwners(x.a, y.a), compareOwners(x.b, y.b))
+	})
+	for _, g := range pairs {
+		s := c.skews[g]
+		if s.early == 0 || g.a == g.b {
+			continue
+		}
+		if err := c.report("trace.clock-skew", place{trace.NoRef, 0},
+			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s", s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1)))),
+			"clocks that agree; weft align corrects them"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareOwners(a, b clockOwner) int {
+	switch {
+	case a.less(b):
+		return -1
+	case b.less(a):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,31 @@
+package check
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Rules are the rules of this package.
+var Rules = []format.Rule{
+	{ID: "trace.unreadable", Severity: trace.Error, Doc: "The main file of a trace is damaged, so that nothing of the trace is read.", Example: "an anchor file that begins with NTF2 instead of OTF2"},
+	{ID: "trace.time-order", Severity: trace.Error, Doc: "An event of a location lies before the event ahead of it.", Example: "enter f at 5 s, then leave f at 4 s"},
+	{ID: "trace.undefined-reference", Severity: trace.Error, Doc: "An event refers to something that the trace does not have.", Example: "an enter of region number 7 where the trace has 5"},
+	{ID: "trace.unknown-kind", Severity: trace.Error, Doc: "An event is of a kind that neither the model has nor the trace declares.", Example: "an event of kind 1030 where the trace declares two kinds, 1024 and 1025"},
+	{ID: "trace.claim-end-without-begin", Severity: trace.Error, Doc: "A claim ends that has not begun.", Example: "the end of claim 5, of which there was no begin"},
+	{ID: "trace.claim-without-end", Severity: trace.Warning, Doc: "A claim begins and never ends.", Example: "claim 5 begins at 2 s; the trace ends at 9 s without its end"},
+	{ID: "trace.leave-without-enter", Severity: trace.Warning, Doc: "A region is left that is not open at its location.", Example: "enter f, leave f, leave f"},
+	{ID: "trace.enter-without-leave", Severity: trace.Warning, Doc: "A region is entered and never left; the run may have died.", Example: "enter main, enter f, leave f; the trace ends"},
+	{ID: "trace.leave-not-innermost", Severity: trace.Warning, Doc: "A region is left that is not the one entered last, in a trace of OTF, OTF2 or Pallas, whose regions nest.", Example: "enter f, enter g, leave f, leave g"},
+	{ID: "trace.send-without-receive", Severity: trace.Warning, Doc: "A message was sent and not received, though the receiver has events.", Example: "rank 0 sends twice to rank 1 with tag 5; rank 1 receives once"},
+	{ID: "trace.receive-without-send", Severity: trace.Warning, Doc: "A message was received and not sent, though the sender has events.", Example: "rank 1 receives from rank 0 with tag 6; rank 0 sent with tag 5 only"},
+	{ID: "trace.message-size", Severity: trace.Warning, Doc: "A message has another length at the receiver than at the sender.", Example: "a send of 8 bytes whose receive says 10 bytes"},
+	{ID: "trace.receive-before-send", Severity: trace.Warning, Doc: "A message was received before it was sent: clocks differ, or it is not the message that was sent.", Example: "sent at 0.081 s, received at 0.058 s"},
+	{ID: "trace.clock-skew", Severity: trace.Warning, Doc: "Messages between two location groups were received before they were sent, so their clocks differ; `weft align` corrects them.", Example: "20 of 20 messages between P#0 and P#3 received before they were sent, by up to 0.0238 s"},
+	{ID: "trace.request-without-begin", Severity: trace.Warning, Doc: "A request is completed, cancelled or tested that is not open.", Example: "send-complete of request 4, which was not posted"},
+	{ID: "trace.request-without-end", Severity: trace.Warning, Doc: "A request is posted and neither completed nor cancelled before its number is used again or the trace ends.", Example: "a receive posted as request 4, and another one posted as request 4"},
+	{ID: "trace.lock-release-without-acquire", Severity: trace.Warning, Doc: "A lock is released that its location does not hold, or not with the order with which it was acquired.", Example: "lock 0 acquired with order 10 and released with order 11"},
+	{ID: "trace.lock-without-release", Severity: trace.Warning, Doc: "A lock is acquired and never released.", Example: "lock 0 acquired at 1 s; the trace ends"},
+	{ID: "trace.collective-open", Severity: trace.Warning, Doc: "A collective operation begins and does not end, or ends and has not begun.", Example: "collective-begin, and no collective-end before the trace ends"},
+	{ID: "trace.collective-membership", Severity: trace.Warning, Doc: "Members of a communicator did not do the same collective operations with the same roots in the same order, or others did.", Example: "three ranks of a communicator do 12 operations, the fourth does 11; or one says a broadcast where the others say a reduction"},
+	{ID: "trace.absurd-delta", Severity: trace.Warning, Doc: "Events of a location are more than a million (2²⁰) times as far from the others as all others are from each other; a bit of a time may be wrong.", Example: "events from 0 s to 3 s, and one at 36 million s"},
+}
