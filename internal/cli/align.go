@@ -85,7 +85,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && len(args) > 1 && args[1] == "-" {
 		return usageError("--correction -: expected another OUT than -, since both go to standard output")
 	}
-	in, err := a.open(ctx, args[0], &o.reading)
+	in, err := a.open(ctx, args[0], o.source())
 	if err != nil {
 		return err
 	}

@@ -94,6 +94,7 @@ there is none. --strict stops at the first.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
@@ -148,7 +149,7 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 	}
 	defer in.Close()
 	in.report.Keep = max(1, places)
-	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !damage(err) {
 			return nil, err
 		}
@@ -157,7 +158,7 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 	}
 	checkers := []format.Checker{check.New(in.Defs(), in.src.Path, in.opt)}
 	if in.format.NewChecker != nil {
-		checkers = append(checkers, in.format.NewChecker(in.Decoder, in.src, in.opt))
+		checkers = append(checkers, in.format.NewChecker(in.file, in.src, in.opt))
 	}
 	all := format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {

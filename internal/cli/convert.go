@@ -32,6 +32,7 @@ The same format on both sides loses nothing: records are rewritten one by one.
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&allowLoss, "allow-loss", false, "write OUT even if events are dropped")
@@ -46,7 +47,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	}
 	defer in.Close()
 	if to == "null" {
-		if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+		if err := in.decode(ctx, r); err != nil {
 			return err
 		}
 		// Finding the ends of links is work that decoding does not need.
@@ -65,10 +66,10 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	}
 	defer w.out.Abort()
 	var loss *format.Loss
-	if w.format == in.format && w.format.Copy != nil {
+	if w.format == in.format && w.format.Copy != nil && r.correction == "" {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	} else {
-		if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+		if err := in.decode(ctx, r); err != nil {
 			return err
 		}
 		loss, err = w.encode(ctx, a, in.Decoder, in.Decoder)

@@ -169,6 +169,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // reading holds the flags of commands that read a trace.
@@ -23,6 +24,33 @@ type reading struct {
 	options []string
 	strict  bool
 	quiet   bool
+	// correction is the file of a clock correction, "" for none.
+	correction string
+}
+
+// clockFlag is for commands that look at times.
+func (r *reading) clockFlag(f *pflag.FlagSet) {
+	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+}
+
+// correct puts the clocks of a trace right if that is asked for.
+func (r *reading) correct(d format.Decoder) (format.Decoder, error) {
+	if r.correction == "" {
+		return d, nil
+	}
+	f, err := os.Open(r.correction)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c, err := transform.ReadCorrection(f, r.correction)
+	if err != nil {
+		return nil, &exitError{exitDefects, err}
+	}
+	if d, err = transform.Correct(d, c, 0); err != nil {
+		return nil, usageError("%s: %w", r.correction, err)
+	}
+	return d, nil
 }
 
 func (r *reading) flags(f *pflag.FlagSet) {
@@ -35,6 +63,7 @@ func (r *reading) flags(f *pflag.FlagSet) {
 // input is an opened trace.
 type input struct {
 	format.Decoder
+	file   format.Decoder // that of the file, without what is around it
 	format *format.Format
 	src    format.Source
 	opt    *format.ReadOptions
@@ -104,11 +133,24 @@ func (a *app) openOnly(ctx context.Context, arg string, r *reading) (*input, err
 	if err != nil {
 		return nil, err
 	}
-	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+	if err := in.decode(ctx, r); err != nil {
 		in.Close()
 		return nil, err
 	}
 	return in, nil
+}
+
+// decode opens the decoder of a trace.
+func (in *input) decode(ctx context.Context, r *reading) error {
+	d, err := in.format.Open(ctx, in.src, in.opt)
+	if err != nil {
+		return err
+	}
+	in.Decoder, in.file = d, d
+	if d, err = r.correct(d); err == nil {
+		in.Decoder = d
+	}
+	return err
 }
 
 // source finds the file and its format without opening a decoder.

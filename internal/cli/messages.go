@@ -82,6 +82,7 @@ known of them.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().StringVar(&o.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	c.Flags().StringVar(&o.to, "to", "", "end of the times wanted, exclusive")
 	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")

@@ -76,6 +76,7 @@ fits: of intervals below a pixel the longest shows.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	s.flags(c.Flags())
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "", "file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")

@@ -37,7 +37,7 @@ filters, --compat takes --from, --to and --location.`,
 			ctx := c.Context()
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
-				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat {
+				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat || r.correction != "" {
 					return usageError("%s prints records as they are; %s", flag, map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
 				}
 				in, err := a.source(ctx, args[0], &r)
@@ -80,6 +80,7 @@ filters, --compat takes --from, --to and --location.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	s.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")

@@ -84,6 +84,7 @@ window: what is open in it counts, with its time in the window.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
 	c.Flags().BoolVar(&byLocation, "by-location", false, "list the regions of each location")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -49,7 +49,7 @@ var nests = map[string]bool{"otf": true, "otf2": true, "pallas": true}
 
 func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, places int) error {
 	ctx := c.Context()
-	in, err := a.open(ctx, args[0], &x.reading)
+	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ groups and names of the regions.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")

@@ -66,6 +66,7 @@ contention score). It is worked out of the events, whatever the trace's format.`
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&depth, "depth", 8, "how deep the tree is shown; --json has all of it")

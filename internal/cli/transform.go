@@ -5,7 +5,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,13 +21,12 @@ import (
 // take all, and do what they say in one pass: correct clocks, cut, filter.
 type changing struct {
 	reading
-	as         string
-	json       bool
-	allowLoss  bool
-	prune      bool
-	correction string
-	piece      piece
-	filter     filtering
+	as        string
+	json      bool
+	allowLoss bool
+	prune     bool
+	piece     piece
+	filter    filtering
 }
 
 // piece says what is cut out.
@@ -48,11 +46,11 @@ type filtering struct {
 
 func (x *changing) flags(f *pflag.FlagSet) {
 	x.reading.flags(f)
+	x.clockFlag(f)
 	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not tell")
 	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
 	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if events are dropped that its format cannot keep")
 	f.BoolVar(&x.prune, "prune", false, "leave away definitions that nothing in OUT refers to")
-	f.StringVar(&x.correction, "clock-correction", "", "put times right by a file that weft align wrote")
 	p := &x.piece
 	f.StringVar(&p.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
@@ -283,25 +281,11 @@ func chooseCommunicators(d *trace.Definitions, list []string) (func(uint32) bool
 	}, nil
 }
 
-// correct puts the clocks of a trace right if that is asked for.
-func (x *changing) correct(d format.Decoder) (format.Decoder, error) {
-	if x.correction == "" {
-		return d, nil
-	}
-	f, err := os.Open(x.correction)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	c, err := transform.ReadCorrection(f, x.correction)
-	if err != nil {
-		return nil, &exitError{exitDefects, err}
-	}
-	d, err = transform.Correct(d, c, 0)
-	if err != nil {
-		return nil, usageError("%s: %w", x.correction, err)
-	}
-	return d, nil
+// source is how the files are read: what is to be done comes behind that.
+func (x *changing) source() *reading {
+	r := x.reading
+	r.correction = ""
+	return &r
 }
 
 // change puts what the flags ask for around a trace: first the clocks, then the piece,
@@ -439,7 +423,7 @@ func (c *counting) ScanOrdered(ctx context.Context, sel trace.Selection, sink fo
 // changeOne runs a command that changes one trace.
 func (a *app) changeOne(c *cobra.Command, args []string, x *changing, more func(ctx context.Context, d format.Decoder) (format.Decoder, error)) error {
 	ctx := c.Context()
-	in, err := a.open(ctx, args[0], &x.reading)
+	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
 		return err
 	}
@@ -551,7 +535,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 	}()
 	var list []format.Decoder
 	for _, name := range args[:len(args)-1] {
-		in, err := a.open(ctx, name, &x.reading)
+		in, err := a.open(ctx, name, x.source())
 		if err != nil {
 			return err
 		}

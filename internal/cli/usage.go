@@ -62,6 +62,7 @@ and how much of it they hold.`,
 		},
 	}
 	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
