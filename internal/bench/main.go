@@ -1,7 +1,8 @@
 // Bench measures weft as its users run it: whole processes, their CPU seconds,
 // wall-clock seconds and peak memory, beside other programs that read the same
 // files in the same run. It writes docs/performance.md and, about OTF and Pallas,
-// docs/performance-otf.md, docs/performance-pallas.md and docs/performance-otf2.md.
+// docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md and
+// docs/performance-transform.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -9,6 +10,7 @@
 //	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
 //	go run ./internal/bench -part pallas
 //	go run ./internal/bench -part otf2
+//	go run ./internal/bench -part transform  # cut, filter and the like
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
@@ -60,6 +62,7 @@ var subjects = []subject{
 type config struct {
 	text, otf, pal  bool   // the parts that are measured
 	two             bool   // OTF2
+	trans           bool   // cut, filter and what else writes a changed trace
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
@@ -69,6 +72,7 @@ type config struct {
 	otfEvents       int64
 	pallasEvents    int64
 	otf2Events      int64
+	transformEvents int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -83,8 +87,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	part := f.String("part", "text,otf,pallas,otf2", "what to measure: text (TRACE and PICL), otf, pallas, otf2, or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about OTF, Pallas and OTF2 get -otf, -pallas and -otf2 in their names; \"\" only prints (as -quick does unless told)")
+	part := f.String("part", "text,otf,pallas,otf2,transform", "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2 and -transform in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -95,9 +99,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.Int64Var(&c.otfEvents, "otf-events", otfEvents, "events of the OTF trace, about")
 	f.Int64Var(&c.pallasEvents, "pallas-events", pallasEvents, "events of the Pallas traces, about")
 	f.Int64Var(&c.otf2Events, "otf2-events", otf2Events, "events of the OTF2 archive, about")
+	f.Int64Var(&c.transformEvents, "transform-events", transformEvents, "events of the trace that is cut and filtered, about")
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of Pallas and OTF2 and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of the others and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -120,6 +125,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		set("otf-events", "200000")
 		set("pallas-events", "100000")
 		set("otf2-events", "100000")
+		set("transform-events", "100000")
 		set("o", "")
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
@@ -131,7 +137,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	if c.otfEvents < 1 {
 		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
 	}
-	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events} {
+	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events, "-transform-events": c.transformEvents} {
 		if n < 1000 {
 			return nil, fmt.Errorf("found %s %d, expected 1000 at least", name, n)
 		}
@@ -146,8 +152,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 			c.pal = true
 		case "otf2":
 			c.two = true
+		case "transform":
+			c.trans = true
 		default:
-			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas and otf2, with commas", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2 and transform, with commas", name)
 		}
 	}
 	for _, name := range strings.Split(*list, ",") {
@@ -251,6 +259,9 @@ func bench(ctx context.Context, c *config) (err error) {
 	}
 	if c.two && ctx.Err() == nil {
 		err = errors.Join(err, b.otf2Archive(here))
+	}
+	if c.trans && ctx.Err() == nil {
+		err = errors.Join(err, b.transforms(here))
 	}
 	return err
 }
