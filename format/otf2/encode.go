@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -52,6 +53,8 @@ type encoder struct {
 	first   uint64 // times in the file
 	final   uint64
 	ids     map[trace.Kind]uint8 // of events
+	comms   []*commMembers
+	numbers map[int64]uint32 // locations by the file's own number
 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
@@ -229,6 +232,11 @@ func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
 		}
 		v[o.field] = op
 	}
+	if len(k.ops) > 1 && k.ops[0].how == peer && v[k.ops[0].field] != undefined32 {
+		if comm := v[k.ops[1].field]; comm != allComm {
+			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(uint32(v[k.ops[0].field]))
+		}
+	}
 	if id == bufferFlush {
 		v[0] += e.base
 	}
@@ -371,9 +379,22 @@ func (e *encoder) define() error {
 		}
 		put(defGroup, append(v, 0, 0, 0)...)
 	}
+	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
+	for i := range of {
+		of[i] = allRanks
+		if m := e.members(uint32(i)); !m.all {
+			of[i] = next
+			next++
+			v := []uint64{of[i], name(""), commGroup, uint64(len(m.locations))}
+			for _, l := range m.locations {
+				v = append(v, uint64(l))
+			}
+			put(defGroup, append(v, commGroup, mpi, 0)...)
+		}
+	}
 	put(defComm, allComm, name("all locations"), allRanks, undefined32, 0)
 	for i, c := range d.Communicator.All() {
-		put(defComm, uint64(i)+firstID[Comms], name(c.Name), allRanks, undefined32, 0)
+		put(defComm, uint64(i)+firstID[Comms], name(c.Name), of[i], undefined32, 0)
 	}
 	put(defParameter, kindParameter, name("weft.kind"), 0)
 	for i, p := range d.Parameters.All() {
@@ -407,20 +428,19 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 	d := e.defs
 	nodes, groups := map[uint32]uint64{}, map[uint32]uint64{}
 	var node func(g uint32) uint64
-	class := name("node")
 	node = func(g uint32) uint64 {
 		if n, ok := nodes[g]; ok {
 			return n
 		}
-		text, parent := "trace", uint64(undefined32)
+		text, class, parent := "trace", "node", uint64(undefined32)
 		if g != trace.NoRef {
 			x := d.Groups.At(int(g))
-			text = x.Name
+			text, class = x.Name, cmp.Or(x.Kind, class)
 			parent = node(x.Parent)
 		}
 		n := uint64(len(nodes))
 		nodes[g] = n
-		put(defTreeNode, n, name(text), class, parent)
+		put(defTreeNode, n, name(text), name(class), parent)
 		return n
 	}
 	node(trace.NoRef)

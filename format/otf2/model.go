@@ -147,6 +147,10 @@ func (m *model) defined(t Table, id uint64) uint32 {
 func id(v uint64) string { return strconv.FormatUint(v, 10) }
 
 // attr is an attribute of a definition, nil if it says nothing.
+// otherSide is the attribute of a communicator whose ranks are those of another group for
+// the members of the first.
+const otherSide = "other"
+
 func attr(key, value string) []trace.Attr {
 	if value == "" {
 		return nil
@@ -206,7 +210,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defComm:
 		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef})
 	case defInterComm:
-		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef, Attrs: attr("other", id(v[3]))})
+		m.index[Comms][v[0]] = d.Communicator.Add(trace.Communicator{ID: id(v[0]), Name: m.text(v[1]), Set: m.look(Groups, v[2]), Parent: trace.NoRef, Attrs: attr(otherSide, id(v[3]))})
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attr("type", word(parameterTypes, v[2]))...)
 	case defWindow:
