@@ -2,13 +2,12 @@ package transform
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/internal/rowsort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -82,9 +81,9 @@ func (c *correct) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 			return s.Links(ctx, inner, p)
 		})
 	}
-	s := newSorting(c.memory, sink)
-	defer s.sorter.Close()
-	return staged(ctx, x, s, func(p format.Sink) error { return c.inner.ScanOrdered(ctx, inner, p) })
+	s := rowsort.New(c.memory)
+	defer s.Close()
+	return staged(ctx, &resorting{x, s}, sink, func(p format.Sink) error { return c.inner.ScanOrdered(ctx, inner, p) })
 }
 
 // sameForAll reports whether all locations have one curve, so that the order stays.
@@ -186,11 +185,26 @@ func (x *correcting) change(b *trace.Batch) *trace.Batch {
 
 func (x *correcting) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
 
-func (x *correcting) flush(ctx context.Context, out format.Sink) error {
-	if s, ok := out.(*sorting); ok {
-		return s.finish(ctx)
+func (x *correcting) flush(context.Context, format.Sink) error { return nil }
+
+// resorting is a scan whose rows are to be sorted anew.
+type resorting struct {
+	*correcting
+	rows *rowsort.Sorter
+}
+
+func (x *resorting) batch(b *trace.Batch, _ format.Sink) error { return x.rows.Add(x.change(b)) }
+
+func (x *resorting) flush(ctx context.Context, out format.Sink) error {
+	rows, err := x.rows.Sort(ctx, trace.MixedLoc)
+	for err == nil {
+		var b *trace.Batch
+		if b, err = rows.Next(ctx); b == nil || err != nil {
+			break
+		}
+		err = out.Batch(b)
 	}
-	return nil
+	return err
 }
 
 func (x *correcting) links(l []trace.Link) []trace.Link {
@@ -203,133 +217,4 @@ func (x *correcting) links(l []trace.Link) []trace.Link {
 		}
 	}
 	return l
-}
-
-// sorting is a sink that sorts rows by their times; rows of the same time keep their
-// order.
-type sorting struct {
-	sorter *extsort.Sorter
-	sink   format.Sink
-	buf    []byte
-	rows   int64
-	pos    bool // rows have positions
-	order  bool
-}
-
-func newSorting(memory int, sink format.Sink) *sorting {
-	return &sorting{sorter: extsort.New(memory, ""), sink: sink}
-}
-
-// Batch adds the rows of a batch.
-func (s *sorting) Batch(b *trace.Batch) error {
-	for c := b.Cursor(); c.Next(); {
-		buf := binary.AppendUvarint(s.buf[:0], uint64(c.Location()))
-		buf = binary.AppendUvarint(buf, uint64(c.Kind()))
-		buf = binary.AppendUvarint(buf, uint64(c.Ref()))
-		buf = binary.AppendVarint(buf, c.Pos())
-		buf = binary.AppendVarint(buf, c.Order())
-		flag := byte(0)
-		if c.Derived() {
-			flag = 1
-		}
-		if c.Ops() != nil {
-			flag |= 2
-		}
-		buf = append(buf, flag)
-		buf = binary.AppendUvarint(buf, uint64(len(c.Ops())))
-		for _, v := range c.Ops() {
-			buf = binary.AppendUvarint(buf, v)
-		}
-		keys, vals := c.Attrs()
-		buf = binary.AppendUvarint(buf, uint64(len(keys)))
-		for i, k := range keys {
-			buf = binary.AppendUvarint(buf, uint64(k))
-			buf = append(buf, byte(vals[i].Type))
-			buf = binary.AppendUvarint(buf, vals[i].Num)
-			buf = binary.AppendUvarint(buf, uint64(len(vals[i].Str)))
-			buf = append(buf, vals[i].Str...)
-		}
-		s.buf = buf
-		s.pos, s.order = s.pos || len(b.Pos) > 0, s.order || len(b.Order) > 0
-		if err := s.sorter.Add(c.Time(), s.rows, buf); err != nil {
-			return err
-		}
-		s.rows++
-	}
-	return nil
-}
-
-// Links hands links on, which come after all events.
-func (s *sorting) Links(l []trace.Link) error { return s.sink.Links(l) }
-
-// finish gives out the rows in order.
-func (s *sorting) finish(ctx context.Context) error {
-	it, err := s.sorter.Sort(ctx)
-	if err != nil {
-		return err
-	}
-	var b trace.Batch
-	b.Reset(trace.MixedLoc)
-	var ops []uint64
-	for {
-		r, ok, err := it.Next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		buf := r.Data
-		number := func() uint64 {
-			v, n := binary.Uvarint(buf)
-			buf = buf[n:]
-			return v
-		}
-		signed := func() int64 {
-			v, n := binary.Varint(buf)
-			buf = buf[n:]
-			return v
-		}
-		loc, kind, ref := uint32(number()), trace.Kind(number()), uint32(number())
-		pos, order := signed(), signed()
-		flag := buf[0]
-		buf = buf[1:]
-		b.Add(loc, r.A, kind, ref)
-		if s.pos {
-			b.Pos = append(b.Pos, pos)
-		}
-		if s.order {
-			b.Order = append(b.Order, order)
-		}
-		ops = ops[:0]
-		for range number() {
-			ops = append(ops, number())
-		}
-		if flag&2 != 0 {
-			b.AddOps(ops...)
-		}
-		for range number() {
-			k := uint32(number())
-			v := trace.Value{Type: trace.Type(buf[0])}
-			buf = buf[1:]
-			v.Num = number()
-			n := number()
-			v.Str = string(buf[:n])
-			buf = buf[n:]
-			b.AddAttr(k, v)
-		}
-		if flag&1 != 0 {
-			b.MarkDerived()
-		}
-		if b.Len() == trace.BatchRows {
-			if err := s.sink.Batch(&b); err != nil {
-				return err
-			}
-			b.Reset(trace.MixedLoc)
-		}
-	}
-	if b.Len() == 0 {
-		return nil
-	}
-	return s.sink.Batch(&b)
 }

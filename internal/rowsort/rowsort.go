@@ -1,0 +1,148 @@
+// Package rowsort sorts more events than fit in memory by their times.
+package rowsort
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Sorter takes rows in any order and gives them in the order of time; rows of the same
+// time keep the order in which they were added. It holds so many bytes as [New] was told,
+// and the rest in temporary files.
+type Sorter struct {
+	sorter     *extsort.Sorter
+	buf        []byte
+	rows       int64
+	pos, order bool // rows have positions, ranks
+}
+
+// New makes a sorter that holds about memory bytes, at least 1 MiB.
+func New(memory int) *Sorter { return &Sorter{sorter: extsort.New(memory, "")} }
+
+// Close removes the temporary files.
+func (s *Sorter) Close() error { return s.sorter.Close() }
+
+// Add adds the rows of a batch.
+func (s *Sorter) Add(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		buf := binary.AppendUvarint(s.buf[:0], uint64(c.Location()))
+		buf = binary.AppendUvarint(buf, uint64(c.Kind()))
+		buf = binary.AppendUvarint(buf, uint64(c.Ref()))
+		buf = binary.AppendVarint(buf, c.Pos())
+		buf = binary.AppendVarint(buf, c.Order())
+		flag := byte(0)
+		if c.Derived() {
+			flag = 1
+		}
+		if c.Ops() != nil {
+			flag |= 2
+		}
+		buf = append(buf, flag)
+		buf = binary.AppendUvarint(buf, uint64(len(c.Ops())))
+		for _, v := range c.Ops() {
+			buf = binary.AppendUvarint(buf, v)
+		}
+		keys, vals := c.Attrs()
+		buf = binary.AppendUvarint(buf, uint64(len(keys)))
+		for i, k := range keys {
+			buf = binary.AppendUvarint(buf, uint64(k))
+			buf = append(buf, byte(vals[i].Type))
+			buf = binary.AppendUvarint(buf, vals[i].Num)
+			buf = binary.AppendUvarint(buf, uint64(len(vals[i].Str)))
+			buf = append(buf, vals[i].Str...)
+		}
+		s.buf = buf
+		s.pos, s.order = s.pos || len(b.Pos) > 0, s.order || len(b.Order) > 0
+		if err := s.sorter.Add(c.Time(), s.rows, buf); err != nil {
+			return err
+		}
+		s.rows++
+	}
+	return nil
+}
+
+// Sort ends adding and gives the rows in order, in batches of one location, or mixed ones
+// if that is [trace.MixedLoc].
+func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
+	it, err := s.sorter.Sort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Rows{s: s, it: it, loc: loc}, nil
+}
+
+// Rows are sorted rows, which fit format.Stream.
+type Rows struct {
+	s   *Sorter
+	it  *extsort.Iterator
+	loc uint32
+	b   trace.Batch
+	ops []uint64
+}
+
+// Next returns the next batch, which is valid until the next call; nil at the end.
+func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, b := x.s, &x.b
+	b.Reset(x.loc)
+	for b.Len() < trace.BatchRows {
+		r, ok, err := x.it.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		buf := r.Data
+		number := func() uint64 {
+			v, n := binary.Uvarint(buf)
+			buf = buf[n:]
+			return v
+		}
+		signed := func() int64 {
+			v, n := binary.Varint(buf)
+			buf = buf[n:]
+			return v
+		}
+		at, kind, ref := uint32(number()), trace.Kind(number()), uint32(number())
+		pos, order := signed(), signed()
+		flag := buf[0]
+		buf = buf[1:]
+		b.Add(at, r.A, kind, ref)
+		if s.pos {
+			b.Pos = append(b.Pos, pos)
+		}
+		if s.order {
+			b.Order = append(b.Order, order)
+		}
+		x.ops = x.ops[:0]
+		for range number() {
+			x.ops = append(x.ops, number())
+		}
+		if flag&2 != 0 {
+			b.AddOps(x.ops...)
+		}
+		for range number() {
+			k := uint32(number())
+			v := trace.Value{Type: trace.Type(buf[0])}
+			buf = buf[1:]
+			v.Num = number()
+			n := number()
+			v.Str = string(buf[:n])
+			buf = buf[n:]
+			b.AddAttr(k, v)
+		}
+		if flag&1 != 0 {
+			b.MarkDerived()
+		}
+	}
+	if b.Len() == 0 {
+		return nil, nil
+	}
+	return b, nil
+}
