@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/weft-trace/weft/format"
@@ -12,8 +13,9 @@ import (
 // Wanted says which events [Filter] keeps. A nil function wants all.
 type Wanted struct {
 	Location func(loc uint32) bool
-	// Kind decides for a begin and its end together: both are kept if either is wanted.
-	Kind func(k trace.Kind) bool
+	// Kind and NotKind decide for a begin and its end together: both are kept if Kind wants
+	// either, and left away if NotKind names either.
+	Kind, NotKind func(k trace.Kind) bool
 	// Region decides about visits of regions, claims, marks and all else that names a
 	// region.
 	Region func(ref uint32) bool
@@ -22,8 +24,8 @@ type Wanted struct {
 	// MinDuration leaves away visits of regions, and claims, that are shorter, in
 	// ticks. What never ends is kept.
 	MinDuration int64
-	// MaxDepth leaves away regions inside of so many others, counted without those that
-	// Region leaves away; 0 keeps all.
+	// MaxDepth leaves away regions inside of so many others that are kept, short ones
+	// included; 0 keeps all.
 	MaxDepth int
 }
 
@@ -94,7 +96,7 @@ type filtering struct {
 type filterState struct {
 	queue       queue
 	open        []visit
-	depth       int // of those that Region wants
+	depth       int // regions that are open and kept
 	claims      map[int64]visit
 	collectives []int64             // rows of begins that wait for their end
 	requests    map[uint64]struct{} // sends that were left away and are not complete
@@ -102,26 +104,29 @@ type filterState struct {
 
 // visit is an open region or claim.
 type visit struct {
-	ref uint32
-	// counted is that it counts for the depth, kept that it is kept as far as is known.
-	counted, kept bool
-	row           int64 // of its begin in the queue while that waits, or -1
+	ref  uint32
+	kept bool  // as far as is known; only such count for the depth
+	row  int64 // of its begin in the queue while that waits, or -1
 }
 
 // wantsKind asks for a kind once: those that belong together are kept together.
 func (s *filtering) wantsKind(k trace.Kind) bool {
-	if s.Kind == nil {
+	if s.Kind == nil && s.NotKind == nil {
 		return true
 	}
 	if w, ok := s.kinds[k]; ok {
 		return w
 	}
-	w := s.Kind(k)
+	together := []trace.Kind{k}
 	if class := pairOf(k).class; class != 0 {
 		for o := range pairs {
-			w = w || pairs[o].class == class && s.Kind(trace.Kind(o))
+			if pairs[o].class == class {
+				together = append(together, trace.Kind(o))
+			}
 		}
 	}
+	w := s.Kind == nil || slices.ContainsFunc(together, s.Kind)
+	w = w && (s.NotKind == nil || !slices.ContainsFunc(together, s.NotKind))
 	s.kinds[k] = w
 	return w
 }
@@ -197,9 +202,8 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	switch k {
 	case trace.Enter, trace.ContextEnter:
 		v := visit{ref: x.Ref(), row: -1}
-		v.counted = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref()))
-		v.kept = v.counted && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
-		if v.counted {
+		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
+		if v.kept {
 			l.depth++
 		}
 		if v.kept && s.MinDuration > 0 {
@@ -217,7 +221,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		}
 		v := l.open[i]
 		l.open = append(l.open[:i], l.open[i+1:]...)
-		if v.counted {
+		if v.kept {
 			l.depth--
 		}
 		if v.kept && v.row >= 0 && q.drop(v.row) {

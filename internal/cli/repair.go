@@ -55,7 +55,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	}
 	defer in.Close()
 	in.report.Keep = max(1, places)
-	target, err := a.target(args[1], x.as)
+	target, err := a.target(args[1], x.as, "--as")
 	if err != nil {
 		return err
 	}
