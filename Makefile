@@ -11,8 +11,8 @@ build:
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, and EZTrace with
-# Open MPI for archives of real programs. Where nothing may be installed, the tests that need a missing
-# thing skip and say so.
+# Open MPI for archives of real programs. Where nothing may be installed, the tests that
+# need a missing thing skip and say so.
 deps:
 	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc; do \
 		p=$${x#*:}; \

@@ -2,6 +2,7 @@ package otf2
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -274,37 +275,89 @@ func (m *made) events(location uint64, n int) {
 		if i < len(eventTypes)-firstEvent {
 			id = uint8(firstEvent + i)
 		}
-		t := &eventTypes[id]
-		x := &Event{Time: time}
-		x.ID, x.Values = id, m.fields(nil, t.fields)
-		if t.each != nil {
-			k := m.rng.Uint64N(4)
-			if m.rng.IntN(20) == 0 {
-				k = 100
-			}
-			x.Values[len(x.Values)-1] = k
-			for range k {
-				x.Values = m.fields(x.Values, t.each)
-			}
-		}
-		if m.rng.IntN(3) == 0 {
-			var used []uint64
-			for range 1 + m.rng.IntN(3) {
-				a := m.ids[Attributes][m.rng.IntN(len(m.ids[Attributes]))]
-				if slices.Contains(used, a) {
-					continue // each occurs once
-				}
-				used = append(used, a)
-				typ := uint8(1 + m.rng.IntN(25))
-				x.Attributes = append(x.Attributes, Attribute{uint32(a), typ, m.value(uint64(typ))})
-			}
-		}
+		x := &Event{Time: time, Record: Record{ID: id, Values: m.values(&eventTypes[id])}}
+		x.Attributes = m.attributes()
 		if err := e.Write(x); err != nil {
 			m.t.Fatal(err)
 		}
 		if m.rng.IntN(3) > 0 {
 			time += m.rng.Uint64N(1 << m.rng.IntN(40))
 		}
+	}
+}
+
+// values makes those of an event, or of a record of a snapshot.
+func (m *made) values(t *recordType) []uint64 {
+	v := m.fields(nil, t.fields)
+	if t.each != nil {
+		k := m.rng.Uint64N(4)
+		if m.rng.IntN(20) == 0 {
+			k = 100
+		}
+		v[len(v)-1] = k
+		for range k {
+			v = m.fields(v, t.each)
+		}
+	}
+	return v
+}
+
+// attributes makes a list, mostly none.
+func (m *made) attributes() (l []Attribute) {
+	if m.rng.IntN(3) > 0 {
+		return nil
+	}
+	var used []uint64
+	for range 1 + m.rng.IntN(3) {
+		a := m.ids[Attributes][m.rng.IntN(len(m.ids[Attributes]))]
+		if slices.Contains(used, a) {
+			continue // each occurs once
+		}
+		used = append(used, a)
+		typ := uint8(1 + m.rng.IntN(25))
+		l = append(l, Attribute{uint32(a), typ, m.value(uint64(typ))})
+	}
+	return l
+}
+
+// snapshots makes some of a location, with records of all kinds.
+func (m *made) snapshots(location uint64) {
+	s := m.w.Snapshots(location)
+	time := uint64(0)
+	for range m.rng.IntN(3) {
+		time += m.rng.Uint64N(1 << m.rng.IntN(40))
+		n := m.rng.IntN(50)
+		write := func(id uint8, v []uint64) {
+			if err := s.Write(&Event{Time: time, Record: Record{ID: id, Values: v}, Attributes: m.attributes()}); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+		write(snapshotStart, []uint64{uint64(n)})
+		for i := range n {
+			id := uint8(snapshotEnd + 1 + i%(len(snapshotTypes)-snapshotEnd-1))
+			write(id, m.values(&snapshotTypes[id]))
+		}
+		write(snapshotEnd, []uint64{m.edge(undefined64)})
+	}
+}
+
+// thumbnail makes one.
+func (m *made) thumbnail(k int) {
+	metrics, samples := m.rng.Uint64N(5), m.rng.Uint64N(5)
+	header := Record{ID: thumbnailHeader, Values: []uint64{0, 1, m.rng.Uint64N(3), samples, metrics}, Texts: []string{fmt.Sprint("thumbnail ", k), ""}}
+	for range metrics {
+		header.Values = append(header.Values, m.edge(undefined64))
+	}
+	err := m.w.Thumbnail(k, &header)
+	for range samples {
+		sample := Record{ID: thumbnailHeader + 1, Values: []uint64{m.edge(undefined64), metrics}}
+		for range metrics {
+			sample.Values = append(sample.Values, m.edge(undefined64))
+		}
+		err = errors.Join(err, m.w.Thumbnail(k, &sample))
+	}
+	if err != nil {
+		m.t.Fatal(err)
 	}
 }
 
@@ -366,6 +419,12 @@ func random(t testing.TB, seed uint64, events int) string {
 			m.maps(id)
 		}
 		m.events(id, events)
+		if seed%4 > 0 && i < 3 { // the others get files without records
+			m.snapshots(id)
+		}
+	}
+	for k := range int(seed % 3) {
+		m.thumbnail(k)
 	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)

@@ -1,8 +1,10 @@
 package otf2
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 )
 
 // SnapshotReader reads the snapshots of a location: what was going on there at some
@@ -93,4 +95,55 @@ func (s *SnapshotReader) Next() (*Event, error) {
 		}
 		return e, nil
 	}
+}
+
+// SnapshotWriter writes the snapshots of a location. It must be used by one goroutine at a
+// time.
+type SnapshotWriter struct {
+	// Count is how many snapshots have been begun.
+	Count uint32
+	e     EventWriter
+}
+
+// Snapshots is the writer of a location's snapshots.
+func (w *Writer) Snapshots(location uint64) *SnapshotWriter {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := w.snapshots[location]
+	if s == nil {
+		file := filepath.Join(w.folder, "locations", fmt.Sprint(location)+".snap")
+		s = &SnapshotWriter{e: EventWriter{c: chunkWriter{path: file, chunk: int64(w.Anchor.EventChunk), most: 4 << 10}}}
+		w.snapshots[location] = s
+	}
+	return s
+}
+
+// Write writes a record, the time of which is that of its snapshot and must not be less
+// than that of the one before: else the error is an [OrderError]. Of x it looks at the
+// record, time and attributes.
+func (s *SnapshotWriter) Write(x *Event) error {
+	if s.e.any && x.Time < s.e.time {
+		return &OrderError{s.e.time, x.Time}
+	}
+	if x.ID == snapshotStart {
+		s.Count++
+	}
+	return s.e.write(&snapshotTypes[x.ID], x)
+}
+
+// closeSnapshots ends the files of snapshots, if there are any: then all locations have
+// one, as OTF2's own library wants it.
+func (w *Writer) closeSnapshots() (err error) {
+	if w.Anchor.Snapshots = 0; len(w.snapshots) == 0 {
+		return nil
+	}
+	for id := range w.locations {
+		w.Snapshots(id)
+	}
+	for id, s := range w.snapshots {
+		w.Location(id)
+		err = errors.Join(err, s.e.c.close())
+		w.Anchor.Snapshots = max(w.Anchor.Snapshots, s.Count)
+	}
+	return err
 }
