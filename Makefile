@@ -56,6 +56,8 @@ fuzz:
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzDefinitions -fuzztime 60s
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzLocal -fuzztime 60s
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzEvents -fuzztime 60s
+	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzSnapshots -fuzztime 60s
+	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzThumbnails -fuzztime 60s
 
 clean:
 	rm -rf bin

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -56,6 +57,25 @@ func (a *Archive) Markers(use func(at int64, r *Record) error) error {
 // [Anchor].Thumbnails: its header, and its samples (docs/formats/otf2.md, "Thumbnails").
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
 	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
+}
+
+// thumbnailFiles are the endings of the names of the thumbnails that there are. How many
+// the anchor file says may be a wrong bit.
+func (a *Archive) thumbnailFiles() (endings []string, err error) {
+	if a.Thumbnails == 0 {
+		return nil, nil
+	}
+	entries, err := fs.ReadDir(a.src.FS, path.Dir(a.name))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		ending, ok := strings.CutPrefix(e.Name(), path.Base(a.name))
+		if ok && thumbnailFile.MatchString(ending) {
+			endings = append(endings, ending)
+		}
+	}
+	return endings, nil
 }
 
 // thumbnailChunk is the size of a chunk of thumbnails, whatever the anchor file says.

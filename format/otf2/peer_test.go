@@ -350,7 +350,7 @@ func (m *made) thumbnail(k int) {
 	}
 	err := m.w.Thumbnail(k, &header)
 	for range samples {
-		sample := Record{ID: thumbnailHeader + 1, Values: []uint64{m.edge(undefined64), metrics}}
+		sample := Record{ID: thumbnailSample, Values: []uint64{m.edge(undefined64), metrics}}
 		for range metrics {
 			sample.Values = append(sample.Values, m.edge(undefined64))
 		}

@@ -404,6 +404,7 @@ const (
 	snapshotStart   = 10
 	snapshotEnd     = 11
 	thumbnailHeader = 10
+	thumbnailSample = 11
 )
 
 // thumbnailTypes are the records of a thumbnail's file: what it shows, and its samples
