@@ -161,10 +161,10 @@ func (n *names) define(r *Record) {
 		n.members[v[0]] = n.members[v[1]]
 	case defComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{a: n.ranks(v[2])}
+		n.putComm(v[0], printComm{a: n.ranks(v[2])})
 	case defInterComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{n.ranks(v[2]), n.ranks(v[3])}
+		n.putComm(v[0], printComm{n.ranks(v[2]), n.ranks(v[3])})
 	case defParameter:
 		called(Parameters, v[1])
 	case defWindow:
@@ -240,6 +240,16 @@ func (n *names) ranks(id uint64) *printGroup {
 		return g
 	}
 	return nil
+}
+
+// putComm takes a communicator into account. Windows and topologies that named one of this
+// id before have the later one too.
+func (n *names) putComm(id uint64, c printComm) {
+	if old := n.comms[id]; old != nil {
+		*old = c
+		return
+	}
+	n.comms[id] = &c
 }
 
 // comm is a communicator that is known; nil if it is none.
