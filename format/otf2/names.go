@@ -14,8 +14,9 @@ type names struct {
 	metrics map[uint64][]uint64 // what the definitions of metric members say, by id
 	groups  map[uint64]*printGroup
 	comms   map[uint64]*printComm
-	// communicators are those of windows and of topologies.
-	communicators map[Table]map[uint64]uint64
+	// communicators are those of windows and of topologies; nil if nothing before them
+	// defines one.
+	communicators map[Table]map[uint64]*printComm
 	communicating map[uint64]*printGroup // the communicating locations, by paradigm
 }
 
@@ -67,7 +68,7 @@ func (t *nameTable) put(id uint64, n *named) {
 
 func newNames() *names {
 	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{}, comms: map[uint64]*printComm{},
-		communicators: map[Table]map[uint64]uint64{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
+		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
 }
 
 // add gives a definition a name, if has is true.
@@ -160,20 +161,20 @@ func (n *names) define(r *Record) {
 		n.members[v[0]] = n.members[v[1]]
 	case defComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{a: n.ranks(v[2])}
+		n.putComm(v[0], printComm{a: n.ranks(v[2])})
 	case defInterComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{n.ranks(v[2]), n.ranks(v[3])}
+		n.putComm(v[0], printComm{n.ranks(v[2]), n.ranks(v[3])})
 	case defParameter:
 		called(Parameters, v[1])
 	case defWindow:
 		called(Windows, v[1])
-		n.communicators[Windows][v[0]] = v[2]
+		n.communicators[Windows][v[0]] = n.comm(v[2])
 	case defCartDimension:
 		called(CartDimensions, v[1])
 	case defCartTopology:
 		called(CartTopologies, v[1])
-		n.communicators[CartTopologies][v[0]] = v[2]
+		n.communicators[CartTopologies][v[0]] = n.comm(v[2])
 	case defSourceLoc:
 		file, _ := n.text(v[1])
 		line := strconv.Itoa(int(int32(v[2])))
@@ -241,10 +242,31 @@ func (n *names) ranks(id uint64) *printGroup {
 	return nil
 }
 
+// putComm takes a communicator into account. Windows and topologies that named one of this
+// id before have the later one too.
+func (n *names) putComm(id uint64, c printComm) {
+	if old := n.comms[id]; old != nil {
+		*old = c
+		return
+	}
+	n.comms[id] = &c
+}
+
+// comm is a communicator that is known; nil if it is none.
+func (n *names) comm(id uint64) *printComm {
+	if id == undefined32 {
+		return nil
+	}
+	return n.comms[id]
+}
+
 // location is the location that a rank of a communicator is, seen from a location.
 func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
-	c := n.comms[comm]
-	if c == nil || comm == undefined32 || c.a == nil {
+	return n.comm(comm).location(from, rank)
+}
+
+func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
+	if c == nil || c.a == nil {
 		return 0, false
 	}
 	g := c.a
@@ -267,12 +289,12 @@ func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
 
 // appendRank appends a rank of a communicator with the location that it is, seen from a
 // location.
-func (n *names) appendRank(b []byte, from, comm, rank uint64) []byte {
+func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) []byte {
 	if rank == undefined32 {
 		return append(b, "UNDEFINED"...)
 	}
 	name := "INVALID"
-	if l, ok := n.location(from, comm, rank); ok {
+	if l, ok := comm.location(from, rank); ok {
 		name = n.shown(Locations, l)
 	}
 	b = strconv.AppendUint(b, rank, 10)
