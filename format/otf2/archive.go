@@ -206,14 +206,19 @@ func newClock(l []ClockOffset) *clock {
 	return &clock{offsets: l}
 }
 
+// moveOn goes to the interval of a time, if that is not before the one in hand.
+func (c *clock) moveOn(t uint64) {
+	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
+		c.at++
+	}
+}
+
 // correct is the corrected time.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t
 	}
-	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
-		c.at++
-	}
+	c.moveOn(t)
 	x, y := &c.offsets[c.at], &c.offsets[c.at+1]
 	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
 	if t < x.Time {
