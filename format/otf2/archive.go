@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -33,6 +34,17 @@ func Open(src format.Source) (*Archive, error) {
 		return nil, err
 	}
 	return &Archive{*a, src, strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+}
+
+// properties are the names and values of those that the anchor file has.
+func (a *Archive) properties() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, p := range a.Properties {
+			if !yield(p.Name, p.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Definitions calls use with each global definition, in the order of the file, and the

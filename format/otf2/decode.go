@@ -393,8 +393,11 @@ func (x *locationReader) add(e *Event) error {
 		}
 	}
 	x.b.Add(x.loc, now, k.kind, ref)
-	arguments := e.ID == programBegin && len(v) > len(eventTypes[programBegin].fields)
-	if len(k.ops) > 0 || arguments {
+	var arguments []uint64
+	if e.ID == programBegin {
+		arguments = v[len(eventTypes[programBegin].fields):]
+	}
+	if len(k.ops) > 0 || len(arguments) > 0 {
 		b := &x.b
 		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
 		for _, o := range k.ops {
@@ -403,8 +406,8 @@ func (x *locationReader) add(e *Event) error {
 		if e.ID == bufferFlush {
 			b.Op[len(b.Op)-1] -= d.base
 		}
-		for i := 2; arguments && i < len(v); i++ {
-			b.Op = append(b.Op, x.index(Strings, v[i]))
+		for _, text := range arguments {
+			b.Op = append(b.Op, x.index(Strings, text))
 		}
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
