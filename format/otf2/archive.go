@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"path"
 	"slices"
@@ -34,6 +35,17 @@ func Open(src format.Source) (*Archive, error) {
 		return nil, err
 	}
 	return &Archive{*a, src, strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+}
+
+// properties are the names and values of those that the anchor file has.
+func (a *Archive) properties() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, p := range a.Properties {
+			if !yield(p.Name, p.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Definitions calls use with each global definition, in the order of the file, and the
@@ -232,14 +244,19 @@ func newClock(l []ClockOffset) *clock {
 	return &clock{offsets: l}
 }
 
+// moveOn goes to the interval of a time, if that is not before the one in hand.
+func (c *clock) moveOn(t uint64) {
+	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
+		c.at++
+	}
+}
+
 // correct is the corrected time.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t
 	}
-	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
-		c.at++
-	}
+	c.moveOn(t)
 	x, y := &c.offsets[c.at], &c.offsets[c.at+1]
 	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
 	if t < x.Time {

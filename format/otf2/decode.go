@@ -39,13 +39,16 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close has nothing to free: files are closed when they have been read.
 func (d *decoder) Close() error { return nil }
 
-// Try delivers several locations at a time. It gives up where something needs a stand-in,
-// which must not depend on who comes first, or is wrong.
+// Try delivers several locations at a time, and those that are far larger than others by
+// several chunks at a time (see [chunkScan] for the memory). It gives up where something
+// needs a stand-in, which must not depend on who comes first, where a chunk needs what
+// stands before it, or where anything is wrong.
 func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false
+	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
 	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, true)
-	if errors.Is(err, errStandIn) || err == nil && len(quiet.Report.Rules()) > 0 {
+	var defect *trace.Defect
+	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
@@ -58,42 +61,53 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
 	d.opt.Pass()
-	workers := 1
-	if try {
-		workers = max(1, min(d.opt.Cores(), len(d.locations)))
+	var wanted []uint64
+	for _, id := range d.locations {
+		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
+			wanted = append(wanted, id)
+		}
 	}
+	cores := 1
+	if try {
+		cores = d.opt.Cores()
+	}
+	large, others := d.large(wanted, cores)
+	workers := max(1, min(cores, len(others)))
 	sinks := make([]format.Sink, workers)
 	for w := range sinks {
 		sinks[w] = sink(w)
 	}
-	next, done := 0, int64(0)
-	err := pipeline.Run(ctx, workers, func() (uint64, bool, error) {
-		for next < len(d.locations) {
-			next++
-			if id := d.locations[next-1]; sel.Location == nil || sel.Location(d.look(Locations, id)) {
-				return id, true, nil
+	done := int64(0)
+	progress := func() {
+		if done++; d.opt.Progress != nil {
+			d.opt.Progress(done, int64(len(d.locations)))
+		}
+	}
+	for _, id := range large {
+		x, err := d.location(id, sel, try)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			if err := x.scanChunks(ctx, cores, sinks[0]); err != nil {
+				return err
 			}
 		}
-		return 0, false, nil
+		progress()
+	}
+	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
+		if ok = len(others) > 0; ok {
+			id, others = others[0], others[1:]
+		}
+		return id, ok, nil
 	}, func(w int, id uint64) (struct{}, error) {
 		x, err := d.location(id, sel, try)
 		if x == nil || err != nil {
 			return struct{}{}, err
 		}
-		defer x.r.Close()
-		for {
-			b, err := x.Next(ctx)
-			if b == nil || err != nil {
-				return struct{}{}, err
-			}
-			if err := sinks[w].Batch(b); err != nil {
-				return struct{}{}, err
-			}
-		}
+		return struct{}{}, x.scan(ctx, sinks[w])
 	}, func(struct{}) error {
-		if done++; d.opt.Progress != nil {
-			d.opt.Progress(done, int64(len(d.locations)))
-		}
+		progress()
 		return nil
 	})
 	if err != nil {
@@ -230,12 +244,31 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationR
 	return x, nil
 }
 
+// scan delivers all, and closes the file.
+func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
+	defer x.r.Close()
+	for {
+		b, err := x.Next(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := sink.Batch(b); err != nil {
+			return err
+		}
+	}
+}
+
 // Next makes the next batch; nil at the end.
 func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
+	x.b.Reset(x.loc)
+	return x.fill(ctx)
+}
+
+// fill is Next with what the batch in hand has already.
+func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x.b.Reset(x.loc)
 	for x.b.Len() < x.rows && !x.end {
 		if x.last >= x.sel.To && x.sel.To != math.MaxInt64 {
 			x.end = true // what follows is not before
@@ -360,8 +393,11 @@ func (x *locationReader) add(e *Event) error {
 		}
 	}
 	x.b.Add(x.loc, now, k.kind, ref)
-	arguments := e.ID == programBegin && len(v) > len(eventTypes[programBegin].fields)
-	if len(k.ops) > 0 || arguments {
+	var arguments []uint64
+	if e.ID == programBegin {
+		arguments = v[len(eventTypes[programBegin].fields):]
+	}
+	if len(k.ops) > 0 || len(arguments) > 0 {
 		b := &x.b
 		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
 		for _, o := range k.ops {
@@ -370,8 +406,8 @@ func (x *locationReader) add(e *Event) error {
 		if e.ID == bufferFlush {
 			b.Op[len(b.Op)-1] -= d.base
 		}
-		for i := 2; arguments && i < len(v); i++ {
-			b.Op = append(b.Op, x.index(Strings, v[i]))
+		for _, text := range arguments {
+			b.Op = append(b.Op, x.index(Strings, text))
 		}
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}

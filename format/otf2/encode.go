@@ -472,24 +472,18 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 // restore makes the model of the definitions that the properties carry; false if they
 // carry none.
 func (m *model) restore() (bool, error) {
-	var pairs []carrier.Pair
-	for _, x := range m.a.Properties {
-		switch {
-		case strings.HasPrefix(x.Name, definitionKey):
-			var p carrier.Pair
-			if err := json.Unmarshal([]byte(x.Value), &p); err != nil {
-				return false, fmt.Errorf("carried definition %s: %w", x.Name, err)
-			}
-			pairs = append(pairs, p)
-		case x.Name == baseKey:
-			var err error
-			if m.base, err = strconv.ParseUint(x.Value, 10, 64); err != nil || m.base > 1<<63 {
-				return false, fmt.Errorf("carried %s: %q", x.Name, x.Value)
-			}
+	for name, value := range m.a.properties() {
+		if name != baseKey {
+			continue
+		}
+		var err error
+		if m.base, err = strconv.ParseUint(value, 10, 64); err != nil || m.base > 1<<63 {
+			return false, fmt.Errorf("carried %s: %q", name, value)
 		}
 	}
-	if len(pairs) == 0 {
-		return false, nil
+	pairs, err := carrier.ParsePairs(m.a.properties(), definitionKey)
+	if len(pairs) == 0 || err != nil {
+		return false, err
 	}
 	d := &trace.Definitions{Format: "otf2"}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -531,22 +525,11 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || !sel.Links {
 		return nil
 	}
-	var links []trace.Link
-	for _, x := range d.a.Properties {
-		if !strings.HasPrefix(x.Name, linkKey) {
-			continue
-		}
-		l, err := carrier.ParseLink(x.Value)
-		if err != nil {
-			if err := d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"}); err != nil {
-				return err
-			}
-			continue
-		}
-		links = append(links, l)
-	}
-	if len(links) == 0 {
-		return nil
+	links, err := carrier.ParseLinks(d.a.properties(), linkKey, func(err error) error {
+		return d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"})
+	})
+	if len(links) == 0 || err != nil {
+		return err
 	}
 	return sink.Links(links)
 }

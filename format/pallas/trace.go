@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -43,6 +44,17 @@ type opened[T any] struct {
 	once sync.Once
 	v    T
 	err  error
+}
+
+// metadata are the keys and values of the trace's own.
+func (t *Trace) metadata() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for _, m := range t.Metadata {
+			if !yield(m.Key, m.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Open opens a trace by its main file and reads no other.
