@@ -112,6 +112,16 @@ func (t *Trace) search() {
 	}
 }
 
+// present is how many of the archive's threads have a file.
+func (a *Archive) present() (n uint32) {
+	for _, l := range a.Locations {
+		if _, err := fs.Stat(a.Trace.src.FS, a.Trace.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // search adds the threads that the damaged file does not name.
 func (a *Archive) search() {
 	for _, id := range numbered(a.Trace.src.FS, a.Trace.dir+path.Dir(archiveFile(a.ID)), "thread_") {
