@@ -487,14 +487,20 @@ func TestFilterCommunicator(t *testing.T) {
 	b.AddOps(0, 1, 0, 4, 77)
 	b.Add(loc, 41, trace.SendComplete, trace.NoRef)
 	b.AddOps(77)
+	for i, comm := range []uint64{0, 1} {
+		b.Add(loc, int64(50+i), trace.RecvBegin, trace.NoRef)
+		b.AddOps(uint64(5 + i))
+		b.Add(loc, int64(60+i), trace.RecvComplete, trace.NoRef)
+		b.AddOps(0, comm, 0, 4, uint64(5+i))
+	}
 	put(r, loc, b)
 	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Communicator: func(c uint32) bool { return c == 0 }}))
 	var times []int64
 	for _, e := range list {
 		times = append(times, e.time)
 	}
-	if !slices.Equal(times, []int64{0, 5, 20, 25}) {
-		t.Errorf("found events at %v, expected those at 0, 5, 20 and 25", times)
+	if !slices.Equal(times, []int64{0, 5, 20, 25, 50, 60}) {
+		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
 	}
 }
 
