@@ -18,6 +18,8 @@ type names struct {
 	// defines one.
 	communicators map[Table]map[uint64]*printComm
 	communicating map[uint64]*printGroup // the communicating locations, by paradigm
+	pool          pool
+	carries       bool // weft wrote the archive: some strings are links
 }
 
 // nameTable are the names of a table, by id: small ids in a list.
@@ -83,12 +85,55 @@ func (n *names) add(t Table, id uint64, name string, has bool) {
 	n.tables[t].put(id, x)
 }
 
+// get is what a definition is called, nil if there is none.
+func (n *names) get(t Table, id uint64) *named {
+	if x := n.tables[t].get(id); x != nil || t != Strings {
+		return x
+	}
+	if s, ok := n.pool.get(id); ok {
+		return &named{name: s, has: true, shown: `"` + s + `" <` + strconv.FormatUint(id, 10) + ">"}
+	}
+	return nil
+}
+
+// pool is the strings whose ids begin at [pooled] and follow each other, of which there
+// may be as many as events: their bytes, and where each is.
+type pool struct {
+	slabs [][]byte
+	texts []slice
+}
+
+type slice struct{ slab, from, to uint32 }
+
+const slabSize = 1 << 20
+
+func (p *pool) add(s string) {
+	n := len(p.slabs)
+	if n == 0 || cap(p.slabs[n-1])-len(p.slabs[n-1]) < len(s) {
+		p.slabs = append(p.slabs, make([]byte, 0, max(slabSize, len(s))))
+		n++
+	}
+	slab := &p.slabs[n-1]
+	from := len(*slab)
+	*slab = append(*slab, s...)
+	p.texts = append(p.texts, slice{uint32(n - 1), uint32(from), uint32(len(*slab))})
+}
+
+func (p *pool) get(id uint64) (string, bool) {
+	i := id - pooled
+	if id < pooled || i >= uint64(len(p.texts)) {
+		return "", false
+	}
+	x := p.texts[i]
+	return string(p.slabs[x.slab][x.from:x.to]), true
+}
+
 // text is a string, if there is one.
 func (n *names) text(id uint64) (string, bool) {
 	if id == undefined32 {
 		return "", false
 	}
-	if x := n.tables[Strings].get(id); x != nil {
+	if x := n.get(Strings, id); x != nil {
 		return x.name, true
 	}
 	return "", false
@@ -99,7 +144,7 @@ func (n *names) raw(t Table, id uint64) (string, bool) {
 	if id == undefined32 && t != Locations || id == undefined64 {
 		return "UNDEFINED", true
 	}
-	if x := n.tables[t].get(id); x != nil {
+	if x := n.get(t, id); x != nil {
 		return x.name, x.has
 	}
 	return "", false
@@ -110,7 +155,7 @@ func (n *names) shown(t Table, id uint64) string {
 	if id == undefined64 || id == undefined32 && t != Locations {
 		return "UNDEFINED"
 	}
-	if x := n.tables[t].get(id); x != nil {
+	if x := n.get(t, id); x != nil {
 		return x.shown
 	}
 	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
@@ -130,7 +175,13 @@ func (n *names) define(r *Record) {
 	case defIOParadigm:
 		called(IOParadigms, v[2])
 	case defString:
-		n.add(Strings, v[0], r.Texts[0], true)
+		switch {
+		case v[0] >= linkText && n.carries: // a link that weft wrote
+		case v[0] == pooled+uint64(len(n.pool.texts)):
+			n.pool.add(r.Texts[0])
+		default:
+			n.add(Strings, v[0], r.Texts[0], true)
+		}
 	case defAttribute:
 		called(Attributes, v[1])
 	case defTreeNode:
