@@ -17,9 +17,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// large divides locations into those at which one core would still be when the others have
-// done the rest, which all cores read together, largest first, and the others. The former
-// costs the sink its parallel work: it must be worth half as much time again.
+// large divides locations into those that all cores read together, largest first, and the
+// others, of which each core reads one at a time. Together pays where one core would still
+// be reading a location when the other cores have read the rest; but then the sink's work
+// is done by one core at a time, so that it takes half a core's share more than that.
 func (d *decoder) large(ids []uint64, cores int) (large, others []uint64) {
 	if cores < 2 {
 		return nil, ids
@@ -63,7 +64,7 @@ var errBefore = errors.New("otf2: a chunk needs what stands before it")
 // Batches that wait for their turn take chunkRoom bytes a worker at most. A worker that
 // has no room waits until it is its chunk's turn, and from then on delivers each batch at
 // once. With the part of the file, and the batch in hand, that is 4.2 MiB a worker for
-// events without operands.
+// events without operands. Texts are not counted: nearly all are those of definitions.
 type chunkScan struct {
 	sink    format.Sink
 	readers []*locationReader // a worker's own
