@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/rowsort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -19,6 +20,8 @@ import (
 type decoder struct {
 	*model
 	opt *format.ReadOptions
+	// unordered are the locations that are sorted; nil if none are to be.
+	unordered map[uint64]bool
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
@@ -30,7 +33,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{m, opt}, ctx.Err()
+	return &decoder{model: m, opt: opt}, ctx.Err()
 }
 
 // Defs are the definitions. Stand-ins for what nothing defines grow during scans.
@@ -46,12 +49,70 @@ func (d *decoder) Close() error { return nil }
 func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
-	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, true)
+	err = (&decoder{d.model, &quiet, d.unordered}).scan(ctx, sel, sink, true)
 	var defect *trace.Defect
 	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Prepare finds the locations whose times go back, if they are to be sorted.
+func (d *decoder) Prepare(ctx context.Context) error {
+	if d.unordered != nil || d.opt.Value(orderOption, "raise") != "sort" {
+		return nil
+	}
+	d.unordered = map[uint64]bool{}
+	next := 0
+	return pipeline.Run(ctx, d.opt.Cores(), func() (uint64, bool, error) {
+		if next == len(d.locations) {
+			return 0, false, nil
+		}
+		next++
+		return d.locations[next-1], true, nil
+	}, func(_ int, id uint64) (uint64, error) {
+		back, err := d.goesBack(ctx, id)
+		if !back {
+			id = undefined64
+		}
+		return id, err
+	}, func(id uint64) error {
+		if id != undefined64 {
+			d.unordered[id] = true
+		}
+		return nil
+	})
+}
+
+// goesBack reports whether the times of a location do. What is wrong with its file is told
+// by the scan.
+func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	r, err := d.a.openEvents(id, &quiet)
+	if r == nil || err != nil {
+		return false, nil
+	}
+	defer r.Close()
+	last := uint64(0)
+	for n := 0; ; n++ {
+		e, err := r.Next()
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			if err := fail(&quiet, err); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if e.Time < last {
+			return true, nil
+		}
+		if last = e.Time; n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
 }
 
 // Scan delivers location by location.
@@ -169,7 +230,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 func (d *decoder) Extent() (first, last int64, ok bool) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := &decoder{d.model, &quiet}
+	q := &decoder{d.model, &quiet, d.unordered}
 	first, last = math.MaxInt64, math.MinInt64
 	// What cannot be read has no times; a scan will tell of it.
 	look := func(x format.Stream, all bool) {
@@ -221,6 +282,9 @@ type locationReader struct {
 	last int64
 	end  bool
 	b    trace.Batch
+	// sorter sorts the events of a location whose times go back, if that is asked for.
+	sorter *rowsort.Sorter
+	sorted *rowsort.Rows
 	// recent are the regions of ids that have been looked up, by their low bits.
 	recent [256]struct{ id, region uint32 }
 }
@@ -235,7 +299,9 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationR
 		return nil, err
 	}
 	x := &locationReader{d: d, r: r, id: id, loc: d.look(Locations, id), sel: sel, try: try, rows: trace.BatchRows, last: math.MinInt64}
-	if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
+	if d.unordered[id] {
+		x.sel, x.sorter = trace.Everything(), rowsort.New(d.opt.SortMemory())
+	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
 	}
 	for i := range x.recent {
@@ -260,8 +326,34 @@ func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
 
 // Next makes the next batch; nil at the end.
 func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
-	x.b.Reset(x.loc)
-	return x.fill(ctx)
+	if x.sorter == nil {
+		x.b.Reset(x.loc)
+		return x.fill(ctx)
+	}
+	if x.sorted == nil {
+		for {
+			x.b.Reset(x.loc)
+			b, err := x.fill(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if b == nil {
+				break
+			}
+			if err := x.sorter.Add(b); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if x.sorted, err = x.sorter.Sort(ctx, x.loc); err != nil {
+			return nil, err
+		}
+	}
+	b, err := x.sorted.Next(ctx)
+	if b == nil || err != nil {
+		x.sorter.Close()
+	}
+	return b, err
 }
 
 // fill is Next with what the batch in hand has already.
@@ -368,12 +460,18 @@ func (x *locationReader) add(e *Event) error {
 	}
 	now := int64(e.Time - d.base)
 	if now < x.last {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: "times that do not decrease; the later one is taken"}); err != nil {
+		expected := "times that do not decrease; the later one is taken"
+		if x.sorter != nil {
+			expected = "times that do not decrease; the events are sorted"
+		}
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
 			return err
 		}
-		now = x.last
+		if x.sorter == nil {
+			now = x.last
+		}
 	}
-	x.last = now
+	x.last = max(x.last, now)
 	if ok, err := x.restored(e, now); ok || err != nil {
 		return err
 	}

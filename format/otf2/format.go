@@ -7,6 +7,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// orderOption is what becomes of times that go back.
+const orderOption = "otf2.order"
+
 // Format is OTF2.
 var Format = &format.Format{
 	Name:       "otf2",
@@ -16,6 +19,7 @@ var Format = &format.Format{
 	Writes:     "OTF2 3.0, exactly",
 	Seeks:      "by the first times of chunks",
 	Options: []format.Option{
+		{Name: orderOption, Default: "raise", Values: []string{"raise", "sort"}, Doc: "What becomes of times of a location that go back: they are raised to the latest, or the location's events are sorted, which needs another look at the archive."},
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"}, Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
 	},
 	Probe:  probe,
@@ -38,7 +42,7 @@ var Format = &format.Format{
 		{ID: "otf2.record-bytes", Severity: trace.Warning, Doc: "A record has bytes behind its fields, or none for the last of them, or a number has more bytes than it needs, which no writer makes; a bit may be wrong.", Example: "an MpiSend of 12 bytes whose fields end after 11; the tag 5 as 02 05 00"},
 		{ID: "otf2.trace-length", Severity: trace.Warning, Doc: "An event is farther from the time that the clock properties state than that is long, while nearly all others of its location are within; a bit of its time may be wrong.", Example: "a trace that lasts 1 s by its clock properties, with one event 9 s after its begin"},
 		{ID: "otf2.unknown-record", Severity: trace.Warning, Doc: "An event, or a record of a snapshot, is of a later version of OTF2; it is read without what it says.", Example: "event 200"},
-		{ID: "otf2.time-order", Severity: trace.Warning, Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken.", Example: "a time of 500 ticks behind one of 600"},
+		{ID: "otf2.time-order", Severity: trace.Warning, Doc: "Times of a location go back, in the file or because of its clock offsets; the later time is taken, or they are sorted.", Example: "a time of 500 ticks behind one of 600"},
 		{ID: "otf2.time-range", Severity: trace.Error, Doc: "Times are 2⁶³ ticks or more; those events are skipped.", Example: "a time of 2⁶³ ticks"},
 	},
 }
