@@ -392,5 +392,5 @@ const noRank = 1<<32 - 16
 
 // defined reports whether something defines what a reference names, or it names nothing.
 func (c *checker) defined(t Table, v uint64) bool {
-	return v == undefined32 && t != Locations || v == undefined64 || c.names.tables[t].get(v) != nil
+	return v == undefined32 && t != Locations || v == undefined64 || c.names.get(t, v) != nil
 }
