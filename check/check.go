@@ -257,7 +257,10 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 func (c *Checker) repeated(x *trace.Cursor) bool {
 	keys, _ := x.Attrs()
 	for _, k := range keys {
-		if int(k) < c.defs.Attributes.Len() && c.defs.Attributes.At(int(k)).Name == transform.BeganAttribute {
+		if int(k) >= c.defs.Attributes.Len() {
+			continue
+		}
+		if n := c.defs.Attributes.At(int(k)).Name; n == transform.BeganAttribute || n == transform.PostedAttribute {
 			return true
 		}
 	}

@@ -18,6 +18,9 @@ const (
 	// BeganAttribute is of events that are repeated where a piece begins: when they
 	// really were, in seconds of the trace's own time.
 	BeganAttribute = "cut.began"
+	// PostedAttribute is of completions of sends that were posted before the piece and are
+	// not repeated in it, since they were received before: when they were posted.
+	PostedAttribute = "cut.posted"
 	// EndsAttribute is of events that end something where the piece ends, although it
 	// goes on: "later", or the time of its end, in seconds, where that is known.
 	EndsAttribute = "cut.ends"
@@ -38,7 +41,7 @@ type Window struct{ From, To int64 }
 //   - Messages that are on their way there are sent anew at the border; a receive
 //     whose send comes later, as with clocks that differ, is received anew. So first in,
 //     first out pairs what belongs together. A send that is completed in the piece but has
-//     been received before is not; its completion has [BeganAttribute].
+//     been received before is not; its completion has [PostedAttribute].
 //   - What stretches over a border (fragments of signals, gaps, flushes, markers) is
 //     clipped.
 //   - Regions, claims, calling contexts and thread teams that are open where it ends
@@ -55,9 +58,9 @@ func Cut(d format.Decoder, w Window) format.Decoder { return &cut{around: around
 
 type cut struct {
 	around
-	window      Window
-	prepared    bool
-	began, ends uint32 // attributes
+	window              Window
+	prepared            bool
+	began, posted, ends uint32 // attributes
 	// What is open where the window begins, at locations that go on.
 	border byLocation[border]
 	claims map[int64]int64 // claims that are open there: their begin
@@ -89,6 +92,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	}
 	d := c.inner.Defs()
 	c.began = attribute(d, BeganAttribute, "when this began, before the piece that was cut out, in seconds")
+	c.posted = attribute(d, PostedAttribute, "when the send that this completes was posted, before the piece that was cut out, in seconds")
 	c.ends = attribute(d, EndsAttribute, "this goes on behind the piece that was cut out: when it ends, in seconds, or later")
 	if c.window.From > math.MinInt64 && c.window.From < c.window.To {
 		if err := c.before(ctx); err != nil {
@@ -461,7 +465,7 @@ func (s *cutting) clipped(b *trace.Batch) error {
 			return err
 		}
 		if len(marks) > 0 && marks[0].row == x.Row {
-			s.gather.out.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(marks[0].began)))
+			s.gather.out.AddAttr(s.posted, trace.StringValue(clock.FormatSeconds(marks[0].began)))
 			marks = marks[1:]
 		}
 		end, ok := stretch(&x)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -73,16 +74,29 @@ func (m *mendedTrace) Prepare(ctx context.Context) error {
 // define makes definitions of stand-ins.
 func (r *repair) define(_ table, v any) {
 	what, id := "", ""
+	named := func(name *string, attrs *[]trace.Attr) {
+		*name = cmp.Or(*name, "undefined "+what+" "+id)
+		if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
+			*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
+		}
+	}
 	switch e := v.(type) {
 	case *trace.Resource:
 		if e.Undefined {
 			what, id = "resource", e.ID
-			e.Undefined, e.Name = false, cmp.Or(e.Name, "undefined resource "+e.ID)
+			named(&e.Name, &e.Attrs)
+			for i, h := range r.held {
+				if r.Defs().Resources.At(int(i)).ID == e.ID {
+					e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
+				}
+			}
+			e.Undefined = false
 		}
 	case *trace.MetricDef:
 		if e.Undefined {
 			what, id = "metric", e.ID
-			e.Undefined, e.Name = false, cmp.Or(e.Name, "undefined metric "+e.ID)
+			named(&e.Name, &e.Attrs)
+			e.Undefined = false
 		}
 	}
 	if what != "" {
@@ -98,6 +112,14 @@ type repair struct {
 	mark     uint32 // attribute
 	unknown  uint32 // region, NoRef until it is needed
 	ends     byLocation[ending]
+	most     [2]int64 // the greatest ids of claims and marks
+	held     map[uint64]*holding
+}
+
+// holding is what claims say of a resource that nothing defines.
+type holding struct {
+	offset    bool
+	now, most float64 // amount held
 }
 
 // ending is what is known of a location before the second pass.
@@ -134,8 +156,33 @@ func (r *repair) Prepare(ctx context.Context) error {
 			e.rows, e.orphans, e.ends = l.rows, l.orphans, l.ends
 		}
 	}
+	r.most = [2]int64{m.taken[0].most, m.taken[1].most}
 	r.prepared = true
 	return nil
+}
+
+// hold follows the claims of a resource that nothing defines.
+func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
+	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(int(resource)).Undefined {
+		return
+	}
+	if r.held == nil {
+		r.held = map[uint64]*holding{}
+	}
+	h := r.held[resource]
+	if h == nil {
+		h = &holding{}
+		r.held[resource] = h
+	}
+	if len(ops) < 3 {
+		return
+	}
+	amount := math.Float64frombits(ops[2])
+	if h.now += sign * amount; len(ops) > 3 {
+		h.offset = true
+		h.most = max(h.most, math.Float64frombits(ops[3])+amount)
+	}
+	h.most = max(h.most, h.now)
 }
 
 // Scan delivers location by location.
@@ -161,7 +208,9 @@ func (r *repair) scan(ctx context.Context, sink format.Sink, scan func(format.Si
 		return err
 	}
 	r.how.Report.Pass()
-	return staged(ctx, &mending{repair: r}, sink, scan)
+	m := &mending{repair: r}
+	m.taken[0].most, m.taken[1].most = r.most[0], r.most[1]
+	return staged(ctx, m, sink, scan)
 }
 
 // mending is one scan.
@@ -177,19 +226,20 @@ type mending struct {
 // ids is a set of numbers, of which many stand beside each other.
 type ids struct {
 	words map[int64]uint64
-	most  int64
+	most  int64 // the greatest one of the trace, or that was given out
 }
 
-// take takes an id, or the one behind the greatest if it is taken.
+// take takes an id, or if it is taken one behind all of the trace.
 func (x *ids) take(id int64) int64 {
 	if x.words == nil {
-		x.words, x.most = map[int64]uint64{}, -1
+		x.words = map[int64]uint64{}
 	}
 	if x.words[id>>6]>>(id&63)&1 == 1 {
-		id = x.most + 1
+		x.most++
+		id = x.most
 	}
-	x.words[id>>6] |= 1 << (id & 63)
 	x.most = max(x.most, id)
+	x.words[id>>6] |= 1 << (id & 63)
 	return id
 }
 
@@ -220,7 +270,8 @@ type claimed struct {
 	id       int64 // that it has now
 	ref      uint32
 	resource uint64
-	seq      int64 // order of beginning
+	seq      int64    // order of beginning
+	ops      []uint64 // of its begin, in the first pass
 }
 
 func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, found, expected string) {
@@ -369,6 +420,10 @@ func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 // renumber is the operands of a claim or mark with an id that is its own; nil if it has.
 func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
 	id := int64(x.Op(0))
+	if m.quiet {
+		m.taken[set].most = max(m.taken[set].most, id)
+		return nil
+	}
 	now := m.taken[set].take(id)
 	if now == id {
 		return nil
@@ -390,8 +445,12 @@ func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 		ops = o
 	}
 	if d := m.Defs(); len(ops) > 1 && ops[1] < uint64(d.Resources.Len()) {
+		if m.quiet {
+			m.hold(ops[1], ops, 1)
+		}
 		switch r := d.Resources.At(int(ops[1])); {
-		case r.UsesOffset && len(ops) == 3:
+		case r.Undefined && (m.held[ops[1]] == nil || !m.held[ops[1]].offset || len(ops) > 3):
+		case (r.UsesOffset || r.Undefined) && len(ops) == 3:
 			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
 			ops = append(slices.Clone(ops), 0)
 		case !r.UsesOffset && len(ops) > 3:
@@ -404,6 +463,9 @@ func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 	}
 	l.seq++
 	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
+	if m.quiet {
+		c.ops = slices.Clone(ops)
+	}
 	if len(ops) > 1 {
 		c.resource = ops[1]
 	}
@@ -426,6 +488,9 @@ func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 		delete(l.claims, id)
 	} else {
 		l.claims[id] = open
+	}
+	if m.quiet {
+		m.hold(c.resource, c.ops, -1)
 	}
 	ops := slices.Clone(x.Ops())
 	ops[0] = uint64(c.id)

@@ -84,6 +84,9 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	if o.writeTo == "-" && len(args) > 1 && args[1] == "-" {
 		return usageError("--correction -: expected another OUT than -, since both go to standard output")
 	}
+	if len(args) == 1 && o.changes() {
+		return usageError("found flags of what is to be written, expected OUT with them; see weft align --help")
+	}
 	in, err := a.open(ctx, args[0], o.source())
 	if err != nil {
 		return err

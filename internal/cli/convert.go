@@ -66,7 +66,8 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	}
 	defer w.out.Abort()
 	var loss *format.Loss
-	if w.format == in.format && w.format.Copy != nil && r.correction == "" {
+	// Copies are of the file as it is: with other times, or in another order, it is not.
+	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && w.format.Copy != nil && r.correction == "" && !sorted {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	} else {
 		if err := in.decode(ctx, r); err != nil {

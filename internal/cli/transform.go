@@ -81,6 +81,12 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	f.IntVar(&y.maxDepth, "max-depth", 0, "leave away regions inside of so many others that are kept; 0 keeps all")
 }
 
+// changes reports whether a piece, a filter or pruning is asked for.
+func (x *changing) changes() bool {
+	_, filters, err := x.filter.wanted(&trace.Definitions{Clock: trace.Seconds(1)})
+	return x.piece.cuts() || filters || err != nil || x.prune
+}
+
 // cuts reports whether a piece is asked for.
 func (p *piece) cuts() bool {
 	return p.from+p.to+p.percent+p.around+p.event+p.occurrence != ""
