@@ -317,6 +317,25 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// Bare pieces have the events of their windows, no more and no less.
+func TestBare(t *testing.T) {
+	r := random(seeded(4), 300, true)
+	all, _ := list(t, format.Recorded(r), true)
+	for from := int64(0); from < 400; from += 57 {
+		w := transform.Window{From: from, To: from + 90}
+		got, _ := both(t, transform.Bare(format.Recorded(r), w))
+		var want []event
+		for _, e := range all {
+			if e.time >= w.From && e.time < w.To {
+				want = append(want, e)
+			}
+		}
+		if !slices.EqualFunc(got, want, func(x, y event) bool { return reflect.DeepEqual(x, y) }) {
+			t.Errorf("%v: found %d events, expected %d", w, len(got), len(want))
+		}
+	}
+}
+
 func FuzzPieces(f *testing.F) {
 	f.Add([]byte("some bytes to begin with, which make enters, leaves and messages"), uint16(10), uint16(40))
 	f.Fuzz(func(t *testing.T, b []byte, x, y uint16) {

@@ -40,6 +40,7 @@ const (
 	rowDecode = iota
 	rowCutFirst
 	rowCutMiddle
+	rowBare
 )
 
 func transformRows() []transformRow {
@@ -48,6 +49,7 @@ func transformRows() []transformRow {
 		row("decoding alone", "convert", "-q", "-j", "1", "--to", "null", "TRACE", "-"),
 		row("cut, the second percent", "cut", "-q", "--from", "1%", "--to", "2%", "TRACE", "OUT"),
 		row("cut, a percent in the middle", "cut", "-q", "--from", "50%", "--to", "51%", "TRACE", "OUT"),
+		row("the same, --borders bare", "cut", "-q", "--from", "50%", "--to", "51%", "--borders", "bare", "TRACE", "OUT"),
 		row("filter, all regions of MPI", "filter", "-q", "--region", "MPI_*", "TRACE", "OUT"),
 		row("filter, regions of 20 µs and more", "filter", "-q", "--min-duration", "20us", "TRACE", "OUT"),
 		row("repair", "repair", "-q", "TRACE", "OUT"),
@@ -56,8 +58,8 @@ func transformRows() []transformRow {
 		row("align, the report", "align", "-q", "TRACE"),
 		row("align, the trace", "align", "-q", "--always", "TRACE", "OUT"),
 	}
-	for i := range rows[rowCutMiddle+1:] {
-		rows[rowCutMiddle+1+i].shortOnly = i >= 3
+	for i := range rows {
+		rows[i].shortOnly = i > rowBare+3
 	}
 	return rows
 }
@@ -145,6 +147,7 @@ func (r *transformResult) acceptances() (list []acceptance) {
 	}
 	share("Cutting 1 % near the begin, CPU, beside decoding the whole", 0.15, rowCutFirst)
 	share("Cutting 1 % in the middle, CPU, beside decoding the whole", 1.25, rowCutMiddle)
+	share("The same with bare borders", 0.1, rowBare)
 	peak, grows := int64(0), int64(0)
 	for _, x := range r.rows {
 		if x.shortOnly {
@@ -173,7 +176,7 @@ func (r *transformResult) document() []byte {
 	r.printf("- weft built with %s\n- Runs: %d\n\n## Acceptance\n\n", r.goVersion, r.runs)
 	r.verdicts("Measured", r.acceptances())
 	r.failures(r.problems)
-	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with a\n%dth of it. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written nowhere in OTF2: it reads what is before the piece, but writes only the\npiece. Aligning holds something of each message.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
+	r.printf("## Commands\n\nA stencil of `weft generate` with %d events and messages, %.1f MB of OTF2, and one with a\n%dth of it. The output is OTF2. Cutting has to find out what is open where the piece begins,\nwhich is written nowhere in OTF2: it reads what is before the piece, but writes only the\npiece; with --borders bare it reads the piece alone. Aligning holds something of each message.\n\n", r.events, float64(r.bytes)/1e6, transformPart)
 	var rows [][]string
 	for _, x := range r.rows {
 		cells := []string{x.what}

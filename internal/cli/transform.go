@@ -34,6 +34,7 @@ type piece struct {
 	from, to, percent         string
 	around, event, occurrence string
 	margin                    string
+	borders                   string
 }
 
 // filtering says what is kept.
@@ -59,6 +60,7 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND, or the N-th one, KIND#N, with --margin")
 	f.StringVar(&p.occurrence, "occurrence", "", "times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
 	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
+	f.StringVar(&p.borders, "borders", "reopen", "what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look at what is before")
 	y := &x.filter
 	for _, l := range []struct {
 		list, not *[]string
@@ -314,7 +316,14 @@ func (x *changing) change(ctx context.Context, d format.Decoder) (format.Decoder
 		if err != nil {
 			return nil, err
 		}
-		d = transform.Cut(d, w)
+		switch x.piece.borders {
+		case "reopen":
+			d = transform.Cut(d, w)
+		case "bare":
+			d = transform.Bare(d, w)
+		default:
+			return nil, usageError("--borders %s: expected reopen or bare", x.piece.borders)
+		}
 	}
 	w, ok, err := x.filter.wanted(d.Defs())
 	if err != nil {
