@@ -324,7 +324,11 @@ func (w *worker) leave(t *track, i int, at int64) error {
 	t.stack[len(t.stack)-1].exclusive += at - t.since
 	t.since = at
 	o := t.stack[i]
-	t.stack = append(t.stack[:i], t.stack[i+1:]...)
+	if n := len(t.stack) - 1; i == n {
+		t.stack = t.stack[:n]
+	} else {
+		t.stack = append(t.stack[:i], t.stack[i+1:]...)
+	}
 	t.w.add(Span{o.start, at, o.region, o.depth}, o.recursive)
 	t.depths[o.depth]++
 	t.least = min(t.least, o.start)

@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -125,4 +127,40 @@ func best(m map[uint32]float64) (r uint32) {
 		}
 	}
 	return r
+}
+
+// The profile of any window is that of analysis/profile.
+func TestProfile(t *testing.T) {
+	r, _ := random(2, 2, 20000)
+	x := build(t, r)
+	first, last, _ := x.Extent()
+	rng := rand.New(rand.NewPCG(6, 6))
+	for range 60 {
+		from := first - 10 + rng.Int64N(last-first)
+		to := from + 1 + rng.Int64N(last-first)
+		if rng.IntN(3) == 0 {
+			to = from + 1 + rng.Int64N(5000)
+		}
+		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &profile.Window{From: from, To: to}})
+		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+			t.Fatal(err)
+		}
+		want := map[uint32][]Sum{}
+		for _, l := range p.Result().Locations {
+			for _, g := range l.Regions {
+				if g.Count > 0 {
+					want[l.Location] = append(want[l.Location], Sum{g.Region, g.Count, g.Inclusive, g.Exclusive})
+				}
+			}
+		}
+		for k, track := range x.Tracks() {
+			got, err := x.Profile(k, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want[track.Location]) {
+				t.Fatalf("location %d from %d to %d:\nfound    %v\nexpected %v", track.Location, from, to, got, want[track.Location])
+			}
+		}
+	}
 }
