@@ -10,11 +10,11 @@ build:
 
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
-# compiler for OTF in both directions, the tools of OTF2, and EZTrace with Open MPI for
-# archives of real programs. Where nothing may be installed, the tests that need a missing
-# thing skip and say so.
+# compiler for OTF in both directions, the tools and the library of OTF2, and EZTrace with
+# Open MPI for archives of real programs. Where nothing may be installed, the tests that
+# need a missing thing skip and say so.
 deps:
-	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev gcc:gcc; do \
+	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc; do \
 		p=$${x#*:}; \
 		command -v $${x%%:*} >/dev/null 2>&1 && continue; \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$p is missing; tests that need it skip"; continue; }; \
@@ -56,6 +56,8 @@ fuzz:
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzDefinitions -fuzztime 60s
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzLocal -fuzztime 60s
 	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzEvents -fuzztime 60s
+	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzSnapshots -fuzztime 60s
+	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzThumbnails -fuzztime 60s
 
 clean:
 	rm -rf bin

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // Checker checks the events of one scan. What it reports does not depend on the order
@@ -228,7 +229,7 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 		if err := c.message(x, at); err != nil {
 			return err
 		}
-		if k == trace.SendBegin {
+		if k == trace.SendBegin && !c.repeated(x) {
 			return c.post(s, x.Op(4), x.Time(), at)
 		}
 		if k == trace.RecvComplete {
@@ -249,6 +250,18 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 		return c.release(s, lock{openRow{x.Time(), at.pos}, x.Op(0), x.Op(1), x.Op(2)}, at)
 	}
 	return nil
+}
+
+// repeated reports whether a row of a piece says that it, or what it completes, began before
+// the piece.
+func (c *Checker) repeated(x *trace.Cursor) bool {
+	keys, _ := x.Attrs()
+	for _, k := range keys {
+		if int(k) < c.defs.Attributes.Len() && c.defs.Attributes.At(int(k)).Name == transform.BeganAttribute {
+			return true
+		}
+	}
+	return false
 }
 
 // release gives a lock back, which may have been acquired several times.
@@ -289,6 +302,9 @@ func (c *Checker) complete(s *state, id uint64, x *trace.Cursor, at place) error
 		return nil
 	}
 	if _, ok := s.requests[id]; !ok {
+		if c.repeated(x) {
+			return nil // it was posted before the piece that was cut out
+		}
 		return c.report("trace.request-without-begin", at, fmt.Sprintf("%s of request %d at %s", c.defs.Spec(x.Kind()).Name, id, c.seconds(x.Time())), "the post of that request before it")
 	}
 	if x.Kind() != trace.RequestTest {

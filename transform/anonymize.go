@@ -30,6 +30,10 @@ type Anonymizing struct {
 // At most 65536 texts of event attributes are told apart; further ones become "text".
 func Anonymize(d format.Decoder, a Anonymizing) format.Decoder {
 	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{}}
+	switch d.Defs().Origin {
+	case "otf", "otf2", "pallas":
+		x.words = true
+	}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0
@@ -75,6 +79,7 @@ type anonymizer struct {
 	Anonymizing
 	names  map[string]string
 	counts map[string]int
+	words  bool // the trace is of a format whose definitions have attributes of its own
 }
 
 // name is the name that takes the place of one of a thing.
@@ -124,12 +129,12 @@ func (x *anonymizer) values(b *trace.Batch) {
 	}
 }
 
-// words are attributes of definitions whose values are words of their format.
+// words are attributes of definitions whose values are words of OTF, OTF2 or Pallas.
 var words = []string{"flags", "paradigm", "type", "kind", "recorder", "scale", "mode", "occurrence", "scope", "role", "color", "unit", "class", "domain"}
 
 func (x *anonymizer) attrs(l []trace.Attr) {
 	for i := range l { // a copy of the definer
-		if !slices.Contains(words, strings.ToLower(l[i].Key)) {
+		if !x.words || !slices.Contains(words, strings.ToLower(l[i].Key)) {
 			l[i].Value = x.text(l[i].Value)
 		}
 	}
@@ -144,7 +149,9 @@ var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket"
 // links replaces the texts of links.
 func (x *anonymizer) links(l []trace.Link) {
 	for i := range l {
-		x.attrs(l[i].Attrs)
+		for k := range l[i].Attrs {
+			l[i].Attrs[k].Value = x.text(l[i].Attrs[k].Value)
+		}
 	}
 }
 

@@ -37,7 +37,8 @@ type Window struct{ From, To int64 }
 //     its order, with [BeganAttribute].
 //   - Messages that are on their way there are sent anew at the border; a receive
 //     whose send comes later, as with clocks that differ, is received anew. So first in,
-//     first out pairs what belongs together.
+//     first out pairs what belongs together. A send that is completed in the piece but has
+//     been received before is not; its completion has [BeganAttribute].
 //   - What stretches over a border (fragments of signals, gaps, flushes, markers) is
 //     clipped.
 //   - Regions, claims, calling contexts and thread teams that are open where it ends
@@ -353,6 +354,13 @@ type cutting struct {
 	closed  map[int64]bool // claims that were ended where the piece ends
 	reopens trace.Batch
 	late    []late
+	marks   []mark // rows of the batch in hand that get an attribute
+}
+
+// mark is a row that completes what began before the piece.
+type mark struct {
+	row   int
+	began int64
 }
 
 // late is a range of samples whose first one in the piece is behind the border.
@@ -428,7 +436,9 @@ func (s *cutting) catchUp(loc uint32, t int64) error {
 
 // clipped gives out a batch, with what stretches over the end of the piece clipped.
 func (s *cutting) clipped(b *trace.Batch) error {
-	over := false
+	marks := s.marks
+	s.marks = s.marks[:0]
+	over := len(marks) > 0
 	x := b.Cursor()
 	for x.Next() && !over {
 		if end, ok := stretch(&x); ok && end > s.window.To {
@@ -449,6 +459,10 @@ func (s *cutting) clipped(b *trace.Batch) error {
 	for x.Next() {
 		if err := s.gather.row(&x, b); err != nil {
 			return err
+		}
+		if len(marks) > 0 && marks[0].row == x.Row {
+			s.gather.out.AddAttr(s.began, trace.StringValue(clock.FormatSeconds(marks[0].began)))
+			marks = marks[1:]
 		}
 		end, ok := stretch(&x)
 		if !ok || end <= s.window.To {
@@ -556,11 +570,17 @@ func (s *cutting) inside(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
+		if x.Kind() == trace.SendComplete {
+			if t, ok := l.sendOf(&x); ok && t < s.window.From {
+				s.marks = append(s.marks, mark{x.Row, t})
+			}
+		}
 		l.take(&x)
 	}
 	if len(s.late) == 0 {
 		return s.clipped(b)
 	}
+	s.marks = s.marks[:0] // samples and messages are not of one trace
 	for x = b.Cursor(); x.Next(); {
 		if err := s.catchUp(x.Location(), x.Time()); err != nil {
 			return err

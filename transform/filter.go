@@ -3,6 +3,7 @@ package transform
 import (
 	"context"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/weft-trace/weft/format"
@@ -12,8 +13,9 @@ import (
 // Wanted says which events [Filter] keeps. A nil function wants all.
 type Wanted struct {
 	Location func(loc uint32) bool
-	// Kind decides for a begin and its end together: both are kept if either is wanted.
-	Kind func(k trace.Kind) bool
+	// Kind and NotKind decide for a begin and its end together: both are kept if Kind wants
+	// either, and left away if NotKind names either.
+	Kind, NotKind func(k trace.Kind) bool
 	// Region decides about visits of regions, claims, marks and all else that names a
 	// region.
 	Region func(ref uint32) bool
@@ -22,8 +24,8 @@ type Wanted struct {
 	// MinDuration leaves away visits of regions, and claims, that are shorter, in
 	// ticks. What never ends is kept.
 	MinDuration int64
-	// MaxDepth leaves away regions inside of so many others, counted without those that
-	// Region leaves away; 0 keeps all.
+	// MaxDepth leaves away regions inside of so many others that are kept, short ones
+	// included; 0 keeps all.
 	MaxDepth int
 }
 
@@ -32,18 +34,94 @@ type Wanted struct {
 // around it. What happened inside stays. Definitions stay; see [Prune]. A message of
 // which one end is left away has lost its partner. Links are kept if both ends are.
 //
-// Memory is 16 bytes an open region; with MinDuration the events of such a duration, with
-// Communicator those of a collective operation; and if links are wanted, 16 bytes for
-// each claim and mark that is left away.
-func Filter(d format.Decoder, w Wanted) format.Decoder { return &filter{around{d}, w} }
+// Memory is 16 bytes an open region; with MinDuration the events of such a duration; with
+// Communicator, for which the trace is read twice, a bit for each posted receive and
+// collective operation; and if links are wanted, 16 bytes for each claim and mark that is
+// left away.
+func Filter(d format.Decoder, w Wanted) format.Decoder { return &filter{around: around{d}, wanted: w} }
 
 type filter struct {
 	around
-	wanted Wanted
+	wanted   Wanted
+	prepared bool
+	begins   byLocation[begins]
 }
 
-// Prepare prepares the trace.
-func (f *filter) Prepare(ctx context.Context) error { return format.Prepare(ctx, f.inner) }
+// begins are the begins at a location that say nothing of their communicator, posted
+// receives and collective operations, whose ends name one that is not wanted. They are
+// known by their numbers, a bit each.
+type begins struct {
+	receives, collectives      numbers
+	posted                     map[uint64]uint32 // number of an open request
+	open                       []uint32          // numbers of open collective operations
+	nextReceive, nextOperation uint32
+}
+
+// numbers is a set of small numbers.
+type numbers []uint64
+
+func (b *numbers) set(n uint32) {
+	for int(n>>6) >= len(*b) {
+		*b = append(*b, 0)
+	}
+	(*b)[n>>6] |= 1 << (n & 63)
+}
+
+func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&63)&1 == 1 }
+
+// Prepare prepares the trace. With Communicator it reads it, to know what begins belong
+// to one.
+func (f *filter) Prepare(ctx context.Context) error {
+	if err := format.Prepare(ctx, f.inner); err != nil || f.prepared || f.wanted.Communicator == nil {
+		return err
+	}
+	s := &filtering{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
+	sel := trace.Everything()
+	sel.Links, sel.Location = false, f.wanted.Location
+	f.begins = nil
+	err := f.inner.Scan(ctx, sel, func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			x := b.Cursor()
+			for x.Next() {
+				f.begins.at(x.Location()).take(s, &x)
+			}
+			return nil
+		}}
+	})
+	f.prepared = err == nil
+	return err
+}
+
+// take follows a row.
+func (l *begins) take(s *filtering, x *trace.Cursor) {
+	switch x.Kind() {
+	case trace.RecvBegin:
+		if l.posted == nil {
+			l.posted = map[uint64]uint32{}
+		}
+		l.posted[x.Op(0)] = l.nextReceive
+		l.nextReceive++
+	case trace.RecvComplete, trace.RequestCancelled:
+		id := x.Op(0)
+		if x.Kind() == trace.RecvComplete {
+			id = x.Op(4)
+		}
+		n, ok := l.posted[id]
+		if delete(l.posted, id); ok && !s.wantsRefs(x) {
+			l.receives.set(n)
+		}
+	case trace.CollectiveBegin:
+		l.open = append(l.open, l.nextOperation)
+		l.nextOperation++
+	case trace.CollectiveEnd:
+		if n := len(l.open); n > 0 {
+			if !s.wantsRefs(x) {
+				l.collectives.set(l.open[n-1])
+			}
+			l.open = l.open[:n-1]
+		}
+	}
+}
 
 // selection is what is asked of the trace. What is open must be known from the start,
 // so times are not handed on.
@@ -58,6 +136,9 @@ func (f *filter) selection(sel trace.Selection) trace.Selection {
 
 // Scan delivers what is wanted location by location.
 func (f *filter) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	if err := f.Prepare(ctx); err != nil {
+		return err
+	}
 	s := f.stage(sel, false)
 	return staged(ctx, s, sink(0), func(p format.Sink) error {
 		return f.inner.Scan(ctx, f.selection(sel), func(int) format.Sink { return p })
@@ -66,12 +147,15 @@ func (f *filter) Scan(ctx context.Context, sel trace.Selection, sink func(int) f
 
 // ScanOrdered delivers what is wanted in the order of time.
 func (f *filter) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	if err := f.Prepare(ctx); err != nil {
+		return err
+	}
 	s := f.stage(sel, true)
 	return staged(ctx, s, sink, func(p format.Sink) error { return f.inner.ScanOrdered(ctx, f.selection(sel), p) })
 }
 
 func (f *filter) stage(sel trace.Selection, ordered bool) *filtering {
-	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: ordered, dropped: nil}
+	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: ordered, begins: f.begins}
 	if sel.Links {
 		s.dropped = map[int64]bool{}
 	}
@@ -86,42 +170,47 @@ type filtering struct {
 	ordered bool
 	kinds   map[trace.Kind]bool // what was found for kinds
 	locs    byLocation[filterState]
+	begins  byLocation[begins]
 	queue   queue          // of all locations, if in the order of time
 	dropped map[int64]bool // claims and marks that were left away, by id
 	gather  collect
 }
 
 type filterState struct {
-	queue       queue
-	open        []visit
-	depth       int // of those that Region wants
-	claims      map[int64]visit
-	collectives []int64             // rows of begins that wait for their end
-	requests    map[uint64]struct{} // sends that were left away and are not complete
+	queue      queue
+	open       []visit
+	depth      int // regions that are open and kept
+	claims     map[int64]visit
+	requests   map[uint64]struct{} // sends that were left away and are not complete
+	receives   uint32              // posted so far
+	operations uint32              // collective ones begun so far
 }
 
 // visit is an open region or claim.
 type visit struct {
-	ref uint32
-	// counted is that it counts for the depth, kept that it is kept as far as is known.
-	counted, kept bool
-	row           int64 // of its begin in the queue while that waits, or -1
+	ref  uint32
+	kept bool  // as far as is known; only such count for the depth
+	row  int64 // of its begin in the queue while that waits, or -1
 }
 
 // wantsKind asks for a kind once: those that belong together are kept together.
 func (s *filtering) wantsKind(k trace.Kind) bool {
-	if s.Kind == nil {
+	if s.Kind == nil && s.NotKind == nil {
 		return true
 	}
 	if w, ok := s.kinds[k]; ok {
 		return w
 	}
-	w := s.Kind(k)
+	together := []trace.Kind{k}
 	if class := pairOf(k).class; class != 0 {
 		for o := range pairs {
-			w = w || pairs[o].class == class && s.Kind(trace.Kind(o))
+			if pairs[o].class == class {
+				together = append(together, trace.Kind(o))
+			}
 		}
 	}
+	w := s.Kind == nil || slices.ContainsFunc(together, s.Kind)
+	w = w && (s.NotKind == nil || !slices.ContainsFunc(together, s.NotKind))
 	s.kinds[k] = w
 	return w
 }
@@ -150,7 +239,7 @@ func (s *filtering) wantsRefs(x *trace.Cursor) bool {
 }
 
 // waits reports whether it may take more than a row to know what is wanted.
-func (s *filtering) waits() bool { return s.MinDuration > 0 || s.Communicator != nil }
+func (s *filtering) waits() bool { return s.MinDuration > 0 }
 
 // batch keeps what is wanted of a batch.
 func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
@@ -182,7 +271,7 @@ func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
 				return err
 			}
 		default:
-			q.add(&x, b, wait && s.MinDuration > 0 && x.Kind() != trace.CollectiveBegin, wait)
+			q.add(&x, b, wait)
 			if err := q.release(&s.gather); err != nil {
 				return err
 			}
@@ -197,9 +286,8 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	switch k {
 	case trace.Enter, trace.ContextEnter:
 		v := visit{ref: x.Ref(), row: -1}
-		v.counted = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref()))
-		v.kept = v.counted && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
-		if v.counted {
+		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
+		if v.kept {
 			l.depth++
 		}
 		if v.kept && s.MinDuration > 0 {
@@ -217,7 +305,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		}
 		v := l.open[i]
 		l.open = append(l.open[:i], l.open[i+1:]...)
-		if v.counted {
+		if v.kept {
 			l.depth--
 		}
 		if v.kept && v.row >= 0 && q.drop(v.row) {
@@ -233,7 +321,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 			l.claims = map[int64]visit{}
 		}
 		l.claims[int64(x.Op(0))] = v
-		s.gone(x, v.kept)
+		s.leftAway(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
 		v, ok := l.claims[int64(x.Op(0))]
@@ -242,29 +330,18 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		}
 		delete(l.claims, int64(x.Op(0)))
 		if v.kept && v.row >= 0 && q.drop(v.row) {
-			s.gone(x, false)
+			s.leftAway(x, false)
 			return false, false
 		}
 		return v.kept, false
 	case trace.CollectiveBegin:
-		keep = s.wantsKind(k) && s.wantsRefs(x)
-		if keep && s.Communicator != nil && x.Op(1) == trace.Undefined {
-			l.collectives = append(l.collectives, q.next())
-			return true, true
-		}
-		return keep, false
-	case trace.CollectiveEnd:
-		keep = s.wantsKind(k) && s.wantsRefs(x)
-		if n := len(l.collectives); n > 0 {
-			row := l.collectives[n-1]
-			l.collectives = l.collectives[:n-1]
-			if keep {
-				q.keep(row)
-			} else {
-				q.drop(row)
-			}
-		}
-		return keep, false
+		n := l.operations
+		l.operations++
+		return s.wantsKind(k) && s.wantsRefs(x) && !s.gone(x.Location(), n, false), false
+	case trace.RecvBegin:
+		n := l.receives
+		l.receives++
+		return s.wantsKind(k) && !s.gone(x.Location(), n, true), false
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
@@ -285,13 +362,25 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	}
 	keep = s.wantsKind(k) && s.wantsRefs(x)
 	if k == trace.Mark {
-		s.gone(x, keep)
+		s.leftAway(x, keep)
 	}
 	return keep, false
 }
 
-// gone remembers that a claim or mark is left away, for links.
-func (s *filtering) gone(x *trace.Cursor, keep bool) {
+// gone reports whether a begin belongs to a communicator that is not wanted.
+func (s *filtering) gone(loc, number uint32, receive bool) bool {
+	l := s.begins.get(loc)
+	switch {
+	case l == nil:
+		return false
+	case receive:
+		return l.receives.has(number)
+	}
+	return l.collectives.has(number)
+}
+
+// leftAway remembers that a claim or mark is left away, for links.
+func (s *filtering) leftAway(x *trace.Cursor, keep bool) {
 	if s.dropped != nil && !keep && x.Op(0) != trace.Undefined {
 		s.dropped[int64(x.Op(0))] = true
 	}
@@ -361,9 +450,9 @@ const chunkRows = 256
 // next is the number that the next row will have.
 func (q *queue) next() int64 { return q.count }
 
-// add takes a row. waits is that it is not known whether it is kept; timed that it is
-// when a time has passed.
-func (q *queue) add(x *trace.Cursor, b *trace.Batch, timed, waits bool) {
+// add takes a row. waits is that it is not known yet whether it is kept; it is when a time
+// has passed.
+func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	n := len(q.chunks)
 	if n == 0 || q.chunks[n-1].full(b) {
 		c := &chunk{first: q.count}
@@ -380,7 +469,7 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, timed, waits bool) {
 		c.waiting++
 	}
 	c.fate = append(c.fate, f)
-	if timed {
+	if waits {
 		q.due = append(q.due, due{q.count, x.Time()})
 	}
 	q.count++

@@ -7,12 +7,21 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// Pruning says which definitions [Prune] looks at.
+type Pruning int
+
+// What is pruned.
+const (
+	PruneAll     Pruning = iota
+	PruneSignals         // only signals: a format may have none without fragments
+)
+
 // Prune leaves definitions away that no event of a trace refers to, nor another
 // definition that stays. It reads the trace once to know which; locations stay that have
 // events, are the other side of a message, or belong to a communicator that stays. The
 // trace's own properties, its opaque definitions, which may belong to anything, and what
 // locations are the lanes of (resources, metrics) stay.
-func Prune(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+func Prune(ctx context.Context, d format.Decoder, what Pruning) (format.Decoder, error) {
 	if err := format.Prepare(ctx, d); err != nil {
 		return nil, err
 	}
@@ -36,6 +45,15 @@ func Prune(ctx context.Context, d format.Decoder) (format.Decoder, error) {
 	for i := range d.Defs().Resources.Len() {
 		if l := d.Defs().Resources.At(i).Location; int(l) < len(used.index[locations]) && used.index[locations][l] != unmapped {
 			used.of(resources, uint32(i))
+		}
+	}
+	if what == PruneSignals {
+		for t := locations; t < tableCount; t++ {
+			for i := range used.length(t) {
+				if t != metrics || d.Defs().Metrics.At(i).Kind != trace.SignalMetric {
+					used.of(t, uint32(i))
+				}
+			}
 		}
 	}
 	p := newRewritten(d, nil)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -20,8 +19,13 @@ var RepairRules = []format.Rule{
 	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.", Example: "leave f where f is not open"},
 	{ID: "repair.entered-region", Severity: trace.Warning, Doc: "A region that is left but never entered is entered at the first event of its location.", Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
 	{ID: "repair.closed-inner-region", Severity: trace.Warning, Doc: "A region inside of one that is left is left with it.", Example: "enter f, enter g, leave f: g is left ahead of f"},
-	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends, or begins again, is ended.", Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
+	{ID: "repair.closed-claim", Severity: trace.Warning, Doc: "A claim that never ends is ended.", Example: "claim 5 begins at 2 s and never ends: it ends at the last event"},
 	{ID: "repair.dropped-claim-end", Severity: trace.Warning, Doc: "An end of a claim that has not begun is left away.", Example: "the end of claim 5, of which there was no begin"},
+	{ID: "repair.renumbered", Severity: trace.Warning, Doc: "A claim, mark or link whose id is taken gets another one.", Example: "two claims 5: the later one becomes claim 6"},
+	{ID: "repair.claim-offset", Severity: trace.Warning, Doc: "A claim of a resource with offsets that has none gets offset 0; one of a resource without offsets loses its own.", Example: "C 0 0 1 0 1 where R 0 uses offsets"},
+	{ID: "repair.signal", Severity: trace.Warning, Doc: "A fragment of a signal that does not end where the next one begins is made to.", Example: "F 0 0 2 1 0 0 and F 0 3 4 1 0 0: the first one ends at 3"},
+	{ID: "repair.dropped-link", Severity: trace.Warning, Doc: "A link to something that is not in the trace is left away.", Example: "a dependency of claim 7, which no line defines"},
+	{ID: "repair.defined", Severity: trace.Warning, Doc: "What events refer to and nothing defines is defined.", Example: "a claim of resource 3, of which there is no R line: it becomes one named undefined resource 3"},
 	{ID: "repair.time", Severity: trace.Warning, Doc: "An event before the one ahead of it at its location gets that one's time.", Example: "an event at 4 s behind one at 5 s: it gets 5 s"},
 	{ID: "repair.named-region", Severity: trace.Warning, Doc: "A visit of nothing becomes one of a region named unknown.", Example: "an enter without a region, as of OTF2's undefined"},
 }
@@ -47,7 +51,44 @@ type Repairing struct {
 // Prepare reads the trace once. Memory is 16 bytes an open region and 48 bytes an open
 // claim, and with Enter 4 bytes for each leave without an enter.
 func Repair(d format.Decoder, r Repairing) format.Decoder {
-	return &repair{around: around{d}, how: r}
+	x := &repair{around: around{d}, how: r}
+	return &mendedTrace{newRewritten(x, x.define), x}
+}
+
+// mendedTrace is a repaired trace in which all is defined.
+type mendedTrace struct {
+	*rewritten
+	repair *repair
+}
+
+// Prepare finds out what is to be mended, and defines what is not defined.
+func (m *mendedTrace) Prepare(ctx context.Context) error {
+	if err := m.repair.Prepare(ctx); err != nil {
+		return err
+	}
+	m.definer.all()
+	return nil
+}
+
+// define makes definitions of stand-ins.
+func (r *repair) define(_ table, v any) {
+	what, id := "", ""
+	switch e := v.(type) {
+	case *trace.Resource:
+		if e.Undefined {
+			what, id = "resource", e.ID
+			e.Undefined, e.Name = false, cmp.Or(e.Name, "undefined resource "+e.ID)
+		}
+	case *trace.MetricDef:
+		if e.Undefined {
+			what, id = "metric", e.ID
+			e.Undefined, e.Name = false, cmp.Or(e.Name, "undefined metric "+e.ID)
+		}
+	}
+	if what != "" {
+		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
+			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
+	}
 }
 
 type repair struct {
@@ -62,7 +103,8 @@ type repair struct {
 // ending is what is known of a location before the second pass.
 type ending struct {
 	rows    int64
-	orphans []uint32 // regions left without enter, in their order
+	orphans []uint32        // regions left without enter, in their order
+	ends    map[int64]int64 // where fragments, by their number, are to end
 }
 
 // Prepare finds out where each location ends.
@@ -89,7 +131,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	for loc, l := range m.locs {
 		if l != nil {
 			e := r.ends.at(uint32(loc))
-			e.rows, e.orphans = l.rows, l.orphans
+			e.rows, e.orphans, e.ends = l.rows, l.orphans, l.ends
 		}
 	}
 	r.prepared = true
@@ -118,6 +160,7 @@ func (r *repair) scan(ctx context.Context, sink format.Sink, scan func(format.Si
 	if err := r.Prepare(ctx); err != nil {
 		return err
 	}
+	r.how.Report.Pass()
 	return staged(ctx, &mending{repair: r}, sink, scan)
 }
 
@@ -127,6 +170,27 @@ type mending struct {
 	quiet bool // it only looks
 	locs  byLocation[mended]
 	out   trace.Batch
+	// taken are the ids of claims, marks and links.
+	taken [3]ids
+}
+
+// ids is a set of numbers, of which many stand beside each other.
+type ids struct {
+	words map[int64]uint64
+	most  int64
+}
+
+// take takes an id, or the one behind the greatest if it is taken.
+func (x *ids) take(id int64) int64 {
+	if x.words == nil {
+		x.words, x.most = map[int64]uint64{}, -1
+	}
+	if x.words[id>>6]>>(id&63)&1 == 1 {
+		id = x.most + 1
+	}
+	x.words[id>>6] |= 1 << (id & 63)
+	x.most = max(x.most, id)
+	return id
 }
 
 // mended is the state of a location.
@@ -135,9 +199,13 @@ type mended struct {
 	rows    int64
 	last    int64
 	open    []visited
-	claims  map[int64]claimed // open ones by id
+	claims  map[int64][]claimed // open ones by the id that they had
 	seq     int64
 	orphans []uint32
+	// Of each signal the number and end of the last fragment.
+	curves map[uint32]fragment
+	number int64           // of fragments
+	ends   map[int64]int64 // where some are to end, by number
 }
 
 type visited struct {
@@ -146,7 +214,10 @@ type visited struct {
 	time int64
 }
 
+type fragment struct{ number, end int64 }
+
 type claimed struct {
+	id       int64 // that it has now
 	ref      uint32
 	resource uint64
 	seq      int64 // order of beginning
@@ -247,35 +318,157 @@ func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	case trace.Leave, trace.ContextLeave:
 		keep = m.leave(l, loc, x, t)
 	case trace.ClaimBegin:
-		id := int64(x.Op(0))
-		if _, again := l.claims[id]; again {
-			m.endClaim(l, loc, t, id, x)
-		}
-		if l.claims == nil {
-			l.claims = map[int64]claimed{}
-		}
-		l.seq++
-		l.claims[id] = claimed{ref, x.Op(1), l.seq}
+		m.beginClaim(l, loc, x, t)
+		return
 	case trace.ClaimEnd:
-		id := int64(x.Op(0))
-		if _, keep = l.claims[id]; keep {
-			delete(l.claims, id)
-		} else {
-			m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id), "its begin before it; the end is left away")
+		m.leaveClaim(l, loc, x, t)
+		return
+	case trace.Mark:
+		if id := x.Op(0); id != trace.Undefined {
+			if ops := m.renumber(1, loc, x, t, "mark"); ops != nil {
+				m.keep(x, t, ref, ops)
+				return
+			}
+		}
+	case trace.Fragment:
+		if ops, drop := m.fragment(l, loc, x, t); ops != nil || drop {
+			if !drop {
+				m.keep(x, t, ref, ops)
+			}
+			return
 		}
 	}
-	if !keep || m.quiet {
+	if !keep {
 		return
 	}
-	m.out.AppendRow(x)
-	n := m.out.Len() - 1
-	m.out.Time[n] = t
 	if ref == trace.NoRef && (k == trace.Enter || k == trace.Leave) {
 		m.report("repair.named-region", loc, x, t, "a visit of nothing", "a region; it is called unknown")
-		m.out.Ref[n] = m.named(ref)
+		ref = m.named(ref)
 	}
-	// Rows that are added have no position or order, so the others cannot have any.
-	m.out.Pos, m.out.Order = m.out.Pos[:0], m.out.Order[:0]
+	m.keep(x, t, ref, x.Ops())
+}
+
+// keep gives out a row with its time, reference and operands.
+func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
+	if m.quiet {
+		return
+	}
+	m.out.Add(x.Location(), t, x.Kind(), ref)
+	if ops != nil {
+		m.out.AddOps(ops...)
+	}
+	keys, vals := x.Attrs()
+	for i, k := range keys {
+		m.out.AddAttr(k, vals[i])
+	}
+	if x.Derived() {
+		m.out.MarkDerived()
+	}
+}
+
+// renumber is the operands of a claim or mark with an id that is its own; nil if it has.
+func (m *mending) renumber(set int, loc uint32, x *trace.Cursor, t int64, what string) []uint64 {
+	id := int64(x.Op(0))
+	now := m.taken[set].take(id)
+	if now == id {
+		return nil
+	}
+	m.report("repair.renumbered", loc, x, t, fmt.Sprintf("another %s %d", what, id), fmt.Sprintf("an id of its own; it becomes %d", now))
+	ops := slices.Clone(x.Ops())
+	ops[0] = uint64(now)
+	return ops
+}
+
+// beginClaim opens a claim.
+func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
+	ops := x.Ops()
+	if len(ops) == 0 {
+		m.keep(x, t, x.Ref(), ops)
+		return
+	}
+	if o := m.renumber(0, loc, x, t, "claim"); o != nil {
+		ops = o
+	}
+	if d := m.Defs(); len(ops) > 1 && ops[1] < uint64(d.Resources.Len()) {
+		switch r := d.Resources.At(int(ops[1])); {
+		case r.UsesOffset && len(ops) == 3:
+			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")
+			ops = append(slices.Clone(ops), 0)
+		case !r.UsesOffset && len(ops) > 3:
+			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" with an offset", "none; it is left away")
+			ops = ops[:3]
+		}
+	}
+	if l.claims == nil {
+		l.claims = map[int64][]claimed{}
+	}
+	l.seq++
+	c := claimed{id: int64(ops[0]), ref: x.Ref(), resource: trace.Undefined, seq: l.seq}
+	if len(ops) > 1 {
+		c.resource = ops[1]
+	}
+	l.claims[int64(x.Op(0))] = append(l.claims[int64(x.Op(0))], c)
+	m.keep(x, t, x.Ref(), ops)
+}
+
+// leaveClaim ends a claim: of several with its id the first one of its activity and
+// resource, or the first.
+func (m *mending) leaveClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
+	id := int64(x.Op(0))
+	open := l.claims[id]
+	if len(open) == 0 {
+		m.report("repair.dropped-claim-end", loc, x, t, fmt.Sprintf("an end of claim %d", id), "its begin before it; the end is left away")
+		return
+	}
+	i := max(0, slices.IndexFunc(open, func(c claimed) bool { return c.ref == x.Ref() && c.resource == x.Op(1) }))
+	c := open[i]
+	if open = slices.Delete(open, i, i+1); len(open) == 0 {
+		delete(l.claims, id)
+	} else {
+		l.claims[id] = open
+	}
+	ops := slices.Clone(x.Ops())
+	ops[0] = uint64(c.id)
+	m.keep(x, t, x.Ref(), ops)
+}
+
+// fragment is the operands of a fragment that is to end elsewhere, nil if it is not; drop
+// is that nothing of it is left.
+func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops []uint64, drop bool) {
+	l.number++
+	if len(x.Ops()) == 0 {
+		return nil, false
+	}
+	if m.quiet {
+		if l.curves == nil {
+			l.curves = map[uint32]fragment{}
+		}
+		if before, ok := l.curves[x.Ref()]; ok && before.end != t {
+			if l.ends == nil {
+				l.ends = map[int64]int64{}
+			}
+			l.ends[before.number] = t
+		}
+		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
+		return nil, false
+	}
+	e := m.ends.get(loc)
+	if e == nil {
+		return nil, false
+	}
+	end, ok := e.ends[l.number]
+	if !ok {
+		return nil, false
+	}
+	seconds := m.Defs().Clock.FormatSeconds
+	if end <= t {
+		m.report("repair.signal", loc, x, t, "another fragment that begins no later", "one behind it; it is left away")
+		return nil, true
+	}
+	m.report("repair.signal", loc, x, t, "an end at "+seconds(int64(x.Op(0)))+" s", "the begin of the next fragment, "+seconds(end)+" s; it ends there")
+	ops = slices.Clone(x.Ops())
+	ops[0] = uint64(end)
+	return ops, false
 }
 
 // leave closes the region that is left, and what is open inside of it; false drops it.
@@ -308,31 +501,44 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 	return true
 }
 
-// endClaim ends an open claim.
-func (m *mending) endClaim(l *mended, loc uint32, t, id int64, x *trace.Cursor) {
-	c := l.claims[id]
-	m.add(loc, t, trace.ClaimEnd, c.ref, "not ended", uint64(id), c.resource)
-	m.report("repair.closed-claim", loc, x, t, fmt.Sprintf("claim %d open", id), "its end before; it is ended here")
-	delete(l.claims, id)
-}
-
 // end closes what is open behind the last row of a location.
 func (m *mending) end(l *mended, loc uint32) {
-	ids := slices.SortedFunc(maps.Keys(l.claims), func(a, b int64) int { return cmp.Compare(l.claims[b].seq, l.claims[a].seq) })
-	for _, id := range ids {
-		m.endClaim(l, loc, l.last, id, nil)
+	var open []claimed
+	for _, list := range l.claims {
+		open = append(open, list...)
 	}
+	slices.SortFunc(open, func(a, b claimed) int { return cmp.Compare(b.seq, a.seq) })
+	for _, c := range open {
+		m.add(loc, l.last, trace.ClaimEnd, c.ref, "not ended", uint64(c.id), c.resource)
+		m.report("repair.closed-claim", loc, nil, l.last, fmt.Sprintf("claim %d open", c.id), "its end before; it is ended here")
+	}
+	l.claims = nil
 	for i := len(l.open) - 1; i >= 0; i-- {
 		v := l.open[i]
 		m.add(loc, l.last, leaveOf(v.kind), m.named(v.ref), "not left")
 		m.report("repair.closed-region", loc, nil, l.last, m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open", "its leave; it is left here")
 	}
 	l.open = nil
-	if m.out.Len() > 0 {
-		m.out.Pos, m.out.Order = m.out.Pos[:0], m.out.Order[:0]
-	}
 }
 
 func (m *mending) flush(context.Context, format.Sink) error { return nil }
 
-func (m *mending) links(l []trace.Link) []trace.Link { return l }
+// links leaves away those to what is not in the trace.
+func (m *mending) links(l []trace.Link) []trace.Link {
+	var keep []trace.Link
+	report := func(rule string, x *trace.Link, found, expected string) {
+		m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: trace.Position{File: m.how.Path, Line: x.Pos}, Record: fmt.Sprint("link ", x.ID), Found: found, Expected: expected})
+	}
+	for _, x := range l {
+		if x.Src.Location == trace.NoRef || x.Dst.Location == trace.NoRef {
+			report("repair.dropped-link", &x, "an end that is not in the trace", "two that are; the link is left away")
+			continue
+		}
+		if id := m.taken[2].take(x.ID); id != x.ID {
+			report("repair.renumbered", &x, fmt.Sprint("another link ", x.ID), fmt.Sprint("an id of its own; it becomes ", id))
+			x.ID = id
+		}
+		keep = append(keep, x)
+	}
+	return keep
+}

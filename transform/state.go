@@ -18,6 +18,15 @@ type open struct {
 	row  *row  // the rest of it, nil if there is none
 }
 
+// sendOf is when the send began that a row completes, if that is known.
+func (s *state) sendOf(x *trace.Cursor) (t int64, ok bool) {
+	l := s.rest[pairOf(x.Kind()).key(x)]
+	if len(l) == 0 {
+		return 0, false
+	}
+	return l[len(l)-1].time, true
+}
+
 // bare takes the attributes from the innermost open region: its record stands for a
 // message too, which is not to be said again when the region is entered anew.
 func (s *state) bare() {
@@ -97,6 +106,7 @@ var pairs = func() (p [trace.Declared]pairing) {
 	put(pairing{op: 0, close: trace.ThreadTeamEnd}, trace.ThreadTeamBegin, 0, trace.ThreadTeamEnd)
 	put(pairing{op: 5}, trace.CollectiveBegin, 5, trace.CollectiveEnd)
 	put(pairing{op: 0}, trace.CollectiveRequest, 5, trace.CollectiveComplete)
+	put(pairing{op: 4}, trace.SendBegin, 0, trace.SendComplete)
 	put(pairing{op: 0}, trace.RecvBegin, 4, trace.RecvComplete)
 	p[trace.RequestCancelled] = pairing{class: class, ends: true, op: 0}
 	put(pairing{op: -1}, trace.RMACollectiveBegin, -1, trace.RMACollectiveEnd)
@@ -203,11 +213,14 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	return true
 }
 
-// list is what is open, in the order of beginning.
+// list is what is open, in the order of beginning. It lacks sends that are not complete,
+// which would be messages anew.
 func (s *state) list() []open {
 	l := slices.Clone(s.regions)
-	for _, x := range s.rest {
-		l = append(l, x...)
+	for k, x := range s.rest {
+		if k.class != pairs[trace.SendBegin].class {
+			l = append(l, x...)
+		}
 	}
 	slices.SortFunc(l, func(a, b open) int { return cmp.Compare(a.seq, b.seq) })
 	return l

@@ -340,8 +340,8 @@ func filtered(t *testing.T, r *trace.Recorder, pick source) {
 	all, _ := list(t, format.Recorded(r), false)
 	keep := make([]bool, len(all))
 	type visit struct {
-		row     int
-		counted bool
+		row  int
+		kept bool
 	}
 	open := map[uint32][]visit{}
 	claims := map[uint64]int{}
@@ -351,12 +351,12 @@ func filtered(t *testing.T, r *trace.Recorder, pick source) {
 		case trace.Enter:
 			n := 0
 			for _, v := range open[e.loc] {
-				if v.counted {
+				if v.kept {
 					n++
 				}
 			}
 			keep[i] = ok && (depth == 0 || n < depth)
-			open[e.loc] = append(open[e.loc], visit{i, ok})
+			open[e.loc] = append(open[e.loc], visit{i, keep[i]})
 		case trace.Leave:
 			l := open[e.loc]
 			j := len(l) - 1
@@ -423,6 +423,30 @@ func FuzzFilter(f *testing.F) {
 	})
 }
 
+// Begins and ends are kept, and left away, together.
+func TestFilterKinds(t *testing.T) {
+	r := random(seeded(3), 300, false)
+	count := func(w transform.Wanted) map[trace.Kind]int {
+		n := map[trace.Kind]int{}
+		list, _ := both(t, transform.Filter(format.Recorded(r), w))
+		for _, e := range list {
+			n[e.kind]++
+		}
+		return n
+	}
+	is := func(k trace.Kind) func(trace.Kind) bool { return func(o trace.Kind) bool { return o == k } }
+	all := count(transform.Wanted{})
+	if n := count(transform.Wanted{Kind: is(trace.Leave)}); len(n) != 2 || n[trace.Enter] != all[trace.Enter] || n[trace.Leave] != all[trace.Leave] {
+		t.Errorf("kind leave: found %v, expected enters and leaves of %v", n, all)
+	}
+	n := count(transform.Wanted{NotKind: is(trace.Enter)})
+	delete(all, trace.Enter)
+	delete(all, trace.Leave)
+	if !maps.Equal(n, all) {
+		t.Errorf("not kind enter: found %v, expected %v", n, all)
+	}
+}
+
 // Exclusive times of a filtered trace are those of the whole, with the time of what was
 // left away given to what is around it.
 func TestFilterGivesTimeToParent(t *testing.T) {
@@ -463,14 +487,20 @@ func TestFilterCommunicator(t *testing.T) {
 	b.AddOps(0, 1, 0, 4, 77)
 	b.Add(loc, 41, trace.SendComplete, trace.NoRef)
 	b.AddOps(77)
+	for i, comm := range []uint64{0, 1} {
+		b.Add(loc, int64(50+i), trace.RecvBegin, trace.NoRef)
+		b.AddOps(uint64(5 + i))
+		b.Add(loc, int64(60+i), trace.RecvComplete, trace.NoRef)
+		b.AddOps(0, comm, 0, 4, uint64(5+i))
+	}
 	put(r, loc, b)
 	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Communicator: func(c uint32) bool { return c == 0 }}))
 	var times []int64
 	for _, e := range list {
 		times = append(times, e.time)
 	}
-	if !slices.Equal(times, []int64{0, 5, 20, 25}) {
-		t.Errorf("found events at %v, expected those at 0, 5, 20 and 25", times)
+	if !slices.Equal(times, []int64{0, 5, 20, 25, 50, 60}) {
+		t.Errorf("found events at %v, expected those at 0, 5, 20, 25, 50 and 60", times)
 	}
 }
 
@@ -745,7 +775,7 @@ func TestPrune(t *testing.T) {
 	b.Add(busy, 2, trace.Send, trace.NoRef)
 	b.AddOps(uint64(peer), trace.Undefined, 0, 1)
 	put(r, busy, b)
-	x, err := transform.Prune(context.Background(), format.Recorded(r))
+	x, err := transform.Prune(context.Background(), format.Recorded(r), transform.PruneAll)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -21,6 +22,21 @@ import (
 
 // Pair is a key with a value.
 type Pair struct{ Key, Value string }
+
+// ParsePairs reads the pairs that those of texts carry whose keys begin with prefix, as JSON.
+func ParsePairs(texts iter.Seq2[string, string], prefix string) (pairs []Pair, err error) {
+	for key, text := range texts {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		var p Pair
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, fmt.Errorf("carried definition %s: %w", key, err)
+		}
+		pairs = append(pairs, p)
+	}
+	return pairs, nil
+}
 
 // header is the first carried definition.
 type header struct {
@@ -504,6 +520,23 @@ func ParseLink(s string) (l trace.Link, err error) {
 		return l, fmt.Errorf("link: %w", err)
 	}
 	return l, nil
+}
+
+// ParseLinks reads the links that those of texts carry whose keys begin with prefix. bad
+// takes what is wrong with one that is left out, and may end it with an error.
+func ParseLinks(texts iter.Seq2[string, string], prefix string, bad func(error) error) (links []trace.Link, err error) {
+	for key, text := range texts {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		l, err := ParseLink(text)
+		if err == nil {
+			links = append(links, l)
+		} else if err := bad(err); err != nil {
+			return nil, err
+		}
+	}
+	return links, nil
 }
 
 // Links collects the links of one scan, on disk if they are many, to deliver

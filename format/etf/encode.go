@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -258,7 +259,8 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key is ", key=" as it is written.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), e.defs.Attributes.At(n).Name)
+		name := cmp.Or(e.defs.Attributes.At(n).Name, "unnamed")
+		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), name)
 		e.keys = append(e.keys, append(b, '='))
 	}
 	return e.keys[k]

@@ -602,7 +602,7 @@ func (p *parsed) key(name string) (uint32, int8) {
 		p.wait()
 		d.growing.Lock()
 		if k, ok = d.attrs[name]; !ok {
-			k = d.model.Attributes.Add(trace.AttributeDef{Name: name, Type: trace.String})
+			k = d.model.Attributes.Add(trace.AttributeDef{Name: trace.Text(name), Type: trace.String})
 			d.attrs[name] = k
 		}
 		d.growing.Unlock()

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -35,35 +37,71 @@ func Open(src format.Source) (*Archive, error) {
 	return &Archive{*a, src, strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
+// properties are the names and values of those that the anchor file has.
+func (a *Archive) properties() iter.Seq2[string, string] {
+	return func(yield func(name, value string) bool) {
+		for _, p := range a.Properties {
+			if !yield(p.Name, p.Value) {
+				return
+			}
+		}
+	}
+}
+
 // Definitions calls use with each global definition, in the order of the file, and the
 // place of the record in it. Values are those that the file says: no later meaning of an
 // old field is put in. The record is valid during the call. Unknown definitions come
 // without values. What is damaged is left out; the first such error is returned at the
 // end, an error of use at once.
 func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
-	return a.records(".def", definitionTypes[:], use)
+	return a.records(".def", a.definitionChunk(), definitionTypes[:], use)
 }
 
 // Markers does the same with the archive's markers, if it has any.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
-	if err := a.records(".marker", markerTypes[:], use); !isMissing(err) {
+	if err := a.records(".marker", a.definitionChunk(), markerTypes[:], use); !isMissing(err) {
 		return err
 	}
 	return nil
 }
 
 // Thumbnail does the same with the records of thumbnail k, of which the archive has
-// [Anchor].Thumbnails: its header, and its samples.
+// [Anchor].Thumbnails: its header, and its samples (docs/formats/otf2.md, "Thumbnails").
 func (a *Archive) Thumbnail(k int, use func(at int64, r *Record) error) error {
-	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailTypes[:], use)
+	return a.records(fmt.Sprintf(".%d.thumb", k), thumbnailChunk, thumbnailTypes[:], use)
 }
+
+// thumbnailFiles are the endings of the names of the thumbnails that there are. How many
+// the anchor file says may be a wrong bit.
+func (a *Archive) thumbnailFiles() (endings []string, err error) {
+	if a.Thumbnails == 0 {
+		return nil, nil
+	}
+	entries, err := fs.ReadDir(a.src.FS, path.Dir(a.name))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		ending, ok := strings.CutPrefix(e.Name(), path.Base(a.name))
+		if ok && thumbnailFile.MatchString(ending) {
+			endings = append(endings, ending)
+		}
+	}
+	return endings, nil
+}
+
+// thumbnailChunk is the size of a chunk of thumbnails, whatever the anchor file says.
+const thumbnailChunk = 1 << 20
+
+// definitionChunk is the size of a chunk of definitions and of markers.
+func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // records reads a file of records of these types.
-func (a *Archive) records(name string, types []recordType, use func(at int64, r *Record) error) error {
+func (a *Archive) records(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
 	var r Record
-	return a.scan(name, func(c *chunkReader, h head) (bool, error) {
+	return a.scan(name, chunk, func(c *chunkReader, h head) (bool, error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
 		if int(h.id) < len(types) && types[h.id].name != "" {
 			cur := cursor{b: h.body, big: c.big}
@@ -78,8 +116,8 @@ func (a *Archive) records(name string, types []recordType, use func(at int64, r 
 // scan goes through a file of records that all have a length. use tells whether the
 // record was as it should be. The first thing that is wrong is returned at the end; an
 // error of use at once.
-func (a *Archive) scan(name string, use func(c *chunkReader, h head) (ok bool, err error)) (first error) {
-	c, err := openChunks(a.src, a.name+name, a.path+name, cmp.Or(a.DefinitionChunk, maxChunk))
+func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h head) (ok bool, err error)) (first error) {
+	c, err := openChunks(a.src, a.name+name, a.path+name, chunk)
 	if err != nil {
 		return err
 	}
@@ -150,7 +188,7 @@ type local struct {
 // left out, and the error says so.
 func (a *Archive) local(location uint64) (*local, error) {
 	l := &local{}
-	err := a.scan(fmt.Sprintf("/%d.def", location), func(c *chunkReader, h head) (bool, error) {
+	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h head) (bool, error) {
 		cur := cursor{b: h.body, big: c.big}
 		switch h.id {
 		case localMapping:
@@ -206,14 +244,19 @@ func newClock(l []ClockOffset) *clock {
 	return &clock{offsets: l}
 }
 
+// moveOn goes to the interval of a time, if that is not before the one in hand.
+func (c *clock) moveOn(t uint64) {
+	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
+		c.at++
+	}
+}
+
 // correct is the corrected time.
 func (c *clock) correct(t uint64) uint64 {
 	if c == nil {
 		return t
 	}
-	for c.at < len(c.offsets)-2 && t > c.offsets[c.at+1].Time {
-		c.at++
-	}
+	c.moveOn(t)
 	x, y := &c.offsets[c.at], &c.offsets[c.at+1]
 	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
 	if t < x.Time {

@@ -96,6 +96,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		if err := c.events(ctx, l, stated); err != nil {
 			return err
 		}
+		if err := c.snapshots(ctx, l.id); err != nil {
+			return err
+		}
 		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
 		switch {
 		case isMissing(err):
@@ -106,6 +109,9 @@ func (c *checker) Finish(ctx context.Context) error {
 			f.Close()
 			with = append(with, l.id)
 		}
+	}
+	if err := c.thumbnails(ctx); err != nil {
+		return err
 	}
 	if len(with) == 0 {
 		return nil // it does without
@@ -157,8 +163,7 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 		return nil // which has been reported, as what is wrong with its definitions
 	}
 	defer r.Close()
-	n, damaged := uint64(0), false
-	begin := int64(-1)
+	x := numbers{begin: -1}
 	times := outside{extent: stated}
 	for {
 		e, err := r.Next()
@@ -170,30 +175,18 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 			return err
 		}
 		if err != nil {
-			damaged = true // and has been reported
+			x.damaged = true // and has been reported
 			continue
 		}
-		if n++; n&0xfff == 0 && ctx.Err() != nil {
+		if x.n++; x.n&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
 		times.add(e)
 		if err := c.event(r, l.id, e); err != nil {
 			return err
 		}
-		if at := r.c.number(); at != begin {
-			begin = at
-			if r.c.first != n && !damaged {
-				if err := c.report("otf2.chunk-numbers", trace.Error, r.c.path, at*r.c.chunk+2, fmt.Sprintf("a chunk that begins with event %d", r.c.first), fmt.Sprintf("event %d, by those before", n)); err != nil {
-					return err
-				}
-				damaged = true // once is enough
-			}
-		}
-		if e.Number > r.c.last && !damaged {
-			if err := c.report("otf2.chunk-numbers", trace.Error, r.c.path, e.Offset, fmt.Sprintf("event %d", e.Number), fmt.Sprintf("none behind %d, which is the last one by the chunk's header", r.c.last)); err != nil {
-				return err
-			}
-			damaged = true
+		if err := c.number(r.c, &x, e); err != nil {
+			return err
 		}
 	}
 	if times.odd() {
@@ -201,13 +194,106 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 			return err
 		}
 	}
-	if !damaged && n < r.c.last {
-		if err := c.report("otf2.chunk-numbers", trace.Error, r.c.path, r.c.size, fmt.Sprintf("%d events", n), fmt.Sprintf("%d, by the last chunk's header", r.c.last)); err != nil {
+	if err := c.last(r.c, &x); err != nil {
+		return err
+	}
+	if x.n != l.events && !x.damaged {
+		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at, fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", x.n))
+	}
+	return nil
+}
+
+// numbers counts the events of a file, or the records of snapshots.
+type numbers struct {
+	n       uint64
+	begin   int64 // the chunk in hand
+	damaged bool  // numbers say nothing from here on
+}
+
+// number holds the number of an event against the header of its chunk.
+func (c *checker) number(k *chunkReader, x *numbers, e *Event) error {
+	if at := k.number(); at != x.begin {
+		x.begin = at
+		if k.first != x.n && !x.damaged {
+			if err := c.report("otf2.chunk-numbers", trace.Error, k.path, at*k.chunk+2, fmt.Sprintf("a chunk that begins with event %d", k.first), fmt.Sprintf("event %d, by those before", x.n)); err != nil {
+				return err
+			}
+			x.damaged = true // once is enough
+		}
+	}
+	if e.Number > k.last && !x.damaged {
+		x.damaged = true
+		return c.report("otf2.chunk-numbers", trace.Error, k.path, e.Offset, fmt.Sprintf("event %d", e.Number), fmt.Sprintf("none behind %d, which is the last one by the chunk's header", k.last))
+	}
+	return nil
+}
+
+// last holds how many there were against the header of the last chunk.
+func (c *checker) last(k *chunkReader, x *numbers) error {
+	if x.damaged || x.n >= k.last {
+		return nil
+	}
+	return c.report("otf2.chunk-numbers", trace.Error, k.path, k.size, fmt.Sprintf("%d events", x.n), fmt.Sprintf("%d, by the last chunk's header", k.last))
+}
+
+// snapshots reads those of a location, which nothing has read so far.
+func (c *checker) snapshots(ctx context.Context, location uint64) error {
+	if c.a.Anchor.Snapshots == 0 {
+		return nil
+	}
+	s, err := c.a.Snapshots(location)
+	if err != nil {
+		return fail(c.opt, err)
+	}
+	defer s.Close()
+	x := numbers{begin: -1}
+	for {
+		e, err := s.Next()
+		if err == io.EOF {
+			return c.last(s.r.c, &x)
+		}
+		if err != nil {
+			x.damaged = true
+			if err := fail(c.opt, err); err != nil {
+				return err
+			}
+			continue
+		}
+		if x.n++; x.n&0xfff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if int(e.ID) >= len(snapshotTypes) {
+			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID), "one that snapshots of OTF2 3.0 have"); err != nil {
+				return err
+			}
+		}
+		if err := c.number(s.r.c, &x, e); err != nil {
 			return err
 		}
 	}
-	if n != l.events && !damaged {
-		return c.report("otf2.counts", trace.Note, c.a.path+".def", l.at, fmt.Sprintf("location %d with %d events", l.id, l.events), fmt.Sprintf("%d, which is how many it has", n))
+}
+
+// thumbnails reads those that the anchor file announces, up to the first that is missing.
+func (c *checker) thumbnails(ctx context.Context) error {
+	for k := range int(c.a.Anchor.Thumbnails) {
+		samples, announced := uint64(0), uint64(0)
+		err := c.a.Thumbnail(k, func(at int64, r *Record) error {
+			switch r.ID {
+			case thumbnailHeader:
+				announced = r.Values[3]
+			case thumbnailSample:
+				samples++
+			}
+			return ctx.Err()
+		})
+		if reported := fail(c.opt, err); reported != nil || isMissing(err) {
+			return reported
+		}
+		if err == nil && samples != announced {
+			if err := c.report("otf2.counts", trace.Warning, fmt.Sprintf("%s.%d.thumb", c.a.path, k), 0, fmt.Sprintf("%d samples announced", announced), fmt.Sprintf("%d, which is how many there are", samples)); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -306,5 +392,5 @@ const noRank = 1<<32 - 16
 
 // defined reports whether something defines what a reference names, or it names nothing.
 func (c *checker) defined(t Table, v uint64) bool {
-	return v == undefined32 && t != Locations || v == undefined64 || c.names.tables[t].get(v) != nil
+	return v == undefined32 && t != Locations || v == undefined64 || c.names.get(t, v) != nil
 }

@@ -3,7 +3,6 @@ package otf2
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -25,9 +24,12 @@ func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions,
 		return nil, err
 	}
 	files := map[string]string{a.name + ".def": w.definitions.path, a.name + ".marker": w.markers.path}
-	for i := range a.Thumbnails {
-		name := fmt.Sprintf("%d.thumb", i)
-		files[a.name+"."+name] = filepath.Join(w.folder, name)
+	thumbnails, err := a.thumbnailFiles()
+	if err != nil {
+		return nil, err
+	}
+	for _, ending := range thumbnails {
+		files[a.name+ending] = filepath.Join(w.folder, ending[1:])
 	}
 	entries, err := fs.ReadDir(src.FS, path.Clean(a.name))
 	if err != nil && !isMissing(err) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/rowsort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -19,6 +20,8 @@ import (
 type decoder struct {
 	*model
 	opt *format.ReadOptions
+	// unordered are the locations that are sorted; nil if none are to be.
+	unordered map[uint64]bool
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
@@ -30,7 +33,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{m, opt}, ctx.Err()
+	return &decoder{model: m, opt: opt}, ctx.Err()
 }
 
 // Defs are the definitions. Stand-ins for what nothing defines grow during scans.
@@ -39,16 +42,77 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close has nothing to free: files are closed when they have been read.
 func (d *decoder) Close() error { return nil }
 
-// Try delivers several locations at a time. It gives up where something needs a stand-in,
-// which must not depend on who comes first, or is wrong.
+// Try delivers several locations at a time, and those that are far larger than others by
+// several chunks at a time (see [chunkScan] for the memory). It gives up where something
+// needs a stand-in, which must not depend on who comes first, where a chunk needs what
+// stands before it, or where anything is wrong.
 func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	quiet := *d.opt
-	quiet.Report, quiet.Strict = format.NewReport(), false
-	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, true)
-	if errors.Is(err, errStandIn) || err == nil && len(quiet.Report.Rules()) > 0 {
+	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
+	err = (&decoder{d.model, &quiet, d.unordered}).scan(ctx, sel, sink, true)
+	var defect *trace.Defect
+	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// Prepare finds the locations whose times go back, if they are to be sorted.
+func (d *decoder) Prepare(ctx context.Context) error {
+	if d.unordered != nil || d.opt.Value(orderOption, "raise") != "sort" {
+		return nil
+	}
+	d.unordered = map[uint64]bool{}
+	next := 0
+	return pipeline.Run(ctx, d.opt.Cores(), func() (uint64, bool, error) {
+		if next == len(d.locations) {
+			return 0, false, nil
+		}
+		next++
+		return d.locations[next-1], true, nil
+	}, func(_ int, id uint64) (uint64, error) {
+		back, err := d.goesBack(ctx, id)
+		if !back {
+			id = undefined64
+		}
+		return id, err
+	}, func(id uint64) error {
+		if id != undefined64 {
+			d.unordered[id] = true
+		}
+		return nil
+	})
+}
+
+// goesBack reports whether the times of a location do. What is wrong with its file is told
+// by the scan.
+func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
+	quiet := *d.opt
+	quiet.Report, quiet.Strict = format.NewReport(), false
+	r, err := d.a.openEvents(id, &quiet)
+	if r == nil || err != nil {
+		return false, nil
+	}
+	defer r.Close()
+	last := uint64(0)
+	for n := 0; ; n++ {
+		e, err := r.Next()
+		if err == io.EOF {
+			return false, nil
+		}
+		if err != nil {
+			if err := fail(&quiet, err); err != nil {
+				return false, err
+			}
+			continue
+		}
+		if e.Time < last {
+			return true, nil
+		}
+		if last = e.Time; n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
 }
 
 // Scan delivers location by location.
@@ -58,42 +122,53 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
 	d.opt.Pass()
-	workers := 1
-	if try {
-		workers = max(1, min(d.opt.Cores(), len(d.locations)))
+	var wanted []uint64
+	for _, id := range d.locations {
+		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
+			wanted = append(wanted, id)
+		}
 	}
+	cores := 1
+	if try {
+		cores = d.opt.Cores()
+	}
+	large, others := d.large(wanted, cores)
+	workers := max(1, min(cores, len(others)))
 	sinks := make([]format.Sink, workers)
 	for w := range sinks {
 		sinks[w] = sink(w)
 	}
-	next, done := 0, int64(0)
-	err := pipeline.Run(ctx, workers, func() (uint64, bool, error) {
-		for next < len(d.locations) {
-			next++
-			if id := d.locations[next-1]; sel.Location == nil || sel.Location(d.look(Locations, id)) {
-				return id, true, nil
+	done := int64(0)
+	progress := func() {
+		if done++; d.opt.Progress != nil {
+			d.opt.Progress(done, int64(len(d.locations)))
+		}
+	}
+	for _, id := range large {
+		x, err := d.location(id, sel, try)
+		if err != nil {
+			return err
+		}
+		if x != nil {
+			if err := x.scanChunks(ctx, cores, sinks[0]); err != nil {
+				return err
 			}
 		}
-		return 0, false, nil
+		progress()
+	}
+	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
+		if ok = len(others) > 0; ok {
+			id, others = others[0], others[1:]
+		}
+		return id, ok, nil
 	}, func(w int, id uint64) (struct{}, error) {
 		x, err := d.location(id, sel, try)
 		if x == nil || err != nil {
 			return struct{}{}, err
 		}
-		defer x.r.Close()
-		for {
-			b, err := x.Next(ctx)
-			if b == nil || err != nil {
-				return struct{}{}, err
-			}
-			if err := sinks[w].Batch(b); err != nil {
-				return struct{}{}, err
-			}
-		}
+		return struct{}{}, x.scan(ctx, sinks[w])
 	}, func(struct{}) error {
-		if done++; d.opt.Progress != nil {
-			d.opt.Progress(done, int64(len(d.locations)))
-		}
+		progress()
 		return nil
 	})
 	if err != nil {
@@ -155,7 +230,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 func (d *decoder) Extent() (first, last int64, ok bool) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := &decoder{d.model, &quiet}
+	q := &decoder{d.model, &quiet, d.unordered}
 	first, last = math.MaxInt64, math.MinInt64
 	// What cannot be read has no times; a scan will tell of it.
 	look := func(x format.Stream, all bool) {
@@ -207,6 +282,9 @@ type locationReader struct {
 	last int64
 	end  bool
 	b    trace.Batch
+	// sorter sorts the events of a location whose times go back, if that is asked for.
+	sorter *rowsort.Sorter
+	sorted *rowsort.Rows
 	// recent are the regions of ids that have been looked up, by their low bits.
 	recent [256]struct{ id, region uint32 }
 }
@@ -221,7 +299,9 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationR
 		return nil, err
 	}
 	x := &locationReader{d: d, r: r, id: id, loc: d.look(Locations, id), sel: sel, try: try, rows: trace.BatchRows, last: math.MinInt64}
-	if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
+	if d.unordered[id] {
+		x.sel, x.sorter = trace.Everything(), rowsort.New(d.opt.SortMemory())
+	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
 	}
 	for i := range x.recent {
@@ -230,12 +310,57 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationR
 	return x, nil
 }
 
+// scan delivers all, and closes the file.
+func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
+	defer x.r.Close()
+	for {
+		b, err := x.Next(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := sink.Batch(b); err != nil {
+			return err
+		}
+	}
+}
+
 // Next makes the next batch; nil at the end.
 func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
+	if x.sorter == nil {
+		x.b.Reset(x.loc)
+		return x.fill(ctx)
+	}
+	if x.sorted == nil {
+		for {
+			x.b.Reset(x.loc)
+			b, err := x.fill(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if b == nil {
+				break
+			}
+			if err := x.sorter.Add(b); err != nil {
+				return nil, err
+			}
+		}
+		var err error
+		if x.sorted, err = x.sorter.Sort(ctx, x.loc); err != nil {
+			return nil, err
+		}
+	}
+	b, err := x.sorted.Next(ctx)
+	if b == nil || err != nil {
+		x.sorter.Close()
+	}
+	return b, err
+}
+
+// fill is Next with what the batch in hand has already.
+func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	x.b.Reset(x.loc)
 	for x.b.Len() < x.rows && !x.end {
 		if x.last >= x.sel.To && x.sel.To != math.MaxInt64 {
 			x.end = true // what follows is not before
@@ -335,12 +460,18 @@ func (x *locationReader) add(e *Event) error {
 	}
 	now := int64(e.Time - d.base)
 	if now < x.last {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: "times that do not decrease; the later one is taken"}); err != nil {
+		expected := "times that do not decrease; the later one is taken"
+		if x.sorter != nil {
+			expected = "times that do not decrease; the events are sorted"
+		}
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
 			return err
 		}
-		now = x.last
+		if x.sorter == nil {
+			now = x.last
+		}
 	}
-	x.last = now
+	x.last = max(x.last, now)
 	if ok, err := x.restored(e, now); ok || err != nil {
 		return err
 	}
@@ -360,8 +491,11 @@ func (x *locationReader) add(e *Event) error {
 		}
 	}
 	x.b.Add(x.loc, now, k.kind, ref)
-	arguments := e.ID == programBegin && len(v) > len(eventTypes[programBegin].fields)
-	if len(k.ops) > 0 || arguments {
+	var arguments []uint64
+	if e.ID == programBegin {
+		arguments = v[len(eventTypes[programBegin].fields):]
+	}
+	if len(k.ops) > 0 || len(arguments) > 0 {
 		b := &x.b
 		b.OpRow = append(b.OpRow, uint32(b.Len()-1))
 		for _, o := range k.ops {
@@ -370,8 +504,8 @@ func (x *locationReader) add(e *Event) error {
 		if e.ID == bufferFlush {
 			b.Op[len(b.Op)-1] -= d.base
 		}
-		for i := 2; arguments && i < len(v); i++ {
-			b.Op = append(b.Op, x.index(Strings, v[i]))
+		for _, text := range arguments {
+			b.Op = append(b.Op, x.index(Strings, text))
 		}
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}

@@ -175,6 +175,58 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// Events whose times go back are sorted if that is asked for: all are there, at their own
+// times, in order.
+func TestSorted(t *testing.T) {
+	const anchor = "testdata/ok/ring/eztrace_log.otf2"
+	late := func(b []byte) []byte { // an event at 1 ns, and one at 2 ns, behind all others
+		return append(b[:len(b)-2:len(b)-2], 5, 1, 0, 0, 0, 0, 0, 0, 0, 22, 0, 5, 2, 0, 0, 0, 0, 0, 0, 0, 22, 0, 2, 1)
+	}
+	times := func(src format.Source, values map[string]string, ordered bool) (l []int64, rules []format.RuleCount) {
+		report := format.NewReport()
+		d, err := Format.Open(context.Background(), src, &format.ReadOptions{Report: report, Values: values})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		if err := format.Prepare(context.Background(), d); err != nil {
+			t.Fatal(err)
+		}
+		sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, x := range b.Time {
+				if d.Defs().Locations.At(int(b.Location(i))).ID == "0" {
+					l = append(l, x)
+				}
+			}
+			return nil
+		}}
+		if ordered {
+			err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+		} else {
+			err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return sink })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l, report.Rules()
+	}
+	whole, _ := times(format.FileSource(anchor), nil, false)
+	base := whole[0] // the clock begins with the first event, as EZTrace says it
+	for _, ordered := range []bool{false, true} {
+		got, rules := times(mapped(t, anchor, "eztrace_log/0.evt", late), map[string]string{"otf2.order": "sort"}, ordered)
+		if len(got) != len(whole)+2 || !slices.IsSorted(got) || !slices.Equal(got[2:], whole) || got[1]-got[0] != 1 || got[1] >= base {
+			t.Errorf("found %d events, the first at %v, expected %d, the first two before the others", len(got), got[:3], len(whole)+2)
+		}
+		if len(rules) != 1 || rules[0].Rule != "otf2.time-order" || rules[0].Count != 2 {
+			t.Errorf("found %v, expected otf2.time-order twice", rules)
+		}
+	}
+	raised, _ := times(mapped(t, anchor, "eztrace_log/0.evt", late), nil, false)
+	if n := len(raised); n != len(whole)+2 || raised[n-1] != whole[len(whole)-1] {
+		t.Errorf("found %d events, expected %d, the last two at the latest time", n, len(whole)+2)
+	}
+}
+
 // Archives that cannot be read are refused in words.
 func TestRefused(t *testing.T) {
 	const anchor = "testdata/ok/ring/eztrace_log.otf2"

@@ -19,7 +19,6 @@ import (
 // model, but for some tables, the first ids of which the archive itself needs.
 const (
 	definitionKey = "WEFT::DEFINITION::" // property: a number, with name and definition as JSON
-	linkKey       = "WEFT::LINK::"       // property: a number, with a link as JSON
 	baseKey       = "WEFT::BASE"         // property: the time of tick 0
 
 	rowAttribute  = 0 // of an event: all that it is, as text
@@ -32,8 +31,15 @@ const (
 // firstID is the id of index 0 of a table.
 var firstID = [tables]uint64{Attributes: 1, Parameters: 1, Comms: 1, Groups: 2}
 
-// pooled is the id of the first string that the model has not.
-const pooled = 1 << 30
+const (
+	// pooled is the id of the first string that the model has not, linkText that of the
+	// first one that is a link, to which nothing refers.
+	pooled   = 1 << 30
+	linkText = 1 << 31
+	// mostTexts is how many strings are known by their texts; one that comes again later
+	// gets another id.
+	mostTexts = 1 << 16
+)
 
 // encoder writes any trace as OTF2.
 type encoder struct {
@@ -44,8 +50,9 @@ type encoder struct {
 	loss    format.Loss
 	events  []*EventWriter // by location
 	strings map[string]uint64
-	texts   []string // of the strings beside those of the model
-	links   []string
+	texts   uint64 // strings beside those of the model
+	links   uint64
+	err     error // of writing strings
 	text    []byte
 	event   Event
 	last    int64
@@ -90,12 +97,20 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	return nil
 }
 
-// Links keeps links, in memory: they are in the anchor file.
+// Links writes links, as strings.
 func (e *encoder) Links(l []trace.Link) error {
 	for i := range l {
-		e.links = append(e.links, carrier.Link(&l[i]))
+		e.define(linkText+e.links, carrier.Link(&l[i]))
+		e.links++
 	}
-	return nil
+	return e.err
+}
+
+// define writes a string.
+func (e *encoder) define(id uint64, s string) {
+	if e.err == nil {
+		e.err = e.w.Define(&Record{ID: defString, Values: []uint64{id, 0}, Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
+	}
 }
 
 // Batch writes rows.
@@ -129,9 +144,13 @@ func (e *encoder) location(loc uint32) *EventWriter {
 func (e *encoder) string(s string) uint64 {
 	id, ok := e.strings[s]
 	if !ok {
-		id = pooled + uint64(len(e.texts))
+		id = pooled + e.texts
+		e.texts++
+		if len(e.strings) >= mostTexts {
+			clear(e.strings)
+		}
 		e.strings[s] = id
-		e.texts = append(e.texts, s)
+		e.define(id, s)
 	}
 	return id
 }
@@ -149,6 +168,9 @@ func (e *encoder) row(c *trace.Cursor) error {
 	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
 		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
 		x.Attributes = append(x.Attributes[:0], Attribute{rowAttribute, typeString, e.string(string(e.text))})
+	}
+	if e.err != nil {
+		return e.err
 	}
 	return e.location(c.Location()).Write(x)
 }
@@ -272,7 +294,7 @@ func (e *encoder) attributes(c *trace.Cursor) bool {
 
 // Close writes the definitions and ends the archive.
 func (e *encoder) Close() error {
-	if err := e.define(); err != nil {
+	if err := e.defineAll(); err != nil {
 		return err
 	}
 	pairs, long := carrier.Definitions(e.defs)
@@ -289,38 +311,21 @@ func (e *encoder) Close() error {
 	if e.base > 0 {
 		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{baseKey, strconv.FormatUint(e.base, 10)})
 	}
-	for i, l := range e.links {
-		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{linkKey + strconv.Itoa(i), l})
-	}
 	return e.w.Close()
 }
 
-// define writes the definitions for OTF2's own tools.
-func (e *encoder) define() error {
+// defineAll writes the definitions for OTF2's own tools.
+func (e *encoder) defineAll() error {
 	d := e.defs
-	var err error
 	put := func(id uint8, v ...uint64) {
-		if err == nil {
-			err = e.w.Define(&Record{ID: id, Values: v})
+		if e.err == nil {
+			e.err = e.w.Define(&Record{ID: id, Values: v})
 		}
 	}
-	written := 0 // strings of the pool
-	flush := func() {
-		for ; written < len(e.texts) && err == nil; written++ {
-			err = e.w.Define(&Record{ID: defString, Values: []uint64{pooled + uint64(written), 0}, Texts: []string{strings.ReplaceAll(e.texts[written], "\x00", "\\0")}})
-		}
-	}
-	name := func(s string) uint64 {
-		id := e.string(s)
-		flush()
-		return id
-	}
+	name := e.string
 	for i, s := range d.Strings.All() {
-		if err == nil {
-			err = e.w.Define(&Record{ID: defString, Values: []uint64{uint64(i), 0}, Texts: []string{strings.ReplaceAll(s, "\x00", "\\0")}})
-		}
+		e.define(uint64(i), s)
 	}
-	flush()
 	length := uint64(0)
 	if e.first <= e.final {
 		length = e.final - e.first + 1
@@ -414,7 +419,7 @@ func (e *encoder) define() error {
 	for i, x := range d.Handles.All() {
 		put(defIOHandle, uint64(i), name("handle "+x.Name), undefined32, 0, 0, undefined32, undefined32)
 	}
-	return err
+	return e.err
 }
 
 // metricMode is the number of a mode.
@@ -472,24 +477,18 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 // restore makes the model of the definitions that the properties carry; false if they
 // carry none.
 func (m *model) restore() (bool, error) {
-	var pairs []carrier.Pair
-	for _, x := range m.a.Properties {
-		switch {
-		case strings.HasPrefix(x.Name, definitionKey):
-			var p carrier.Pair
-			if err := json.Unmarshal([]byte(x.Value), &p); err != nil {
-				return false, fmt.Errorf("carried definition %s: %w", x.Name, err)
-			}
-			pairs = append(pairs, p)
-		case x.Name == baseKey:
-			var err error
-			if m.base, err = strconv.ParseUint(x.Value, 10, 64); err != nil || m.base > 1<<63 {
-				return false, fmt.Errorf("carried %s: %q", x.Name, x.Value)
-			}
+	for name, value := range m.a.properties() {
+		if name != baseKey {
+			continue
+		}
+		var err error
+		if m.base, err = strconv.ParseUint(value, 10, 64); err != nil || m.base > 1<<63 {
+			return false, fmt.Errorf("carried %s: %q", name, value)
 		}
 	}
-	if len(pairs) == 0 {
-		return false, nil
+	pairs, err := carrier.ParsePairs(m.a.properties(), definitionKey)
+	if len(pairs) == 0 || err != nil {
+		return false, err
 	}
 	d := &trace.Definitions{Format: "otf2"}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -526,27 +525,37 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 	return false, x.d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 
-// deliverLinks hands on the links that the properties carry.
+// deliverLinks hands on the links that the strings carry, as they are read.
 func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || !sel.Links {
 		return nil
 	}
 	var links []trace.Link
-	for _, x := range d.a.Properties {
-		if !strings.HasPrefix(x.Name, linkKey) {
-			continue
+	deliver := func() error {
+		if len(links) == 0 {
+			return nil
 		}
-		l, err := carrier.ParseLink(x.Value)
+		err := sink.Links(links)
+		links = links[:0]
+		return err
+	}
+	var failed error
+	d.a.Definitions(func(_ int64, r *Record) error { // what is wrong with the file has been told
+		if r.ID != defString || r.Values[0] < linkText || len(r.Texts) == 0 {
+			return nil
+		}
+		l, err := carrier.ParseLink(r.Texts[0])
 		if err != nil {
-			if err := d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"}); err != nil {
-				return err
-			}
-			continue
+			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"})
+			return failed
 		}
-		links = append(links, l)
+		if links = append(links, l); len(links) == trace.BatchRows {
+			failed = deliver()
+		}
+		return failed
+	})
+	if failed != nil {
+		return failed
 	}
-	if len(links) == 0 {
-		return nil
-	}
-	return sink.Links(links)
+	return deliver()
 }

@@ -99,6 +99,30 @@ func (b big) file(events uint64) []byte {
 	return append(append(binary.BigEndian.AppendUint64(head, events), b...), endOfFile, endOfBuffer)
 }
 
+// otherEnd is a file with what a source has, which it closes.
+func otherEnd(t *testing.T, r source, types []recordType) []byte {
+	defer r.Close()
+	var b big
+	for n := uint64(0); ; n++ {
+		e, err := r.Next()
+		if err == io.EOF {
+			return b.file(n)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = binary.BigEndian.AppendUint64(append(b, timestampRecord), e.Time)
+		if len(e.Attributes) > 0 {
+			list := big{}.compressed(uint64(len(e.Attributes)), 4)
+			for _, x := range e.Attributes {
+				list = append(list.compressed(uint64(x.ID), 4), x.Type).typed(uint64(x.Type), x.Value)
+			}
+			b = append(append(b, attributeRecord).length(len(list)), list...)
+		}
+		b = b.record(&types[e.ID], &e.Record)
+	}
+}
+
 // Archives in the other byte order print as otf2-print prints them, and as the same in
 // this one.
 func TestBigEndian(t *testing.T) {
@@ -129,7 +153,8 @@ func TestBigEndian(t *testing.T) {
 	for _, p := range a.Properties {
 		b = append(b, p.Name+"\x00"+p.Value+"\x00"...)
 	}
-	b = append(binary.BigEndian.AppendUint64(b, a.TraceID), 0, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0)
+	b = binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(b, a.TraceID), a.Anchor.Snapshots)
+	b = append(b, 0, 0, 0, 0, 2, 1, 0)
 	write(".otf2", b)
 	var defs big
 	if err := a.Definitions(func(_ int64, r *Record) error {
@@ -148,29 +173,12 @@ func TestBigEndian(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var events big
-		n := uint64(0)
-		for {
-			e, err := r.Next()
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			n++
-			events = binary.BigEndian.AppendUint64(append(events, timestampRecord), e.Time)
-			if len(e.Attributes) > 0 {
-				list := big{}.compressed(uint64(len(e.Attributes)), 4)
-				for _, x := range e.Attributes {
-					list = append(list.compressed(uint64(x.ID), 4), x.Type).typed(uint64(x.Type), x.Value)
-				}
-				events = append(append(events, attributeRecord).length(len(list)), list...)
-			}
-			events = events.record(&eventTypes[e.ID], &e.Record)
+		write(fmt.Sprintf("/%d.evt", id), otherEnd(t, r, eventTypes[:]))
+		s, err := a.Snapshots(id)
+		if err != nil {
+			t.Fatal(err)
 		}
-		r.Close()
-		write(fmt.Sprintf("/%d.evt", id), events.file(n))
+		write(fmt.Sprintf("/%d.snap", id), otherEnd(t, s, snapshotTypes[:]))
 		write(fmt.Sprintf("/%d.def", id), big{}.file(0))
 	}
 	got := compat(t, path)

@@ -37,6 +37,7 @@ type EventReader struct {
 	clock  *clock
 	time   uint64 // of the location's clock
 	start  int64  // the first chunk
+	stop   int64  // the chunk before which to stop; 0 for the end of the file
 	number uint64
 	event  Event
 	ended  bool
@@ -160,8 +161,11 @@ func (r *EventReader) Seek(from uint64) {
 	}
 }
 
-// chunk goes to a chunk.
+// chunk goes to a chunk; io.EOF for the one before which to stop.
 func (r *EventReader) chunk(k int64) error {
+	if r.stop > 0 && k >= r.stop {
+		return io.EOF
+	}
 	err := r.c.begin(k)
 	switch {
 	case err == io.EOF:

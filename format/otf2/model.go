@@ -38,10 +38,28 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for i := range m.index {
 		m.index[i] = indexTable{}
 	}
+	restored, err := m.restore()
+	if err != nil {
+		m.restorer, m.base = nil, 0
+		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: a.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
+			return nil, err
+		}
+	}
+	if restored {
+		// There may be as many strings as events: they are not kept twice.
+		m.ranks.carries = true
+		err := a.Definitions(func(_ int64, r *Record) error {
+			if int(r.ID) < len(definitionTypes) && definitionTypes[r.ID].name != "" {
+				m.ranks.define(r)
+			}
+			return nil
+		})
+		return m, fail(opt, err)
+	}
 	// A definition may stand before what it refers to: all are known before any is used.
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
-	err := a.Definitions(func(_ int64, r *Record) error {
+	err = a.Definitions(func(_ int64, r *Record) error {
 		if int(r.ID) < len(by) && definitionTypes[r.ID].name != "" {
 			x := &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)}
 			by[r.ID] = append(by[r.ID], x)
@@ -51,19 +69,6 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	})
 	if err := fail(opt, err); err != nil {
 		return nil, err
-	}
-	restored, err := m.restore()
-	if err != nil {
-		m.restorer, m.base = nil, 0
-		if err := opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: a.src.Path}, Found: err.Error(), Expected: "definitions that weft wrote; OTF2's own are read"}); err != nil {
-			return nil, err
-		}
-	}
-	if restored {
-		for _, r := range all {
-			m.ranks.define(r)
-		}
-		return m, nil
 	}
 	m.properties()
 	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {

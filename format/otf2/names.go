@@ -14,9 +14,12 @@ type names struct {
 	metrics map[uint64][]uint64 // what the definitions of metric members say, by id
 	groups  map[uint64]*printGroup
 	comms   map[uint64]*printComm
-	// communicators are those of windows and of topologies.
-	communicators map[Table]map[uint64]uint64
+	// communicators are those of windows and of topologies; nil if nothing before them
+	// defines one.
+	communicators map[Table]map[uint64]*printComm
 	communicating map[uint64]*printGroup // the communicating locations, by paradigm
+	pool          pool
+	carries       bool // weft wrote the archive: some strings are links
 }
 
 // nameTable are the names of a table, by id: small ids in a list.
@@ -67,7 +70,7 @@ func (t *nameTable) put(id uint64, n *named) {
 
 func newNames() *names {
 	return &names{members: map[uint64][]uint64{}, metrics: map[uint64][]uint64{}, groups: map[uint64]*printGroup{}, comms: map[uint64]*printComm{},
-		communicators: map[Table]map[uint64]uint64{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
+		communicators: map[Table]map[uint64]*printComm{Windows: {}, CartTopologies: {}}, communicating: map[uint64]*printGroup{}}
 }
 
 // add gives a definition a name, if has is true.
@@ -82,12 +85,55 @@ func (n *names) add(t Table, id uint64, name string, has bool) {
 	n.tables[t].put(id, x)
 }
 
+// get is what a definition is called, nil if there is none.
+func (n *names) get(t Table, id uint64) *named {
+	if x := n.tables[t].get(id); x != nil || t != Strings {
+		return x
+	}
+	if s, ok := n.pool.get(id); ok {
+		return &named{name: s, has: true, shown: `"` + s + `" <` + strconv.FormatUint(id, 10) + ">"}
+	}
+	return nil
+}
+
+// pool is the strings whose ids begin at [pooled] and follow each other, of which there
+// may be as many as events: their bytes, and where each is.
+type pool struct {
+	slabs [][]byte
+	texts []slice
+}
+
+type slice struct{ slab, from, to uint32 }
+
+const slabSize = 1 << 20
+
+func (p *pool) add(s string) {
+	n := len(p.slabs)
+	if n == 0 || cap(p.slabs[n-1])-len(p.slabs[n-1]) < len(s) {
+		p.slabs = append(p.slabs, make([]byte, 0, max(slabSize, len(s))))
+		n++
+	}
+	slab := &p.slabs[n-1]
+	from := len(*slab)
+	*slab = append(*slab, s...)
+	p.texts = append(p.texts, slice{uint32(n - 1), uint32(from), uint32(len(*slab))})
+}
+
+func (p *pool) get(id uint64) (string, bool) {
+	i := id - pooled
+	if id < pooled || i >= uint64(len(p.texts)) {
+		return "", false
+	}
+	x := p.texts[i]
+	return string(p.slabs[x.slab][x.from:x.to]), true
+}
+
 // text is a string, if there is one.
 func (n *names) text(id uint64) (string, bool) {
 	if id == undefined32 {
 		return "", false
 	}
-	if x := n.tables[Strings].get(id); x != nil {
+	if x := n.get(Strings, id); x != nil {
 		return x.name, true
 	}
 	return "", false
@@ -98,7 +144,7 @@ func (n *names) raw(t Table, id uint64) (string, bool) {
 	if id == undefined32 && t != Locations || id == undefined64 {
 		return "UNDEFINED", true
 	}
-	if x := n.tables[t].get(id); x != nil {
+	if x := n.get(t, id); x != nil {
 		return x.name, x.has
 	}
 	return "", false
@@ -109,7 +155,7 @@ func (n *names) shown(t Table, id uint64) string {
 	if id == undefined64 || id == undefined32 && t != Locations {
 		return "UNDEFINED"
 	}
-	if x := n.tables[t].get(id); x != nil {
+	if x := n.get(t, id); x != nil {
 		return x.shown
 	}
 	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
@@ -129,7 +175,13 @@ func (n *names) define(r *Record) {
 	case defIOParadigm:
 		called(IOParadigms, v[2])
 	case defString:
-		n.add(Strings, v[0], r.Texts[0], true)
+		switch {
+		case v[0] >= linkText && n.carries: // a link that weft wrote
+		case v[0] == pooled+uint64(len(n.pool.texts)):
+			n.pool.add(r.Texts[0])
+		default:
+			n.add(Strings, v[0], r.Texts[0], true)
+		}
 	case defAttribute:
 		called(Attributes, v[1])
 	case defTreeNode:
@@ -160,20 +212,20 @@ func (n *names) define(r *Record) {
 		n.members[v[0]] = n.members[v[1]]
 	case defComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{a: n.ranks(v[2])}
+		n.putComm(v[0], printComm{a: n.ranks(v[2])})
 	case defInterComm:
 		called(Comms, v[1])
-		n.comms[v[0]] = &printComm{n.ranks(v[2]), n.ranks(v[3])}
+		n.putComm(v[0], printComm{n.ranks(v[2]), n.ranks(v[3])})
 	case defParameter:
 		called(Parameters, v[1])
 	case defWindow:
 		called(Windows, v[1])
-		n.communicators[Windows][v[0]] = v[2]
+		n.communicators[Windows][v[0]] = n.comm(v[2])
 	case defCartDimension:
 		called(CartDimensions, v[1])
 	case defCartTopology:
 		called(CartTopologies, v[1])
-		n.communicators[CartTopologies][v[0]] = v[2]
+		n.communicators[CartTopologies][v[0]] = n.comm(v[2])
 	case defSourceLoc:
 		file, _ := n.text(v[1])
 		line := strconv.Itoa(int(int32(v[2])))
@@ -241,10 +293,31 @@ func (n *names) ranks(id uint64) *printGroup {
 	return nil
 }
 
+// putComm takes a communicator into account. Windows and topologies that named one of this
+// id before have the later one too.
+func (n *names) putComm(id uint64, c printComm) {
+	if old := n.comms[id]; old != nil {
+		*old = c
+		return
+	}
+	n.comms[id] = &c
+}
+
+// comm is a communicator that is known; nil if it is none.
+func (n *names) comm(id uint64) *printComm {
+	if id == undefined32 {
+		return nil
+	}
+	return n.comms[id]
+}
+
 // location is the location that a rank of a communicator is, seen from a location.
 func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
-	c := n.comms[comm]
-	if c == nil || comm == undefined32 || c.a == nil {
+	return n.comm(comm).location(from, rank)
+}
+
+func (c *printComm) location(from, rank uint64) (id uint64, ok bool) {
+	if c == nil || c.a == nil {
 		return 0, false
 	}
 	g := c.a
@@ -267,12 +340,12 @@ func (n *names) location(from, comm, rank uint64) (id uint64, ok bool) {
 
 // appendRank appends a rank of a communicator with the location that it is, seen from a
 // location.
-func (n *names) appendRank(b []byte, from, comm, rank uint64) []byte {
+func (n *names) appendRank(b []byte, from uint64, comm *printComm, rank uint64) []byte {
 	if rank == undefined32 {
 		return append(b, "UNDEFINED"...)
 	}
 	name := "INVALID"
-	if l, ok := n.location(from, comm, rank); ok {
+	if l, ok := comm.location(from, rank); ok {
 		name = n.shown(Locations, l)
 	}
 	b = strconv.AppendUint(b, rank, 10)

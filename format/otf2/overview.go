@@ -14,9 +14,11 @@ func (d *decoder) Files() ([]format.TraceFile, error) {
 	for _, id := range d.locations {
 		endings = append(endings, fmt.Sprintf("/%d.def", id), fmt.Sprintf("/%d.evt", id), fmt.Sprintf("/%d.snap", id))
 	}
-	for i := range d.a.Thumbnails {
-		endings = append(endings, fmt.Sprintf(".%d.thumb", i))
+	thumbnails, err := d.a.thumbnailFiles()
+	if err != nil {
+		return nil, err
 	}
+	endings = append(endings, thumbnails...)
 	var l []format.TraceFile
 	for i, ending := range endings {
 		file, path := d.a.name+ending, d.a.path+ending

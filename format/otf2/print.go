@@ -161,15 +161,15 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 			return append(b, "THIS_GROUP"...)
 		}
 		if f.show == showRoot {
-			return p.appendRank(b, location, v[f.other], x)
+			return p.appendRank(b, location, p.comm(v[f.other]), x)
 		}
-		return p.appendWindowRank(b, Windows, location, v[f.other], x)
+		return p.appendRank(b, location, p.of(Windows, v[f.other]), x)
 	case showRank:
-		return p.appendRank(b, location, v[f.other], x)
+		return p.appendRank(b, location, p.comm(v[f.other]), x)
 	case showWinRank:
-		return p.appendWindowRank(b, Windows, location, v[f.other], x)
+		return p.appendRank(b, location, p.of(Windows, v[f.other]), x)
 	case showTopoRank:
-		return p.appendWindowRank(b, CartTopologies, undefined64, v[f.other], x)
+		return p.appendRank(b, undefined64, p.of(CartTopologies, v[f.other]), x)
 	case showParadigm:
 		return append(b, p.paradigm(x)...)
 	case showTyped:
@@ -181,7 +181,7 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 		return append(b, word(nil, x)...)
 	case showScope:
 		if of := v[f.other]; of < 4 {
-			return append(b, p.shown([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[of], x)...)
+			return append(b, p.shown64([...]Table{Locations, LocationGroups, SystemTreeNodes, Groups}[of], x)...)
 		}
 		if x == undefined64 {
 			return append(b, "UNDEFINED"...)
@@ -190,13 +190,12 @@ func (p *printer) appendField(b []byte, f *field, v []uint64, i int, location ui
 	return strconv.AppendUint(b, x, 10)
 }
 
-// appendWindowRank writes a rank of the communicator of a window or a topology.
-func (p *printer) appendWindowRank(b []byte, t Table, location, of, rank uint64) []byte {
-	comm := uint64(undefined32)
-	if c, ok := p.communicators[t][of]; ok && of != undefined32 {
-		comm = c
+// of is the communicator of a window or a topology.
+func (p *printer) of(t Table, id uint64) *printComm {
+	if id == undefined32 {
+		return nil
 	}
-	return p.appendRank(b, location, comm, rank)
+	return p.communicators[t][id]
 }
 
 // paradigm is the name of a paradigm, or its word.
@@ -241,19 +240,10 @@ const (
 // event writes an event of a location, whose number is in its column already.
 func (p *printer) event(location uint64, column string, e *Event) error {
 	if int(e.ID) >= len(eventTypes) || eventTypes[e.ID].word == "" {
-		b := append(append(pad(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
-		p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
-		_, err := p.w.Write(p.line)
-		return err
+		return p.unknown(column, e)
 	}
 	t := &eventTypes[e.ID]
-	b := append(append(append(p.line[:0], p.words[e.ID]...), column...), ' ')
-	if e.Time == undefined64 {
-		b = append(b, "           UNDEFINED"...)
-	} else {
-		b = appendRight(b, e.Time, timeColumn)
-	}
-	b = append(b, ' ', ' ')
+	b := appendTime(append(append(p.line[:0], p.words[e.ID]...), column...), e.Time)
 	v := e.Values
 	switch e.ID {
 	case enter, leave:
@@ -273,11 +263,35 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 			}
 		}
 	}
+	return p.attributed(b, e.Attributes)
+}
+
+// unknown writes an event of a kind that later versions have.
+func (p *printer) unknown(column string, e *Event) error {
+	b := append(append(pad(append(p.line[:0], "UNKNOWN"...), 0, eventColumn), ' '), column...)
+	p.line = append(appendRight(append(b, ' '), e.Time, timeColumn), '\n')
+	_, err := p.w.Write(p.line)
+	return err
+}
+
+// appendTime writes the column of a time, and what stands between it and what follows.
+func appendTime(b []byte, time uint64) []byte {
+	b = append(b, ' ')
+	if time == undefined64 {
+		b = append(b, "           UNDEFINED"...)
+	} else {
+		b = appendRight(b, time, timeColumn)
+	}
+	return append(b, ' ', ' ')
+}
+
+// attributed writes the line of an event, and its attributes on one of their own.
+func (p *printer) attributed(b []byte, attributes []Attribute) error {
 	b = append(b, '\n')
-	if len(e.Attributes) > 0 {
+	if len(attributes) > 0 {
 		b = pad(b, len(b), eventColumn+38)
 		b = append(b, " ADDITIONAL ATTRIBUTES: "...)
-		for i, a := range e.Attributes {
+		for i, a := range attributes {
 			if i > 0 {
 				b = append(b, ", "...)
 			}
@@ -290,6 +304,22 @@ func (p *printer) event(location uint64, column string, e *Event) error {
 	p.line = b
 	_, err := p.w.Write(b)
 	return err
+}
+
+// snapshot writes a record of a snapshot.
+func (p *printer) snapshot(location uint64, column string, e *Event) error {
+	if int(e.ID) >= len(snapshotTypes) {
+		return p.unknown(column, e)
+	}
+	t := &snapshotTypes[e.ID]
+	if t.event != 0 {
+		past := *e
+		past.ID, past.Time, past.Values = t.event, e.Values[0], e.Values[1:]
+		return p.event(location, column, &past)
+	}
+	b := append(append(pad(append(p.line[:0], t.word...), 0, eventColumn), ' '), column...)
+	words, _, _ := strings.Cut(t.text, "%")
+	return p.attributed(strconv.AppendUint(append(appendTime(b, e.Time), words...), e.Values[0], 10), e.Attributes)
 }
 
 func appendPlural(b []byte, n uint64) []byte {
@@ -468,7 +498,7 @@ func (p *printer) appendGroup(b []byte, v []uint64) []byte {
 
 // shown64 is a reference of 64 bits, of which only all ones are undefined.
 func (n *names) shown64(t Table, id uint64) string {
-	if id == undefined32 {
+	if id == undefined32 && t != Locations {
 		return fmt.Sprintf("INVALID <%d>", id)
 	}
 	return n.shown(t, id)
@@ -537,12 +567,51 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 	p.w.WriteString("=== Events =====================================================================\n")
 	fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Event", "Location", "Timestamp")
 	p.w.WriteString(rule)
+	err = p.merged(ctx, locations, opt, sel, p.event, func(id uint64) (source, error) {
+		r, err := a.openEvents(id, opt)
+		if r == nil || err != nil {
+			return nil, err
+		}
+		if sel.From > 0 {
+			r.Seek(uint64(sel.From))
+		}
+		return r, nil
+	})
+	if err != nil {
+		return err
+	}
+	if a.Anchor.Snapshots > 0 {
+		p.w.WriteString("=== Snapshots ==================================================================\n")
+		fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Snapshot", "Location", "Timestamp")
+		p.w.WriteString(rule)
+		err = p.merged(ctx, locations, opt, sel, p.snapshot, func(id uint64) (source, error) {
+			s, err := a.Snapshots(id)
+			if err := fail(opt, err); s == nil || err != nil {
+				return nil, err
+			}
+			return s, nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return p.w.Flush()
+}
+
+// source is where the events of a location come from, or its snapshots.
+type source interface {
+	Next() (*Event, error)
+	Close()
+}
+
+// merged writes what the sources of the wanted locations have, in the order of times.
+func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection, write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
 	m := merge{}
 	for i, id := range sortedIDs(locations) {
 		if sel.Location != nil && !sel.Location(i) {
 			continue
 		}
-		r, err := a.openEvents(id, opt)
+		r, err := open(id)
 		if err != nil {
 			return err
 		}
@@ -550,9 +619,6 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 			continue
 		}
 		defer r.Close()
-		if sel.From > 0 {
-			r.Seek(uint64(sel.From))
-		}
 		if err := m.add(id, r, opt); err != nil {
 			return err
 		}
@@ -570,7 +636,7 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 		if t := x.event.Time; sel.To != math.MaxInt64 && (sel.To <= 0 || t >= uint64(sel.To)) {
 			break
 		} else if sel.From <= 0 || t >= uint64(sel.From) {
-			if err := p.event(x.location, x.column, x.event); err != nil {
+			if err := write(x.location, x.column, x.event); err != nil {
 				return err
 			}
 		}
@@ -578,7 +644,7 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 			return err
 		}
 	}
-	return p.w.Flush()
+	return nil
 }
 
 // sortedIDs goes through ids in their order, with their places.
@@ -603,7 +669,7 @@ type merge struct{ list []*merged }
 type merged struct {
 	location uint64
 	column   string // with its number
-	r        *EventReader
+	r        source
 	event    *Event
 }
 
@@ -624,7 +690,7 @@ func (x *merged) read(opt *format.ReadOptions) (err error) {
 }
 
 // add adds a location, unless it has no events.
-func (m *merge) add(id uint64, r *EventReader, opt *format.ReadOptions) error {
+func (m *merge) add(id uint64, r source, opt *format.ReadOptions) error {
 	x := &merged{location: id, column: string(appendRight(nil, id, locationColumn)), r: r}
 	if err := x.read(opt); err != nil {
 		return err

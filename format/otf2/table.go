@@ -179,6 +179,8 @@ type recordType struct {
 	// repetitions have it in print.go.
 	text string
 	bare bool // it has no length: there is one field
+	// event is the id of the event that a record of a snapshot repeats, 0 for none.
+	event uint8
 }
 
 // eventTypes are the events, by their ids (docs/formats/otf2.md, "Event records").
@@ -262,6 +264,43 @@ var eventTypes = [...]recordType{
 	86: {name: "NonBlockingCollectiveComplete", word: "NON_BLOCKING_COLLECTIVE_COMPLETE", text: "Operation: %0, Communicator: %1, Root: %2, Sent: %3, Received: %4, Request: %5", fields: []field{enum("operation", collectives), ref("communicator", Comms), rank("root", showRoot, 1), number64("sent"), number64("received"), number64("request")}},
 	87: {name: "CommCreate", word: "COMM_CREATE", text: "Communicator: %0", fields: []field{ref("communicator", Comms)}},
 	88: {name: "CommDestroy", word: "COMM_DESTROY", text: "Communicator: %0", fields: []field{ref("communicator", Comms)}},
+}
+
+// snapshotTypes are the records of snapshots, by their ids
+// (docs/formats/otf2.md, "Snapshots").
+var snapshotTypes = [...]recordType{
+	10: {name: "SnapshotStart", word: "SNAPSHOT_START", text: "# Events: %0", fields: []field{number64("records")}},
+	11: {name: "SnapshotEnd", word: "SNAPSHOT_END", text: "Cont. Read Position: %0", fields: []field{number64("next")}},
+	12: snapshotOf(11),
+	13: snapshotOf(enter),
+	14: snapshotOf(14),
+	15: snapshotOf(15),
+	16: snapshotOf(16),
+	17: snapshotOf(18),
+	18: snapshotOf(17),
+	19: snapshotOf(19),
+	20: snapshotOf(22),
+	21: snapshotOf(23),
+	22: snapshotOf(24),
+	23: snapshotOf(26),
+	24: snapshotOf(28),
+	25: snapshotOf(29),
+	26: snapshotOf(metricEvent),
+	27: snapshotOf(32),
+	28: snapshotOf(33),
+	29: snapshotOf(34),
+}
+
+// snapshotOf is the record of a snapshot that says what an event does, behind the time of
+// that event.
+func snapshotOf(event uint8) recordType {
+	t := eventTypes[event]
+	t.bare, t.event = false, event
+	t.fields = append([]field{fixed("time")}, t.fields...)
+	for i := range t.fields[1:] {
+		t.fields[1+i].other++
+	}
+	return t
 }
 
 // Ids of events that are treated in a way of their own.
@@ -360,7 +399,16 @@ const (
 	localClock   = 6
 )
 
-// thumbnailTypes are the records of a thumbnail's file: what it shows, and its samples.
+// Ids of the records of snapshots and thumbnails that are not events.
+const (
+	snapshotStart   = 10
+	snapshotEnd     = 11
+	thumbnailHeader = 10
+	thumbnailSample = 11
+)
+
+// thumbnailTypes are the records of a thumbnail's file: what it shows, and its samples
+// (docs/formats/otf2.md, "Thumbnails").
 var thumbnailTypes = [...]recordType{
 	10: {name: "Header", fields: []field{literal("name"), literal("description"), enum("type", []string{"REGION", "METRIC", "ATTRIBUTES"}), number("samples"), count("metrics")}, each: []field{number64("ref")}},
 	11: {name: "Sample", fields: []field{number64("baseline"), count("values")}, each: []field{number64("value")}},

@@ -19,7 +19,8 @@ import (
 // Writer writes an archive. Definitions may be written at any time before Close, those
 // of locations best after their events, which they count.
 type Writer struct {
-	// Anchor is what the anchor file is to say; Close counts locations and definitions.
+	// Anchor is what the anchor file is to say; Close counts locations, definitions,
+	// snapshots and thumbnails.
 	Anchor Anchor
 
 	dst         *format.Output
@@ -28,6 +29,8 @@ type Writer struct {
 	markers     chunkWriter
 	mu          sync.Mutex
 	locations   map[uint64]*EventWriter
+	snapshots   map[uint64]*SnapshotWriter
+	thumbnails  []*chunkWriter
 }
 
 // NewWriter begins an archive whose anchor file is dst: the other files appear beside it
@@ -47,7 +50,7 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{}}
+	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{}, snapshots: map[uint64]*SnapshotWriter{}}
 	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	dst.Beside(func() error { return w.name(name) }, w.Abort)
@@ -130,6 +133,18 @@ func (w *Writer) Mark(r *Record) error {
 	return w.markers.record(markerTypes[:], r)
 }
 
+// Thumbnail writes a record of thumbnail k: its header first, then its samples. Thumbnails
+// are numbered from 0 on without gaps.
+func (w *Writer) Thumbnail(k int, r *Record) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(w.thumbnails); i <= k; i++ {
+		path := filepath.Join(w.folder, fmt.Sprintf("%d.thumb", i))
+		w.thumbnails = append(w.thumbnails, &chunkWriter{path: path, chunk: thumbnailChunk, most: 4 << 10})
+	}
+	return w.thumbnails[k].record(thumbnailTypes[:], r)
+}
+
 // EventWriter writes the events of a location. It must be used by one goroutine at a
 // time.
 type EventWriter struct {
@@ -155,6 +170,9 @@ func (w *Writer) Location(id uint64) *EventWriter {
 	return e
 }
 
+// stampSize is how many bytes a time has.
+const stampSize = 9
+
 // OrderError is an event before the one that was written before it.
 type OrderError struct{ Before, Time uint64 }
 
@@ -170,8 +188,8 @@ func (e *EventWriter) Write(x *Event) error {
 		return &OrderError{e.time, x.Time}
 	}
 	t := &eventTypes[x.ID]
-	const stamp, bare = 9, 10 // bytes of a time, and of an event without length at most
-	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any && c.base+int64(len(c.buf))+stamp+bare+atEnd <= c.start+c.chunk {
+	const bare = 10 // bytes of an event without length at most
+	if c := &e.c; t.bare && len(x.Attributes) == 0 && e.any && c.base+int64(len(c.buf))+stampSize+bare+atEnd <= c.start+c.chunk {
 		// Most events are like this.
 		b := c.buf
 		if x.Time != e.time {
@@ -187,6 +205,11 @@ func (e *EventWriter) Write(x *Event) error {
 		c.buf = b
 		return e.written()
 	}
+	return e.write(t, x)
+}
+
+// write writes a record with its attributes, and its time if that is another one.
+func (e *EventWriter) write(t *recordType, x *Event) error {
 	b := e.buf[:0]
 	if len(x.Attributes) > 0 {
 		b = append(b, attributeRecord, 0)
@@ -199,7 +222,7 @@ func (e *EventWriter) Write(x *Event) error {
 	}
 	b = appendRecord(b, t, &x.Record)
 	e.buf = b
-	begun, err := e.c.begin(len(b) + stamp)
+	begun, err := e.c.begin(len(b) + stampSize)
 	if err != nil {
 		return err
 	}
@@ -251,6 +274,11 @@ func (e *EventWriter) Clock(c ClockOffset) error {
 // Close ends the files and writes the anchor file. It does not commit the output.
 func (w *Writer) Close() error {
 	err := w.definitions.close()
+	for _, c := range w.thumbnails {
+		err = errors.Join(err, c.close())
+	}
+	w.Anchor.Thumbnails = uint32(len(w.thumbnails))
+	err = errors.Join(err, w.closeSnapshots())
 	if w.markers.begun {
 		err = errors.Join(err, w.markers.close())
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -14,23 +13,17 @@ import (
 // restore makes the model of the definitions that the metadata carry; false if they
 // carry none. Links stay there until they are wanted.
 func (m *model) restore() (bool, error) {
-	var pairs []carrier.Pair
-	for _, x := range m.t.Metadata {
-		switch {
-		case strings.HasPrefix(x.Key, definitionKey):
-			var p carrier.Pair
-			if err := json.Unmarshal([]byte(x.Value), &p); err != nil {
-				return false, fmt.Errorf("carried definition %s: %w", x.Key, err)
-			}
-			pairs = append(pairs, p)
-		case x.Key == timeKey:
-			if err := json.Unmarshal([]byte(x.Value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
-				return false, fmt.Errorf("carried %s: %q", x.Key, x.Value)
-			}
+	for key, value := range m.t.metadata() {
+		if key != timeKey {
+			continue
+		}
+		if err := json.Unmarshal([]byte(value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
+			return false, fmt.Errorf("carried %s: %q", key, value)
 		}
 	}
-	if len(pairs) == 0 {
-		return false, nil
+	pairs, err := carrier.ParsePairs(m.t.metadata(), definitionKey)
+	if len(pairs) == 0 || err != nil {
+		return false, err
 	}
 	d := &trace.Definitions{Format: "pallas"}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -139,22 +132,11 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || !sel.Links {
 		return nil
 	}
-	var links []trace.Link
-	for _, x := range d.t.Metadata {
-		if !strings.HasPrefix(x.Key, linkKey) {
-			continue
-		}
-		l, err := carrier.ParseLink(x.Value)
-		if err != nil {
-			if err := d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "a link; it is left out"}); err != nil {
-				return err
-			}
-			continue
-		}
-		links = append(links, l)
-	}
-	if len(links) == 0 {
-		return nil
+	links, err := carrier.ParseLinks(d.t.metadata(), linkKey, func(err error) error {
+		return d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "a link; it is left out"})
+	})
+	if len(links) == 0 || err != nil {
+		return err
 	}
 	return sink.Links(links)
 }

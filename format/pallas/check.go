@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
@@ -86,13 +85,7 @@ func (c *checker) archive(a *Archive) error {
 	if a.gone != nil {
 		return nil
 	}
-	n := uint32(0)
-	for _, l := range a.Locations {
-		if _, err := fs.Stat(c.d.t.src.FS, c.d.t.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
-			n++
-		}
-	}
-	if a.fileThreads != n && a.Truncated == nil {
+	if n := a.present(); a.fileThreads < n && a.Truncated == nil {
 		return c.report("pallas.ids", trace.Warning, path, 4, fmt.Sprintf("%d threads", a.fileThreads), fmt.Sprintf("%d, which have a file", n))
 	}
 	return nil

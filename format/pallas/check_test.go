@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 	}
 	remove := func(file string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
-			if err := os.Remove(filepath.Join(dir, file)); err != nil {
+			if err := os.RemoveAll(filepath.Join(dir, file)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -75,7 +75,9 @@ func TestCheck(t *testing.T) {
 		{"thread's number", change(thread, number(0, 8)), []string{"pallas.ids"}},
 		{"thread's archive", change(thread, number(4, 8)), []string{"pallas.ids"}},
 		{"archive's number", change(archive, number(0, 8)), []string{"pallas.ids"}},
-		{"archive's threads", change(archive, number(4, 2)), []string{"pallas.ids"}},
+		{"archive's threads", change(archive, number(4, 2)), []string{"pallas.missing-file"}},
+		{"archive's threads, too few", change(archive, number(4, 0)), []string{"pallas.ids"}},
+		{"no archive", remove("archive_3"), []string{"pallas.missing-file"}},
 		{"no file of durations", remove("archive_3/thread_7/sequence_durations.dat"), []string{"pallas.missing-file"}},
 		{"half a file of durations", change("archive_3/thread_7/sequence_durations.dat", func(b []byte) []byte { return b[:len(b)/2] }), []string{"pallas.damaged"}},
 		{"no file of times", remove("archive_3/thread_7/event_durations.dat"), []string{"pallas.missing-file"}},

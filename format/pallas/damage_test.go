@@ -155,13 +155,14 @@ func TestHandMade(t *testing.T) {
 	if got, rules := read(t, m); fmt.Sprint(got) != "[1 2 3 4 5]" || rules != "pallas.damaged" {
 		t.Errorf("a main file that is cut off: %v, %q", got, rules)
 	}
-	// A location without a folder has no events; one without its file has lost them.
+	// A location without its file has lost its events, and so has one without a folder
+	// among the threads that the archive counts.
 	delete(m, "archive_0/thread_0/thread.pallas")
 	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
 		t.Errorf("a thread without grammar: %v, %q", got, rules)
 	}
 	delete(m, "archive_0/thread_0/event_durations.dat")
-	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged" {
+	if got, rules := read(t, m); len(got) > 0 || rules != "pallas.damaged pallas.missing-file" {
 		t.Errorf("a location without folder: %v, %q", got, rules)
 	}
 }

@@ -341,6 +341,9 @@ func (e *encoder) Close() error {
 			parent = g.Parent + 1
 		}
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{uint32(i) + 1, e.string(name), parent})
+		if !slices.ContainsFunc(d.Groups.All(), func(x trace.LocationGroup) bool { return x.Parent == uint32(i) }) {
+			e.w.Archive(uint32(i) + 1) // a process without events has an archive too
+		}
 	}
 	pairs, tooLong := carrier.Definitions(d)
 	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)

@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -129,7 +130,14 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 		a, err := t.Archive(g.ID)
 		if isMissing(err) {
-			// A machine or the like. Old writers could put locations there all the same.
+			// A machine or the like, if other groups are in it. Old writers could put
+			// locations there all the same.
+			in := func(parent uint32) bool { return parent == g.ID }
+			if !slices.ContainsFunc(t.LocationGroups, func(x LocationGroup) bool { return in(x.Parent) }) && !slices.ContainsFunc(t.Locations, func(l Location) bool { return in(l.Parent) }) {
+				if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: t.shown + archiveFile(g.ID)}, Found: "no such file", Expected: "the archive of a process"}); err != nil {
+					return nil, err
+				}
+			}
 			for _, l := range t.Locations {
 				if name, _ := t.Definitions.Text(l.Name); l.Parent == g.ID && !restored {
 					m.defs.Locations.Add(trace.Location{ID: strconv.Itoa(int(l.ID)), Name: trace.Text(name), Kind: trace.ThreadLocation, Group: m.groups[g.ID]})
@@ -150,6 +158,11 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 		if a.Truncated != nil {
 			if err := defect(opt, "pallas.damaged", trace.Error, a.Truncated); err != nil {
+				return nil, err
+			}
+		}
+		if n := a.present(); a.gone == nil && a.Truncated == nil && a.fileThreads > n {
+			if err := opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: t.shown + archiveFile(a.ID), Offset: 4, Binary: true}, Found: fmt.Sprintf("%d threads with a file", n), Expected: fmt.Sprintf("%d, which the archive has", a.fileThreads)}); err != nil {
 				return nil, err
 			}
 		}

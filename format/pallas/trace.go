@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -43,6 +44,17 @@ type opened[T any] struct {
 	once sync.Once
 	v    T
 	err  error
+}
+
+// metadata are the keys and values of the trace's own.
+func (t *Trace) metadata() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for _, m := range t.Metadata {
+			if !yield(m.Key, m.Value) {
+				return
+			}
+		}
+	}
 }
 
 // Open opens a trace by its main file and reads no other.
@@ -98,6 +110,16 @@ func (t *Trace) search() {
 			t.LocationGroups = append(t.LocationGroups, LocationGroup{id, NoRef, NoRef})
 		}
 	}
+}
+
+// present is how many of the archive's threads have a file.
+func (a *Archive) present() (n uint32) {
+	for _, l := range a.Locations {
+		if _, err := fs.Stat(a.Trace.src.FS, a.Trace.dir+threadFolder(a.ID, l.ID)+"thread.pallas"); err == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // search adds the threads that the damaged file does not name.

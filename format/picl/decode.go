@@ -186,6 +186,11 @@ func (d *decoder) index(ctx context.Context) error {
 
 // order chooses the tick and finds the sorted pieces of the file.
 func (d *decoder) order(all []*scanResult) error {
+	if d.file.Size == 0 {
+		if err := d.opt.Defect(&trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.file.Name}, Found: "an empty file", Expected: "records, unless the trace has no events"}); err != nil {
+			return err
+		}
+	}
 	biggest := trace.Decimal{}
 	// Room is left for margins of drawings, and for differences from negative times.
 	limit := int64(math.MaxInt64 / 8 * 7)

@@ -391,16 +391,17 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	default:
 		r.Event, entry, exit = -60, []trace.Value{at(4)}, message
 	}
-	r.Type, r.Values = TypeEntry, append(r.Values[:0], entry...)
 	keys, vals := c.Attrs()
-	for i, v := range vals {
-		r.Values = append(r.Values, e.data(keys[i], v))
+	for i, list := range [][]trace.Value{entry, exit} {
+		r.Type, r.Values = int64(TypeEntry-i), append(r.Values[:0], list...)
+		for i, v := range vals {
+			r.Values = append(r.Values, e.data(keys[i], v))
+		}
+		if err := e.w.Write(r); err != nil {
+			return err
+		}
 	}
-	if err := e.w.Write(r); err != nil {
-		return err
-	}
-	r.Type, r.Values = TypeExit, append(r.Values[:0], exit...)
-	return e.w.Write(r)
+	return nil
 }
 
 // foreignRow writes a row of another format's trace.

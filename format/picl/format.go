@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"path"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -38,6 +39,9 @@ var Format = &format.Format{
 
 // probe recognises both formats by their first lines.
 func probe(name string, text []byte) int {
+	if ext := strings.ToLower(path.Ext(name)); len(text) == 0 && (ext == ".trf" || ext == ".picl") {
+		return 50 // a trace without events has no lines
+	}
 	if s := probeOld(text); s > 0 {
 		return s
 	}

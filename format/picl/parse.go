@@ -241,7 +241,7 @@ func (p *parsed) line(l []byte, number int64) error {
 func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	d := p.d
 	typ, event := h.f[0], h.f[1]
-	p.vals = p.vals[:0]
+	p.vals, p.added = p.vals[:0], p.added[:0]
 	quick := h.f[5] == 0 && i == len(l)
 	if !quick && d.plainInts && i+2 < len(l) && l[i+1] == '2' && h.f[5] < 64 {
 		p.vals, quick = integers(l[i+2:], h.f[5], p.vals)
@@ -307,11 +307,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			return err
 		}
 	}
-	if !quick {
-		for _, a := range p.added {
-			b.AddAttr(p.defineAdded(a.Key), a.Value)
-		}
-	}
+	p.markAdded(b)
 	if key.process == -1 && d.model.Locations.At(int(loc)).ID != locationID(key) {
 		b.AddAttr(d.wide, trace.IntValue(-1))
 	}
@@ -329,7 +325,6 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 // takeAdded takes the attributes that the event got when the trace was changed from among
 // the data fields, which they are the last of.
 func (p *parsed) takeAdded() {
-	p.added = p.added[:0]
 	for n := len(p.vals) - 1; n >= 0 && p.vals[n].Type == trace.String; n-- {
 		text, ok := strings.CutPrefix(p.vals[n].Str, addedPrefix)
 		key, value, both := strings.Cut(text, "=")
@@ -338,6 +333,13 @@ func (p *parsed) takeAdded() {
 		}
 		p.vals = p.vals[:n]
 		p.added = append(p.added, trace.Attr{Key: key, Value: trace.StringValue(value)})
+	}
+}
+
+// markAdded gives the last row the attributes that the event got when the trace was changed.
+func (p *parsed) markAdded(b *trace.Batch) {
+	for _, a := range p.added {
+		b.AddAttr(p.defineAdded(a.Key), a.Value)
 	}
 }
 
@@ -496,6 +498,7 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 	}
 	b.Add(loc, t, kind, trace.NoRef)
 	b.AddOps(other, trace.Undefined, uint64(tag), length)
+	p.markAdded(b)
 	b.MarkDerived()
 	b.Pos = append(b.Pos, line)
 }

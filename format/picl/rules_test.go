@@ -43,6 +43,7 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.carrier", "-7 -1 -1.0 -1 -1 71 0 weft:trace {\"v", 0, 0},
 	{"picl.unknown-record-type", "-99 0 0.1 0 0 0\n", 1, 1},
 	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
+	{"picl.empty", "", 0, 0},
 	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
 }
 

@@ -49,12 +49,16 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 		}
 		return recordPallas(args[0], args[1], n, args[3] == "true")
 	}
-	if mode == "otf2" && len(args) == 2 {
+	if mode == "otf2" && len(args) == 3 {
 		n, err := strconv.Atoi(args[1])
 		if err != nil {
 			return err
 		}
-		return writeOTF2(args[0], n)
+		locations, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return writeOTF2(args[0], n, locations)
 	}
 	return fmt.Errorf("child mode %q: expected shuffle, open, otf, pallas or otf2 with their arguments", mode)
 }

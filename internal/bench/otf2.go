@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
@@ -29,6 +30,8 @@ type otf2Result struct {
 	tool        string
 	write       []usage
 	one, two    []usage // decoding
+	alone       []usage // decoding the same number of events at one location, on two cores
+	aloneSilent []usage // otf2-print --silent of these
 	silent      []usage // otf2-print --silent
 	text, print []usage // print --compat, otf2-print -A
 	window      []usage
@@ -65,12 +68,16 @@ func (b *session) otf2(r *otf2Result) error {
 		return err
 	}
 	for range pairs * b.runs {
-		u, err := b.childRun(nil, "otf2", path, strconv.FormatInt(r.events, 10))
+		u, err := b.childRun(nil, "otf2", path, strconv.FormatInt(r.events, 10), strconv.Itoa(otf2Locations))
 		if err := measure(&r.write, u, err); err != nil {
 			return err
 		}
 	}
 	r.bytes = bytesIn(dir)
+	alone := dir + "/alone.otf2"
+	if _, err := b.childRun(nil, "otf2", alone, strconv.FormatInt(r.events, 10), "1"); err != nil {
+		return err
+	}
 	for range pairs * b.runs {
 		for _, x := range []struct {
 			to   *[]usage
@@ -80,6 +87,8 @@ func (b *session) otf2(r *otf2Result) error {
 			{&r.one, false, []string{"convert", "-q", "-j", "1", "--to", "null", path, "-"}},
 			{&r.two, false, []string{"convert", "-q", "-j", "2", "--to", "null", path, "-"}},
 			{&r.silent, true, []string{"--silent", path}},
+			{&r.alone, false, []string{"convert", "-q", "-j", "2", "--to", "null", alone, "-"}},
+			{&r.aloneSilent, true, []string{"--silent", alone}},
 			{&r.text, false, []string{"print", "--compat", path}},
 			{&r.print, true, []string{"-A", path}},
 			{&r.window, false, []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000", path}},
@@ -112,11 +121,12 @@ func (r *otf2Result) acceptances() (list []acceptance) {
 	}
 	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, r.one, r.silent, cpu)
 	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, r.two, r.silent, wall)
+	against("The same of one location", 0.35, r.alone, r.aloneSilent, wall)
 	against("`print --compat`, CPU, beside otf2-print -A", 0.5, r.text, r.print, cpu)
 	a := over(r.one, cpu)
 	rate := float64(r.events) / a.median / 1e6
 	list = append(list, acceptance{text: "Decoding, events in a second of CPU", limit: "≥ 16 million", worst: fmt.Sprintf("%.1f million", rate), pass: rate >= 16})
-	peak := max(highest(r.one), highest(r.two))
+	peak := max(highest(r.one), highest(r.two), highest(r.alone))
 	list = append(list, acceptance{text: "Memory of decoding", limit: "≤ 64 MiB", worst: fmt.Sprintf("%.0f MiB", mib(peak)), pass: peak <= 64<<20})
 	w := perEventOf(r.write, r.events, wall)
 	list = append(list, acceptance{text: "Writing, the making of the events included", limit: "≤ 60 ns an event", worst: ratio(w), pass: w.median <= 60})
@@ -137,20 +147,20 @@ func (r *otf2Result) document() []byte {
 	r.printf("- weft built with %s\n- %s\n- Runs: %d\n\n## Acceptance\n\n", r.goVersion, r.tool, pairs*r.runs)
 	r.verdicts("Measured", r.acceptances())
 	r.failures(r.problems)
-	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f MB,\nwritten with the package format/otf2.\n\n", r.events, otf2Locations, float64(r.bytes)/1e6)
+	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f MB,\nwritten with the package format/otf2. One location has the same number of events in an\narchive of its own.\n\n", r.events, otf2Locations, float64(r.bytes)/1e6)
 	var rows [][]string
 	for _, x := range []struct {
 		what string
 		l    []usage
-	}{{"writing", r.write}, {"decoding, one core", r.one}, {"decoding, two cores", r.two}, {"otf2-print --silent", r.silent}, {"print --compat", r.text}, {"otf2-print -A", r.print}, {"print --compat, 10 ms", r.window}, {"otf2-print -A --time, 10 ms", r.part}} {
+	}{{"writing", r.write}, {"decoding, one core", r.one}, {"decoding, two cores", r.two}, {"otf2-print --silent", r.silent}, {"decoding one location, two cores", r.alone}, {"otf2-print --silent, one location", r.aloneSilent}, {"print --compat", r.text}, {"otf2-print -A", r.print}, {"print --compat, 10 ms", r.window}, {"otf2-print -A --time, 10 ms", r.part}} {
 		rows = append(rows, []string{x.what, ratio(perEventOf(x.l, r.events, cpu)), ratio(perEventOf(x.l, r.events, wall)), fmt.Sprintf("%.1f MiB", mib(highest(x.l)))})
 	}
 	r.table([]string{"What", "CPU, ns an event", "wall, ns an event", "Peak"}, rows)
 	return bytes.Clone(r.page.text.Bytes())
 }
 
-// writeOTF2 writes the archive.
-func writeOTF2(path string, events int) error {
+// writeOTF2 writes an archive.
+func writeOTF2(path string, events, locations int) error {
 	dst, err := format.CreateFile(path)
 	if err != nil {
 		return err
@@ -180,24 +190,28 @@ func writeOTF2(path string, events int) error {
 	for i := range uint64(functions) {
 		define(region, i, i, none, 0, none, 0, 0, i, 1, 2, 0)
 	}
-	const mpi, locations, ranks = 4, 4, 5
+	const mpi, communicating, ranks = 4, 4, 5
 	define(paradigm, mpi, 0, 0)
-	define(set, 0, 0, 0, otf2Locations, 0, 1, 2, 3, locations, mpi, 0)
-	define(set, 1, 0, 0, otf2Locations, 0, 1, 2, 3, ranks, mpi, 0)
+	members := []uint64{uint64(locations)}
+	for i := range uint64(locations) {
+		members = append(members, i)
+	}
+	define(set, slices.Concat([]uint64{0, 0, 0}, members, []uint64{communicating, mpi, 0})...)
+	define(set, slices.Concat([]uint64{1, 0, 0}, members, []uint64{ranks, mpi, 0})...)
 	define(comm, 0, 0, 1, none, 0)
-	for i := range uint64(otf2Locations) {
+	for i := range uint64(locations) {
 		e := w.Location(i)
 		rng := rand.New(rand.NewPCG(i, 1))
 		var stack []uint64
 		var x otf2.Event
-		for range events / otf2Locations {
+		for range events / locations {
 			x.Time += rng.Uint64N(1000)
 			switch k := len(stack); {
 			case k > 0 && (k > 12 || rng.IntN(2) == 0):
 				x.ID, x.Values = leave, stack[k-1:k]
 				stack = stack[:k-1]
 			case rng.IntN(20) == 0:
-				x.ID, x.Values = send, []uint64{rng.Uint64N(otf2Locations), 0, 5, 1024}
+				x.ID, x.Values = send, []uint64{rng.Uint64N(uint64(locations)), 0, 5, 1024}
 			default:
 				stack = append(stack, rng.Uint64N(functions))
 				x.ID, x.Values = enter, stack[k:]

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -181,25 +180,9 @@ func (a *app) clocks(ctx context.Context, dec format.Decoder, path string, opt c
 	d := dec.Defs()
 	sel := trace.Everything()
 	sel.Links = false
-	var mu sync.Mutex
-	var parts []*clocks.Part
-	if err := format.ScanAnew(ctx, dec, sel, func() func(int) format.Sink {
-		parts = nil
-		return func(int) format.Sink {
-			p := clocks.New(d, opt)
-			mu.Lock()
-			defer mu.Unlock()
-			parts = append(parts, p)
-			return p
-		}
-	}); err != nil {
+	all, err := inParts(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) }, format.ScanAnew)
+	if err != nil {
 		return nil, err
-	}
-	all := clocks.New(d, opt)
-	for _, p := range parts {
-		if err := all.Merge(p); err != nil {
-			return nil, err
-		}
 	}
 	x, err := all.Solve(ctx)
 	if errors.Is(err, clocks.ErrFar) {

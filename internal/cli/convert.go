@@ -60,7 +60,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		a.tell(in, r.quiet)
 		return err
 	}
-	w, err := a.writer(in, dst, to)
+	w, err := a.writer(in, dst, to, "--to")
 	if err != nil {
 		return err
 	}
@@ -97,9 +97,10 @@ type writing struct {
 	name   string
 }
 
-// writer makes the output that an argument names, in the format that its name or to says.
-func (a *app) writer(in *input, dst, to string) (*writing, error) {
-	f, err := a.target(dst, to)
+// writer makes the output that an argument names, in the format that its name or to, which
+// is given by a flag, says.
+func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
+	f, err := a.target(dst, to, flag)
 	if err != nil {
 		return nil, err
 	}

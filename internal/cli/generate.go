@@ -47,7 +47,7 @@ func (a *app) generateCommand() *cobra.Command {
 				b.done()
 				return err
 			}
-			f, err := a.target(args[0], to)
+			f, err := a.target(args[0], to, "--to")
 			if err != nil {
 				return err
 			}

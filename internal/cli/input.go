@@ -438,20 +438,20 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 	return format.CreateFile(arg)
 }
 
-// target finds the format that an output is to have.
-func (a *app) target(arg, name string) (*format.Format, error) {
+// target finds the format that an output is to have, of which a flag gives the name.
+func (a *app) target(arg, name, flag string) (*format.Format, error) {
 	f, ok := (*format.Format)(nil), false
 	switch {
 	case name != "":
 		f, ok = format.ByName(a.formats, name)
 		if !ok {
-			return nil, usageError("--to %s: no such format; weft formats lists them", name)
+			return nil, usageError("%s %s: no such format; weft formats lists them", flag, name)
 		}
 	case arg == "-":
-		return nil, usageError("standard output has no name that tells a format; use --to")
+		return nil, usageError("standard output has no name that tells a format; use %s", flag)
 	default:
 		if f, ok = format.ByExtension(a.formats, arg); !ok {
-			return nil, usageError("%s: no format has such names; use --to", arg)
+			return nil, usageError("%s: no format has such names; use %s", arg, flag)
 		}
 	}
 	if arg == "-" && !f.SingleText {

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -151,25 +150,9 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by string) (
 	// What is open depends on events before the window and of other regions.
 	window := sel
 	window.Links = false
-	var mu sync.Mutex
-	var parts []*profile.Part
-	if err := format.ScanWindow(ctx, in.Decoder, window, func() func(int) format.Sink {
-		parts = nil
-		return func(int) format.Sink {
-			p := profile.New(d, opt)
-			mu.Lock()
-			defer mu.Unlock()
-			parts = append(parts, p)
-			return p
-		}
-	}); err != nil {
+	sum, err := inParts(ctx, in.Decoder, window, func() *profile.Part { return profile.New(d, opt) }, format.ScanWindow)
+	if err != nil {
 		return nil, err
-	}
-	sum := profile.New(d, opt)
-	for _, p := range parts {
-		if err := sum.Merge(p); err != nil {
-			return nil, err
-		}
 	}
 	y := sum.Result()
 	if sel.Region != nil {

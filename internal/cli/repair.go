@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,13 +51,17 @@ var nests = map[string]bool{"otf": true, "otf2": true, "pallas": true}
 
 func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, places int) error {
 	ctx := c.Context()
-	in, err := a.open(ctx, args[0], x.source())
+	r := x.source()
+	if !slices.ContainsFunc(r.options, func(o string) bool { return strings.HasPrefix(o, "otf2.order=") }) {
+		r.options = append([]string{"otf2.order=sort"}, r.options...)
+	}
+	in, err := a.open(ctx, args[0], r)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	in.report.Keep = max(1, places)
-	target, err := a.target(args[1], x.as)
+	target, err := a.target(args[1], x.as, "--as")
 	if err != nil {
 		return err
 	}

@@ -129,8 +129,12 @@ func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Windo
 		own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }
 		var first, last int64
 		if !own(from) || !own(to) || !own(p.around) {
-			if first, last, _, err = extent(ctx, d); err != nil {
+			ok := false
+			if first, last, ok, err = extent(ctx, d); err != nil {
 				return w, err
+			}
+			if !ok {
+				first, last = 0, 0
 			}
 		}
 		for _, x := range []struct {
@@ -238,11 +242,12 @@ func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, e
 		w.Location = func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }
 	}
 	if err == nil && len(x.kinds)+len(x.notKinds) > 0 {
-		var yes, no func(trace.Kind) bool
-		if yes, err = chooseKinds(d, "--kind", x.kinds); err == nil {
-			no, err = chooseKinds(d, "--not-kind", x.notKinds)
+		if len(x.kinds) > 0 {
+			w.Kind, err = chooseKinds(d, "--kind", x.kinds)
 		}
-		w.Kind = func(k trace.Kind) bool { return (len(x.kinds) == 0 || yes(k)) && !no(k) }
+		if err == nil {
+			w.NotKind, err = chooseKinds(d, "--not-kind", x.notKinds)
+		}
 	}
 	return w, true, err
 }
@@ -330,7 +335,7 @@ type changed struct {
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
 // finish, if there is one, may print more, and gives what is printed as JSON.
 func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, dst string, x *changing, finish func(*changed) (any, error)) error {
-	w, err := a.writer(ins[0], dst, x.as)
+	w, err := a.writer(ins[0], dst, x.as, "--as")
 	if err != nil {
 		return err
 	}
@@ -339,9 +344,14 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 	for _, in := range ins {
 		from = append(from, in.Decoder)
 	}
-	if x.prune || w.format.Name == "etf" && slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric }) {
+	signals := slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
+	if x.prune || w.format.Name == "etf" && signals {
 		// TRACE has no signals without fragments.
-		if d, err = transform.Prune(ctx, d); err != nil {
+		what := transform.PruneSignals
+		if x.prune {
+			what = transform.PruneAll
+		}
+		if d, err = transform.Prune(ctx, d, what); err != nil {
 			return err
 		}
 	}

@@ -167,3 +167,16 @@ func mkdir(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 }
+
+// Archives of traces that OTF2 has no records for have nothing that OTF2's own rules find.
+func TestForeignArchives(t *testing.T) {
+	for _, name := range []string{"etf", "picl", "otf", "pallas"} {
+		out := filepath.Join(t.TempDir(), "x.otf2")
+		if code, _, errs := runWeft(t, "convert", "-q", realTraces[name], out); code != 0 {
+			t.Fatal(errs)
+		}
+		if _, found, errs := runWeft(t, "check", "--rule", "otf2.*", out); !strings.Contains(found, "0 errors, 0 warnings") {
+			t.Errorf("%s: %s%s", name, found, errs)
+		}
+	}
+}

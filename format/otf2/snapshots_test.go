@@ -1,0 +1,138 @@
+package otf2
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// records are those of a location's snapshots, one a line, and what was wrong.
+func records(t *testing.T, a *Archive, location uint64) (l []string, errs int) {
+	t.Helper()
+	s, err := a.Snapshots(location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for {
+		e, err := s.Next()
+		if err == io.EOF {
+			return l, errs
+		}
+		if err != nil {
+			errs++
+			continue
+		}
+		l = append(l, fmt.Sprint(e.Time, e.ID, e.Values, e.Attributes))
+	}
+}
+
+// What is written is what is read. Locations without snapshots get a file without records,
+// which OTF2's own library wants.
+func TestSnapshotWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made.otf2")
+	dst, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWriter(dst, Anchor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range uint64(2) {
+		if err := w.Location(id).Write(&Event{Time: 1, Record: Record{ID: enter, Values: []uint64{0}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Define(&Record{ID: defLocation, Values: []uint64{id, undefined32, 1, 1, undefined32}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := w.Snapshots(1)
+	for _, e := range []Event{
+		{Time: 5, Record: Record{ID: snapshotStart, Values: []uint64{2}}},
+		{Time: 5, Record: Record{ID: 13, Values: []uint64{1, 0}}, Attributes: []Attribute{{3, typeInt8, 9}}},
+		{Time: 5, Record: Record{ID: 26, Values: []uint64{2, 7, 2, typeUint64, 10, typeDouble, 11}}},
+		{Time: 5, Record: Record{ID: snapshotEnd, Values: []uint64{1}}},
+	} {
+		if err := s.Write(&e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Write(&Event{Time: 4, Record: Record{ID: snapshotStart, Values: []uint64{0}}}); err == nil {
+		t.Error("a snapshot before the one before it")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := dst.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	a, err := Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Anchor.Snapshots != 1 {
+		t.Errorf("%d snapshots", a.Anchor.Snapshots)
+	}
+	want := []string{"5 10 [2] []", "5 13 [1 0] [{3 5 9}]", "5 26 [2 7 2 4 10 10 11] []", "5 11 [1] []"}
+	if got, errs := records(t, a, 1); !slices.Equal(got, want) || errs > 0 {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, errs := records(t, a, 0); len(got) > 0 || errs > 0 {
+		t.Errorf("location 0 has %q", got)
+	}
+}
+
+// What is wrong with snapshots and thumbnails has a name, and the rest is read.
+func TestSnapshotDamage(t *testing.T) {
+	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
+	// Of the events, whose values are random.
+	of := strings.NewReplacer("otf2.time-order 154 ", "", "otf2.undefined 43 ", "", "otf2.value 319 ", "")
+	whole, _ := records(t, must(t, format.FileSource(snapshots)), 1)
+	for _, x := range []struct {
+		what, file, rules string
+		change            func(b []byte) []byte
+		records           int // of location 1
+	}{
+		{"nothing", "all/1.snap", "", bytes.Clone, len(whole)},
+		{"a missing file", "all/7.snap", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, len(whole)},
+		{"no end", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, len(whole)},
+		{"a file cut in its header", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, 0},
+		{"a file cut in its first time", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return b[:25] }, 0},
+		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
+		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
+		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
+		{"record 3", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) }, len(whole)},
+		{"another number in the header", "all/1.snap", "otf2.chunk-numbers 1 ", func(b []byte) []byte {
+			b = bytes.Clone(b)
+			b[10]++
+			return b
+		}, len(whole)},
+		{"a missing thumbnail", "all.1.thumb", "otf2.missing-file 1 ", func([]byte) []byte { return nil }, len(whole)},
+		{"a thumbnail cut", "all.1.thumb", "otf2.damaged 1 ", func(b []byte) []byte { return b[:60] }, len(whole)},
+		{"a sample more", "all.1.thumb", "otf2.counts 1 ", func(b []byte) []byte { return end(b, 11, 2, 0, 0) }, len(whole)},
+	} {
+		src := mapped(t, snapshots, x.file, x.change)
+		if got, _ := records(t, must(t, src), 1); len(got) != x.records {
+			t.Errorf("%s: %d records, want %d", x.what, len(got), x.records)
+		}
+		if rules := of.Replace(checked(t, src)); rules != x.rules {
+			t.Errorf("%s: %s, want %s", x.what, rules, x.rules)
+		}
+	}
+}
+
+func must(t *testing.T, src format.Source) *Archive {
+	t.Helper()
+	a, err := Open(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
