@@ -8,7 +8,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -113,29 +112,12 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by string) 
 	}
 	var names func() []string
 	opt.Root, names = roots(d, by)
+	// What is open depends on events before the window.
 	window := sel
 	window.Links = false
-	var mu sync.Mutex
-	var parts []*calltree.Part
-	// What was entered before the window must keep its time, so all is read.
-	window.From, window.To = trace.Everything().From, trace.Everything().To
-	if err := format.ScanAnew(ctx, in.Decoder, window, func() func(int) format.Sink {
-		parts = nil
-		return func(int) format.Sink {
-			p := calltree.New(d, opt)
-			mu.Lock()
-			defer mu.Unlock()
-			parts = append(parts, p)
-			return p
-		}
-	}); err != nil {
+	all, err := inParts(ctx, in.Decoder, window, func() *calltree.Part { return calltree.New(d, opt) }, format.ScanWindow)
+	if err != nil {
 		return nil, err
-	}
-	all := calltree.New(d, opt)
-	for _, p := range parts {
-		if err := all.Merge(p); err != nil {
-			return nil, err
-		}
 	}
 	x.Paths, x.Roots = all.Result(), names()
 	if x.Paths == nil {
