@@ -29,14 +29,32 @@ type profileResult struct {
 	Orphans    int64              `json:"orphans"`
 	Regions    []profile.Region   `json:"regions"`
 	Locations  []profile.Location `json:"locations,omitempty"`
+	Groups     []groupProfile     `json:"groups,omitempty"`
 	Activities []profile.Activity `json:"activities,omitempty"`
 }
+
+// groupProfile is the profile of the locations of a group together.
+type groupProfile struct {
+	ID      string           `json:"id"`
+	Name    string           `json:"name,omitempty"`
+	Covered int64            `json:"covered"`
+	Regions []profile.Region `json:"regions,omitempty"`
+}
+
+// What a profile is listed by.
+const (
+	byRegion   = "region"
+	byLocation = "location"
+	byGroup    = "group"
+)
 
 func (a *app) profileCommand() *cobra.Command {
 	var r reading
 	var s selecting
-	var asJSON, asCSV, byLocation bool
+	var asJSON, asCSV, tree, folded bool
+	var by, pprof string
 	var top int
+	var least float64
 	c := &cobra.Command{
 		Use:   "profile TRACE",
 		Short: "Show how often and how long each region was open",
@@ -45,9 +63,14 @@ how long it was open, most exclusive time first. Inclusive time is that in which
 the region is open, exclusive time that in which it is the innermost open one; min,
 mean and max are those of its visits. Claims are listed by activity.
 
---by-location lists the regions of each location. --from and --to cut out a
-window: what is open in it counts, with its time in the window.`,
-		Example: "  weft profile trace.otf\n  weft profile --by-location --csv trace.otf > profile.csv\n  weft profile --from 20% --to 30% --top 5 trace.trf",
+--by location, or group, lists the regions of each location, or of each group of
+locations (process, node). --from and --to cut out a window: what is open in it counts,
+with its time in the window.
+
+--tree shows call paths: each region inside of those that were open around it. --folded
+prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
+writes them for go tool pprof.`,
+		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n  weft profile --from 20% --to 30% --top 5 trace.trf\n  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
@@ -59,12 +82,21 @@ window: what is open in it counts, with its time in the window.`,
 			if top < 0 {
 				return usageError("--top %d: expected 0 or more", top)
 			}
+			if by != byRegion && by != byLocation && by != byGroup {
+				return usageError("--by %s: expected region, location or group", by)
+			}
+			if folded && (asJSON || asCSV || tree) {
+				return usageError("--folded: expected none of --json, --csv and --tree with it")
+			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			x, err := a.profile(c.Context(), in, &s, byLocation)
+			if tree || folded || pprof != "" {
+				return a.profileTree(c.Context(), in, &r, &s, &treeOptions{by: by, json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least})
+			}
+			x, err := a.profile(c.Context(), in, &s, by)
 			if err != nil {
 				return err
 			}
@@ -85,7 +117,12 @@ window: what is open in it counts, with its time in the window.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
-	c.Flags().BoolVar(&byLocation, "by-location", false, "list the regions of each location")
+	c.Flags().StringVar(&by, "by", byRegion, "what to list: each region, or those of each location or group")
+	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
+	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
+	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
+	c.Flags().Float64Var(&least, "least", 0.5, "the least part of the time, in percent, that a path has to be shown by --tree")
+	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{byRegion, byLocation, byGroup}, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
@@ -93,13 +130,13 @@ window: what is open in it counts, with its time in the window.`,
 }
 
 // profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation bool) (*profileResult, error) {
+func (a *app) profile(ctx context.Context, in *input, s *selecting, by string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	d := in.Defs()
-	opt := profile.Options{Locations: byLocation}
+	opt := profile.Options{Locations: by != byRegion}
 	x := &profileResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock)}
 	if s.from != "" {
 		x.From = &sel.From
@@ -127,7 +164,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation b
 	}
 	x.Covered, x.Unclosed, x.Orphans = y.Covered, y.Unclosed, y.Orphans
 	x.Regions, x.Locations, x.Activities = y.Regions, y.Locations, y.Activities
-	if byLocation && x.Locations == nil {
+	if by != byRegion && x.Locations == nil {
 		x.Locations = []profile.Location{}
 	}
 	sortRegions(x.Regions)
@@ -135,7 +172,59 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, byLocation b
 		sortRegions(l.Regions)
 	}
 	slices.SortStableFunc(x.Activities, func(a, b profile.Activity) int { return cmp.Compare(b.Time, a.Time) })
+	if by == byGroup {
+		x.group(d)
+	}
 	return x, nil
+}
+
+// group puts the profiles of locations together by their groups.
+func (x *profileResult) group(d *trace.Definitions) {
+	index := map[uint32]int{}
+	x.Groups = []groupProfile{}
+	for _, l := range x.Locations {
+		g := d.Locations.At(int(l.Location)).Group
+		i, ok := index[g]
+		if !ok {
+			i = len(x.Groups)
+			index[g] = i
+			p := groupProfile{Name: "(no group)"}
+			if g != trace.NoRef {
+				p.ID, p.Name = d.Groups.At(int(g)).ID, d.Groups.At(int(g)).Name
+			}
+			x.Groups = append(x.Groups, p)
+		}
+		x.Groups[i].add(&l)
+	}
+	for i := range x.Groups {
+		sortRegions(x.Groups[i].Regions)
+	}
+	x.Locations = nil
+}
+
+// add adds the profile of a location.
+func (g *groupProfile) add(l *profile.Location) {
+	g.Covered += l.Covered
+	for _, r := range l.Regions {
+		i := slices.IndexFunc(g.Regions, func(o profile.Region) bool { return o.Region == r.Region })
+		if i < 0 {
+			g.Regions = append(g.Regions, r)
+			continue
+		}
+		o := &g.Regions[i]
+		if r.Count > 0 {
+			o.Min, o.Max = min(o.Min, r.Min), max(o.Max, r.Max)
+			if o.Count == 0 {
+				o.Min, o.Max = r.Min, r.Max
+			}
+		}
+		o.Count += r.Count
+		o.Inclusive += r.Inclusive
+		o.Exclusive += r.Exclusive
+		o.Sum += r.Sum
+		o.Unclosed += r.Unclosed
+		o.Orphans += r.Orphans
+	}
 }
 
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
@@ -158,6 +247,10 @@ func (x *profileResult) limit(top int) {
 		l := &x.Locations[i]
 		l.Regions = l.Regions[:min(top, len(l.Regions))]
 	}
+	for i := range x.Groups {
+		g := &x.Groups[i]
+		g.Regions = g.Regions[:min(top, len(g.Regions))]
+	}
 	x.Activities = x.Activities[:min(top, len(x.Activities))]
 }
 
@@ -179,14 +272,18 @@ func mean(c trace.Clock, sum, n int64) string {
 func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	w := csv.NewWriter(a.out)
 	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max", "unclosed", "orphans"}
-	by := x.Locations != nil
+	by := x.Locations != nil || x.Groups != nil
 	line := func(location []string, f ...string) error {
 		if by {
 			f = append(location, f...)
 		}
 		return w.Write(f)
 	}
-	if err := line([]string{"location", "location name"}, header...); err != nil {
+	what := byLocation
+	if x.Groups != nil {
+		what, header[2] = "location group", "region group"
+	}
+	if err := line([]string{what, what + " name"}, header...); err != nil {
 		return err
 	}
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
@@ -208,6 +305,12 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	for i := range x.Locations {
 		l := &x.Locations[i]
 		if err := regions([]string{l.ID, l.Name}, l.Regions); err != nil {
+			return err
+		}
+	}
+	for i := range x.Groups {
+		g := &x.Groups[i]
+		if err := regions([]string{g.ID, g.Name}, g.Regions); err != nil {
 			return err
 		}
 	}
@@ -242,25 +345,28 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		fmt.Fprintln(a.out, "Nothing was open.")
 		return
 	}
-	if x.Locations == nil && len(x.Regions) > 0 {
+	if x.Locations == nil && x.Groups == nil && len(x.Regions) > 0 {
 		regions(x.Regions, x.Covered)
 	}
 	shown := false
-	for i := range x.Locations {
-		l := &x.Locations[i]
-		if len(l.Regions) == 0 {
-			continue
+	section := func(what, id, name string, l []profile.Region, covered int64) {
+		if len(l) == 0 {
+			return
 		}
 		if shown {
 			fmt.Fprintln(a.out)
 		}
-		name := l.Name
-		if name == "" {
-			name = l.ID
-		}
-		fmt.Fprintf(a.out, "Location %s\n", name)
-		regions(l.Regions, l.Covered)
+		fmt.Fprintf(a.out, "%s %s\n", what, cmp.Or(name, id))
+		regions(l, covered)
 		shown = true
+	}
+	for i := range x.Locations {
+		l := &x.Locations[i]
+		section("Location", l.ID, l.Name, l.Regions, l.Covered)
+	}
+	for i := range x.Groups {
+		g := &x.Groups[i]
+		section("Group", g.ID, g.Name, g.Regions, g.Covered)
 	}
 	if len(x.Activities) > 0 {
 		if len(x.Regions) > 0 {

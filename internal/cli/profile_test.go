@@ -54,7 +54,7 @@ func TestOtfprofile(t *testing.T) {
 					add(t, want, f[1], f[2], f[3], f[4], f[5])
 				}
 			}
-			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by-location", "--csv", path))).ReadAll()
+			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv", path))).ReadAll()
 			if err != nil {
 				t.Fatal(err)
 			}

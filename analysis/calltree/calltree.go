@@ -1,0 +1,323 @@
+// Package calltree says how often and how long each call path was open: a region inside
+// of the regions that were open around it.
+//
+// Inclusive time of a path is that in which it is open, exclusive time that in which its
+// last region is the innermost one: the one that was entered last of those that are open.
+// So the exclusive times of all paths add up to the time in which any region is open, and
+// those of the paths that end in a region are the exclusive time of the flat profile of it
+// (package profile). A leave closes the latest open enter of its region, also when others
+// were entered since; these keep their paths.
+//
+// Regions that never end are closed at the last event of their location. The tree of a
+// window counts what is open in it, and of that only the time in the window.
+//
+// A part needs the order of each location only. Its memory is about 100 bytes a path, for
+// each location if those are kept apart, and 40 bytes an open region.
+package calltree
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options says what is counted.
+type Options struct {
+	// Window bounds the time that counts, nil is all. Parts still take all events: those
+	// before it tell what is open where it begins.
+	Window *Window
+	// Root tells which tree the paths of a location are in; nil is one tree for all, 0.
+	Root func(loc uint32) uint32
+}
+
+// Window is a stretch of time in ticks, [From, To).
+type Window struct{ From, To int64 }
+
+func (w *Window) clip(t int64) int64 {
+	if w == nil {
+		return t
+	}
+	return min(max(t, w.From), w.To)
+}
+
+// Part is the call tree of some locations of a trace.
+type Part struct {
+	defs  *trace.Definitions
+	opt   Options
+	nodes []node
+	index map[edge]int32
+	locs  []*location
+}
+
+type edge struct {
+	parent int32 // −1 − root for the regions that nothing is around
+	region uint32
+}
+
+// node is a call path.
+type node struct {
+	edge
+	last                 edge // the child that was looked for last
+	child                int32
+	count                int64
+	inclusive, exclusive int64
+	min, max             int64
+	unclosed             int64
+}
+
+type location struct {
+	stack []frame
+	since int64
+	last  int64
+	root  int32 // −1 − its root
+}
+
+type frame struct {
+	node  int32
+	enter int64
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, index: map[edge]int32{}}
+}
+
+// Links are no calls.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+// Batch takes events, of one location or mixed.
+func (p *Part) Batch(b *trace.Batch) error {
+	for i, k := range b.Kind {
+		if !k.IsEvent() {
+			continue
+		}
+		l := p.location(b.Location(i))
+		t := b.Time[i]
+		l.last = t
+		switch k {
+		case trace.Enter:
+			p.enter(l, t, b.Ref[i])
+		case trace.Leave:
+			p.leave(l, t, b.Ref[i])
+		}
+	}
+	return nil
+}
+
+func (p *Part) location(loc uint32) *location {
+	for int(loc) >= len(p.locs) {
+		p.locs = append(p.locs, nil)
+	}
+	l := p.locs[loc]
+	if l == nil {
+		l = &location{root: -1}
+		if p.opt.Root != nil {
+			l.root = -1 - int32(p.opt.Root(loc))
+		}
+		p.locs[loc] = l
+	}
+	return l
+}
+
+// pass gives the time since the last enter or leave to the innermost region.
+func (p *Part) pass(l *location, t int64) {
+	if n := len(l.stack); n > 0 {
+		p.nodes[l.stack[n-1].node].exclusive += p.opt.Window.clip(t) - p.opt.Window.clip(l.since)
+	}
+	l.since = t
+}
+
+func (p *Part) enter(l *location, t int64, region uint32) {
+	p.pass(l, t)
+	parent := l.root
+	if n := len(l.stack); n > 0 {
+		parent = l.stack[n-1].node
+	}
+	l.stack = append(l.stack, frame{p.node(parent, region), t})
+}
+
+// node is the path of a region inside of another path.
+func (p *Part) node(parent int32, region uint32) int32 {
+	e := edge{parent, region}
+	if parent >= 0 && p.nodes[parent].last == e {
+		return p.nodes[parent].child
+	}
+	i, ok := p.index[e]
+	if !ok {
+		i = int32(len(p.nodes))
+		p.index[e] = i
+		p.nodes = append(p.nodes, node{edge: e, last: edge{parent: math.MinInt32}, min: math.MaxInt64})
+	}
+	if parent >= 0 {
+		p.nodes[parent].last, p.nodes[parent].child = e, i
+	}
+	return i
+}
+
+func (p *Part) leave(l *location, t int64, region uint32) {
+	i := len(l.stack) - 1
+	for i >= 0 && p.nodes[l.stack[i].node].region != region {
+		i--
+	}
+	if i < 0 {
+		return // of what is not open
+	}
+	p.pass(l, t)
+	p.visit(l.stack[i], t, false)
+	l.stack = append(l.stack[:i], l.stack[i+1:]...)
+}
+
+// visit counts a visit that ends.
+func (p *Part) visit(f frame, t int64, unclosed bool) {
+	w := p.opt.Window
+	if w != nil && (t < w.From || f.enter >= w.To) {
+		return
+	}
+	n := &p.nodes[f.node]
+	d := w.clip(t) - w.clip(f.enter)
+	n.count++
+	n.inclusive += d
+	n.min, n.max = min(n.min, d), max(n.max, d)
+	if unclosed {
+		n.unclosed++
+	}
+}
+
+// Merge adds another part of the same trace, which must have seen other locations and
+// have the same options. The other part must not be used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || (p.opt.Window == nil) != (o.opt.Window == nil) {
+		return errors.New("calltree: found parts of different traces or options")
+	}
+	ours := make([]int32, len(o.nodes))
+	for i := range o.nodes {
+		n := &o.nodes[i]
+		parent := n.parent
+		if parent >= 0 {
+			parent = ours[parent] // parents come before their children
+		}
+		ours[i] = p.node(parent, n.region)
+		p.nodes[ours[i]].add(n)
+	}
+	for loc, l := range o.locs {
+		if l == nil {
+			continue
+		}
+		for loc >= len(p.locs) {
+			p.locs = append(p.locs, nil)
+		}
+		if p.locs[loc] != nil {
+			return errors.New("calltree: a location was seen by both parts; expected parts of different locations")
+		}
+		for i := range l.stack {
+			l.stack[i].node = ours[l.stack[i].node]
+		}
+		p.locs[loc] = l
+	}
+	return nil
+}
+
+func (n *node) add(o *node) {
+	n.count += o.count
+	n.inclusive += o.inclusive
+	n.exclusive += o.exclusive
+	n.unclosed += o.unclosed
+	n.min, n.max = min(n.min, o.min), max(n.max, o.max)
+}
+
+// Node is a call path: a region in the path that is its parent. Times are ticks.
+type Node struct {
+	// Parent is the index of the path around it in the list, -1 for none.
+	Parent int `json:"parent"`
+	// Depth is how many regions are around it.
+	Depth int `json:"depth"`
+	// Root is what Options.Root said of its locations.
+	Root   uint32 `json:"root"`
+	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
+	Name   string `json:"name"`
+	Count  int64  `json:"count"` // visits
+	// Inclusive is the time in which the path was open, added up over locations and
+	// visits; Exclusive that in which nothing inside of it was.
+	Inclusive int64 `json:"inclusive"`
+	Exclusive int64 `json:"exclusive"`
+	Min       int64 `json:"min"` // the shortest visit
+	Max       int64 `json:"max"` // the longest visit
+	Unclosed  int64 `json:"unclosed"`
+}
+
+// Result is the tree as a list: each path comes before those inside of it, and of those
+// beside each other the ones with more inclusive time come first, then in the order of the
+// definitions. Paths without a visit in the window are left out, unless one inside of them has some.
+func (p *Part) Result() []Node {
+	q := &Part{defs: p.defs, opt: p.opt, nodes: slices.Clone(p.nodes)}
+	for _, l := range p.locs {
+		if l == nil {
+			continue
+		}
+		c := *l
+		q.pass(&c, c.last)
+		for _, f := range c.stack {
+			q.visit(f, c.last, true)
+		}
+	}
+	// A path without visits in the window is kept if one inside of it has some: where
+	// regions do not nest, it may have been left before.
+	keep := make([]bool, len(q.nodes))
+	for i := len(q.nodes) - 1; i >= 0; i-- {
+		n := &q.nodes[i]
+		if n.count == 0 {
+			n.min = 0
+		}
+		keep[i] = keep[i] || n.count > 0
+		if n.parent >= 0 && keep[i] {
+			keep[n.parent] = true
+		}
+	}
+	children := map[int32][]int32{}
+	var roots []int32
+	for i := range q.nodes {
+		n := &q.nodes[i]
+		if n.parent < 0 && len(children[n.parent]) == 0 {
+			roots = append(roots, n.parent)
+		}
+		children[n.parent] = append(children[n.parent], int32(i))
+	}
+	slices.SortFunc(roots, func(a, b int32) int { return cmp.Compare(b, a) })
+	// Paths can be as deep as recursion goes, so they wait in a list.
+	type path struct {
+		node, parent, depth int
+		root                uint32
+	}
+	var out []Node
+	var wait []path
+	inside := func(of int32, at, depth int, root uint32) {
+		list := children[of]
+		slices.SortFunc(list, func(a, b int32) int { // the last one is taken first
+			x, y := &q.nodes[a], &q.nodes[b]
+			return cmp.Or(cmp.Compare(x.inclusive, y.inclusive), cmp.Compare(y.region+1, x.region+1))
+		})
+		for _, i := range list {
+			if keep[i] {
+				wait = append(wait, path{int(i), at, depth, root})
+			}
+		}
+	}
+	for _, r := range roots {
+		inside(r, -1, 0, uint32(-1-r))
+		for len(wait) > 0 {
+			w := wait[len(wait)-1]
+			wait = wait[:len(wait)-1]
+			n := &q.nodes[w.node]
+			name := "unknown"
+			if int(n.region) < p.defs.Regions.Len() {
+				name = p.defs.Regions.At(int(n.region)).Name
+			}
+			out = append(out, Node{w.parent, w.depth, w.root, n.region, name, n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed})
+			inside(int32(w.node), len(out)-1, w.depth+1, w.root)
+		}
+	}
+	return out
+}

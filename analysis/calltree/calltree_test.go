@@ -1,0 +1,166 @@
+package calltree_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
+	t.Helper()
+	if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), func(int) format.Sink { return s }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A tree that is counted by hand.
+func TestTree(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	a, b := r.Region("a"), r.Region("b")
+	x, y := r.Location("x"), r.Location("y")
+	r.Enter(x, 0, a)
+	r.Enter(x, 10, b)
+	r.Enter(x, 20, a)
+	r.Leave(x, 25, a)
+	r.Leave(x, 40, b)
+	r.Enter(x, 50, b)
+	r.Leave(x, 60, b)
+	r.Leave(x, 100, a)
+	r.Enter(y, 0, b)
+	r.Enter(y, 5, a)
+	r.Mark(y, 7, a)
+	p := calltree.New(r.Defs(), calltree.Options{})
+	scan(t, r, p)
+	want := []calltree.Node{
+		{-1, 0, 0, a, "a", 1, 100, 60, 100, 100, 0},
+		{0, 1, 0, b, "b", 2, 40, 35, 10, 30, 0},
+		{1, 2, 0, a, "a", 1, 5, 5, 5, 5, 0},
+		{-1, 0, 0, b, "b", 1, 7, 5, 7, 7, 1},
+		{3, 1, 0, a, "a", 1, 2, 2, 2, 2, 1},
+	}
+	if got := p.Result(); !reflect.DeepEqual(got, want) {
+		t.Errorf("found %+v, expected %+v", got, want)
+	}
+	p = calltree.New(r.Defs(), calltree.Options{Window: &calltree.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
+	scan(t, r, p)
+	want = []calltree.Node{
+		{-1, 0, 0, a, "a", 1, 33, 10, 33, 33, 0},
+		{0, 1, 0, b, "b", 2, 23, 20, 5, 18, 0},
+		{1, 2, 0, a, "a", 1, 3, 3, 3, 3, 0},
+	}
+	if got := p.Result(); !reflect.DeepEqual(got, want) {
+		t.Errorf("window: found %+v, expected %+v", got, want)
+	}
+}
+
+// random makes a trace in which regions overlap, are left without enter and stay open.
+func random(seed uint64) *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	g := rand.New(rand.NewPCG(seed, 1))
+	var regions []uint32
+	for _, n := range strings.Split("abcde", "") {
+		regions = append(regions, r.Region(n))
+	}
+	for range 3 {
+		loc := r.Location("p")
+		now := int64(0)
+		for range 200 {
+			now += g.Int64N(5)
+			if g.IntN(2) == 0 {
+				r.Enter(loc, now, regions[g.IntN(5)])
+			} else {
+				r.Leave(loc, now, regions[g.IntN(5)])
+			}
+		}
+	}
+	return r
+}
+
+// The paths that end in a region have together its flat profile, in any window, and
+// however many parts have seen the locations.
+func TestSumsAreTheProfile(t *testing.T) {
+	for seed := range uint64(200) {
+		r := random(seed)
+		from := int64(seed * 2)
+		to := from + int64(seed)*3
+		var pw *profile.Window
+		var cw *calltree.Window
+		if seed%2 == 0 {
+			pw, cw = &profile.Window{From: from, To: to}, &calltree.Window{From: from, To: to}
+		}
+		flat := profile.New(r.Defs(), profile.Options{Window: pw})
+		scan(t, r, flat)
+		var all *calltree.Part
+		for loc := range uint32(3) {
+			p := calltree.New(r.Defs(), calltree.Options{Window: cw})
+			for _, b := range r.Batches(loc) {
+				if err := p.Batch(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if all == nil {
+				all = p
+			} else if err := all.Merge(p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		type sums struct{ count, sum, exclusive int64 }
+		want, got := map[string]sums{}, map[string]sums{}
+		for _, x := range flat.Result().Regions {
+			if x.Count > 0 {
+				want[x.Name] = sums{x.Count, x.Sum, x.Exclusive}
+			}
+		}
+		nodes := all.Result()
+		for i, n := range nodes {
+			s := got[n.Name]
+			got[n.Name] = sums{s.count + n.Count, s.sum + n.Inclusive, s.exclusive + n.Exclusive}
+			if n.Parent >= i || n.Parent >= 0 && nodes[n.Parent].Depth != n.Depth-1 {
+				t.Errorf("node %d: parent %d", i, n.Parent)
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("seed %d: found %v, expected %v", seed, got, want)
+		}
+		one := calltree.New(r.Defs(), calltree.Options{Window: cw})
+		scan(t, r, one)
+		if !reflect.DeepEqual(one.Result(), nodes) {
+			t.Fatalf("seed %d: parts give another tree than one", seed)
+		}
+	}
+}
+
+func BenchmarkBatch(b *testing.B) {
+	r := trace.NewRecorder(trace.Seconds(1e9))
+	loc := r.Location("p")
+	g := rand.New(rand.NewPCG(1, 1))
+	var stack []uint32
+	for i := range 40 {
+		r.Region(string(rune('a' + i)))
+	}
+	for i := range int64(4000) {
+		if n := len(stack); n > 0 && (n > 10 || g.IntN(2) == 0) {
+			r.Leave(loc, i, stack[n-1])
+			stack = stack[:n-1]
+		} else {
+			stack = append(stack, uint32(g.IntN(40)))
+			r.Enter(loc, i, stack[n])
+		}
+	}
+	p := calltree.New(r.Defs(), calltree.Options{})
+	list := r.Batches(loc)
+	b.ResetTimer()
+	for range b.N {
+		for _, x := range list {
+			p.Batch(x)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4000, "ns/event")
+}

@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"github.com/google/pprof/profile"
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// treeResult is what weft profile --tree --json prints (docs/json.md).
+type treeResult struct {
+	Path   string          `json:"path"`
+	Format string          `json:"format"`
+	Clock  clockInfo       `json:"clock"`
+	From   *int64          `json:"from"` // ticks; null without a bound
+	To     *int64          `json:"to"`
+	By     string          `json:"by"`
+	Roots  []string        `json:"roots"` // what trees are of, by their numbers
+	Paths  []calltree.Node `json:"paths"`
+}
+
+// roots says which tree the paths of a location are in, and what the trees are called.
+func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
+	switch by {
+	case byLocation:
+		return func(loc uint32) uint32 { return loc }, func() (l []string) {
+			for i := range d.Locations.Len() {
+				l = append(l, d.Locations.At(i).Label())
+			}
+			return l
+		}
+	case byGroup:
+		return func(loc uint32) uint32 { return d.Locations.At(int(loc)).Group + 1 }, func() []string {
+			l := []string{"(no group)"}
+			for _, g := range d.Groups.All() {
+				if g.Name == "" {
+					g.Name = g.ID
+				}
+				l = append(l, g.Name)
+			}
+			return l
+		}
+	}
+	return nil, func() []string { return []string{"all locations"} }
+}
+
+// treeOptions say how call paths are shown.
+type treeOptions struct {
+	by                      string
+	json, csv, tree, folded bool
+	pprof                   string
+	least                   float64
+}
+
+// profileTree shows and writes call paths.
+func (a *app) profileTree(ctx context.Context, in *input, r *reading, s *selecting, o *treeOptions) error {
+	x, err := a.callTree(ctx, in, s, o.by)
+	if err != nil {
+		return err
+	}
+	in.bar.done()
+	if o.pprof != "" {
+		if err := a.writePprof(x, in.Defs(), o.pprof); err != nil {
+			return err
+		}
+	}
+	switch clock := in.Defs().Clock; {
+	case o.folded:
+		err = x.folded(a.out, clock)
+	case !o.tree:
+	case o.json:
+		err = a.writeJSON(x)
+	case o.csv:
+		err = a.treeCSV(x, clock)
+	default:
+		a.printTree(x, clock, o.least)
+	}
+	a.tell(in, r.quiet)
+	return err
+}
+
+// callTree scans a trace: each worker fills a part of its own.
+func (a *app) callTree(ctx context.Context, in *input, s *selecting, by string) (*treeResult, error) {
+	if len(s.regions) > 0 {
+		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves regions away")
+	}
+	sel, err := s.selection(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	d := in.Defs()
+	x := &treeResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock), By: by}
+	var opt calltree.Options
+	if s.from != "" {
+		x.From = &sel.From
+	}
+	if s.to != "" {
+		x.To = &sel.To
+	}
+	if x.From != nil || x.To != nil {
+		opt.Window = &calltree.Window{From: sel.From, To: max(sel.From, sel.To)}
+	}
+	var names func() []string
+	opt.Root, names = roots(d, by)
+	// What is open depends on events before the window.
+	window := sel
+	window.Links = false
+	all, err := inParts(ctx, in.Decoder, window, func() *calltree.Part { return calltree.New(d, opt) }, format.ScanWindow)
+	if err != nil {
+		return nil, err
+	}
+	x.Paths, x.Roots = all.Result(), names()
+	if x.Paths == nil {
+		x.Paths = []calltree.Node{}
+	}
+	return x, nil
+}
+
+// printTree prints paths that have at least a part of the time of their tree, in percent.
+func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
+	t := newTable(a.out)
+	t.AppendHeader(table.Row{"inclusive", "%", "exclusive", "count", "mean", "call path"})
+	total := map[uint32]int64{}
+	for _, n := range x.Paths {
+		if n.Depth == 0 {
+			total[n.Root] += n.Inclusive
+		}
+	}
+	shown, root := 0, uint32(0)
+	for i, n := range x.Paths {
+		if x.By != byRegion && (i == 0 || n.Root != root) {
+			t.AppendRow(table.Row{clock.FormatDuration(total[n.Root]), "", "", "", "", "[" + x.Roots[n.Root] + "]"})
+		}
+		root = n.Root
+		part := 0.0
+		if total[root] > 0 {
+			part = float64(n.Inclusive) / float64(total[root]) * 100
+		}
+		if part < least {
+			continue
+		}
+		shown++
+		average := "–"
+		if n.Count > 0 {
+			average = clock.FormatDuration(n.Inclusive / n.Count)
+		}
+		t.AppendRow(table.Row{clock.FormatDuration(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatDuration(n.Exclusive), n.Count, average, strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
+	}
+	t.Render()
+	if rest := len(x.Paths) - shown; rest > 0 {
+		fmt.Fprintf(a.out, "  … and %d paths below %g %% (--least 0 lists all)\n", rest, least)
+	}
+}
+
+// treeCSV writes a line a path.
+func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
+	w := csv.NewWriter(a.out)
+	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean", "max"}); err != nil {
+		return err
+	}
+	err := x.walk(func(n *calltree.Node, path []string) error {
+		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(path, ";"), strconv.FormatInt(n.Count, 10), c.FormatSeconds(n.Inclusive), c.FormatSeconds(n.Exclusive),
+			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
+	})
+	if err != nil {
+		return err
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// walk calls f for each path with the names of its regions, outermost first.
+func (x *treeResult) walk(f func(n *calltree.Node, path []string) error) error {
+	var path []string
+	for i := range x.Paths {
+		n := &x.Paths[i]
+		path = append(path[:n.Depth], strings.ReplaceAll(n.Name, ";", ":"))
+		if err := f(n, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folded writes a line a path, "main;solve;MPI_Send 1234", with its exclusive time in
+// nanoseconds: what makes flame graphs reads.
+func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
+	b := bufio.NewWriter(w)
+	err := x.walk(func(n *calltree.Node, path []string) error {
+		ns, _, ok := c.Rescale(n.Exclusive, trace.Seconds(1_000_000_000))
+		if n.Exclusive == 0 || !ok {
+			return nil
+		}
+		if x.By != byRegion {
+			b.WriteString(strings.ReplaceAll(x.Roots[n.Root], ";", ":") + ";")
+		}
+		_, err := fmt.Fprintf(b, "%s %d\n", strings.Join(path, ";"), ns)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.Flush()
+}
+
+// pprof makes the profile that go tool pprof reads: visits, and exclusive times in
+// nanoseconds.
+func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
+	p := &profile.Profile{
+		SampleType:        []*profile.ValueType{{Type: "visits", Unit: "count"}, {Type: "time", Unit: "nanoseconds"}},
+		DefaultSampleType: "time",
+		Comments:          []string{"made by weft of " + x.Path},
+	}
+	places := map[uint32]*profile.Location{}
+	place := func(n *calltree.Node) *profile.Location {
+		l := places[n.Region]
+		if l == nil {
+			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: n.Name}
+			line := int64(0)
+			if int(n.Region) < d.Regions.Len() {
+				r := d.Regions.At(int(n.Region))
+				f.Filename, f.StartLine, line = r.File, r.Line, r.Line
+			}
+			p.Function = append(p.Function, f)
+			l = &profile.Location{ID: uint64(len(p.Location) + 1), Line: []profile.Line{{Function: f, Line: line}}}
+			p.Location = append(p.Location, l)
+			places[n.Region] = l
+		}
+		return l
+	}
+	var path []*profile.Location
+	for i := range x.Paths {
+		n := &x.Paths[i]
+		path = append(path[:n.Depth], place(n))
+		ns, _, ok := d.Clock.Rescale(n.Exclusive, trace.Seconds(1_000_000_000))
+		if !ok {
+			continue
+		}
+		s := &profile.Sample{Value: []int64{n.Count, ns}}
+		for k := len(path) - 1; k >= 0; k-- { // the innermost one first
+			s.Location = append(s.Location, path[k])
+		}
+		if x.By != byRegion {
+			s.Label = map[string][]string{x.By: {x.Roots[n.Root]}}
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p, p.CheckValid()
+}
+
+// writePprof writes the profile to a file, which appears whole or not at all.
+func (a *app) writePprof(x *treeResult, d *trace.Definitions, name string) error {
+	p, err := x.pprof(d)
+	if err != nil {
+		return err
+	}
+	out, err := a.createOutput(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if err := p.Write(out); err != nil {
+		return err
+	}
+	return out.Commit()
+}
