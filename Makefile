@@ -45,19 +45,9 @@ bench:
 
 # Each fuzz target for a minute.
 fuzz:
-	$(GO) test ./format/etf -run '^$$' -fuzz FuzzDecode -fuzztime 60s
-	$(GO) test ./format/etf -run '^$$' -fuzz FuzzQuick -fuzztime 60s
-	$(GO) test ./format/picl -run '^$$' -fuzz FuzzDecode -fuzztime 60s
-	$(GO) test ./format/picl -run '^$$' -fuzz FuzzHead -fuzztime 60s
-	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzMain -fuzztime 60s
-	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzThread -fuzztime 60s
-	$(GO) test ./format/pallas -run '^$$' -fuzz FuzzFrame -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzAnchor -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzDefinitions -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzLocal -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzEvents -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzSnapshots -fuzztime 60s
-	$(GO) test ./format/otf2 -run '^$$' -fuzz FuzzThumbnails -fuzztime 60s
+	@grep -rno '^func Fuzz[A-Za-z]*' --include=*_test.go . | while IFS=: read -r file line name; do \
+		$(GO) test ./$$(dirname $$file) -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime 60s || exit 1; \
+	done
 
 clean:
 	rm -rf bin
