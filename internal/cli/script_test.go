@@ -33,6 +33,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                scriptCommands,
+		Setup: func(e *testscript.Env) error {
+			// Programs with the race detector would each sleep a second at their end.
+			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			return nil
+		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "fulldevice" { // there is a device that is always full
 				_, err := os.Stat("/dev/full")
