@@ -11,12 +11,14 @@ build:
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, and EZTrace with
-# Open MPI for archives of real programs. Where nothing may be installed, the tests that
+# Open MPI for archives of real programs. Packages of headers are looked for by name where
+# there is dpkg: mpicc is there without them, too. Where nothing may be installed, the tests that
 # need a missing thing skip and say so.
 deps:
 	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc; do \
 		p=$${x#*:}; \
-		command -v $${x%%:*} >/dev/null 2>&1 && continue; \
+		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
+		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$p is missing; tests that need it skip"; continue; }; \
 		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
 	done
