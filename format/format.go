@@ -62,6 +62,8 @@ type Rule struct {
 	Severity trace.Severity
 	Doc      string // one sentence for users
 	Example  string // what breaks it: a record, or a situation in a few words
+	// Stays is set for what reading takes as it stands: nothing of it is mended.
+	Stays bool
 }
 
 // Checker looks at the events of one scan, location by location, and reports

@@ -24,8 +24,8 @@ type Anonymizing struct {
 // locations, groups (hosts), communicators, metrics and all other definitions by what
 // they are with a number, the texts in attributes by "text" with a number, and leaves
 // away source lines, opaque definitions and the time of day. The same name always becomes
-// the same. Kept are times, numbers, also those in texts, the kinds of events, the names of attributes, and
-// words that a format itself knows (paradigms, types, units).
+// the same. Kept are times, numbers, also those in texts, the kinds of events, the names
+// of attributes, and words that a format itself knows (paradigms, types, units).
 //
 // At most 65536 texts of event attributes are told apart; further ones become "text".
 func Anonymize(d format.Decoder, a Anonymizing) format.Decoder {

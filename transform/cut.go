@@ -52,8 +52,8 @@ type Window struct{ From, To int64 }
 // So the inclusive and exclusive times of pieces that follow each other add up to those
 // of the whole, and their counts do without the events that carry BeganAttribute.
 //
-// Prepare reads the trace up to the window, once, and a second time if messages are on
-// their way. Memory is that of what is open where the piece begins.
+// Prepare reads the trace up to the window, and again from shortly before it if messages
+// are on their way. Memory is that of what is open where the piece begins.
 func Cut(d format.Decoder, w Window) format.Decoder { return &cut{around: around{d}, window: w} }
 
 type cut struct {
@@ -249,7 +249,6 @@ func (l *border) span(x *trace.Cursor) {
 
 // stretch is the time of the end of a row that says it.
 func stretch(x *trace.Cursor) (end int64, ok bool) {
-	i := 0
 	switch x.Kind() {
 	case trace.Gap, trace.BufferFlush, trace.Fragment, trace.SampleRange:
 	case trace.Marker:
@@ -260,7 +259,7 @@ func stretch(x *trace.Cursor) (end int64, ok bool) {
 	default:
 		return 0, false
 	}
-	v := x.Op(i)
+	v := x.Op(0)
 	return int64(v), v != trace.Undefined
 }
 

@@ -188,6 +188,7 @@ type filterState struct {
 
 // visit is an open region or claim.
 type visit struct {
+	kind trace.Kind // of its begin
 	ref  uint32
 	kept bool  // as far as is known; only such count for the depth
 	row  int64 // of its begin in the queue while that waits, or -1
@@ -285,7 +286,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	k := x.Kind()
 	switch k {
 	case trace.Enter, trace.ContextEnter:
-		v := visit{ref: x.Ref(), row: -1}
+		v := visit{kind: k, ref: x.Ref(), row: -1}
 		v.kept = s.wantsKind(k) && (k != trace.Enter || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())) && (s.MaxDepth == 0 || l.depth < s.MaxDepth)
 		if v.kept {
 			l.depth++
@@ -296,8 +297,12 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		l.open = append(l.open, v)
 		return v.kept, wait
 	case trace.Leave, trace.ContextLeave:
+		begin := trace.Enter
+		if k == trace.ContextLeave {
+			begin = trace.ContextEnter
+		}
 		i := len(l.open) - 1
-		for i >= 0 && l.open[i].ref != x.Ref() {
+		for i >= 0 && (l.open[i].ref != x.Ref() || l.open[i].kind != begin) {
 			i--
 		}
 		if i < 0 {

@@ -159,7 +159,7 @@ func (m *Merging) same(t table, v any) string {
 			return text(x.Name, x.Attrs)
 		}
 	case *trace.MetricDef:
-		if x.Location == trace.NoRef && m.Unify || m.Unify {
+		if m.Unify {
 			return text(x.ID, x.Name, x.Unit, x.Kind, x.Mode, x.Type, x.Location)
 		}
 	case *trace.Location:

@@ -19,8 +19,8 @@ const (
 // Prune leaves definitions away that no event of a trace refers to, nor another
 // definition that stays. It reads the trace once to know which; locations stay that have
 // events, are the other side of a message, or belong to a communicator that stays. The
-// trace's own properties, its opaque definitions, which may belong to anything, and what
-// locations are the lanes of (resources, metrics) stay.
+// trace's own properties, its opaque definitions, which may belong to anything, and
+// resources whose locations stay do too.
 func Prune(ctx context.Context, d format.Decoder, what Pruning) (format.Decoder, error) {
 	if err := format.Prepare(ctx, d); err != nil {
 		return nil, err

@@ -488,6 +488,22 @@ func TestFilterGivesTimeToParent(t *testing.T) {
 	}
 }
 
+// A region and a calling context with the same number are not taken for each other.
+func TestFilterContexts(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, a := r.Location("p"), r.Region("a")
+	r.Defs().Contexts.Add(trace.Named{ID: "0", Name: "context"})
+	b := &trace.Batch{}
+	for i, k := range []trace.Kind{trace.Enter, trace.ContextEnter, trace.Leave, trace.ContextLeave} {
+		b.Add(loc, int64(i), k, a)
+	}
+	put(r, loc, b)
+	list, _ := both(t, transform.Filter(format.Recorded(r), transform.Wanted{Region: func(uint32) bool { return false }}))
+	if len(list) != 2 || list[0].kind != trace.ContextEnter || list[1].kind != trace.ContextLeave {
+		t.Errorf("found %v, expected the visit of the context", list)
+	}
+}
+
 // A communicator's events go with the begins of its collective operations.
 func TestFilterCommunicator(t *testing.T) {
 	r := trace.NewRecorder(trace.Seconds(1000))

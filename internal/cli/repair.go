@@ -77,12 +77,10 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 		res.Changes = []checkRule{}
 		total := int64(0)
 		for _, r := range append(in.report.Rules(), changes.Rules()...) {
-			rule := newCheckRule(r, rules)
-			// TRACE's rules of reading that mend something say it behind a semicolon; the
-			// others are mended by repair's own, or stay.
-			if r.Severity == trace.Note || strings.HasPrefix(r.Rule, "etf.") && !strings.Contains(rule.Doc, "; ") {
-				continue
+			if r.Severity == trace.Note || slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
+				continue // it is mended by repair's own rules, or stays
 			}
+			rule := newCheckRule(r, rules)
 			res.Changes = append(res.Changes, rule)
 			total += r.Count
 			if !x.json {

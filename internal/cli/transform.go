@@ -155,8 +155,8 @@ func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Windo
 			if *x.to, err = clock.ParseTime(x.text, first, last); err != nil {
 				return w, usageError("%s: %w", x.flag, err)
 			}
-			if p.percent != "" && x.flag == "--to" && b100(x.text) {
-				w.To = math.MaxInt64
+			if p.percent != "" && x.flag == "--to" && x.text == "100%" {
+				w.To = math.MaxInt64 // with the last event
 			}
 		}
 		if p.around != "" {
@@ -174,9 +174,6 @@ func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Windo
 	}
 	return w, nil
 }
-
-// b100 is whether a percentage is all: 100 % includes the last event.
-func b100(s string) bool { return s == "100%" }
 
 // find is the time of --event or --occurrence.
 func (p *piece) find(ctx context.Context, d format.Decoder) (w transform.Window, err error) {
@@ -567,7 +564,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 		ins = append(ins, in)
 		list = append(list, in.Decoder)
 	}
-	zero, err := x.zero(ctx, list)
+	zero, err := x.zero(ctx, args, list)
 	if err != nil {
 		return err
 	}
@@ -588,7 +585,7 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 }
 
 // zero is what is the same moment in the traces.
-func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64, error) {
+func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Decoder) ([]int64, error) {
 	var zero []int64
 	switch x.anchor {
 	case "none":
@@ -603,14 +600,16 @@ func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64
 		}
 		return zero, nil
 	case "", "wall":
-		zero, err := transform.WallClock(list)
-		if err != nil && x.anchor == "" {
-			return nil, nil
+		for i, d := range list {
+			if d.Defs().Clock.HasEpoch {
+				continue
+			}
+			if x.anchor == "" {
+				return nil, nil
+			}
+			return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time of day of the recording, expected one for --anchor wall", names[i])}
 		}
-		if err != nil {
-			err = &exitError{exitDefects, fmt.Errorf("--anchor wall: %w", err)}
-		}
-		return zero, err
+		return transform.WallClock(list)
 	}
 	for i, d := range list {
 		p := piece{occurrence: x.anchor}
@@ -620,7 +619,7 @@ func (x *mergeOptions) zero(ctx context.Context, list []format.Decoder) ([]int64
 		}
 		w, err := p.find(ctx, d)
 		if err != nil {
-			return nil, fmt.Errorf("trace %d: --anchor: %w", i+1, err)
+			return nil, fmt.Errorf("%s: --anchor: %w", names[i], err)
 		}
 		zero = append(zero, w.From)
 	}
