@@ -3,7 +3,6 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
@@ -113,7 +112,11 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 }
 
 // varints is a column of varints in two planes.
-type varints struct{ low, high []byte }
+type varints struct {
+	low, high []byte
+	l, h      int // how much of them has been read
+	bad       bool
+}
 
 func (v *varints) reset() { v.low, v.high = v.low[:0], v.high[:0] }
 
@@ -130,29 +133,27 @@ func (v *varints) uint(x uint64) {
 // int appends a signed number.
 func (v *varints) int(x int64) { v.uint(uint64(x)<<1 ^ uint64(x>>63)) }
 
-// read takes the next number.
-func (v *varints) read(bad *bool) uint64 {
-	if len(v.low) == 0 {
-		*bad = true
+// read takes the next number. It moves no slice, which would cost a write barrier.
+func (v *varints) read() uint64 {
+	if v.l >= len(v.low) {
+		v.bad = true
 		return 0
 	}
-	x := uint64(v.low[0])
-	v.low = v.low[1:]
+	x := uint64(v.low[v.l])
+	v.l++
 	if x < 0x80 {
 		return x
 	}
-	if len(v.high) > 0 && v.high[0] < 0x80 {
-		x = x&0x7f | uint64(v.high[0])<<7
-		v.high = v.high[1:]
-		return x
+	x &= 0x7f
+	for shift := 7; v.h < len(v.high) && shift < 64; shift += 7 {
+		y := uint64(v.high[v.h])
+		v.h++
+		if x |= y & 0x7f << shift; y < 0x80 {
+			return x
+		}
 	}
-	y, n := binary.Uvarint(v.high)
-	if n <= 0 || y > math.MaxUint64>>7 {
-		*bad = true
-		return 0
-	}
-	v.high = v.high[n:]
-	return x&0x7f | y<<7
+	v.bad = true
+	return 0
 }
 
 func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

@@ -147,28 +147,28 @@ func (x *spanBlock) decode(b []byte) error {
 		}
 	}
 	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
-	end, length, region := varints{planes[0], planes[1]}, varints{planes[2], planes[3]}, varints{planes[4], planes[5]}
+	end, length, region := varints{low: planes[0], high: planes[1]}, varints{low: planes[2], high: planes[3]}, varints{low: planes[4], high: planes[5]}
 	depth, height, recursive := planes[6], planes[7], planes[8]
 	if len(end.low) != n || len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
 		return fmt.Errorf("found %d spans, but %d ends and %d depths", n, len(end.low), len(depth))
 	}
-	x.spans, x.recursive = slices.Grow(x.spans, n), slices.Grow(x.recursive, n)
-	last, bad := int64(0), false
+	x.spans, x.recursive = slices.Grow(x.spans, n)[:n], slices.Grow(x.recursive, n)[:n]
+	last := int64(0)
 	var in inner
-	for i := range n {
-		last += zigzag(end.read(&bad))
-		s := Span{last, last, uint32(region.read(&bad)) - 1, depth[i], math.MaxUint8}
+	for i := range x.spans {
+		last += zigzag(end.read())
+		s := &x.spans[i]
+		*s = Span{last, last, uint32(region.read()) - 1, depth[i], math.MaxUint8}
 		if d := int(s.Depth) + 1; in.known[d] {
-			s.Start = in.start[d] - zigzag(length.read(&bad))
+			s.Start = in.start[d] - zigzag(length.read())
 		} else {
-			s.Start -= int64(length.read(&bad))
+			s.Start -= int64(length.read())
 		}
-		in.begin(&s)
+		in.begin(s)
 		if len(height) > 0 {
 			s.Height = height[i]
 		}
-		x.spans = append(x.spans, s)
-		x.recursive = append(x.recursive, len(recursive) > 0 && recursive[i/8]>>(i%8)&1 == 1)
+		x.recursive[i] = len(recursive) > 0 && recursive[i/8]>>(i%8)&1 == 1
 	}
 	for range c.count() {
 		o := open{start: c.int(), exclusive: int64(c.uint())}
@@ -176,7 +176,7 @@ func (x *spanBlock) decode(b []byte) error {
 		o.region, o.recursive, o.depth, o.height = uint32(r>>1)-1, r&1 == 1, c.byte(), c.byte()
 		x.open = append(x.open, o)
 	}
-	return c.end(columns{bad: bad})
+	return c.end(columns{bad: end.bad || length.bad || region.bad})
 }
 
 // sum is what spans of a region come to.
