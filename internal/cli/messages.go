@@ -83,8 +83,7 @@ known of them.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	c.Flags().StringVar(&o.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
-	c.Flags().StringVar(&o.to, "to", "", "end of the times wanted, exclusive")
+	o.timeFlags(c.Flags())
 	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
