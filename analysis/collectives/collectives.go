@@ -451,13 +451,12 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
+// merge adds what other members did. Operations that were counted had all members, so that
+// at most one of both has such; else somebody took part who is no member, and none counts.
 func (s *sequence) merge(o *sequence) {
-	if o.done > s.done {
-		*s, *o = *o, *s
-	}
 	maps.Copy(s.counts, o.counts)
 	s.members = max(s.members, o.members)
-	if o.limit < s.limit {
+	if o.limit < s.limit { // what is behind need not be kept
 		s.limit = o.limit
 		s.list = s.list[:min(int64(len(s.list)), max(0, s.limit-s.done))]
 	}
