@@ -17,7 +17,7 @@ func BenchmarkBuild(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "x")
 	b.ResetTimer()
 	for range b.N {
-		if err := Build(context.Background(), format.Recorded(r), path, 1); err != nil {
+		if err := Build(context.Background(), format.Recorded(r), path, Options{Workers: 1}); err != nil {
 			b.Fatal(err)
 		}
 	}

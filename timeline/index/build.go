@@ -3,96 +3,40 @@ package index
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"encoding/json"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/timeline"
 	"github.com/weft-trace/weft/trace"
 )
 
-const (
-	head    = "weftidx1"
-	tail    = "xdi1"
-	version = 1
-)
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
-// directory is what an index begins to be read by.
-type directory struct {
-	Version int                   `json:"version"`
-	Clock   trace.Clock           `json:"clock"`
-	Format  string                `json:"format"`
-	First   int64                 `json:"first"` // time of the first event
-	Last    int64                 `json:"last"`
-	Events  int64                 `json:"events"`
-	Groups  []trace.LocationGroup `json:"groups"`
-	Regions []regionEntry         `json:"regions"`
-	Tracks  []*trackEntry         `json:"tracks"`
-}
-
-type regionEntry struct {
-	Name  string `json:"name"`
-	Group string `json:"group,omitempty"`
-}
-
-// trackEntry is a location in the directory.
-type trackEntry struct {
-	Location uint32       `json:"location"`
-	ID       string       `json:"id"`
-	Name     string       `json:"name,omitempty"`
-	Kind     string       `json:"kind,omitempty"`
-	Group    uint32       `json:"group"`
-	Events   int64        `json:"events"`
-	Spans    int64        `json:"spans"`
-	First    int64        `json:"first"`
-	Last     int64        `json:"last"`
-	Depth    int          `json:"depth"` // of its deepest span, and one
-	Blocks   []blockEntry `json:"blocks,omitempty"`
-	// Levels has the levels of each depth, the shortest buckets first.
-	Levels [][]levelEntry `json:"levels,omitempty"`
-}
-
-// blockEntry is the place of a block. First and Last are the times of its spans, or the
-// numbers of its buckets.
-type blockEntry struct {
-	At    int64 `json:"a"`
-	Size  int32 `json:"s"`
-	N     int32 `json:"n"`
-	First int64 `json:"f"` // the least start
-	Last  int64 `json:"l"` // the greatest end
-}
-
-// levelEntry is a level: its buckets are Width ticks long, the first one begins at the
-// first time of the track.
-type levelEntry struct {
-	Width  int64        `json:"width"`
-	Blocks []blockEntry `json:"blocks"`
+// Options are the settings of [Build].
+type Options struct {
+	Workers int // number of cores; 0 is one
 }
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
-// all. It holds some 10 bytes for each of the last 4096 spans of a location, and the
-// buckets of the locations that it is about to end.
-func Build(ctx context.Context, d format.Decoder, path string, workers int) error {
+// all; what is begun has a name that begins with [Unfinished]. It holds some 10 bytes for
+// each of the last 4096 spans, instants and values of a track, what is open, 40 bytes for
+// each collective operation, and a 64th of the ends of messages, which go to a temporary
+// file; and behind the events the levels of as many tracks as there are workers.
+func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
 	if err := format.Prepare(ctx, d); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".weft-index-*")
+	f, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*")
 	if err != nil {
 		return fmt.Errorf("%s: cannot create: %w", path, err)
 	}
-	b := &builder{f: f, defs: d.Defs()}
-	if err = b.build(ctx, d, max(1, workers)); err == nil {
+	b := &builder{file: &file{f: f}, defs: d.Defs()}
+	if err = b.build(ctx, d, max(1, opt.Workers)); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {
@@ -107,30 +51,27 @@ func Build(ctx context.Context, d format.Decoder, path string, workers int) erro
 	return err
 }
 
+// Unfinished is how the names of files begin that a build has not finished, or never will
+// because it was killed.
+const Unfinished = ".weft-index-"
+
 // builder writes the file.
 type builder struct {
-	f       *os.File
+	file    *file
 	defs    *trace.Definitions
 	mu      sync.Mutex
-	at      int64
 	workers []*worker
-}
-
-// write appends a block and returns its place.
-func (b *builder) write(data []byte) (at int64, err error) {
-	b.mu.Lock()
-	at = b.at
-	b.at += int64(len(data))
-	b.mu.Unlock()
-	_, err = b.f.WriteAt(data, at)
-	return at, err
+	names   []string
+	nameOf  map[string]uint32
+	links   *linkSpool
 }
 
 func (b *builder) build(ctx context.Context, d format.Decoder, workers int) error {
 	sel := trace.Everything()
-	sel.Links = false
 	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
-		b.at, b.workers = int64(len(head)), nil
+		b.file.at, b.workers, b.names, b.nameOf = int64(len(head)), nil, nil, map[string]uint32{}
+		b.links.close()
+		b.links = &linkSpool{}
 		return func(int) format.Sink {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -139,430 +80,456 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 			return w
 		}
 	})
+	defer func() { b.links.close() }()
 	if err != nil {
 		return err
 	}
-	if err := b.f.Truncate(b.at); err != nil {
-		return err
-	}
-	if _, err := b.f.WriteAt([]byte(head), 0); err != nil {
-		return err
-	}
-	dir := directory{Version: version, Clock: b.defs.Clock, Format: b.defs.Format, First: math.MaxInt64, Last: math.MinInt64, Groups: slices.Clone(b.defs.Groups.All())}
+	dir := &directory{Version: Version, Clock: b.defs.Clock, Format: b.defs.Format, First: math.MaxInt64, Last: math.MinInt64, Groups: slices.Clone(b.defs.Groups.All())}
 	for _, r := range b.defs.Regions.All() {
-		dir.Regions = append(dir.Regions, regionEntry{r.Name, r.Group})
+		dir.Regions = append(dir.Regions, Region{r.Name, r.Group})
 	}
-	if err := b.levels(ctx, &dir, workers); err != nil {
+	for _, c := range b.defs.Communicator.All() {
+		dir.Comms = append(dir.Comms, cmp.Or(c.Name, c.ID))
+	}
+	if err := b.tracks(ctx, dir, workers); err != nil {
 		return err
 	}
-	if dir.Events == 0 {
+	if len(dir.Tracks) == 0 {
 		dir.First, dir.Last = 0, 0
 	}
-	text, err := json.Marshal(&dir)
-	if err != nil {
+	if err := b.collectives(dir); err != nil {
 		return err
 	}
-	enc := newEncoder(zstd.SpeedDefault)
-	text = enc.EncodeAll(text, nil)
-	at, err := b.write(text)
-	if err != nil {
+	if err := b.writeLinks(ctx, dir, workers); err != nil {
 		return err
 	}
-	end := binary.LittleEndian.AppendUint64(nil, uint64(at))
-	end = binary.LittleEndian.AppendUint64(end, uint64(len(text)))
-	end = binary.LittleEndian.AppendUint32(end, crc32.Checksum(text, castagnoli))
-	_, err = b.write(append(end, tail...))
-	return err
+	dir.Names = b.names
+	return b.file.finish(dir)
 }
 
-// levels ends all tracks and makes their levels, several at a time.
-func (b *builder) levels(ctx context.Context, dir *directory, workers int) error {
-	type job struct {
-		w *worker
-		t *track
+// name is the number of a name.
+func (b *builder) name(s string) uint32 {
+	if s == "" {
+		return trace.NoRef
 	}
-	var jobs []job
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, ok := b.nameOf[s]
+	if !ok {
+		n = uint32(len(b.names))
+		s = strings.Clone(s)
+		b.names = append(b.names, s)
+		b.nameOf[s] = n
+	}
+	return n
+}
+
+// tracks ends all tracks and makes their levels, several at a time.
+func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error {
+	var jobs []*location
 	for _, w := range b.workers {
-		for _, t := range w.tracks {
-			if t != nil {
-				jobs = append(jobs, job{w, t})
+		for _, l := range w.locations {
+			if l != nil {
+				jobs = append(jobs, l)
 			}
 		}
 	}
-	slices.SortFunc(jobs, func(a, b job) int { return cmp.Compare(a.t.entry.Location, b.t.entry.Location) })
-	enders := make([]*worker, workers)
+	slices.SortFunc(jobs, func(a, b *location) int { return cmp.Compare(a.index, b.index) })
+	enders := make([]packer, workers)
 	for i := range enders {
-		enders[i] = newWorker(b)
+		enders[i] = newPacker(b.file)
 	}
 	next := 0
-	return pipeline.Run(ctx, workers, func() (job, bool, error) {
+	return pipeline.Run(ctx, workers, func() (*location, bool, error) {
 		if next == len(jobs) {
-			return job{}, false, nil
+			return nil, false, nil
 		}
 		next++
 		return jobs[next-1], true, nil
-	}, func(w int, j job) (*trackEntry, error) {
-		return &j.t.entry, enders[w].end(j.t)
-	}, func(e *trackEntry) error {
-		dir.Tracks = append(dir.Tracks, e)
-		dir.Events += e.Events
-		dir.First, dir.Last = min(dir.First, e.First), max(dir.Last, e.Last)
+	}, func(w int, l *location) ([]*trackEntry, error) {
+		return l.end(&enders[w], b.defs)
+	}, func(list []*trackEntry) error {
+		parent := -1
+		for i, e := range list {
+			e.Parent = parent
+			dir.Last = max(dir.Last, e.Last)
+			if i == 0 {
+				dir.Events += e.Events
+				dir.First = min(dir.First, e.First)
+				if e.Kind == LocationTrack {
+					parent = len(dir.Tracks)
+				}
+			}
+			dir.Tracks = append(dir.Tracks, e)
+		}
 		return nil
 	})
 }
 
-func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithSingleSegment(true))
-	if err != nil {
-		panic(err) // the options are wrong
-	}
-	return e
-}
-
 // worker takes the batches of some locations.
 type worker struct {
-	b      *builder
-	enc    *zstd.Encoder
-	tracks []*track // by location
-	raw    []byte
-	packed []byte
+	packer
+	b         *builder
+	locations []*location
+	regions   int // that are known to be defined
+	links     endWriter
+	coll      collector
 }
 
-func newWorker(b *builder) *worker { return &worker{b: b, enc: newEncoder(zstd.SpeedFastest)} }
-
-// track is a location that is being read.
-type track struct {
-	entry trackEntry
-	stack []open
-	since int64 // the innermost region has its exclusive time up to here
-	least int64 // start of the spans in the block
-	w     spanWriter
-	sums  []sum
-	slot  []int32 // of a region in sums, and one
-	// depths counts the spans by depth.
-	depths [256]int64
+func newWorker(b *builder) *worker {
+	w := &worker{packer: newPacker(b.file), b: b}
+	w.links.spool = b.links
+	return w
 }
-
-// Links are not in the index.
-func (w *worker) Links([]trace.Link) error { return nil }
 
 // Batch takes the rows of a batch.
 func (w *worker) Batch(b *trace.Batch) error {
-	if b.Loc == trace.MixedLoc {
-		for i := range b.Time {
-			if err := w.row(w.track(b.Locs[i]), b.Time[i], b.Kind[i], b.Ref[i]); err != nil {
-				return err
-			}
-		}
-		return nil
+	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 {
+		return w.rows(b, 0)
 	}
-	t := w.track(b.Loc)
+	l := w.location(b.Loc)
 	kinds, refs := b.Kind[:len(b.Time)], b.Ref[:len(b.Time)]
 	for i, at := range b.Time {
-		if err := w.row(t, at, kinds[i], refs[i]); err != nil {
+		var err error
+		switch kinds[i] {
+		case trace.Enter:
+			l.event(at)
+			w.enter(l, at, refs[i])
+		case trace.Leave:
+			l.event(at)
+			err = w.leave(l, at, refs[i])
+		default:
+			return w.rows(b, i)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *worker) track(loc uint32) *track {
-	for int(loc) >= len(w.tracks) {
-		w.tracks = append(w.tracks, nil)
+// rows takes the rows from number from on, of any kind and several locations.
+func (w *worker) rows(b *trace.Batch, from int) error {
+	l, at := (*location)(nil), trace.MixedLoc
+	c := b.Cursor()
+	for c.Next() {
+		if c.Row < from {
+			continue
+		}
+		if n := c.Location(); l == nil || n != at {
+			l, at = w.location(n), n
+		}
+		var err error
+		switch c.Kind() {
+		case trace.Enter:
+			l.event(c.Time())
+			w.enter(l, c.Time(), c.Ref())
+		case trace.Leave:
+			l.event(c.Time())
+			err = w.leave(l, c.Time(), c.Ref())
+		default:
+			err = w.other(l, &c)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	t := w.tracks[loc]
-	if t == nil {
-		l := w.b.defs.Locations.At(int(loc))
-		t = &track{entry: trackEntry{Location: loc, ID: l.ID, Name: l.Name, Kind: string(l.Kind), Group: l.Group, First: math.MaxInt64, Last: math.MinInt64}, least: math.MaxInt64}
-		w.tracks[loc] = t
-	}
-	return t
+	return nil
 }
 
-// row takes a row.
-func (w *worker) row(t *track, at int64, k trace.Kind, ref uint32) error {
+// other takes what is neither an enter nor a leave.
+func (w *worker) other(l *location, c *trace.Cursor) error {
+	k, t := c.Kind(), c.Time()
+	if k == trace.Marker {
+		return w.instant(l, c)
+	}
 	if !k.IsEvent() {
 		return nil
 	}
-	e := &t.entry
-	if e.Events == 0 {
-		e.First = at
-	}
-	e.Events++
-	e.Last = at
+	l.event(t)
 	switch k {
-	case trace.Enter:
-		depth, recursive := uint8(0), false
-		if n := len(t.stack); n > 0 {
-			top := &t.stack[n-1]
-			top.exclusive += at - t.since
-			depth = top.depth
-			if depth < math.MaxUint8 {
-				depth++
-			}
-			for i := range t.stack {
-				recursive = recursive || t.stack[i].region == ref
-			}
+	case trace.ClaimBegin:
+		return w.claim(l, c)
+	case trace.ClaimEnd:
+		return w.release(l, t, int64(c.Op(0)))
+	case trace.Fragment, trace.Metric, trace.SampleRange:
+		return w.value(l, c)
+	case trace.Mark, trace.Comment, trace.Generic, trace.Gap, trace.BufferFlush, trace.MeasurementOnOff:
+		return w.instant(l, c)
+	case trace.CollectiveBegin:
+		l.coll.begin(c)
+	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
+		w.collective(l, c)
+	default:
+		if k.IsSend() || k.IsRecv() {
+			return w.links.message(l, c)
 		}
-		t.since = at
-		t.stack = append(t.stack, open{at, 0, ref, depth, recursive})
-	case trace.Leave:
-		i := len(t.stack) - 1
-		for i >= 0 && t.stack[i].region != ref {
-			i--
-		}
-		if i < 0 {
-			return nil // of what was never entered
-		}
-		return w.leave(t, i, at)
 	}
 	return nil
 }
 
-// leave ends an open region.
-func (w *worker) leave(t *track, i int, at int64) error {
-	t.stack[len(t.stack)-1].exclusive += at - t.since
-	t.since = at
-	o := t.stack[i]
-	if n := len(t.stack) - 1; i == n {
-		t.stack = t.stack[:n]
+// location is what is known of a location while it is read.
+type location struct {
+	index       uint32
+	first, last int64
+	events      int64
+	visits      *spanTrack
+	instants    *instantWriter
+	stack       []open
+	opened      []int32 // how often each region is open, by index and one
+	since       int64   // the innermost region has its exclusive time up to here
+	claims      map[int64]*openClaim
+	resources   []*resource
+	series      []*series
+	seriesOf    map[uint32]*series
+	coll        openCollectives
+	numbers     map[numbered]*int64 // of messages so far
+}
+
+func (w *worker) location(n uint32) *location {
+	for int(n) >= len(w.locations) {
+		w.locations = append(w.locations, nil)
+	}
+	l := w.locations[n]
+	if l == nil {
+		l = &location{index: n}
+		w.locations[n] = l
+	}
+	return l
+}
+
+// event counts an event.
+func (l *location) event(t int64) {
+	if l.events == 0 {
+		l.first = t
+	}
+	l.events++
+	l.last = t
+}
+
+// region is the number of a region, NoRef for one that is not defined.
+func (w *worker) region(ref uint32) uint32 {
+	if int(ref) >= w.regions {
+		if w.regions = w.b.defs.Regions.Len(); int(ref) >= w.regions {
+			return trace.NoRef
+		}
+	}
+	return ref
+}
+
+func (w *worker) enter(l *location, at int64, ref uint32) {
+	ref = w.region(ref)
+	depth := uint8(0)
+	if n := len(l.stack); n > 0 {
+		top := &l.stack[n-1]
+		top.exclusive += at - l.since
+		depth = top.depth
+		if depth < DeepDepth {
+			depth++
+		}
+	}
+	l.since = at
+	for int(ref+1) >= len(l.opened) {
+		l.opened = append(l.opened, 0)
+	}
+	n := &l.opened[ref+1]
+	l.stack = append(l.stack, open{at, 0, ref, depth, math.MaxUint8, *n > 0})
+	*n++
+}
+
+func (w *worker) leave(l *location, at int64, ref uint32) error {
+	ref = w.region(ref)
+	if int(ref+1) >= len(l.opened) || l.opened[ref+1] == 0 {
+		return nil // of what was never entered
+	}
+	i := len(l.stack) - 1
+	for l.stack[i].region != ref {
+		i--
+	}
+	return w.close(l, i, at)
+}
+
+// close ends an open region.
+func (w *worker) close(l *location, i int, at int64) error {
+	if l.visits == nil {
+		l.visits = &spanTrack{entry: &trackEntry{}}
+	}
+	return l.close(&w.packer, i, at)
+}
+
+func (l *location) close(p *packer, i int, at int64) error {
+	l.stack[len(l.stack)-1].exclusive += at - l.since
+	l.since = at
+	o := l.stack[i]
+	if n := len(l.stack) - 1; i == n {
+		l.stack = l.stack[:n]
 	} else {
-		t.stack = append(t.stack[:i], t.stack[i+1:]...)
+		l.stack = append(l.stack[:i], l.stack[i+1:]...)
 	}
-	t.w.add(Span{o.start, at, o.region, o.depth}, o.recursive)
-	t.depths[o.depth]++
-	t.least = min(t.least, o.start)
-	e := &t.entry
-	e.Spans++
-	e.Depth = max(e.Depth, int(o.depth)+1)
-	slot := o.region + 1
-	for int(slot) >= len(t.slot) {
-		t.slot = append(t.slot, 0)
-	}
-	s := t.slot[slot]
-	if s == 0 {
-		t.sums = append(t.sums, sum{region: o.region})
-		s = int32(len(t.sums))
-		t.slot[slot] = s
-	}
-	x := &t.sums[s-1]
-	x.count++
-	x.exclusive += o.exclusive
-	if !o.recursive {
-		x.inclusive += at - o.start
-	}
-	if t.w.n == blockSpans {
-		return w.block(t)
-	}
-	return nil
+	l.opened[o.region+1]--
+	return l.visits.add(p, o.span(at), o.exclusive, o.recursive, l.stack)
 }
 
-// block writes the spans of a track that are not written yet.
-func (w *worker) block(t *track) error {
-	n, last := t.w.n, t.w.last
-	w.raw = t.w.encode(w.raw[:0], t.sums, t.stack)
-	for _, s := range t.sums {
-		t.slot[s.region+1] = 0
+// instant takes an event without length.
+func (w *worker) instant(l *location, c *trace.Cursor) error {
+	if l.instants == nil {
+		l.instants = &instantWriter{}
 	}
-	t.sums = t.sums[:0]
-	at, size, err := w.pack(w.raw)
-	t.entry.Blocks = append(t.entry.Blocks, blockEntry{at, size, int32(n), t.least, last})
-	t.least = math.MaxInt64
-	return err
-}
-
-// pack compresses and writes a block.
-func (w *worker) pack(raw []byte) (at int64, size int32, err error) {
-	w.packed = w.enc.EncodeAll(raw, append(w.packed[:0], 0, 0, 0, 0))
-	binary.LittleEndian.PutUint32(w.packed, crc32.Checksum(w.packed[4:], castagnoli))
-	at, err = w.b.write(w.packed)
-	return at, int32(len(w.packed)), err
-}
-
-// end closes what is open at the last event of a track, and makes its levels.
-func (w *worker) end(t *track) error {
-	for len(t.stack) > 0 {
-		if err := w.leave(t, len(t.stack)-1, t.entry.Last); err != nil {
-			return err
+	if l.visits == nil {
+		l.visits = &spanTrack{entry: &trackEntry{}}
+	}
+	x := instant{time: c.Time(), kind: c.Kind(), name: trace.NoRef}
+	ref, d := int(c.Ref()), w.b.defs
+	switch d.Spec(x.kind).Ref {
+	case trace.RefRegion:
+		x.name = w.region(c.Ref())
+	case trace.RefMarker:
+		if x.named = true; ref < d.Markers.Len() {
+			x.name = w.b.name(cmp.Or(d.Markers.At(ref).Name, d.Markers.At(ref).ID))
+		}
+	case trace.RefString:
+		if x.named = true; ref < d.Strings.Len() {
+			x.name = w.b.name(*d.Strings.At(ref))
 		}
 	}
-	if t.w.n > 0 {
-		if err := w.block(t); err != nil {
-			return err
-		}
-	}
-	t.w, t.slot, t.sums = spanWriter{}, nil, nil
-	return w.makeLevels(&t.entry, &t.depths)
+	return l.instants.add(&w.packer, l.visits.entry, x)
 }
 
-// perBucket is how many spans, or buckets of the level below, a bucket is for.
-const perBucket = 8
+// series is a counter of a location.
+type series struct {
+	metric uint32
+	last   int64 // to which its values reach
+	entry  trackEntry
+	w      valueWriter
+}
 
-// least is how many buckets a level has that no further one is made of.
-const leastBuckets = 256
-
-// makeLevels reads the blocks of a track again and makes the levels above them. The
-// shortest buckets of a depth are for some 8 of its spans; those of a depth that has but a
-// small part of the spans are as short as any, since they cost little.
-func (w *worker) makeLevels(e *trackEntry, depths *[256]int64) error {
-	extent := e.Last - e.First
-	if extent < 0 || e.Spans < leastBuckets {
+// value takes a value of a counter or signal.
+func (w *worker) value(l *location, c *trace.Cursor) error {
+	ref, d := c.Ref(), w.b.defs
+	if int(ref) >= d.Metrics.Len() || len(c.Ops()) == 0 {
 		return nil
 	}
-	const small = 32 // part of the spans
-	widths, shortest := make([]int64, e.Depth), int64(math.MaxInt64)
-	for d := range widths {
-		widths[d] = 1
-		for widths[d] < math.MaxInt64/4 && extent/widths[d] > depths[d]/perBucket {
-			widths[d] *= 2
+	m := d.Metrics.At(int(ref))
+	s := l.seriesOf[ref]
+	if s == nil {
+		s = &series{metric: ref, last: math.MinInt64}
+		switch {
+		case c.Kind() == trace.Fragment:
+			s.w.style = timeline.Smooth
+		case c.Kind() == trace.SampleRange || m.Kind == trace.SeriesMetric:
+			s.w.style = timeline.Points
+		default:
+			s.w.style = timeline.Steps
 		}
-		if depths[d] >= e.Spans/small {
-			shortest = min(shortest, widths[d])
+		if l.seriesOf == nil {
+			l.seriesOf = map[uint32]*series{}
 		}
+		l.seriesOf[ref] = s
+		l.series = append(l.series, s)
 	}
-	r := reader{f: w.b.f}
-	lower := make([]*buckets, e.Depth)
-	for d := range lower {
-		lower[d] = &buckets{width: min(widths[d], shortest), first: e.First}
-		if depths[d] >= e.Spans/small {
-			lower[d].width = widths[d]
+	s.last = max(s.last, c.Time())
+	ops := c.Ops()
+	add := func(x piece) error {
+		if x.a-x.a != 0 || x.b-x.b != 0 || x.c-x.c != 0 {
+			return nil // no number, or without end
 		}
+		return s.w.add(&w.packer, &s.entry, x)
 	}
-	var x spanBlock
-	for _, b := range e.Blocks {
-		if err := r.spans(&b, &x); err != nil {
+	switch c.Kind() {
+	case trace.Fragment:
+		f := func(i int) float64 {
+			if i >= len(ops) {
+				return 0
+			}
+			return math.Float64frombits(ops[i])
+		}
+		end := max(int64(ops[0]), c.Time())
+		s.last = max(s.last, end)
+		if s.w.style != timeline.Smooth {
+			return add(piece{time: c.Time(), a: f(1)})
+		}
+		return add(piece{c.Time(), end, f(1), f(2), f(3)})
+	case trace.Metric:
+		x := piece{time: c.Time(), end: c.Time(), a: trace.Value{Num: ops[0], Type: m.Type}.Float()}
+		return add(x)
+	}
+	from, to := c.Time(), max(c.Time(), int64(ops[0]))
+	s.last = max(s.last, to)
+	for i, v := range ops[1:] {
+		at := from
+		if last := len(ops) - 2; i > 0 {
+			at = int64(uint64(from) + uint64(float64(uint64(to)-uint64(from))*float64(i)/float64(last)))
+		}
+		if err := add(piece{time: at, end: at, a: math.Float64frombits(v)}); err != nil {
 			return err
-		}
-		for _, s := range x.spans {
-			lower[s.Depth].span(s.Start, s.End, s.Region)
-		}
-	}
-	e.Levels = make([][]levelEntry, e.Depth)
-	for d, x := range lower {
-		for {
-			x.flush()
-			l := levelEntry{Width: x.width}
-			for list := range slices.Chunk(x.runs, blockRuns) {
-				w.raw = encodeRuns(w.raw[:0], list)
-				at, size, err := w.pack(w.raw)
-				if err != nil {
-					return err
-				}
-				end := list[len(list)-1]
-				l.Blocks = append(l.Blocks, blockEntry{at, size, int32(len(list)), list[0].bucket, end.bucket + end.n - 1})
-			}
-			e.Levels[d] = append(e.Levels[d], l)
-			if len(x.runs) <= leastBuckets || x.width > math.MaxInt64/4/perBucket {
-				break
-			}
-			upper := &buckets{width: x.width * perBucket, first: e.First}
-			for _, r := range x.runs {
-				upper.run(r, x.width)
-			}
-			x = upper
 		}
 	}
 	return nil
 }
 
-// buckets makes the runs of one depth of a level, from left to right.
-type buckets struct {
-	width, first int64
-	runs         []run
-	at           int64 // bucket that is being filled
-	cover        int64 // ticks of it that a region was open
-	parts        []part
-}
-
-// part is how long a region was open in a bucket.
-type part struct {
-	region uint32
-	ticks  int64
-}
-
-// span adds a visit.
-func (b *buckets) span(start, end int64, region uint32) {
-	if start == end {
-		b.add((start-b.first)/b.width, 0, region)
-		return
+// end closes what is open at the last event of a location, and makes its tracks.
+func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err error) {
+	def := d.Locations.At(int(l.index))
+	describe := func(e *trackEntry, kind TrackKind) {
+		e.Kind, e.Location, e.Group = kind, l.index, def.Group
+		e.First, e.Last = l.first, l.last
+		out = append(out, e)
 	}
-	from, to := start-b.first, end-b.first
-	k, last := from/b.width, (to-1)/b.width
-	if k == last {
-		b.add(k, to-from, region)
-		return
+	if l.events == 0 && l.instants != nil {
+		l.first, l.last = l.instants.lowest, l.instants.highest // nothing but markers
 	}
-	b.add(k, (k+1)*b.width-from, region)
-	if n := last - k - 1; n > 0 {
-		b.flush()
-		b.put(run{k + 1, n, region, math.MaxUint8, math.MaxUint8})
-	}
-	b.add(last, to-last*b.width, region)
-}
-
-// run adds buckets of the level below.
-func (b *buckets) run(r run, width int64) {
-	ticks := func(n int64) int64 { return n * width * int64(r.share) / math.MaxUint8 }
-	for n := r.n; n > 0; {
-		k := (r.bucket + r.n - n) * width / b.width
-		in := min(n, ((k+1)*b.width-(r.bucket+r.n-n)*width)/width)
-		if in*width == b.width && r.share == math.MaxUint8 {
-			whole := n * width / b.width
-			b.flush()
-			b.put(run{k, whole, r.region, math.MaxUint8, math.MaxUint8})
-			n -= whole * b.width / width
-			continue
+	for len(l.stack) > 0 {
+		if l.visits == nil {
+			l.visits = &spanTrack{entry: &trackEntry{}}
 		}
-		b.add(k, ticks(in), r.region)
-		b.cover += in*width*int64(r.cover)/math.MaxUint8 - ticks(in)
-		n -= in
-	}
-}
-
-// add adds ticks of a region to a bucket, which is not before the last one.
-func (b *buckets) add(k, ticks int64, region uint32) {
-	if k != b.at {
-		b.flush()
-		b.at = k
-	}
-	b.cover += ticks
-	for i := range b.parts {
-		if b.parts[i].region == region {
-			b.parts[i].ticks += ticks
-			return
+		if err := l.close(p, len(l.stack)-1, l.last); err != nil {
+			return nil, err
 		}
 	}
-	b.parts = append(b.parts, part{region, ticks})
-}
-
-// flush ends the bucket in hand.
-func (b *buckets) flush() {
-	if len(b.parts) == 0 {
-		return
+	if l.visits == nil && len(l.resources)+len(l.series) == 0 {
+		l.visits = &spanTrack{entry: &trackEntry{}}
 	}
-	most := b.parts[0]
-	for _, p := range b.parts[1:] {
-		if p.ticks > most.ticks {
-			most = p
+	if l.visits != nil {
+		e := l.visits.entry
+		describe(e, LocationTrack)
+		e.ID, e.Name, e.Sort = def.ID, def.Name, string(def.Kind)
+		if err := l.visits.end(p); err != nil {
+			return nil, err
+		}
+		if l.instants != nil {
+			if err := l.instants.end(p, e); err != nil {
+				return nil, err
+			}
 		}
 	}
-	b.put(run{b.at, 1, most.region, b.part(most.ticks), b.part(b.cover)})
-	b.parts, b.cover = b.parts[:0], 0
-}
-
-// part is a part of a bucket in 255ths, at least one.
-func (b *buckets) part(ticks int64) uint8 {
-	return uint8(max(1, min(math.MaxUint8, float64(ticks)*math.MaxUint8/float64(b.width))))
-}
-
-// put appends a run, to the last one if they are alike.
-func (b *buckets) put(r run) {
-	if n := len(b.runs); n > 0 {
-		l := &b.runs[n-1]
-		if l.bucket+l.n == r.bucket && l.region == r.region && l.share == r.share && l.cover == r.cover {
-			l.n += r.n
-			return
+	if err := l.closeClaims(p); err != nil {
+		return nil, err
+	}
+	for _, r := range l.resources {
+		describe(r.spans.entry, ResourceTrack)
+		r.describe(d, def)
+		if err := r.spans.end(p); err != nil {
+			return nil, err
+		}
+		if err := r.held.end(p, r.spans.entry); err != nil {
+			return nil, err
 		}
 	}
-	b.runs = append(b.runs, r)
+	for _, s := range l.series {
+		describe(&s.entry, CounterTrack)
+		m := d.Metrics.At(int(s.metric))
+		e := &s.entry
+		e.Last = max(e.Last, s.last)
+		e.ID, e.Name, e.Sort, e.Unit, e.Style, e.MetricUnit = m.ID, m.Name, m.Mode, m.Unit, styleName(s.w.style), d.Clock.UnitTicks()
+		if err := s.w.end(p, e); err != nil {
+			return nil, err
+		}
+	}
+	if len(out) > 0 {
+		out[0].Events = l.events
+	}
+	return out, nil
 }
+
+// Links takes stored links.
+func (w *worker) Links(list []trace.Link) error { return w.links.stored(w.b, list) }

@@ -13,6 +13,11 @@ type columns struct {
 }
 
 func (c *columns) uint() uint64 {
+	if len(c.b) > 0 && c.b[0] < 0x80 {
+		v := c.b[0]
+		c.b = c.b[1:]
+		return uint64(v)
+	}
 	v, n := binary.Uvarint(c.b)
 	if n <= 0 {
 		c.b, c.bad = nil, true
@@ -23,13 +28,8 @@ func (c *columns) uint() uint64 {
 }
 
 func (c *columns) int() int64 {
-	v, n := binary.Varint(c.b)
-	if n <= 0 {
-		c.b, c.bad = nil, true
-		return 0
-	}
-	c.b = c.b[n:]
-	return v
+	u := c.uint()
+	return int64(u>>1) ^ -int64(u&1)
 }
 
 func (c *columns) byte() byte {
@@ -40,6 +40,26 @@ func (c *columns) byte() byte {
 	v := c.b[0]
 	c.b = c.b[1:]
 	return v
+}
+
+func (c *columns) float() float64 {
+	if len(c.b) < 8 {
+		c.b, c.bad = nil, true
+		return 0
+	}
+	v := math.Float64frombits(binary.LittleEndian.Uint64(c.b))
+	c.b = c.b[8:]
+	return v
+}
+
+// count is a number of entries that follow, each of at least one byte.
+func (c *columns) count() int {
+	n := c.uint()
+	if n > uint64(len(c.b)) {
+		c.b, c.bad = nil, true
+		return 0
+	}
+	return int(n)
 }
 
 // section is the next column of a block, which says its length.
@@ -54,174 +74,91 @@ func (c *columns) section() columns {
 	return s
 }
 
-func appendSection(b, s []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
-}
-
-// Span is a visit of a region.
-type Span struct {
-	Start, End int64
-	Region     uint32 // index into the definitions, NoRef for none
-	Depth      uint8  // how many regions are around it, 255 for more
-}
-
-// open is a region that is open where a block ends.
-type open struct {
-	start     int64
-	exclusive int64 // so far
-	region    uint32
-	depth     uint8
-	recursive bool // the same region is open around it
-}
-
-// sum is what spans of a region come to.
-type sum struct {
-	region    uint32
-	count     int64
-	inclusive int64 // without those inside of others of the region
-	exclusive int64
-}
-
-// spanBlock is a block of spans.
-type spanBlock struct {
-	spans     []Span
-	recursive []bool // belong to the spans
-	sums      []sum
-	open      []open // behind the last span
-}
-
-// blockSpans is how many spans a full block has.
-const blockSpans = 4096
-
-// spanWriter makes a block, span by span.
-type spanWriter struct {
-	n                          int
-	last                       int64
-	end, length, region, depth []byte
-}
-
-// add adds a span.
-func (w *spanWriter) add(s Span, recursive bool) {
-	w.end = binary.AppendVarint(w.end, s.End-w.last)
-	w.last = s.End
-	w.length = binary.AppendUvarint(w.length, uint64(s.End-s.Start))
-	r := uint64(s.Region+1) << 1 // no region is 0
-	if recursive {
-		r |= 1
+// end is the error of a block whose columns end too early.
+func (c *columns) end(others ...columns) error {
+	bad := c.bad
+	for _, o := range others {
+		bad = bad || o.bad
 	}
-	w.region = binary.AppendUvarint(w.region, r)
-	w.depth = append(w.depth, s.Depth)
-	w.n++
-}
-
-// encode ends the block.
-func (w *spanWriter) encode(b []byte, sums []sum, open []open) []byte {
-	b = binary.AppendUvarint(b, uint64(w.n))
-	for _, s := range [][]byte{w.end, w.length, w.region, w.depth} {
-		b = appendSection(b, s)
-	}
-	b = binary.AppendUvarint(b, uint64(len(sums)))
-	for _, s := range sums {
-		b = binary.AppendUvarint(b, uint64(s.region+1))
-		b = binary.AppendUvarint(b, uint64(s.count))
-		b = binary.AppendUvarint(b, uint64(s.inclusive))
-		b = binary.AppendUvarint(b, uint64(s.exclusive))
-	}
-	b = binary.AppendUvarint(b, uint64(len(open)))
-	for _, o := range open {
-		b = binary.AppendVarint(b, o.start)
-		b = binary.AppendUvarint(b, uint64(o.exclusive))
-		r := uint64(o.region+1) << 1
-		if o.recursive {
-			r |= 1
-		}
-		b = append(binary.AppendUvarint(b, r), o.depth)
-	}
-	w.n, w.last = 0, 0
-	w.end, w.length, w.region, w.depth = w.end[:0], w.length[:0], w.region[:0], w.depth[:0]
-	return b
-}
-
-// decode reads a block.
-func (x *spanBlock) decode(b []byte) error {
-	c := columns{b: b}
-	n := c.uint()
-	if n > blockSpans {
-		return fmt.Errorf("found a block of %d spans, expected at most %d", n, blockSpans)
-	}
-	end, length, region, depth := c.section(), c.section(), c.section(), c.section()
-	x.spans, x.recursive, x.sums, x.open = x.spans[:0], x.recursive[:0], x.sums[:0], x.open[:0]
-	last := int64(0)
-	for range n {
-		last += end.int()
-		l, r := int64(length.uint()), region.uint()
-		x.spans = append(x.spans, Span{last - l, last, uint32(r>>1) - 1, depth.byte()})
-		x.recursive = append(x.recursive, r&1 == 1)
-	}
-	for range min(c.uint(), math.MaxInt32) {
-		x.sums = append(x.sums, sum{uint32(c.uint()) - 1, int64(c.uint()), int64(c.uint()), int64(c.uint())})
-		if c.bad {
-			break
-		}
-	}
-	for range min(c.uint(), math.MaxInt32) {
-		o := open{start: c.int(), exclusive: int64(c.uint())}
-		r := c.uint()
-		o.region, o.recursive, o.depth = uint32(r>>1)-1, r&1 == 1, c.byte()
-		x.open = append(x.open, o)
-		if c.bad {
-			break
-		}
-	}
-	if c.bad || end.bad || length.bad || region.bad || depth.bad {
+	if bad {
 		return fmt.Errorf("found a block that ends too early")
 	}
 	return nil
 }
 
-// run is a stretch of buckets at one depth that are alike.
-type run struct {
-	bucket, n int64
-	region    uint32 // that was open longest
-	share     uint8  // the part of the bucket it was, of 255; more than nothing is 1
-	cover     uint8  // that any region was
+func appendSection(b, s []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// blockRuns is how many runs a full block has.
-const blockRuns = 4096
+func appendFloat(b []byte, f float64) []byte {
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
+}
 
-func encodeRuns(b []byte, l []run) []byte {
-	var skip, n, region, share, cover []byte
-	next := int64(0)
-	for _, r := range l {
-		skip = binary.AppendVarint(skip, r.bucket-next)
-		n = binary.AppendUvarint(n, uint64(r.n))
-		next = r.bucket + r.n
-		region = binary.AppendUvarint(region, uint64(r.region+1))
-		share, cover = append(share, r.share), append(cover, r.cover)
-	}
+// blockEntry is the place of a block. First and Last are the least begin and the greatest
+// end of what is in it: times, or the numbers of its first and last bucket.
+type blockEntry struct {
+	at    int64
+	size  int32
+	n     int32
+	first int64
+	last  int64
+}
+
+func appendBlocks(b []byte, l []blockEntry) []byte {
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range [][]byte{skip, n, region, share, cover} {
-		b = appendSection(b, s)
+	at, last := int64(0), int64(0)
+	for _, e := range l {
+		b = binary.AppendVarint(b, e.at-at)
+		b = binary.AppendUvarint(b, uint64(e.size))
+		b = binary.AppendUvarint(b, uint64(e.n))
+		b = binary.AppendVarint(b, e.first-last)
+		b = binary.AppendVarint(b, e.last-e.first)
+		at, last = e.at, e.last
 	}
 	return b
 }
 
-func decodeRuns(b []byte, l []run) ([]run, error) {
-	c := columns{b: b}
-	n := c.uint()
-	if n > blockRuns {
-		return nil, fmt.Errorf("found a block of %d buckets, expected at most %d", n, blockRuns)
+func (c *columns) blocks() []blockEntry {
+	n := c.count()
+	if n == 0 {
+		return nil
 	}
-	skip, length, region, share, cover := c.section(), c.section(), c.section(), c.section(), c.section()
-	next := int64(0)
-	for range n {
-		r := run{bucket: next + skip.int(), n: int64(length.uint()), region: uint32(region.uint()) - 1, share: share.byte(), cover: cover.byte()}
-		next = r.bucket + r.n
-		l = append(l, r)
+	l := make([]blockEntry, n)
+	at, last := int64(0), int64(0)
+	for i := range l {
+		e := &l[i]
+		e.at = at + c.int()
+		e.size = int32(c.uint())
+		e.n = int32(c.uint())
+		e.first = last + c.int()
+		e.last = e.first + c.int()
+		at, last = e.at, e.last
 	}
-	if c.bad || skip.bad || length.bad || region.bad || share.bad || cover.bad {
-		return nil, fmt.Errorf("found a block that ends too early")
+	return l
+}
+
+// levelEntry is a level: its buckets are width ticks long, the first one begins at the
+// first time of the track.
+type levelEntry struct {
+	width  int64
+	blocks []blockEntry
+}
+
+func appendLevels(b []byte, l []levelEntry) []byte {
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, e := range l {
+		b = appendBlocks(binary.AppendUvarint(b, uint64(e.width)), e.blocks)
 	}
-	return l, nil
+	return b
+}
+
+func (c *columns) levels() []levelEntry {
+	l := make([]levelEntry, c.count())
+	for i := range l {
+		if l[i].width = int64(c.uint()); l[i].width < 1 {
+			c.bad, l[i].width = true, 1
+		}
+		l[i].blocks = c.blocks()
+	}
+	return l
 }

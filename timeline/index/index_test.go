@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -39,7 +40,7 @@ func random(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 				f := stack[n-1]
 				stack = stack[:n-1]
 				r.Leave(loc, now, f.region)
-				spans[l] = append(spans[l], Span{f.start, now, f.region, uint8(n - 1)})
+				spans[l] = append(spans[l], Span{f.start, now, f.region, uint8(n - 1), 255})
 			} else {
 				g := regions[rng.IntN(len(regions))]
 				r.Enter(loc, now, g)
@@ -47,7 +48,7 @@ func random(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 			}
 		}
 		for n := len(stack); n > 0; n-- {
-			spans[l] = append(spans[l], Span{stack[n-1].start, now, stack[n-1].region, uint8(n - 1)})
+			spans[l] = append(spans[l], Span{stack[n-1].start, now, stack[n-1].region, uint8(n - 1), 255})
 		}
 	}
 	return r, spans
@@ -56,7 +57,7 @@ func random(seed uint64, locations, visits int) (*trace.Recorder, [][]Span) {
 func build(t testing.TB, r *trace.Recorder) *Index {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.weftindex")
-	if err := Build(context.Background(), format.Recorded(r), path, 2); err != nil {
+	if err := Build(context.Background(), format.Recorded(r), path, Options{Workers: 2}); err != nil {
 		t.Fatal(err)
 	}
 	x, err := Open(path)
@@ -67,32 +68,39 @@ func build(t testing.TB, r *trace.Recorder) *Index {
 	return x
 }
 
-// Tiles against pixels that are filled slowly from the spans themselves: exactly where a
-// pixel is less than a bucket, else what covers each pixel to within what is rounded.
+// Tiles against columns that are filled slowly from the spans themselves: exactly where
+// spans are drawn, else to within what levels round.
 func TestTiles(t *testing.T) {
 	r, spans := random(1, 3, 60000)
 	x := build(t, r)
 	rng := rand.New(rand.NewPCG(5, 5))
 	first, last, _ := x.Extent()
+	singles := 0
 	for range 300 {
 		track := rng.IntN(3)
 		length := int64(math.Exp(rng.Float64()*math.Log(float64(last-first)))) + 10
 		from := first - 100 + rng.Int64N(last-first+200)
 		width := 1 + rng.IntN(300)
-		tile, err := x.Tile(track, from, from+length, width, 20)
+		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{track}, From: from, To: from + length, Width: width, Depths: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
 		pixel := float64(length) / float64(width)
-		for d, row := range tile {
+		for _, strip := range tile.Strips {
+			d := strip.Depth
 			cover := make([]float64, width)
 			most := make([]map[uint32]float64, width)
 			for i := range most {
 				most[i] = map[uint32]float64{}
 			}
+			starts, ends := map[int64]uint32{}, map[int64]bool{}
 			for _, s := range spans[track] {
 				if int(s.Depth) != d || s.End < from || s.Start > from+length {
 					continue
+				}
+				if s.Start < s.End {
+					starts[s.Start] = s.Region
+					ends[s.End] = true
 				}
 				a := max(0, float64(s.Start-from)/pixel)
 				b := min(float64(width), float64(s.End-from)/pixel)
@@ -102,20 +110,64 @@ func TestTiles(t *testing.T) {
 					most[p][s.Region] += in
 				}
 			}
-			// A level's buckets are put where they begin, their parts are not known.
-			slack := 1.2 / 255
-			if level := x.level(track, d, pixel); level >= 0 {
-				slack = 2.5*float64(x.dir.Tracks[track].Levels[d][level].Width)/pixel + 0.02
-			}
-			for p, c := range row {
-				if math.Abs(float64(c.Cover)/255-cover[p]) > slack && cover[p] > 0 {
-					t.Fatalf("track %d, %d+%d in %d pixels, depth %d, pixel %d: found a cover of %.3f, expected %.3f ± %.3f", track, from, length, width, d, p, float64(c.Cover)/255, cover[p], slack)
+			slack, exact := 1.2/255, true
+			if levels := x.dir.Tracks[track].levels; d < len(levels) {
+				if level := levelFor(levels[d], pixel); level >= 0 {
+					slack, exact = 2.5*float64(levels[d][level].width)/pixel+0.02, false
 				}
-				if c.Share > 0 && most[p][c.Region] < most[p][best(most[p])]-2*slack {
-					t.Fatalf("track %d, %d+%d in %d pixels, depth %d, pixel %d: region %d was open %.3f, another %.3f", track, from, length, width, d, p, c.Region, most[p][c.Region], most[p][best(most[p])])
+			}
+			next := 0
+			for k := strip.First; k < strip.First+strip.Count; k++ {
+				if int(tile.X[k]) < next || tile.N[k] == 0 || int(tile.X[k])+int(tile.N[k]) > width {
+					t.Fatalf("run at %d+%d, expected it from %d to %d", tile.X[k], tile.N[k], next, width)
+				}
+				next = int(tile.X[k]) + int(tile.N[k])
+				if tile.Flags[k]&Single != 0 {
+					singles++
+					if !exact {
+						t.Fatalf("found a single span made of a level")
+					}
+					// Its edges are those of spans, to half a column.
+					if tile.Flags[k]&Begins != 0 && !slices.ContainsFunc(slices.Collect(maps.Keys(starts)), func(s int64) bool {
+						return starts[s] == tile.Region[k] && math.Abs(float64(s-from)/pixel-float64(tile.X[k])) <= 0.5+1e-9
+					}) && tile.X[k] > 0 && int(tile.X[k]) != int(tile.X[max(k, 1)-1])+int(tile.N[max(k, 1)-1]) {
+						t.Fatalf("run of region %d begins at column %d, where no span does", tile.Region[k], tile.X[k])
+					}
+					for p := int(tile.X[k]); p < next; p++ {
+						if most[p][tile.Region[k]] < 0.5-1e-9 {
+							t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: a single span of region %d, which was open %.3f there", track, from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]])
+						}
+					}
+					continue
+				}
+				for p := int(tile.X[k]); p < next; p++ {
+					if got := float64(tile.Cover[k]) / 255; exact && got > cover[p]+slack && cover[p] > 0 || !exact && math.Abs(got-cover[p]) > slack && cover[p] > 0 {
+						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: found a cover of %.3f, expected %.3f ± %.3f", track, from, length, width, d, p, got, cover[p], slack)
+					}
+					if !exact && most[p][tile.Region[k]] < most[p][best(most[p])]-2*slack {
+						t.Fatalf("track %d, %d+%d in %d columns, depth %d, column %d: region %d was open %.3f, another %.3f", track, from, length, width, d, p, tile.Region[k], most[p][tile.Region[k]], most[p][best(most[p])])
+					}
+				}
+			}
+			// Nothing that is wider than two columns is left out.
+			for _, s := range spans[track] {
+				a, b := float64(s.Start-from)/pixel, float64(s.End-from)/pixel
+				if int(s.Depth) != d || b-a < 3 || b < 2 || a > float64(width)-2 {
+					continue
+				}
+				p := int(max(a, 0)+min(b, float64(width))) / 2
+				shown := false
+				for k := strip.First; k < strip.First+strip.Count; k++ {
+					shown = shown || int(tile.X[k]) <= p && p < int(tile.X[k])+int(tile.N[k])
+				}
+				if !shown {
+					t.Fatalf("track %d, %d+%d in %d columns: the span %v is not drawn at column %d", track, from, length, width, s, p)
 				}
 			}
 		}
+	}
+	if singles < 100 {
+		t.Errorf("found %d single spans in all tiles", singles)
 	}
 }
 
@@ -149,7 +201,7 @@ func TestProfile(t *testing.T) {
 		for _, l := range p.Result().Locations {
 			for _, g := range l.Regions {
 				if g.Count > 0 {
-					want[l.Location] = append(want[l.Location], Sum{g.Region, g.Count, g.Inclusive, g.Exclusive})
+					want[l.Location] = append(want[l.Location], Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Min, g.Max})
 				}
 			}
 		}

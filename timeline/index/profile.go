@@ -3,71 +3,160 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 )
 
-// Sum is what the visits of a region come to in a window.
+// Sum is what the spans of a region come to in a window.
 type Sum struct {
 	Region uint32 // NoRef for none
-	// Count is the visits that have a part in the window.
+	// Count is the spans that have a part in the window.
 	Count int64
 	// Inclusive is the time in which the region was open, Exclusive that in which it was
-	// the innermost one.
+	// the innermost one. Of claims and operations both are their lengths added up.
 	Inclusive, Exclusive int64
+	// Min and Max are the shortest and the longest part that a span has in the window.
+	Min, Max int64
 }
 
-// Profile sums up the visits of a track from a time to before another, by region. It is
-// exact; it reads the sums of the blocks in the window, and the spans of those at its ends.
+// Profile sums up the spans of a track from a time to before another, by region, in the
+// order of the regions. It is exact, as analysis/profile has it; it reads the sums of the
+// blocks in the window, and the spans of those at its ends.
 func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
-	if track < 0 || track >= len(x.dir.Tracks) || from > to {
-		return nil, fmt.Errorf("profile of track %d from %d to %d: found no such part", track, from, to)
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
 	}
-	e := x.dir.Tracks[track]
 	t := tally{}
-	r := reader{f: x.f}
+	r := reader{f: x.data}
 	// What has been up to a time is what has ended in blocks before, and a part of one; so
 	// the window is the blocks between, and the parts of two.
-	i := sort.Search(len(e.Blocks), func(i int) bool { return e.Blocks[i].Last >= from })
-	j := sort.Search(len(e.Blocks), func(i int) bool { return e.Blocks[i].Last >= to })
+	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
+	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
+	nested := e.Kind == LocationTrack
 	var b spanBlock
+	var sums sumReader
 	for k := i; k < j; k++ {
-		if err := r.spans(&e.Blocks[k], &b); err != nil {
+		// A block with spans that are cut has shorter ones than its sums say.
+		cut := e.blocks[k].first <= from
+		if nested || !cut {
+			list, err := sums.read(&r, e, k)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range list {
+				c := t.at(s.region)
+				c.Count += s.count
+				c.Inclusive += s.inclusive
+				c.Exclusive += s.exclusive
+				if !cut {
+					c.length(s.min)
+					c.length(s.max)
+				}
+			}
+		}
+		if !cut {
+			continue
+		}
+		if err := r.decode(&e.blocks[k], b.decode); err != nil {
 			return nil, err
 		}
-		for _, s := range b.sums {
-			c := t.at(s.region)
-			c.Count += s.count
-			c.Inclusive += s.inclusive
-			c.Exclusive += s.exclusive
+		t.cut(b.spans, from, to, nested)
+	}
+	if j < len(e.blocks) {
+		if err := r.decode(&e.blocks[j], b.decode); err != nil {
+			return nil, err
+		}
+		t.cut(b.spans, from, to, nested)
+		for _, o := range b.open {
+			if o.start < to {
+				t.cut([]Span{o.span(math.MaxInt64)}, from, to, nested)
+			}
 		}
 	}
-	if err := x.upTo(&r, e, i, from, -1, t); err != nil {
-		return nil, err
-	}
-	if err := x.upTo(&r, e, j, to, 1, t); err != nil {
-		return nil, err
+	if nested {
+		if err := x.upTo(&r, e, i, from, -1, t); err != nil {
+			return nil, err
+		}
+		if err := x.upTo(&r, e, j, to, 1, t); err != nil {
+			return nil, err
+		}
 	}
 	var out []Sum
 	for _, c := range t {
 		if c.Count != 0 {
-			out = append(out, *c)
+			c.Min = max(c.Min, 0)
+			out = append(out, c.Sum)
 		}
 	}
 	slices.SortFunc(out, func(a, b Sum) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	return out, nil
 }
 
-// tally is sums by region.
-type tally map[uint32]*Sum
+// sumReader reads the sums of blocks one after another.
+type sumReader struct {
+	group int // that has been read, and one
+	lists [][]sum
+}
 
-func (t tally) at(region uint32) *Sum {
+func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
+	g := block / blockSums
+	if g >= len(e.sums) {
+		return nil, fmt.Errorf("%w: found no sums of block %d", ErrDamaged, block)
+	}
+	if s.group != g+1 {
+		err := r.decode(&e.sums[g], func(raw []byte) error {
+			c := columns{b: raw}
+			s.lists = s.lists[:0]
+			for range e.sums[g].n {
+				s.lists = append(s.lists, c.sums(nil))
+			}
+			return c.end()
+		})
+		if err != nil {
+			return nil, err
+		}
+		s.group = g + 1
+	}
+	return s.lists[block%blockSums], nil
+}
+
+// tally is sums by region.
+type tally map[uint32]*entry
+
+type entry struct{ Sum }
+
+func (t tally) at(region uint32) *entry {
 	s := t[region]
 	if s == nil {
-		s = &Sum{Region: region}
+		s = &entry{Sum{Region: region, Min: math.MaxInt64}}
 		t[region] = s
 	}
 	return s
+}
+
+// length notes the length of a span.
+func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
+
+// cut notes the lengths of spans in a window; those of visits are summed up elsewhere.
+func (t tally) cut(l []Span, from, to int64, nested bool) {
+	for _, s := range l {
+		n := min(s.End, to) - max(s.Start, from)
+		if nested {
+			if s.End >= from && s.Start < to {
+				t.at(s.Region).length(n)
+			}
+			continue
+		}
+		if s.End > from && s.Start < to {
+			c := t.at(s.Region)
+			c.Count++
+			c.Inclusive += n
+			c.Exclusive += n
+			c.length(n)
+		}
+	}
 }
 
 // moment is an enter or leave of a replay.
@@ -80,41 +169,50 @@ type moment struct {
 // upTo adds, or takes away, what block i has up to a time: the spans that end before it,
 // and the parts before it of those that are open then.
 func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t tally) error {
-	if i == len(e.Blocks) {
+	if i == len(e.blocks) {
 		return nil // all has ended before
 	}
 	var frames []open
 	since := e.First
 	if i > 0 {
 		var before spanBlock
-		if err := r.spans(&e.Blocks[i-1], &before); err != nil {
+		if err := r.decode(&e.blocks[i-1], before.decode); err != nil {
 			return err
 		}
 		frames = before.open
-		since = e.Blocks[i-1].Last
+		since = e.blocks[i-1].last
 	}
 	var b spanBlock
-	if err := r.spans(&e.Blocks[i], &b); err != nil {
+	if err := r.decode(&e.blocks[i], b.decode); err != nil {
 		return err
 	}
 	// The frames that were open ahead of the block come first, in their order; the spans
-	// and what is open behind the block are told from them by their begins and depths.
-	known := map[[2]int64]int{}
+	// and what is open behind the block are told from them by their begins, depths and
+	// regions. Of those alike, the innermost one ends first.
+	type mark struct {
+		start  int64
+		depth  uint8
+		region uint32
+	}
+	known := map[mark][]int{}
 	for k, f := range frames {
-		known[[2]int64{f.start, int64(f.depth)}] = k
+		m := mark{f.start, f.depth, f.region}
+		known[m] = append(known[m], k)
 	}
 	old := len(frames)
 	var moments []moment
 	add := func(o open, end int64, ends bool) {
-		k, ok := known[[2]int64{o.start, int64(o.depth)}]
-		if !ok || frames[k].region != o.region {
+		m := mark{o.start, o.depth, o.region}
+		var k int
+		if l := known[m]; len(l) > 0 {
+			k = l[len(l)-1]
+			known[m] = l[:len(l)-1]
+			frames[k].recursive = o.recursive
+		} else {
 			k = len(frames)
 			o.exclusive = 0
 			frames = append(frames, o)
 			moments = append(moments, moment{o.start, k, false})
-		} else {
-			frames[k].recursive = o.recursive
-			delete(known, [2]int64{o.start, int64(o.depth)})
 		}
 		if ends {
 			moments = append(moments, moment{end, k, true})
@@ -126,17 +224,28 @@ func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t ta
 	for _, o := range b.open {
 		add(o, 0, false)
 	}
-	// At one time the order does not change any sum, and no frame ends before it begins.
-	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.time, b.time) })
-	var stack []int
-	for k := range old {
-		stack = append(stack, k)
-	}
-	ended := make([]bool, len(frames))
+	// At one time the order changes no sum, if no frame ends before it begins, and the
+	// innermost begins last: what is around it ends behind it, and so is found later.
+	slices.SortStableFunc(moments, func(a, b moment) int {
+		switch {
+		case a.time != b.time:
+			return cmp.Compare(a.time, b.time)
+		case a.leave != b.leave:
+			if b.leave {
+				return -1
+			}
+			return 1
+		case a.leave:
+			return 0
+		}
+		return cmp.Or(cmp.Compare(frames[a.frame].depth, frames[b.frame].depth), cmp.Compare(b.frame, a.frame))
+	})
+	stack := make([]int, old)
 	begun := make([]bool, len(frames))
 	for k := range old {
-		begun[k] = true
+		stack[k], begun[k] = k, true
 	}
+	ended := make([]bool, len(frames))
 	pass := func(now int64) {
 		if n := len(stack); n > 0 {
 			frames[stack[n-1]].exclusive += now - since
@@ -152,10 +261,14 @@ func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t ta
 		if !m.leave {
 			begun[m.frame] = true
 			stack = append(stack, m.frame)
-			slices.SortStableFunc(stack, func(a, b int) int { return cmp.Compare(frames[a].depth, frames[b].depth) })
 			continue
 		}
-		stack = slices.DeleteFunc(stack, func(k int) bool { return k == m.frame })
+		for n := len(stack) - 1; n >= 0; n-- {
+			if stack[n] == m.frame {
+				stack = append(stack[:n], stack[n+1:]...)
+				break
+			}
+		}
 		ended[m.frame] = true
 		f := &frames[m.frame]
 		c := t.at(f.region)

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// openClaim is a claim that has begun.
+type openClaim struct {
+	open
+	id       int64
+	resource *resource
+	lane     int
+	amount   float64
+}
+
+// resource is the claims on a resource at a location.
+type resource struct {
+	resource uint32
+	capacity float64
+	spans    *spanTrack
+	lanes    []*openClaim // nil for one that is free
+	free     int          // no lane before it is free
+	open     []open       // scratch
+	amount   float64
+	claims   int
+	held     valueWriter
+}
+
+// claim begins a claim. One with the id of an open one ends that first.
+func (w *worker) claim(l *location, c *trace.Cursor) error {
+	if len(c.Ops()) == 0 {
+		return nil
+	}
+	id, t := int64(c.Op(0)), c.Time()
+	if err := w.release(l, t, id); err != nil {
+		return err
+	}
+	res := trace.NoRef
+	if op := c.Op(1); op < uint64(w.b.defs.Resources.Len()) {
+		res = uint32(op)
+	}
+	r := l.resource(res)
+	if r == nil {
+		r = &resource{resource: res, spans: &spanTrack{entry: &trackEntry{}}}
+		r.held.style = timeline.Steps
+		if res != trace.NoRef {
+			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
+				r.capacity = d.Capacity
+			}
+		}
+		l.resources = append(l.resources, r)
+	}
+	for r.free < len(r.lanes) && r.lanes[r.free] != nil {
+		r.free++
+	}
+	lane := r.free
+	if lane == len(r.lanes) {
+		r.lanes = append(r.lanes, nil)
+	}
+	x := &openClaim{open: open{start: t, region: w.region(c.Ref()), depth: uint8(min(lane, DeepDepth)), height: math.MaxUint8}, id: id, resource: r, lane: lane}
+	if len(c.Ops()) > 2 {
+		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
+			x.amount = a
+		}
+	}
+	if r.capacity > 0 {
+		x.height = uint8(max(1, min(math.MaxUint8, math.Round(x.amount/r.capacity*math.MaxUint8))))
+	}
+	r.lanes[lane] = x
+	if l.claims == nil {
+		l.claims = map[int64]*openClaim{}
+	}
+	l.claims[id] = x
+	return r.change(&w.packer, t, 1, x.amount)
+}
+
+func (l *location) resource(n uint32) *resource {
+	for _, r := range l.resources {
+		if r.resource == n {
+			return r
+		}
+	}
+	return nil
+}
+
+// change notes that another amount is in use.
+func (r *resource) change(p *packer, t int64, claims int, amount float64) error {
+	r.claims += claims
+	if r.amount += amount; r.claims == 0 {
+		r.amount = 0 // sums of fractions do not come back to zero by themselves
+	}
+	return r.held.add(p, r.spans.entry, piece{time: t, end: t, a: r.amount})
+}
+
+// release ends a claim.
+func (w *worker) release(l *location, t, id int64) error { return l.release(&w.packer, t, id) }
+
+func (l *location) release(p *packer, t, id int64) error {
+	x := l.claims[id]
+	if x == nil {
+		return nil
+	}
+	delete(l.claims, id)
+	r := x.resource
+	r.lanes[x.lane] = nil
+	r.free = min(r.free, x.lane)
+	for n := len(r.lanes); n > 0 && r.lanes[n-1] == nil; n-- {
+		r.lanes = r.lanes[:n-1]
+	}
+	r.open = r.open[:0]
+	if r.spans.w.n+1 >= blockSpans && r.spans.w.n+1 >= r.claims {
+		// It may be the last of a block.
+		for _, o := range r.lanes {
+			if o != nil {
+				r.open = append(r.open, o.open)
+			}
+		}
+	}
+	if err := r.spans.add(p, x.span(t), t-x.start, false, r.open); err != nil {
+		return err
+	}
+	return r.change(p, t, -1, -x.amount)
+}
+
+// closeClaims ends the open claims, at the last event of their location, in the order of
+// their ids.
+func (l *location) closeClaims(p *packer) error {
+	list := make([]*openClaim, 0, len(l.claims))
+	for _, x := range l.claims {
+		list = append(list, x)
+	}
+	slices.SortFunc(list, func(a, b *openClaim) int { return cmp.Compare(a.id, b.id) })
+	for _, x := range list {
+		if err := l.release(p, l.last, x.id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describe names the track.
+func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
+	e := r.spans.entry
+	e.ID, e.Name, e.Style = l.ID, l.Name, styleName(timeline.Steps)
+	if r.resource != trace.NoRef {
+		x := d.Resources.At(int(r.resource))
+		e.ID, e.Name, e.Unit, e.Capacity = x.ID, x.Name, x.Unit, r.capacity
+	}
+}

@@ -1,0 +1,177 @@
+package index
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// operations are the names of collective operations, numbered as in OTF2.
+var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
+	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle", "destroy-handle", "allocate",
+	"deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
+
+func operation(n uint64) string {
+	if n < uint64(len(operations)) {
+		return operations[n]
+	}
+	return fmt.Sprintf("operation-%d", n)
+}
+
+// operationGroup is the group of the regions that collective operations are named by.
+const operationGroup = "collective"
+
+// openCollectives is what a location is in: collective operations end in the order in which
+// they begin, on each communicator.
+type openCollectives struct {
+	begun []begun
+	// numbers says how many operations of a communicator there were.
+	numbers map[uint32]int
+}
+
+type begun struct {
+	comm uint32
+	time int64
+}
+
+func communicator(op uint64) uint32 {
+	if op >= uint64(trace.NoRef) {
+		return trace.NoRef
+	}
+	return uint32(op)
+}
+
+func (o *openCollectives) begin(c *trace.Cursor) {
+	o.begun = append(o.begun, begun{communicator(c.Op(1)), c.Time()})
+}
+
+// collective is an operation on a communicator, as far as it is known.
+type collective struct {
+	start, end int64
+	operation  uint64
+}
+
+// collector holds the operations of the locations of a worker, by communicator, in their
+// order there.
+type collector map[uint32][]collective
+
+func (w *worker) collective(l *location, c *trace.Cursor) {
+	comm := communicator(c.Op(1))
+	x := collective{start: c.Time(), end: c.Time(), operation: c.Op(0)}
+	switch o := &l.coll; c.Kind() {
+	case trace.CollectiveEnd:
+		if i := slices.IndexFunc(o.begun, func(b begun) bool { return b.comm == comm }); i >= 0 {
+			x.start = o.begun[i].time
+			o.begun = slices.Delete(o.begun, i, i+1)
+		}
+	case trace.Collective:
+		if d := c.Op(5); d <= math.MaxInt64 {
+			x.end = saturate(x.start, int64(d))
+		}
+	}
+	if comm == trace.NoRef {
+		return // whose operation it is the same of, nobody knows
+	}
+	if l.coll.numbers == nil {
+		l.coll.numbers = map[uint32]int{}
+	}
+	n := l.coll.numbers[comm]
+	l.coll.numbers[comm]++
+	if w.coll == nil {
+		w.coll = collector{}
+	}
+	w.coll.put(comm, n, x)
+}
+
+func (c collector) put(comm uint32, n int, x collective) {
+	list := c[comm]
+	if n < len(list) {
+		o := &list[n]
+		o.start, o.end = min(o.start, x.start), max(o.end, x.end)
+		return
+	}
+	// Those before are there: each location counts from the first.
+	c[comm] = append(list, x)
+}
+
+// collectives makes the tracks of the communicators: the n-th operation on a communicator
+// is the same at all its locations, from where the first begins it to where the last ends it.
+func (b *builder) collectives(dir *directory) error {
+	all := collector{}
+	for _, w := range b.workers {
+		for comm, list := range w.coll {
+			for n, x := range list {
+				all.put(comm, n, x)
+			}
+		}
+	}
+	var comms []uint32
+	for c := range all {
+		comms = append(comms, c)
+	}
+	slices.Sort(comms)
+	p := newPacker(b.file)
+	regions := map[uint64]uint32{}
+	for _, comm := range comms {
+		list := all[comm]
+		slices.SortStableFunc(list, func(a, b collective) int { return cmp.Compare(a.start, b.start) })
+		e := &trackEntry{}
+		e.Kind, e.Location, e.Group, e.Parent, e.ID = CommunicatorTrack, trace.NoRef, trace.NoRef, -1, fmt.Sprint(comm)
+		if int(comm) < b.defs.Communicator.Len() {
+			d := b.defs.Communicator.At(int(comm))
+			e.ID, e.Name = d.ID, d.Name
+		}
+		e.First, e.Last = list[0].start, list[0].end
+		// Operations that overlap stand in lanes.
+		var lanes []int64 // until when each is taken
+		spans := make([]Span, 0, len(list))
+		for _, x := range list {
+			r, ok := regions[x.operation]
+			if !ok {
+				r = uint32(len(dir.Regions))
+				dir.Regions = append(dir.Regions, Region{operation(x.operation), operationGroup})
+				regions[x.operation] = r
+			}
+			lane := slices.IndexFunc(lanes, func(until int64) bool { return until <= x.start })
+			if lane < 0 {
+				lane = len(lanes)
+				if lane < DeepDepth {
+					lanes = append(lanes, 0)
+				}
+			}
+			if lane < len(lanes) {
+				lanes[lane] = x.end
+			}
+			e.Last = max(e.Last, x.end)
+			spans = append(spans, Span{x.start, x.end, r, uint8(lane), math.MaxUint8})
+		}
+		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
+		t := spanTrack{entry: e}
+		next := make([][]Span, len(lanes)+1) // of each lane
+		for _, s := range spans {
+			next[s.Depth] = append(next[s.Depth], s)
+		}
+		var behind []open
+		for _, s := range spans {
+			next[s.Depth] = next[s.Depth][1:]
+			behind = behind[:0]
+			for _, l := range next {
+				if t.w.n+1 >= blockSpans && len(l) > 0 && l[0].Start < s.End {
+					behind = append(behind, open{start: l[0].Start, region: l[0].Region, depth: l[0].Depth, height: math.MaxUint8})
+				}
+			}
+			if err := t.add(&p, s, s.End-s.Start, false, behind); err != nil {
+				return err
+			}
+		}
+		if err := t.end(&p); err != nil {
+			return err
+		}
+		dir.Tracks = append(dir.Tracks, e)
+		dir.Last = max(dir.Last, e.Last)
+	}
+	return nil
+}

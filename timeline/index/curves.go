@@ -1,0 +1,101 @@
+package index
+
+import (
+	"sort"
+
+	"github.com/weft-trace/weft/timeline"
+)
+
+// style is the kind of a track's curve.
+func (e *trackEntry) style() timeline.CurveKind {
+	switch e.Style {
+	case "smooth":
+		return timeline.Smooth
+	case "points":
+		return timeline.Points
+	}
+	return timeline.Steps
+}
+
+// styleName is a kind of curve in JSON.
+func styleName(k timeline.CurveKind) string {
+	return [...]string{timeline.Smooth: "smooth", timeline.Steps: "steps", timeline.Points: "points"}[k]
+}
+
+// plotValues plots the values of a track themselves.
+func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*timeline.Curve, error) {
+	style := e.style()
+	p := timeline.NewPlotter(style, from, to, width)
+	// The value at the left edge is one before it.
+	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
+	var list []piece
+	for ; i < len(e.values) && e.values[i].first < to; i++ {
+		err := r.decode(&e.values[i], func(raw []byte) (err error) {
+			list, err = decodeValues(raw, style == timeline.Smooth, list[:0])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, x := range list {
+			switch style {
+			case timeline.Smooth:
+				p.Fragment(x.time, x.end, x.a, x.b, x.c, e.MetricUnit)
+			case timeline.Points:
+				p.Point(x.time, x.a)
+			default:
+				if x.time >= to {
+					p.Hold(to)
+					return p.Curve(), nil
+				}
+				p.Step(x.time, x.a)
+			}
+		}
+	}
+	if style == timeline.Steps {
+		p.Hold(e.Last)
+	}
+	return p.Curve(), nil
+}
+
+// plot plots the curve of a track at a cost that depends on the width.
+func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*timeline.Curve, error) {
+	pixel := float64(uint64(to)-uint64(from)) / float64(width)
+	level := levelFor(e.valueLvl, pixel)
+	if level < 0 {
+		return plotValues(r, e, from, to, width)
+	}
+	p := timeline.NewPlotter(e.style(), from, to, width)
+	l := &e.valueLvl[level]
+	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
+	var list []stretch
+	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
+		err := r.decode(&l.blocks[i], func(raw []byte) (err error) {
+			list, err = decodeStretches(raw, list[:0])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if s.bucket > high || s.bucket+s.n <= low {
+				continue
+			}
+			start := e.First + s.bucket*l.width
+			p.Between(start, start+s.n*l.width, float64(s.first), float64(s.last), float64(s.low), float64(s.high))
+		}
+	}
+	return p.Curve(), nil
+}
+
+// levelFor is the level with the longest buckets that are no longer than a pixel, -1 for
+// what the levels are made of.
+func levelFor(l []levelEntry, pixel float64) int {
+	level := -1
+	for i := range l {
+		if float64(l[i].width) <= pixel {
+			level = i
+		}
+	}
+	return level
+}

@@ -1,0 +1,413 @@
+package index
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Version is that of the layout of the file; files of another are refused.
+const Version = 2
+
+const (
+	head    = "weftidx2"
+	tail    = "xdi2"
+	endSize = 24
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// ErrDamaged is wrapped by the errors of files that are no index, or a damaged one, or one
+// of another version; such a file is to be built anew.
+var ErrDamaged = errors.New("index is damaged or of another version")
+
+// directory is what an index begins to be read by.
+type directory struct {
+	Version int                   `json:"version"`
+	Clock   trace.Clock           `json:"clock"`
+	Format  string                `json:"format"`
+	First   int64                 `json:"first"` // time of the first event
+	Last    int64                 `json:"last"`
+	Events  int64                 `json:"events"`
+	Groups  []trace.LocationGroup `json:"groups"`
+	Regions []Region              `json:"regions"`
+	Names   []string              `json:"names,omitempty"` // of links
+	Comms   []string              `json:"communicators,omitempty"`
+	Links   int64                 `json:"links"`
+	Tracks  []*trackEntry         `json:"tracks"`
+
+	links      []blockEntry
+	linkLevels []levelEntry
+}
+
+// Region is what spans are named and coloured by.
+type Region struct {
+	Name  string `json:"name"`
+	Group string `json:"group,omitempty"`
+}
+
+// TrackKind says what a track shows.
+type TrackKind string
+
+// The kinds of tracks.
+const (
+	LocationTrack     TrackKind = "location"     // visits of regions, and instants
+	ResourceTrack     TrackKind = "resource"     // claims, and the amount in use
+	CounterTrack      TrackKind = "counter"      // the values of a counter, series or signal
+	CommunicatorTrack TrackKind = "communicator" // collective operations
+)
+
+// Track describes a row of the time line.
+type Track struct {
+	Kind     TrackKind `json:"kind"`
+	Location uint32    `json:"location"` // index into the definitions, NoRef for a communicator
+	ID       string    `json:"id"`
+	Name     string    `json:"name,omitempty"`
+	Sort     string    `json:"sort,omitempty"` // what sort of location, operation mode of a counter
+	Group    uint32    `json:"group"`          // index into Groups, or NoRef
+	Parent   int       `json:"parent"`         // the track of the location of a counter or resource, -1 for none
+	Events   int64     `json:"events"`         // of the location, on its first track
+	Spans    int64     `json:"spans"`
+	Instants int64     `json:"instants"`
+	First    int64     `json:"first"` // times of its first and its last event
+	Last     int64     `json:"last"`
+	Depth    int       `json:"depth"` // how many spans are inside of each other, or lanes, at most
+	Unit     string    `json:"unit,omitempty"`
+	Capacity float64   `json:"capacity,omitempty"` // of a resource, 0 for none
+	Low      float64   `json:"low"`                // extremes of a curve
+	High     float64   `json:"high"`
+	Style    string    `json:"style,omitempty"` // of a curve: smooth, steps, points
+}
+
+// trackEntry is a track in the directory.
+type trackEntry struct {
+	Track
+	MetricUnit float64 `json:"unitTicks,omitempty"` // ticks of the time unit of a signal
+
+	blocks     []blockEntry
+	sums       []blockEntry
+	levels     [][]levelEntry // of each depth, the shortest buckets first
+	instants   []blockEntry
+	instantLvl []levelEntry
+	values     []blockEntry
+	valueLvl   []levelEntry
+}
+
+func (d *directory) encode() ([]byte, error) {
+	text, err := json.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	b := appendSection(nil, text)
+	b = appendBlocks(b, d.links)
+	b = appendLevels(b, d.linkLevels)
+	for _, e := range d.Tracks {
+		b = appendBlocks(b, e.blocks)
+		b = appendBlocks(b, e.sums)
+		b = binary.AppendUvarint(b, uint64(len(e.levels)))
+		for _, l := range e.levels {
+			b = appendLevels(b, l)
+		}
+		b = appendBlocks(b, e.instants)
+		b = appendLevels(b, e.instantLvl)
+		b = appendBlocks(b, e.values)
+		b = appendLevels(b, e.valueLvl)
+	}
+	return b, nil
+}
+
+func (d *directory) decode(b []byte) error {
+	c := columns{b: b}
+	text := c.section()
+	if err := json.Unmarshal(text.b, d); err != nil {
+		return err
+	}
+	d.links = c.blocks()
+	d.linkLevels = c.levels()
+	for i, e := range d.Tracks {
+		if e == nil {
+			return fmt.Errorf("found no track %d", i)
+		}
+		e.blocks = c.blocks()
+		e.sums = c.blocks()
+		e.levels = make([][]levelEntry, c.count())
+		for i := range e.levels {
+			e.levels[i] = c.levels()
+		}
+		e.instants = c.blocks()
+		e.instantLvl = c.levels()
+		e.values = c.blocks()
+		e.valueLvl = c.levels()
+	}
+	return c.end(text)
+}
+
+// file is an index that is being written.
+type file struct {
+	f  *os.File
+	mu sync.Mutex
+	at int64
+}
+
+// write appends a block and returns its place.
+func (f *file) write(data []byte) (at int64, err error) {
+	f.mu.Lock()
+	at = f.at
+	f.at += int64(len(data))
+	f.mu.Unlock()
+	_, err = f.f.WriteAt(data, at)
+	return at, err
+}
+
+// finish writes the directory and both ends.
+func (f *file) finish(d *directory) error {
+	if err := f.f.Truncate(f.at); err != nil {
+		return err
+	}
+	if _, err := f.f.WriteAt([]byte(head), 0); err != nil {
+		return err
+	}
+	raw, err := d.encode()
+	if err != nil {
+		return err
+	}
+	packed := newEncoder(zstd.SpeedFastest).EncodeAll(raw, nil)
+	at, err := f.write(packed)
+	if err != nil {
+		return err
+	}
+	end := binary.LittleEndian.AppendUint64(nil, uint64(at))
+	end = binary.LittleEndian.AppendUint64(end, uint64(len(packed)))
+	end = binary.LittleEndian.AppendUint32(end, crc32.Checksum(packed, castagnoli))
+	_, err = f.write(append(end, tail...))
+	return err
+}
+
+func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithSingleSegment(true))
+	if err != nil {
+		panic(err) // the options are wrong
+	}
+	return e
+}
+
+// packer compresses and writes blocks.
+type packer struct {
+	file   *file
+	enc    *zstd.Encoder
+	raw    []byte
+	packed []byte
+}
+
+func newPacker(f *file) packer { return packer{file: f, enc: newEncoder(zstd.SpeedFastest)} }
+
+func (p *packer) pack(raw []byte, n int, first, last int64) (blockEntry, error) {
+	p.packed = p.enc.EncodeAll(raw, append(p.packed[:0], 0, 0, 0, 0))
+	binary.LittleEndian.PutUint32(p.packed, crc32.Checksum(p.packed[4:], castagnoli))
+	at, err := p.file.write(p.packed)
+	return blockEntry{at, int32(len(p.packed)), int32(n), first, last}, err
+}
+
+// reader reads blocks.
+type reader struct {
+	f      io.ReaderAt
+	packed []byte
+	raw    []byte
+}
+
+// maxBlock bounds what a block may be unpacked to: a block of spans has as many as regions
+// are open, and so can be large in traces that are nested a million times.
+const maxBlock = 1 << 30
+
+// decoder decompresses; it can be used by several goroutines.
+var decoder = sync.OnceValue(func() *zstd.Decoder {
+	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxBlock))
+	if err != nil {
+		panic(err) // the options are wrong
+	}
+	return d
+})
+
+// block reads a block; the bytes are valid until the next call.
+func (r *reader) block(b *blockEntry) ([]byte, error) {
+	if b.size < 4 || b.at < 0 {
+		return nil, fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
+	}
+	r.packed = slices.Grow(r.packed[:0], int(b.size))[:b.size]
+	if _, err := r.f.ReadAt(r.packed, b.at); err != nil {
+		return nil, fmt.Errorf("%w: block at 0x%x: %w", ErrDamaged, b.at, err)
+	}
+	if crc32.Checksum(r.packed[4:], castagnoli) != binary.LittleEndian.Uint32(r.packed) {
+		return nil, fmt.Errorf("%w: wrong checksum of the block at 0x%x", ErrDamaged, b.at)
+	}
+	var err error
+	if r.raw, err = decoder().DecodeAll(r.packed[4:], r.raw[:0]); err != nil {
+		return nil, fmt.Errorf("%w: block at 0x%x: %w", ErrDamaged, b.at, err)
+	}
+	return r.raw, nil
+}
+
+// decode reads a block with f.
+func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
+	raw, err := r.block(b)
+	if err == nil {
+		if err = f(raw); err != nil {
+			err = fmt.Errorf("%w: block at 0x%x: %w", ErrDamaged, b.at, err)
+		}
+	}
+	return err
+}
+
+// Index is an open index. It can be used by several goroutines.
+type Index struct {
+	f    *os.File
+	data io.ReaderAt
+	dir  directory
+}
+
+// Open opens an index. The error of a file that is none, or a damaged one, wraps
+// [ErrDamaged].
+func Open(path string) (*Index, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{f: f, data: f}
+	if err := x.open(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x, nil
+}
+
+func (x *Index) open() error {
+	st, err := x.f.Stat()
+	if err != nil {
+		return err
+	}
+	size := st.Size()
+	if size < int64(len(head))+endSize {
+		return fmt.Errorf("%w: found %d bytes", ErrDamaged, size)
+	}
+	begin, end := make([]byte, len(head)), make([]byte, endSize)
+	if _, err := x.f.ReadAt(begin, 0); err != nil {
+		return err
+	}
+	if _, err := x.f.ReadAt(end, size-endSize); err != nil {
+		return err
+	}
+	if string(begin) != head || string(end[20:]) != tail {
+		return fmt.Errorf("%w: found %q and %q at its ends, expected %q and %q", ErrDamaged, begin, end[20:], head, tail)
+	}
+	at, n := binary.LittleEndian.Uint64(end), binary.LittleEndian.Uint64(end[8:])
+	if at > uint64(size) || n > uint64(size)-at {
+		return fmt.Errorf("%w: found a directory of %d bytes at 0x%x, expected it in %d bytes", ErrDamaged, n, at, size)
+	}
+	packed := make([]byte, n)
+	if _, err := x.f.ReadAt(packed, int64(at)); err != nil {
+		return err
+	}
+	if crc32.Checksum(packed, castagnoli) != binary.LittleEndian.Uint32(end[16:]) {
+		return fmt.Errorf("%w: wrong checksum of the directory", ErrDamaged)
+	}
+	raw, err := decoder().DecodeAll(packed, nil)
+	if err == nil {
+		err = x.dir.decode(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: directory: %w", ErrDamaged, err)
+	}
+	if x.dir.Version != Version {
+		return fmt.Errorf("%w: found version %d, expected %d", ErrDamaged, x.dir.Version, Version)
+	}
+	return nil
+}
+
+// Close closes the file.
+func (x *Index) Close() error { return x.f.Close() }
+
+// Clock is the clock of the times.
+func (x *Index) Clock() trace.Clock { return x.dir.Clock }
+
+// Extent is the times of the first and the last event, and how many there are.
+func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
+
+// Counts is how much is in an index.
+type Counts struct{ Events, Spans, Instants, Links int64 }
+
+// Counts adds up the tracks.
+func (x *Index) Counts() Counts {
+	c := Counts{Events: x.dir.Events, Links: x.dir.Links}
+	for _, e := range x.dir.Tracks {
+		c.Spans += e.Spans
+		c.Instants += e.Instants
+	}
+	return c
+}
+
+// Groups are the location groups of the trace. The caller must not change them.
+func (x *Index) Groups() []trace.LocationGroup { return x.dir.Groups }
+
+// Regions are those of the definitions, in their order, and behind them what else spans
+// are named by: collective operations. The caller must not change them.
+func (x *Index) Regions() []Region { return x.dir.Regions }
+
+// Tracks are the tracks: locations with events in the order of the definitions, behind each
+// its resources and counters; then communicators.
+func (x *Index) Tracks() []Track {
+	l := make([]Track, len(x.dir.Tracks))
+	for i, e := range x.dir.Tracks {
+		l[i] = e.Track
+	}
+	return l
+}
+
+// Region is the name of a region, "" for one that is not known.
+func (x *Index) Region(i uint32) string {
+	if int(i) >= len(x.dir.Regions) {
+		return ""
+	}
+	return x.dir.Regions[i].Name
+}
+
+// track finds a track for a question about some times.
+func (x *Index) track(track int, from, to int64) (*trackEntry, error) {
+	if track < 0 || track >= len(x.dir.Tracks) {
+		return nil, fmt.Errorf("found track %d, expected one of %d", track, len(x.dir.Tracks))
+	}
+	if from > to {
+		return nil, fmt.Errorf("found a window from %d to %d, expected that it does not end before it begins", from, to)
+	}
+	return x.dir.Tracks[track], nil
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// reach is from a time to one behind the window, kept in range.
+func saturate(t int64, add int64) int64 {
+	s := t + add
+	if add > 0 && s < t {
+		return math.MaxInt64
+	}
+	if add < 0 && s > t {
+		return math.MinInt64
+	}
+	return s
+}

@@ -1,0 +1,149 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// instant is an event without length. Its name is an index into the regions, or into the
+// names.
+type instant struct {
+	time  int64
+	kind  trace.Kind
+	name  uint32 // NoRef for none
+	named bool   // the name is one of the names
+}
+
+// region is that which an instant is coloured by.
+func (i *instant) region() uint32 {
+	if i.named {
+		return trace.NoRef
+	}
+	return i.name
+}
+
+// instantWriter makes the blocks of the instants of a track.
+type instantWriter struct {
+	n               int
+	first, last     int64
+	lowest, highest int64 // of all
+	time            []byte
+	kind, name      []byte
+}
+
+func (w *instantWriter) add(p *packer, e *trackEntry, i instant) error {
+	if w.n == 0 {
+		w.first, w.last = i.time, 0
+	}
+	if e.Instants == 0 {
+		w.lowest, w.highest = i.time, i.time
+	}
+	w.lowest, w.highest = min(w.lowest, i.time), max(w.highest, i.time)
+	w.time = binary.AppendVarint(w.time, i.time-w.last)
+	w.last = i.time
+	w.kind = binary.AppendUvarint(w.kind, uint64(i.kind))
+	name := uint64(i.name+1) << 1
+	if i.named {
+		name |= 1
+	}
+	w.name = binary.AppendUvarint(w.name, name)
+	e.Instants++
+	if w.n++; w.n == blockSpans {
+		return w.block(p, e)
+	}
+	return nil
+}
+
+func (w *instantWriter) block(p *packer, e *trackEntry) error {
+	p.raw = binary.AppendUvarint(p.raw[:0], uint64(w.n))
+	for _, s := range [][]byte{w.time, w.kind, w.name} {
+		p.raw = appendSection(p.raw, s)
+	}
+	b, err := p.pack(p.raw, w.n, w.first, w.last)
+	e.instants = append(e.instants, b)
+	w.n, w.time, w.kind, w.name = 0, w.time[:0], w.kind[:0], w.name[:0]
+	return err
+}
+
+func decodeInstants(b []byte, l []instant) ([]instant, error) {
+	c := columns{b: b}
+	n := c.count()
+	time, kind, name := c.section(), c.section(), c.section()
+	last := int64(0)
+	for range n {
+		last += time.int()
+		k, r := trace.Kind(kind.uint()), name.uint()
+		l = append(l, instant{last, k, uint32(r>>1) - 1, r&1 == 1})
+	}
+	return l, c.end(time, kind, name)
+}
+
+// end writes what is left, and the levels.
+func (w *instantWriter) end(p *packer, e *trackEntry) error {
+	if w.n > 0 {
+		if err := w.block(p, e); err != nil {
+			return err
+		}
+	}
+	extent := e.Last - e.First
+	if extent < 0 || e.Instants < leastBuckets {
+		return nil
+	}
+	b := counted{width: width(extent, e.Instants/perBucket), first: e.First}
+	r := reader{f: p.file.f}
+	var list []instant
+	for i := range e.instants {
+		err := r.decode(&e.instants[i], func(raw []byte) (err error) {
+			list, err = decodeInstants(raw, list[:0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for k := range list {
+			b.add(floorDiv(list[k].time-b.first, b.width), 1, list[k].region())
+		}
+	}
+	var err error
+	e.instantLvl, err = b.write(p)
+	return err
+}
+
+// counted makes the runs of a level of instants.
+type counted struct {
+	width, first int64
+	runs         []run
+}
+
+func (b *counted) add(k int64, n uint8, region uint32) {
+	if l := len(b.runs); l > 0 && b.runs[l-1].bucket == k {
+		r := &b.runs[l-1]
+		r.share = uint8(min(int(r.share)+int(n), math.MaxUint8))
+		return
+	}
+	b.runs = append(b.runs, run{k, 1, region, n, math.MaxUint8, math.MaxUint8})
+}
+
+// write writes a level, and those above it.
+func (b *counted) write(p *packer) (out []levelEntry, err error) {
+	x := buckets{width: b.width, first: b.first}
+	for {
+		x.runs = b.runs
+		l, err := x.one(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+		if len(b.runs) <= leastBuckets || b.width > widest {
+			return out, nil
+		}
+		upper := counted{width: b.width * step, first: b.first}
+		for _, r := range b.runs {
+			upper.add(r.bucket/step, r.share, r.region)
+		}
+		*b = upper
+		x = buckets{width: b.width, first: b.first}
+	}
+}

@@ -1,0 +1,282 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// run is a stretch of buckets at one depth that are alike. Of instants, share is how many
+// there are, at most 255, and region that of the first.
+type run struct {
+	bucket, n int64
+	region    uint32 // that was open longest
+	share     uint8  // the part of the bucket it was, of 255; more than nothing is 1
+	cover     uint8  // that any region was
+	height    uint8  // mean height, of 255
+}
+
+// blockRuns is how many runs a full block has. A picture needs some thousand, seldom from
+// one end of a level to the other, so blocks are small.
+const blockRuns = 2048
+
+func encodeRuns(b []byte, l []run) []byte {
+	var skip, n, region, share, cover, height []byte
+	next, partial := int64(0), false
+	for _, r := range l {
+		skip = binary.AppendVarint(skip, r.bucket-next)
+		n = binary.AppendUvarint(n, uint64(r.n))
+		next = r.bucket + r.n
+		region = binary.AppendUvarint(region, uint64(r.region+1))
+		share, cover, height = append(share, r.share), append(cover, r.cover), append(height, r.height)
+		partial = partial || r.height != math.MaxUint8
+	}
+	if !partial {
+		height = nil
+	}
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range [][]byte{skip, n, region, share, cover, height} {
+		b = appendSection(b, s)
+	}
+	return b
+}
+
+func decodeRuns(b []byte, l []run) ([]run, error) {
+	c := columns{b: b}
+	n := c.count()
+	skip, length, region, share, cover, height := c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
+	if n > len(share.b) || n > len(cover.b) || (len(height.b) > 0 && n > len(height.b)) {
+		return nil, fmt.Errorf("found %d buckets, but %d shares", n, len(share.b))
+	}
+	next := int64(0)
+	l = slices.Grow(l, n)
+	for i := range n {
+		r := run{bucket: next + skip.int(), n: int64(length.uint()), region: uint32(region.uint()) - 1, share: share.b[i], cover: cover.b[i], height: math.MaxUint8}
+		if len(height.b) > 0 {
+			r.height = height.b[i]
+		}
+		next = r.bucket + r.n
+		l = append(l, r)
+	}
+	return l, c.end(skip, length, region, share, cover, height)
+}
+
+const (
+	// perBucket is how many spans a bucket of the lowest level is for.
+	perBucket = 8
+	// step is how many buckets of the level below a bucket is for.
+	step = 4
+	// leastBuckets is how many a level has that no further one is made of.
+	leastBuckets = 512
+)
+
+// widest is the longest bucket that can be.
+const widest = math.MaxInt64 / 4 / step
+
+// width is how long buckets are if n of them are to be for an extent: a power of two.
+func width(extent, n int64) int64 {
+	w := int64(1)
+	for w < widest && extent/w > n {
+		w *= 2
+	}
+	return w
+}
+
+// makeLevels reads the blocks of a track again and makes the levels above them. The
+// shortest buckets of a depth are for some 8 of its spans; those of a depth that has but a
+// small part of the spans are as short as any, since they cost little.
+func makeLevels(p *packer, e *trackEntry, depths []int64) error {
+	extent := e.Last - e.First
+	if extent < 0 || e.Spans < leastBuckets {
+		return nil
+	}
+	const small = 32 // part of the spans
+	widths, shortest := make([]int64, len(depths)), int64(math.MaxInt64)
+	for d, n := range depths {
+		widths[d] = width(extent, n/perBucket)
+		if n >= e.Spans/small {
+			shortest = min(shortest, widths[d])
+		}
+	}
+	r := reader{f: p.file.f}
+	lower := make([]*buckets, len(depths))
+	for d, n := range depths {
+		lower[d] = &buckets{width: min(widths[d], shortest), first: e.First}
+		if n >= e.Spans/small {
+			lower[d].width = widths[d]
+		}
+	}
+	var x spanBlock
+	for i := range e.blocks {
+		if err := r.decode(&e.blocks[i], x.decode); err != nil {
+			return err
+		}
+		for _, s := range x.spans {
+			if int(s.Depth) < len(lower) {
+				lower[s.Depth].span(s)
+			}
+		}
+	}
+	e.levels = make([][]levelEntry, len(depths))
+	for d, x := range lower {
+		var err error
+		if e.levels[d], err = x.write(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write writes a level, and those above it.
+func (x *buckets) write(p *packer) (out []levelEntry, err error) {
+	for {
+		x.flush()
+		l, err := x.one(p)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+		if len(x.runs) <= leastBuckets || x.width > widest {
+			return out, nil
+		}
+		upper := &buckets{width: x.width * step, first: x.first}
+		for _, r := range x.runs {
+			upper.run(r, x.width)
+		}
+		x = upper
+	}
+}
+
+// one writes the runs of a level.
+func (x *buckets) one(p *packer) (levelEntry, error) {
+	l := levelEntry{width: x.width}
+	for list := range slices.Chunk(x.runs, blockRuns) {
+		p.raw = encodeRuns(p.raw[:0], list)
+		end := list[len(list)-1]
+		e, err := p.pack(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)
+		if err != nil {
+			return l, err
+		}
+		l.blocks = append(l.blocks, e)
+	}
+	return l, nil
+}
+
+// buckets makes the runs of one depth of a level, from left to right.
+type buckets struct {
+	width, first int64
+	runs         []run
+	at           int64   // bucket that is being filled
+	cover        int64   // ticks of it that a region was open
+	high         float64 // ticks times height
+	parts        []part
+}
+
+// part is how long a region was open in a bucket.
+type part struct {
+	region uint32
+	ticks  int64
+}
+
+// span adds a span.
+func (b *buckets) span(s Span) {
+	from, to := s.Start-b.first, s.End-b.first
+	if from == to {
+		b.add(from/b.width, 0, s.Region, s.Height)
+		return
+	}
+	k, last := from/b.width, (to-1)/b.width
+	if k == last {
+		b.add(k, to-from, s.Region, s.Height)
+		return
+	}
+	b.add(k, (k+1)*b.width-from, s.Region, s.Height)
+	if n := last - k - 1; n > 0 {
+		b.flush()
+		b.put(run{k + 1, n, s.Region, math.MaxUint8, math.MaxUint8, s.Height})
+	}
+	b.add(last, to-last*b.width, s.Region, s.Height)
+}
+
+// run adds buckets of the level below.
+func (b *buckets) run(r run, width int64) {
+	ticks := func(n int64) int64 { return n * width / math.MaxUint8 * int64(r.share) }
+	if width < math.MaxUint8 {
+		ticks = func(n int64) int64 { return n * width * int64(r.share) / math.MaxUint8 }
+	}
+	for n := r.n; n > 0; {
+		k := (r.bucket + r.n - n) * width / b.width
+		in := min(n, ((k+1)*b.width-(r.bucket+r.n-n)*width)/width)
+		if in*width == b.width && r.share == math.MaxUint8 {
+			whole := n * width / b.width
+			b.flush()
+			b.put(run{k, whole, r.region, math.MaxUint8, math.MaxUint8, r.height})
+			n -= whole * b.width / width
+			continue
+		}
+		t := ticks(in)
+		b.add(k, t, r.region, r.height)
+		if more := int64(r.cover) - int64(r.share); more > 0 {
+			// What the other regions covered.
+			o := t / int64(r.share) * more
+			b.cover += o
+			b.high += float64(o) * float64(r.height)
+		}
+		n -= in
+	}
+}
+
+// add adds ticks of a region to a bucket, which is not before the last one.
+func (b *buckets) add(k, ticks int64, region uint32, height uint8) {
+	if k != b.at {
+		b.flush()
+		b.at = k
+	}
+	b.cover += ticks
+	b.high += float64(ticks) * float64(height)
+	for i := range b.parts {
+		if b.parts[i].region == region {
+			b.parts[i].ticks += ticks
+			return
+		}
+	}
+	b.parts = append(b.parts, part{region, ticks})
+}
+
+// flush ends the bucket in hand.
+func (b *buckets) flush() {
+	if len(b.parts) == 0 {
+		return
+	}
+	most := b.parts[0]
+	for _, p := range b.parts[1:] {
+		if p.ticks > most.ticks {
+			most = p
+		}
+	}
+	height := uint8(math.MaxUint8)
+	if b.cover > 0 {
+		height = uint8(min(math.MaxUint8, b.high/float64(b.cover)+0.5))
+	}
+	share := b.part(most.ticks)
+	b.put(run{b.at, 1, most.region, share, max(share, b.part(b.cover)), height})
+	b.parts, b.cover, b.high = b.parts[:0], 0, 0
+}
+
+// part is a part of a bucket in 255ths, at least one.
+func (b *buckets) part(ticks int64) uint8 {
+	return uint8(max(1, min(math.MaxUint8, float64(ticks)*math.MaxUint8/float64(b.width))))
+}
+
+// put appends a run, to the last one if they are alike.
+func (b *buckets) put(r run) {
+	if n := len(b.runs); n > 0 {
+		l := &b.runs[n-1]
+		if l.bucket+l.n == r.bucket && l.region == r.region && l.share == r.share && l.cover == r.cover && l.height == r.height {
+			l.n += r.n
+			return
+		}
+	}
+	b.runs = append(b.runs, r)
+}

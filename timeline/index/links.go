@@ -1,0 +1,291 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/internal/pipeline"
+)
+
+// LinkKind says what a link is.
+type LinkKind uint8
+
+// The kinds of links.
+const (
+	Message    LinkKind = iota // a send with its receive
+	Dependency                 // a stored link
+)
+
+// String is the kind's name in JSON.
+func (k LinkKind) String() string { return [...]string{"message", "dependency"}[k&1] }
+
+// link is a message or dependency; its ends are locations.
+type link struct {
+	kind                LinkKind
+	alone               bool // a send without a receive
+	source, destination uint32
+	start, end          int64
+	bytes, tag          int64
+	comm, name          uint32
+}
+
+// bundle is links between the same locations of about the same time: they begin in the
+// same bucket of a level.
+type bundle struct {
+	bucket              int64
+	source, destination uint32
+	start, end          int64 // the earliest begin, the latest end
+	count, bytes        int64
+}
+
+func encodeLinks(b []byte, l []link) []byte {
+	var kind, source, destination, start, length, bytes, tag, comm, name []byte
+	last := int64(0)
+	for _, x := range l {
+		k := byte(x.kind) << 1
+		if x.alone {
+			k |= 1
+		}
+		kind = append(kind, k)
+		source = binary.AppendUvarint(source, uint64(x.source))
+		destination = binary.AppendVarint(destination, int64(x.destination)-int64(x.source))
+		start = binary.AppendVarint(start, x.start-last)
+		last = x.start
+		length = binary.AppendVarint(length, x.end-x.start)
+		bytes = binary.AppendUvarint(bytes, uint64(x.bytes))
+		tag = binary.AppendVarint(tag, x.tag)
+		comm = binary.AppendUvarint(comm, uint64(x.comm+1))
+		name = binary.AppendUvarint(name, uint64(x.name+1))
+	}
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range [][]byte{kind, source, destination, start, length, bytes, tag, comm, name} {
+		b = appendSection(b, s)
+	}
+	return b
+}
+
+func decodeLinks(b []byte, l []link) ([]link, error) {
+	c := columns{b: b}
+	n := c.count()
+	kind, source, destination, start, length := c.section(), c.section(), c.section(), c.section(), c.section()
+	bytes, tag, comm, name := c.section(), c.section(), c.section(), c.section()
+	last := int64(0)
+	for range n {
+		var x link
+		k := kind.byte()
+		x.kind, x.alone = LinkKind(k>>1), k&1 == 1
+		x.source = uint32(source.uint())
+		x.destination = uint32(int64(x.source) + destination.int())
+		last += start.int()
+		x.start, x.end = last, last+length.int()
+		x.bytes, x.tag, x.comm, x.name = int64(bytes.uint()), tag.int(), uint32(comm.uint())-1, uint32(name.uint())-1
+		l = append(l, x)
+	}
+	return l, c.end(kind, source, destination, start, length, bytes, tag, comm, name)
+}
+
+func encodeBundles(b []byte, l []bundle) []byte {
+	var bucket, source, destination, start, length, count, bytes []byte
+	last, at := int64(0), int64(0)
+	for _, x := range l {
+		bucket = binary.AppendVarint(bucket, x.bucket-at)
+		at = x.bucket
+		source = binary.AppendUvarint(source, uint64(x.source))
+		destination = binary.AppendVarint(destination, int64(x.destination)-int64(x.source))
+		start = binary.AppendVarint(start, x.start-last)
+		last = x.start
+		length = binary.AppendVarint(length, x.end-x.start)
+		count = binary.AppendUvarint(count, uint64(x.count))
+		bytes = binary.AppendUvarint(bytes, uint64(x.bytes))
+	}
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range [][]byte{bucket, source, destination, start, length, count, bytes} {
+		b = appendSection(b, s)
+	}
+	return b
+}
+
+func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
+	c := columns{b: b}
+	n := c.count()
+	bucket, source, destination, start, length, count, bytes := c.section(), c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
+	last, at := int64(0), int64(0)
+	for range n {
+		var x bundle
+		at += bucket.int()
+		x.bucket, x.source = at, uint32(source.uint())
+		x.destination = uint32(int64(x.source) + destination.int())
+		last += start.int()
+		x.start, x.end = last, last+length.int()
+		x.count, x.bytes = int64(count.uint()), int64(bytes.uint())
+		l = append(l, x)
+	}
+	return l, c.end(bucket, source, destination, start, length, count, bytes)
+}
+
+const (
+	blockLinks = 4096
+	// leastBundles is how many a level has that no further one is made of.
+	leastBundles = 1024
+	// linkStep is how many buckets of a level of links one of the next is for.
+	linkStep = 8
+)
+
+// writeLinks pairs the messages, part by part, and writes all links and the levels of
+// bundles.
+func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) error {
+	for _, w := range b.workers {
+		if err := w.links.flush(); err != nil {
+			return err
+		}
+	}
+	packers := make([]packer, workers)
+	for i := range packers {
+		packers[i] = newPacker(b.file)
+	}
+	ends := int64(0)
+	for _, p := range b.links.pieces {
+		for _, x := range p {
+			ends += int64(x.size) / 16
+		}
+	}
+	// The shortest buckets are for some 8 messages: there are half as many as ends.
+	wide := width(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8)
+	if dir.Last < dir.First {
+		wide = widest
+	}
+	type done struct {
+		links   []blockEntry
+		bundles []bundle
+		n       int64
+		longest int64
+	}
+	next := 0
+	var bundles []bundle
+	err := pipeline.Run(ctx, workers, func() (int, bool, error) {
+		// Few messages are one part.
+		if next > parts || (next > 0 && ends < blockLinks) {
+			return 0, false, nil
+		}
+		next++
+		return next - 1, true, nil
+	}, func(w, part int) (d done, err error) {
+		var list []link
+		switch {
+		case ends < blockLinks:
+			for p := range parts {
+				l, err := b.links.pair(p)
+				if err != nil {
+					return d, err
+				}
+				list = append(list, l...)
+			}
+			list = append(list, b.links.stored...)
+		case part == parts:
+			list = b.links.stored
+		default:
+			if list, err = b.links.pair(part); err != nil {
+				return d, err
+			}
+		}
+		slices.SortStableFunc(list, func(a, b link) int {
+			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
+		})
+		p := &packers[w]
+		for l := range slices.Chunk(list, blockLinks) {
+			first, last := int64(math.MaxInt64), int64(math.MinInt64)
+			for _, x := range l {
+				first, last = min(first, x.start, x.end), max(last, x.start, x.end)
+			}
+			p.raw = encodeLinks(p.raw[:0], l)
+			e, err := p.pack(p.raw, len(l), first, last)
+			if err != nil {
+				return d, err
+			}
+			d.links = append(d.links, e)
+		}
+		d.n = int64(len(list))
+		d.bundles = bundled(list, dir.First, wide)
+		return d, nil
+	}, func(d done) error {
+		dir.links = append(dir.links, d.links...)
+		dir.Links += d.n
+		bundles = append(bundles, d.bundles...)
+		return nil
+	})
+	if err != nil || dir.Links < leastBundles {
+		return err
+	}
+	p := &packers[0]
+	slices.SortStableFunc(bundles, compareBundles)
+	bundles = joined(bundles)
+	for {
+		l := levelEntry{width: wide}
+		for list := range slices.Chunk(bundles, blockLinks) {
+			first, last := int64(math.MaxInt64), int64(math.MinInt64)
+			for _, x := range list {
+				first, last = min(first, x.start, x.end), max(last, x.start, x.end)
+			}
+			p.raw = encodeBundles(p.raw[:0], list)
+			e, err := p.pack(p.raw, len(list), first, last)
+			if err != nil {
+				return err
+			}
+			l.blocks = append(l.blocks, e)
+		}
+		dir.linkLevels = append(dir.linkLevels, l)
+		if len(bundles) <= leastBundles || wide > dir.Last-dir.First {
+			return nil
+		}
+		wide *= linkStep
+		for i := range bundles {
+			bundles[i].bucket = floorDiv(bundles[i].bucket, linkStep)
+		}
+		slices.SortStableFunc(bundles, compareBundles)
+		bundles = joined(bundles)
+	}
+}
+
+func compareBundles(a, b bundle) int {
+	return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination))
+}
+
+// bundled makes bundles of links that are in the order of their begins.
+func bundled(list []link, origin, wide int64) []bundle {
+	var out []bundle
+	for len(list) > 0 {
+		k := floorDiv(list[0].start-origin, wide)
+		n := 1
+		for n < len(list) && floorDiv(list[n].start-origin, wide) == k {
+			n++
+		}
+		from := len(out)
+		for _, x := range list[:n] {
+			out = append(out, bundle{k, x.source, x.destination, x.start, x.end, 1, x.bytes})
+		}
+		slices.SortStableFunc(out[from:], compareBundles)
+		out = append(out[:from], joined(out[from:])...)
+		list = list[n:]
+	}
+	return out
+}
+
+// joined makes one of neighbours that are one bundle.
+func joined(list []bundle) []bundle {
+	n := 0
+	for _, x := range list {
+		if n > 0 && compareBundles(list[n-1], x) == 0 {
+			o := &list[n-1]
+			o.start, o.end = min(o.start, x.start), max(o.end, x.end)
+			o.count += x.count
+			o.bytes += x.bytes
+			continue
+		}
+		list[n] = x
+		n++
+	}
+	return list[:n]
+}

@@ -1,0 +1,533 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+	"sync"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// SpanAt is the span of a track and depth that is open at a time, or has no length and is
+// there; ok is false if there is none.
+func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) {
+	e, err := x.track(track, at, at)
+	if err != nil {
+		return s, false, fmt.Errorf("span: %w", err)
+	}
+	r := reader{f: x.data}
+	var b spanBlock
+	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at }); i < len(e.blocks); i++ {
+		if err := r.decode(&e.blocks[i], b.decode); err != nil {
+			return s, false, err
+		}
+		for _, y := range b.spans {
+			if int(y.Depth) == depth && y.Start <= at && (at < y.End || y.Start == y.End && at == y.End) {
+				s, ok = y, true // one of no length gives way to a later one
+				if y.Start < y.End {
+					return s, true, nil
+				}
+			}
+		}
+		if e.blocks[i].last == at {
+			continue // others may have it, too
+		}
+		if ok {
+			return s, true, nil
+		}
+		for _, o := range b.open {
+			if int(o.depth) == depth && o.start <= at {
+				end, err := x.endOf(&r, e, i, &o)
+				return o.span(end), true, err
+			}
+		}
+		break
+	}
+	return s, ok, nil
+}
+
+// endOf finds when a span ends that is open behind a block: in the first one behind which it
+// is not.
+func (x *Index) endOf(r *reader, e *trackEntry, block int, o *open) (int64, error) {
+	var b spanBlock
+	var err error
+	same := func(p open) bool { return p.start == o.start && p.depth == o.depth && p.region == o.region }
+	i := block + 1 + sort.Search(len(e.blocks)-block-1, func(k int) bool {
+		if err == nil {
+			err = r.decode(&e.blocks[block+1+k], b.decode)
+		}
+		return err == nil && !slices.ContainsFunc(b.open, same)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if i < len(e.blocks) {
+		if err := r.decode(&e.blocks[i], b.decode); err != nil {
+			return 0, err
+		}
+		for _, s := range b.spans {
+			if s.Start == o.start && s.Depth == o.depth && s.Region == o.region {
+				return s.End, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("%w: found no end of the span that begins at %d", ErrDamaged, o.start)
+}
+
+// Around are the spans that a span of a track is inside of, the outermost first.
+func (x *Index) Around(track int, s Span) ([]Span, error) {
+	var out []Span
+	for d := range int(s.Depth) {
+		o, ok, err := x.SpanAt(track, d, s.Start)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, o)
+		}
+	}
+	return out, nil
+}
+
+// Find is the nearest span of a region in a track that begins behind a time, or before it.
+func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, forward bool) (s Span, ok bool, err error) {
+	e, err := x.track(track, at, at)
+	if err != nil {
+		return s, false, fmt.Errorf("find: %w", err)
+	}
+	r := reader{f: x.data}
+	var b spanBlock
+	var sums sumReader
+	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= at })
+	from := open{}
+	found := -1 // the block that the span is open behind
+	take := func(y Span, block int, o open) {
+		if y.Region != region {
+			return
+		}
+		if forward && y.Start > at && (!ok || y.Start < s.Start) || !forward && y.Start < at && (!ok || y.Start > s.Start) {
+			s, ok, found, from = y, true, block, o
+		}
+	}
+	look := func(i int, open bool) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.decode(&e.blocks[i], b.decode); err != nil {
+			return err
+		}
+		for _, y := range b.spans {
+			take(y, -1, from)
+		}
+		if open {
+			for _, o := range b.open {
+				take(o.span(math.MaxInt64), i, o)
+			}
+		}
+		return nil
+	}
+	has := func(i int) (bool, error) {
+		list, err := sums.read(&r, e, i)
+		return slices.ContainsFunc(list, func(s sum) bool { return s.region == region }), err
+	}
+	if forward {
+		for ; i < len(e.blocks) && !ok; i++ {
+			// What begins in a block and ends in a later one is found there.
+			if yes, err := has(i); err != nil {
+				return s, false, err
+			} else if yes {
+				if err := look(i, true); err != nil {
+					return s, false, err
+				}
+			}
+		}
+	} else {
+		if i < len(e.blocks) {
+			if err := look(i, true); err != nil {
+				return s, false, err
+			}
+		}
+		for i--; i >= 0 && !(ok && s.Start >= e.blocks[i].last); i-- {
+			if yes, err := has(i); err != nil {
+				return s, false, err
+			} else if yes {
+				if err := look(i, false); err != nil {
+					return s, false, err
+				}
+			}
+		}
+	}
+	if ok && found >= 0 {
+		s.End, err = x.endOf(&r, e, found, &from)
+	}
+	return s, ok, err
+}
+
+// Instant is an event without length.
+type Instant struct {
+	Time   int64
+	Kind   trace.Kind
+	Region uint32 // index into Regions, NoRef for none
+	Name   string
+}
+
+// InstantAt is the instant of a track that is nearest to a time, and no more than radius
+// ticks from it.
+func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, err error) {
+	e, err := x.track(track, at, at)
+	if err != nil {
+		return out, false, fmt.Errorf("instant: %w", err)
+	}
+	least := uint64(math.MaxUint64)
+	err = x.instants(&reader{f: x.data}, e, saturate(at, -radius), saturate(saturate(at, radius), 1), func(i *instant) {
+		d := uint64(i.time) - uint64(at)
+		if i.time < at {
+			d = uint64(at) - uint64(i.time)
+		}
+		if !ok || d < least {
+			least, ok = d, true
+			out = Instant{i.time, i.kind, i.region(), x.Region(i.name)}
+			if i.named {
+				out.Name = x.name(i.name)
+			}
+		}
+	})
+	return out, ok, err
+}
+
+func (x *Index) name(n uint32) string {
+	if int(n) >= len(x.dir.Names) {
+		return ""
+	}
+	return x.dir.Names[n]
+}
+
+// Link is a message or a dependency, or a bundle of several between the same tracks of about
+// the same time.
+type Link struct {
+	ID                  string // of a single one
+	Kind                LinkKind
+	Name                string // of a dependency: its attribute `type` or `name`
+	Source, Destination int    // tracks, -1 for locations without
+	// Start and End are the times of both ends, of a bundle the earliest begin and the
+	// latest end. A message that is received before it is sent ends before it starts.
+	Start, End   int64
+	Alone        bool // a send that nobody received; End is Start
+	Count, Bytes int64
+	Tag          int64  // of a message; the id of a dependency
+	Communicator string // name or id
+}
+
+// LinkRequest asks for the links of a window.
+type LinkRequest struct {
+	Tracks   []int // either end is in one of them; nil for all
+	From, To int64
+	Limit    int // how many at most; 0 is 2000
+}
+
+// LinkSet is the links of a window: those that have a part in it.
+type LinkSet struct {
+	// Total is how many there are; of bundles that begin or end outside of the window all
+	// that they stand for.
+	Total   int64
+	Bundled bool // some stand for several
+	Links   []Link
+}
+
+// trackOf maps locations to tracks.
+func (x *Index) trackOf() map[uint32]int {
+	m := map[uint32]int{}
+	for i, e := range x.dir.Tracks {
+		if e.Kind == CommunicatorTrack {
+			continue
+		}
+		if _, ok := m[e.Location]; !ok {
+			m[e.Location] = i
+		}
+	}
+	return m
+}
+
+// locations are those of tracks; nil for nil.
+func (x *Index) locations(tracks []int) map[uint32]bool {
+	if tracks == nil {
+		return nil
+	}
+	m := map[uint32]bool{}
+	for _, t := range tracks {
+		if t >= 0 && t < len(x.dir.Tracks) {
+			m[x.dir.Tracks[t].Location] = true
+		}
+	}
+	return m
+}
+
+// mostLinks is how many links, or bundles, a question may read.
+const mostLinks = 1 << 16
+
+// Links are the links of a window, in the order of their begins. Where there are too many
+// they come as bundles, and of these the heaviest.
+func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
+	if q.Limit <= 0 {
+		q.Limit = 2000
+	}
+	if q.From > q.To {
+		return nil, fmt.Errorf("links: found a window from %d to %d, expected that it does not end before it begins", q.From, q.To)
+	}
+	in := func(b *blockEntry) bool { return b.last >= q.From && b.first < q.To }
+	cost := func(l []blockEntry) (n int64) {
+		for i := range l {
+			if in(&l[i]) {
+				n += int64(l[i].n)
+			}
+		}
+		return n
+	}
+	want := x.locations(q.Tracks)
+	wanted := func(source, destination uint32, start, end int64) bool {
+		return min(start, end) < q.To && max(start, end) >= q.From && (want == nil || want[source] || want[destination])
+	}
+	tracks := x.trackOf()
+	at := func(loc uint32) int {
+		if t, ok := tracks[loc]; ok {
+			return t
+		}
+		return -1
+	}
+	set := &LinkSet{}
+	r := reader{f: x.data}
+	if len(x.dir.linkLevels) == 0 || cost(x.dir.links) <= mostLinks {
+		var list []link
+		for i := range x.dir.links {
+			if b := &x.dir.links[i]; in(b) {
+				if err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
+					list, err = decodeLinks(raw, list[:0])
+					return err
+				})); err != nil {
+					return nil, err
+				}
+				for k := range list {
+					if l := &list[k]; wanted(l.source, l.destination, l.start, l.end) {
+						set.Links = append(set.Links, x.link(l, i, k, at))
+					}
+				}
+			}
+		}
+	} else {
+		level := 0
+		for level+1 < len(x.dir.linkLevels) && cost(x.dir.linkLevels[level].blocks) > mostLinks {
+			level++
+		}
+		var list []bundle
+		for i := range x.dir.linkLevels[level].blocks {
+			if b := &x.dir.linkLevels[level].blocks[i]; in(b) {
+				if err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
+					list, err = decodeBundles(raw, list[:0])
+					return err
+				})); err != nil {
+					return nil, err
+				}
+				for _, l := range list {
+					if wanted(l.source, l.destination, l.start, l.end) {
+						set.Links = append(set.Links, Link{Source: at(l.source), Destination: at(l.destination), Start: l.start, End: l.end, Count: l.count, Bytes: l.bytes})
+					}
+				}
+			}
+		}
+	}
+	for i := range set.Links {
+		set.Total += set.Links[i].Count
+	}
+	set.thin(&q)
+	return set, nil
+}
+
+// link is an exact link, number k of a block.
+func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
+	out := Link{ID: strconv.Itoa(block) + "." + strconv.Itoa(k), Kind: l.kind, Name: x.name(l.name), Source: at(l.source), Destination: at(l.destination),
+		Start: l.start, End: l.end, Alone: l.alone, Count: 1, Bytes: l.bytes, Tag: l.tag}
+	if int(l.comm) < len(x.dir.Comms) {
+		out.Communicator = x.dir.Comms[l.comm]
+	}
+	return out
+}
+
+// thin makes bundles of what is too much, and leaves the lightest away.
+func (s *LinkSet) thin(q *LinkRequest) {
+	order := func(a, b Link) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.End, b.End))
+	}
+	if len(s.Links) > q.Limit {
+		// What begins in the same 64th of the window between the same tracks is one.
+		wide := max(1, (q.To-q.From)/64)
+		bucket := func(l *Link) int64 { return floorDiv(max(l.Start, q.From)-q.From, wide) }
+		slices.SortFunc(s.Links, func(a, b Link) int {
+			return cmp.Or(cmp.Compare(bucket(&a), bucket(&b)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Kind, b.Kind), order(a, b))
+		})
+		n := 0
+		for _, l := range s.Links {
+			if n > 0 {
+				o := &s.Links[n-1]
+				if bucket(o) == bucket(&l) && o.Source == l.Source && o.Destination == l.Destination && o.Kind == l.Kind {
+					*o = Link{Kind: o.Kind, Source: o.Source, Destination: o.Destination, Start: min(o.Start, l.Start), End: max(o.End, l.End), Count: o.Count + l.Count, Bytes: o.Bytes + l.Bytes}
+					continue
+				}
+			}
+			s.Links[n] = l
+			n++
+		}
+		s.Links = s.Links[:n]
+	}
+	if len(s.Links) > q.Limit {
+		slices.SortFunc(s.Links, func(a, b Link) int { return cmp.Or(-cmp.Compare(a.Count, b.Count), order(a, b)) })
+		s.Links = s.Links[:q.Limit]
+	}
+	slices.SortFunc(s.Links, order)
+	for i := range s.Links {
+		s.Bundled = s.Bundled || s.Links[i].Count > 1
+	}
+}
+
+// LinksOf are the links that begin or end in a track from a time to another, both
+// inclusive, up to a limit.
+func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	if e.Kind == CommunicatorTrack {
+		return nil, nil
+	}
+	tracks := x.trackOf()
+	at := func(loc uint32) int {
+		if t, ok := tracks[loc]; ok {
+			return t
+		}
+		return -1
+	}
+	r := reader{f: x.data}
+	var out []Link
+	var list []link
+	for i := range x.dir.links {
+		b := &x.dir.links[i]
+		if b.last < from || b.first > to {
+			continue
+		}
+		err := r.decode(b, func(raw []byte) (err error) {
+			list, err = decodeLinks(raw, list[:0])
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		for k := range list {
+			l := &list[k]
+			if l.source == e.Location && from <= l.start && l.start <= to || l.destination == e.Location && !l.alone && from <= l.end && l.end <= to {
+				if out = append(out, x.link(l, i, k, at)); len(out) == limit {
+					return out, nil
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Link) int { return cmp.Compare(a.Start, b.Start) })
+	return out, nil
+}
+
+// Cell is the messages of one track to another.
+type Cell struct {
+	Source, Destination int // tracks, -1 for locations without
+	Count, Bytes        int64
+	// Matched is how many of them were received; Min, Max and Sum are their times from send
+	// to receive, in ticks.
+	Matched  int64
+	Min, Max int64
+	Sum      float64
+}
+
+// Matrix adds up the messages that are sent from a time to before another, by track, in the
+// order of sources and destinations. It reads all messages of that time.
+func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
+	type key struct{ source, destination uint32 }
+	var blocks []*blockEntry
+	for i := range x.dir.links {
+		if b := &x.dir.links[i]; b.last >= from && b.first < to {
+			blocks = append(blocks, b)
+		}
+	}
+	all := map[key]*Cell{}
+	var mu sync.Mutex
+	var first error
+	const piece = 32
+	each((len(blocks)+piece-1)/piece, func(i int) {
+		r := reader{f: x.data}
+		mine := map[key]*Cell{}
+		var list []link
+		for _, b := range blocks[i*piece : min((i+1)*piece, len(blocks))] {
+			err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
+				list, err = decodeLinks(raw, list[:0])
+				return err
+			}))
+			if err != nil {
+				mu.Lock()
+				first = cmp.Or(first, err)
+				mu.Unlock()
+				return
+			}
+			for k := range list {
+				l := &list[k]
+				if l.kind != Message || l.start < from || l.start >= to {
+					continue
+				}
+				c := mine[key{l.source, l.destination}]
+				if c == nil {
+					c = &Cell{Min: math.MaxInt64, Max: math.MinInt64}
+					mine[key{l.source, l.destination}] = c
+				}
+				c.Count++
+				c.Bytes += l.bytes
+				if !l.alone {
+					c.Matched++
+					d := l.end - l.start
+					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), c.Sum+float64(d)
+				}
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for k, c := range mine {
+			if o := all[k]; o != nil {
+				o.Count, o.Bytes, o.Matched, o.Sum = o.Count+c.Count, o.Bytes+c.Bytes, o.Matched+c.Matched, o.Sum+c.Sum
+				o.Min, o.Max = min(o.Min, c.Min), max(o.Max, c.Max)
+				continue
+			}
+			all[k] = c
+		}
+	})
+	if first != nil {
+		return nil, first
+	}
+	tracks := x.trackOf()
+	var out []Cell
+	for k, c := range all {
+		c.Source, c.Destination = -1, -1
+		if t, ok := tracks[k.source]; ok {
+			c.Source = t
+		}
+		if t, ok := tracks[k.destination]; ok {
+			c.Destination = t
+		}
+		if c.Matched == 0 {
+			c.Min, c.Max = 0, 0
+		}
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Count, b.Count))
+	})
+	return out, nil
+}

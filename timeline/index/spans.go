@@ -1,0 +1,250 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Span is a visit of a region, a claim, or a collective operation.
+type Span struct {
+	Start, End int64
+	Region     uint32 // index into Regions, NoRef for none
+	Depth      uint8  // how many spans are around it, or its lane; DeepDepth for more
+	Height     uint8  // of a claim: which part of the capacity it holds, of 255; else 255
+}
+
+// DeepDepth is the depth of all spans that as many or more are around of: they count, but
+// are not drawn.
+const DeepDepth = math.MaxUint8
+
+// open is a span that is open where a block ends.
+type open struct {
+	start     int64
+	exclusive int64 // so far
+	region    uint32
+	depth     uint8
+	height    uint8
+	recursive bool // the same region is open around it
+}
+
+// span is what an open one becomes at its end.
+func (o *open) span(end int64) Span { return Span{o.start, end, o.region, o.depth, o.height} }
+
+// spanBlock is a block of spans.
+type spanBlock struct {
+	spans     []Span
+	recursive []bool // belong to the spans
+	open      []open // behind the last span
+}
+
+// blockSpans is how many spans a block has, unless more are open: these are written with
+// each block.
+const blockSpans = 4096
+
+// spanWriter makes a block, span by span.
+type spanWriter struct {
+	n                                  int
+	last                               int64
+	end, length, region, depth, height []byte
+	partial                            bool // there is another height than 255
+}
+
+// add adds a span.
+func (w *spanWriter) add(s Span, recursive bool) {
+	w.end = binary.AppendVarint(w.end, s.End-w.last)
+	w.last = s.End
+	w.length = binary.AppendUvarint(w.length, uint64(s.End-s.Start))
+	r := uint64(s.Region+1) << 1 // no region is 0
+	if recursive {
+		r |= 1
+	}
+	w.region = binary.AppendUvarint(w.region, r)
+	w.depth = append(w.depth, s.Depth)
+	w.height = append(w.height, s.Height)
+	w.partial = w.partial || s.Height != math.MaxUint8
+	w.n++
+}
+
+// encode ends the block.
+func (w *spanWriter) encode(b []byte, open []open) []byte {
+	b = binary.AppendUvarint(b, uint64(w.n))
+	if !w.partial {
+		w.height = w.height[:0]
+	}
+	for _, s := range [][]byte{w.end, w.length, w.region, w.depth, w.height} {
+		b = appendSection(b, s)
+	}
+	b = binary.AppendUvarint(b, uint64(len(open)))
+	for _, o := range open {
+		b = binary.AppendVarint(b, o.start)
+		b = binary.AppendUvarint(b, uint64(o.exclusive))
+		r := uint64(o.region+1) << 1
+		if o.recursive {
+			r |= 1
+		}
+		b = append(binary.AppendUvarint(b, r), o.depth, o.height)
+	}
+	w.n, w.last, w.partial = 0, 0, false
+	w.end, w.length, w.region, w.depth, w.height = w.end[:0], w.length[:0], w.region[:0], w.depth[:0], w.height[:0]
+	return b
+}
+
+// decode reads a block.
+func (x *spanBlock) decode(b []byte) error {
+	c := columns{b: b}
+	n := c.count()
+	end, length, region, depth, height := c.section(), c.section(), c.section(), c.section(), c.section()
+	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
+	if n > len(depth.b) || (len(height.b) > 0 && n > len(height.b)) {
+		return fmt.Errorf("found %d spans, but %d depths", n, len(depth.b))
+	}
+	last := int64(0)
+	for i := range n {
+		last += end.int()
+		l, r := int64(length.uint()), region.uint()
+		s := Span{last - l, last, uint32(r>>1) - 1, depth.b[i], math.MaxUint8}
+		if len(height.b) > 0 {
+			s.Height = height.b[i]
+		}
+		x.spans = append(x.spans, s)
+		x.recursive = append(x.recursive, r&1 == 1)
+	}
+	for range c.count() {
+		o := open{start: c.int(), exclusive: int64(c.uint())}
+		r := c.uint()
+		o.region, o.recursive, o.depth, o.height = uint32(r>>1)-1, r&1 == 1, c.byte(), c.byte()
+		x.open = append(x.open, o)
+	}
+	return c.end(end, length, region, depth, height)
+}
+
+// sum is what spans of a region come to.
+type sum struct {
+	region    uint32
+	count     int64
+	inclusive int64 // without those inside of others of the region
+	exclusive int64
+	min, max  int64 // lengths
+}
+
+// add adds a span.
+func (s *sum) add(length, exclusive int64, recursive bool) {
+	s.count++
+	s.exclusive += exclusive
+	if !recursive {
+		s.inclusive += length
+	}
+	s.min, s.max = min(s.min, length), max(s.max, length)
+}
+
+// blockSums is how many blocks of spans share one of sums.
+const blockSums = 64
+
+func appendSums(b []byte, l []sum) []byte {
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range l {
+		b = binary.AppendUvarint(b, uint64(s.region+1))
+		b = binary.AppendUvarint(b, uint64(s.count))
+		b = binary.AppendUvarint(b, uint64(s.inclusive))
+		b = binary.AppendUvarint(b, uint64(s.exclusive))
+		b = binary.AppendUvarint(b, uint64(s.min))
+		b = binary.AppendUvarint(b, uint64(s.max-s.min))
+	}
+	return b
+}
+
+// sums are those of one block.
+func (c *columns) sums(l []sum) []sum {
+	for range c.count() {
+		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
+		s.max = s.min + int64(c.uint())
+		l = append(l, s)
+	}
+	return l
+}
+
+// spanTrack is a track of spans that is being built.
+type spanTrack struct {
+	entry *trackEntry
+	least int64 // start of the spans in the block
+	w     spanWriter
+	cells []sum   // of the block
+	slot  []int32 // of a region in cells, and one
+	sums  []byte  // of the blocks that are not written yet
+	group int     // how many these are
+	// depths counts the spans by depth.
+	depths []int64
+}
+
+// add adds a span that has ended; stack is what is open behind it.
+func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stack []open) error {
+	if t.w.n == 0 {
+		t.least = math.MaxInt64
+	}
+	t.w.add(s, recursive)
+	for int(s.Depth) >= len(t.depths) {
+		t.depths = append(t.depths, 0)
+	}
+	t.depths[s.Depth]++
+	t.least = min(t.least, s.Start)
+	t.entry.Spans++
+	slot := s.Region + 1
+	for int(slot) >= len(t.slot) {
+		t.slot = append(t.slot, 0)
+	}
+	k := t.slot[slot]
+	if k == 0 {
+		t.cells = append(t.cells, sum{region: s.Region, min: math.MaxInt64})
+		k = int32(len(t.cells))
+		t.slot[slot] = k
+	}
+	t.cells[k-1].add(s.End-s.Start, exclusive, recursive)
+	if t.w.n >= blockSpans && t.w.n >= len(stack) {
+		return t.block(p, stack)
+	}
+	return nil
+}
+
+// block writes the spans that are not written yet.
+func (t *spanTrack) block(p *packer, stack []open) error {
+	n, last := t.w.n, t.w.last
+	p.raw = t.w.encode(p.raw[:0], stack)
+	e, err := p.pack(p.raw, n, t.least, last)
+	t.entry.blocks = append(t.entry.blocks, e)
+	for _, s := range t.cells {
+		t.slot[s.region+1] = 0
+	}
+	t.sums = appendSums(t.sums, t.cells)
+	t.cells = t.cells[:0]
+	if t.group++; err == nil && t.group == blockSums {
+		err = t.sumBlock(p)
+	}
+	return err
+}
+
+func (t *spanTrack) sumBlock(p *packer) error {
+	e, err := p.pack(t.sums, t.group, 0, 0)
+	t.entry.sums = append(t.entry.sums, e)
+	t.sums, t.group = t.sums[:0], 0
+	return err
+}
+
+// end writes what is left, and the levels.
+func (t *spanTrack) end(p *packer) error {
+	if t.w.n > 0 {
+		if err := t.block(p, nil); err != nil {
+			return err
+		}
+	}
+	if t.group > 0 {
+		if err := t.sumBlock(p); err != nil {
+			return err
+		}
+	}
+	// What is deeper than can be said is not drawn.
+	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
+	t.entry.Depth = len(t.depths)
+	t.w, t.slot, t.cells, t.sums = spanWriter{}, nil, nil, nil
+	return makeLevels(p, t.entry, t.depths)
+}

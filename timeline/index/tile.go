@@ -1,0 +1,634 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sort"
+	"sync"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// TileRequest asks for a part of the picture.
+type TileRequest struct {
+	Tracks   []int // in the order wanted
+	From, To int64 // ticks, To exclusive
+	Width    int   // pixel columns, at most MaxWidth
+	Depths   int   // strips of spans of a track at most
+}
+
+// MaxWidth is the greatest width of a tile.
+const MaxWidth = 1 << 14
+
+// StripKind says what a strip shows.
+type StripKind uint8
+
+// The kinds of strips.
+const (
+	SpanStrip    StripKind = iota // spans of one depth
+	InstantStrip                  // instants; share is how many there are in the column, at most 255
+	CurveStrip                    // a curve
+	AmountStrip                   // the amount of a resource in use, as a curve
+)
+
+// Strip is one line of a track in a tile: Count runs, or cells of a curve, from number
+// First on.
+type Strip struct {
+	Track        int
+	Depth        int
+	Kind         StripKind
+	First, Count int
+}
+
+// The flags of runs.
+const (
+	Single uint8 = 1 << iota // it is one span
+	Begins                   // which begins at its left edge
+	Ends                     // which ends at its right edge
+)
+
+// Tile is what some tracks show in some columns of pixels. Column c is the times from From +
+// c·(To−From)/Width on to before that of the next. The runs of a strip are in the order of
+// X and do not overlap.
+type Tile struct {
+	Width  int
+	Strips []Strip
+
+	// Of each run: the region that was open longest (NoRef for none), its first column and
+	// how many it has, the parts of these in which any region, and that region, was open,
+	// the height of claims, of 255 all; and flags.
+	Region []uint32
+	X, N   []uint16
+	Cover  []uint8
+	Share  []uint8
+	Height []uint8
+	Flags  []uint8
+
+	// Of each cell of a curve: its column, the extremes there, and the first and last value.
+	CurveX                [](uint16)
+	Min, Max, First, Last []float32
+}
+
+// AppendBinary appends the tile as the page reads it: "weftile1", the numbers of strips,
+// runs, cells and columns (4 bytes each, all little-endian); 16 bytes a strip (track 4, depth
+// 2, kind 1, nothing 1, first 4, count 4); then the columns Region (4 bytes each), X, N (2),
+// Cover, Share, Height, Flags (1); then CurveX (2), Min, Max, First, Last (floats of 4). Both
+// groups of columns, and Min, begin at multiples of 8.
+func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
+	base := len(b)
+	pad := func() {
+		for (len(b)-base)%8 != 0 {
+			b = append(b, 0)
+		}
+	}
+	le := binary.LittleEndian
+	b = append(b, "weftile1"...)
+	for _, n := range []int{len(t.Strips), len(t.Region), len(t.CurveX), t.Width} {
+		b = le.AppendUint32(b, uint32(n))
+	}
+	for _, s := range t.Strips {
+		b = le.AppendUint32(b, uint32(s.Track))
+		b = le.AppendUint16(b, uint16(s.Depth))
+		b = append(b, byte(s.Kind), 0)
+		b = le.AppendUint32(b, uint32(s.First))
+		b = le.AppendUint32(b, uint32(s.Count))
+	}
+	b = slices.Grow(b, 12*len(t.Region)+18*len(t.CurveX)+24)
+	for _, v := range t.Region {
+		b = le.AppendUint32(b, v)
+	}
+	for _, l := range [][]uint16{t.X, t.N} {
+		for _, v := range l {
+			b = le.AppendUint16(b, v)
+		}
+	}
+	for _, l := range [][]uint8{t.Cover, t.Share, t.Height, t.Flags} {
+		b = append(b, l...)
+	}
+	pad()
+	for _, v := range t.CurveX {
+		b = le.AppendUint16(b, v)
+	}
+	pad()
+	for _, l := range [][]float32{t.Min, t.Max, t.First, t.Last} {
+		for _, v := range l {
+			b = le.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	return b, nil
+}
+
+// join appends the strips of another tile.
+func (t *Tile) join(o *Tile) {
+	runs, cells := len(t.Region), len(t.CurveX)
+	for _, s := range o.Strips {
+		if s.Kind >= CurveStrip {
+			s.First += cells
+		} else {
+			s.First += runs
+		}
+		t.Strips = append(t.Strips, s)
+	}
+	t.Region = append(t.Region, o.Region...)
+	t.X, t.N = append(t.X, o.X...), append(t.N, o.N...)
+	t.Cover, t.Share = append(t.Cover, o.Cover...), append(t.Share, o.Share...)
+	t.Height, t.Flags = append(t.Height, o.Height...), append(t.Flags, o.Flags...)
+	t.CurveX = append(t.CurveX, o.CurveX...)
+	t.Min, t.Max = append(t.Min, o.Min...), append(t.Max, o.Max...)
+	t.First, t.Last = append(t.First, o.First...), append(t.Last, o.Last...)
+}
+
+func (x *Index) check(q *TileRequest) error {
+	if q.From >= q.To || q.Width < 1 || q.Width > MaxWidth || q.Depths < 0 {
+		return fmt.Errorf("found a tile from %d to %d of %d columns, expected at least a tick and 1 to %d columns", q.From, q.To, q.Width, MaxWidth)
+	}
+	for _, t := range q.Tracks {
+		if _, err := x.track(t, q.From, q.To); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tile makes a part of the picture, at a cost that depends on the columns and strips.
+func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
+	if err := x.check(&q); err != nil {
+		return nil, err
+	}
+	// A piece of tracks each.
+	const piece = 16
+	n := (len(q.Tracks) + piece - 1) / piece
+	tiles, errs := make([]*Tile, n), make([]error, n)
+	each(n, func(i int) {
+		t := &tiler{x: x, q: &q, r: reader{f: x.data}, out: &Tile{Width: q.Width}}
+		for _, track := range q.Tracks[i*piece : min((i+1)*piece, len(q.Tracks))] {
+			if errs[i] = ctx.Err(); errs[i] == nil {
+				errs[i] = t.track(track)
+			}
+			if errs[i] != nil {
+				return
+			}
+		}
+		tiles[i] = t.out
+	})
+	out := &Tile{Width: q.Width}
+	for i, t := range tiles {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		out.join(t)
+	}
+	return out, nil
+}
+
+// each calls f for 0 to n−1 on all cores.
+func each(n int, f func(i int)) {
+	workers := min(n, runtime.GOMAXPROCS(0))
+	if workers <= 1 {
+		for i := range n {
+			f(i)
+		}
+		return
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	next := 0
+	for range workers {
+		wg.Go(func() {
+			for {
+				mu.Lock()
+				i := next
+				next++
+				mu.Unlock()
+				if i >= n {
+					return
+				}
+				f(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// tiler makes the strips of some tracks.
+type tiler struct {
+	x    *Index
+	q    *TileRequest
+	r    reader
+	out  *Tile
+	runs []run
+	b    spanBlock
+}
+
+func (t *tiler) track(track int) error {
+	e, q := t.x.dir.Tracks[track], t.q
+	depths := min(q.Depths, e.Depth)
+	pixel := float64(uint64(q.To)-uint64(q.From)) / float64(q.Width)
+	// Strips that the spans themselves are needed for are made together.
+	var rows []*raster
+	first := len(t.out.Strips)
+	for d := range depths {
+		t.out.Strips = append(t.out.Strips, Strip{Track: track, Depth: d})
+		var levels []levelEntry
+		if d < len(e.levels) {
+			levels = e.levels[d]
+		}
+		level := levelFor(levels, pixel)
+		row := newRaster(q)
+		rows = append(rows, row)
+		if level < 0 {
+			row.exact = true
+			continue
+		}
+		if err := t.level(e, &levels[level], row.bucket); err != nil {
+			return err
+		}
+	}
+	exact := slices.ContainsFunc(rows, func(r *raster) bool { return r.exact })
+	if exact {
+		err := t.x.spans(&t.r, e, q.From, q.To, &t.b, func(s Span) {
+			if int(s.Depth) < depths && rows[s.Depth].exact {
+				rows[s.Depth].span(s)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for d, row := range rows {
+		row.flush()
+		s := &t.out.Strips[first+d]
+		s.First, s.Count = len(t.out.Region), len(row.runs)
+		for _, u := range row.runs {
+			t.out.add(u)
+		}
+	}
+	if e.Instants > 0 {
+		if err := t.instants(track, e, pixel); err != nil {
+			return err
+		}
+	}
+	if len(e.values) > 0 {
+		return t.curve(track, e)
+	}
+	return nil
+}
+
+// add appends a run.
+func (t *Tile) add(u pixels) {
+	t.Region = append(t.Region, u.region)
+	t.X, t.N = append(t.X, uint16(u.x)), append(t.N, uint16(u.n))
+	t.Cover, t.Share = append(t.Cover, u.cover), append(t.Share, u.share)
+	t.Height, t.Flags = append(t.Height, u.height), append(t.Flags, u.flags)
+}
+
+// level calls f for the runs of a level that have a part in the window, with their times.
+func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
+	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
+	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
+		err := t.r.decode(&l.blocks[i], func(raw []byte) (err error) {
+			t.runs, err = decodeRuns(raw, t.runs[:0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range t.runs {
+			u := &t.runs[i]
+			if u.bucket > high || u.bucket+u.n <= low {
+				continue
+			}
+			start := e.First + u.bucket*l.width
+			f(start, start+u.n*l.width, u)
+		}
+	}
+	return nil
+}
+
+// spans calls f for the spans of a track that have a part in a window: those that end up to
+// the end of a block in the order of their ends; then those that are open behind it, the
+// outermost first, whose ends are taken for that of the window.
+func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(Span)) error {
+	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
+		if err := r.decode(&e.blocks[i], b.decode); err != nil {
+			return err
+		}
+		for _, s := range b.spans {
+			if s.End >= from && s.Start < to && (s.End > from || s.Start == s.End) {
+				f(s)
+			}
+		}
+		if e.blocks[i].last >= to {
+			for _, o := range b.open {
+				if o.start < to {
+					f(o.span(saturate(to, 1)))
+				}
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
+	q := t.q
+	row := newRaster(q)
+	s := Strip{Track: track, Kind: InstantStrip, First: len(t.out.Region)}
+	mark := func(at int64, n int, region uint32) {
+		if at < q.From || at >= q.To {
+			return
+		}
+		c := min(int(row.column(at)), q.Width-1)
+		if l := len(row.runs); l > 0 && row.runs[l-1].x == c {
+			u := &row.runs[l-1]
+			u.share = uint8(min(int(u.share)+n, math.MaxUint8))
+			return
+		}
+		row.runs = append(row.runs, pixels{x: c, n: 1, region: region, cover: math.MaxUint8, share: uint8(min(n, math.MaxUint8)), height: math.MaxUint8})
+	}
+	if level := levelFor(e.instantLvl, pixel); level >= 0 {
+		err := t.level(e, &e.instantLvl[level], func(start, end int64, u *run) { mark(max(start, q.From), int(u.share), u.region) })
+		if err != nil {
+			return err
+		}
+	} else {
+		err := t.x.instants(&t.r, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
+		if err != nil {
+			return err
+		}
+	}
+	for _, u := range row.runs {
+		t.out.add(u)
+	}
+	s.Count = len(row.runs)
+	t.out.Strips = append(t.out.Strips, s)
+	return nil
+}
+
+// instants calls f for those of a track in a window.
+func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
+	var list []instant
+	for i := sort.Search(len(e.instants), func(i int) bool { return e.instants[i].last >= from }); i < len(e.instants) && e.instants[i].first < to; i++ {
+		err := r.decode(&e.instants[i], func(raw []byte) (err error) {
+			list, err = decodeInstants(raw, list[:0])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for k := range list {
+			if at := list[k].time; at >= from && at < to {
+				f(&list[k])
+			}
+		}
+	}
+	return nil
+}
+
+func (t *tiler) curve(track int, e *trackEntry) error {
+	q := t.q
+	s := Strip{Track: track, Kind: CurveStrip, First: len(t.out.CurveX)}
+	if e.Kind == ResourceTrack {
+		s.Kind = AmountStrip
+	}
+	c, err := t.x.plot(&t.r, e, q.From, q.To, q.Width)
+	if err != nil {
+		return err
+	}
+	for i, low := range c.Min {
+		if math.IsNaN(low) {
+			continue
+		}
+		t.out.CurveX = append(t.out.CurveX, uint16(i))
+		t.out.Min, t.out.Max = append(t.out.Min, float32(low)), append(t.out.Max, float32(c.Max[i]))
+		t.out.First, t.out.Last = append(t.out.First, float32(c.First[i])), append(t.out.Last, float32(c.Last[i]))
+		s.Count++
+	}
+	t.out.Strips = append(t.out.Strips, s)
+	return nil
+}
+
+// pixels is a run of columns.
+type pixels struct {
+	x, n                        int
+	region                      uint32
+	cover, share, height, flags uint8
+}
+
+// raster adds up what is in the columns of a strip, from left to right.
+type raster struct {
+	from, to int64
+	width    int
+	scale    float64 // columns a tick
+	exact    bool    // made of spans
+	runs     []pixels
+	next     int // the first column that is not taken
+	at       int // column that is being filled
+	parts    []share
+	cover    float64
+	high     float64 // of what covers it, times the part
+}
+
+type share struct {
+	region uint32
+	part   float64
+}
+
+func newRaster(q *TileRequest) *raster {
+	return &raster{from: q.From, to: q.To, width: q.Width, scale: float64(q.Width) / float64(uint64(q.To)-uint64(q.From))}
+}
+
+// column is where a time lies, in columns; of times outside of the window, its edge.
+func (r *raster) column(t int64) float64 {
+	if t <= r.from {
+		return 0
+	}
+	if t >= r.to {
+		return float64(r.width)
+	}
+	return float64(uint64(t)-uint64(r.from)) * r.scale
+}
+
+// span draws a span: one that is wider than a column takes those that it has the greater
+// part of, narrower ones add to what is in their columns.
+func (r *raster) span(s Span) {
+	a, b := r.column(s.Start), r.column(s.End)
+	if b-a < 2 {
+		r.add(a, b, s.Region, 1, 1, s.Height)
+		return
+	}
+	first, last := max(int(a+0.5), r.next), min(int(b+0.5), r.width)
+	if first >= last {
+		return
+	}
+	if len(r.parts) > 0 && r.at >= first {
+		r.parts, r.cover, r.high = r.parts[:0], 0, 0 // it has the greater part
+	}
+	r.flush()
+	flags := Single
+	if s.Start >= r.from {
+		flags |= Begins
+	}
+	if s.End <= r.to {
+		flags |= Ends
+	}
+	r.runs = append(r.runs, pixels{first, last - first, s.Region, math.MaxUint8, math.MaxUint8, s.Height, flags})
+	r.next = last
+}
+
+// bucket draws buckets of a level.
+func (r *raster) bucket(start, end int64, u *run) {
+	r.add(r.column(start), r.column(end), u.region, float64(u.share)/math.MaxUint8, float64(u.cover)/math.MaxUint8, u.height)
+}
+
+// add adds a stretch of a region, of which it was a share, and any region another.
+func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
+	first, last := int(a), min(int(math.Ceil(b)), r.width)
+	if last <= first {
+		last = min(first+1, r.width) // no length
+	}
+	for p := max(first, r.next); p < last; p++ {
+		in := max(0, min(b, float64(p+1))-max(a, float64(p)))
+		if p != r.at {
+			if p < r.at && len(r.parts) > 0 {
+				continue
+			}
+			r.flush()
+			r.at = p
+		}
+		r.cover += in * cover
+		r.high += in * cover * float64(height)
+		r.part(region, in*part)
+	}
+}
+
+func (r *raster) part(region uint32, part float64) {
+	for i := range r.parts {
+		if r.parts[i].region == region {
+			r.parts[i].part += part
+			return
+		}
+	}
+	r.parts = append(r.parts, share{region, part})
+}
+
+// flush ends the column in hand.
+func (r *raster) flush() {
+	if len(r.parts) == 0 {
+		return
+	}
+	most := r.parts[0]
+	for _, p := range r.parts[1:] {
+		if p.part > most.part {
+			most = p
+		}
+	}
+	in255 := func(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, math.Round(f*math.MaxUint8)))) }
+	u := pixels{x: r.at, n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
+	u.cover = max(u.share, in255(r.cover))
+	if r.cover > 0 {
+		u.height = uint8(max(1, min(math.MaxUint8, math.Round(r.high/r.cover))))
+	}
+	r.parts, r.cover, r.high, r.next = r.parts[:0], 0, 0, r.at+1
+	if n := len(r.runs); n > 0 {
+		o := &r.runs[n-1]
+		if o.x+o.n == u.x && o.flags == 0 && o.region == u.region && o.share == u.share && o.cover == u.cover && o.height == u.height {
+			o.n++
+			return
+		}
+	}
+	r.runs = append(r.runs, u)
+}
+
+// summaryTracks is how many tracks a summary looks at: of more, some that are evenly far
+// apart stand for all.
+const summaryTracks = 256
+
+// summaryDepths is how deep a summary looks.
+const summaryDepths = 16
+
+// Summary is one strip for several tracks: in each column the region that was the innermost
+// one longest, as far as the levels tell, the part of the time that it was, and that in which
+// any region was open, both as averages of the tracks.
+func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
+	all := q.Tracks
+	if n := len(all); n > summaryTracks {
+		q.Tracks = make([]int, summaryTracks)
+		for i := range q.Tracks {
+			q.Tracks[i] = all[i*n/summaryTracks]
+		}
+	}
+	q.Tracks = slices.DeleteFunc(slices.Clone(q.Tracks), func(t int) bool {
+		return t >= 0 && t < len(x.dir.Tracks) && x.dir.Tracks[t].Depth == 0
+	})
+	q.Depths = summaryDepths
+	tile, err := x.Tile(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	type cell struct {
+		parts []share
+		cover float64
+	}
+	cells := make([]cell, q.Width)
+	inner := make([]float64, q.Width) // what covers the depth below
+	last := -1
+	for i := len(tile.Strips) - 1; i >= 0; i-- {
+		s := tile.Strips[i]
+		if s.Kind != SpanStrip {
+			continue
+		}
+		if s.Track != last {
+			last = s.Track
+			clear(inner)
+		}
+		for k := s.First; k < s.First+s.Count; k++ {
+			cover, part := float64(tile.Cover[k])/math.MaxUint8, float64(tile.Share[k])/math.MaxUint8
+			for c := int(tile.X[k]); c < int(tile.X[k])+int(tile.N[k]); c++ {
+				e := &cells[c]
+				if s.Depth == 0 {
+					e.cover += cover
+				}
+				if own := part - inner[c]; own > 0 {
+					j := slices.IndexFunc(e.parts, func(p share) bool { return p.region == tile.Region[k] })
+					if j < 0 {
+						j = len(e.parts)
+						e.parts = append(e.parts, share{region: tile.Region[k]})
+					}
+					e.parts[j].part += own
+				}
+				inner[c] = max(inner[c], cover)
+			}
+		}
+	}
+	row := newRaster(&q)
+	for c := range cells {
+		e := &cells[c]
+		if e.cover == 0 && len(e.parts) == 0 {
+			continue
+		}
+		n := float64(max(1, len(q.Tracks)))
+		row.at, row.cover, row.high = c, e.cover/n, e.cover/n*math.MaxUint8
+		for _, p := range e.parts {
+			row.part(p.region, p.part/n)
+		}
+		if len(e.parts) == 0 {
+			row.part(trace.NoRef, 0)
+		}
+		row.flush()
+	}
+	out := &Tile{Width: q.Width}
+	first := -1
+	if len(all) > 0 {
+		first = all[0]
+	}
+	out.Strips = []Strip{{Track: first, Count: len(row.runs)}}
+	for _, u := range row.runs {
+		out.add(u)
+	}
+	return out, nil
+}

@@ -1,0 +1,243 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/weft-trace/weft/timeline"
+)
+
+// piece is a part of a curve: a value that holds until the next piece, a sample, or the
+// polynomial a + b·u + c·u² from its time to before another, u counted in units of the
+// signal.
+type piece struct {
+	time, end int64 // end is for polynomials
+	a, b, c   float64
+}
+
+// valueWriter makes the blocks of the values of a track.
+type valueWriter struct {
+	style       timeline.CurveKind
+	n           int
+	first, last int64
+	time, ends  []byte
+	a, b, c     []byte
+}
+
+func (w *valueWriter) add(p *packer, e *trackEntry, x piece) error {
+	if w.n == 0 {
+		w.first, w.last = x.time, 0
+	}
+	w.time = binary.AppendVarint(w.time, x.time-w.last)
+	w.last = x.time
+	w.a = appendFloat(w.a, x.a)
+	if w.style == timeline.Smooth {
+		w.ends = binary.AppendVarint(w.ends, x.end-x.time)
+		w.b, w.c = appendFloat(w.b, x.b), appendFloat(w.c, x.c)
+	}
+	if w.n++; w.n == blockSpans {
+		return w.block(p, e)
+	}
+	return nil
+}
+
+func (w *valueWriter) block(p *packer, e *trackEntry) error {
+	p.raw = binary.AppendUvarint(p.raw[:0], uint64(w.n))
+	for _, s := range [][]byte{w.time, w.a, w.ends, w.b, w.c} {
+		p.raw = appendSection(p.raw, s)
+	}
+	b, err := p.pack(p.raw, w.n, w.first, w.last)
+	e.values = append(e.values, b)
+	w.n, w.time, w.ends, w.a, w.b, w.c = 0, w.time[:0], w.ends[:0], w.a[:0], w.b[:0], w.c[:0]
+	return err
+}
+
+func decodeValues(b []byte, smooth bool, l []piece) ([]piece, error) {
+	c := columns{b: b}
+	n := c.count()
+	time, pa, end, pb, pc := c.section(), c.section(), c.section(), c.section(), c.section()
+	last := int64(0)
+	for range n {
+		last += time.int()
+		x := piece{time: last, end: last, a: pa.float()}
+		if smooth {
+			x.end = last + end.int()
+			x.b, x.c = pb.float(), pc.float()
+		}
+		l = append(l, x)
+	}
+	return l, c.end(time, pa, end, pb, pc)
+}
+
+// stretch is buckets of a level of a curve that are alike.
+type stretch struct {
+	bucket, n              int64
+	low, high, first, last float32
+}
+
+func encodeStretches(b []byte, l []stretch) []byte {
+	var skip, n, low, high, first, last []byte
+	f := func(b []byte, v float32) []byte { return binary.LittleEndian.AppendUint32(b, math.Float32bits(v)) }
+	next := int64(0)
+	for _, r := range l {
+		skip = binary.AppendVarint(skip, r.bucket-next)
+		n = binary.AppendUvarint(n, uint64(r.n))
+		next = r.bucket + r.n
+		low, high, first, last = f(low, r.low), f(high, r.high), f(first, r.first), f(last, r.last)
+	}
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range [][]byte{skip, n, low, high, first, last} {
+		b = appendSection(b, s)
+	}
+	return b
+}
+
+func decodeStretches(b []byte, l []stretch) ([]stretch, error) {
+	c := columns{b: b}
+	n := c.count()
+	skip, length, low, high, first, last := c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
+	f := func(c *columns) float32 {
+		if len(c.b) < 4 {
+			c.b, c.bad = nil, true
+			return 0
+		}
+		v := math.Float32frombits(binary.LittleEndian.Uint32(c.b))
+		c.b = c.b[4:]
+		return v
+	}
+	next := int64(0)
+	for range n {
+		r := stretch{bucket: next + skip.int(), n: int64(length.uint()), low: f(&low), high: f(&high), first: f(&first), last: f(&last)}
+		next = r.bucket + r.n
+		l = append(l, r)
+	}
+	return l, c.end(skip, length, low, high, first, last)
+}
+
+// end writes what is left, and the levels; it finds the extremes.
+func (w *valueWriter) end(p *packer, e *trackEntry) error {
+	if w.n > 0 {
+		if err := w.block(p, e); err != nil {
+			return err
+		}
+	}
+	w.time, w.ends, w.a, w.b, w.c = nil, nil, nil, nil, nil
+	n := int64(0)
+	for _, b := range e.values {
+		n += int64(b.n)
+	}
+	extent := e.Last - e.First
+	if n == 0 || extent < 0 {
+		return nil
+	}
+	// A picture of the whole curve, as wide as the lowest level has buckets, is that level.
+	// The pieces are drawn one block of columns at a time, since there may be many.
+	wide := width(extent, n/perBucket)
+	count := extent/wide + 1
+	lvl := curveLevel{width: wide}
+	for from := int64(0); from < count; from += maxColumns {
+		columns := min(maxColumns, count-from)
+		at := e.First + from*wide
+		plot, err := plotValues(&reader{f: p.file.f}, e, at, saturate(at, columns*wide), int(columns))
+		if err != nil {
+			return err
+		}
+		lvl.take(from, plot)
+	}
+	if n >= leastBuckets {
+		var err error
+		if e.valueLvl, err = lvl.write(p); err != nil {
+			return err
+		}
+	}
+	e.Low, e.High = lvl.low, lvl.high
+	return nil
+}
+
+// maxColumns is how many columns of a curve are made at once.
+const maxColumns = 1 << 16
+
+// curveLevel makes the stretches of a level.
+type curveLevel struct {
+	width     int64
+	list      []stretch
+	low, high float64
+	any       bool
+}
+
+func (l *curveLevel) take(from int64, c *timeline.Curve) {
+	for i, low := range c.Min {
+		if math.IsNaN(low) {
+			continue
+		}
+		if !l.any {
+			l.any, l.low, l.high = true, low, c.Max[i]
+		}
+		l.low, l.high = min(l.low, low), max(l.high, c.Max[i])
+		l.put(stretch{from + int64(i), 1, float32(low), float32(c.Max[i]), float32(c.First[i]), float32(c.Last[i])})
+	}
+}
+
+func (l *curveLevel) put(s stretch) {
+	if n := len(l.list); n > 0 {
+		o := &l.list[n-1]
+		if o.bucket+o.n == s.bucket && s.low == s.high && o.low == s.low && o.high == s.high {
+			o.n += s.n
+			return
+		}
+	}
+	l.list = append(l.list, s)
+}
+
+func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
+	for {
+		level := levelEntry{width: l.width}
+		for start := 0; start < len(l.list); start += blockRuns {
+			list := l.list[start:min(start+blockRuns, len(l.list))]
+			p.raw = encodeStretches(p.raw[:0], list)
+			end := list[len(list)-1]
+			e, err := p.pack(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)
+			if err != nil {
+				return nil, err
+			}
+			level.blocks = append(level.blocks, e)
+		}
+		out = append(out, level)
+		if len(l.list) <= leastBuckets || l.width > widest {
+			return out, nil
+		}
+		upper := curveLevel{width: l.width * step}
+		for _, s := range l.list {
+			for n := s.n; n > 0; {
+				b := s.bucket + s.n - n
+				k := b / step
+				in := min(n, (k+1)*step-b)
+				if whole := n / step; b%step == 0 && whole > 1 {
+					upper.put(stretch{k, whole, s.low, s.high, s.first, s.last})
+					n -= whole * step
+					continue
+				}
+				upper.merge(stretch{k, 1, s.low, s.high, s.first, s.last})
+				n -= in
+			}
+		}
+		l = &upper
+	}
+}
+
+// merge adds to the bucket in hand, or begins it.
+func (l *curveLevel) merge(s stretch) {
+	if n := len(l.list); n > 0 {
+		if o := &l.list[n-1]; o.bucket+o.n-1 == s.bucket {
+			if o.n > 1 {
+				// Only its last bucket changes.
+				o.n--
+				l.list = append(l.list, stretch{s.bucket, 1, o.low, o.high, o.first, o.last})
+				o = &l.list[n]
+			}
+			o.low, o.high, o.last = min(o.low, s.low), max(o.high, s.high), s.last
+			return
+		}
+	}
+	l.list = append(l.list, s)
+}
