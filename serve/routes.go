@@ -242,7 +242,7 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 }
 
 // readOnly reports whether nobody may write notes.
-func (s *Server) readOnly() bool { return s.opt.Traces == nil }
+func (s *Server) readOnly() bool { return s.opt.Dir != nil }
 
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)

@@ -57,7 +57,8 @@ type Options struct {
 	Token string
 	// Hosts are names that requests may go to beside localhost, 127.0.0.1 and [::1].
 	Hosts []string
-	// Traces are the traces to show. If it is nil, those in Dir are shown, read-only.
+	// Traces are the traces to show. With Dir those in that folder are shown instead, and
+	// nothing can be changed.
 	Traces []Given
 	Dir    *os.Root
 	// Builds, Analyses and Indexes are how many indexes are made, how many analyses run,
@@ -135,7 +136,7 @@ func newServer(opt Options, indexes indexer) *Server {
 		}
 		return w
 	}
-	if opt.Traces != nil {
+	if opt.Dir == nil {
 		s.traces = newGiven(s, opt.Traces)
 	} else {
 		s.traces = newFolder(s, opt.Dir)
