@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -205,66 +204,7 @@ func (o *operation) String() string {
 
 // locations are the members of a communicator, if the trace tells.
 func (c *Checker) locations(comm uint32) (out []uint32, known bool) {
-	set := c.defs.Communicator.At(int(comm)).Set
-	if int64(set) >= int64(c.defs.Sets.Len()) {
-		return nil, false
-	}
-	s := c.defs.Sets.At(int(set))
-	members := s.Members
-	switch s.Kind {
-	case "processes", "locations", "communicating locations":
-	case "ranks": // they number those that communicate
-		all := c.communicating(s)
-		if all == nil {
-			return nil, false
-		}
-		members = make([]int64, len(s.Members))
-		for i, rank := range s.Members {
-			if rank < 0 || rank >= int64(len(all.Members)) {
-				return nil, false
-			}
-			members[i] = all.Members[rank]
-		}
-	default:
-		return nil, false
-	}
-	byID := map[string]uint32{}
-	for i, l := range c.defs.Locations.All() {
-		byID[l.ID] = uint32(i)
-	}
-	for _, id := range members {
-		loc, ok := byID[strconv.FormatInt(id, 10)]
-		if !ok {
-			return nil, false
-		}
-		out = append(out, loc)
-	}
+	out, known = c.defs.Members(comm)
 	slices.Sort(out)
-	return slices.Compact(out), true
-}
-
-// communicating is the set whose members the ranks of a set number; nil if there is not
-// just one.
-func (c *Checker) communicating(ranks *trace.Set) (found *trace.Set) {
-	paradigm := paradigmOf(ranks)
-	for i := range c.defs.Sets.Len() {
-		s := c.defs.Sets.At(i)
-		if s.Kind != "communicating locations" || paradigmOf(s) != paradigm {
-			continue
-		}
-		if found != nil {
-			return nil
-		}
-		found = s
-	}
-	return found
-}
-
-func paradigmOf(s *trace.Set) trace.Value {
-	for _, a := range s.Attrs {
-		if a.Key == "paradigm" || a.Key == "pallas.paradigm" {
-			return a.Value
-		}
-	}
-	return trace.Value{}
+	return slices.Compact(out), known
 }

@@ -223,8 +223,8 @@ func TestDamaged(t *testing.T) {
 	}
 	damage(index, 8)
 	w := ask(s, "GET", api+"/tiles?width=2000&tracks=0-5&from=5000")
-	if w.Code != http.StatusConflict {
-		t.Fatalf("damage while it is open: status %d, want 409: %s", w.Code, w.Body)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Fatalf("damage while it is open: status %d, want 503: %s", w.Code, w.Body)
 	}
 	ready(t, s, 0)
 	if got := ask(s, "GET", api+"/profile?from=1000").Body.String(); got != want {

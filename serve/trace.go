@@ -281,5 +281,5 @@ func (e *entry) lost(err error) error {
 		e.s.opt.Cache.Remove(found)
 		e.start()
 	}
-	return &problem{http.StatusConflict, "the index of " + e.path + " was damaged; it is being made anew", retrySoon}
+	return unavailable("the index of " + e.path + " was damaged; it is being made anew")
 }

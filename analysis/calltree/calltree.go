@@ -321,3 +321,38 @@ func (p *Part) Result() []Node {
 	}
 	return out
 }
+
+// Sorted is a list of paths, as [Part.Result] gives it, with the paths beside each other in
+// the order of compare; those that are equal stay as they are. Trees keep their order.
+func Sorted(list []Node, compare func(a, b *Node) int) []Node {
+	inside := make([][]int, len(list))
+	var roots []int
+	for i := range list {
+		if p := list[i].Parent; p >= 0 {
+			inside[p] = append(inside[p], i)
+		} else {
+			roots = append(roots, i)
+		}
+	}
+	type path struct{ node, parent int }
+	var wait []path // the last one is taken first
+	add := func(l []int, parent int) {
+		slices.SortStableFunc(l, func(a, b int) int {
+			return cmp.Or(cmp.Compare(list[a].Root, list[b].Root), compare(&list[a], &list[b]))
+		})
+		for _, i := range slices.Backward(l) {
+			wait = append(wait, path{i, parent})
+		}
+	}
+	out := make([]Node, 0, len(list))
+	add(roots, -1)
+	for len(wait) > 0 {
+		w := wait[len(wait)-1]
+		wait = wait[:len(wait)-1]
+		n := list[w.node]
+		n.Parent = w.parent
+		out = append(out, n)
+		add(inside[w.node], len(out)-1)
+	}
+	return out
+}

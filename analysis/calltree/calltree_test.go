@@ -1,7 +1,9 @@
 package calltree_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -133,6 +135,48 @@ func TestSumsAreTheProfile(t *testing.T) {
 		scan(t, r, one)
 		if !reflect.DeepEqual(one.Result(), nodes) {
 			t.Fatalf("seed %d: parts give another tree than one", seed)
+		}
+	}
+}
+
+// Sorting moves paths with what is inside of them, and leaves trees in their order.
+func TestSorted(t *testing.T) {
+	for seed := range uint64(50) {
+		r := random(seed)
+		p := calltree.New(r.Defs(), calltree.Options{Root: func(loc uint32) uint32 { return loc }})
+		scan(t, r, p)
+		list := p.Result()
+		// path names a node by all that is around it.
+		path := func(l []calltree.Node, i int) string {
+			s := ""
+			for k := i; k >= 0; k = l[k].Parent {
+				s = l[k].Name + "/" + s
+			}
+			return fmt.Sprint(l[i].Root, s)
+		}
+		figures := map[string]calltree.Node{}
+		for i, n := range list {
+			n.Parent = 0
+			figures[path(list, i)] = n
+		}
+		byCount := func(a, b *calltree.Node) int { return cmp.Compare(b.Count, a.Count) }
+		sorted := calltree.Sorted(list, byCount)
+		if len(sorted) != len(list) {
+			t.Fatalf("seed %d: %d paths of %d", seed, len(sorted), len(list))
+		}
+		last := map[int]calltree.Node{} // the one before, of those beside each other
+		for i, n := range sorted {
+			if n.Parent >= i || i > 0 && n.Root < sorted[i-1].Root {
+				t.Errorf("seed %d: path %d is inside of %d, in tree %d", seed, i, n.Parent, n.Root)
+			}
+			if before, ok := last[n.Parent]; ok && before.Root == n.Root && byCount(&before, &n) > 0 {
+				t.Errorf("seed %d: %v comes before %v", seed, before, n)
+			}
+			last[n.Parent] = n
+			n.Parent = 0
+			if figures[path(sorted, i)] != n {
+				t.Errorf("seed %d: %s is %v", seed, path(sorted, i), n)
+			}
 		}
 	}
 }

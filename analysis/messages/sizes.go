@@ -90,6 +90,16 @@ func (s *sizes) list() []Size {
 	return l
 }
 
+// ByPowers counts sizes together that are from a power of 2 to before the next one. The
+// list is one of a result.
+func ByPowers(l []Size) []Size {
+	s := sizes{powers: &[65]cell{}}
+	for _, x := range l {
+		s.class(x.Least).merge(cell{x.Count, x.Bytes})
+	}
+	return s.list()
+}
+
 // Bin is a part of a window, from From to before To, in ticks.
 type Bin struct {
 	From          int64 `json:"from"`

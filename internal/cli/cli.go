@@ -174,7 +174,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		}
 	}()
 	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(), a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.plotCommand(), a.viewCommand(), a.serveCommand(), a.indexCommand(),
-		a.profileCommand(), a.messagesCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
+		a.profileCommand(), a.commCommand(), a.messagesCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root
 }
 

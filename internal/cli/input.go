@@ -339,6 +339,7 @@ func extent(ctx context.Context, d format.Decoder) (first, last int64, ok bool, 
 // selecting holds the flags that choose events.
 type selecting struct {
 	from, to  string
+	window    string // both, for those who like that better
 	locations []string
 	kinds     []string
 	regions   []string
@@ -352,20 +353,58 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 // stateFlags are those for commands that follow states, which need all kinds of
 // events.
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
-	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	s.timeFlags(f)
 	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything, re: begins a regular expression")
 	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
+// timeFlags are those that choose times alone.
+func (s *selecting) timeFlags(f *pflag.FlagSet) {
+	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
+}
+
 // any reports whether any flag was given.
 func (s *selecting) any() bool {
-	return s.from != "" || s.to != "" || len(s.locations)+len(s.kinds)+len(s.regions) > 0
+	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.kinds)+len(s.regions) > 0
+}
+
+// splitWindow makes --from and --to of --window.
+func (s *selecting) splitWindow() error {
+	if s.window == "" {
+		return nil
+	}
+	if s.from != "" || s.to != "" {
+		return usageError("--window: expected neither --from nor --to with it")
+	}
+	from, to, ok := strings.Cut(s.window, "..")
+	if !ok {
+		from, to, ok = cutRange(s.window)
+	}
+	if from, to = strings.TrimSpace(from), strings.TrimSpace(to); !ok || from == "" && to == "" {
+		return usageError("--window %s: expected two times, such as 20%%..30%%", s.window)
+	}
+	s.from, s.to, s.window = from, to, ""
+	return nil
+}
+
+// cutRange cuts at the first minus that is no sign.
+func cutRange(s string) (from, to string, ok bool) {
+	for i := 1; i < len(s); i++ {
+		if s[i] == '-' && s[i-1] != '@' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
 }
 
 // selection turns the flags into a selection.
 func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, error) {
 	sel := trace.Everything()
+	if err := s.splitWindow(); err != nil {
+		return sel, err
+	}
 	d := in.Defs()
 	if s.from != "" || s.to != "" {
 		var first, last int64

@@ -33,11 +33,12 @@ func (a *app) messagesCommand() *cobra.Command {
 the trace has them, communicator, and show the matrix of counts and bytes by source and destination, what found no
 partner, and how much was pending at most.
 
---from and --to count what is sent, and what is received, in a window; a message
+--window, or --from and --to, count what is sent, and what is received, in a window; a message
 belongs to the time at which it is sent. --bins N divides the window, or the trace,
 into N parts and counts each. --sizes counts the messages by size. --list shows the
 messages instead, each with the times of its phases, in the order in which all is
-known of them.`,
+known of them. weft comm sums messages up, with latencies, sizes and collective
+operations.`,
 		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n  weft messages --list --csv trace.otf > messages.csv",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -83,8 +84,7 @@ known of them.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	c.Flags().StringVar(&o.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
-	c.Flags().StringVar(&o.to, "to", "", "end of the times wanted, exclusive")
+	o.timeFlags(c.Flags())
 	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")
@@ -117,6 +117,22 @@ func (o *messageOptions) window(ctx context.Context, in *input) (*messages.Windo
 }
 
 func (a *app) printMessages(x *messages.Result, o *messageOptions, clock trace.Clock) {
+	a.printMatching(x)
+	a.printList("pairs", len(x.Matrix), o.top, table.Row{"from", "to", "messages", "bytes"}, func(i int) table.Row {
+		m := x.Matrix[i]
+		return table.Row{m.SourceID, m.DestinationID, m.Count, m.Bytes}
+	})
+	if o.sizes {
+		a.printSizes(x.Sizes, o.top)
+	}
+	a.printList("", len(x.Bins), 0, table.Row{"from", "to", "sent", "bytes", "received", "bytes"}, func(i int) table.Row {
+		b := x.Bins[i]
+		return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", b.Sent, b.SentBytes, b.Received, b.ReceivedBytes}
+	})
+}
+
+// printMatching prints what found its other end and what did not.
+func (a *app) printMatching(x *messages.Result) {
 	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\nMatched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
 		x.Sent, x.SentBytes, x.Received, x.ReceivedBytes, x.Matched, x.MatchedBytes, x.SendsUnmatched, x.ReceivesUnmatched)
 	if x.Early > 0 {
@@ -128,43 +144,39 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, clock trace.C
 	if x.PendingKnown {
 		fmt.Fprintf(a.out, "Pending    at most %d messages, at most %d bytes\n", x.MaxPending, x.MaxBytes)
 	}
-	list := func(what string, n, most int, header table.Row, row func(i int) table.Row) {
-		if n == 0 {
-			return
+}
+
+func (a *app) printSizes(sizes []messages.Size, top int) {
+	a.printList("sizes", len(sizes), top, table.Row{"size", "messages", "bytes"}, func(i int) table.Row {
+		s := sizes[i]
+		size := fmt.Sprint(s.Least)
+		if s.Most != s.Least {
+			size += fmt.Sprintf("–%d", s.Most)
 		}
-		fmt.Fprintln(a.out)
-		t := newTable(a.out)
-		t.AppendHeader(header)
-		shown := n
-		if most > 0 && shown > most {
-			shown = most
-		}
-		for i := range shown {
-			t.AppendRow(row(i))
-		}
-		t.Render()
-		if shown < n {
-			fmt.Fprintf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
-		}
-	}
-	list("pairs", len(x.Matrix), o.top, table.Row{"from", "to", "messages", "bytes"}, func(i int) table.Row {
-		m := x.Matrix[i]
-		return table.Row{m.SourceID, m.DestinationID, m.Count, m.Bytes}
+		return table.Row{size, s.Count, s.Bytes}
 	})
-	if o.sizes {
-		list("sizes", len(x.Sizes), o.top, table.Row{"size", "messages", "bytes"}, func(i int) table.Row {
-			s := x.Sizes[i]
-			size := fmt.Sprint(s.Least)
-			if s.Most != s.Least {
-				size += fmt.Sprintf("–%d", s.Most)
-			}
-			return table.Row{size, s.Count, s.Bytes}
-		})
+}
+
+// printList prints a table of n rows, or the first ones, behind an empty line; nothing if
+// there is no row.
+func (a *app) printList(what string, n, top int, header table.Row, row func(i int) table.Row) {
+	if n == 0 {
+		return
 	}
-	list("", len(x.Bins), 0, table.Row{"from", "to", "sent", "bytes", "received", "bytes"}, func(i int) table.Row {
-		b := x.Bins[i]
-		return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", b.Sent, b.SentBytes, b.Received, b.ReceivedBytes}
-	})
+	fmt.Fprintln(a.out)
+	t := newTable(a.out)
+	t.AppendHeader(header)
+	shown := n
+	if top > 0 && shown > top {
+		shown = top
+	}
+	for i := range shown {
+		t.AppendRow(row(i))
+	}
+	t.Render()
+	if shown < n {
+		fmt.Fprintf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
+	}
 }
 
 // listedMessage is a line of weft messages --list --json.

@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -54,7 +55,7 @@ func (a *app) profileCommand() *cobra.Command {
 	var r reading
 	var s selecting
 	var asJSON, asCSV, tree, folded bool
-	var by, pprof string
+	var by, sortBy, pprof string
 	var top int
 	var least float64
 	c := &cobra.Command{
@@ -66,13 +67,14 @@ the region is open, exclusive time that in which it is the innermost open one; m
 mean and max are those of its visits. Claims are listed by activity.
 
 --by location, or group, lists the regions of each location, or of each group of
-locations (process, node). --from and --to cut out a window: what is open in it counts,
-with its time in the window.
+locations (process, node). --window, or --from and --to, cut out a window: what is open
+in it counts, with its time in the window. --sort puts the greatest first, or sorts by
+name; --tree shows the paths of most inclusive time first without it.
 
 --tree shows call paths: each region inside of those that were open around it. --folded
 prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
 writes them for go tool pprof.`,
-		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n  weft profile --from 20% --to 30% --top 5 trace.trf\n  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
+		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n  weft profile --window 20%..30% --sort max --top 5 trace.trf\n  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
@@ -87,6 +89,9 @@ writes them for go tool pprof.`,
 			if by != byRegion && by != byLocation && by != byGroup {
 				return usageError("--by %s: expected region, location or group", by)
 			}
+			if sortBy != "" && !slices.Contains(sortKeys, sortBy) {
+				return usageError("--sort %s: expected one of %s", sortBy, strings.Join(sortKeys, ", "))
+			}
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
 			}
@@ -96,9 +101,9 @@ writes them for go tool pprof.`,
 			}
 			defer in.Close()
 			if tree || folded || pprof != "" {
-				return a.profileTree(c.Context(), in, &r, &s, &treeOptions{by: by, json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least})
+				return a.profileTree(c.Context(), in, &r, &s, &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least})
 			}
-			x, err := a.profile(c.Context(), in, &s, by)
+			x, err := a.profile(c.Context(), in, &s, by, cmp.Or(sortBy, byExclusive))
 			if err != nil {
 				return err
 			}
@@ -120,6 +125,8 @@ writes them for go tool pprof.`,
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
 	c.Flags().StringVar(&by, "by", byRegion, "what to list: each region, or those of each location or group")
+	c.Flags().StringVar(&sortBy, "sort", "", "what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+", or names from a to z (name); exclusive if not given, with --tree inclusive")
+	c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(sortKeys, cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
@@ -132,7 +139,7 @@ writes them for go tool pprof.`,
 }
 
 // profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, by string) (*profileResult, error) {
+func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
@@ -169,14 +176,10 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by string) (
 	if by != byRegion && x.Locations == nil {
 		x.Locations = []profile.Location{}
 	}
-	sortRegions(x.Regions)
-	for _, l := range x.Locations {
-		sortRegions(l.Regions)
-	}
-	slices.SortStableFunc(x.Activities, func(a, b profile.Activity) int { return cmp.Compare(b.Time, a.Time) })
 	if by == byGroup {
 		x.group(d)
 	}
+	x.sort(sortBy)
 	return x, nil
 }
 
@@ -198,10 +201,19 @@ func (x *profileResult) group(d *trace.Definitions) {
 		}
 		x.Groups[i].add(&l)
 	}
-	for i := range x.Groups {
-		sortRegions(x.Groups[i].Regions)
-	}
 	x.Locations = nil
+}
+
+// sort sorts each list.
+func (x *profileResult) sort(key string) {
+	sortRegions(x.Regions, key)
+	for _, l := range x.Locations {
+		sortRegions(l.Regions, key)
+	}
+	for _, g := range x.Groups {
+		sortRegions(g.Regions, key)
+	}
+	sortActivities(x.Activities, key)
 }
 
 // add adds the profile of a location.
@@ -231,12 +243,6 @@ func (g *groupProfile) add(l *profile.Location) {
 
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
 	return slices.DeleteFunc(l, func(r profile.Region) bool { return r.Region == trace.NoRef || !wanted(r.Region) })
-}
-
-// sortRegions puts those with the most exclusive time first; equal ones keep the
-// order of the definitions.
-func sortRegions(l []profile.Region) {
-	slices.SortStableFunc(l, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
 }
 
 // limit leaves the first regions of each list; 0 leaves all.

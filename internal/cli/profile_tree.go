@@ -58,7 +58,7 @@ func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names fun
 
 // treeOptions say how call paths are shown.
 type treeOptions struct {
-	by                      string
+	by, sort                string
 	json, csv, tree, folded bool
 	pprof                   string
 	least                   float64
@@ -66,7 +66,7 @@ type treeOptions struct {
 
 // profileTree shows and writes call paths.
 func (a *app) profileTree(ctx context.Context, in *input, r *reading, s *selecting, o *treeOptions) error {
-	x, err := a.callTree(ctx, in, s, o.by)
+	x, err := a.callTree(ctx, in, s, o.by, o.sort)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (a *app) profileTree(ctx context.Context, in *input, r *reading, s *selecti
 }
 
 // callTree scans a trace: each worker fills a part of its own.
-func (a *app) callTree(ctx context.Context, in *input, s *selecting, by string) (*treeResult, error) {
+func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy string) (*treeResult, error) {
 	if len(s.regions) > 0 {
 		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves regions away")
 	}
@@ -121,10 +121,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by string) 
 	if err != nil {
 		return nil, err
 	}
-	x.Paths, x.Roots = all.Result(), names()
-	if x.Paths == nil {
-		x.Paths = []calltree.Node{}
-	}
+	x.Paths, x.Roots = sortPaths(all.Result(), sortBy), names()
 	return x, nil
 }
 

@@ -206,14 +206,35 @@ func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
 type packer struct {
 	file   *file
 	enc    *zstd.Encoder
+	planes planePacker
 	raw    []byte
 	packed []byte
 }
 
-func newPacker(f *file) packer { return packer{file: f, enc: newEncoder(zstd.SpeedFastest)} }
+func newPacker(f *file) packer {
+	e := newEncoder(zstd.SpeedFastest)
+	return packer{file: f, enc: e, planes: planePacker{enc: e}}
+}
 
+// pack writes a block.
 func (p *packer) pack(raw []byte, n int, first, last int64) (blockEntry, error) {
-	p.packed = p.enc.EncodeAll(raw, append(p.packed[:0], 0, 0, 0, 0))
+	p.packed = p.enc.EncodeAll(raw, append(p.packed[:0], 0, 0, 0, 0, blockZstd))
+	return p.block(n, first, last)
+}
+
+// store writes a block that is packed already.
+func (p *packer) store(raw []byte, n int, first, last int64) (blockEntry, error) {
+	p.packed = append(append(p.packed[:0], 0, 0, 0, 0, blockStored), raw...)
+	return p.block(n, first, last)
+}
+
+// How a block is packed.
+const (
+	blockStored = iota
+	blockZstd
+)
+
+func (p *packer) block(n int, first, last int64) (blockEntry, error) {
 	binary.LittleEndian.PutUint32(p.packed, crc32.Checksum(p.packed[4:], castagnoli))
 	at, err := p.file.write(p.packed)
 	return blockEntry{at, int32(len(p.packed)), int32(n), first, last}, err
@@ -241,7 +262,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 
 // block reads a block; the bytes are valid until the next call.
 func (r *reader) block(b *blockEntry) ([]byte, error) {
-	if b.size < 4 || b.at < 0 {
+	if b.size < 5 || b.at < 0 {
 		return nil, fmt.Errorf("%w: a block of %d bytes at 0x%x", ErrDamaged, b.size, b.at)
 	}
 	r.packed = slices.Grow(r.packed[:0], int(b.size))[:b.size]
@@ -251,8 +272,11 @@ func (r *reader) block(b *blockEntry) ([]byte, error) {
 	if crc32.Checksum(r.packed[4:], castagnoli) != binary.LittleEndian.Uint32(r.packed) {
 		return nil, fmt.Errorf("%w: wrong checksum of the block at 0x%x", ErrDamaged, b.at)
 	}
+	if r.packed[4] == blockStored {
+		return r.packed[5:], nil
+	}
 	var err error
-	if r.raw, err = decoder().DecodeAll(r.packed[4:], r.raw[:0]); err != nil {
+	if r.raw, err = decoder().DecodeAll(r.packed[5:], r.raw[:0]); err != nil {
 		return nil, fmt.Errorf("%w: block at 0x%x: %w", ErrDamaged, b.at, err)
 	}
 	return r.raw, nil

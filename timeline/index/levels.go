@@ -63,8 +63,9 @@ func decodeRuns(b []byte, l []run) ([]run, error) {
 }
 
 const (
-	// perBucket is how many spans a bucket of the lowest level is for.
-	perBucket = 8
+	// perBucket is how many spans a bucket of the lowest level is for at least; it may be
+	// twice as many, as its length is a power of two.
+	perBucket = 4
 	// step is how many buckets of the level below a bucket is for.
 	step = 4
 	// leastBuckets is how many a level has that no further one is made of.
@@ -84,7 +85,7 @@ func width(extent, n int64) int64 {
 }
 
 // makeLevels reads the blocks of a track again and makes the levels above them. The
-// shortest buckets of a depth are for some 8 of its spans; those of a depth that has but a
+// shortest buckets of a depth are for 4 to 8 of its spans; those of a depth that has but a
 // small part of the spans are as short as any, since they cost little.
 func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 	extent := e.Last - e.First

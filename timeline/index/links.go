@@ -128,8 +128,6 @@ func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
 
 const (
 	blockLinks = 4096
-	// leastBundles is how many a level has that no further one is made of.
-	leastBundles = 1024
 	// linkStep is how many buckets of a level of links one of the next is for.
 	linkStep = 8
 )
@@ -152,20 +150,27 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 			ends += int64(x.size) / 16
 		}
 	}
-	// The shortest buckets are for some 8 messages: there are half as many as ends.
-	wide := width(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8)
+	// The shortest buckets are for some 8 messages of each pair of locations, so that the
+	// bundles are an eighth of the messages.
+	pairs := int64(1)
+	for _, w := range b.workers {
+		for _, l := range w.locations {
+			if l != nil {
+				pairs += int64(len(l.numbers))
+			}
+		}
+	}
+	wide := width(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
 	if dir.Last < dir.First {
 		wide = widest
 	}
 	type done struct {
-		links   []blockEntry
-		bundles []bundle
-		n       int64
-		longest int64
+		links  []blockEntry
+		levels []levelEntry
+		n      int64
 	}
 	next := 0
-	var bundles []bundle
-	err := pipeline.Run(ctx, workers, func() (int, bool, error) {
+	return pipeline.Run(ctx, workers, func() (int, bool, error) {
 		// Few messages are one part.
 		if next > parts || (next > 0 && ends < blockLinks) {
 			return 0, false, nil
@@ -191,101 +196,98 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 				return d, err
 			}
 		}
-		slices.SortStableFunc(list, func(a, b link) int {
-			return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
-		})
-		p := &packers[w]
-		for l := range slices.Chunk(list, blockLinks) {
-			first, last := int64(math.MaxInt64), int64(math.MinInt64)
-			for _, x := range l {
-				first, last = min(first, x.start, x.end), max(last, x.start, x.end)
-			}
-			p.raw = encodeLinks(p.raw[:0], l)
-			e, err := p.pack(p.raw, len(l), first, last)
-			if err != nil {
-				return d, err
-			}
-			d.links = append(d.links, e)
-		}
 		d.n = int64(len(list))
-		d.bundles = bundled(list, dir.First, wide)
-		return d, nil
+		d.links, d.levels, err = packers[w].links(list, dir, wide)
+		return d, err
 	}, func(d done) error {
 		dir.links = append(dir.links, d.links...)
 		dir.Links += d.n
-		bundles = append(bundles, d.bundles...)
+		for i, l := range d.levels {
+			if i == len(dir.linkLevels) {
+				dir.linkLevels = append(dir.linkLevels, levelEntry{width: l.width})
+			}
+			dir.linkLevels[i].blocks = append(dir.linkLevels[i].blocks, l.blocks...)
+		}
 		return nil
 	})
-	if err != nil || dir.Links < leastBundles {
-		return err
+}
+
+// links writes the links of a part, and the levels of their bundles, from buckets of a
+// width on.
+func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry, err error) {
+	slices.SortFunc(list, func(a, b link) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
+	})
+	for l := range slices.Chunk(list, blockLinks) {
+		first, last := int64(math.MaxInt64), int64(math.MinInt64)
+		for i := range l {
+			first, last = min(first, l[i].start, l[i].end), max(last, l[i].start, l[i].end)
+		}
+		p.raw = encodeLinks(p.raw[:0], l)
+		e, err := p.pack(p.raw, len(l), first, last)
+		if err != nil {
+			return nil, nil, err
+		}
+		blocks = append(blocks, e)
 	}
-	p := &packers[0]
-	slices.SortStableFunc(bundles, compareBundles)
-	bundles = joined(bundles)
+	bundles := make([]bundle, len(list))
+	for i := range list {
+		x := &list[i]
+		bundles[i] = bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1, x.bytes}
+	}
 	for {
+		bundles = joined(bundles)
 		l := levelEntry{width: wide}
 		for list := range slices.Chunk(bundles, blockLinks) {
 			first, last := int64(math.MaxInt64), int64(math.MinInt64)
-			for _, x := range list {
-				first, last = min(first, x.start, x.end), max(last, x.start, x.end)
+			for i := range list {
+				first, last = min(first, list[i].start, list[i].end), max(last, list[i].start, list[i].end)
 			}
 			p.raw = encodeBundles(p.raw[:0], list)
 			e, err := p.pack(p.raw, len(list), first, last)
 			if err != nil {
-				return err
+				return nil, nil, err
 			}
 			l.blocks = append(l.blocks, e)
 		}
-		dir.linkLevels = append(dir.linkLevels, l)
-		if len(bundles) <= leastBundles || wide > dir.Last-dir.First {
-			return nil
+		levels = append(levels, l)
+		if wide > dir.Last-dir.First || wide > widest {
+			return blocks, levels, nil
 		}
 		wide *= linkStep
 		for i := range bundles {
 			bundles[i].bucket = floorDiv(bundles[i].bucket, linkStep)
 		}
-		slices.SortStableFunc(bundles, compareBundles)
-		bundles = joined(bundles)
 	}
 }
 
+// compareBundles finds what is one bundle alike; how those alike stand is all the same.
 func compareBundles(a, b bundle) int {
 	return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination))
 }
 
-// bundled makes bundles of links that are in the order of their begins.
-func bundled(list []link, origin, wide int64) []bundle {
-	var out []bundle
-	for len(list) > 0 {
-		k := floorDiv(list[0].start-origin, wide)
-		n := 1
-		for n < len(list) && floorDiv(list[n].start-origin, wide) == k {
-			n++
-		}
-		from := len(out)
-		for _, x := range list[:n] {
-			out = append(out, bundle{k, x.source, x.destination, x.start, x.end, 1, x.bytes})
-		}
-		slices.SortStableFunc(out[from:], compareBundles)
-		out = append(out[:from], joined(out[from:])...)
-		list = list[n:]
-	}
-	return out
-}
-
-// joined makes one of neighbours that are one bundle.
+// joined makes one of those of a bucket that are one bundle; the buckets are in order.
 func joined(list []bundle) []bundle {
 	n := 0
-	for _, x := range list {
-		if n > 0 && compareBundles(list[n-1], x) == 0 {
-			o := &list[n-1]
-			o.start, o.end = min(o.start, x.start), max(o.end, x.end)
-			o.count += x.count
-			o.bytes += x.bytes
-			continue
+	for from := 0; from < len(list); {
+		to := from + 1
+		for to < len(list) && list[to].bucket == list[from].bucket {
+			to++
 		}
-		list[n] = x
-		n++
+		slices.SortFunc(list[from:to], compareBundles)
+		begin := n
+		for _, x := range list[from:to] {
+			if n > begin && compareBundles(list[n-1], x) == 0 {
+				o := &list[n-1]
+				o.start, o.end = min(o.start, x.start), max(o.end, x.end)
+				o.count += x.count
+				o.bytes += x.bytes
+				continue
+			}
+			list[n] = x
+			n++
+		}
+		from = to
 	}
 	return list[:n]
 }

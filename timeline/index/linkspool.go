@@ -26,7 +26,7 @@ type numbered struct {
 
 // stretchBits is how many messages of a channel, as a power of two, go to the same part of
 // the spool.
-const stretchBits = 12
+const stretchBits = 18
 
 // parts is how many parts the ends of messages are divided into, so that what belongs
 // together can be found in the memory of one.
@@ -126,8 +126,8 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	if x := c.Op(3); x <= math.MaxInt64 {
 		e.bytes = int64(x)
 	}
-	h := uint64(e.source)*0x9e3779b97f4a7c15 ^ uint64(e.destination)*0xc2b2ae3d27d4eb4f ^ uint64(e.tag)*0x165667b19e3779f9 ^ uint64(e.comm)<<32 ^ uint64(e.stretch)
-	h *= 0x9e3779b97f4a7c15
+	// The messages of a pair of locations are in one part, as long as they are not too many.
+	h := (uint64(e.source)*0x9e3779b97f4a7c15 ^ uint64(e.destination)*0xc2b2ae3d27d4eb4f ^ uint64(e.stretch)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
 	b := w.buffers[p]
 	if len(b) == 0 {
@@ -189,8 +189,11 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 
 // waiting is the ends of a stretch of a channel.
 type waiting struct {
-	sends, recvs []end
+	sends []sent
+	recvs []int64 // their times
 }
+
+type sent struct{ time, bytes int64 }
 
 // pair finds the messages of a part. The sends, and the receives, of a channel come in their
 // order: those of a location come from one worker, which has put them here so.
@@ -203,6 +206,7 @@ func (s *linkSpool) pair(part int) ([]link, error) {
 	open := map[key]*waiting{}
 	var order []key
 	var buf []byte
+	sends := 0
 	for _, p := range pieces {
 		b := p.data
 		if b == nil {
@@ -228,19 +232,20 @@ func (s *linkSpool) pair(part int) ([]link, error) {
 				order = append(order, k)
 			}
 			if e.recv {
-				w.recvs = append(w.recvs, e)
+				w.recvs = append(w.recvs, e.time)
 			} else {
-				w.sends = append(w.sends, e)
+				w.sends = append(w.sends, sent{e.time, e.bytes})
+				sends++
 			}
 		}
 	}
-	var out []link
+	out := make([]link, 0, sends)
 	for _, k := range order {
 		w := open[k]
 		for i, e := range w.sends {
-			l := link{kind: Message, source: e.source, destination: e.destination, start: e.time, end: e.time, bytes: e.bytes, comm: e.comm, tag: e.tag, name: trace.NoRef, alone: true}
+			l := link{kind: Message, source: k.source, destination: k.destination, start: e.time, end: e.time, bytes: e.bytes, comm: k.comm, tag: k.tag, name: trace.NoRef, alone: true}
 			if i < len(w.recvs) {
-				l.end, l.alone = w.recvs[i].time, false
+				l.end, l.alone = w.recvs[i], false
 			}
 			out = append(out, l)
 		}

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -29,19 +30,20 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	t := tally{}
-	r := reader{f: x.data}
+	w := x.scratch()
+	defer scratches.Put(w)
 	// What has been up to a time is what has ended in blocks before, and a part of one; so
 	// the window is the blocks between, and the parts of two.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
 	nested := e.Kind == LocationTrack
-	var b spanBlock
+	b := &w.b
 	var sums sumReader
 	for k := i; k < j; k++ {
 		// A block with spans that are cut has shorter ones than its sums say.
 		cut := e.blocks[k].first <= from
 		if nested || !cut {
-			list, err := sums.read(&r, e, k)
+			list, err := sums.read(&w.reader, e, k)
 			if err != nil {
 				return nil, err
 			}
@@ -59,13 +61,13 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		if !cut {
 			continue
 		}
-		if err := r.decode(&e.blocks[k], b.decode); err != nil {
+		if err := w.decode(&e.blocks[k], b.decode); err != nil {
 			return nil, err
 		}
 		t.cut(b.spans, from, to, nested)
 	}
 	if j < len(e.blocks) {
-		if err := r.decode(&e.blocks[j], b.decode); err != nil {
+		if err := w.decode(&e.blocks[j], b.decode); err != nil {
 			return nil, err
 		}
 		t.cut(b.spans, from, to, nested)
@@ -76,10 +78,10 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		}
 	}
 	if nested {
-		if err := x.upTo(&r, e, i, from, -1, t); err != nil {
+		if err := upTo(w, e, i, from, -1, t); err != nil {
 			return nil, err
 		}
-		if err := x.upTo(&r, e, j, to, 1, t); err != nil {
+		if err := upTo(w, e, j, to, 1, t); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +94,17 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	}
 	slices.SortFunc(out, func(a, b Sum) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	return out, nil
+}
+
+// Profiles is [Index.Profile] of several tracks, made on all cores.
+func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][]Sum, error) {
+	out, errs := make([][]Sum, len(tracks)), make([]error, len(tracks))
+	each(len(tracks), func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			out[i], errs[i] = x.Profile(tracks[i], from, to)
+		}
+	})
+	return out, cmp.Or(errs...)
 }
 
 // sumReader reads the sums of blocks one after another.
@@ -168,22 +181,21 @@ type moment struct {
 
 // upTo adds, or takes away, what block i has up to a time: the spans that end before it,
 // and the parts before it of those that are open then.
-func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t tally) error {
+func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error {
 	if i == len(e.blocks) {
 		return nil // all has ended before
 	}
 	var frames []open
 	since := e.First
 	if i > 0 {
-		var before spanBlock
-		if err := r.decode(&e.blocks[i-1], before.decode); err != nil {
+		if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
 			return err
 		}
-		frames = before.open
+		frames = w.before.open
 		since = e.blocks[i-1].last
 	}
-	var b spanBlock
-	if err := r.decode(&e.blocks[i], b.decode); err != nil {
+	b := &w.b
+	if err := w.decode(&e.blocks[i], b.decode); err != nil {
 		return err
 	}
 	// The frames that were open ahead of the block come first, in their order; the spans
@@ -201,10 +213,15 @@ func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t ta
 	}
 	old := len(frames)
 	var moments []moment
+	begin := since
 	add := func(o open, end int64, ends bool) {
 		m := mark{o.start, o.depth, o.region}
 		var k int
-		if l := known[m]; len(l) > 0 {
+		var l []int
+		if o.start <= begin {
+			l = known[m]
+		}
+		if len(l) > 0 {
 			k = l[len(l)-1]
 			known[m] = l[:len(l)-1]
 			frames[k].recursive = o.recursive
@@ -212,9 +229,11 @@ func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t ta
 			k = len(frames)
 			o.exclusive = 0
 			frames = append(frames, o)
-			moments = append(moments, moment{o.start, k, false})
+			if o.start < at {
+				moments = append(moments, moment{o.start, k, false})
+			}
 		}
-		if ends {
+		if ends && end < at { // an end at the time itself comes behind it
 			moments = append(moments, moment{end, k, true})
 		}
 	}
@@ -253,10 +272,6 @@ func (x *Index) upTo(r *reader, e *trackEntry, i int, at int64, sign int64, t ta
 		since = now
 	}
 	for _, m := range moments {
-		// A leave at the time itself comes behind it.
-		if m.time >= at {
-			break
-		}
 		pass(m.time)
 		if !m.leave {
 			begun[m.frame] = true

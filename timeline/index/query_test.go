@@ -210,9 +210,9 @@ func factory(seed uint64, n int) (*trace.Recorder, []Span) {
 		act = append(act, r.Region(s))
 	}
 	type claim struct {
-		id, start, end int64
-		region         uint32
-		amount         float64
+		id, start int64
+		region    uint32
+		amount    float64
 	}
 	var open []claim
 	var spans []Span

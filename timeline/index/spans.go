@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Span is a visit of a region, a claim, or a collective operation.
@@ -36,44 +37,80 @@ type spanBlock struct {
 	spans     []Span
 	recursive []bool // belong to the spans
 	open      []open // behind the last span
+	planes    planeReader
+	buffers   [9][]byte
 }
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
 // each block.
 const blockSpans = 4096
 
-// spanWriter makes a block, span by span.
+// spanWriter makes a block, span by span. Of a span with others inside, the time from its
+// begin to theirs is written, which is short, and of the others their length.
 type spanWriter struct {
-	n                                  int
-	last                               int64
-	end, length, region, depth, height []byte
-	partial                            bool // there is another height than 255
+	n                   int
+	last                int64
+	end, length, region varints
+	depth, height       []byte
+	recursive           []byte // bits
+	partial             bool   // there is another height than 255
+	any                 bool   // there is a recursive one
+	inner               inner
+}
+
+// inner is, for each depth, where the first span begins that the next one around it has
+// inside, as far as they are in the same block.
+type inner struct {
+	start [DeepDepth + 2]int64
+	known [DeepDepth + 2]bool
+}
+
+// reset begins a block.
+func (x *inner) reset() { clear(x.known[:]) }
+
+// begin notes a span that has ended.
+func (x *inner) begin(s *Span) {
+	x.known[int(s.Depth)+1] = false
+	if !x.known[s.Depth] {
+		x.known[s.Depth], x.start[s.Depth] = true, s.Start
+	}
 }
 
 // add adds a span.
 func (w *spanWriter) add(s Span, recursive bool) {
-	w.end = binary.AppendVarint(w.end, s.End-w.last)
+	w.end.int(s.End - w.last)
 	w.last = s.End
-	w.length = binary.AppendUvarint(w.length, uint64(s.End-s.Start))
-	r := uint64(s.Region+1) << 1 // no region is 0
-	if recursive {
-		r |= 1
+	if d := int(s.Depth) + 1; w.inner.known[d] {
+		w.length.int(w.inner.start[d] - s.Start)
+	} else {
+		w.length.uint(uint64(s.End - s.Start))
 	}
-	w.region = binary.AppendUvarint(w.region, r)
+	w.inner.begin(&s)
+	w.region.uint(uint64(s.Region + 1)) // no region is 0
 	w.depth = append(w.depth, s.Depth)
 	w.height = append(w.height, s.Height)
 	w.partial = w.partial || s.Height != math.MaxUint8
+	if w.n%8 == 0 {
+		w.recursive = append(w.recursive, 0)
+	}
+	if recursive {
+		w.any = true
+		w.recursive[w.n/8] |= 1 << (w.n % 8)
+	}
 	w.n++
 }
 
 // encode ends the block.
-func (w *spanWriter) encode(b []byte, open []open) []byte {
+func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
 	if !w.partial {
 		w.height = w.height[:0]
 	}
-	for _, s := range [][]byte{w.end, w.length, w.region, w.depth, w.height} {
-		b = appendSection(b, s)
+	if !w.any {
+		w.recursive = w.recursive[:0]
+	}
+	for _, s := range [][]byte{w.end.low, w.end.high, w.length.low, w.length.high, w.region.low, w.region.high, w.depth, w.height, w.recursive} {
+		b = p.append(b, s)
 	}
 	b = binary.AppendUvarint(b, uint64(len(open)))
 	for _, o := range open {
@@ -85,30 +122,53 @@ func (w *spanWriter) encode(b []byte, open []open) []byte {
 		}
 		b = append(binary.AppendUvarint(b, r), o.depth, o.height)
 	}
-	w.n, w.last, w.partial = 0, 0, false
-	w.end, w.length, w.region, w.depth, w.height = w.end[:0], w.length[:0], w.region[:0], w.depth[:0], w.height[:0]
+	w.n, w.last, w.partial, w.any = 0, 0, false, false
+	w.inner.reset()
+	w.end.reset()
+	w.length.reset()
+	w.region.reset()
+	w.depth, w.height, w.recursive = w.depth[:0], w.height[:0], w.recursive[:0]
 	return b
 }
 
 // decode reads a block.
 func (x *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
-	n := c.count()
-	end, length, region, depth, height := c.section(), c.section(), c.section(), c.section(), c.section()
-	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
-	if n > len(depth.b) || (len(height.b) > 0 && n > len(height.b)) {
-		return fmt.Errorf("found %d spans, but %d depths", n, len(depth.b))
-	}
-	last := int64(0)
-	for i := range n {
-		last += end.int()
-		l, r := int64(length.uint()), region.uint()
-		s := Span{last - l, last, uint32(r>>1) - 1, depth.b[i], math.MaxUint8}
-		if len(height.b) > 0 {
-			s.Height = height.b[i]
+	n := int(min(c.uint(), maxBlock))
+	var planes [9][]byte
+	for i := range planes {
+		most := n
+		if i == 1 || i == 3 || i == 5 {
+			most = 9 * n // the other bytes of varints
 		}
-		x.spans = append(x.spans, s)
-		x.recursive = append(x.recursive, r&1 == 1)
+		var err error
+		if planes[i], err = x.planes.plane(&c, &x.buffers[i], most); err != nil {
+			return err
+		}
+	}
+	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
+	end, length, region := varints{low: planes[0], high: planes[1]}, varints{low: planes[2], high: planes[3]}, varints{low: planes[4], high: planes[5]}
+	depth, height, recursive := planes[6], planes[7], planes[8]
+	if len(end.low) != n || len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
+		return fmt.Errorf("found %d spans, but %d ends and %d depths", n, len(end.low), len(depth))
+	}
+	x.spans, x.recursive = slices.Grow(x.spans, n)[:n], slices.Grow(x.recursive, n)[:n]
+	last := int64(0)
+	var in inner
+	for i := range x.spans {
+		last += zigzag(end.read())
+		s := &x.spans[i]
+		*s = Span{last, last, uint32(region.read()) - 1, depth[i], math.MaxUint8}
+		if d := int(s.Depth) + 1; in.known[d] {
+			s.Start = in.start[d] - zigzag(length.read())
+		} else {
+			s.Start -= int64(length.read())
+		}
+		in.begin(s)
+		if len(height) > 0 {
+			s.Height = height[i]
+		}
+		x.recursive[i] = len(recursive) > 0 && recursive[i/8]>>(i%8)&1 == 1
 	}
 	for range c.count() {
 		o := open{start: c.int(), exclusive: int64(c.uint())}
@@ -116,7 +176,7 @@ func (x *spanBlock) decode(b []byte) error {
 		o.region, o.recursive, o.depth, o.height = uint32(r>>1)-1, r&1 == 1, c.byte(), c.byte()
 		x.open = append(x.open, o)
 	}
-	return c.end(end, length, region, depth, height)
+	return c.end(columns{bad: end.bad || length.bad || region.bad})
 }
 
 // sum is what spans of a region come to.
@@ -209,8 +269,8 @@ func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stac
 // block writes the spans that are not written yet.
 func (t *spanTrack) block(p *packer, stack []open) error {
 	n, last := t.w.n, t.w.last
-	p.raw = t.w.encode(p.raw[:0], stack)
-	e, err := p.pack(p.raw, n, t.least, last)
+	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
+	e, err := p.store(p.raw, n, t.least, last)
 	t.entry.blocks = append(t.entry.blocks, e)
 	for _, s := range t.cells {
 		t.slot[s.region+1] = 0

@@ -164,7 +164,8 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 	n := (len(q.Tracks) + piece - 1) / piece
 	tiles, errs := make([]*Tile, n), make([]error, n)
 	each(n, func(i int) {
-		t := &tiler{x: x, q: &q, r: reader{f: x.data}, out: &Tile{Width: q.Width}}
+		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}}
+		defer scratches.Put(t.scratch)
 		for _, track := range q.Tracks[i*piece : min((i+1)*piece, len(q.Tracks))] {
 			if errs[i] = ctx.Err(); errs[i] == nil {
 				errs[i] = t.track(track)
@@ -214,14 +215,29 @@ func each(n int, f func(i int)) {
 	wg.Wait()
 }
 
+// scratch is the memory that blocks are read into. It is used again and again, as there
+// would be more to clean up than to read.
+type scratch struct {
+	reader
+	b, before spanBlock
+	runs      []run
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+// scratch is to be given back to scratches.
+func (x *Index) scratch() *scratch {
+	s := scratches.Get().(*scratch)
+	s.f = x.data
+	return s
+}
+
 // tiler makes the strips of some tracks.
 type tiler struct {
-	x    *Index
-	q    *TileRequest
-	r    reader
-	out  *Tile
-	runs []run
-	b    spanBlock
+	*scratch
+	x   *Index
+	q   *TileRequest
+	out *Tile
 }
 
 func (t *tiler) track(track int) error {
@@ -250,7 +266,7 @@ func (t *tiler) track(track int) error {
 	}
 	exact := slices.ContainsFunc(rows, func(r *raster) bool { return r.exact })
 	if exact {
-		err := t.x.spans(&t.r, e, q.From, q.To, &t.b, func(s Span) {
+		err := t.x.spans(&t.reader, e, q.From, q.To, &t.b, func(s Span) {
 			if int(s.Depth) < depths && rows[s.Depth].exact {
 				rows[s.Depth].span(s)
 			}
@@ -290,7 +306,7 @@ func (t *Tile) add(u pixels) {
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
 	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		err := t.r.decode(&l.blocks[i], func(raw []byte) (err error) {
+		err := t.decode(&l.blocks[i], func(raw []byte) (err error) {
 			t.runs, err = decodeRuns(raw, t.runs[:0])
 			return err
 		})
@@ -356,7 +372,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 			return err
 		}
 	} else {
-		err := t.x.instants(&t.r, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
+		err := t.x.instants(&t.reader, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
 		if err != nil {
 			return err
 		}
@@ -395,7 +411,7 @@ func (t *tiler) curve(track int, e *trackEntry) error {
 	if e.Kind == ResourceTrack {
 		s.Kind = AmountStrip
 	}
-	c, err := t.x.plot(&t.r, e, q.From, q.To, q.Width)
+	c, err := t.x.plot(&t.reader, e, q.From, q.To, q.Width)
 	if err != nil {
 		return err
 	}

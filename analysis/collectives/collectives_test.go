@@ -1,0 +1,328 @@
+package collectives
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+const none = trace.Undefined
+
+// defs has locations 0, 1 …, the communicator 0 of all, 1 of the even ones, and 2 of which
+// the members are not known.
+func defs(locations int) *trace.Definitions {
+	d := made.Defs(locations, 0, 0)
+	var all, even []int64
+	for i := range int64(locations) {
+		all = append(all, i)
+		if i%2 == 0 {
+			even = append(even, i)
+		}
+	}
+	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: all})})
+	d.Communicator.Add(trace.Communicator{ID: "1", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: even})})
+	d.Communicator.Add(trace.Communicator{ID: "2", Set: trace.NoRef})
+	return d
+}
+
+func row(loc uint32, t int64, k trace.Kind, ops ...uint64) made.Row {
+	return made.Row{Loc: loc, Time: t, Kind: k, Ref: trace.NoRef, Ops: ops}
+}
+
+// did is a call as OTF2 has it.
+func did(loc uint32, begin, end int64, operation, communicator, root, sent, received uint64) []made.Row {
+	return []made.Row{row(loc, begin, trace.CollectiveBegin), row(loc, end, trace.CollectiveEnd, operation, communicator, root, sent, received)}
+}
+
+func join(l ...[]made.Row) []made.Row { return slices.Concat(l...) }
+
+// lines writes each operation as communicator name calls sent/received
+// time(count sum min max) matched waiting(count sum min max) early.
+func lines(r *Result) string {
+	var b strings.Builder
+	for _, o := range r.Operations {
+		fmt.Fprintf(&b, "%s %s %d %d/%d %v %d %v %d\n", o.CommunicatorID, o.Name, o.Calls, o.Sent, o.Received, o.Time, o.Matched, o.Waiting, o.Early)
+	}
+	fmt.Fprintf(&b, "%d %d", r.Unclosed, r.Orphans)
+	return b.String()
+}
+
+// TestOperations are cases that are counted by hand.
+func TestOperations(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		window *Window
+		origin string
+		rows   []made.Row
+		want   string
+	}{
+		{"one after the other", nil, "", join(
+			did(0, 10, 20, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0),
+			did(0, 30, 31, 1, 0, 0, 8, 0), did(1, 40, 42, 1, 0, 0, 0, 4), did(2, 50, 53, 1, 0, 0, 0, 4)),
+			"0 barrier 3 0/0 {3 24 5 10} 1 {1 5 5 5} 0\n0 broadcast 3 8/8 {3 6 1 3} 1 {1 20 20 20} 0\n0 0"},
+		{"left before entered", nil, "", join(
+			did(0, 10, 12, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0)),
+			"0 barrier 3 0/0 {3 16 2 9} 1 {1 5 5 5} 1\n0 0"},
+		{"numbers of OTF say nothing", nil, "otf", join(
+			did(0, 10, 12, 0, 0, none, 0, 0), did(1, 15, 20, 0, 0, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0)),
+			"0 operation 0 3 0/0 {3 16 2 9} 1 {1 5 5 5} 0\n0 0"},
+		{"what OTF says at the begin", nil, "otf", []made.Row{
+			row(0, 1, trace.CollectiveBegin, 7, 1, none, 3, 4, 55), row(0, 2, trace.CollectiveBegin, 8, 1, none, 1, 1, 56), row(0, 9, trace.CollectiveEnd, none, none, none, 0, 0, 55),
+			row(2, 4, trace.CollectiveBegin, 7, 1, none, 3, 4, 55), row(2, 9, trace.CollectiveEnd, none, none, none, 0, 0, 55),
+			row(2, 10, trace.CollectiveEnd, none, none, none, 0, 0, 99)},
+			"1 operation 7 2 6/8 {2 13 5 8} 1 {1 3 3 3} 0\n unknown 1 0/0 {0 0 0 0} 0 {0 0 0 0} 0\n1 1"},
+		{"whole ones of old OTF", nil, "otf", []made.Row{row(0, 5, trace.Collective, 3, 1, none, 1, 2, 10), row(2, 8, trace.Collective, 3, 1, none, 1, 2, 7)},
+			"1 operation 3 2 2/4 {2 17 7 10} 1 {1 3 3 3} 0\n0 0"},
+		{"a record is missing", nil, "", join(
+			did(0, 1, 2, 0, 0, none, 0, 0), did(1, 1, 2, 0, 0, none, 0, 0), did(2, 1, 2, 0, 0, none, 0, 0),
+			did(0, 3, 4, 11, 0, none, 0, 0), did(1, 3, 4, 11, 0, none, 0, 0),
+			did(0, 5, 6, 0, 0, none, 0, 0), did(1, 5, 6, 0, 0, none, 0, 0), did(2, 5, 6, 0, 0, none, 0, 0)),
+			"0 barrier 6 0/0 {6 6 1 1} 1 {1 0 0 0} 0\n0 allreduce 2 0/0 {2 2 1 1} 0 {0 0 0 0} 0\n0 0"},
+		{"another root", nil, "", join(
+			did(0, 1, 2, 1, 1, 0, 0, 0), did(2, 1, 2, 1, 1, 1, 0, 0)),
+			"1 broadcast 2 0/0 {2 2 1 1} 0 {0 0 0 0} 0\n0 0"},
+		{"members not known", nil, "", join(
+			did(0, 1, 2, 0, 2, none, 0, 0), did(2, 5, 6, 0, 2, none, 0, 0), did(0, 7, 8, 0, 2, none, 0, 0)),
+			"2 barrier 3 0/0 {3 3 1 1} 1 {1 4 4 4} 1\n0 0"},
+		{"one who is no member", nil, "", join(
+			did(0, 1, 9, 0, 1, none, 0, 0), did(2, 5, 9, 0, 1, none, 0, 0), did(1, 7, 9, 0, 1, none, 0, 0)),
+			"1 barrier 3 0/0 {3 14 2 8} 0 {0 0 0 0} 0\n0 0"},
+		{"a member who has no events", nil, "", join(
+			did(0, 1, 9, 0, 0, none, 0, 0), did(2, 5, 9, 0, 0, none, 0, 0)),
+			"0 barrier 2 0/0 {2 12 4 8} 1 {1 4 4 4} 0\n0 0"},
+		{"without a communicator", nil, "", did(0, 1, 9, 0, none, none, 3, 4),
+			" barrier 1 3/4 {1 8 8 8} 0 {0 0 0 0} 0\n0 0"},
+		{"an end alone", nil, "", join(did(0, 1, 9, 0, 1, none, 0, 0), []made.Row{row(2, 9, trace.CollectiveEnd, 0, 1, none, 0, 0)}, did(0, 20, 22, 0, 1, none, 0, 0), did(2, 21, 22, 0, 1, none, 0, 0)),
+			"1 barrier 4 0/0 {3 11 1 8} 2 {1 1 1 1} 0\n0 1"},
+		{"a window", &Window{10, 30}, "", join(
+			did(0, 1, 12, 0, 1, none, 1, 1), did(2, 10, 12, 0, 1, none, 1, 1), did(0, 29, 40, 0, 1, none, 1, 1), did(2, 35, 41, 0, 1, none, 1, 1)),
+			"1 barrier 2 2/2 {2 13 2 11} 1 {1 6 6 6} 0\n0 0"},
+		// Completed in another order than posted; 3 is never complete, and 4 used twice.
+		{"posted", nil, "", []made.Row{
+			row(0, 1, trace.CollectiveRequest, 1), row(0, 2, trace.CollectiveRequest, 2), row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2), row(0, 9, trace.CollectiveComplete, 0, 1, none, 0, 0, 1),
+			row(2, 3, trace.CollectiveRequest, 1), row(2, 4, trace.CollectiveRequest, 3), row(2, 6, trace.CollectiveRequest, 4), row(2, 7, trace.CollectiveRequest, 4),
+			row(2, 8, trace.CollectiveComplete, 0, 1, none, 0, 0, 1), row(2, 9, trace.CollectiveComplete, 11, 1, none, 5, 5, 4)},
+			"1 barrier 2 0/0 {2 13 5 8} 1 {1 2 2 2} 0\n1 allreduce 2 10/10 {2 8 2 6} 1 {1 5 5 5} 0\n2 0"},
+		{"completed and never posted", nil, "", []made.Row{row(0, 8, trace.CollectiveComplete, 11, 1, none, 5, 5, 2)},
+			"1 allreduce 1 5/5 {0 0 0 0} 1 {0 0 0 0} 0\n0 1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := defs(3)
+			d.Origin = test.origin
+			p := New(d, Options{Window: test.window})
+			if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
+				t.Fatal(err)
+			}
+			if got := lines(p.Result()); got != test.want {
+				t.Errorf("found\n%s\nexpected\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+// TestNames are those that are asked for.
+func TestNames(t *testing.T) {
+	d := defs(2)
+	p := New(d, Options{Names: map[uint64]string{3: "MPI_Bcast"}})
+	if err := p.Batch(made.Mixed(d, append(did(0, 1, 2, 3, 0, none, 0, 0), did(0, 3, 4, 99, 0, none, 0, 0)...))); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Result()
+	if l := r.Operations; len(l) != 2 || l[0].Name != "MPI_Bcast" || l[1].Name != "operation 99" || l[0].CommunicatorName != "world" {
+		t.Errorf("found %+v", l)
+	}
+}
+
+// program is events of operations whose figures are known; some members die, or have another
+// operation recorded than the others.
+type program struct {
+	rows []made.Row
+	want map[string]*figures // by communicator, name and whether it does not block
+}
+
+type figures struct {
+	calls, sent, received int64
+	times                 []int64
+	waits                 []int64
+	early                 int64
+}
+
+func (p *program) of(comm int, operation uint64, posted bool) *figures {
+	k := fmt.Sprint(comm, operation, posted)
+	if p.want[k] == nil {
+		p.want[k] = &figures{}
+	}
+	return p.want[k]
+}
+
+func random(rng *rand.Rand, locations int) *program {
+	p := &program{want: map[string]*figures{}}
+	now := make([]int64, locations)
+	for i := range now {
+		now[i] = rng.Int64N(50) // clocks differ
+	}
+	begun, dead := map[string]bool{}, map[string]bool{} // members, of a series
+	broken := map[string]bool{}
+	for range 60 {
+		comm, operation, posted := rng.IntN(3), []uint64{0, 1, 8, 11}[rng.IntN(4)], rng.IntN(4) == 0
+		var members []int
+		for i := range locations {
+			if comm != 1 || i%2 == 0 {
+				members = append(members, i)
+			}
+		}
+		series := fmt.Sprint(comm, posted)
+		var begins, ends []int64
+		wrong := -1
+		if m := members[rng.IntN(len(members))]; rng.IntN(40) == 0 && !dead[fmt.Sprint(series, m)] {
+			wrong = m
+			broken[series] = true
+		}
+		// Who never did any would not be missed.
+		if m := fmt.Sprint(series, members[rng.IntN(len(members))]); rng.IntN(40) == 0 && begun[m] {
+			dead[m] = true
+			broken[series] = true
+		}
+		for _, i := range members {
+			if dead[fmt.Sprint(series, i)] {
+				continue
+			}
+			begun[fmt.Sprint(series, i)] = true
+			b := now[i] + rng.Int64N(20)
+			e := b + 1 + rng.Int64N(30)
+			now[i] = e
+			o, sent, received := operation, rng.Uint64N(10), rng.Uint64N(10)
+			if i == wrong {
+				o = 12
+			}
+			if posted {
+				p.rows = append(p.rows, row(uint32(i), b, trace.CollectiveRequest, 5), row(uint32(i), e, trace.CollectiveComplete, o, uint64(comm), none, sent, received, 5))
+			} else {
+				p.rows = append(p.rows, did(uint32(i), b, e, o, uint64(comm), none, sent, received)...)
+			}
+			f := p.of(comm, o, posted)
+			f.calls, f.sent, f.received, f.times = f.calls+1, f.sent+int64(sent), f.received+int64(received), append(f.times, e-b)
+			begins, ends = append(begins, b), append(ends, e)
+		}
+		if broken[series] || len(begins) == 0 {
+			continue
+		}
+		f := p.of(comm, operation, posted)
+		f.waits = append(f.waits, slices.Max(begins)-slices.Min(begins))
+		if slices.Min(ends) < slices.Max(begins) && operation != 1 {
+			f.early++
+		}
+	}
+	slices.SortStableFunc(p.rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+	return p
+}
+
+func spread(l []int64) Durations {
+	d := Durations{Count: int64(len(l))}
+	for i, x := range l {
+		if i == 0 {
+			d.Min, d.Max = x, x
+		}
+		d.Sum, d.Min, d.Max = d.Sum+x, min(d.Min, x), max(d.Max, x)
+	}
+	return d
+}
+
+// TestPrograms holds what is found against what programs did; parts that saw some of the
+// locations, in any order, merged in any order, say the same as one in the order of time.
+func TestPrograms(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 10))
+		const locations = 5
+		d, p := defs(locations), random(rng, locations)
+		one := New(d, Options{})
+		if err := one.Batch(made.Mixed(d, p.rows)); err != nil {
+			t.Fatal(err)
+		}
+		want := one.Result()
+		for _, o := range want.Operations {
+			k := fmt.Sprint(o.Communicator, o.Number, o.NonBlocking)
+			f := p.want[k]
+			if f == nil {
+				t.Fatalf("seed %d: found %+v, expected none", seed, o)
+			}
+			delete(p.want, k)
+			if o.Calls != f.calls || o.Sent != f.sent || o.Received != f.received || o.Time != spread(f.times) || o.Matched != int64(len(f.waits)) || o.Waiting != spread(f.waits) || o.Early != f.early {
+				t.Errorf("seed %d: found %+v, expected %+v", seed, o, f)
+			}
+		}
+		if len(p.want) > 0 || want.Unclosed+want.Orphans > 0 {
+			t.Errorf("seed %d: %v are missing, %d, %d", seed, slices.Collect(maps.Keys(p.want)), want.Unclosed, want.Orphans)
+		}
+		parts := []*Part{New(d, Options{}), New(d, Options{}), New(d, Options{})}
+		batches := made.PerLocation(d, p.rows)
+		for _, i := range rng.Perm(locations) {
+			if err := parts[rng.IntN(3)].Batch(batches[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		a, b, c := parts[0], parts[1], parts[2]
+		if rng.IntN(2) == 0 {
+			a, b, c = b, c, a // the first of all is merged into the others
+		}
+		for _, m := range [][2]*Part{{a, b}, {c, a}} {
+			if err := m[0].Merge(m[1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		x, _ := json.Marshal(c.Result())
+		y, _ := json.Marshal(want)
+		if string(x) != string(y) {
+			t.Fatalf("seed %d: merged: found\n%s\nexpected\n%s", seed, x, y)
+		}
+	}
+}
+
+// TestBounded sees that operations that are over leave nothing behind, in the order of time.
+func TestBounded(t *testing.T) {
+	d := defs(4)
+	p := New(d, Options{})
+	for i := range int64(10000) {
+		for loc := range uint32(4) {
+			r := did(loc, 10*i, 10*i+5, 0, 0, none, 0, 0)
+			r = append(r, row(loc, 10*i+6, trace.CollectiveRequest, uint64(i)), row(loc, 10*i+7, trace.CollectiveComplete, 0, 0, none, 0, 0, uint64(i)))
+			if err := p.Batch(made.Mixed(d, r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, s := range p.sequences {
+		if cap(s.list) > 8 || s.done != 10000 {
+			t.Errorf("%d operations of %d are kept", cap(s.list), s.done)
+		}
+	}
+	for _, q := range p.queues {
+		if cap(q.calls) > 8 || len(q.open) > 0 {
+			t.Errorf("%d requests are kept", cap(q.calls))
+		}
+	}
+}
+
+func TestMergeErrors(t *testing.T) {
+	d := defs(2)
+	p, o := New(d, Options{}), New(d, Options{})
+	for _, x := range []*Part{p, o} {
+		if err := x.Batch(made.Mixed(d, did(1, 1, 2, 0, 0, none, 0, 0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Merge(o); err == nil || !strings.Contains(err.Error(), "seen by both") {
+		t.Errorf("found %v", err)
+	}
+	if New(d, Options{}).Merge(New(d, Options{Window: &Window{}})) == nil || New(d, Options{}).Merge(New(defs(2), Options{})) == nil {
+		t.Error("parts with other options, or of other traces, were merged")
+	}
+}

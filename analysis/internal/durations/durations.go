@@ -1,0 +1,131 @@
+// Package durations adds up and counts durations so that parts of an analysis can be merged
+// in any order.
+package durations
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Between is the time from one moment to another, negative if that is earlier. What does
+// not fit stays at the greatest, or least.
+func Between(from, to int64) int64 {
+	d := to - from
+	switch {
+	case to >= from && d < 0:
+		return math.MaxInt64
+	case to < from && d >= 0:
+		return math.MinInt64
+	}
+	return d
+}
+
+// Total is the number of durations, their sum, and the least and greatest of them. The sum
+// has 128 bits, so that it does not depend on the order in which it was made.
+type Total struct {
+	Count    int64
+	Min, Max int64 // 0 if there is none
+	high     int64
+	low      uint64
+}
+
+// Add counts a duration.
+func (t *Total) Add(d int64) {
+	t.Merge(&Total{Count: 1, Min: d, Max: d, high: d >> 63, low: uint64(d)})
+}
+
+// Merge adds what another one has.
+func (t *Total) Merge(o *Total) {
+	if o.Count == 0 {
+		return
+	}
+	if t.Count == 0 {
+		*t = *o
+		return
+	}
+	t.Count += o.Count
+	t.Min, t.Max = min(t.Min, o.Min), max(t.Max, o.Max)
+	low, carry := bits.Add64(t.low, o.low, 0)
+	t.high, t.low = t.high+o.high+int64(carry), low
+}
+
+// Sum is the sum; what does not fit stays at the greatest, or least.
+func (t *Total) Sum() int64 {
+	switch {
+	case t.high == int64(t.low)>>63:
+		return int64(t.low)
+	case t.high < 0:
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}
+
+// Histogram counts durations in classes, of both signs: those of less than 256 ticks exactly,
+// and of others 128 classes for each power of 2. So a percentile is wrong by 1/256 of it at
+// most, which is 0.4 %. It takes 60 KB for each sign at most.
+type Histogram struct{ positive, negative []int64 }
+
+// class is that of an amount.
+func class(v uint64) int {
+	if v < 256 {
+		return int(v)
+	}
+	e := bits.Len64(v) - 8
+	return e<<7 + int(v>>e)
+}
+
+// middle is the amount that stands for a class.
+func middle(c int) uint64 {
+	if c < 256 {
+		return uint64(c)
+	}
+	e := c>>7 - 1
+	return uint64(c-e<<7)<<e + (1<<e-1)/2
+}
+
+// Add counts a duration.
+func (h *Histogram) Add(d int64) {
+	if d < 0 {
+		count(&h.negative, class(-uint64(d)), 1)
+	} else {
+		count(&h.positive, class(uint64(d)), 1)
+	}
+}
+
+func count(l *[]int64, class int, n int64) {
+	if class >= len(*l) {
+		*l = append(*l, make([]int64, class+1-len(*l))...)
+	}
+	(*l)[class] += n
+}
+
+// Merge adds what another one has.
+func (h *Histogram) Merge(o *Histogram) {
+	for c, n := range o.positive {
+		if n > 0 {
+			count(&h.positive, c, n)
+		}
+	}
+	for c, n := range o.negative {
+		if n > 0 {
+			count(&h.negative, c, n)
+		}
+	}
+}
+
+// Percentile is the least duration such that so many percent of all are not greater, as good
+// as the classes are; t are the same durations. It is 0 if there is none.
+func (h *Histogram) Percentile(percent int64, t *Total) int64 {
+	rank := max(1, t.Count/100*percent+(t.Count%100*percent+99)/100)
+	for c := len(h.negative) - 1; c >= 0; c-- {
+		if rank -= h.negative[c]; rank <= 0 {
+			return min(max(t.Min, -int64(min(middle(c), math.MaxInt64))), t.Max)
+		}
+	}
+	for c, n := range h.positive {
+		if rank -= n; rank <= 0 {
+			return min(max(t.Min, int64(middle(c))), t.Max)
+		}
+	}
+	return 0
+}

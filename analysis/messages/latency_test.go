@@ -1,0 +1,137 @@
+package messages
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
+)
+
+// slow matches by looking through all sends for each receive: the first one left that
+// fits. It is right where every tag is known.
+func slow(rows []made.Row, w *Window) (all []int64, pairs map[[2]uint32][]int64) {
+	pairs = map[[2]uint32][]int64{}
+	used := make([]bool, len(rows))
+	for _, r := range rows {
+		if r.Kind != trace.Recv {
+			continue
+		}
+		for i, s := range rows {
+			if s.Kind == trace.Send && !used[i] && s.Ops[0] == uint64(r.Loc) && uint64(s.Loc) == r.Ops[0] && s.Ops[2] == r.Ops[2] {
+				used[i] = true
+				if w == nil || w.From <= s.Time && s.Time < w.To {
+					k := [2]uint32{s.Loc, r.Loc}
+					all, pairs[k] = append(all, r.Time-s.Time), append(pairs[k], r.Time-s.Time)
+				}
+				break
+			}
+		}
+	}
+	return all, pairs
+}
+
+func transferOf(l []int64) Transfer {
+	t := Transfer{Count: int64(len(l))}
+	for i, d := range l {
+		if i == 0 {
+			t.Min, t.Max = d, d
+		}
+		t.Sum, t.Min, t.Max = t.Sum+d, min(t.Min, d), max(t.Max, d)
+		if d < 0 {
+			t.Early++
+		}
+	}
+	return t
+}
+
+// TestLatency holds transfer times, also those of clocks that differ, against the slow way;
+// parts that saw some locations each, in any order, merged in any order, say the same.
+func TestLatency(t *testing.T) {
+	for seed := range uint64(300) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		const locations = 5
+		d := made.Defs(locations, 0, 0)
+		scale := int64(1) << rng.IntN(30)
+		var rows []made.Row
+		for range 150 {
+			at, peer := uint32(rng.IntN(locations)), uint64(rng.IntN(locations))
+			time, tag, size := rng.Int64N(1000)*scale-200, rng.Int64N(2), rng.Int64N(100)
+			if rng.IntN(2) == 0 {
+				rows = append(rows, made.Send(at, time, peer, tag, size))
+			} else {
+				rows = append(rows, made.Recv(at, time, peer, tag, size))
+			}
+		}
+		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
+		opt := Options{Latency: true, Intervals: true}
+		if seed%3 == 0 {
+			opt.Window = &Window{From: 100 * scale, To: 700 * scale}
+		}
+		one := New(d, opt)
+		if err := one.Batch(made.Mixed(d, rows)); err != nil {
+			t.Fatal(err)
+		}
+		want := one.Result()
+		all, pairs := slow(rows, opt.Window)
+		slices.Sort(all)
+		got := want.Latency
+		if got.Transfer != transferOf(all) || got.Early != want.Early || got.Count != want.Matched {
+			t.Fatalf("seed %d: found %+v, expected %+v", seed, got, transferOf(all))
+		}
+		for p, g := range map[float64]int64{0.5: got.Median, 0.9: got.P90, 0.99: got.P99} {
+			exact := int64(0)
+			if len(all) > 0 {
+				exact = all[int(math.Ceil(float64(len(all))*p-1e-9))-1]
+			}
+			if math.Abs(float64(g-exact)) > math.Abs(float64(exact))/256 {
+				t.Errorf("seed %d: %g: found %d, expected %d", seed, p, g, exact)
+			}
+		}
+		for _, c := range want.Matrix {
+			l := pairs[[2]uint32{c.Source, c.Destination}]
+			if (c.Latency != nil) != (len(l) > 0) || c.Latency != nil && *c.Latency != transferOf(l) {
+				t.Errorf("seed %d: from %d to %d: found %+v, expected %+v", seed, c.Source, c.Destination, c.Latency, transferOf(l))
+			}
+			delete(pairs, [2]uint32{c.Source, c.Destination})
+		}
+		if len(pairs) > 0 {
+			t.Errorf("seed %d: %v are missing", seed, pairs)
+		}
+		// Three parts, of locations that are dealt to them, each in any order.
+		parts := []*Part{New(d, opt), New(d, opt), New(d, opt)}
+		batches := made.PerLocation(d, rows)
+		for _, i := range rng.Perm(locations) {
+			if err := parts[rng.IntN(3)].Batch(batches[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rng.Shuffle(3, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+		if rng.IntN(2) == 0 { // (a b) c or a (b c)
+			parts[0], parts[1], parts[2] = parts[1], parts[2], parts[0]
+			if err := parts[0].Merge(parts[1]); err != nil {
+				t.Fatal(err)
+			}
+			if err := parts[2].Merge(parts[0]); err != nil {
+				t.Fatal(err)
+			}
+			parts[0] = parts[2]
+		} else {
+			for _, p := range parts[1:] {
+				if err := parts[0].Merge(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if r := parts[0].Result(); !reflect.DeepEqual(r, want) {
+			t.Fatalf("seed %d: merged: found %+v, expected %+v", seed, r, want)
+		}
+	}
+	d := made.Defs(1, 0, 0)
+	if err := New(d, Options{Latency: true}).Merge(New(d, Options{})); err == nil {
+		t.Error("parts with other options were merged")
+	}
+}

@@ -1,0 +1,292 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// commResult is what weft comm --json prints (docs/json.md).
+type commResult struct {
+	Path        string              `json:"path"`
+	Format      string              `json:"format"`
+	Clock       clockInfo           `json:"clock"`
+	From        *int64              `json:"from"` // ticks; null without a bound
+	To          *int64              `json:"to"`
+	Messages    *messages.Result    `json:"messages"`
+	Collectives *collectives.Result `json:"collectives"`
+}
+
+// The tables of weft comm.
+const (
+	showMatrix      = "matrix"
+	showSizes       = "sizes"
+	showCollectives = "collectives"
+)
+
+// manySizes is how many sizes people want to see before they see powers of 2 instead.
+const manySizes = 24
+
+var commTables = []string{showMatrix, showSizes, showCollectives}
+
+func (a *app) commCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var asJSON, asCSV bool
+	var show []string
+	var top int
+	c := &cobra.Command{
+		Use:   "comm TRACE",
+		Short: "Sum up messages and collective operations",
+		Long: `Show who sends how much to whom and how long it takes, how large messages are, what
+found no partner, and the collective operations of each communicator.
+
+Sends are matched with receives first in, first out by source, destination, tag and,
+where the trace has them, communicator. Latency is the time from a send to its
+receive. Where messages are received before they are sent, clocks differ, and
+latencies are not to be trusted: weft align finds how far they are apart.
+
+Of collective operations, the n-th of each member of a communicator are one; WAIT is how
+long the first one to come was there before the last one.
+
+--window, or --from and --to, count what is sent, received or begun in a window; a
+message belongs to the time at which it is sent. weft messages lists the messages one
+by one, and counts them over time.`,
+		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n  weft comm --csv --show sizes trace.trf > sizes.csv\n  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if asJSON && asCSV {
+				return usageError("--json and --csv: expected one of them")
+			}
+			for _, x := range show {
+				if !slices.Contains(commTables, x) {
+					return usageError("--show %s: expected %s", x, strings.Join(commTables, ", "))
+				}
+			}
+			if asCSV && len(show) > 1 {
+				return usageError("--csv: found several tables to show, expected one")
+			}
+			if top < 0 {
+				return usageError("--top %d: expected 0 or more", top)
+			}
+			in, err := a.open(c.Context(), args[0], &r)
+			if err != nil {
+				return err
+			}
+			defer in.Close()
+			x, err := a.comm(c.Context(), in, &s)
+			if err != nil {
+				return err
+			}
+			in.bar.done()
+			switch clock := in.Defs().Clock; {
+			case asJSON:
+				err = a.writeJSON(x)
+			case asCSV:
+				err = a.commCSV(x, clock, append(show, showMatrix)[0])
+			default:
+				a.printComm(x, clock, show, top)
+			}
+			a.tell(in, r.quiet)
+			return err
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	c.Flags().StringSliceVar(&show, "show", nil, "tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
+	c.RegisterFlagCompletionFunc("show", cobra.FixedCompletions(commTables, cobra.ShellCompDirectiveNoFileComp))
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
+	c.Flags().IntVar(&top, "top", 50, "how many lines of each table to show; 0 shows all, as --json and --csv do")
+	return c
+}
+
+// comm scans a trace in the order of time, in which only what is on its way is held.
+func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, error) {
+	sel, err := s.selection(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	d := in.Defs()
+	x := &commResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock)}
+	opt := messages.Options{Latency: true}
+	names, err := operationNames(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	ops := collectives.Options{Names: names}
+	if s.from != "" {
+		x.From = &sel.From
+	}
+	if s.to != "" {
+		x.To = &sel.To
+	}
+	if x.From != nil || x.To != nil {
+		opt.Window = &messages.Window{From: sel.From, To: sel.To}
+		ops.Window = &collectives.Window{From: sel.From, To: sel.To}
+	}
+	m, o := messages.New(d, opt), collectives.New(d, ops)
+	// What belongs together depends on what is before and behind the window.
+	all := trace.Everything()
+	all.Links = false
+	err = in.ScanOrdered(ctx, all, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if err := m.Batch(b); err != nil {
+			return err
+		}
+		return o.Batch(b)
+	}})
+	x.Messages, x.Collectives = m.Result(), o.Result()
+	return x, err
+}
+
+// operationNames are those of collective operations that a trace numbers itself.
+func operationNames(ctx context.Context, in *input) (map[uint64]string, error) {
+	d, ok := in.file.(format.Overview)
+	if !ok || in.Defs().Origin != "otf" {
+		return nil, nil
+	}
+	records, err := d.DefinitionRecords(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[uint64]string{}
+	for _, r := range records {
+		for _, n := range r.Names {
+			// Those of a stream alone have no plain number, and events do not tell the stream.
+			if id, err := strconv.ParseUint(n.ID, 10, 64); err == nil && r.Type == "DefCollectiveOperation" && n.Name != "" {
+				names[id] = n.Name
+			}
+		}
+	}
+	return names, nil
+}
+
+// meanOf is sum / n for people.
+func meanOf(c trace.Clock, sum, n int64) string {
+	if n == 0 {
+		return "–"
+	}
+	return trace.FormatFloatSeconds(c.Float(sum) / float64(n))
+}
+
+func (a *app) printComm(x *commResult, clock trace.Clock, show []string, top int) {
+	m := x.Messages
+	a.printMatching(m)
+	f := clock.FormatDuration
+	if l := m.Latency; l.Count > 0 {
+		fmt.Fprintf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median), meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+	}
+	early := int64(0)
+	for _, o := range x.Collectives.Operations {
+		early += o.Early
+	}
+	if early > 0 {
+		fmt.Fprintf(a.out, "Early      %d collective operations left before all had come\n", early)
+	}
+	if m.Early+early > 0 {
+		fmt.Fprintln(a.out, "Clocks     differ, or records are missing: latencies and waits are not to be trusted; see weft align")
+	}
+	wanted := func(what string) bool { return len(show) == 0 || slices.Contains(show, what) }
+	if wanted(showMatrix) {
+		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"}, func(i int) table.Row {
+			c := m.Matrix[i]
+			row := table.Row{c.SourceID, c.DestinationID, c.Count, c.Bytes, "–", "–", "–", "–"}
+			if l := c.Latency; l != nil {
+				row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
+			}
+			return row
+		})
+	}
+	if wanted(showSizes) {
+		sizes := m.Sizes
+		if len(sizes) > manySizes {
+			sizes = messages.ByPowers(sizes)
+		}
+		a.printSizes(sizes, top)
+		if n := len(m.Sizes); len(sizes) < n {
+			fmt.Fprintf(a.out, "  of %d sizes (--csv --show sizes lists them)\n", n)
+		}
+	}
+	if wanted(showCollectives) {
+		l := x.Collectives.Operations
+		a.printList("operations", len(l), top, table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait", "max wait"}, func(i int) table.Row {
+			o := &l[i]
+			row := table.Row{communicatorLabel(o), operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
+			if t := o.Time; t.Count > 0 {
+				row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
+			}
+			if w := o.Waiting; w.Count > 0 {
+				row[9], row[10] = meanOf(clock, w.Sum, w.Count), f(w.Max)
+			}
+			return row
+		})
+	}
+}
+
+// communicatorLabel is its name, or its id if it has none.
+func communicatorLabel(o *collectives.Operation) string {
+	if o.Communicator == trace.NoRef {
+		return "–"
+	}
+	return cmp.Or(o.CommunicatorName, o.CommunicatorID)
+}
+
+func operationLabel(o *collectives.Operation) string {
+	if o.NonBlocking {
+		return o.Name + " (non-blocking)"
+	}
+	return o.Name
+}
+
+// commCSV writes a table, a line a pair, a size, or an operation of a communicator.
+func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
+	w := csv.NewWriter(a.out)
+	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	// times are least, mean and greatest of durations, empty if there is none.
+	times := func(count, sum, least, most int64) []string {
+		if count == 0 {
+			return []string{"", "", ""}
+		}
+		return []string{c.FormatSeconds(least), mean(c, sum, count), c.FormatSeconds(most)}
+	}
+	var rows [][]string
+	switch table {
+	case showMatrix:
+		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min", "latency_mean", "latency_max"})
+		for _, m := range x.Messages.Matrix {
+			l := m.Latency
+			if l == nil {
+				l = &messages.Transfer{}
+			}
+			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), n(m.Bytes), n(l.Count), n(l.Early)}, times(l.Count, l.Sum, l.Min, l.Max)...))
+		}
+	case showSizes:
+		rows = append(rows, []string{"least", "most", "messages", "bytes"})
+		for _, s := range x.Messages.Sizes {
+			rows = append(rows, []string{n(s.Least), n(s.Most), n(s.Count), n(s.Bytes)})
+		}
+	case showCollectives:
+		rows = append(rows, []string{"communicator", "communicator_name", "operation", "non_blocking", "members", "calls", "sent_bytes", "received_bytes", "time", "time_min", "time_mean", "time_max",
+			"matched", "left_before_entered", "wait", "wait_min", "wait_mean", "wait_max"})
+		for _, o := range x.Collectives.Operations {
+			t, v := o.Time, o.Waiting
+			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), n(o.Sent), n(o.Received), c.FormatSeconds(t.Sum)}
+			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSeconds(v.Sum))
+			rows = append(rows, append(l, times(v.Count, v.Sum, v.Min, v.Max)...))
+		}
+	}
+	return w.WriteAll(rows)
+}

@@ -1,0 +1,428 @@
+package cli
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-trace/weft/analysis/messages"
+)
+
+// comm is what weft comm --json says of a trace.
+func comm(t *testing.T, args ...string) *commResult {
+	t.Helper()
+	var x commResult
+	if err := json.Unmarshal([]byte(weft(t, 0, append([]string{"comm", "-q", "--json"}, args...)...)), &x); err != nil {
+		t.Fatal(err)
+	}
+	return &x
+}
+
+type traffic struct{ count, bytes int64 }
+
+func number(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestOtfprofileMatrix compares who sends how much to whom, how large messages are and what
+// collective operations take with what otfprofile says of the same traces.
+func TestOtfprofileMatrix(t *testing.T) {
+	program, err := exec.LookPath("otfprofile")
+	if err != nil {
+		t.Skip("otfprofile is not installed (Debian package otf-trace)")
+	}
+	traces, err := filepath.Glob("../../format/otf/testdata/ok/*/*.otf")
+	if err != nil || len(traces) == 0 {
+		t.Fatalf("found %d traces, %v", len(traces), err)
+	}
+	// Generated traces have more of all.
+	for _, workload := range []string{"stencil", "ring", "masterworker"} {
+		path := filepath.Join(t.TempDir(), workload+".otf")
+		weft(t, 0, "generate", "--workload", workload, "--locations", "6", "--events", "5000", path)
+		traces = append(traces, path)
+	}
+	compared, called := 0, 0
+	for _, path := range traces {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			prefix := filepath.Join(t.TempDir(), "p")
+			if out, err := exec.Command(program, "--csv", "-M", "-S", "--notex", "-o", prefix, "-i", path).CombinedOutput(); err != nil {
+				t.Skipf("otfprofile does not read it: %v %s", err, out)
+			}
+			text, err := os.ReadFile(prefix + ".csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			// Locations by name; sizes; sums of operations of all locations of a sort.
+			names, want, sizes := map[string][]string{}, map[[2]string]traffic{}, map[int64]int64{}
+			type calls struct {
+				count, sent, received int64
+				seconds               float64
+			}
+			var all calls
+			for _, l := range strings.Split(string(text), "\n") {
+				f := strings.Split(l, ";")
+				switch {
+				case len(f) < 4:
+				case f[1] == "Process" || f[1] == "name" || f[1] == "":
+					names[f[0]] = f
+				case f[0] == "P2PCMC" || f[0] == "P2PCMS":
+					for i, v := range f[2 : len(f)-1] {
+						k := [2]string{f[1], names[f[0]][i+2]}
+						x := want[k]
+						if f[0] == "P2PCMC" {
+							x.count = number(t, v)
+						} else {
+							x.bytes = number(t, v)
+						}
+						if want[k] = x; x == (traffic{}) {
+							delete(want, k)
+						}
+					}
+				case f[0] == "MSGSIZE":
+					sizes[number(t, f[1])] = number(t, f[2])
+				case f[0] == "COLLOP":
+					s, err := strconv.ParseFloat(f[7], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = calls{all.count + max(number(t, f[3]), number(t, f[4])), all.sent + number(t, f[5]), all.received + number(t, f[6]), all.seconds + s}
+				}
+			}
+			if len(want) == 0 {
+				t.Skip("otfprofile finds no messages")
+			}
+			x := comm(t, path)
+			byID := map[string]string{}
+			rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "profile", "-q", "--by", "location", "--csv", path))).ReadAll()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows[1:] {
+				byID[r[0]] = r[1]
+			}
+			got := map[[2]string]traffic{}
+			for _, c := range x.Messages.Matrix {
+				got[[2]string{byID[c.SourceID], byID[c.DestinationID]}] = traffic{c.Count, c.Bytes}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("matrix: found %v, otfprofile has %v", got, want)
+			}
+			found := map[int64]int64{}
+			for _, s := range x.Messages.Sizes {
+				found[s.Least] = s.Count
+			}
+			if !maps.Equal(found, sizes) {
+				t.Errorf("sizes: found %v, otfprofile has %v", found, sizes)
+			}
+			var sum calls
+			for _, o := range x.Collectives.Operations {
+				sum = calls{sum.count + o.Calls, sum.sent + o.Sent, sum.received + o.Received, sum.seconds + float64(o.Time.Sum)}
+			}
+			ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seconds := sum.seconds / ticks
+			if sum.seconds = all.seconds; sum != all || math.Abs(seconds-all.seconds) > 1e-5*all.seconds {
+				t.Errorf("collective operations: found %+v in %g s, otfprofile has %+v", sum, seconds, all)
+			}
+			compared++
+			if all.count > 0 {
+				called++
+			}
+		})
+	}
+	if t.Logf("%d traces, %d with collective operations", compared, called); compared < 4 || called < 1 {
+		t.Errorf("compared %d traces, %d with collective operations, expected more", compared, called)
+	}
+}
+
+// TestTruth has ranks do what they write down, under EZTrace: the trace says the same, and
+// messages take as long as the ranks measured. The clocks of ranks differ; so it is the time
+// from one to another and back that is compared.
+func TestTruth(t *testing.T) {
+	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (Debian package %s)", tool, pkg)
+		}
+	}
+	source, err := filepath.Abs("testdata/programs/truth.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, args := range [][]string{{"mpicc", "-o", "truth", source}, {"mpirun", "--oversubscribe", "-np", "4", "eztrace", "-t", "openmpi", "./truth"}} {
+		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+		defer stop()
+		c := exec.CommandContext(ctx, args[0], args[1:]...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Skipf("%s does not run here: %v\n%s", args[0], err, out)
+		}
+	}
+	anchors, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
+	if err != nil || len(anchors) != 1 {
+		t.Fatalf("found %v, %v, expected one trace", anchors, err)
+	}
+	sent, took, calls := map[[2]string]traffic{}, map[[2]string]float64{}, map[string]int64{}
+	received := int64(0)
+	for rank := range 4 {
+		text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("truth.%d", rank)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+			switch f := strings.Fields(l); f[0] {
+			case "sent":
+				sent[[2]string{f[1], f[2]}] = traffic{number(t, f[3]), number(t, f[4])}
+			case "received":
+				s, err := strconv.ParseFloat(f[4], 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				received += number(t, f[3])
+				took[[2]string{f[1], f[2]}] = s / float64(number(t, f[3]))
+			case "calls":
+				calls[f[1]] += number(t, f[2])
+			}
+		}
+	}
+	x := comm(t, anchors[0])
+	m := x.Messages
+	if m.Matched != received || m.Received != received || m.SendsUnmatched+m.ReceivesUnmatched > 0 || m.Latency.Count != received {
+		t.Errorf("found %+v, expected %d messages", m, received)
+	}
+	// EZTrace has a location a rank, in their order.
+	rank := func(loc uint32) string { return strconv.Itoa(int(loc)) }
+	got, latency := map[[2]string]traffic{}, map[[2]string]float64{}
+	ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range m.Matrix {
+		k := [2]string{rank(c.Source), rank(c.Destination)}
+		got[k] = traffic{c.Count, c.Bytes}
+		latency[k] = float64(c.Latency.Sum) / float64(c.Latency.Count) / ticks
+	}
+	if !maps.Equal(got, sent) {
+		t.Errorf("found %v, ranks sent %v", got, sent)
+	}
+	for k, there := range took {
+		back := [2]string{k[1], k[0]}
+		want, got := there+took[back], latency[k]+latency[back]
+		if math.Abs(got-want) > 0.1*want+0.002 {
+			t.Errorf("from %s to %s and back: found %g s, ranks measured %g s", k[0], k[1], got, want)
+		}
+	}
+	found, operations := map[string]int64{}, int64(0)
+	for _, o := range x.Collectives.Operations {
+		found[o.Name] += o.Calls
+		operations += o.Matched
+	}
+	if !maps.Equal(found, calls) || operations != 6+5+2*4 { // two halves of the ranks did the last ones
+		t.Errorf("found %v in %d operations, ranks did %v", found, operations, calls)
+	}
+	// Corrected clocks say when each message was received.
+	clocks := filepath.Join(dir, "clocks.json")
+	weft(t, 0, "align", "-q", "--correction", clocks, anchors[0])
+	x = comm(t, "--clock-correction", clocks, anchors[0])
+	early := x.Messages.Early
+	for _, o := range x.Collectives.Operations {
+		early += o.Early
+	}
+	if early > 0 || x.Messages.Latency.Min < 0 {
+		t.Errorf("%d are early with corrected clocks: %+v", early, x.Messages.Latency)
+	}
+}
+
+// TestPallasInfo holds messages and collective operations against what pallas_info counted
+// in the same traces, event by event.
+func TestPallasInfo(t *testing.T) {
+	compared := 0
+	for _, name := range []string{"abi16_mpi", "abi18_mpi", "abi19_mpi"} {
+		for _, dir := range []string{"../../format/pallas/testdata/ok", "../../../shared/traces/pallas"} {
+			info, err := os.Open(filepath.Join(dir, name, "info_full.txt.gz"))
+			if err != nil {
+				continue
+			}
+			defer info.Close()
+			text, err := gzip.NewReader(info)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent, received, collective := pallasInfo(t, text)
+			x := comm(t, filepath.Join(dir, name, "trace", "main.pallas"))
+			got := map[[2]string]traffic{}
+			all := traffic{}
+			for _, c := range x.Messages.Matrix {
+				got[[2]string{c.SourceID, c.DestinationID}] = traffic{c.Count, c.Bytes}
+			}
+			for _, r := range received {
+				all.count += r.count
+				all.bytes += r.bytes
+			}
+			if len(sent) == 0 || !maps.Equal(got, sent) {
+				t.Errorf("%s: found %v, pallas_info has %v", name, got, sent)
+			}
+			if !maps.Equal(sent, received) || x.Messages.Matched != all.count || x.Messages.ReceivedBytes != all.bytes {
+				t.Errorf("%s: found %+v, pallas_info has received %v", name, x.Messages, received)
+			}
+			calls := map[string][3]int64{}
+			for _, o := range x.Collectives.Operations {
+				calls[fmt.Sprint(o.Number, " ", o.CommunicatorID)] = [3]int64{o.Calls, o.Sent, o.Received}
+			}
+			if len(collective) == 0 || !maps.Equal(calls, collective) {
+				t.Errorf("%s: found %v, pallas_info has %v", name, calls, collective)
+			}
+			compared++
+		}
+	}
+	if compared == 0 {
+		t.Error("found no trace with what pallas_info says")
+	}
+}
+
+// pallasInfo reads who sent how much to whom, who received how much from whom, and calls and
+// bytes of collective operations by number and communicator.
+func pallasInfo(t *testing.T, text io.Reader) (sent, received map[[2]string]traffic, collective map[string][3]int64) {
+	sent, received, collective = map[[2]string]traffic{}, map[[2]string]traffic{}, map[string][3]int64{}
+	thread, next := "", false
+	for s := bufio.NewScanner(text); s.Scan(); {
+		l := s.Text()
+		if f := strings.Fields(l); next && len(f) > 1 {
+			thread = f[1] // the last such table before events is that of their thread
+		}
+		next = strings.HasPrefix(l, "#Thread_name")
+		_, event, ok := strings.Cut(l, "MPI_")
+		name, rest, is := strings.Cut(event, "(")
+		args, times, end := strings.Cut(rest, ")")
+		if !ok || !is || !end || !strings.HasPrefix(l, "E") {
+			continue
+		}
+		v := map[string]string{}
+		for _, a := range strings.Split(args, ", ") {
+			key, value, _ := strings.Cut(a, "=")
+			v[key] = value
+		}
+		if len(v) < 4 {
+			continue
+		}
+		n := number(t, strings.TrimSpace(times))
+		switch name {
+		case "SEND", "ISEND", "RECV", "IRECV":
+			to, k := sent, [2]string{thread, v["dest"]}
+			if v["src"] != "" {
+				to, k = received, [2]string{v["src"], thread}
+			}
+			to[k] = traffic{to[k].count + n, to[k].bytes + n*number(t, v["len"])}
+		case "COLLECTIVE_END":
+			k := v["op"] + " " + v["comm"]
+			c := collective[k]
+			collective[k] = [3]int64{c[0] + n, c[1] + n*number(t, v["sent"]), c[2] + n*number(t, v["recv"])}
+		}
+	}
+	return sent, received, collective
+}
+
+// TestKnownTraffic has traces of which it is known what was recorded: 50 messages for each
+// of 8 pairs of neighbours, half of them received before they are sent if one does not
+// apply the archive's own clock offsets.
+func TestKnownTraffic(t *testing.T) {
+	const heat = "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
+	for early, option := range map[int64]string{0: "otf2.raw-clocks=false", 200: "otf2.raw-clocks=true"} {
+		x := comm(t, "--option", option, heat)
+		if m := x.Messages; m.Matched != 400 || m.Early != early || m.Latency.Early != early || m.Latency.Count != 400 || len(m.Matrix) != 8 || (m.Latency.Min < 0) != (early > 0) {
+			t.Errorf("%s: found %+v", option, m)
+		}
+		for _, c := range x.Messages.Matrix {
+			if c.Count != 50 || c.Latency == nil || c.Latency.Count != 50 {
+				t.Errorf("%s: found %+v", option, c)
+			}
+		}
+		warned := strings.Contains(weft(t, 0, "comm", "-q", "--option", option, heat), "latencies and waits are not to be trusted")
+		if warned != (early > 0) {
+			t.Errorf("%s: warned %t", option, warned)
+		}
+	}
+}
+
+// TestCommTables holds text and CSV against the JSON.
+func TestCommTables(t *testing.T) {
+	const path = "../../format/otf/testdata/ok/mpi4/mpi4.otf"
+	x := comm(t, path)
+	read := func(show string) [][]string {
+		rows, err := csv.NewReader(strings.NewReader(weft(t, 0, "comm", "-q", "--csv", "--show", show, path))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows[1:]
+	}
+	for i, r := range read("matrix") {
+		c := x.Messages.Matrix[i]
+		l := c.Latency
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum/l.Count), nano(l.Max))
+		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum/l.Count)))] // means have fractions of ticks
+		if fmt.Sprint(r) != want {
+			t.Errorf("found %v, expected %s", r, want)
+		}
+	}
+	var sizes []messages.Size
+	for _, r := range read("sizes") {
+		sizes = append(sizes, messages.Size{Least: number(t, r[0]), Most: number(t, r[1]), Count: number(t, r[2]), Bytes: number(t, r[3])})
+	}
+	if fmt.Sprint(sizes) != fmt.Sprint(x.Messages.Sizes) {
+		t.Errorf("found %v, expected %v", sizes, x.Messages.Sizes)
+	}
+	if r := read("collectives"); len(r) != 1 || strings.Join(r[0][:9], " ") != "1000000001 __MPI_COMM_WORLD__ MPI_Allreduce false 4 200 12800 51200 0.000006" || r[0][12] != "50" {
+		t.Errorf("found %q", r)
+	}
+	// Each table by itself.
+	for what, header := range map[string]string{"matrix": "FROM ", "sizes": "SIZE ", "collectives": "COMMUNICATOR "} {
+		text := weft(t, 0, "comm", "-q", "--show", what, path)
+		for other, h := range map[string]string{"matrix": "FROM ", "sizes": "SIZE ", "collectives": "COMMUNICATOR "} {
+			if strings.Contains(text, "\n"+h) != (other == what) {
+				t.Errorf("--show %s: found\n%s\nexpected %q alone", what, text, header)
+			}
+		}
+	}
+	for _, args := range [][]string{{"--show", "x"}, {"--json", "--csv"}, {"--csv", "--show", "sizes,matrix"}, {"--top", "-1"}, {"--window", "x..y"}} {
+		weft(t, 2, append([]string{"comm", path}, args...)...)
+	}
+	// Windows that follow each other have all messages together.
+	var sum, calls int64
+	for _, w := range []string{"..30%", "30%..70%", "70%.."} {
+		y := comm(t, "--window", w, path)
+		sum += y.Messages.Matched
+		calls += y.Collectives.Operations[0].Calls
+		if y.Messages.Matched == 0 || y.Messages.Matched == x.Messages.Matched {
+			t.Errorf("%s: %d messages", w, y.Messages.Matched)
+		}
+	}
+	if sum != x.Messages.Matched || calls != 200 {
+		t.Errorf("found %d messages, %d calls in all windows", sum, calls)
+	}
+}
+
+func nano(ticks int64) string {
+	s := strings.TrimRight(fmt.Sprintf("%.9f", float64(ticks)/1e9), "0")
+	return strings.TrimSuffix(s, ".")
+}

@@ -1,0 +1,73 @@
+package trace
+
+import "strconv"
+
+// Members are the locations of a communicator, indices into Locations, in the order of its
+// ranks. They are not known if the trace does not have all of them, or numbers them in a way
+// that it does not tell.
+func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
+	if int64(communicator) >= int64(d.Communicator.Len()) {
+		return nil, false
+	}
+	set := d.Communicator.At(int(communicator)).Set
+	if int64(set) >= int64(d.Sets.Len()) {
+		return nil, false
+	}
+	s := d.Sets.At(int(set))
+	members := s.Members
+	switch s.Kind {
+	case "processes", "locations", "communicating locations":
+	case "ranks": // they number those that communicate
+		all := d.communicating(s)
+		if all == nil {
+			return nil, false
+		}
+		members = make([]int64, len(s.Members))
+		for i, rank := range s.Members {
+			if rank < 0 || rank >= int64(len(all.Members)) {
+				return nil, false
+			}
+			members[i] = all.Members[rank]
+		}
+	default:
+		return nil, false
+	}
+	byID := map[string]uint32{}
+	for i, l := range d.Locations.All() {
+		byID[l.ID] = uint32(i)
+	}
+	for _, id := range members {
+		loc, ok := byID[strconv.FormatInt(id, 10)]
+		if !ok {
+			return nil, false
+		}
+		list = append(list, loc)
+	}
+	return list, true
+}
+
+// communicating is the set whose members the ranks of a set number; nil if there is not
+// just one.
+func (d *Definitions) communicating(ranks *Set) (found *Set) {
+	paradigm := ranks.paradigm()
+	for i := range d.Sets.Len() {
+		s := d.Sets.At(i)
+		if s.Kind != "communicating locations" || s.paradigm() != paradigm {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = s
+	}
+	return found
+}
+
+func (s *Set) paradigm() Value {
+	for _, a := range s.Attrs {
+		if a.Key == "paradigm" || a.Key == "pallas.paradigm" {
+			return a.Value
+		}
+	}
+	return Value{}
+}

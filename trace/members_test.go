@@ -1,0 +1,41 @@
+package trace
+
+import (
+	"slices"
+	"testing"
+)
+
+// Members are told by ids of locations, or by ranks among those that communicate.
+func TestMembers(t *testing.T) {
+	d := &Definitions{}
+	for _, id := range []string{"10", "20", "30"} {
+		d.Locations.Add(Location{ID: id})
+	}
+	mpi := []Attr{{Key: "paradigm", Value: StringValue("MPI")}}
+	set := func(kind string, attrs []Attr, members ...int64) uint32 {
+		return d.Sets.Add(Set{Kind: kind, Members: members, Attrs: attrs})
+	}
+	set("communicating locations", mpi, 30, 10, 20)
+	for i, x := range []struct {
+		set   uint32
+		want  []uint32
+		known bool
+	}{
+		{set("processes", nil, 20, 10), []uint32{1, 0}, true},
+		{set("ranks", mpi, 0, 2), []uint32{2, 1}, true},
+		{set("ranks", mpi, 0, 3), nil, false},   // there is no rank 3
+		{set("ranks", mpi, -1), nil, false},     // nor one below 0
+		{set("ranks", nil, 0), nil, false},      // of another paradigm
+		{set("locations", nil, 40), nil, false}, // no such location
+		{set("subset", nil, 10), nil, false},
+		{NoRef, nil, false},
+	} {
+		c := d.Communicator.Add(Communicator{Set: x.set})
+		if got, known := d.Members(c); !slices.Equal(got, x.want) || known != x.known {
+			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
+		}
+	}
+	if _, known := d.Members(99); known {
+		t.Error("members of a communicator that is not there")
+	}
+}
