@@ -1,11 +1,18 @@
 package cli
 
 import (
+	"embed"
 	"io/fs"
-	"testing/fstest"
 )
 
-// page is the viewer's page until there is package web.
+//go:embed placeholder
+var placeholder embed.FS
+
+// page is the viewer's page.
 func page() fs.FS {
-	return fstest.MapFS{"index.html": {Data: []byte("<!doctype html><title>weft</title><p>weft\n")}}
+	f, err := fs.Sub(placeholder, "placeholder")
+	if err != nil {
+		panic(err) // the folder is part of the program
+	}
+	return f
 }
