@@ -139,8 +139,9 @@ func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
 	return v, err
 }
 
-// mostWeighed is how many tracks are looked at to find out which regions matter most.
-const mostWeighed = 256
+// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
+// since a trace that has an index is to be there at once.
+const mostWeighed = 16
 
 // colors gives names their colours: different ones to those that most time is spent in.
 func (v *shown) colors(ctx context.Context, x Index) (map[string]int, error) {
@@ -152,18 +153,21 @@ func (v *shown) colors(ctx context.Context, x Index) (map[string]int, error) {
 			names = append(names, r.Name)
 		}
 	}
-	step := max(1, len(v.tracks)/mostWeighed)
-	for t := 0; t < len(v.tracks); t += step {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	var busy []int
+	for t := range v.tracks {
+		if v.tracks[t].Spans > 0 {
+			busy = append(busy, t)
 		}
-		if v.tracks[t].Spans == 0 {
-			continue
-		}
-		sums, err := x.Profile(t, v.first, add(v.last, 1))
-		if err != nil {
-			return nil, err
-		}
+	}
+	var some []int
+	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
+		some = append(some, busy[i])
+	}
+	all, err := profiles(ctx, x, some, v.first, add(v.last, 1))
+	if err != nil {
+		return nil, err
+	}
+	for _, sums := range all {
 		for _, s := range sums {
 			if s.Region != trace.NoRef && int(s.Region) < len(v.regions) {
 				name := v.regions[s.Region].Name
