@@ -12,8 +12,10 @@ export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSigna
 /** Panel is a tab. */
 export interface Panel {
   id: string; title: string;
-  /** windowed tells whether it depends on the range or window; others are made once per trace. */
-  windowed: boolean;
+  /** of says what it is for: the range (else the window), always the window, or the whole trace. */
+  of: "range" | "window" | "trace";
+  /** wide panels take the place of the details too, so that they line up with the time line. */
+  wide?: boolean;
   /** render fills the body; it may take long and must give up when the signal says so. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
@@ -55,18 +57,19 @@ export class Dock {
   /** csv is the current table as CSV, null when there is none. */
   get csv(): string | null { return this.csvMaker ? this.csvMaker() : null; }
 
-  private scope(): Scope {
-    const s = this.app.store.state, axis = s.range ?? s.window;
+  private scope(p: Panel): Scope {
+    const s = this.app.store.state, axis = (p.of === "range" ? s.range : null) ?? s.window;
     const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
-    return { lane, window: lane.cut(axis), axis, ranged: s.range !== null };
+    return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
   }
 
   /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
   follow(now = false): void {
     const s = this.app.store.state, p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
     [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
-    const c = this.scope();
-    const key = `${p.id} ${c.lane.index} ${p.windowed ? `${c.window.from} ${c.window.to}` : ""}`;
+    const c = this.scope(p);
+    this.element.classList.toggle("wide", p.wide === true);
+    const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""}`;
     if (key === this.shown && !now) return;
     if (this.timer) clearTimeout(this.timer);
     const samePanel = this.shown.split(" ")[0] === p.id;
@@ -112,8 +115,8 @@ export class Dock {
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
     if (this.app.lanes.length > 1) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.meta.name] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
-    out.push(el("span", { class: "what" }, p.windowed ? text : name(this.app.lanes[this.lane]?.meta.name ?? "")));
-    if (p.windowed && ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
+    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.meta.name ?? "")));
+    if (ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
     return out;
   }

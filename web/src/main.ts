@@ -13,7 +13,7 @@ import { Lane } from "./lane";
 import { type Legend, makeLegend } from "./legend";
 import { Minimap } from "./minimap";
 import { newID, Notes } from "./notes";
-import { panels } from "./panels/all";
+import { makePanels } from "./panels/all";
 import { RulerBar } from "./rulerbar";
 import { Search } from "./search";
 import { startPage } from "./start";
@@ -281,7 +281,7 @@ class Page implements App {
     const stats = metas.length === 1 ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}` : "";
 
     const details = new Details(this, (lane, w) => { this.timelines.forEach((t, i) => { t.selectedSpan = i === lane ? w : null; }); this.draw(); });
-    const dock = new Dock(this, panels, details.element);
+    const dock = new Dock(this, makePanels(metas.length), details.element);
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
     const legend = makeLegend(this, () => this.timelines);

@@ -3,9 +3,10 @@ import { bytes, count, el, name } from "../dom";
 import type { Panel } from "../dock";
 import { exact } from "../time";
 
-/** overview is the panel of general facts. */
-export const overview: Panel = {
-  id: "overview", title: "Overview", windowed: false,
+/** overview makes the panel of general facts. */
+export function overview(): Panel {
+  return {
+  id: "overview", title: "Overview", of: "trace",
   async render(app, { lane }, tools) {
     const m = lane.meta, kinds = new Map<string, number>();
     for (const t of m.tracks) kinds.set(t.kind, (kinds.get(t.kind) ?? 0) + 1);
@@ -21,7 +22,8 @@ export const overview: Panel = {
       el("div", { class: "side" }, el("dl", { class: "facts2" }, ...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]))),
       el("div", { class: "side" }, info === null ? "" : tree(info))));
   },
-};
+  };
+}
 
 /** tree shows JSON as nested lists that fold. */
 function tree(v: unknown): HTMLElement {

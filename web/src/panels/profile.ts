@@ -5,12 +5,12 @@ import type { Panel } from "../dock";
 import { short } from "../time";
 import { type Column, makeTable, type TableMemory } from "./table";
 
-const memory: TableMemory = { order: -1, ascending: false, filter: "" };
-const chosen = { by: "region" };
-
-/** profile is the panel of the flat profile. */
-export const profile: Panel = {
-  id: "profile", title: "Profile", windowed: true,
+/** profile makes the panel of the flat profile. */
+export function profile(): Panel {
+  const memory: TableMemory = { order: -1, ascending: false, filter: "" };
+  const chosen = { by: "region" };
+  return {
+  id: "profile", title: "Profile", of: "range",
   async render(app, scope, tools) {
     const { lane, window: w } = scope;
     const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: chosen.by }, tools.signal);
@@ -25,7 +25,7 @@ export const profile: Panel = {
       time("inclusive", "time in the region and all it calls", (x) => x.inc),
       time("exclusive", "time in the region itself", (x) => x.exc),
       { title: "part", hint: "part of all exclusive time", show: (x) => percent(total > 0n ? Number(x.exc) / Number(total) : 0), sort: (x) => x.exc, csv: (x) => (total > 0n ? Number(x.exc) / Number(total) : 0) },
-      { title: "", show: (x) => el("span", { class: "bar", style: { width: `${(100 * Number(x.exc)) / Number(top)}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
+      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * Number(x.exc)) / Number(top)}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
       time("min", "shortest inclusive time", (x) => x.least), time("mean", "mean inclusive time", (x) => x.avg), time("max", "longest inclusive time", (x) => x.most),
     ];
     const exclusive = chosen.by === "region" ? 3 : 4;
@@ -35,3 +35,4 @@ export const profile: Panel = {
     tools.csv(t.csv);
   },
 };
+}

@@ -7,6 +7,8 @@ export interface Column<R> {
   title: string; hint?: string;
   /** text columns are set at the left and isolated as names. */
   text?: boolean;
+  /** bar columns take the room that is left. */
+  bar?: boolean;
   show: (r: R) => string | Node;
   sort?: (r: R) => number | bigint | string;
   csv?: (r: R) => string | number | bigint;
@@ -45,7 +47,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
     const list = sorted();
     body.replaceChildren(...list.slice(0, most).map((r) => {
       const go = o.click;
-      const tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { tabindex: 0, title: o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.text ? "text" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
+      const tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { tabindex: 0, title: o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.text ? "text" : c.bar ? "barcell" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
       if (go) { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } else if (e.key === "ArrowDown" || e.key === "ArrowUp") { const n = e.key === "ArrowDown" ? tr.nextElementSibling : tr.previousElementSibling; if (n instanceof HTMLElement) n.focus(); e.preventDefault(); e.stopPropagation(); } }); }
       return tr;
     }));
