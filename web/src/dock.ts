@@ -16,6 +16,8 @@ export interface Panel {
   of: "range" | "window" | "trace";
   /** wide panels take the place of the details too, so that they line up with the time line. */
   wide?: boolean;
+  /** both panels are of all traces: there is none to choose. */
+  both?: boolean;
   /** render fills the body; it may take long and must give up when the signal says so. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
 }
@@ -114,7 +116,7 @@ export class Dock {
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
-    if (this.app.lanes.length > 1) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.meta.name] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
+    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.meta.name] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
     out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.meta.name ?? "")));
     if (ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));

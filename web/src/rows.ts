@@ -113,7 +113,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
     return nodes;
   };
   const matches = (n: Node): boolean => n.label.toLocaleLowerCase().includes(needle);
-  const wanted = (n: Node, above: boolean): boolean => !o.hidden.has(n.key) && (above || matches(n) || n.children.some((c) => wanted(c, false)));
+  const wanted = (n: Node, above: boolean): boolean => !o.hidden.has(n.key) && ((n.track >= 0 && (above || matches(n))) || n.children.some((c) => wanted(c, above || matches(n))));
   const walk = (nodes: readonly Node[], level: number, above: boolean): void => {
     for (const n of sorted(nodes)) {
       const hit = needle === "" || above || matches(n);
@@ -150,7 +150,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
   if (o.stripHeight > 0) return set(o.stripHeight);
   for (const s of [18, 16, 14, 12, 10, 8, 6]) { const h = set(s); if (h <= o.available) return h; }
   // not all fit: a size in which names inside of spans can still be read
-  return set(rows.length > 60 ? 6 : 12);
+  return set(11);
 }
 
 /** rowAt is the index of the row at a height, -1 outside. */

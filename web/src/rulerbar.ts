@@ -59,12 +59,18 @@ export class RulerBar {
 
 /** paintRuler draws the marks and their labels alone; the export uses it too. */
 export function paintRuler(g: CanvasRenderingContext2D, app: App, width: number, height: number): void {
-  const c = app.colors, { marks } = marksFor(app.store.state.window, width, app.axis);
+  const c = app.colors, { base, marks } = marksFor(app.store.state.window, width, app.axis);
   g.strokeStyle = c.faint; g.lineWidth = 1; g.beginPath();
   for (const m of marks) { const x = Math.round(m.at * width) + 0.5; g.moveTo(x, height); g.lineTo(x, height - (m.label ? 9 : 4)); }
   g.stroke();
   g.fillStyle = c.text; g.font = "11px system-ui, sans-serif"; g.textBaseline = "alphabetic";
   let free = -Infinity;
+  if (base !== "" && !marks.some((m) => m.label === base && m.at >= 0 && m.at <= 0.9)) {
+    g.font = "600 11px system-ui, sans-serif";
+    g.fillText(base, 2, height - 11);
+    free = g.measureText(base).width + 12;
+    g.font = "11px system-ui, sans-serif";
+  }
   for (const m of marks) {
     if (!m.label) continue;
     const tw = g.measureText(m.label).width, x = Math.max(2, Math.min(width - tw - 2, m.at * width + 3));

@@ -4,6 +4,7 @@ import type { App } from "./app";
 import { button, bytes, count, el, name } from "./dom";
 import type { Lane } from "./lane";
 import type { Selection } from "./store";
+import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
 
 /** Details is the side panel; it follows the selection. */
@@ -102,15 +103,19 @@ export class Details {
 
   /** jump selects the innermost span at a time of a track. */
   async jump(lane: Lane, track: number, time: bigint): Promise<void> {
-    const path = `traces/${encodeURIComponent(lane.meta.id)}/span`;
-    for (let depth = (lane.meta.tracks[track]?.depth ?? 1) - 1; depth >= 0; depth--) {
-      try {
-        const d = await this.app.client.json<SpanDetails>(path, { track, depth, time });
-        this.app.reveal({ lane: lane.index, track, depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
-        return;
-      } catch (e) { if (!(e instanceof ApiError && e.status === 404)) { this.app.announce(say(e)); return; } }
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    try {
+      // a tile of one column tells which depths have something there
+      const t = decodeTile(await this.app.client.binary(path + "tiles", { from: time, to: time + 1n, width: 1, tracks: track, depths: 255 }));
+      let depth = -1;
+      for (const x of t.strips) if (x.kind === StripKind.spans && x.count > 0) depth = Math.max(depth, x.depth);
+      if (depth < 0) { this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time); return; }
+      const d = await this.app.client.json<SpanDetails>(path + "span", { track, depth, time });
+      this.app.reveal({ lane: lane.index, track, depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 404) this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
+      else this.app.announce(say(e));
     }
-    this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
   }
 
   private within(s: SpanInfo, t: bigint): bigint { const a = BigInt(s.start), b = BigInt(s.end); return t >= a && t < b ? t : a; }
@@ -131,22 +136,34 @@ export class Details {
     const s = this.app.store.state.selection, d = this.span;
     const lane = s ? this.app.lanes[s.lane] : undefined;
     if (!s || !d || !lane) return;
-    const depth = where === "up" ? s.depth - 1 : where === "down" ? s.depth + 1 : s.depth;
-    if (depth < 0) return;
     const start = BigInt(d.span.start), end = BigInt(d.span.end);
-    const path = `traces/${encodeURIComponent(lane.meta.id)}/span`;
-    const width = end > start ? end - start : 1n;
-    // neighbours may be apart: look at growing distances
-    const tries = where === "left" ? [1n, width / 8n + 2n, width, width * 4n, width * 16n].map((x) => start - x) : where === "right" ? [0n, width / 8n + 1n, width, width * 4n, width * 16n].map((x) => end + x) : where === "up" ? [start] : [0n, 1n, 2n, 4n, 8n].map((k) => start + (width * k) / 9n);
-    for (const t of tries) {
-      if (t < 0n || t > lane.length) continue;
-      try {
-        const r = await this.app.client.json<SpanDetails>(path, { track: s.track, depth, time: t });
-        this.app.reveal({ lane: s.lane, track: s.track, depth, time: BigInt(r.span.start) }, BigInt(r.span.start), BigInt(r.span.end));
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    const none = (): void => this.app.announce(where === "down" ? "nothing is called from here" : where === "up" ? "this is the outermost call" : "no neighbour here: pan or zoom out");
+    try {
+      if (where === "up") {
+        const a = (d.around ?? []).filter((x) => x.depth < s.depth).pop();
+        if (a) this.app.reveal({ lane: s.lane, track: s.track, depth: a.depth, time: start }, BigInt(a.start), BigInt(a.end)); else none();
         return;
-      } catch (e) { if (!(e instanceof ApiError && e.status === 404)) { this.app.announce(say(e)); return; } }
-    }
-    this.app.announce(where === "down" ? "nothing is called from here" : "no neighbour found");
+      }
+      // look at the tiles: first close by, then as wide as the screen and beyond
+      const depth = where === "down" ? s.depth + 1 : s.depth, w = this.app.store.state.window, screen = w.to - w.from, width = end > start ? end - start : 1n;
+      const reach = where === "down" ? [end > start ? end - start : 1n] : [width, screen, screen * 16n];
+      for (const r of reach) {
+        const from = where === "left" ? (start > r ? start - r : 0n) : where === "right" ? end : start;
+        const to = where === "left" ? start : where === "right" ? end + r : start + r;
+        if (to <= from) continue;
+        const columns = Number(to - from < 2048n ? to - from : 2048n);
+        const t = decodeTile(await this.app.client.binary(path + "tiles", { from, to, width: columns, tracks: s.track, depths: depth + 1 }));
+        const strip = t.strips.find((x) => x.kind === StripKind.spans && x.depth === depth);
+        if (!strip || strip.count === 0) continue;
+        const i = where === "left" ? strip.first + strip.count - 1 : strip.first, d2 = to - from;
+        const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
+        const r2 = await this.app.client.json<{ span: SpanInfo }>(path + "find", where === "left" ? { region: t.region[i], track: s.track, time: start, direction: "previous" } : { region: t.region[i], track: s.track, time: column(t.x[i]) - 1n, direction: "next" });
+        this.app.reveal({ lane: s.lane, track: s.track, depth: r2.span.depth, time: BigInt(r2.span.start) }, BigInt(r2.span.start), BigInt(r2.span.end));
+        return;
+      }
+      none();
+    } catch (e) { if (e instanceof ApiError && e.status === 404) none(); else this.app.announce(say(e)); }
   }
 
   /** zoom shows the selected span with some room around it. */

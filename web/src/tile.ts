@@ -50,7 +50,7 @@ export function runAt(t: Tile, s: Strip, column: number, reach = 0): number {
   while (lo < hi) { const mid = (lo + hi) >> 1; if (t.x[mid] + t.n[mid] <= column) lo = mid + 1; else hi = mid; }
   const end = s.first + s.count;
   if (lo < end && t.x[lo] <= column) return lo;
-  const after = lo < end ? t.x[lo] - column : Infinity, before = lo > s.first ? column - (t.x[lo - 1] + t.n[lo - 1]) : Infinity;
+  const after = lo < end ? t.x[lo] - column : Infinity, before = lo > s.first ? column - (t.x[lo - 1] + t.n[lo - 1]) + 1 : Infinity;
   if (Math.min(after, before) > reach) return -1;
   return after < before ? lo : lo - 1;
 }

@@ -97,7 +97,7 @@ export function stepLabel(i: bigint, s: Step): string {
 
 /** parse reads "12.5 ms", "3s" or "1e3 ns" as ticks; null when it is none. A bare number is seconds. */
 export function parse(text: string, c: Clock): bigint | null {
-  const m = /^\s*([+-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
+  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
   if (!m) return null;
   const name = (m[4] ?? "s").replace(/^[uμ]s$/, "µs");
   const u = units.find((x) => x.name === name) ?? units[0];

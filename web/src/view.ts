@@ -13,7 +13,7 @@ export function at(w: Window, fraction: number): bigint {
 export function scaled(t: bigint, factor: number): bigint {
   if (!Number.isFinite(factor)) return 0n;
   const big = Math.abs(factor) >= 2 ** 20;
-  return big ? t * BigInt(Math.round(factor)) : (t * BigInt(Math.round(factor * 2 ** 32))) >> 32n;
+  return big ? t * BigInt(Math.round(factor)) : (t * BigInt(Math.round(factor * 2 ** 32)) + 2n ** 31n) >> 32n;
 }
 
 /** fraction is where a time lies in a window, 0 at its left and 1 at its right edge. */

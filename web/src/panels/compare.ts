@@ -9,7 +9,7 @@ import { makeTable, type TableMemory } from "./table";
 export function compare(): Panel {
   const memory: TableMemory = { order: -1, ascending: false, filter: "" };
   return {
-    id: "compare", title: "Compare", of: "range",
+    id: "compare", title: "Compare", of: "range", both: true,
     async render(app, { axis }, tools) {
       const [a, b] = app.lanes;
       const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
