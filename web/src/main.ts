@@ -340,11 +340,10 @@ class Page implements App {
       this.labelling(t);
     }
     if (several) document.querySelector("a.brand")?.addEventListener("click", (e) => { e.preventDefault(); location.hash = ""; location.reload(); });
-    new ResizeObserver(() => { for (const t of this.timelines) t.measure(); this.arrange(); this.draw(); }).observe(lanes);
+    new ResizeObserver(() => this.draw()).observe(lanes);
     this.store.listen((c) => this.changed(c));
     this.keyboard();
     this.pushed = null;
-    this.arrange();
     this.store.set({ window: window0 });
     this.recolor(); sync();
     void details.follow(this.store.state.selection);
