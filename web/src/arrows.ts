@@ -42,7 +42,7 @@ export class LinkCache {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     try {
-      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 2000 }, abort.signal);
+      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 1200 }, abort.signal);
       this.arrows = (s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
       this.total = s.total; this.bundled = s.bundled; this.error = "";
       this.arrived();
@@ -92,10 +92,11 @@ export function drawArrows(g: CanvasRenderingContext2D, list: readonly Segment[]
   g.strokeStyle = color; g.fillStyle = color;
   const byWidth = new Map<number, Segment[]>();
   for (const s of list) {
-    const w = s.count > 1 ? Math.min(6, Math.round(2 + 2 * Math.log10(s.count)) / 2 + 0.5) : 1;
+    const w = s.count > 1 ? Math.min(5, Math.round(2 * Math.log10(s.count)) / 2 + 1) : 1;
     const l = byWidth.get(w); if (l) l.push(s); else byWidth.set(w, [s]);
   }
-  g.globalAlpha = list.length > 600 ? 0.55 : 0.85;
+  // many arrows must not hide what lies below them
+  g.globalAlpha = list.length > 600 ? 0.3 : list.length > 150 ? 0.5 : 0.85;
   for (const [w, l] of byWidth) {
     g.lineWidth = w;
     g.beginPath();

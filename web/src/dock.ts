@@ -86,7 +86,9 @@ export class Dock {
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(c.window.to, c.lane.clock)} (${exact(c.window.to - c.window.from, c.lane.clock)})`;
+    // the last event lies at the trace's length, and the window ends one tick behind it
+    const end = c.window.to > c.lane.length ? c.lane.length : c.window.to;
+    const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
     const body = el("div", {});
     if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
     const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true) };

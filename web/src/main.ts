@@ -362,6 +362,7 @@ class Page implements App {
       if (c.has("order") && s.order === "busy") void this.busyOrder();
       this.arrange();
     }
+    if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && !s.arrows) for (const l of this.lanes) l.links.clear();
     if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");

@@ -62,7 +62,8 @@ export class Minimap {
 
   private async fetch(w: Window, width: number): Promise<void> {
     const lane = this.app.lanes[0];
-    const tracks = lane.meta.tracks.flatMap((t, i) => (t.kind === "location" && t.depth > 0 ? [i] : []));
+    const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
+    const tracks = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
     this.abort?.abort();
     if (tracks.length === 0) return;
     const abort = (this.abort = new AbortController());

@@ -16,7 +16,7 @@ export function marksFor(w: Window, width: number, c: Clock): Marks {
   const scale = 1000000n;
   const pos = (i: bigint): number => Number(ticksOf(i, step, c, scale) - w.from * scale) / Number(d * scale);
   // far from zero the digits that do not change stand once, at the left
-  const far = first > 1000n;
+  const far = first > 1000n && stepLabel(last, step).length > 12;
   let baseIndex = 0n, base = "";
   if (far) {
     let block = 100n;

@@ -4,7 +4,7 @@ import { drawArrows, nearest, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
-import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Bitmap, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
 import { type Row, rowAt } from "./rows";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
@@ -150,7 +150,6 @@ export class Timeline {
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
     const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve);
-    const soft = blend(curve, bg, 110);
     const w = lane.local(s.window);
     b.pixels.fill(bg);
     let sharp = true;
@@ -179,7 +178,7 @@ export class Timeline {
           else {
             const t = lane.meta.tracks[r.track];
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
-            drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? soft : curve, scale, strip.kind === StripKind.amounts, m);
+            drawCurve(b, layer.entry.tile, strip, rect, curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
       });

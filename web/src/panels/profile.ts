@@ -14,6 +14,7 @@ export function profile(): Panel {
   async render(app, scope, tools) {
     const { lane, window: w } = scope;
     const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: chosen.by }, tools.signal);
+    if (!lane.meta.tracks.some((t) => t.kind === "location" && t.depth > 0)) { tools.body.append(el("p", { class: "faint" }, "This trace has no calls: claims of resources are not part of a profile.")); tools.csv(null); return; }
     const rows = (r.rows ?? []).map((x) => ({ ...x, inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: chosen.by === "location" ? lane.fullName(x.track) : chosen.by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
     const total = rows.reduce((s, x) => s + x.exc, 0n), top = rows.reduce((m, x) => (x.exc > m ? x.exc : m), 1n);
