@@ -1,5 +1,6 @@
 // Messages and dependencies as arrows over the rows.
 import { type Client, isAbort, type LinkInfo, type LinkSet, ranges } from "./api";
+import { count } from "./dom";
 import type { Row } from "./rows";
 import type { Window } from "./time";
 
@@ -22,6 +23,13 @@ export class LinkCache {
   /** pending tells whether links are on their way. */
   get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
 
+  /** words says how much of what there is is shown. */
+  get words(): string {
+    if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
+    const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
+    return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} links`;
+  }
+
   /** show says what is visible; links are fetched once it rests. */
   show(w: Window, width: number, tracks: number[]): void {
     const key = `${w.from} ${w.to} ${width} ${ranges(tracks)}`;
@@ -42,7 +50,7 @@ export class LinkCache {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     try {
-      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 1200 }, abort.signal);
+      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 2000 }, abort.signal);
       this.arrows = (s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
       this.total = s.total; this.bundled = s.bundled; this.error = "";
       this.arrived();

@@ -4,7 +4,7 @@ import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type Tra
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
-import { Details } from "./select";
+import { departure, Details } from "./select";
 import { Dock } from "./dock";
 import { button, bytes, count, el, name, percent, printable, select } from "./dom";
 import { exportMenu } from "./export";
@@ -18,7 +18,7 @@ import { RulerBar } from "./rulerbar";
 import { Search } from "./search";
 import { startPage } from "./start";
 import { initial, type Selection, type State, Store } from "./store";
-import { type Clock, convert, exact, short, type Window } from "./time";
+import { type Clock, convert, exact, parse, short, type Window } from "./time";
 import { compact, type Hit, Timeline } from "./timeline";
 import { read, write } from "./url";
 import { around, clamp, pan, reveal, same, scaled } from "./view";
@@ -42,7 +42,7 @@ class Page implements App {
   private history = 0;
   private pushed: Window | null = null;
   private restoring = false;
-  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; facts: HTMLElement; sync: () => void } | null = null;
+  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; linkText: HTMLElement; sync: () => void } | null = null;
   private tipTimer = 0;
   private tipAbort: AbortController | null = null;
 
@@ -149,6 +149,7 @@ class Page implements App {
     p.minimap.draw(String(this.version));
     p.legend.update();
     const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows ? l.links.error : "")).find((e) => e !== "") ?? "";
+    p.linkText.textContent = this.store.state.arrows ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
     const empty = this.lanes.every((l) => l.meta.events === 0);
     p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
     const end = performance.now();
@@ -291,7 +292,9 @@ class Page implements App {
     const notice = el("div", { class: "notice", role: "status" });
     const message = el("span", { class: "message", role: "status", aria: { live: "polite" } });
     const measure = el("span", { class: "measure" });
-    const facts = el("span", { class: "facts" }, stats);
+    const facts = el("span", { class: "facts", title: stats }, stats);
+    const linkText = el("span", { class: "faint" });
+    const unhide = button("", "Show all hidden rows", () => this.store.set({ hidden: new Set() }));
     const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
     const arrows = toggle("Links", "Messages and dependencies as arrows (L)", () => this.store.set({ arrows: !this.store.state.arrows }));
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
@@ -310,6 +313,9 @@ class Page implements App {
       colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
+      unhide.hidden = n.hidden.size === 0;
+      unhide.textContent = `+${n.hidden.size}`;
+      this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
       measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
@@ -326,12 +332,17 @@ class Page implements App {
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
       el("div", { class: "top" }, el("div", { class: "corner" }, filter, order), minimap.element),
-      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size), ruler.element),
-      lanes, splitter, dock.element, el("footer", { class: "status" }, message, measure), tip);
-    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, facts, sync };
+      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
+      lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
+    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
     this.splitting(splitter); this.gripping(grip);
     for (const t of this.timelines) {
+      t.shiftField?.addEventListener("change", () => {
+        const v = parse(t.shiftField?.value ?? "", this.axis);
+        if (v === null) { this.announce("a shift is a time, such as 12.5 ms or -3 µs"); return; }
+        this.store.set({ shift: this.lanes.map((_, i) => (i === t.lane.index ? v : this.store.state.shift[i] ?? 0n)) });
+      });
       attach(this, t, {
         pick: (tl, h) => this.pick(tl, h), pickLink: (tl) => this.pickLink(tl), hover: (tl, h, x, y) => this.hover(tl, h, x, y), rubber: (w) => this.rubber(w),
         mark: (tl, h, time, second) => void this.mark(tl, h, time, second),
@@ -343,13 +354,15 @@ class Page implements App {
     new ResizeObserver(() => this.draw()).observe(lanes);
     this.store.listen((c) => this.changed(c));
     this.keyboard();
-    this.pushed = null;
     this.store.set({ window: window0 });
     this.recolor(); sync();
     void details.follow(this.store.state.selection);
     if (s.order === "busy") void this.busyOrder();
-    void this.notes.load(metas.map((m) => m.id));
-    dock.follow(); this.save(); this.draw();
+    void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
+    // the first view is the one that back leads to, however soon the next follows
+    history.replaceState(null, "", "#" + write(this.store.state));
+    this.pushed = window0;
+    dock.follow(); this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
 
@@ -402,7 +415,7 @@ class Page implements App {
     const l = t.hoverLink?.arrow.link;
     if (!l || !this.parts) return;
     if (l.count > 1) { const a = t.lane.toAxis(BigInt(l.from.time)), b = t.lane.toAxis(BigInt(l.to.time)); this.show(around(a, b > a ? b : a + 1n, this.limits(), 0.7)); return; }
-    void this.parts.details.jump(t.lane, l.from.track, BigInt(l.from.time));
+    void this.parts.details.jump(t.lane, l.from.track, departure(l));
   }
 
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
@@ -449,7 +462,7 @@ class Page implements App {
       lines.push(el("b", {}, `${link.kind} `, name(link.name)), el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))), el("div", { class: "faint" }, link.count > 1 ? `${count(link.count)} together, ${bytes(link.bytes)}` : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`));
     } else if (h.kind === "curve") {
       const i = lane.meta.tracks[h.track];
-      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`));
+      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];

@@ -140,7 +140,8 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
       else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
       else {
         r.stripHeight = strip;
-        r.extra = t.kind === "resource" ? Math.max(14, Math.round(strip * 1.5)) : 0;
+        // a single lane of claims shows the amount by its height already
+        r.extra = t.kind === "resource" && t.depth > 1 ? Math.max(14, Math.round(strip * 1.5)) : 0;
         r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
       }
       y += r.height;

@@ -4,7 +4,7 @@ import { drawArrows, nearest, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
-import { type Bitmap, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
 import { type Row, rowAt } from "./rows";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
@@ -29,6 +29,8 @@ export interface Hit {
 export class Timeline {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
+  /** shiftField holds how far the trace is shifted on the axis, where there are several. */
+  readonly shiftField: HTMLInputElement | null;
   private scroller: HTMLElement;
   private spacer: HTMLElement;
   private labels: HTMLElement;
@@ -58,7 +60,8 @@ export class Timeline {
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
-    this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title)), this.scroller);
+    this.shiftField = title === null ? null : el("input", { value: "0 s", title: "How far this trace is shifted: type a time, or drag with ctrl", aria: { label: "Shift of " + printable(title) } });
+    this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
     this.scroller.addEventListener("scroll", () => app.draw(), { passive: true });
   }
 
@@ -149,7 +152,7 @@ export class Timeline {
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
-    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve);
+    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110);
     const w = lane.local(s.window);
     b.pixels.fill(bg);
     let sharp = true;
@@ -171,6 +174,8 @@ export class Timeline {
         const m = { scale: layer.scale, offset: layer.offset - x0 };
         for (const strip of layer.entry.strips) {
           if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
+          // amounts are no region's: a pale tone keeps them apart from the claims
+          if (strip.kind === StripKind.amounts && r.extra === 0) continue;
           const { y, h } = this.stripRect(r, strip, dpr);
           const rect = { x: x0, y, w: x1 - x0, h };
           if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m);
@@ -178,7 +183,7 @@ export class Timeline {
           else {
             const t = lane.meta.tracks[r.track];
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
-            drawCurve(b, layer.entry.tile, strip, rect, curve, scale, strip.kind === StripKind.amounts, m);
+            drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
       });
@@ -364,7 +369,7 @@ export class Timeline {
         const single = (t.flags[k] & RunFlag.single) !== 0;
         return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: time >= lane.toLocal(this.timeAt(x0)) && single ? time : middleOf(x0, x1) };
       }
-      if (s.kind === StripKind.curve || s.kind === StripKind.amounts) {
+      if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
       }
     }

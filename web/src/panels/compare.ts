@@ -26,9 +26,9 @@ export function compare(): Panel {
       const na = printable(a.meta.name), nb = printable(b.meta.name);
       const t = makeTable<Row>([
         { title: "region", text: true, show: (r) => el("span", {}, el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
-        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa },
-        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb },
-        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d },
+        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa, unit: "s" },
+        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb, unit: "s" },
+        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },
         { title: "", bar: true, show: (r) => el("span", { style: { display: "block", height: "9px", width: `${(50 * Math.abs(r.d)) / most}%`, "margin-left": r.d < 0 ? `${50 - (50 * Math.abs(r.d)) / most}%` : "50%", background: r.d > 0 ? "#d55e00" : "#0072b2" } }) },
         { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
         { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },

@@ -18,7 +18,7 @@ export function profile(): Panel {
     const rows = (r.rows ?? []).map((x) => ({ ...x, inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: chosen.by === "location" ? lane.fullName(x.track) : chosen.by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
     const total = rows.reduce((s, x) => s + x.exc, 0n), top = rows.reduce((m, x) => (x.exc > m ? x.exc : m), 1n);
-    const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f });
+    const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
       { title: "region", text: true, show: (x) => { const s = el("span", {}, el("span", { class: "swatch", style: { background: lane.colors.css[x.region] ?? app.colors.other } }), name(x.name)); return s; }, sort: (x) => x.name, csv: (x) => x.name },
       ...(chosen.by === "region" ? [] : [{ title: chosen.by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
