@@ -76,7 +76,7 @@ class Page implements App {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
       this.stateTimer = 0;
-      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
   }
@@ -411,6 +411,18 @@ class Page implements App {
     })();
   }
 
+  /** pickMiddle selects, for those without a mouse, what lies in the middle of the first row that has something there. */
+  private pickMiddle(t: Timeline): void {
+    const [a, b] = t.visible();
+    for (let i = a; i < b; i++) {
+      const r = t.lane.rows[i];
+      if (r.track < 0 || r.strips === 0) continue;
+      const h = t.hit(t.width / 2, r.y - t.scrollTop + 2 + r.stripHeight / 2);
+      if (h && h.kind === "span") { this.pick(t, h); return; }
+    }
+    this.announce("nothing lies in the middle of the window");
+  }
+
   private pickLink(t: Timeline): void {
     const l = t.hoverLink?.arrow.link;
     if (!l || !this.parts) return;
@@ -595,7 +607,7 @@ class Page implements App {
           if (details?.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down"); else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
           break;
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
-        case "Enter": if (onButton) return; details?.zoom(); break;
+        case "Enter": if (onButton) return; if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
         case "N": void details?.step("previous"); break;

@@ -239,7 +239,7 @@ export class Timeline {
     const lane = this.lane, width = Math.round(this.width * dpr);
     const lw = lane.local(w);
     g.textBaseline = "middle";
-    let budget = 900;
+    let budget = Math.max(900, Math.round((this.width * this.height) / 2500));
     for (let i = first; i < end && budget > 0; i++) {
       const r = lane.rows[i], key = rowKey(r);
       if (key === null || r.track < 0 || r.stripHeight < 9) continue;
