@@ -273,12 +273,12 @@ class Page implements App {
   private build(metas: TraceMeta[]): void {
     const s = this.store.state;
     this.axis = { num: BigInt(metas[0].clock.num), den: BigInt(metas[0].clock.den) };
-    this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, () => this.draw()));
+    this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, metas.filter((x) => x.name === m.name).length === 1, () => this.draw()));
     this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
     this.place();
     const given = read(location.hash).window;
     const window0 = given ? clamp(given, this.limits()) : this.limits();
-    document.title = metas.map((m) => printable(m.name)).join(" · ") + " – weft";
+    document.title = this.lanes.map((l) => printable(l.title)).join(" · ") + " – weft";
     const stats = metas.length === 1 ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}` : "";
 
     const details = new Details(this, (lane, w) => { this.timelines.forEach((t, i) => { t.selectedSpan = i === lane ? w : null; }); this.draw(); });
@@ -320,14 +320,14 @@ class Page implements App {
       const [a, b] = n.marks;
       measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
     };
-    this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.meta.name : null));
+    this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
     const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names" });
     const lanes = el("main", { class: "lanes" }, ...this.timelines.map((t) => t.element), rubber, notice, grip);
     const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(metas.map((m) => m.name).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,

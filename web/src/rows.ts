@@ -85,7 +85,7 @@ function prune(nodes: Node[]): Node[] {
 /** fold makes a group of a single track one row: a process of one thread needs no two lines. */
 function fold(n: Node): Node {
   n.children = n.children.map(fold);
-  if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0 && n.children[0].children.length === 0) {
+  if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0) {
     const c = n.children[0];
     return { ...c, label: c.label === n.label ? c.label : `${n.label} · ${c.label}`, detail: `${n.detail}, ${c.detail}` };
   }
