@@ -128,7 +128,9 @@ class Page implements App {
     } catch { return t; }
   }
 
-  draw(): void {
+  private full = false;
+  draw(overOnly = false): void {
+    if (!overOnly) this.full = true;
     if (this.dirty) return;
     this.dirty = true;
     this.state();
@@ -141,6 +143,14 @@ class Page implements App {
     const p = this.parts;
     if (!p || this.timelines.length === 0) { this.state(); return; }
     const begin = performance.now();
+    const full = this.full;
+    this.full = false;
+    if (!full) {
+      for (const t of this.timelines) t.drawOver();
+      this.frames.push({ at: begin, cost: performance.now() - begin });
+      this.state();
+      return;
+    }
     let resized = false;
     for (const t of this.timelines) if (t.measure()) resized = true;
     if (resized) { this.arrange(); }

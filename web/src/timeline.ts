@@ -1,6 +1,6 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { drawArrows, nearest, type Segment, segments } from "./arrows";
+import { drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
@@ -132,7 +132,6 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
-    const c = this.app.colors, lane = this.lane, s = this.app.store.state;
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g) return;
     if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
@@ -145,8 +144,7 @@ export class Timeline {
     this.sharp = this.paint(b, first, end, dpr);
     g.putImageData(this.image, 0, 0);
     this.drawLabels(first, end);
-    this.drawOver(first, end, dpr, s.window);
-    void c; void lane;
+    this.drawOver();
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
@@ -188,6 +186,8 @@ export class Timeline {
         }
       });
     }
+    this.segs = s.arrows ? segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height) : [];
+    if (s.arrows) rasterArrows(b, this.segs, mark, dpr);
     return sharp;
   }
 
@@ -224,7 +224,9 @@ export class Timeline {
     this.app.draw();
   }
 
-  private drawOver(first: number, end: number, dpr: number, w: Window): void {
+  /** drawOver draws names and marks alone; enough when only the pointer moved. */
+  drawOver(): void {
+    const [first, end] = this.visible(), dpr = devicePixelRatio, w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
     g.setTransform(1, 0, 0, 1, 0, 0);
@@ -290,10 +292,7 @@ export class Timeline {
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
-    if (s.arrows) {
-      this.segs = segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height);
-      drawArrows(g, this.segs, c.mark, this.hoverLink && this.segs.find((x) => x.arrow === this.hoverLink?.arrow) ? this.hoverLink : null);
-    } else this.segs = [];
+    if (this.hoverLink && s.arrows) { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
     if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
