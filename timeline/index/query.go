@@ -132,6 +132,9 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		return nil
 	}
 	has := func(i int) (bool, error) {
+		if i >= e.summed() {
+			return true, nil
+		}
 		list, err := sums.read(&r, e, i)
 		return slices.ContainsFunc(list, func(s sum) bool { return s.region == region }), err
 	}

@@ -622,3 +622,58 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+// Spans named by an attribute are those of its values, whatever their regions.
+func TestColor(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, g, h := r.Location("p"), r.Region("g"), r.Region("h")
+	res := r.Resource("cpu", 1, "")
+	attr := func(s string) trace.Attr { return trace.Attr{Key: "job", Value: trace.StringValue(s)} }
+	r.Enter(loc, 0, g, attr("a"))
+	r.Enter(loc, 2, h, attr("b"))
+	r.Enter(loc, 3, g, attr("b"))
+	r.Leave(loc, 5, g)
+	r.Leave(loc, 7, h)
+	r.Enter(loc, 8, h)
+	r.Leave(loc, 9, h)
+	r.Leave(loc, 10, g)
+	id := r.Claim(res, 1, g, 1, attr("c"))
+	r.Release(id, 4)
+	path := filepath.Join(t.TempDir(), "x")
+	if err := Build(t.Context(), format.Recorded(r), path, Options{Color: "job"}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if x.Color() != "job" {
+		t.Errorf("found the colour %q", x.Color())
+	}
+	got := map[string]Sum{}
+	for k := range x.Tracks() {
+		list, err := x.Profile(k, 0, 11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			name := x.Region(s.Region)
+			s.Region = 0
+			got[name] = s
+		}
+	}
+	want := map[string]Sum{
+		"a": {0, 1, 10, 4, 10, 10}, // 0–2, 7–8, 9–10
+		"b": {0, 2, 5, 5, 2, 5},
+		"":  {0, 1, 1, 1, 1, 1},
+		"c": {0, 1, 3, 3, 3, 3},
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("found    %v\nexpected %v", got, want)
+	}
+	var bad *format.OptionError
+	if err := Build(t.Context(), format.Recorded(r), path, Options{Color: "jib"}); !errors.As(err, &bad) {
+		t.Errorf("found %v, expected that there is no such attribute", err)
+	}
+}
