@@ -66,7 +66,8 @@ type builder struct {
 	workers []*worker
 	names   []string
 	nameOf  map[string]uint32
-	links   *linkSpool
+	links   *linkSpool // messages and stored links
+	meets   *linkSpool // what threads fork and join
 	color   string
 	colored bool              // the attribute is there
 	values  map[string]uint32 // of the attribute, to their numbers
@@ -78,7 +79,8 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 		b.colored = false
 		b.file.at, b.workers, b.names, b.nameOf, b.values = int64(len(head)), nil, nil, map[string]uint32{}, map[string]uint32{}
 		b.links.close()
-		b.links = &linkSpool{}
+		b.meets.close()
+		b.links, b.meets = &linkSpool{}, &linkSpool{}
 		return func(int) format.Sink {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -87,7 +89,10 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 			return w
 		}
 	})
-	defer func() { b.links.close() }()
+	defer func() {
+		b.links.close()
+		b.meets.close()
+	}()
 	if err != nil {
 		return err
 	}
@@ -191,12 +196,13 @@ type worker struct {
 	regions   int    // that are known to be defined
 	isColor   []bool // of each attribute: it is the one that spans are named by
 	links     endWriter
+	meets     endWriter
 	coll      collector
 }
 
 func newWorker(b *builder) *worker {
 	w := &worker{packer: newPacker(b.file), b: b}
-	w.links.spool = b.links
+	w.links.spool, w.meets.spool = b.links, b.meets
 	return w
 }
 
@@ -276,6 +282,8 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 		return w.instant(l, c)
 	case trace.CollectiveBegin:
 		l.coll.begin(c)
+	case trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate, trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd:
+		return w.thread(l, c)
 	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
 		w.collective(l, c)
 	default:
@@ -303,6 +311,7 @@ type location struct {
 	series      []*series
 	seriesOf    map[uint32]*series
 	coll        openCollectives
+	threads     threads
 	numbers     map[numbered]*int64 // of messages so far
 }
 
