@@ -174,8 +174,9 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 	const piece = 16
 	n := (len(q.Tracks) + piece - 1) / piece
 	tiles, errs := make([]*Tile, n), make([]error, n)
+	blur := x.blur(&q)
 	each(n, func(i int) {
-		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}}
+		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}, blur}
 		defer scratches.Put(t.scratch)
 		for _, track := range q.Tracks[i*piece : min((i+1)*piece, len(q.Tracks))] {
 			if errs[i] = ctx.Err(); errs[i] == nil {
@@ -254,6 +255,8 @@ type tiler struct {
 	x   *Index
 	q   *TileRequest
 	out *Tile
+	// blur is how many pixels the shortest buckets of a level may be.
+	blur float64
 }
 
 func (t *tiler) track(track int) error {
@@ -269,7 +272,7 @@ func (t *tiler) track(track int) error {
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
-		level := spanLevel(levels, pixel)
+		level := spanLevel(levels, pixel, t.blur)
 		row := newRaster(q)
 		rows = append(rows, row)
 		if level < 0 {
