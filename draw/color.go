@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/timeline"
 )
@@ -35,54 +36,75 @@ func (c rgb) ink() rgb {
 var palette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x332288),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
 
-// colors gives each legend entry a colour that depends on its name, and on the
-// other names only where two names want the same one.
+// colors gives each legend entry its colour.
 func colors(list []timeline.Color, t *theme) []rgb {
-	n := 0
+	var names []string
 	for _, c := range list {
 		if !c.Other {
-			n++
+			names = append(names, c.Name)
 		}
 	}
-	// The first colours differ most, so names choose among no more than needed.
-	choice := palette
-	for _, size := range []int{6, 8, 12} {
-		if n <= size {
-			choice = palette[:size]
-			break
-		}
-	}
-	order := make([]int, len(list))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		if list[a].Name < list[b].Name {
-			return -1
-		}
-		return 1
-	})
+	of := ColorOf(names)
 	out := make([]rgb, len(list))
-	taken := make([]bool, len(choice))
-	free := len(choice)
-	for _, i := range order {
-		if list[i].Other {
+	for i, c := range list {
+		if c.Other {
 			out[i] = t.other
 			continue
 		}
-		if free == 0 {
-			clear(taken)
-			free = len(choice)
+		out[i], of = palette[of[0]], of[1:]
+	}
+	return out
+}
+
+// Palette is the colours of names as "#rrggbb", for light or dark paper. It begins with
+// those that differ most.
+func Palette(_ bool) []string {
+	// The colours were chosen to stand out on both.
+	out := make([]string, len(palette))
+	for i, c := range palette {
+		out[i] = c.String()
+	}
+	return out
+}
+
+// ColorOf gives each name a colour, which is an index into [Palette]. It depends on the
+// name, and on other names only where two want the same colour. No two of the first names,
+// as many as there are colours, have the same; the order of these does not matter.
+func ColorOf(names []string) []int {
+	out := make([]int, 0, len(names))
+	for len(out) < len(names) {
+		rest := names[len(out):]
+		out = append(out, distinct(rest[:min(len(rest), len(palette))], len(names))...)
+	}
+	return out
+}
+
+// distinct gives some of n names different colours.
+func distinct(names []string, n int) []int {
+	// The first colours differ most, so names choose among no more than needed.
+	choice := len(palette)
+	for _, size := range []int{6, 8, 12} {
+		if n <= size {
+			choice = size
+			break
 		}
+	}
+	order := make([]int, len(names))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(names[a], names[b]) })
+	out := make([]int, len(names))
+	taken := make([]bool, choice)
+	for _, i := range order {
 		h := fnv.New32a()
-		h.Write([]byte(list[i].Name))
-		p := int(h.Sum32() % uint32(len(choice)))
+		h.Write([]byte(names[i]))
+		p := int(h.Sum32() % uint32(choice))
 		for taken[p] {
-			p = (p + 1) % len(choice)
+			p = (p + 1) % choice
 		}
 		taken[p] = true
-		free--
-		out[i] = choice[p]
+		out[i] = p
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -288,5 +289,34 @@ func TestGlyphs(t *testing.T) {
 	c.lines(rgb{}, 1, 2, []point{{-10, -10}, {100, 100}}, []point{{3, 3}, {3, 3}})
 	if c.img.Bounds() != image.Rect(0, 0, 5, 5) {
 		t.Error("the picture grew")
+	}
+}
+
+// TestColorOf: colours are distinct as long as there are enough, depend on the name, and
+// not on the order of the first names.
+func TestColorOf(t *testing.T) {
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprint("region ", i))
+	}
+	n := len(Palette(false))
+	of := ColorOf(names)
+	if len(of) != len(names) || len(Palette(true)) != n {
+		t.Fatalf("found %d colours of %d names, palettes of %d and %d", len(of), len(names), n, len(Palette(true)))
+	}
+	seen := map[int]bool{}
+	for i, c := range of {
+		if c < 0 || c >= n {
+			t.Fatalf("name %d: found colour %d of %d", i, c, n)
+		}
+		if i < n && seen[c] {
+			t.Errorf("name %d: its colour %d is taken", i, c)
+		}
+		seen[c] = true
+	}
+	swapped := slices.Clone(names)
+	swapped[0], swapped[5] = swapped[5], swapped[0]
+	if s := ColorOf(swapped); s[0] != of[5] || s[5] != of[0] || s[7] != of[7] {
+		t.Errorf("colours depend on the order of the first names")
 	}
 }

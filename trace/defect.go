@@ -53,19 +53,31 @@ type Defect struct {
 
 // Error is the defect in one line.
 func (d *Defect) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s: %s", d.Position, d.Severity, d.Rule)
-	if d.Record != "" {
-		fmt.Fprintf(&b, ": %s", d.Record)
-	}
-	if d.Found != "" {
-		fmt.Fprintf(&b, ": found %s", d.Found)
-	}
-	if d.Expected != "" {
-		fmt.Fprintf(&b, ", expected %s", d.Expected)
+	s := fmt.Sprintf("%s: %s: %s", d.Position, d.Severity, d.Rule)
+	if m := d.Message(); m != "" {
+		s += ": " + m
 	}
 	if d.Count > 1 {
-		fmt.Fprintf(&b, " (%d times)", d.Count)
+		s += fmt.Sprintf(" (%d times)", d.Count)
+	}
+	return s
+}
+
+// Message is what was found and what was expected, without place, severity and rule.
+func (d *Defect) Message() string {
+	var b strings.Builder
+	b.WriteString(d.Record)
+	if d.Found != "" {
+		if b.Len() > 0 {
+			b.WriteString(": ")
+		}
+		b.WriteString("found " + d.Found)
+	}
+	if d.Expected != "" {
+		if b.Len() > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("expected " + d.Expected)
 	}
 	return b.String()
 }

@@ -60,6 +60,8 @@ type Options struct {
 	// order of locations and parts that saw different processors can be merged.
 	// Without it memory is bounded, and batches must come in global time order.
 	Changes bool
+	// Series asks for the states over time in a window; nil is none.
+	Series *Window
 }
 
 // or is s, or other where s is Default.

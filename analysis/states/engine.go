@@ -27,6 +27,7 @@ type engine struct {
 	both        histogram // busy or in overhead
 	first, last int32     // the list
 	orphans     int64
+	bins        *bins // nil if nobody wants a series
 }
 
 // histogram has the time for each number of processors.
@@ -128,6 +129,9 @@ func (e *engine) take(c change, number int64, x class) {
 	e.unlist(pl.processor)
 	if s := p.stateNow(); s != p.state {
 		p.ticks[p.state] += e.now - p.since
+		if e.bins != nil {
+			e.bins.add(p.state, p.since, e.now)
+		}
 		e.at[p.state]--
 		e.at[s]++
 		p.state, p.since = s, e.now
@@ -246,6 +250,9 @@ func (e *engine) list(i int32) {
 // changing the engine.
 func (e *engine) result() *Result {
 	r := &Result{Processors: []Processor{}, Profile: []Level{}, Orphans: e.orphans}
+	if e.bins != nil {
+		r.Series = e.series()
+	}
 	if !e.any {
 		return r
 	}
@@ -291,4 +298,19 @@ func (e *engine) result() *Result {
 	}
 	slices.SortFunc(r.Processors, func(a, b Processor) int { return cmp.Compare(a.Number, b.Number) })
 	return r
+}
+
+// series closes what is open as result does.
+func (e *engine) series() *Series {
+	b := e.bins.clone()
+	for i := range e.processors {
+		p := &e.processors[i]
+		if p.listed {
+			b.add(p.state, p.since, p.heard)
+			b.add(Idle, p.heard, e.now)
+			continue
+		}
+		b.add(p.state, p.since, e.now)
+	}
+	return b.series(len(e.processors))
 }

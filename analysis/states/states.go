@@ -76,7 +76,11 @@ const none = -1
 
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	return &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+	if opt.Series != nil {
+		p.engine.bins = newBins(*opt.Series)
+	}
+	return p
 }
 
 // Batch takes events: in global time order, or with Options.Changes each
@@ -228,7 +232,9 @@ type Result struct {
 	Processors []Processor `json:"processors"`
 	// Profile has, for each number of processors from 0 to all, the time in
 	// which exactly so many were in a state.
-	Profile  []Level `json:"profile"`
+	Profile []Level `json:"profile"`
+	// Series is there with Options.Series.
+	Series   *Series `json:"series,omitempty"`
 	Unclosed int64   `json:"unclosed"` // enters without leave, of regions that mean overhead or idle, or tracing
 	Orphans  int64   `json:"orphans"`  // such leaves without enter
 }
@@ -292,6 +298,9 @@ func (p *Part) replay() *engine {
 		return 0
 	})
 	e := &engine{}
+	if p.opt.Series != nil {
+		e.bins = newBins(*p.opt.Series)
+	}
 	for _, c := range all {
 		e.take(c, p.numbers[c.location], p.class(c.region))
 	}

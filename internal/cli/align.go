@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -183,7 +184,7 @@ func (a *app) clocks(ctx context.Context, dec format.Decoder, path string, opt c
 	d := dec.Defs()
 	sel := trace.Everything()
 	sel.Links = false
-	all, err := inParts(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) }, format.ScanAnew)
+	all, err := analysis.InParts(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) }, format.ScanAnew)
 	if err != nil {
 		return nil, err
 	}

@@ -1,12 +1,8 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-	"syscall"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -150,54 +146,17 @@ func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only [
 	defer in.Close()
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
-		if r.strict || !damage(err) {
+		if r.strict || !check.Damage(err) {
 			return nil, err
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
 		return in.checkResult(a.rules(), only), nil
 	}
-	checkers := []format.Checker{check.New(in.Defs(), in.src.Path, in.opt)}
-	if in.format.NewChecker != nil {
-		checkers = append(checkers, in.format.NewChecker(in.file, in.src, in.opt))
-	}
-	all := format.SinkFuncs{
-		OnBatch: func(b *trace.Batch) error {
-			for _, x := range checkers {
-				if err := x.Batch(b); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		OnLinks: func(l []trace.Link) error {
-			for _, x := range checkers {
-				if err := x.Links(l); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-	}
-	if err := in.Scan(ctx, trace.Everything(), func(int) format.Sink { return all }); err != nil {
+	if err := check.All(ctx, in.Decoder, in.file, in.format, in.src, in.opt); err != nil {
 		return nil, err
-	}
-	for _, x := range checkers {
-		if err := x.Finish(ctx); err != nil {
-			return nil, err
-		}
 	}
 	in.bar.done()
 	return in.checkResult(a.rules(), only), nil
-}
-
-// damage reports whether an error says what is wrong with a trace, and not that it cannot
-// be reached or was not asked for rightly.
-func damage(err error) bool {
-	var system syscall.Errno
-	var option *format.OptionError
-	var defect *trace.Defect
-	return !errors.As(err, &system) && !errors.As(err, &option) && !errors.As(err, &defect) &&
-		!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled)
 }
 
 // checkResult is what was found, of the rules that were asked for.

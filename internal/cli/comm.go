@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -22,7 +23,7 @@ import (
 type commResult struct {
 	Path        string              `json:"path"`
 	Format      string              `json:"format"`
-	Clock       clockInfo           `json:"clock"`
+	Clock       info.Clock          `json:"clock"`
 	From        *int64              `json:"from"` // ticks; null without a bound
 	To          *int64              `json:"to"`
 	Messages    *messages.Result    `json:"messages"`
@@ -121,7 +122,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 		return nil, err
 	}
 	d := in.Defs()
-	x := &commResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock)}
+	x := &commResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock)}
 	opt := messages.Options{Latency: true}
 	names, err := operationNames(ctx, in)
 	if err != nil {

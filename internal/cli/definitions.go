@@ -6,6 +6,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -131,26 +132,11 @@ func (t *definitionTable) objects() []map[string]any {
 				if len(x) == 0 {
 					continue
 				}
-				v = attributesObject(x)
+				v = info.Object(x)
 			}
 			o[t.columns[i]] = v
 		}
 		out = append(out, o)
-	}
-	return out
-}
-
-// attributesObject makes an object of attributes. A name that comes again gets #2,
-// #3 … behind it.
-func attributesObject(l []trace.Attr) map[string]any {
-	out, seen := map[string]any{}, map[string]int{}
-	for _, a := range l {
-		seen[a.Key]++
-		key := a.Key
-		if n := seen[a.Key]; n > 1 {
-			key = fmt.Sprintf("%s#%d", key, n)
-		}
-		out[key] = a.Value.Any()
 	}
 	return out
 }

@@ -3,120 +3,23 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
-	"github.com/weft-trace/weft/analysis/counts"
-	"github.com/weft-trace/weft/analysis/metrics"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
 	"github.com/weft-trace/weft/trace"
 )
 
-// info is what weft info --json prints (docs/json.md).
-type info struct {
-	Path       string             `json:"path"`
-	Format     string             `json:"format"`
-	Files      []fileInfo         `json:"files"`
-	Origin     string             `json:"origin,omitempty"` // format whose ids the trace bears, if another
-	Clock      clockInfo          `json:"clock"`
-	First      *int64             `json:"first"` // ticks; null without events
-	Last       *int64             `json:"last"`
-	Span       string             `json:"span"`            // seconds, exact
-	Start      string             `json:"start,omitempty"` // wall clock of the first event
-	Events     int64              `json:"events"`
-	Derived    int64              `json:"derived"`
-	Links      int64              `json:"links"`
-	Properties map[string]any     `json:"properties,omitempty"`
-	Kinds      []counts.Kind      `json:"kinds"`
-	Locations  []locationInfo     `json:"locations"`
-	Regions    []profile.Region   `json:"regions"`
-	Activities []profile.Activity `json:"activities,omitempty"`
-	Resources  []profile.Resource `json:"resources,omitempty"`
-	Metrics    []metricInfo       `json:"signals,omitempty"`
-	Attributes []counts.Attribute `json:"attributes,omitempty"`
-	Unclosed   int64              `json:"unclosed"`
-	Orphans    int64              `json:"orphans"`
-	Errors     int64              `json:"errors"`
-	Warnings   int64              `json:"warnings"`
-
-	Records     []definitionRecords         `json:"definitionRecords,omitempty"`
-	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
-	tables      []definitionTable           // the definitions, if asked for
-
-	// Missing is by how much times of regions may be too small, if they are from sums
-	// that the trace has of them.
-	Missing *int64 `json:"missing,omitempty"`
-	// TimesChanged is that these are right, but not the times of the events.
-	TimesChanged bool `json:"timesChanged,omitempty"`
-	// Details are what only the format has.
-	Details map[string][]map[string]any `json:"details,omitempty"`
-	details []format.Table
-}
-
 // infoOptions say what info shows.
 type infoOptions struct{ definitions, details, exact bool }
-
-type fileInfo struct {
-	Path string `json:"path"`
-	Size int64  `json:"size"` // bytes
-}
-
-type definitionRecords struct {
-	Type  string `json:"type"`
-	Count int64  `json:"count"`
-}
-
-type clockInfo struct {
-	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
-	Resolution     string `json:"resolution"`
-	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
-}
-
-func newClockInfo(c trace.Clock) clockInfo {
-	x := clockInfo{TicksPerSecond: fmt.Sprint(c.Num), Resolution: c.Resolution()}
-	if c.Den != 1 {
-		x.TicksPerSecond = fmt.Sprintf("%d/%d", c.Num, c.Den)
-	}
-	if c.HasEpoch {
-		x.Epoch = &c.Epoch
-	}
-	return x
-}
-
-type locationInfo struct {
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"`
-	Kind   string `json:"kind"`
-	Group  string `json:"group,omitempty"`
-	Events int64  `json:"events"`
-	First  *int64 `json:"first"`
-	Last   *int64 `json:"last"`
-}
-
-type metricInfo struct {
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"`
-	Unit   string `json:"unit,omitempty"`
-	Kind   string `json:"kind"`
-	Events int64  `json:"events"`
-	// Values; null where there are none.
-	Min  any `json:"min"`
-	Max  any `json:"max"`
-	Last any `json:"last"`
-	// Per second, of counters that accumulate.
-	AverageRate *trace.Real `json:"averageRate,omitempty"`
-	HighestRate *trace.Real `json:"highestRate,omitempty"`
-}
 
 func (a *app) infoCommand() *cobra.Command {
 	var r reading
@@ -145,9 +48,24 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				return err
 			}
 			defer in.Close()
-			x, err := a.info(ctx, in, o)
+			x, records, err := in.info().Of(ctx, o.exact)
 			if err != nil {
 				return err
+			}
+			var tables []definitionTable
+			if o.definitions {
+				tables = definitionTables(in.Defs(), records)
+				x.Definitions = map[string][]map[string]any{}
+				for i := range tables {
+					x.Definitions[tables[i].key] = tables[i].objects()
+				}
+			}
+			var details []format.Table
+			if o.details {
+				if details, err = in.details(ctx); err != nil {
+					return err
+				}
+				x.Details = detailObjects(details)
 			}
 			if picture != "" {
 				if err := a.draw(ctx, in, picture, timeline.Options{Links: true, Messages: true}, drawing{}); err != nil {
@@ -159,8 +77,8 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				return a.writeJSON(x)
 			}
 			a.printInfo(x, in, top)
-			a.printDefinitions(x.tables)
-			a.printDetails(x.details)
+			a.printDefinitions(tables)
+			a.printDetails(details)
 			if picture != "" && picture != "-" {
 				fmt.Fprintf(a.out, "\nTime line drawn to %s\n", picture)
 			}
@@ -179,231 +97,33 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	return c
 }
 
-// tally is all that info counts in one scan.
-type tally struct {
-	counts  *counts.Part
-	profile *profile.Part
-	metrics *metrics.Part
+// info is the trace for package info.
+func (in *input) info() *info.Trace {
+	return &info.Trace{Decoder: in.Decoder, Format: in.format, Source: in.src, Report: in.report}
 }
 
-func newTally(d *trace.Definitions) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{}), metrics.New(d)}
+// details are what only the format has.
+func (in *input) details(ctx context.Context) ([]format.Table, error) {
+	if det, ok := in.Decoder.(format.Detailer); ok {
+		return det.Details(ctx)
+	}
+	return nil, nil
 }
 
-// Batch counts events.
-func (t *tally) Batch(b *trace.Batch) error {
-	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
-}
-
-// Links counts links.
-func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
-
-// merge adds what another worker counted.
-func (t *tally) merge(o *tally) error {
-	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
-}
-
-// tallyAll scans a trace: each worker fills a tally of its own.
-func tallyAll(ctx context.Context, in *input, sel trace.Selection) (*tally, error) {
-	d := in.Defs()
-	var mu sync.Mutex
-	var all []*tally
-	if err := format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
-		all = nil
-		return func(int) format.Sink {
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, newTally(d))
-			return all[len(all)-1]
-		}
-	}); err != nil {
-		return nil, err
-	}
-	sum := newTally(d)
-	for _, t := range all {
-		if err := sum.merge(t); err != nil {
-			return nil, err
-		}
-	}
-	return sum, nil
-}
-
-// files lists the files of a trace.
-func (in *input) files() ([]fileInfo, error) {
-	o, ok := in.Decoder.(format.Overview)
-	if !ok {
-		f, size, err := in.src.Open()
-		if err != nil {
-			return nil, err
-		}
-		return []fileInfo{{in.src.Path, size}}, f.Close()
-	}
-	l, err := o.Files()
-	var out []fileInfo
-	for _, f := range l {
-		out = append(out, fileInfo{f.Path, f.Size})
-	}
-	return out, err
-}
-
-// summary is what the trace says of itself, nil if it says nothing or not enough.
-func (in *input) summary(ctx context.Context) (*format.Summary, error) {
-	m, ok := in.Decoder.(format.Summarizer)
-	if !ok {
-		return nil, nil
-	}
-	s, ok, err := m.Summarize(ctx)
-	if !ok {
-		return nil, err
-	}
-	return s, err
-}
-
-// told makes of a summary what a scan would have counted.
-func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []profile.Region, missing int64) {
-	n = &counts.Result{Kinds: []counts.Kind{}}
-	for _, k := range s.Kinds {
-		n.Events += k.Events
-		n.Kinds = append(n.Kinds, counts.Kind{Kind: k.Kind, Name: d.Spec(k.Kind).Name, Events: k.Events})
-	}
-	for i, l := range s.Locations {
-		if i == 0 {
-			n.First, n.Last = l.First, l.Last
-		}
-		n.First, n.Last = min(n.First, l.First), max(n.Last, l.Last)
-		n.Locations = append(n.Locations, counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
-	}
-	regions = []profile.Region{}
-	for _, r := range s.Regions {
-		x := d.Regions.At(int(r.Region))
-		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
-		missing = max(missing, r.Missing)
-	}
-	return n, regions, missing
-}
-
-func (a *app) info(ctx context.Context, in *input, o infoOptions) (*info, error) {
-	d := in.Defs()
-	var s *format.Summary
-	var err error
-	if !o.exact {
-		if s, err = in.summary(ctx); err != nil {
-			return nil, err
-		}
-	}
-	x := &info{Path: in.src.Path, Format: in.format.Name, Locations: []locationInfo{}}
-	var n *counts.Result
-	if s != nil {
-		var missing int64
-		n, x.Regions, missing = told(d, s)
-		x.Missing, x.TimesChanged = &missing, s.Changed
-	} else if n, err = a.scanned(ctx, in, x); err != nil {
-		return nil, err
-	}
-	x.Events, x.Derived, x.Links, x.Kinds, x.Attributes = n.Events, n.Derived, n.Links, n.Kinds, n.Attributes
-	if d.Origin != d.Format {
-		x.Origin = d.Origin
-	}
-	x.Clock = newClockInfo(d.Clock)
-	if n.Events > 0 {
-		x.First, x.Last = &n.First, &n.Last
-		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
-		if ns, _, ok := d.Clock.Rescale(n.First, trace.Seconds(1_000_000_000)); ok && d.Clock.HasEpoch {
-			x.Start = time.Unix(0, d.Clock.Epoch+ns).UTC().Format(time.RFC3339Nano)
-		}
-	}
-	if d.Properties.Len() > 0 {
-		x.Properties = attributesObject(d.Properties.All())
-	}
-	byLoc := map[uint32]counts.Location{}
-	for _, l := range n.Locations {
-		byLoc[l.Location] = l
-	}
-	for i := range d.Locations.Len() {
-		l := d.Locations.At(i)
-		y := locationInfo{ID: l.ID, Name: l.Name, Kind: string(l.Kind)}
-		if l.Group != trace.NoRef {
-			y.Group = d.Groups.At(int(l.Group)).Name
-		}
-		if c, ok := byLoc[uint32(i)]; ok {
-			y.Events, y.First, y.Last = c.Events, &c.First, &c.Last
-		}
-		x.Locations = append(x.Locations, y)
-	}
-	if x.Files, err = in.files(); err != nil {
-		return nil, err
-	}
-	var records []format.DefinitionRecords
-	if o, ok := in.Decoder.(format.Overview); ok {
-		if records, err = o.DefinitionRecords(ctx); err != nil {
-			return nil, err
-		}
-	}
-	for _, y := range records {
-		x.Records = append(x.Records, definitionRecords{y.Type, y.Count})
-	}
-	if o.definitions {
-		x.tables = definitionTables(d, records)
-		x.Definitions = map[string][]map[string]any{}
-		for i := range x.tables {
-			x.Definitions[x.tables[i].key] = x.tables[i].objects()
-		}
-	}
-	if det, ok := in.Decoder.(format.Detailer); ok && o.details {
-		if x.details, err = det.Details(ctx); err != nil {
-			return nil, err
-		}
-		x.Details = map[string][]map[string]any{}
-		for _, t := range x.details {
-			l := make([]map[string]any, len(t.Rows))
-			for i, r := range t.Rows {
-				l[i] = map[string]any{}
-				for k, v := range r {
-					l[i][t.Columns[k]] = v
-				}
+// detailObjects are tables for JSON; nil if there are none.
+func detailObjects(tables []format.Table) map[string][]map[string]any {
+	out := map[string][]map[string]any{}
+	for _, t := range tables {
+		l := make([]map[string]any, len(t.Rows))
+		for i, r := range t.Rows {
+			l[i] = map[string]any{}
+			for k, v := range r {
+				l[i][t.Columns[k]] = v
 			}
-			x.Details[t.Key] = l
 		}
+		out[t.Key] = l
 	}
-	for _, r := range in.report.Rules() {
-		switch r.Severity {
-		case trace.Error:
-			x.Errors += r.Count
-		case trace.Warning:
-			x.Warnings += r.Count
-		}
-	}
-	return x, nil
-}
-
-// scanned counts all events, and puts what they come to into x.
-func (a *app) scanned(ctx context.Context, in *input, x *info) (*counts.Result, error) {
-	d := in.Defs()
-	sel := trace.Everything()
-	links, known := int64(0), false
-	if c, ok := in.Decoder.(format.LinkCounter); ok {
-		// Finding the ends of links would take longer than all the rest.
-		links, known = c.LinkCount()
-		sel.Links = !known
-	}
-	all, err := tallyAll(ctx, in, sel)
-	if err != nil {
-		return nil, err
-	}
-	n, p := all.counts.Result(), all.profile.Result()
-	if known {
-		n.Links = links
-	}
-	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
-	for _, y := range all.metrics.Result() {
-		m := d.Metrics.At(int(y.Metric))
-		z := metricInfo{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
-		if y.Rates {
-			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
-		}
-		x.Metrics = append(x.Metrics, z)
-	}
-	return n, nil
+	return out
 }
 
 // printDetails lists what only the format has.
@@ -430,7 +150,7 @@ func (a *app) printDetails(tables []format.Table) {
 	}
 }
 
-func (a *app) printInfo(x *info, in *input, top int) {
+func (a *app) printInfo(x *info.Info, in *input, top int) {
 	d := in.Defs()
 	w := a.out
 	field := func(name, format string, args ...any) {

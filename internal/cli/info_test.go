@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/analysis/info"
 )
 
 // TestOtfinfo compares info with what otfinfo says of the same traces, and the
@@ -30,7 +32,7 @@ func TestOtfinfo(t *testing.T) {
 		}
 		var got struct {
 			Properties map[string]any
-			Files      []fileInfo
+			Files      []info.File
 			Kinds      []struct {
 				Name   string
 				Events int64
@@ -41,7 +43,7 @@ func TestOtfinfo(t *testing.T) {
 				AverageRate, HighestRate float64
 			}
 			Definitions map[string][]struct{ Name string }
-			Records     []definitionRecords `json:"definitionRecords"`
+			Records     []info.Records `json:"definitionRecords"`
 		}
 		if err := json.Unmarshal([]byte(weft(t, 0, "info", "-q", "--json", "--definitions", path)), &got); err != nil {
 			t.Fatal(err)

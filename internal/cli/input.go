@@ -160,6 +160,19 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 		return nil, err
 	}
 	in := &input{report: format.NewReport()}
+	if err := a.locate(ctx, in, arg); err != nil {
+		return nil, err
+	}
+	if in.format, err = a.formatOf(in.src, r); err != nil {
+		return nil, err
+	}
+	in.bar = a.newBar("reading " + in.src.Path)
+	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers, Progress: in.bar.set}
+	return in, nil
+}
+
+// locate finds the file that an argument names; "-" is standard input, which is copied.
+func (a *app) locate(ctx context.Context, in *input, arg string) error {
 	in.src = format.FileSource(arg)
 	stream, name := a.in, "stdin"
 	if arg != "-" {
@@ -168,7 +181,7 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 			// A pipe or device can be read once only.
 			f, err := os.Open(arg)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			in.close = append(in.close, f.Close)
 			stream, name = f, arg
@@ -178,23 +191,32 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 		f, size, err := spill(ctx, stream)
 		if err != nil {
 			in.Close()
-			return nil, err
+			return err
 		}
 		in.close = append(in.close, f.Close)
 		in.src = format.Source{FS: single{f, size}, Name: stdinName, Path: name}
 	}
-	if r.format != "" {
-		f, ok := format.ByName(a.formats, r.format)
-		if !ok || f.Open == nil {
-			return nil, usageError("--format %s: no such format; weft formats lists them", r.format)
-		}
-		in.format = f
-	} else if in.format, err = format.Detect(a.formats, in.src); err != nil {
-		return nil, err
+	return nil
+}
+
+// namedFormat is the format that --format names, nil if it is not given.
+func (a *app) namedFormat(r *reading) (*format.Format, error) {
+	if r.format == "" {
+		return nil, nil
 	}
-	in.bar = a.newBar("reading " + in.src.Path)
-	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers, Progress: in.bar.set}
-	return in, nil
+	f, ok := format.ByName(a.formats, r.format)
+	if !ok || f.Open == nil {
+		return nil, usageError("--format %s: no such format; weft formats lists them", r.format)
+	}
+	return f, nil
+}
+
+// formatOf is the format of a trace.
+func (a *app) formatOf(src format.Source, r *reading) (*format.Format, error) {
+	if f, err := a.namedFormat(r); f != nil || err != nil {
+		return f, err
+	}
+	return format.Detect(a.formats, src)
 }
 
 // spill copies a stream into a temporary file. A stream that gives nothing does

@@ -137,103 +137,6 @@ func (p *printer) Batch(b *trace.Batch) error {
 	return err
 }
 
-// operandRef is the name of what an operand refers to; ok is false when the
-// operand is no reference.
-func operandRef(d *trace.Definitions, t trace.OperandType, v uint64) (name string, ok bool) {
-	if v >= 1<<31 {
-		return "", false
-	}
-	i := int(v)
-	switch t {
-	case trace.OpLocation:
-		if i < d.Locations.Len() {
-			return d.Locations.At(i).ID, true
-		}
-	case trace.OpRegion:
-		if i < d.Regions.Len() {
-			return d.Regions.At(i).Name, true
-		}
-	case trace.OpResource:
-		if i < d.Resources.Len() {
-			return d.Resources.At(i).ID, true
-		}
-	case trace.OpCommunicator:
-		if i < d.Communicator.Len() {
-			return d.Communicator.At(i).ID, true
-		}
-	case trace.OpMetric:
-		if i < d.Metrics.Len() {
-			return d.Metrics.At(i).ID, true
-		}
-	case trace.OpString:
-		if i < d.Strings.Len() {
-			return *d.Strings.At(i), true
-		}
-	case trace.OpGroup:
-		if i < d.Sets.Len() {
-			return d.Sets.At(i).ID, true
-		}
-	case trace.OpHandle:
-		if i < d.Handles.Len() {
-			return d.Handles.At(i).ID, true
-		}
-	case trace.OpFile:
-		if i < d.Files.Len() {
-			return d.Files.At(i).ID, true
-		}
-	}
-	return "", false
-}
-
-// refName is the name of what an event refers to.
-func refName(d *trace.Definitions, k trace.RefKind, ref uint32) (string, bool) {
-	i := int(ref)
-	named := func(t *trace.Table[trace.Named]) (string, bool) {
-		if i >= t.Len() {
-			return "", false
-		}
-		if n := t.At(i); n.Name != "" {
-			return n.Name, true
-		}
-		return t.At(i).ID, true
-	}
-	switch k {
-	case trace.RefRegion:
-		if i < d.Regions.Len() {
-			return d.Regions.At(i).Name, true
-		}
-	case trace.RefMetric:
-		if i < d.Metrics.Len() {
-			m := d.Metrics.At(i)
-			if m.Name != "" {
-				return m.Name, true
-			}
-			return m.ID, true
-		}
-	case trace.RefCommunicator:
-		if i < d.Communicator.Len() {
-			return d.Communicator.At(i).ID, true
-		}
-	case trace.RefString:
-		if i < d.Strings.Len() {
-			return *d.Strings.At(i), true
-		}
-	case trace.RefParameter:
-		return named(&d.Parameters)
-	case trace.RefWindow:
-		return named(&d.Windows)
-	case trace.RefContext:
-		return named(&d.Contexts)
-	case trace.RefHandle:
-		return named(&d.Handles)
-	case trace.RefFile:
-		return named(&d.Files)
-	case trace.RefMarker:
-		return named(&d.Markers)
-	}
-	return "", false
-}
-
 // appendOperand writes an operand as JSON or, the same but for quotes, as text.
 func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, v uint64, quoted bool) []byte {
 	str := func(s string) []byte {
@@ -242,7 +145,7 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 		}
 		return append(b, s...)
 	}
-	if s, ok := operandRef(p.defs, t, v); ok {
+	if s, ok := p.defs.OperandName(t, v); ok {
 		return str(s)
 	}
 	switch t {
@@ -283,7 +186,7 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 	b = appendJSONString(b, spec.Name)
 	if spec.Ref == trace.RefRegion || spec.Ref == trace.RefNone {
 		b = append(b, `,"region":`...)
-		if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+		if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
 			b = appendJSONString(b, s)
 		} else {
 			b = append(b, "null"...)
@@ -292,7 +195,7 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 		b = append(b, `,"region":null,"`...)
 		b = append(b, spec.Ref.String()...)
 		b = append(b, `":`...)
-		if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+		if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
 			b = appendJSONString(b, s)
 		} else {
 			b = append(b, "null"...)
@@ -372,7 +275,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	from = len(b)
 	b = append(b, spec.Name...)
 	b = pad(b, from, 12)
-	if s, ok := refName(p.defs, spec.Ref, c.Ref()); ok {
+	if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
 		b = append(b, s...)
 	}
 	ops := c.Ops()

@@ -13,6 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -22,7 +24,7 @@ import (
 type profileResult struct {
 	Path       string             `json:"path"`
 	Format     string             `json:"format"`
-	Clock      clockInfo          `json:"clock"`
+	Clock      info.Clock         `json:"clock"`
 	From       *int64             `json:"from"` // ticks; null without a bound
 	To         *int64             `json:"to"`
 	Covered    int64              `json:"covered"`
@@ -144,7 +146,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 	}
 	d := in.Defs()
 	opt := profile.Options{Locations: by != byRegion}
-	x := &profileResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock)}
+	x := &profileResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock)}
 	if s.from != "" {
 		x.From = &sel.From
 	}
@@ -157,7 +159,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 	// What is open depends on events before the window and of other regions.
 	window := sel
 	window.Links = false
-	sum, err := inParts(ctx, in.Decoder, window, func() *profile.Part { return profile.New(d, opt) }, format.ScanWindow)
+	sum, err := analysis.InParts(ctx, in.Decoder, window, func() *profile.Part { return profile.New(d, opt) }, format.ScanWindow)
 	if err != nil {
 		return nil, err
 	}

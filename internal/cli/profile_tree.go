@@ -12,7 +12,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"github.com/google/pprof/profile"
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -21,7 +23,7 @@ import (
 type treeResult struct {
 	Path   string          `json:"path"`
 	Format string          `json:"format"`
-	Clock  clockInfo       `json:"clock"`
+	Clock  info.Clock      `json:"clock"`
 	From   *int64          `json:"from"` // ticks; null without a bound
 	To     *int64          `json:"to"`
 	By     string          `json:"by"`
@@ -99,7 +101,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 		return nil, err
 	}
 	d := in.Defs()
-	x := &treeResult{Path: in.src.Path, Format: in.format.Name, Clock: newClockInfo(d.Clock), By: by}
+	x := &treeResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock), By: by}
 	var opt calltree.Options
 	if s.from != "" {
 		x.From = &sel.From
@@ -115,7 +117,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 	// What is open depends on events before the window.
 	window := sel
 	window.Links = false
-	all, err := inParts(ctx, in.Decoder, window, func() *calltree.Part { return calltree.New(d, opt) }, format.ScanWindow)
+	all, err := analysis.InParts(ctx, in.Decoder, window, func() *calltree.Part { return calltree.New(d, opt) }, format.ScanWindow)
 	if err != nil {
 		return nil, err
 	}

@@ -2,23 +2,21 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/trace"
 )
 
 // structureResult is the JSON of weft structure.
 type structureResult struct {
-	Path   string    `json:"path"`
-	Format string    `json:"format"`
-	Clock  clockInfo `json:"clock"`
+	Path   string     `json:"path"`
+	Format string     `json:"format"`
+	Clock  info.Clock `json:"clock"`
 	*structure.Result
 }
 
@@ -56,9 +54,9 @@ contention score). It is worked out of the events, whatever the trace's format.`
 			}
 			in.bar.done()
 			if asJSON {
-				return a.writeJSON(structureResult{in.src.Path, in.format.Name, newClockInfo(in.Defs().Clock), x})
+				return a.writeJSON(structureResult{in.src.Path, in.format.Name, info.NewClock(in.Defs().Clock), x})
 			}
-			if err := (&structurePrinter{x, in.Defs().Clock, depth}).print(a.out); err != nil {
+			if _, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth)); err != nil {
 				return err
 			}
 			a.tell(in, r.quiet)
@@ -81,104 +79,9 @@ func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structur
 	}
 	sel.Links = false
 	d := in.Defs()
-	var mu sync.Mutex
-	var parts []*structure.Part
-	if err := format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
-		parts = nil
-		return func(int) format.Sink {
-			mu.Lock()
-			defer mu.Unlock()
-			parts = append(parts, structure.New(d))
-			return parts[len(parts)-1]
-		}
-	}); err != nil {
+	sum, err := analysis.InParts(ctx, in.Decoder, sel, func() *structure.Part { return structure.New(d) }, format.ScanAnew)
+	if err != nil {
 		return nil, err
 	}
-	sum := structure.New(d)
-	for _, p := range parts {
-		if err := sum.Merge(p); err != nil {
-			return nil, err
-		}
-	}
 	return sum.Result()
-}
-
-// structurePrinter prints trees.
-type structurePrinter struct {
-	x     *structure.Result
-	clock trace.Clock
-	depth int
-}
-
-func (p *structurePrinter) print(w io.Writer) error {
-	b := &strings.Builder{}
-	for i, s := range p.x.Shapes {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		names := make([]string, 0, len(s.IDs))
-		for k, id := range s.IDs {
-			if s.Names[k] != "" {
-				id = s.Names[k]
-			}
-			if names = append(names, id); len(names) == 5 && len(s.IDs) > 6 {
-				names = append(names, fmt.Sprintf("… %d in all", len(s.IDs)))
-				break
-			}
-		}
-		fmt.Fprintf(b, "%s: %d events, %s\n", strings.Join(names, ", "), s.Events, p.clock.FormatDuration(s.Span))
-		fmt.Fprintf(b, "%-44s %9s %11s %11s %11s %11s %6s\n", "", "COUNT", "MEAN", "MIN", "MAX", "SUM", "WAIT")
-		p.steps(b, s.Steps, 1, false)
-	}
-	if p.x.Unclosed > 0 {
-		fmt.Fprintf(b, "\n%d calls are never left; they end with their location or with what they are in\n", p.x.Unclosed)
-	}
-	if p.x.Orphans > 0 {
-		fmt.Fprintf(b, "%d leaves have no enter\n", p.x.Orphans)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-// stepsShown is how many steps of a sequence are shown.
-const stepsShown = 40
-
-// steps prints the steps of a sequence; those of a call begin and end with its enter and
-// leave, which the line before them has said.
-func (p *structurePrinter) steps(b *strings.Builder, steps []structure.Step, depth int, call bool) {
-	if call {
-		steps = steps[1:]
-		if n := len(steps); n > 0 && steps[n-1].Kind == "leave" {
-			steps = steps[:n-1]
-		}
-	}
-	indent := strings.Repeat("  ", depth-1)
-	for i := 0; i < len(steps); i++ {
-		s := steps[i]
-		if i == stepsShown {
-			fmt.Fprintf(b, "%s… %d more\n", indent, len(steps)-i)
-			return
-		}
-		if s.Sequence < 0 {
-			name := s.Kind
-			if s.Name != "" {
-				name += " " + s.Name
-			}
-			fmt.Fprintf(b, "%s· %s\n", indent, name)
-			continue
-		}
-		x := &p.x.Sequences[s.Sequence]
-		name := "loop"
-		if x.Call {
-			name = x.Name
-		}
-		if s.Iterations > 1 {
-			name += fmt.Sprintf(" ×%d", s.Iterations)
-		}
-		f := p.clock.FormatDuration
-		fmt.Fprintf(b, "%-44s %9d %11s %11s %11s %11s %6.3f\n", indent+name, x.Count, f(x.Sum/max(1, x.Count)), f(x.Min), f(x.Max), f(x.Sum), x.Contention)
-		if depth < p.depth {
-			p.steps(b, x.Steps, depth+1, x.Call)
-		}
-	}
 }

@@ -12,6 +12,16 @@ import (
 // version say that instead.
 const version = "0.1.0-dev"
 
+// moduleVersion is the version of this program.
+func moduleVersion() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if m := info.Main.Version; m != "" && m != "(devel)" {
+			return m
+		}
+	}
+	return version
+}
+
 func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -20,11 +30,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Example: "  weft version",
 		Args:    exactArgs(0, "none"),
 		RunE: func(*cobra.Command, []string) error {
-			v, commit := version, ""
+			v, commit := moduleVersion(), ""
 			if info, ok := debug.ReadBuildInfo(); ok {
-				if m := info.Main.Version; m != "" && m != "(devel)" {
-					v = m
-				}
 				for _, s := range info.Settings {
 					if s.Key == "vcs.revision" {
 						commit = s.Value

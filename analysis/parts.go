@@ -1,4 +1,4 @@
-package cli
+package analysis
 
 import (
 	"context"
@@ -8,29 +8,29 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// part is a part of an analysis: what one worker has seen of a trace.
-type part[P any] interface {
+// Part is a part of an analysis: what one worker has seen of a trace.
+type Part[P any] interface {
 	format.Sink
 	Merge(P) error
 }
 
-// inParts runs an analysis: each worker of a scan, which is format.ScanAnew or
-// format.ScanWindow, fills a part of its own, and they are merged.
-func inParts[P part[P]](ctx context.Context, d format.Decoder, sel trace.Selection, make func() P,
+// InParts runs an analysis: each worker of a scan, which is format.ScanAnew or
+// format.ScanWindow, fills a part of its own that fresh made, and they are merged.
+func InParts[P Part[P]](ctx context.Context, d format.Decoder, sel trace.Selection, fresh func() P,
 	scan func(context.Context, format.Decoder, trace.Selection, func() func(int) format.Sink) error) (P, error) {
 	var mu sync.Mutex
 	var parts []P
 	err := scan(ctx, d, sel, func() func(int) format.Sink {
 		parts = nil
 		return func(int) format.Sink {
-			p := make()
+			p := fresh()
 			mu.Lock()
 			defer mu.Unlock()
 			parts = append(parts, p)
 			return p
 		}
 	})
-	all := make()
+	all := fresh()
 	for _, p := range parts {
 		if err != nil {
 			break

@@ -1,0 +1,320 @@
+// Package info says what is in a trace: format, files, span, locations, events by kind,
+// regions with their times, resources, signals and attributes.
+package info
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/analysis/metrics"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Info is what is in a trace, as weft info --json prints it (docs/json.md).
+type Info struct {
+	Path       string             `json:"path"`
+	Format     string             `json:"format"`
+	Files      []File             `json:"files"`
+	Origin     string             `json:"origin,omitempty"` // format whose ids the trace bears, if another
+	Clock      Clock              `json:"clock"`
+	First      *int64             `json:"first"` // ticks; null without events
+	Last       *int64             `json:"last"`
+	Span       string             `json:"span"`            // seconds, exact
+	Start      string             `json:"start,omitempty"` // wall clock of the first event
+	Events     int64              `json:"events"`
+	Derived    int64              `json:"derived"`
+	Links      int64              `json:"links"`
+	Properties map[string]any     `json:"properties,omitempty"`
+	Kinds      []counts.Kind      `json:"kinds"`
+	Locations  []Location         `json:"locations"`
+	Regions    []profile.Region   `json:"regions"`
+	Activities []profile.Activity `json:"activities,omitempty"`
+	Resources  []profile.Resource `json:"resources,omitempty"`
+	Metrics    []Metric           `json:"signals,omitempty"`
+	Attributes []counts.Attribute `json:"attributes,omitempty"`
+	Unclosed   int64              `json:"unclosed"`
+	Orphans    int64              `json:"orphans"`
+	Errors     int64              `json:"errors"`
+	Warnings   int64              `json:"warnings"`
+
+	Records []Records `json:"definitionRecords,omitempty"`
+	// Definitions are all definitions, for those who list them; Of leaves them out.
+	Definitions map[string][]map[string]any `json:"definitions,omitempty"`
+
+	// Missing is by how much times of regions may be too small, if they are from sums
+	// that the trace has of them.
+	Missing *int64 `json:"missing,omitempty"`
+	// TimesChanged is that these are right, but not the times of the events.
+	TimesChanged bool `json:"timesChanged,omitempty"`
+	// Details are what only the format has; Of leaves them out.
+	Details map[string][]map[string]any `json:"details,omitempty"`
+}
+
+// File is a file of a trace.
+type File struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"` // bytes
+}
+
+// Records counts the records of a type that define something.
+type Records struct {
+	Type  string `json:"type"`
+	Count int64  `json:"count"`
+}
+
+// Clock describes the clock of a trace.
+type Clock struct {
+	TicksPerSecond string `json:"ticksPerSecond"` // "1000000" or "1/60"
+	Resolution     string `json:"resolution"`
+	Epoch          *int64 `json:"epoch"` // ns since 1970 of tick 0; null when not known
+}
+
+// NewClock describes a clock.
+func NewClock(c trace.Clock) Clock {
+	x := Clock{TicksPerSecond: fmt.Sprint(c.Num), Resolution: c.Resolution()}
+	if c.Den != 1 {
+		x.TicksPerSecond = fmt.Sprintf("%d/%d", c.Num, c.Den)
+	}
+	if c.HasEpoch {
+		x.Epoch = &c.Epoch
+	}
+	return x
+}
+
+// Location is a location and its events.
+type Location struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Kind   string `json:"kind"`
+	Group  string `json:"group,omitempty"`
+	Events int64  `json:"events"`
+	First  *int64 `json:"first"`
+	Last   *int64 `json:"last"`
+}
+
+// Metric is a signal, series or counter and its values.
+type Metric struct {
+	ID     string `json:"id"`
+	Name   string `json:"name,omitempty"`
+	Unit   string `json:"unit,omitempty"`
+	Kind   string `json:"kind"`
+	Events int64  `json:"events"`
+	// Values; null where there are none.
+	Min  any `json:"min"`
+	Max  any `json:"max"`
+	Last any `json:"last"`
+	// Per second, of counters that accumulate.
+	AverageRate *trace.Real `json:"averageRate,omitempty"`
+	HighestRate *trace.Real `json:"highestRate,omitempty"`
+}
+
+// Trace is an opened trace, which need not be prepared.
+type Trace struct {
+	Decoder format.Decoder
+	Format  *format.Format
+	Source  format.Source
+	Report  *format.Report // of its ReadOptions
+}
+
+// Of says what is in a trace. Where its format keeps sums beside the events those are
+// taken, and the events are not read, unless exact is set. The second result are the
+// records that define, with the names of what [trace.Definitions] has no table for.
+func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
+	d := t.Decoder.Defs()
+	var s *format.Summary
+	var err error
+	if !exact {
+		if s, err = t.summary(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	x := &Info{Path: t.Source.Path, Format: t.Format.Name, Locations: []Location{}}
+	var n *counts.Result
+	if s != nil {
+		var missing int64
+		n, x.Regions, missing = told(d, s)
+		x.Missing, x.TimesChanged = &missing, s.Changed
+	} else if n, err = t.scanned(ctx, x); err != nil {
+		return nil, nil, err
+	}
+	x.Events, x.Derived, x.Links, x.Kinds, x.Attributes = n.Events, n.Derived, n.Links, n.Kinds, n.Attributes
+	if d.Origin != d.Format {
+		x.Origin = d.Origin
+	}
+	x.Clock = NewClock(d.Clock)
+	if n.Events > 0 {
+		x.First, x.Last = &n.First, &n.Last
+		x.Span = d.Clock.FormatSeconds(n.Last - n.First)
+		if ns, _, ok := d.Clock.Rescale(n.First, trace.Seconds(1_000_000_000)); ok && d.Clock.HasEpoch {
+			x.Start = time.Unix(0, d.Clock.Epoch+ns).UTC().Format(time.RFC3339Nano)
+		}
+	}
+	if d.Properties.Len() > 0 {
+		x.Properties = Object(d.Properties.All())
+	}
+	byLoc := map[uint32]counts.Location{}
+	for _, l := range n.Locations {
+		byLoc[l.Location] = l
+	}
+	for i := range d.Locations.Len() {
+		l := d.Locations.At(i)
+		y := Location{ID: l.ID, Name: l.Name, Kind: string(l.Kind)}
+		if l.Group != trace.NoRef {
+			y.Group = d.Groups.At(int(l.Group)).Name
+		}
+		if c, ok := byLoc[uint32(i)]; ok {
+			y.Events, y.First, y.Last = c.Events, &c.First, &c.Last
+		}
+		x.Locations = append(x.Locations, y)
+	}
+	if x.Files, err = t.files(); err != nil {
+		return nil, nil, err
+	}
+	var records []format.DefinitionRecords
+	if o, ok := t.Decoder.(format.Overview); ok {
+		if records, err = o.DefinitionRecords(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, y := range records {
+		x.Records = append(x.Records, Records{y.Type, y.Count})
+	}
+	for _, r := range t.Report.Rules() {
+		switch r.Severity {
+		case trace.Error:
+			x.Errors += r.Count
+		case trace.Warning:
+			x.Warnings += r.Count
+		}
+	}
+	return x, records, nil
+}
+
+// scanned counts all events, and puts what they come to into x.
+func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
+	d := t.Decoder.Defs()
+	sel := trace.Everything()
+	links, known := int64(0), false
+	if c, ok := t.Decoder.(format.LinkCounter); ok {
+		// Finding the ends of links would take longer than all the rest.
+		links, known = c.LinkCount()
+		sel.Links = !known
+	}
+	all, err := analysis.InParts(ctx, t.Decoder, sel, func() *tally { return newTally(d) }, format.ScanAnew)
+	if err != nil {
+		return nil, err
+	}
+	n, p := all.counts.Result(), all.profile.Result()
+	if known {
+		n.Links = links
+	}
+	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
+	for _, y := range all.metrics.Result() {
+		m := d.Metrics.At(int(y.Metric))
+		z := Metric{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
+		if y.Rates {
+			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
+		}
+		x.Metrics = append(x.Metrics, z)
+	}
+	return n, nil
+}
+
+// tally is all that info counts in one scan.
+type tally struct {
+	counts  *counts.Part
+	profile *profile.Part
+	metrics *metrics.Part
+}
+
+func newTally(d *trace.Definitions) *tally {
+	return &tally{counts.New(d), profile.New(d, profile.Options{}), metrics.New(d)}
+}
+
+// Batch counts events.
+func (t *tally) Batch(b *trace.Batch) error {
+	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
+}
+
+// Links counts links.
+func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
+
+// Merge adds what another worker counted.
+func (t *tally) Merge(o *tally) error {
+	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
+}
+
+// files lists the files of a trace.
+func (t *Trace) files() ([]File, error) {
+	o, ok := t.Decoder.(format.Overview)
+	if !ok {
+		f, size, err := t.Source.Open()
+		if err != nil {
+			return nil, err
+		}
+		return []File{{t.Source.Path, size}}, f.Close()
+	}
+	l, err := o.Files()
+	var out []File
+	for _, f := range l {
+		out = append(out, File{f.Path, f.Size})
+	}
+	return out, err
+}
+
+// summary is what the trace says of itself, nil if it says nothing or not enough.
+func (t *Trace) summary(ctx context.Context) (*format.Summary, error) {
+	m, ok := t.Decoder.(format.Summarizer)
+	if !ok {
+		return nil, nil
+	}
+	s, ok, err := m.Summarize(ctx)
+	if !ok {
+		return nil, err
+	}
+	return s, err
+}
+
+// told makes of a summary what a scan would have counted.
+func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []profile.Region, missing int64) {
+	n = &counts.Result{Kinds: []counts.Kind{}}
+	for _, k := range s.Kinds {
+		n.Events += k.Events
+		n.Kinds = append(n.Kinds, counts.Kind{Kind: k.Kind, Name: d.Spec(k.Kind).Name, Events: k.Events})
+	}
+	for i, l := range s.Locations {
+		if i == 0 {
+			n.First, n.Last = l.First, l.Last
+		}
+		n.First, n.Last = min(n.First, l.First), max(n.Last, l.Last)
+		n.Locations = append(n.Locations, counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
+	}
+	regions = []profile.Region{}
+	for _, r := range s.Regions {
+		x := d.Regions.At(int(r.Region))
+		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
+		missing = max(missing, r.Missing)
+	}
+	return n, regions, missing
+}
+
+// Object makes an object of attributes for JSON. A name that comes again gets #2,
+// #3 … behind it.
+func Object(l []trace.Attr) map[string]any {
+	out, seen := map[string]any{}, map[string]int{}
+	for _, a := range l {
+		seen[a.Key]++
+		key := a.Key
+		if n := seen[a.Key]; n > 1 {
+			key = fmt.Sprintf("%s#%d", key, n)
+		}
+		out[key] = a.Value.Any()
+	}
+	return out
+}

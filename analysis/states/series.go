@@ -1,0 +1,78 @@
+package states
+
+// Window is a stretch of time in ticks, [From, To), in Columns of equal length.
+type Window struct {
+	From, To int64
+	Columns  int
+}
+
+// Series is which part of the processors was in each state, from 0 to 1, in each column
+// of a window. The three add up to 1, and to 0 where the window is outside of the trace.
+type Series struct {
+	Busy     []float64 `json:"busy"`
+	Overhead []float64 `json:"overhead"`
+	Idle     []float64 `json:"idle"`
+}
+
+// bins adds up times by column. A time that covers columns as a whole costs as much as
+// one inside of a column.
+type bins struct {
+	w     Window
+	part  [Idle + 1][]float64 // of columns that are covered in part
+	whole [Idle + 1][]float64 // how many more than in the column before cover it wholly
+}
+
+func newBins(w Window) *bins {
+	b := &bins{w: w}
+	for s := range b.part {
+		b.part[s], b.whole[s] = make([]float64, w.Columns), make([]float64, w.Columns+1)
+	}
+	return b
+}
+
+// add adds the time from a to before b, in which a processor was in a state.
+func (x *bins) add(s State, a, b int64) {
+	a, b = max(a, x.w.From), min(b, x.w.To)
+	if x.w.Columns == 0 || a >= b {
+		return
+	}
+	scale := float64(x.w.Columns) / (float64(x.w.To) - float64(x.w.From))
+	at := func(t int64) (int, float64) {
+		f := (float64(t) - float64(x.w.From)) * scale
+		c := min(int(f), x.w.Columns-1)
+		return c, f - float64(c)
+	}
+	first, from := at(a)
+	last, to := at(b)
+	if first == last {
+		x.part[s][first] += to - from
+		return
+	}
+	x.part[s][first] += 1 - from
+	x.part[s][last] += to
+	x.whole[s][first+1]++
+	x.whole[s][last]--
+}
+
+// clone is a copy that can go on by itself.
+func (x *bins) clone() *bins {
+	y := newBins(x.w)
+	for s := range x.part {
+		copy(y.part[s], x.part[s])
+		copy(y.whole[s], x.whole[s])
+	}
+	return y
+}
+
+// series is the average over processors.
+func (x *bins) series(processors int) *Series {
+	of := func(s State) []float64 {
+		out, whole := make([]float64, x.w.Columns), 0.0
+		for c := range out {
+			whole += x.whole[s][c]
+			out[c] = min(1, max(0, (whole+x.part[s][c])/float64(max(1, processors))))
+		}
+		return out
+	}
+	return &Series{of(Busy), of(Overhead), of(Idle)}
+}

@@ -1,0 +1,57 @@
+package states
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/internal/made"
+)
+
+// TestSeries: processor 0 is busy from 0 to 5 and in overhead from 5 to 7, with its last
+// event at 7; processor 1 is busy from 2 on and waits from 6 to 8. The figures are
+// counted by hand.
+func TestSeries(t *testing.T) {
+	rows := []made.Row{made.Enter(0, 0, user), made.Enter(2, 2, user), made.Leave(0, 3, user), made.Enter(0, 5, send), made.Enter(2, 6, wait), made.Leave(0, 7, send), made.Leave(2, 8, wait), made.Leave(2, 10, user)}
+	for _, test := range []struct {
+		w                    Window
+		busy, overhead, idle []float64
+	}{
+		{Window{0, 10, 5}, []float64{.5, 1, .75, 0, .5}, []float64{0, 0, .25, .25, 0}, []float64{.5, 0, 0, .75, .5}},
+		{Window{0, 10, 1}, []float64{.55}, []float64{.1}, []float64{.35}},
+		{Window{1, 4, 2}, []float64{2. / 3, 1}, []float64{0, 0}, []float64{1. / 3, 0}},
+		{Window{9, 13, 2}, []float64{.25, 0}, []float64{0, 0}, []float64{.25, 0}},
+		{Window{-4, 4, 2}, []float64{0, .75}, []float64{0, 0}, []float64{0, .25}},
+		{Window{20, 30, 1}, []float64{0}, []float64{0}, []float64{0}},
+	} {
+		for _, changes := range []bool{false, true} {
+			p := New(picl(), Options{Changes: changes, Series: &test.w})
+			if err := p.Batch(made.Mixed(p.defs, rows)); err != nil {
+				t.Fatal(err)
+			}
+			p.Result() // does not change what follows
+			s := p.Result().Series
+			for _, x := range []struct {
+				name      string
+				got, want []float64
+			}{{"busy", s.Busy, test.busy}, {"overhead", s.Overhead, test.overhead}, {"idle", s.Idle, test.idle}} {
+				if len(x.got) != len(x.want) {
+					t.Fatalf("%+v %s: found %d columns", test.w, x.name, len(x.got))
+				}
+				for i := range x.got {
+					if math.Abs(x.got[i]-x.want[i]) > 1e-9 {
+						t.Errorf("%+v %s: found %v, want %v (changes kept: %t)", test.w, x.name, x.got, x.want, changes)
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestSeriesOfNothing: without events nothing was busy, nor idle.
+func TestSeriesOfNothing(t *testing.T) {
+	s := New(picl(), Options{Series: &Window{0, 1, 2}}).Result().Series
+	if len(s.Busy) != 2 || s.Busy[0] != 0 || s.Idle[1] != 0 {
+		t.Errorf("found %+v, want two columns of 0", s)
+	}
+}

@@ -1,0 +1,92 @@
+package structure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// printer prints trees.
+type printer struct {
+	x     *Result
+	clock trace.Clock
+	depth int
+}
+
+// Text is the structure for people, trees down to a depth, with times of a clock.
+func (r *Result) Text(c trace.Clock, depth int) string {
+	return (&printer{r, c, depth}).text()
+}
+
+func (p *printer) text() string {
+	b := &strings.Builder{}
+	for i, s := range p.x.Shapes {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		names := make([]string, 0, len(s.IDs))
+		for k, id := range s.IDs {
+			if s.Names[k] != "" {
+				id = s.Names[k]
+			}
+			if names = append(names, id); len(names) == 5 && len(s.IDs) > 6 {
+				names = append(names, fmt.Sprintf("… %d in all", len(s.IDs)))
+				break
+			}
+		}
+		fmt.Fprintf(b, "%s: %d events, %s\n", strings.Join(names, ", "), s.Events, p.clock.FormatDuration(s.Span))
+		fmt.Fprintf(b, "%-44s %9s %11s %11s %11s %11s %6s\n", "", "COUNT", "MEAN", "MIN", "MAX", "SUM", "WAIT")
+		p.steps(b, s.Steps, 1, false)
+	}
+	if p.x.Unclosed > 0 {
+		fmt.Fprintf(b, "\n%d calls are never left; they end with their location or with what they are in\n", p.x.Unclosed)
+	}
+	if p.x.Orphans > 0 {
+		fmt.Fprintf(b, "%d leaves have no enter\n", p.x.Orphans)
+	}
+	return b.String()
+}
+
+// stepsShown is how many steps of a sequence are shown.
+const stepsShown = 40
+
+// steps prints the steps of a sequence; those of a call begin and end with its enter and
+// leave, which the line before them has said.
+func (p *printer) steps(b *strings.Builder, steps []Step, depth int, call bool) {
+	if call {
+		steps = steps[1:]
+		if n := len(steps); n > 0 && steps[n-1].Kind == "leave" {
+			steps = steps[:n-1]
+		}
+	}
+	indent := strings.Repeat("  ", depth-1)
+	for i := 0; i < len(steps); i++ {
+		s := steps[i]
+		if i == stepsShown {
+			fmt.Fprintf(b, "%s… %d more\n", indent, len(steps)-i)
+			return
+		}
+		if s.Sequence < 0 {
+			name := s.Kind
+			if s.Name != "" {
+				name += " " + s.Name
+			}
+			fmt.Fprintf(b, "%s· %s\n", indent, name)
+			continue
+		}
+		x := &p.x.Sequences[s.Sequence]
+		name := "loop"
+		if x.Call {
+			name = x.Name
+		}
+		if s.Iterations > 1 {
+			name += fmt.Sprintf(" ×%d", s.Iterations)
+		}
+		f := p.clock.FormatDuration
+		fmt.Fprintf(b, "%-44s %9d %11s %11s %11s %11s %6.3f\n", indent+name, x.Count, f(x.Sum/max(1, x.Count)), f(x.Min), f(x.Max), f(x.Sum), x.Contention)
+		if depth < p.depth {
+			p.steps(b, x.Steps, depth+1, x.Call)
+		}
+	}
+}

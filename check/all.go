@@ -1,0 +1,59 @@
+package check
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// All reads a whole trace and reports to opt what is wrong with it: what reading finds,
+// what the rules of this package find, and what the format's own checker finds. d is the
+// trace as it is looked at, file the decoder of its format, which is the same unless
+// something like a correction of clocks stands between them.
+func All(ctx context.Context, d, file format.Decoder, f *format.Format, src format.Source, opt *format.ReadOptions) error {
+	checkers := []format.Checker{New(d.Defs(), src.Path, opt)}
+	if f.NewChecker != nil {
+		checkers = append(checkers, f.NewChecker(file, src, opt))
+	}
+	all := format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			for _, x := range checkers {
+				if err := x.Batch(b); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		OnLinks: func(l []trace.Link) error {
+			for _, x := range checkers {
+				if err := x.Links(l); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return all }); err != nil {
+		return err
+	}
+	for _, x := range checkers {
+		if err := x.Finish(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Damage reports whether an error of opening a trace says what is wrong with it, and not
+// that it cannot be reached or was not asked for rightly.
+func Damage(err error) bool {
+	var system syscall.Errno
+	var option *format.OptionError
+	var defect *trace.Defect
+	return !errors.As(err, &system) && !errors.As(err, &option) && !errors.As(err, &defect) &&
+		!errors.Is(err, fs.ErrNotExist) && !errors.Is(err, context.Canceled)
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/serve"
+)
+
+// indexResult is what weft index --json prints (docs/json.md).
+type indexResult struct {
+	Path    string `json:"path"`
+	Format  string `json:"format"`
+	Index   string `json:"index"`
+	Bytes   int64  `json:"bytes"`
+	Built   bool   `json:"built"` // now; false if it was there
+	Defects int64  `json:"defects"`
+}
+
+func (a *app) indexCommand() *cobra.Command {
+	var v viewing
+	var asJSON, force bool
+	var out string
+	c := &cobra.Command{
+		Use:   "index TRACE",
+		Short: "Make the index that weft view needs",
+		Long: `Make the index of a trace that weft view and weft serve need, ahead of time, and say
+where it is. Without -o it goes to the cache, the folder that WEFT_CACHE names or weft in
+the user's cache folder, unless it is there already.
+
+The cache knows a trace again by the names, sizes, times of change and parts of the
+content of its files, in whatever folder they are. An index of a trace that has changed
+since, or of another version, is made anew.`,
+		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx trace.otf2",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			r, err := a.forServer(&v.reading)
+			if err != nil {
+				return err
+			}
+			in := &input{}
+			if err := a.locate(c.Context(), in, args[0]); err != nil {
+				return err
+			}
+			defer in.Close()
+			store, err := v.cache()
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			in.bar = a.newBar("indexing " + in.src.Path)
+			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Progress: in.bar.set})
+			if err != nil {
+				return err
+			}
+			in.bar.done()
+			if asJSON {
+				return a.writeJSON(indexResult{in.src.Path, m.Format.Name, m.Path, m.Size, m.Built, m.Defects})
+			}
+			how := "made"
+			if !m.Built {
+				how = "was there"
+			}
+			fmt.Fprintf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
+			if m.Defects > 0 && !v.quiet {
+				fmt.Fprintf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, m.Defects)
+			}
+			return nil
+		},
+	}
+	v.flags(c.Flags())
+	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
+	c.Flags().BoolVar(&force, "force", false, "make the index also if it is there")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}

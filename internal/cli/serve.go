@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/serve"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var v viewing
+	var listen, tokenFile string
+	var noToken bool
+	var hosts []string
+	c := &cobra.Command{
+		Use:   "serve DIR",
+		Short: "Let browsers look at the traces of a folder",
+		Long: `Let browsers look at all traces in a folder and the folders in it. What is not
+below the folder cannot be reached, also not by links. Nothing can be changed.
+
+The address that is printed has a secret in it: --token-file keeps it from one time to
+the next. --no-token asks for none, which is allowed on this machine's own addresses and
+on sockets alone: others on the machine can then look at the traces, too. The
+connection is not encrypted: over a network use ssh -L, or a proxy that speaks TLS.`,
+		Example: "  weft serve /scratch/traces\n  weft serve --listen unix:/run/user/1000/weft.sock --no-token traces\n  weft serve --listen 0.0.0.0:8080 --host traces.example.org --token-file ~/.weft-token traces",
+		Args:    exactArgs(1, "a folder"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if noToken && tokenFile != "" {
+				return usageError("--no-token and --token-file: expected one of them")
+			}
+			opt := serve.Options{Version: moduleVersion(), Page: page(), Hosts: hosts}
+			var err error
+			if opt.Reading, err = a.forServer(&v.reading); err != nil {
+				return err
+			}
+			if opt.Dir, err = os.OpenRoot(args[0]); err != nil {
+				return err
+			}
+			defer opt.Dir.Close()
+			if opt.Token, err = token(tokenFile, noToken); err != nil {
+				return err
+			}
+			if opt.Cache, err = v.cache(); err != nil {
+				return err
+			}
+			defer opt.Cache.Close()
+			l, names, err := listenAt(listen)
+			if err != nil {
+				return err
+			}
+			if noToken && !private(l) {
+				l.Close()
+				return usageError("--no-token: found the address %s, expected one of this machine alone, or a socket", l.Addr())
+			}
+			opt.Hosts = append(opt.Hosts, names...)
+			return a.runServer(c.Context(), opt, l, v.quiet, func(*serve.Server) {})
+		},
+	}
+	v.flags(c.Flags())
+	c.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "where to listen: HOST:PORT, or unix:PATH; port 0 is a free one")
+	c.Flags().StringVar(&tokenFile, "token-file", "", "file with the secret; it is made if it is not there")
+	c.Flags().BoolVar(&noToken, "no-token", false, "ask for no secret")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "another name that browsers know the server by")
+	return c
+}
+
+// listenAt listens, and tells the names that the place is known by.
+func listenAt(place string) (net.Listener, []string, error) {
+	if path, ok := strings.CutPrefix(place, "unix:"); ok {
+		l, err := listenUnix(path)
+		return l, nil, err
+	}
+	host, _, err := net.SplitHostPort(place)
+	if err != nil {
+		return nil, nil, usageError("--listen %s: expected HOST:PORT or unix:PATH", place)
+	}
+	l, err := net.Listen("tcp", place)
+	if err != nil {
+		return nil, nil, err
+	}
+	names := []string{host}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && a.IP.IsUnspecified() {
+		// No page elsewhere has these names.
+		names = nil
+		if name, err := os.Hostname(); err == nil {
+			names = append(names, name)
+		}
+		list, err := net.InterfaceAddrs()
+		if err != nil {
+			l.Close()
+			return nil, nil, err
+		}
+		for _, x := range list {
+			if n, ok := x.(*net.IPNet); ok {
+				names = append(names, n.IP.String())
+			}
+		}
+	}
+	return l, names, nil
+}
+
+// listenUnix listens on a socket that only this user can reach. One that a server has left
+// behind is replaced.
+func listenUnix(path string) (net.Listener, error) {
+	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
+		if c, err := net.Dial("unix", path); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("%s: found a server that listens there, expected none", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// private reports whether only this machine can reach a listener.
+func private(l net.Listener) bool {
+	a, ok := l.Addr().(*net.TCPAddr)
+	return !ok || a.IP.IsLoopback()
+}
+
+// leastToken is how long a secret must be.
+const leastToken = 16
+
+// token is the secret: a new one, or that in a file.
+func token(file string, none bool) (string, error) {
+	if none {
+		return "", nil
+	}
+	if file == "" {
+		return serve.NewToken(), nil
+	}
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		t := serve.NewToken()
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return "", err
+		}
+		_, err = fmt.Fprintln(f, t)
+		return t, errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return "", err
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		return "", err
+	}
+	if m := st.Mode().Perm(); runtime.GOOS != "windows" && m&0o077 != 0 {
+		return "", usageError("--token-file %s: found the mode %#o, expected that others cannot read it (chmod 600)", file, m)
+	}
+	t := strings.TrimSpace(string(text))
+	if len(t) < leastToken || strings.ContainsAny(t, " \t\r\n;,\"\\%&+#=?/") {
+		return "", usageError("--token-file %s: expected at least %d letters and digits", file, leastToken)
+	}
+	return t, nil
+}

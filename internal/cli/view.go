@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/serve"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/transform"
+)
+
+// viewing holds the flags of commands that need indexes.
+type viewing struct {
+	reading
+	size string
+}
+
+func (v *viewing) flags(f *pflag.FlagSet) {
+	v.reading.flags(f)
+	v.clockFlag(f)
+	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest go first")
+}
+
+// cache opens the cache of indexes.
+func (v *viewing) cache() (*cache.Cache, error) {
+	size, err := parseSize(v.size)
+	if err != nil {
+		return nil, usageError("--cache-size %s: %w", v.size, err)
+	}
+	return cache.Default(size)
+}
+
+// parseSize reads a number of bytes such as 500M.
+func parseSize(s string) (int64, error) {
+	body, factor := s, int64(1)
+	for i, suffix := range []string{"k", "M", "G", "T"} {
+		if t, ok := strings.CutSuffix(s, suffix); ok {
+			body, factor = t, 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(body, 10, 64)
+	if err != nil || n < 1 || n > math.MaxInt64/factor {
+		return 0, fmt.Errorf("expected a number of bytes such as 500M or 20G")
+	}
+	return n * factor, nil
+}
+
+// forServer turns the flags into those of package serve.
+func (a *app) forServer(r *reading) (serve.Reading, error) {
+	x := serve.Reading{Formats: a.formats, Strict: r.strict, Workers: a.workers}
+	var err error
+	if x.Values, err = a.parseOptions(r.options); err != nil {
+		return x, err
+	}
+	if x.Format, err = a.namedFormat(r); err != nil {
+		return x, err
+	}
+	if r.correction == "" {
+		return x, nil
+	}
+	if x.CorrectionText, err = os.ReadFile(r.correction); err != nil {
+		return x, err
+	}
+	if x.Correction, err = transform.ReadCorrection(bytes.NewReader(x.CorrectionText), r.correction); err != nil {
+		return x, &exitError{exitDefects, err}
+	}
+	return x, nil
+}
+
+func (a *app) viewCommand() *cobra.Command {
+	var v viewing
+	var port int
+	var noOpen bool
+	var index string
+	c := &cobra.Command{
+		Use:   "view TRACE...",
+		Short: "Look at traces in the browser",
+		Long: `Look at the time lines of traces in the browser. The server listens on this machine
+alone, and prints its address, in which there is a secret; it runs until Ctrl-C.
+
+A trace is read once, to make its index: that is kept in the cache, and the trace is
+there at once the next time (see weft index).`,
+		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if port < 0 || port > 65535 {
+				return usageError("--port %d: expected a number up to 65535", port)
+			}
+			if index != "" && len(args) > 1 {
+				return usageError("--index: found %d traces, expected one", len(args))
+			}
+			opt := serve.Options{Version: moduleVersion(), Page: page(), Token: serve.NewToken()}
+			var err error
+			if opt.Reading, err = a.forServer(&v.reading); err != nil {
+				return err
+			}
+			for _, arg := range args {
+				in := &input{}
+				if err := a.locate(c.Context(), in, arg); err != nil {
+					return err
+				}
+				defer in.Close()
+				if _, err := a.formatOf(in.src, &v.reading); err != nil {
+					return err
+				}
+				g := serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0}
+				if !g.Once {
+					g.Notes = filepath.Clean(arg) + serve.NotesSuffix
+				}
+				opt.Traces = append(opt.Traces, g)
+			}
+			if opt.Cache, err = v.cache(); err != nil {
+				return err
+			}
+			defer opt.Cache.Close()
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+			if err != nil {
+				return err
+			}
+			return a.runServer(c.Context(), opt, l, v.quiet, func(s *serve.Server) {
+				if !noOpen {
+					openBrowser(s.Ticket(l))
+				}
+			})
+		},
+	}
+	v.flags(c.Flags())
+	c.Flags().IntVar(&port, "port", 0, "port to listen on; a free one if not given")
+	c.Flags().BoolVar(&noOpen, "no-open", false, "do not open the browser")
+	c.Flags().StringVar(&index, "index", "", "use this index, which weft index -o made of the trace as it is")
+	return c
+}
+
+// runServer prints the address, starts to index what was given, and answers until the
+// context ends.
+func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, quiet bool, started func(*serve.Server)) error {
+	bars := &bars{a: a, list: map[string]*bar{}}
+	opt.Progress = bars.set
+	opt.Ended = func(name string, err error) {
+		bars.done(name)
+		if err != nil && !quiet {
+			fmt.Fprintf(a.err, "weft: %v\n", err)
+		}
+	}
+	s := serve.New(opt)
+	fmt.Fprintln(a.out, s.URL(l))
+	if f, ok := a.out.(interface{ Flush() error }); ok {
+		if err := f.Flush(); err != nil {
+			l.Close()
+			s.Close()
+			return err
+		}
+	}
+	s.Start()
+	started(s)
+	return s.Serve(ctx, l)
+}
+
+// bars has a progress bar for each trace that is being indexed.
+type bars struct {
+	a    *app
+	mu   sync.Mutex
+	list map[string]*bar
+}
+
+func (b *bars) set(name string, done, total int64) {
+	b.mu.Lock()
+	x, ok := b.list[name]
+	if !ok {
+		x = b.a.newBar("indexing " + name)
+		b.list[name] = x
+	}
+	b.mu.Unlock()
+	x.set(done, total)
+}
+
+func (b *bars) done(name string) {
+	b.mu.Lock()
+	x := b.list[name]
+	delete(b.list, name)
+	b.mu.Unlock()
+	x.done()
+}
+
+// openBrowser shows an address in the browser, where there is one. Whether that works
+// cannot be known; the address has been printed.
+func openBrowser(url string) {
+	var c *exec.Cmd
+	switch runtime.GOOS {
+	case "darwin":
+		c = exec.Command("open", url)
+	case "windows":
+		c = exec.Command("rundll32", "url.dll,FileProtocolHandler", url)
+	default:
+		if cmp.Or(os.Getenv("WAYLAND_DISPLAY"), os.Getenv("DISPLAY")) == "" {
+			return
+		}
+		c = exec.Command("xdg-open", url)
+	}
+	if c.Start() == nil {
+		go c.Wait()
+	}
+}

@@ -1,0 +1,219 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/analysis/structure"
+	"github.com/weft-trace/weft/check"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// This file has the answers that read the trace.
+
+type nodeFact struct {
+	Region    int         `json:"region"`
+	Name      string      `json:"name"`
+	Count     int64       `json:"count"`
+	Inclusive ticks       `json:"inclusive"`
+	Exclusive ticks       `json:"exclusive"`
+	Min       ticks       `json:"min"`
+	Max       ticks       `json:"max"`
+	Children  []*nodeFact `json:"children"`
+}
+
+// A path is shown that has a 1000th of the whole at least, and is not too deep.
+const (
+	leastPart = 1000
+	mostDeep  = 256
+)
+
+func callTree(e *entry, p *params) func(context.Context) (any, error) {
+	from, to, whole := p.window()
+	tracks := p.tracks(len(p.x.tracks))
+	v := p.x
+	return func(ctx context.Context) (any, error) {
+		sel := trace.Everything()
+		sel.Links = false
+		var opt calltree.Options
+		if !whole {
+			sel.From, sel.To = from, to
+			opt.Window = &calltree.Window{From: from, To: to}
+		}
+		if tracks != nil {
+			wanted := map[uint32]bool{}
+			for _, t := range v.locations(tracks) {
+				wanted[v.tracks[t].Location] = true
+			}
+			sel.Location = func(loc uint32) bool { return wanted[loc] }
+		}
+		var nodes []calltree.Node
+		err := e.decoders.with(ctx, func(d *reader) error {
+			defs := d.Defs()
+			all, err := analysis.InParts(ctx, d.Decoder, sel, func() *calltree.Part { return calltree.New(defs, opt) }, format.ScanWindow)
+			if err == nil {
+				nodes = all.Result()
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return map[string][]*nodeFact{"roots": tree(nodes)}, nil
+	}
+}
+
+// tree makes a tree of a list.
+func tree(nodes []calltree.Node) []*nodeFact {
+	roots := []*nodeFact{}
+	total := int64(0)
+	for _, n := range nodes {
+		if n.Parent < 0 {
+			total = add(total, n.Inclusive)
+		}
+	}
+	made := make([]*nodeFact, len(nodes))
+	for i, n := range nodes {
+		if n.Inclusive < (total+leastPart-1)/leastPart || n.Depth >= mostDeep {
+			continue
+		}
+		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(n.Inclusive), ticks(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}}
+		made[i] = f
+		switch {
+		case n.Parent < 0:
+			roots = append(roots, f)
+		case made[n.Parent] != nil:
+			made[n.Parent].Children = append(made[n.Parent].Children, f)
+		}
+	}
+	return roots
+}
+
+type utilisationAnswer struct {
+	Width int `json:"width"`
+	*states.Series
+}
+
+func utilisation(e *entry, p *params) func(context.Context) (any, error) {
+	w := states.Window{Columns: int(p.number("width", 1, maxWidth, 1000))}
+	w.From, w.To, _ = p.window()
+	return func(ctx context.Context) (any, error) {
+		var s *states.Series
+		err := e.decoders.with(ctx, func(d *reader) error {
+			part := states.New(d.Defs(), states.Options{Series: &w})
+			sel := trace.Everything()
+			sel.Links = false
+			err := d.ScanOrdered(ctx, sel, part)
+			s = part.Result().Series
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return utilisationAnswer{w.Columns, s}, nil
+	}
+}
+
+// structureDepth is how deep trees are shown, as by weft structure.
+const structureDepth = 8
+
+func structureText(e *entry, _ *params) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		text := ""
+		err := e.decoders.with(ctx, func(d *reader) error {
+			sel := trace.Everything()
+			sel.Links = false
+			defs := d.Defs()
+			sum, err := analysis.InParts(ctx, d.Decoder, sel, func() *structure.Part { return structure.New(defs) }, format.ScanAnew)
+			if err != nil {
+				return err
+			}
+			r, err := sum.Result()
+			if err == nil {
+				text = r.Text(defs.Clock, structureDepth)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		return map[string]string{"text": text}, nil
+	}
+}
+
+type defectFact struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Message  string `json:"message"`
+	File     string `json:"file"`
+	Position string `json:"position"`
+	Time     string `json:"time"`
+	Track    int    `json:"track"`
+}
+
+type defectsAnswer struct {
+	Defects []defectFact `json:"defects"`
+	More    int64        `json:"more"`
+}
+
+// defectPlaces is how many places are named of each rule.
+const defectPlaces = 100
+
+// fresh opens a decoder of its own, which has reported nothing yet.
+func (e *entry) fresh(ctx context.Context, f func(*reader) error) error {
+	x, err := e.detect()
+	if err != nil {
+		return err
+	}
+	d, err := e.s.opt.Reading.open(ctx, x, e.given.Source, nil)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return f(d)
+}
+
+func defects(e *entry, _ *params) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		a := defectsAnswer{[]defectFact{}, 0}
+		err := e.fresh(ctx, func(d *reader) error {
+			d.opt.Report.Keep = defectPlaces
+			if err := check.All(ctx, d.Decoder, d.file, d.format, d.src, d.opt); err != nil {
+				return err
+			}
+			for _, r := range d.opt.Report.Rules() {
+				a.More += r.Count - int64(len(r.First))
+				for _, x := range r.First {
+					f := defectFact{Rule: x.Rule, Severity: x.Severity.String(), Message: x.Message(), File: x.Position.File, Track: -1}
+					switch {
+					case x.Position.Line > 0:
+						f.Position = "line " + strconv.FormatInt(x.Position.Line, 10)
+					case x.Position.Binary:
+						f.Position = fmt.Sprintf("0x%x", x.Position.Offset)
+					}
+					a.Defects = append(a.Defects, f)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return a, nil
+	}
+}
+
+func information(e *entry, _ *params) func(context.Context) (any, error) {
+	return func(ctx context.Context) (v any, err error) {
+		err = e.fresh(ctx, func(d *reader) error {
+			v, _, err = d.info().Of(ctx, false)
+			return err
+		})
+		return v, err
+	}
+}

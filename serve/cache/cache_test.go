@@ -1,0 +1,298 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// settings of most tests
+var plain = Settings{Version: 1, Format: "x"}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1_700_000_000, 5)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reads makes a build that reads some files of the trace, and writes a text.
+func reads(text string, names ...string) func(context.Context, format.Source, string) (int64, error) {
+	return func(_ context.Context, src format.Source, path string) (int64, error) {
+		for _, n := range names {
+			if _, err := fs.ReadFile(src.FS, n); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				if _, err := fs.ReadDir(src.FS, n); err != nil {
+					return 0, err
+				}
+			}
+		}
+		return 3, os.WriteFile(path, []byte(text), 0o644)
+	}
+}
+
+func open(t *testing.T, size int64) *Cache {
+	t.Helper()
+	c, err := Open(filepath.Join(t.TempDir(), "a", "b"), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func names(t *testing.T, c *Cache) []string {
+	t.Helper()
+	l, err := os.ReadDir(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, x := range l {
+		out = append(out, x.Name())
+	}
+	return out
+}
+
+// TestFind: an index is found as long as nothing that the trace consists of has changed.
+func TestFind(t *testing.T) {
+	long := strings.Repeat("0123456789abcdef", whole/16+100_000)
+	for _, x := range []struct {
+		name   string
+		change func(t *testing.T, dir string)
+		found  bool
+	}{
+		{"nothing", func(*testing.T, string) {}, true},
+		{"another file beside it", func(t *testing.T, dir string) { write(t, dir+"/other", "x") }, true},
+		{"main file, same length and time", func(t *testing.T, dir string) { write(t, dir+"/main", "MAIN") }, false},
+		{"part, same length and time", func(t *testing.T, dir string) { write(t, dir+"/parts/1", "ONE") }, false},
+		{"part that is longer", func(t *testing.T, dir string) { write(t, dir+"/parts/1", "one more") }, false},
+		{"part is gone", func(t *testing.T, dir string) { os.Remove(dir + "/parts/1") }, false},
+		{"part that was missing", func(t *testing.T, dir string) { write(t, dir+"/missing", "") }, false},
+		{"new part in a folder that is listed", func(t *testing.T, dir string) { write(t, dir+"/parts/2", "") }, false},
+		{"time of a part", func(t *testing.T, dir string) { os.Chtimes(dir+"/parts/1", time.Time{}, time.Unix(1_700_000_000, 6)) }, false},
+		{"head of a long file", func(t *testing.T, dir string) { write(t, dir+"/long", "X"+long[1:]) }, false},
+		{"tail of a long file", func(t *testing.T, dir string) { write(t, dir+"/long", long[:len(long)-1]+"X") }, false},
+		{"a block in a long file", func(t *testing.T, dir string) {
+			at := (len(long) - block) / (between + 1) * 3
+			write(t, dir+"/long", long[:at+9]+"X"+long[at+10:])
+		}, false},
+		{"a long file between the blocks, its time set back", func(t *testing.T, dir string) {
+			write(t, dir+"/long", long[:block+100]+"X"+long[block+101:])
+		}, true}, // what the documentation says is not noticed
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir+"/main", "main")
+			write(t, dir+"/parts/1", "one")
+			write(t, dir+"/long", long)
+			c := open(t, 0)
+			src := format.FileSource(dir + "/main")
+			if _, ok, err := c.Find(src, &plain); ok || err != nil {
+				t.Fatalf("in an empty cache: found %t, %v", ok, err)
+			}
+			made, err := c.Build(context.Background(), src, &plain, reads("index", "main", "parts/1", "missing", "parts", "long", "."))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made.Size != 5 || made.Defects != 3 || made.TraceSize != int64(4+3+len(long)) {
+				t.Errorf("made %+v", made)
+			}
+			x.change(t, dir)
+			e, ok, err := c.Find(src, &plain)
+			if ok != x.found || err != nil {
+				t.Errorf("found is %t, want %t, %v", ok, x.found, err)
+			}
+			if ok && e != made {
+				t.Errorf("found %+v, made %+v", e, made)
+			}
+		})
+	}
+}
+
+// TestSettings: an index that was made with other settings is another one.
+func TestSettings(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/main", "main")
+	c := open(t, 0)
+	src := format.FileSource(dir + "/main")
+	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main")); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"}, {Version: 1, Format: "x", Strict: true}, {Version: 1, Format: "x", Values: map[string]string{"a": "b"}}, {Version: 1, Format: "x", Correction: []byte("c")}} {
+		if _, ok, _ := c.Find(src, &s); ok {
+			t.Errorf("%+v: found an index", s)
+		}
+	}
+	// The same files in another folder are the same trace.
+	other := t.TempDir()
+	write(t, other+"/main", "main")
+	if _, ok, err := c.Find(format.FileSource(other+"/main"), &plain); !ok || err != nil {
+		t.Errorf("in another folder: found %t, %v", ok, err)
+	}
+	// A damaged list is as good as none.
+	for _, n := range names(t, c) {
+		if strings.HasSuffix(n, listSuffix) {
+			write(t, filepath.Join(c.dir, n), `{"files":["../../etc/passwd"]}`)
+		}
+	}
+	if _, ok, err := c.Find(src, &plain); ok || err != nil {
+		t.Errorf("with a damaged list: found %t, %v", ok, err)
+	}
+}
+
+// TestUnfinished: a build that fails, or that the trace changes under, leaves nothing, and
+// what a killed one has left goes when it is old.
+func TestUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/main", "main")
+	src := format.FileSource(dir + "/main")
+	c := open(t, 0)
+	broken := errors.New("broken")
+	_, err := c.Build(context.Background(), src, &plain, func(_ context.Context, _ format.Source, path string) (int64, error) {
+		os.WriteFile(path, []byte("half"), 0o644)
+		return 0, broken
+	})
+	if !errors.Is(err, broken) || len(names(t, c)) > 0 {
+		t.Errorf("found %v and %q", err, names(t, c))
+	}
+	_, err = c.Build(context.Background(), src, &plain, func(ctx context.Context, src format.Source, path string) (int64, error) {
+		defer os.WriteFile(dir+"/main", []byte("main and more"), 0o644)
+		return reads("index", "main")(ctx, src, path)
+	})
+	if err == nil || !strings.Contains(err.Error(), "main changed") || len(names(t, c)) > 0 {
+		t.Errorf("found %v and %q", err, names(t, c))
+	}
+	for name, age := range map[string]time.Duration{".weft-build-1": 25 * time.Hour, ".weft-index-2": 48 * time.Hour, ".weft-build-3": time.Hour, ".other": 48 * time.Hour, "mine": 48 * time.Hour} {
+		write(t, filepath.Join(c.dir, name), "half")
+		at := time.Now().Add(-age)
+		os.Chtimes(filepath.Join(c.dir, name), at, at)
+	}
+	e, err := c.Build(context.Background(), src, &plain, reads("index", "main"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := slices.DeleteFunc(names(t, c), func(n string) bool { return strings.HasSuffix(n, suffix) || strings.HasSuffix(n, listSuffix) })
+	if !slices.Equal(left, []string{".other", ".weft-build-3", "mine"}) {
+		t.Errorf("found %q", left)
+	}
+	if err := c.Remove(e); err != nil {
+		t.Error(err)
+	}
+	if err := c.Remove(e); err != nil {
+		t.Errorf("removed twice: %v", err)
+	}
+	if _, ok, _ := c.Find(src, &plain); ok {
+		t.Error("found what was removed")
+	}
+}
+
+// TestTogether: builds of the same trace side by side do not harm each other.
+func TestTogether(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/main", "main")
+	src := format.FileSource(dir + "/main")
+	c := open(t, 0)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			e, err := c.Build(context.Background(), src, &plain, reads(strings.Repeat("index", 1000), "main"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if b, err := os.ReadFile(e.Path); err != nil || len(b) != 5000 {
+				t.Errorf("found %d bytes, %v", len(b), err)
+			}
+		})
+	}
+	group.Wait()
+	if n := names(t, c); len(n) != 2 {
+		t.Errorf("found %q, expected an index and a list", n)
+	}
+}
+
+// TestSize: what was not used for longest goes when the cache is too large.
+func TestSize(t *testing.T) {
+	dir := t.TempDir()
+	c := open(t, 5000)
+	src := make([]format.Source, 6)
+	for i := range src {
+		write(t, fmt.Sprint(dir, "/", i), fmt.Sprint("trace ", i))
+		src[i] = format.FileSource(fmt.Sprint(dir, "/", i))
+		if i == 4 {
+			// The first one is used again.
+			if _, ok, _ := c.Find(src[0], &plain); !ok {
+				t.Fatal("the first index is not there")
+			}
+		}
+		if _, err := c.Build(context.Background(), src[i], &plain, reads(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Millisecond) // times of files may be coarse
+	}
+	var there []int
+	for i := range src {
+		if _, ok, _ := c.Find(src[i], &plain); ok {
+			there = append(there, i)
+		}
+	}
+	if !slices.Contains(there, 0) || !slices.Contains(there, 5) || slices.Contains(there, 1) {
+		t.Errorf("found %v, expected the first, which was used, and the last ones", there)
+	}
+	// One that is larger than the cache stays as long as it is the newest.
+	if _, err := c.Build(context.Background(), src[1], &plain, reads(strings.Repeat("x", 9000), "1")); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, _ := c.Find(src[1], &plain); !ok {
+		t.Error("what was just built is gone")
+	}
+}
+
+// TestDefault: the cache is where WEFT_CACHE says, or a folder for the time being.
+func TestDefault(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x")
+	t.Setenv("WEFT_CACHE", dir)
+	c, err := Default(0)
+	if err != nil || c.dir != dir || c.size != DefaultSize {
+		t.Fatalf("found %+v, %v", c, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); err != nil {
+		t.Errorf("a cache that stays was removed: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	t.Setenv("WEFT_CACHE", filepath.Join(file, "x"))
+	if _, err := Default(0); err == nil {
+		t.Error("a folder that cannot be made is no error")
+	}
+	t.Setenv("WEFT_CACHE", "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(file, "x"))
+	if c, err = Default(0); err != nil || !c.temp {
+		t.Fatalf("found %+v, %v", c, err)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(c.dir); err == nil {
+		t.Error("a cache for the time being was not removed")
+	}
+}

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// guard refuses requests that the server must not answer, and turns the token in the
+// address of the page into a cookie. It reports whether the request has been answered.
+//
+// The name that a request goes to is checked against pages of other sites whose name was
+// made to lead here, the origin against those that send requests here openly.
+func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
+	if !s.known(host(r.Host)) {
+		s.fail(w, r, &problem{http.StatusForbidden, "the request goes to the host " + quote(r.Host) + ", expected localhost or a name that the server was told", 0})
+		return true
+	}
+	if o := r.Header.Get("Origin"); o != "" && !sameOrigin(o, r.Host) {
+		s.fail(w, r, &problem{http.StatusForbidden, "the request comes from a page of " + quote(o) + ", expected one of this server", 0})
+		return true
+	}
+	if s.opt.Token == "" {
+		return false
+	}
+	query := r.URL.Query()
+	if t := query.Get("token"); t != "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		if !s.isToken(t) && !s.ticket.take(t) {
+			s.unauthorized(w, r)
+			return true
+		}
+		query.Del("token")
+		to := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
+		http.SetCookie(w, &http.Cookie{Name: s.cookie, Value: s.opt.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
+		w.Header().Set("Cache-Control", "no-store")
+		// A path that begins with two slashes would be another host.
+		w.Header().Set("Location", "/"+strings.TrimLeft(to.String(), "/"))
+		w.WriteHeader(http.StatusSeeOther)
+		return true
+	}
+	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && s.isToken(t) {
+		return false
+	}
+	if c, err := r.Cookie(s.cookie); err == nil && s.isToken(c.Value) {
+		return false
+	}
+	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" && h.Get("Sec-Fetch-Mode") == "navigate" {
+		// A browser does not send a strict cookie when the link was on the page of another
+		// site. It does when a page from here leads here.
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", policy)
+		s.write(w, r, http.StatusOK, mediaTypes[".html"], []byte("<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n"))
+		return true
+	}
+	s.unauthorized(w, r)
+	return true
+}
+
+func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="weft"`)
+	s.fail(w, r, &problem{http.StatusUnauthorized, "the request lacks the token, or has a wrong one; open the address that weft printed", 0})
+}
+
+// ticket is a token that is good for one request, and not for long. The program that opens
+// a browser gets one: others on the machine can see what programs are called with.
+type ticket struct {
+	mu    sync.Mutex
+	token string
+	until time.Time
+}
+
+// ticketTime is how long a ticket is good.
+const ticketTime = 2 * time.Minute
+
+// take uses a ticket up, and reports whether it was one.
+func (t *ticket) take(token string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(t.token))
+	if t.token == "" || time.Now().After(t.until) || subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
+		return false
+	}
+	t.token = ""
+	return true
+}
+
+// Ticket is an address like that of [Server.URL], which works once.
+func (s *Server) Ticket(l net.Listener) string {
+	if s.opt.Token == "" {
+		return s.URL(l)
+	}
+	s.ticket.mu.Lock()
+	defer s.ticket.mu.Unlock()
+	s.ticket.token, s.ticket.until = NewToken(), time.Now().Add(ticketTime)
+	return s.address(l, s.ticket.token)
+}
+
+// isToken compares in a time that tells nothing.
+func (s *Server) isToken(t string) bool {
+	a, b := sha256.Sum256([]byte(t)), sha256.Sum256([]byte(s.opt.Token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// known reports whether a host name is one that the server goes by.
+func (s *Server) known(name string) bool {
+	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, name) ||
+		slices.ContainsFunc(s.opt.Hosts, func(h string) bool { return host(h) == name })
+}
+
+// sameOrigin reports whether an origin is a page that came from a host, whatever the
+// scheme: another program may stand between that speaks TLS.
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
+}
+
+// quote shortens what a client sent, for a message.
+func quote(s string) string {
+	if len(s) > 100 {
+		s = s[:100] + "…"
+	}
+	return `"` + s + `"`
+}

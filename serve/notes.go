@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// note is a remark on a stretch of time.
+type note struct {
+	ID      string `json:"id"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Track   int    `json:"track"`
+	Text    string `json:"text"`
+	Created string `json:"created"`
+}
+
+type noteList struct {
+	Notes []note `json:"notes"`
+}
+
+// Limits of notes.
+const (
+	maxNotes     = 10_000
+	maxNoteText  = 10_000
+	maxNoteBytes = 8 << 20
+)
+
+// NotesSuffix is what the name of the file of notes has behind that of the trace.
+const NotesSuffix = ".weft-notes.json"
+
+func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.entry(r)
+	if err != nil {
+		return err
+	}
+	l, err := e.notes()
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, l)
+}
+
+// notes reads the notes that lie beside a trace.
+func (e *entry) notes() (noteList, error) {
+	l := noteList{[]note{}}
+	if e.given.Once {
+		return l, nil
+	}
+	f, err := e.given.Source.FS.Open(e.given.Source.Name + NotesSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil
+	}
+	if err != nil {
+		return l, err
+	}
+	defer f.Close()
+	d := json.NewDecoder(io.LimitReader(f, maxNoteBytes))
+	if err := d.Decode(&l); err != nil {
+		return l, fmt.Errorf("%s: found no notes as weft writes them: %w", e.path+NotesSuffix, err)
+	}
+	if l.Notes == nil {
+		l.Notes = []note{}
+	}
+	return l, nil
+}
+
+func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.entry(r)
+	if err != nil {
+		return err
+	}
+	if s.readOnly() || e.given.Notes == "" {
+		return &problem{http.StatusForbidden, "notes on this trace cannot be written here", 0}
+	}
+	var l noteList
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxNoteBytes))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&l); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("found more than %d bytes of notes", maxNoteBytes), 0}
+		}
+		return badRequest("notes: " + err.Error())
+	}
+	if err := l.check(time.Now()); err != nil {
+		return err
+	}
+	e.s.writing.Lock()
+	defer e.s.writing.Unlock()
+	if err := writeNotes(e.given.Notes, &l); err != nil {
+		return err
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, l)
+}
+
+// check refuses notes that make no sense, and dates new ones.
+func (l *noteList) check(now time.Time) error {
+	if len(l.Notes) > maxNotes {
+		return badRequest(fmt.Sprintf("found %d notes, expected at most %d", len(l.Notes), maxNotes))
+	}
+	if l.Notes == nil {
+		l.Notes = []note{}
+	}
+	seen := map[string]bool{}
+	for i := range l.Notes {
+		n := &l.Notes[i]
+		fail := func(what, expected string) error {
+			return badRequest(fmt.Sprintf("note %d: found %s, expected %s", i, what, expected))
+		}
+		if n.ID == "" || len(n.ID) > 100 || seen[n.ID] {
+			return fail("the id "+quote(n.ID), "one of its own of up to 100 bytes")
+		}
+		seen[n.ID] = true
+		from, err1 := strconv.ParseInt(n.From, 10, 64)
+		to, err2 := strconv.ParseInt(n.To, 10, 64)
+		if err1 != nil || err2 != nil || from > to {
+			return fail("the times "+quote(n.From)+" and "+quote(n.To), "ticks as decimal texts, from not behind to")
+		}
+		if n.Track < -1 {
+			return fail(fmt.Sprintf("track %d", n.Track), "the number of one, or -1")
+		}
+		if len(n.Text) > maxNoteText || !utf8.ValidString(n.Text) {
+			return fail("a text of "+strconv.Itoa(len(n.Text))+" bytes", "up to "+strconv.Itoa(maxNoteText)+" in UTF-8")
+		}
+		if n.Created == "" {
+			n.Created = now.UTC().Format(time.RFC3339)
+		}
+		if _, err := time.Parse(time.RFC3339, n.Created); err != nil {
+			return fail("the date "+quote(n.Created), "one like "+time.RFC3339)
+		}
+	}
+	return nil
+}
+
+// writeNotes writes the file of notes, which appears whole or not at all.
+func writeNotes(path string, l *noteList) error {
+	text, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".weft-notes-*")
+	if err != nil {
+		return fmt.Errorf("cannot write notes beside the trace: %w", err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(append(text, '\n'))
+	if e := f.Chmod(0o644); err == nil {
+		err = e
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}

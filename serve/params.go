@@ -1,0 +1,140 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Limits of questions.
+const (
+	maxWidth      = 8192
+	maxTileTracks = 4096
+	maxDepths     = 256
+	maxLinks      = 20_000
+)
+
+// params reads the parameters of a request about a trace. The first error stays.
+type params struct {
+	values url.Values
+	x      *shown
+	err    error
+}
+
+func (p *params) fail(name, expected string) {
+	if p.err == nil {
+		p.err = badRequest(fmt.Sprintf("%s: found %s, expected %s", name, quote(p.values.Get(name)), expected))
+	}
+}
+
+// number reads a number within bounds; def stands for one that is not given.
+func (p *params) number(name string, low, high, def int64) int64 {
+	s := p.values.Get(name)
+	if s == "" {
+		return def
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < low || n > high {
+		p.fail(name, fmt.Sprintf("a number from %d to %d", low, high))
+		return def
+	}
+	return n
+}
+
+// need is number for what must be given.
+func (p *params) need(name string, low, high int64) int64 {
+	if p.values.Get(name) == "" {
+		p.fail(name, fmt.Sprintf("a number from %d to %d", low, high))
+	}
+	return p.number(name, low, high, low)
+}
+
+// add is a sum that stays within bounds.
+func add(a, b int64) int64 {
+	c := a + b
+	switch {
+	case a > 0 && b > 0 && c < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && c >= 0:
+		return math.MinInt64
+	}
+	return c
+}
+
+// time reads a time, which counts from the first event, and gives that of the trace.
+func (p *params) time(name string) int64 {
+	return add(p.x.first, p.need(name, math.MinInt64, math.MaxInt64))
+}
+
+// window reads from and to, on the trace's own clock; without them all of the trace is
+// wanted, and whole is set.
+func (p *params) window() (from, to int64, whole bool) {
+	from, to = p.x.first, add(p.x.last, 1)
+	whole = p.values.Get("from") == "" && p.values.Get("to") == ""
+	if p.values.Get("from") != "" {
+		from = p.time("from")
+	}
+	if p.values.Get("to") != "" {
+		to = p.time("to")
+	}
+	if from >= to {
+		p.fail("to", "a time behind from")
+	}
+	return from, to, whole
+}
+
+// track reads the number of a track.
+func (p *params) track() int {
+	return int(p.need("track", 0, int64(len(p.x.tracks))-1))
+}
+
+// tracks reads a list of tracks such as 0-63,70; nil if it is not given.
+func (p *params) tracks(most int) []int {
+	s := p.values.Get("tracks")
+	if s == "" {
+		return nil
+	}
+	const expected = "numbers and ranges of tracks such as 0-63,70"
+	var out []int
+	for f := range strings.SplitSeq(s, ",") {
+		a, b, is := strings.Cut(f, "-")
+		if !is {
+			b = a
+		}
+		low, err1 := strconv.Atoi(a)
+		high, err2 := strconv.Atoi(b)
+		if err1 != nil || err2 != nil || low > high || low < 0 || high >= len(p.x.tracks) {
+			p.fail("tracks", fmt.Sprintf("%s, below %d", expected, len(p.x.tracks)))
+			return nil
+		}
+		if high-low >= most-len(out) {
+			p.fail("tracks", fmt.Sprintf("at most %d tracks", most))
+			return nil
+		}
+		for t := low; t <= high; t++ {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// choice reads one of some words, of which the first stands for none.
+func (p *params) choice(name string, words ...string) string {
+	s := p.values.Get(name)
+	if s == "" {
+		return words[0]
+	}
+	if !slices.Contains(words, s) {
+		p.fail(name, strings.Join(words, " or "))
+		return words[0]
+	}
+	return s
+}
+
+// region reads the number of a region; -1 is the unknown one.
+func (p *params) region() uint32 {
+	return uint32(p.need("region", -1, int64(len(p.x.regions))-1))
+}

@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// problem is an answer that says why there is no other.
+type problem struct {
+	status  int
+	message string
+	retry   int // seconds after which to ask again, 0 for none
+}
+
+// Error is the message.
+func (p *problem) Error() string { return p.message }
+
+// retrySoon is after how many seconds a busy server is asked again.
+const retrySoon = 2
+
+func badRequest(message string) error { return &problem{http.StatusBadRequest, message, 0} }
+func notFound(message string) error   { return &problem{http.StatusNotFound, message, 0} }
+func unavailable(message string) error {
+	return &problem{http.StatusServiceUnavailable, message, retrySoon}
+}
+
+// fail answers with an error.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
+	var p *problem
+	var defect *trace.Defect
+	switch {
+	case errors.As(err, &p):
+	case errors.Is(err, context.DeadlineExceeded):
+		p = &problem{http.StatusServiceUnavailable, "the answer took too long", retrySoon}
+	case errors.Is(err, context.Canceled):
+		p = &problem{http.StatusServiceUnavailable, "the request was given up", retrySoon}
+	case errors.As(err, &defect), errors.Is(err, format.ErrUnknown):
+		p = &problem{http.StatusUnprocessableEntity, err.Error(), 0}
+	default:
+		p = &problem{http.StatusInternalServerError, err.Error(), 0}
+	}
+	if p.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(p.retry))
+	}
+	h := w.Header()
+	h.Del("ETag")
+	h.Set("Cache-Control", "no-store")
+	body, _ := json.Marshal(map[string]string{"error": p.message})
+	s.write(w, r, p.status, "application/json", append(body, '\n'))
+}
+
+// write sends a whole answer, compressed if that saves time.
+func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind string, body []byte) {
+	h := w.Header()
+	h.Set("Content-Type", kind)
+	h.Add("Vary", "Accept-Encoding")
+	if len(body) >= 1024 && !local(r) && takesGzip(r.Header.Get("Accept-Encoding")) {
+		var b bytes.Buffer
+		z := s.zips.Get().(*gzip.Writer)
+		z.Reset(&b)
+		_, err := z.Write(body)
+		if e := z.Close(); err == nil && e == nil && b.Len() < len(body) {
+			h.Set("Content-Encoding", "gzip")
+			body = b.Bytes()
+		}
+		s.zips.Put(z)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	// The time to write counts from here: making the answer may have taken long.
+	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body)
+	}
+}
+
+// local reports whether the client is on this machine, to which bytes are cheaper than
+// compressing them.
+func local(r *http.Request) bool {
+	h, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return true // a socket in the file system
+	}
+	ip := net.ParseIP(h)
+	return ip != nil && ip.IsLoopback()
+}
+
+// takesGzip reads Accept-Encoding.
+func takesGzip(accept string) bool {
+	for f := range strings.SplitSeq(accept, ",") {
+		name, weight, _ := strings.Cut(strings.TrimSpace(f), ";")
+		if name = strings.TrimSpace(name); name != "gzip" && name != "*" {
+			continue
+		}
+		q, ok := strings.CutPrefix(strings.TrimSpace(weight), "q=")
+		v, err := strconv.ParseFloat(q, 64)
+		return !ok || err == nil && v > 0
+	}
+	return false
+}
+
+// unchanged answers a request whose client has the answer already. The ETag of what is
+// asked for is known before the answer is made.
+func (s *Server) unchanged(w http.ResponseWriter, r *http.Request, tag string) bool {
+	h := w.Header()
+	h.Set("ETag", tag)
+	h.Set("Cache-Control", "private, no-cache")
+	for f := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
+		if f = strings.TrimSpace(f); f == "*" || f == tag {
+			h.Set("Vary", "Accept-Encoding")
+			w.WriteHeader(http.StatusNotModified)
+			return true
+		}
+	}
+	return false
+}
+
+// ticks is a time or length in JSON: a decimal text, which no reader rounds.
+type ticks int64
+
+// MarshalText writes the number.
+func (t ticks) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(t), 10), nil }

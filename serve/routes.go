@@ -1,0 +1,276 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+//go:embed openapi.json
+var openapi []byte
+
+// api is a route and what it answers to.
+type api struct {
+	path    string
+	methods map[string]func(http.ResponseWriter, *http.Request) error
+}
+
+// quick answers from the index; slow prepares an analysis, which is made once for all who
+// ask for the same.
+type (
+	quick func(ctx context.Context, x *opened, p *params) (any, error)
+	slow  func(e *entry, p *params) func(context.Context) (any, error)
+)
+
+// table lists all routes of the API.
+func (s *Server) table() []api {
+	type handler = func(http.ResponseWriter, *http.Request) error
+	get := func(path string, f handler) api {
+		return api{path, map[string]handler{http.MethodGet: f}}
+	}
+	const one = "/api/traces/{id}"
+	return []api{
+		get("/api/traces", s.listTraces),
+		get("/api/openapi.json", s.describe),
+		get(one, s.showTrace),
+		get(one+"/tiles", s.quickly(tiles)),
+		get(one+"/summary", s.quickly(summary)),
+		get(one+"/span", s.quickly(spanAt)),
+		get(one+"/instant", s.quickly(instantAt)),
+		get(one+"/find", s.quickly(find)),
+		get(one+"/links", s.quickly(links)),
+		get(one+"/profile", s.quickly(profileOf)),
+		get(one+"/locations", s.quickly(locations)),
+		get(one+"/matrix", s.slowly(matrix)),
+		get(one+"/calltree", s.slowly(callTree)),
+		get(one+"/utilisation", s.slowly(utilisation)),
+		get(one+"/structure", s.slowly(structureText)),
+		get(one+"/defects", s.slowly(defects)),
+		get(one+"/info", s.slowly(information)),
+		{one + "/notes", map[string]handler{http.MethodGet: s.getNotes, http.MethodPut: s.putNotes}},
+	}
+}
+
+// routes makes the mux.
+func (s *Server) routes() *http.ServeMux {
+	m := http.NewServeMux()
+	for _, x := range s.table() {
+		m.HandleFunc(x.path, s.handler(x.methods))
+	}
+	m.HandleFunc("/api/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, notFound("there is no "+quote(r.URL.Path)+"; /api/openapi.json lists what there is"))
+	})
+	page := s.handler(map[string]func(http.ResponseWriter, *http.Request) error{http.MethodGet: s.page})
+	m.HandleFunc("/", page)
+	return m
+}
+
+// handler checks the method and answers with errors.
+func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	var allowed []string
+	for m := range methods {
+		allowed = append(allowed, m)
+	}
+	if methods[http.MethodGet] != nil {
+		allowed = append(allowed, http.MethodHead)
+	}
+	slices.Sort(allowed)
+	return func(w http.ResponseWriter, r *http.Request) {
+		m := r.Method
+		if m == http.MethodHead {
+			m = http.MethodGet
+		}
+		f := methods[m]
+		if f == nil {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			s.fail(w, r, &problem{http.StatusMethodNotAllowed, "found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
+			return
+		}
+		if err := f(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// entry finds the trace of a request.
+func (s *Server) entry(r *http.Request) (*entry, error) {
+	id := r.PathValue("id")
+	if e := s.traces.find(id); e != nil {
+		return e, nil
+	}
+	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
+}
+
+// json answers with a value.
+func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	s.write(w, r, http.StatusOK, "application/json", append(body, '\n'))
+	return nil
+}
+
+// binary is an answer that is no JSON.
+type binary []byte
+
+// tag is the ETag of what a request asks of a trace: of the content of the trace and the
+// version of its index, which are in its key, and of the question.
+func (s *Server) tag(x *shown, r *http.Request) string {
+	q := r.URL.Query()
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
+	return `W/"` + hex.EncodeToString(h[:16]) + `"`
+}
+
+// quickly answers from the index.
+func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		e, err := s.entry(r)
+		if err != nil {
+			return err
+		}
+		x, err := e.open()
+		if err != nil {
+			return err
+		}
+		defer x.release()
+		if s.unchanged(w, r, s.tag(x.shown, r)) {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), quickTimeout)
+		defer cancel()
+		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.shown})
+		if err != nil {
+			return e.lost(err)
+		}
+		if b, ok := v.(binary); ok {
+			s.write(w, r, http.StatusOK, "application/octet-stream", b)
+			return nil
+		}
+		return s.json(w, r, v)
+	}
+}
+
+// slowly answers with an analysis.
+func (s *Server) slowly(f slow) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		e, err := s.entry(r)
+		if err != nil {
+			return err
+		}
+		x, err := e.open()
+		if err != nil {
+			return err
+		}
+		x.release()
+		tag := s.tag(x.shown, r)
+		if s.unchanged(w, r, tag) {
+			return nil
+		}
+		p := &params{values: r.URL.Query(), x: x.shown}
+		analyse := f(e, p)
+		if p.err != nil {
+			return p.err
+		}
+		body, err := s.answers.get(r.Context(), e.id+tag, func(ctx context.Context) ([]byte, error) {
+			v, err := analyse(ctx)
+			if err != nil {
+				return nil, err
+			}
+			body, err := json.Marshal(v)
+			return append(body, '\n'), err
+		})
+		if err != nil {
+			return e.lost(err)
+		}
+		s.write(w, r, http.StatusOK, "application/json", body)
+		return nil
+	}
+}
+
+func (s *Server) describe(w http.ResponseWriter, r *http.Request) error {
+	s.write(w, r, http.StatusOK, "application/json", openapi)
+	return nil
+}
+
+// traceLine is a trace in the list.
+type traceLine struct {
+	ID       string  `json:"id"`
+	Name     string  `json:"name"`
+	Path     string  `json:"path"`
+	Format   string  `json:"format"`
+	Bytes    int64   `json:"bytes"`
+	State    state   `json:"state"`
+	Progress float64 `json:"progress"`
+	Error    string  `json:"error"`
+}
+
+// line describes a trace; the early facts and those of a ready one are nil where there
+// are none.
+func (e *entry) line() (l traceLine, before *early, ready *shown) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l = traceLine{e.id, e.name, e.path, "", e.bytes, e.state, e.progress, e.err}
+	if e.format != nil {
+		l.Format = e.format.Name
+	}
+	return l, e.early, e.shown
+}
+
+func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.traces.all()
+	if err != nil {
+		return err
+	}
+	out := struct {
+		Version  string      `json:"version"`
+		ReadOnly bool        `json:"readOnly"`
+		Traces   []traceLine `json:"traces"`
+	}{s.opt.Version, s.readOnly(), []traceLine{}}
+	for _, e := range all {
+		l, _, _ := e.line()
+		out.Traces = append(out.Traces, l)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, out)
+}
+
+// readOnly reports whether nobody may write notes.
+func (s *Server) readOnly() bool { return s.opt.Dir != nil }
+
+func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
+	e, err := s.entry(r)
+	if err != nil {
+		return err
+	}
+	e.refresh()
+	l, before, ready := e.line()
+	switch {
+	case l.State == stateReady && ready != nil:
+		if s.unchanged(w, r, s.tag(ready, r)) {
+			return nil
+		}
+		return s.json(w, r, struct {
+			traceLine
+			traceFacts
+		}{l, ready.facts})
+	case before != nil:
+		f := earlyFacts{Clock: clockOf(before.clock), Groups: groupFacts(before.groups)}
+		for _, x := range before.locations {
+			f.Tracks = append(f.Tracks, trackFact{Kind: "location", Name: x.Label(), Sort: string(x.Kind), ID: x.ID, Group: number(x.Group), Parent: -1})
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return s.json(w, r, struct {
+			traceLine
+			earlyFacts
+		}{l, f})
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, l)
+}

@@ -1,0 +1,829 @@
+package serve
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/trace"
+)
+
+const secret = "the-secret-of-the-test"
+
+// sample writes a trace of 1000 ticks a second; what the tests expect is counted by hand
+// from here. The first event is at 100, the last at 200.
+func sample(t *testing.T, path string) {
+	t.Helper()
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("rank 0"), r.Location("rank 1")
+	main, work, stuck := r.Region("main"), r.Region("work<b>&\"x\""), r.Region("stuck")
+	r.Enter(a, 100, main)
+	r.Enter(b, 105, main)
+	r.Enter(a, 110, work, trace.Attr{Key: "step", Value: trace.IntValue(5)})
+	r.Send(a, 120, b, 7, 64)
+	r.Recv(b, 140, a, 7, 64)
+	r.Leave(a, 150, work)
+	r.Enter(a, 160, work, trace.Attr{Key: "step", Value: trace.IntValue(6)})
+	r.Leave(a, 165, work)
+	r.Enter(b, 180, stuck)
+	r.Leave(b, 195, main)
+	r.Leave(a, 200, main)
+	save(t, path, r)
+}
+
+func save(t *testing.T, path string, r *trace.Recorder) {
+	t.Helper()
+	f, ok := format.ByExtension(all.Formats(), path)
+	if !ok {
+		t.Fatalf("%s: no format", path)
+	}
+	if err := format.Save(context.Background(), path, f, r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// generated writes a trace with messages.
+func generated(t *testing.T, path string, events int64) {
+	t.Helper()
+	g, err := generate.New(generate.Options{Workload: "stencil", Events: events, Locations: 6, Seed: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, _ := format.ByExtension(all.Formats(), path)
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := f.Create(out, &format.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func options(t *testing.T) Options {
+	t.Helper()
+	c, err := cache.Open(t.TempDir(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Options{Version: "test", Reading: Reading{Formats: all.Formats(), Workers: 2}, Cache: c, Token: secret,
+		Page: fstest.MapFS{"index.html": {Data: []byte("<!doctype html><title>weft</title>")}, "assets/a.js": {Data: []byte("let a")}, "assets/odd.x": {Data: []byte("x")}}}
+}
+
+// viewing makes a server of some traces.
+func viewing(t *testing.T, opt Options, paths ...string) *Server {
+	t.Helper()
+	for _, p := range paths {
+		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p), Notes: p + NotesSuffix})
+	}
+	s := New(opt)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ask sends a request with the token.
+func ask(s http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
+	return send(s, method, target, nil, append([]string{"Authorization", "Bearer " + secret}, header...)...)
+}
+
+func send(s http.Handler, method, target string, body io.Reader, header ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, target, body)
+	r.Host = "127.0.0.1:1234"
+	r.RemoteAddr = "127.0.0.1:999"
+	for i := 0; i < len(header); i += 2 {
+		switch header[i] {
+		case "Host":
+			r.Host = header[i+1]
+		case "From":
+			r.RemoteAddr = header[i+1]
+		default:
+			r.Header.Set(header[i], header[i+1])
+		}
+	}
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, r)
+	return w
+}
+
+// get asks for JSON, which must be there.
+func get(t *testing.T, s http.Handler, target string) map[string]any {
+	t.Helper()
+	w := ask(s, "GET", target)
+	if w.Code != 200 {
+		t.Fatalf("GET %s: status %d: %s", target, w.Code, w.Body)
+	}
+	return decoded(t, w)
+}
+
+func decoded(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
+	t.Helper()
+	var v map[string]any
+	d := json.NewDecoder(w.Body)
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// ready waits until a trace is indexed, and gives the path of its API.
+func ready(t *testing.T, s *Server, n int) string {
+	t.Helper()
+	id := s.traceAt(t, n).id
+	for range 500 {
+		v := get(t, s, "/api/traces/"+id)
+		switch v["state"] {
+		case "ready":
+			return "/api/traces/" + id
+		case "failed":
+			t.Fatalf("indexing failed: %v", v["error"])
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("indexing takes too long")
+	return ""
+}
+
+func (s *Server) traceAt(t *testing.T, n int) *entry {
+	t.Helper()
+	all, err := s.traces.all()
+	if err != nil || n >= len(all) {
+		t.Fatalf("found %d traces, %v", len(all), err)
+	}
+	return all[n]
+}
+
+// look follows a path such as rows/0/name through JSON.
+func look(v any, path string) any {
+	for step := range strings.SplitSeq(path, "/") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[step]
+		case []any:
+			i := -1
+			if fmt.Sscan(step, &i); i < 0 || i >= len(x) {
+				if step == "len" {
+					return json.Number(fmt.Sprint(len(x)))
+				}
+				return nil
+			}
+			v = x[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+// TestAnswers compares answers about the sample with what was counted by hand.
+func TestAnswers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for _, x := range []struct{ query, path, want string }{
+		{"", "origin", "100"}, {"", "length", "100"}, {"", "events", "11"}, {"", "spans", "5"}, {"", "links", "1"},
+		{"", "clock/num", "1000"}, {"", "clock/den", "1"},
+		{"", "tracks/0/name", "rank 0"}, {"", "tracks/0/depth", "2"}, {"", "tracks/0/spans", "3"}, {"", "tracks/0/first", "0"}, {"", "tracks/0/last", "100"}, {"", "tracks/1/first", "5"},
+		{"", "tracks/1/last", "95"}, {"", "regions/1/name", `work<b>&"x"`},
+		{"/span?track=0&depth=1&time=20", "span/name", `work<b>&"x"`},
+		{"/span?track=0&depth=1&time=20", "span/start", "10"}, {"/span?track=0&depth=1&time=20", "span/end", "50"}, {"/span?track=0&depth=1&time=20", "span/open", "false"},
+		{"/span?track=0&depth=1&time=20", "attributes/0/name", "step"}, {"/span?track=0&depth=1&time=20", "attributes/0/value", "5"}, {"/span?track=0&depth=1&time=20", "partial", "false"},
+		{"/span?track=0&depth=1&time=62", "attributes/0/value", "6"},
+		{"/span?track=0&depth=1&time=20", "around/0/name", "main"}, {"/span?track=0&depth=1&time=20", "around/0/end", "100"},
+		{"/span?track=0&depth=1&time=20", "links/len", "1"}, {"/span?track=0&depth=1&time=20", "links/0/from/time", "20"}, {"/span?track=0&depth=1&time=20", "links/0/to/track", "1"},
+		{"/span?track=0&depth=1&time=20", "links/0/to/time", "40"}, {"/span?track=0&depth=1&time=20", "links/0/bytes", "64"}, {"/span?track=0&depth=1&time=20", "links/0/tag", "7"},
+		{"/span?track=0&depth=1&time=62", "links/len", "0"},
+		{"/span?track=1&depth=1&time=85", "span/name", "stuck"}, {"/span?track=1&depth=1&time=85", "span/end", "95"}, {"/span?track=1&depth=1&time=85", "span/open", "true"},
+		{"/span?track=0&time=3", "span/open", "false"},
+		{"/find?region=1&track=0&time=20", "span/start", "60"}, {"/find?region=1&time=59&direction=previous", "span/start", "10"}, {"/find?region=1&time=-5", "span/start", "10"},
+		{"/links", "total", "1"}, {"/links", "shown", "1"}, {"/links", "bundled", "false"}, {"/links", "links/0/kind", "message"}, {"/links?from=0&to=15", "shown", "0"},
+		{"/profile", "from", "0"}, {"/profile", "to", "101"},
+		// main: rank 0 100 ticks, of them 45 in work; rank 1 90 ticks, of them 15 in stuck.
+		{"/profile", "rows/0/name", "main"}, {"/profile", "rows/0/inclusive", "190"}, {"/profile", "rows/0/exclusive", "130"}, {"/profile", "rows/0/count", "2"}, {"/profile", "rows/0/min", "90"}, {"/profile", "rows/0/max", "100"}, {"/profile", "rows/0/mean", "95"},
+		{"/profile", "rows/1/exclusive", "45"}, {"/profile", "rows/2/exclusive", "15"}, {"/profile?from=20&to=62", "rows/1/inclusive", "32"}, {"/profile?from=20&to=62", "rows/1/min", "2"},
+		{"/profile?by=location&tracks=1", "rows/0/track", "1"}, {"/profile?by=location&tracks=1", "rows/0/exclusive", "75"}, {"/profile?by=location", "rows/len", "4"},
+		{"/calltree", "roots/0/name", "main"}, {"/calltree", "roots/0/inclusive", "190"}, {"/calltree", "roots/0/children/0/inclusive", "45"}, {"/calltree", "roots/0/children/1/name", "stuck"},
+		{"/calltree?tracks=1", "roots/0/inclusive", "90"}, {"/calltree?from=20&to=62&tracks=0", "roots/0/children/0/inclusive", "32"},
+		{"/matrix", "rows/len", "1"}, {"/matrix", "rows/0/source", "0"}, {"/matrix", "rows/0/destination", "1"}, {"/matrix", "rows/0/min", "20"}, {"/matrix", "rows/0/mean", "20"}, {"/matrix?from=21&to=50", "rows/len", "0"}, {"/matrix", "tracks/1", "1"},
+		{"/locations", "rows/len", "2"}, {"/locations", "rows/0/busy", "100"}, {"/locations", "rows/1/busy", "90"}, {"/locations", "rows/0/sentBytes", "64"}, {"/locations", "rows/1/received", "1"}, {"/locations", "rows/0/exclusive/0/ticks", "55"},
+		{"/locations?from=0&to=10", "rows/1/busy", "5"}, {"/locations?from=0&to=10", "rows/0/sent", "0"},
+		// rank 1 is idle before 5 and after 95, rank 0 never.
+		{"/utilisation?from=0&to=100&width=2", "width", "2"}, {"/utilisation?from=0&to=100&width=2", "busy/0", "0.95"}, {"/utilisation?from=0&to=100&width=1", "busy/0", "0.95"},
+		{"/defects", "more", "0"}, {"/info", "events", "11"}, {"/info", "format", "otf2"}, {"/info", "span", "0.1"}, {"/notes", "notes/len", "0"},
+	} {
+		v := get(t, s, api+x.query)
+		if got := fmt.Sprint(look(v, x.path)); got != x.want {
+			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
+		}
+	}
+	if text := fmt.Sprint(get(t, s, api+"/structure")["text"]); !strings.Contains(text, "rank 0") || !strings.Contains(text, "main") {
+		t.Errorf("structure: found %q", text)
+	}
+	// Names do not leave the text that they are in.
+	if w := ask(s, "GET", api); strings.Contains(w.Body.String(), "<b>") {
+		t.Errorf("the answer has the name of a region in it as it is: %s", w.Body)
+	}
+}
+
+// TestClaims: what the trace says of a claim, and of an instant.
+func TestClaims(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "claims.etf")
+	r := trace.NewRecorder(trace.Seconds(10))
+	res := r.Resource("disk", 4, "heads")
+	loc := r.Location("ticker")
+	c := r.Claim(res, 5, r.Region("read"), 3, trace.Attr{Key: "file", Value: trace.StringValue("a b")})
+	r.Release(c, 25)
+	r.Mark(loc, 12, r.Region("tick"), trace.Attr{Key: "n", Value: trace.StringValue("x")})
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	disk, ticks := -1, -1
+	for i, x := range v["tracks"].([]any) {
+		switch {
+		case look(x, "kind") == "resource":
+			disk = i
+		case fmt.Sprint(look(x, "instants")) == "1":
+			ticks = i
+		}
+	}
+	if disk < 0 || ticks < 0 {
+		t.Fatalf("found the tracks %v, expected a resource and instants", v["tracks"])
+	}
+	if got := fmt.Sprint(look(v, fmt.Sprintf("tracks/%d/capacity", disk))); got != "4" {
+		t.Errorf("capacity %s, want 4", got)
+	}
+	v = get(t, s, fmt.Sprintf("%s/span?track=%d&depth=0&time=3", api, disk))
+	has := map[string]string{}
+	for _, a := range v["attributes"].([]any) {
+		has[look(a, "name").(string)] = look(a, "value").(string)
+	}
+	if has["amount"] != "3" || has["file"] != "a b" || look(v, "span/end") != "20" {
+		t.Errorf("claim: found %v of %v", has, v["span"])
+	}
+	v = get(t, s, fmt.Sprintf("%s/instant?track=%d&time=5&radius=3", api, ticks))
+	if look(v, "time") != "7" || look(v, "kind") != "mark" || !strings.Contains(fmt.Sprint(v["attributes"]), "name:n value:x") {
+		t.Errorf("instant: found %v", v)
+	}
+	if w := ask(s, "GET", fmt.Sprintf("%s/instant?track=%d&time=5&radius=1", api, ticks)); w.Code != 404 {
+		t.Errorf("instant too far away: status %d", w.Code)
+	}
+}
+
+// TestProfileIsExact compares profiles of windows with those that weft profile makes of
+// the whole trace, event by event.
+func TestProfileIsExact(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.trf")
+	generated(t, path, 40_000)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	var origin, length int64
+	fmt.Sscan(v["origin"].(string), &origin)
+	fmt.Sscan(v["length"].(string), &length)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 12 {
+		from := random.Int64N(length)
+		to := from + 1 + random.Int64N(length-from)
+		got := map[string]string{}
+		for _, r := range get(t, s, fmt.Sprintf("%s/profile?from=%d&to=%d", api, from, to))["rows"].([]any) {
+			got[look(r, "name").(string)] = fmt.Sprint(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"))
+		}
+		d, err := s.opt.Reading.open(context.Background(), mustFormat(t, "picl"), format.FileSource(path), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := profile.New(d.Defs(), profile.Options{Window: &profile.Window{From: origin + from, To: origin + to}})
+		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+		want := map[string]string{}
+		for _, r := range p.Result().Regions {
+			if r.Count > 0 {
+				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max))
+			}
+		}
+		for k, w := range want {
+			if clean(got[k]) != clean(w) {
+				t.Errorf("[%d, %d) %s: found %s, want %s", from, to, k, got[k], w)
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("[%d, %d): found %d regions, want %d", from, to, len(got), len(want))
+		}
+	}
+}
+
+func clean(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func mustFormat(t *testing.T, name string) *format.Format {
+	t.Helper()
+	f, ok := format.ByName(all.Formats(), name)
+	if !ok {
+		t.Fatal(name)
+	}
+	return f
+}
+
+// TestTiles: a tile has the layout that the page expects.
+func TestTiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for _, q := range []string{"/tiles?from=0&to=100&width=10&tracks=0-1&depths=2", "/summary?from=0&to=100&width=10&tracks=0,1"} {
+		w := ask(s, "GET", api+q)
+		b := w.Body.Bytes()
+		if w.Code != 200 || w.Header().Get("Content-Type") != "application/octet-stream" || len(b) < 24 || string(b[:8]) != "weftile1" || b[20] != 10 {
+			t.Errorf("%s: status %d, %d bytes %.40q", q, w.Code, len(b), b)
+		}
+	}
+	if b := ask(s, "GET", api+"/summary?from=0&to=100&width=10&tracks=0,1").Body.Bytes(); b[8] != 1 {
+		t.Errorf("summary: found %d strips, want 1", b[8])
+	}
+}
+
+// TestBadQuestions: parameters that make no sense are refused with a reason.
+func TestBadQuestions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for q, status := range map[string]int{
+		"/tiles?from=0&to=10&width=10": 400, "/tiles?from=0&to=10&width=0&tracks=0": 400, "/tiles?from=0&to=10&width=8193&tracks=0": 400, "/tiles?from=10&to=10&width=1&tracks=0": 400,
+		"/tiles?from=x&to=10&width=1&tracks=0": 400, "/tiles?width=1&tracks=2": 400, "/tiles?width=1&tracks=1-0": 400, "/tiles?width=1&tracks=-1": 400, "/tiles?width=1&tracks=0,": 400, "/tiles?width=1&tracks=0&depths=0": 400,
+		"/tiles?width=1&tracks=" + strings.Repeat("0-1,", 2500) + "0": 400, "/tiles?width=1&tracks=0-999999999999": 400, "/tiles?from=99999999999999999999&to=1&width=1&tracks=0": 400,
+		"/span?track=0&depth=0": 400, "/span?track=9&depth=0&time=1": 400, "/span?track=0&depth=5&time=1": 404, "/span?track=0&depth=0&time=-50": 404, "/span?track=0&depth=-1&time=0": 400,
+		"/find?region=99&time=0": 400, "/find?region=1&time=0&direction=up": 400, "/find?region=1&time=99": 404, "/find?time=0": 400,
+		"/profile?by=x": 400, "/profile?from=5&to=4": 400, "/links?limit=0": 400, "/calltree?tracks=a": 400, "/utilisation?width=0": 400, "/matrix?from=z": 400, "/locations?to=-1": 400,
+		"/instant?track=0&time=0&radius=-1": 400, "/nothing": 404, "/tiles/more": 404,
+		"/profile?from=-9223372036854775808&to=9223372036854775807": 200, "/tiles?from=-9223372036854775808&to=9223372036854775807&width=7&tracks=0": 200,
+	} {
+		w := ask(s, "GET", api+q)
+		if w.Code != status {
+			t.Errorf("%s: status %d, want %d: %s", q, w.Code, status, w.Body)
+			continue
+		}
+		if status != 200 {
+			if v := decoded(t, w); len(v) != 1 || v["error"] == "" {
+				t.Errorf("%s: found %v, expected an error", q, v)
+			}
+		}
+	}
+	if w := ask(s, "GET", "/api/traces/ffffffffffff"); w.Code != 404 {
+		t.Errorf("trace that is not there: status %d", w.Code)
+	}
+}
+
+// TestNoEvents: a trace without events can be shown.
+func TestNoEvents(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "empty.trf")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	if fmt.Sprint(v["events"]) != "0" || v["length"] != "0" || v["origin"] != "0" || v["epoch"] != "" {
+		t.Errorf("found %v", v)
+	}
+	for _, q := range []string{"/profile", "/links", "/matrix", "/locations", "/calltree", "/utilisation?width=3", "/structure", "/defects", "/info"} {
+		get(t, s, api+q)
+	}
+}
+
+// TestGuard: who may ask.
+func TestGuard(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	opt := options(t)
+	opt.Hosts = []string{"traces.example.org"}
+	s := viewing(t, opt, path)
+	for _, x := range []struct {
+		name   string
+		target string
+		header []string
+		status int
+	}{
+		{"nothing", "/api/traces", nil, 401},
+		{"page without token", "/", nil, 401},
+		{"wrong token", "/?token=wrong", nil, 401},
+		{"wrong bearer", "/api/traces", []string{"Authorization", "Bearer wrong"}, 401},
+		{"other scheme", "/api/traces", []string{"Authorization", "Basic " + secret}, 401},
+		{"bearer", "/api/traces", []string{"Authorization", "Bearer " + secret}, 200},
+		{"cookie", "/api/traces", []string{"Cookie", "weft=" + secret}, 200},
+		{"wrong cookie", "/api/traces", []string{"Cookie", "weft=" + secret + "x"}, 401},
+		{"other cookie", "/api/traces", []string{"Cookie", "weft-1=" + secret}, 401},
+		{"page with token", "/?token=" + secret, nil, 303},
+		{"localhost", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", "localhost:99"}, 200},
+		{"IPv6", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", "[::1]:99"}, 200},
+		{"told host", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", "Traces.Example.org"}, 200},
+		{"foreign host", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", "evil.example.com:1234"}, 403},
+		{"like localhost", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", "localhost.evil.com"}, 403},
+		{"no host", "/api/traces", []string{"Authorization", "Bearer " + secret, "Host", ""}, 403},
+		{"own origin", "/api/traces", []string{"Authorization", "Bearer " + secret, "Origin", "http://127.0.0.1:1234"}, 200},
+		{"other port", "/api/traces", []string{"Authorization", "Bearer " + secret, "Origin", "http://127.0.0.1:9"}, 403},
+		{"foreign origin", "/api/traces", []string{"Authorization", "Bearer " + secret, "Origin", "https://evil.example.com"}, 403},
+		{"no origin", "/api/traces", []string{"Authorization", "Bearer " + secret, "Origin", "null"}, 403},
+		{"link on another site's page", "/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 200},
+		{"script of another site", "/api/traces", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}, 401},
+	} {
+		w := send(s, "GET", x.target, nil, x.header...)
+		if w.Code != x.status {
+			t.Errorf("%s: status %d, want %d: %s", x.name, w.Code, x.status, w.Body)
+		}
+		h := w.Header()
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%s: found the headers %v", x.name, h)
+		}
+		if w.Code >= 400 && decoded(t, w)["error"] == "" {
+			t.Errorf("%s: no error", x.name)
+		}
+		if strings.Contains(w.Body.String(), secret) {
+			t.Errorf("%s: the answer has the token in it", x.name)
+		}
+	}
+}
+
+// TestCookie: the token in the page's address becomes a cookie, and goes from the address.
+func TestCookie(t *testing.T) {
+	s := viewing(t, options(t))
+	for target, to := range map[string]string{"/?token=" + secret: "/", "/?token=" + secret + "&trace=a%26b": "/?trace=a%26b", "//evil.example.com/?token=" + secret: "/evil.example.com/"} {
+		r := httptest.NewRequest("GET", "/", nil)
+		u, err := url.ParseRequestURI(target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(target, "//") {
+			u = &url.URL{Path: "//evil.example.com/", RawQuery: "token=" + secret}
+		}
+		r.URL, r.Host = u, "localhost"
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		c := w.Result().Cookies()
+		if w.Code != 303 || w.Header().Get("Location") != to || len(c) != 1 || c[0].Value != secret || !c[0].HttpOnly || c[0].SameSite != http.SameSiteStrictMode || c[0].Path != "/" {
+			t.Errorf("%s: status %d, to %q, cookies %v", target, w.Code, w.Header().Get("Location"), c)
+		}
+	}
+	if w := send(s, "PUT", "/?token="+secret, nil); w.Code != 401 {
+		t.Errorf("PUT with the token in the address: status %d, want 401", w.Code)
+	}
+}
+
+// TestTicket: an address for the browser works once.
+func TestTicket(t *testing.T) {
+	s := viewing(t, options(t))
+	l := listen(t)
+	defer l.Close()
+	u, err := url.Parse(s.Ticket(l))
+	if err != nil || strings.Contains(u.String(), secret) {
+		t.Fatalf("found the ticket %s, %v", u, err)
+	}
+	if w := send(s, "GET", "/?"+u.RawQuery, nil); w.Code != 303 || w.Result().Cookies()[0].Value != secret {
+		t.Errorf("the first time: status %d", w.Code)
+	}
+	if w := send(s, "GET", "/?"+u.RawQuery, nil); w.Code != 401 {
+		t.Errorf("the second time: status %d, want 401", w.Code)
+	}
+}
+
+// TestPage: files of the page, and methods.
+func TestPage(t *testing.T) {
+	s := viewing(t, options(t))
+	for _, x := range []struct {
+		method, target string
+		status         int
+		kind           string
+	}{
+		{"GET", "/", 200, "text/html; charset=utf-8"}, {"HEAD", "/", 200, "text/html; charset=utf-8"}, {"GET", "/assets/a.js", 200, "text/javascript; charset=utf-8"}, {"GET", "/assets/odd.x", 200, "application/octet-stream"},
+		{"GET", "/assets", 404, "application/json"}, {"GET", "/none", 404, "application/json"}, {"POST", "/", 405, "application/json"}, {"DELETE", "/api/traces", 405, "application/json"}, {"HEAD", "/api/traces", 200, "application/json"},
+		{"GET", "/api/none", 404, "application/json"}, {"GET", "/api/openapi.json", 200, "application/json"}, {"OPTIONS", "/api/traces", 405, "application/json"},
+	} {
+		w := ask(s, x.method, x.target)
+		if w.Code != x.status || w.Header().Get("Content-Type") != x.kind {
+			t.Errorf("%s %s: status %d, %s; want %d, %s", x.method, x.target, w.Code, w.Header().Get("Content-Type"), x.status, x.kind)
+		}
+		if x.method == "HEAD" && w.Body.Len() > 0 {
+			t.Errorf("HEAD %s: found a body", x.target)
+		}
+		if x.status == 405 && !strings.Contains(w.Header().Get("Allow"), "GET") {
+			t.Errorf("%s %s: Allow is %q", x.method, x.target, w.Header().Get("Allow"))
+		}
+	}
+	if p := ask(s, "GET", "/").Header().Get("Content-Security-Policy"); !strings.Contains(p, "default-src 'self'") || strings.Contains(p, "script-src") {
+		t.Errorf("policy %q", p)
+	}
+}
+
+// TestUnchanged: what the client has is not sent again.
+func TestUnchanged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	tags := map[string]string{}
+	for _, q := range []string{"/", api, api + "/profile", api + "/profile?from=1", api + "/calltree", api + "/tiles?width=3&tracks=0", api + "/tiles?width=4&tracks=0"} {
+		w := ask(s, "GET", q)
+		tag := w.Header().Get("ETag")
+		if w.Code != 200 || tag == "" {
+			t.Fatalf("%s: status %d, ETag %q", q, w.Code, tag)
+		}
+		if old, ok := tags[tag]; ok {
+			t.Errorf("%s and %s have the same ETag", q, old)
+		}
+		tags[tag] = q
+		for _, sent := range []string{tag, `"x", ` + tag} {
+			if w := ask(s, "GET", q, "If-None-Match", sent); w.Code != 304 || w.Body.Len() > 0 || w.Header().Get("ETag") != tag {
+				t.Errorf("%s: status %d, %d bytes", q, w.Code, w.Body.Len())
+			}
+		}
+		if w := ask(s, "GET", q, "If-None-Match", `"other"`); w.Code != 200 {
+			t.Errorf("%s: status %d with another ETag", q, w.Code)
+		}
+	}
+	if w := ask(s, "GET", api+"/profile?from=x"); w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("an error can be kept: %v", w.Header())
+	}
+}
+
+// TestCompressed: answers to other machines are compressed if these understand it.
+func TestCompressed(t *testing.T) {
+	s := viewing(t, options(t))
+	plain := ask(s, "GET", "/api/openapi.json").Body.Bytes()
+	for _, x := range []struct {
+		from, accept string
+		zipped       bool
+	}{{"192.0.2.7:5", "gzip", true}, {"192.0.2.7:5", "br, gzip;q=0.5", true}, {"192.0.2.7:5", "gzip;q=0", false}, {"192.0.2.7:5", "", false}, {"127.0.0.1:5", "gzip", false}, {"[::1]:5", "gzip", false}, {"@", "gzip", false}} {
+		w := ask(s, "GET", "/api/openapi.json", "From", x.from, "Accept-Encoding", x.accept)
+		if got := w.Header().Get("Content-Encoding") == "gzip"; got != x.zipped {
+			t.Errorf("%+v: compressed is %t", x, got)
+			continue
+		}
+		var r io.Reader = w.Body
+		if x.zipped {
+			z, err := gzip.NewReader(w.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r = z
+		}
+		if body, err := io.ReadAll(r); err != nil || !reflect.DeepEqual(body, plain) {
+			t.Errorf("%+v: another body, %v", x, err)
+		}
+	}
+}
+
+// TestNotes: notes are kept beside the trace.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "sample.otf2")
+	sample(t, path)
+	opt := options(t)
+	s := viewing(t, opt, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id + "/notes"
+	put := func(body string) *httptest.ResponseRecorder {
+		return send(s, "PUT", api, strings.NewReader(body), "Authorization", "Bearer "+secret)
+	}
+	good := `{"notes":[{"id":"a","from":"5","to":"9223372036854775807","track":-1,"text":"<i>here</i>","created":"2026-01-02T03:04:05Z"},{"id":"b","from":"5","to":"5","track":1,"text":""}]}`
+	if w := put(good); w.Code != 200 {
+		t.Fatalf("status %d: %s", w.Code, w.Body)
+	}
+	v := get(t, s, api)
+	if look(v, "notes/0/to") != "9223372036854775807" || look(v, "notes/0/text") != "<i>here</i>" || look(v, "notes/1/created") == "" {
+		t.Errorf("found %v", v)
+	}
+	other := viewing(t, options(t), path)
+	if v := get(t, other, api); fmt.Sprint(look(v, "notes/len")) != "2" {
+		t.Errorf("another server finds %v", v)
+	}
+	for name, body := range map[string]string{
+		"no JSON": "x", "other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`, "id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,
+		"times": `{"notes":[{"id":"a","from":"3","to":"2","track":0,"text":""}]}`, "number": `{"notes":[{"id":"a","from":3,"to":"2","track":0,"text":""}]}`, "date": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":"","created":"now"}]}`,
+		"long": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":"` + strings.Repeat("x", maxNoteText+1) + `"}]}`,
+	} {
+		if w := put(body); w.Code != 400 {
+			t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
+		}
+	}
+	if v := get(t, s, api); fmt.Sprint(look(v, "notes/len")) != "2" {
+		t.Errorf("refused notes were written: %v", v)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	opt.Traces, opt.Dir = nil, root
+	shared := New(opt)
+	defer shared.Close()
+	id := shared.traceAt(t, 0).id
+	if v := get(t, shared, "/api/traces/"+id+"/notes"); fmt.Sprint(look(v, "notes/len")) != "2" {
+		t.Errorf("the server of the folder finds %v", v)
+	}
+	if w := send(shared, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(good), "Authorization", "Bearer "+secret); w.Code != 403 {
+		t.Errorf("the server of the folder: status %d, want 403", w.Code)
+	}
+}
+
+// TestConcurrent asks for everything at once; it is for the race detector.
+func TestConcurrent(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i := range 4 {
+		p := filepath.Join(dir, fmt.Sprint(i, ".trf"))
+		generated(t, p, 4000)
+		paths = append(paths, p)
+	}
+	opt := options(t)
+	opt.Indexes = 2
+	s := viewing(t, opt, paths...)
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			id := s.traces.known()[i%4].id
+			for range 300 {
+				w := ask(s, "GET", "/api/traces/"+id)
+				if strings.Contains(w.Body.String(), `"state":"ready"`) {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			for k, q := range []string{"/tiles?width=50&tracks=0-5", "/summary?width=50&tracks=0-5", "/span?track=1&depth=0&time=100000", "/profile?by=location", "/profile?by=group", "/links?limit=5", "/matrix", "/locations", "/calltree", "/utilisation", "/structure", "/defects", "/info", "/notes", ""} {
+				w := ask(s, "GET", "/api/traces/"+s.traces.known()[(i+k)%4].id+q)
+				if w.Code != 200 && w.Code != 404 && w.Code != 409 && w.Code != 503 {
+					t.Errorf("%s: status %d: %s", q, w.Code, w.Body)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// schema is what of a description is checked.
+type schema struct {
+	Ref                  string `json:"$ref"`
+	Type                 any
+	Properties           map[string]*schema
+	Required             []string
+	AdditionalProperties *bool
+	Items                *schema
+	Enum                 []string
+	Pattern              string
+}
+
+type description struct {
+	Paths      map[string]map[string]*operation
+	Components struct{ Schemas map[string]*schema }
+}
+
+type operation struct {
+	Responses map[string]struct {
+		Ref     string `json:"$ref"`
+		Content map[string]struct{ Schema *schema }
+	}
+}
+
+// check compares a value with its schema.
+func (d *description) check(s *schema, v any, at string) error {
+	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
+		x := d.Components.Schemas[name]
+		if x == nil {
+			return fmt.Errorf("%s: no schema %s", at, name)
+		}
+		return d.check(x, v, at)
+	}
+	found := ""
+	switch x := v.(type) {
+	case map[string]any:
+		found = "object"
+		for _, k := range s.Required {
+			if _, ok := x[k]; !ok {
+				return fmt.Errorf("%s: lacks %s", at, k)
+			}
+		}
+		for k, y := range x {
+			p := s.Properties[k]
+			if p == nil {
+				if s.AdditionalProperties != nil && !*s.AdditionalProperties {
+					return fmt.Errorf("%s: has %s, which is not described", at, k)
+				}
+				continue
+			}
+			if err := d.check(p, y, at+"/"+k); err != nil {
+				return err
+			}
+		}
+	case []any:
+		found = "array"
+		for i, y := range x {
+			if err := d.check(s.Items, y, fmt.Sprint(at, "/", i)); err != nil {
+				return err
+			}
+		}
+	case string:
+		found = "string"
+		if s.Enum != nil && !slices.Contains(s.Enum, x) {
+			return fmt.Errorf("%s: found %q, expected one of %q", at, x, s.Enum)
+		}
+		if s.Pattern != "" && !regexp.MustCompile(s.Pattern).MatchString(x) {
+			return fmt.Errorf("%s: found %q, expected %s", at, x, s.Pattern)
+		}
+	case json.Number:
+		found = "number"
+		if _, err := x.Int64(); err == nil && s.Type == "integer" {
+			found = "integer"
+		}
+	case bool:
+		found = "boolean"
+	}
+	if s.Type != found {
+		return fmt.Errorf("%s: found %s, expected %v", at, found, s.Type)
+	}
+	return nil
+}
+
+// TestDescription: the description has every route and method, no others, and the fields
+// of the real answers.
+func TestDescription(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.otf2")
+	generated(t, path, 3000)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	var d description
+	if err := json.Unmarshal(ask(s, "GET", "/api/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	routes := map[string]bool{}
+	for _, r := range s.table() {
+		for m := range r.methods {
+			routes[strings.ToLower(m)+" "+r.path] = true
+			if d.Paths[r.path][strings.ToLower(m)] == nil {
+				t.Errorf("%s %s is not described", m, r.path)
+			}
+		}
+	}
+	for p, methods := range d.Paths {
+		for m := range methods {
+			if !routes[m+" "+p] {
+				t.Errorf("%s %s is described, but not there", m, p)
+			}
+		}
+	}
+	queries := map[string]string{"/tiles": "?width=4&tracks=0", "/summary": "?width=4&tracks=0", "/span": "?track=0&depth=0&time=1000000", "/instant": "?track=0&time=0&radius=9000000000000", "/find": "?region=1&time=0"}
+	for p, methods := range d.Paths {
+		short := strings.TrimPrefix(p, "/api/traces/{id}")
+		target := strings.Replace(p, "/api/traces/{id}", api, 1) + queries[short]
+		w := ask(s, "GET", target)
+		if w.Code == 404 && short == "/instant" {
+			continue // the trace has none; TestClaims has one
+		}
+		if w.Code != 200 {
+			t.Errorf("%s: status %d: %s", target, w.Code, w.Body)
+			continue
+		}
+		content := methods["get"].Responses["200"].Content
+		if _, ok := content["application/octet-stream"]; ok {
+			continue
+		}
+		if err := d.check(content["application/json"].Schema, any(decoded(t, w)), short); err != nil {
+			t.Error(err)
+		}
+	}
+	w := ask(s, "GET", "/api/traces/none")
+	if err := d.check(d.Components.Schemas["Error"], any(decoded(t, w)), "error"); err != nil {
+		t.Error(err)
+	}
+	if err := d.check(d.Components.Schemas["Error"], any(map[string]any{"err": "x"}), "error"); err == nil {
+		t.Error("the check finds nothing wrong with a wrong answer")
+	}
+}

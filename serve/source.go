@@ -1,0 +1,286 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// reader is an opened trace.
+type reader struct {
+	format.Decoder
+	file   format.Decoder // that of the format, without a correction around it
+	format *format.Format
+	src    format.Source
+	opt    *format.ReadOptions
+	used   time.Time // when it was given back
+}
+
+// open opens a trace.
+func (r *Reading) open(ctx context.Context, f *format.Format, src format.Source, progress func(done, total int64)) (*reader, error) {
+	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(), Values: r.Values, Workers: r.Workers, Progress: progress}}
+	d, err := f.Open(ctx, src, x.opt)
+	if err != nil {
+		return nil, err
+	}
+	x.Decoder, x.file = d, d
+	if r.Correction == nil {
+		return x, nil
+	}
+	if x.Decoder, err = transform.Correct(d, r.Correction, 0); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// defects is how many defects reading has reported.
+func (x *reader) defects() (n int64) {
+	for _, r := range x.opt.Report.Rules() {
+		n += r.Count
+	}
+	return n
+}
+
+func (x *reader) info() *info.Trace {
+	return &info.Trace{Decoder: x.Decoder, Format: x.format, Source: x.src, Report: x.opt.Report}
+}
+
+// maxDecoders is how many decoders of a trace are open at most, and idleDecoder how long
+// one waits for the next question.
+const (
+	maxDecoders = 3
+	idleDecoder = time.Minute
+)
+
+// pool keeps decoders of a trace: opening one may mean to read the trace.
+type pool struct {
+	e    *entry
+	free chan struct{} // a place for each that is in use, or being opened
+	mu   sync.Mutex
+	idle []*reader
+	age  int // grows when all are closed: what was opened before is not kept
+}
+
+// with calls f with a decoder. When the context ends while one is being opened that goes
+// on, for the next question.
+func (p *pool) with(ctx context.Context, f func(*reader) error) error {
+	select {
+	case p.free <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	age := p.age
+	if n := len(p.idle); n > 0 {
+		x := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		p.mu.Unlock()
+		err := f(x)
+		p.back(x, age, err)
+		return err
+	}
+	p.mu.Unlock()
+	type result struct {
+		x   *reader
+		err error
+	}
+	done := make(chan result)
+	s := p.e.s
+	started := s.background(func() {
+		var x *reader
+		err := guarded(func() (err error) {
+			x, err = p.e.openReader(s.ctx)
+			return err
+		})
+		select {
+		case done <- result{x, err}:
+		case <-ctx.Done():
+			p.back(x, age, err)
+		}
+	})
+	if !started {
+		p.back(nil, age, context.Canceled)
+		return context.Canceled
+	}
+	select {
+	case r := <-done:
+		if r.err != nil {
+			p.back(nil, age, r.err)
+			return r.err
+		}
+		err := f(r.x)
+		p.back(r.x, age, err)
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openReader opens a decoder and prepares it.
+func (e *entry) openReader(ctx context.Context) (*reader, error) {
+	f, err := e.detect()
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.s.opt.Reading.open(ctx, f, e.given.Source, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := format.Prepare(ctx, x.Decoder); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// errFound ends a scan that has found what it was for.
+var errFound = errors.New("found")
+
+// back takes a decoder back. One that has failed is not used again.
+func (p *pool) back(x *reader, age int, err error) {
+	if x != nil {
+		p.mu.Lock()
+		if p.age == age && (err == nil || errors.Is(err, errFound) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) && p.e.s.ctx.Err() == nil {
+			p.idle, x.used = append(p.idle, x), time.Now()
+			old := x
+			time.AfterFunc(idleDecoder, func() { p.expire(old) })
+			x = nil
+		}
+		p.mu.Unlock()
+	}
+	if x != nil {
+		x.Close()
+	}
+	<-p.free
+}
+
+// expire closes a decoder that nobody has used for a while.
+func (p *pool) expire(x *reader) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, y := range p.idle {
+		if x == y && time.Since(x.used) >= idleDecoder {
+			p.idle = append(p.idle[:i], p.idle[i+1:]...)
+			x.Close()
+			return
+		}
+	}
+}
+
+// close closes those that are idle; those in use are closed when they come back.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.age++
+	for _, x := range p.idle {
+		x.Close()
+	}
+	p.idle = nil
+}
+
+// making is what is to be known to make an index.
+type making struct {
+	reading  *Reading
+	format   *format.Format
+	indexes  indexer
+	progress func(done, total int64)
+	// defined is told the definitions before the events are read; may be nil.
+	defined func(*trace.Definitions)
+}
+
+// make writes an index to a file.
+func (m *making) make(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+	d, err := m.reading.open(ctx, m.format, src, m.progress)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	if err := format.Prepare(ctx, d.Decoder); err != nil {
+		return 0, err
+	}
+	if m.defined != nil {
+		m.defined(d.Defs())
+	}
+	if err := m.indexes.build(ctx, d.Decoder, path, m.reading.Workers); err != nil {
+		return 0, err
+	}
+	return d.defects(), nil
+}
+
+// settings are those that an index of a format depends on.
+func (r *Reading) settings(f *format.Format) *cache.Settings {
+	return &cache.Settings{Version: index.Version, Format: f.Name, Strict: r.Strict, Values: r.Values, Correction: r.CorrectionText}
+}
+
+// IndexOptions are the settings of [MakeIndex].
+type IndexOptions struct {
+	Path     string // file to write; "" is one in the cache
+	Force    bool   // make it anew even if there is one
+	Progress func(done, total int64)
+}
+
+// Made is an index that there is now.
+type Made struct {
+	Path    string
+	Size    int64
+	Built   bool // just now; it was there before otherwise
+	Format  *format.Format
+	Defects int64 // that reading the trace reported
+}
+
+// MakeIndex makes the index of a trace, in the cache or in a file of its own, unless it
+// is there.
+func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source, o IndexOptions) (*Made, error) {
+	f := r.Format
+	if f == nil {
+		var err error
+		if f, err = format.Detect(r.Formats, src); err != nil {
+			return nil, err
+		}
+	}
+	m := &making{reading: &r, format: f, indexes: files{}, progress: o.Progress}
+	if o.Path != "" {
+		if !o.Force {
+			if _, err := os.Lstat(o.Path); err == nil {
+				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
+			}
+		}
+		defects, err := m.make(ctx, src, o.Path)
+		if err != nil {
+			return nil, err
+		}
+		st, err := os.Stat(o.Path)
+		if err != nil {
+			return nil, err
+		}
+		return &Made{o.Path, st.Size(), true, f, defects}, nil
+	}
+	settings := r.settings(f)
+	if !o.Force {
+		if e, ok, err := c.Find(src, settings); err != nil {
+			return nil, err
+		} else if ok {
+			if x, err := m.indexes.open(e.Path); err == nil {
+				x.Close()
+				return &Made{e.Path, e.Size, false, f, e.Defects}, nil
+			}
+			c.Remove(e)
+		}
+	}
+	e, err := c.Build(ctx, src, settings, m.make)
+	if err != nil {
+		return nil, err
+	}
+	return &Made{e.Path, e.Size, true, f, e.Defects}, nil
+}

@@ -1,0 +1,373 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+)
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// held makes indexes when it is told to.
+type held struct {
+	files
+	at     chan struct{} // gets a value when a build begins
+	go_    chan error    // what the build waits for
+	builds atomic.Int32
+	most   atomic.Int32
+	now    atomic.Int32
+}
+
+func (h *held) build(ctx context.Context, d format.Decoder, path string, workers int) error {
+	h.builds.Add(1)
+	n := h.now.Add(1)
+	defer h.now.Add(-1)
+	for m := h.most.Load(); n > m && !h.most.CompareAndSwap(m, n); m = h.most.Load() {
+	}
+	h.at <- struct{}{}
+	select {
+	case err := <-h.go_:
+		if err != nil {
+			return err
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return h.files.build(ctx, d, path, workers)
+}
+
+func holding(t *testing.T, opt Options, h *held, paths ...string) *Server {
+	t.Helper()
+	for _, p := range paths {
+		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
+	}
+	s := newServer(opt, h)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestIndexing: a trace that is being indexed says so, and what is known of it.
+func TestIndexing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	if v := get(t, s, "/api/traces"); look(v, "traces/0/state") != "new" {
+		t.Errorf("before: found %v", v)
+	}
+	if v := get(t, s, api); v["state"] != "indexing" {
+		t.Errorf("asked for: found %v", v)
+	}
+	<-h.at
+	s.traceAt(t, 0).advance(1, 4)
+	v := get(t, s, api)
+	if v["state"] != "indexing" || fmt.Sprint(v["progress"]) != "0.25" || look(v, "tracks/0/name") != "rank 0" || fmt.Sprint(look(v, "clock/num")) != "1000" {
+		t.Errorf("while indexing: found %v", v)
+	}
+	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || w.Header().Get("Retry-After") == "" {
+		t.Errorf("profile while indexing: status %d", w.Code)
+	}
+	h.go_ <- nil
+	ready(t, s, 0)
+	if n := h.builds.Load(); n != 1 {
+		t.Errorf("found %d builds, want 1", n)
+	}
+}
+
+// TestFailed: a build that fails is told, and done again once the trace has changed.
+func TestFailed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error, 1)}
+	h.go_ <- errors.New("no more room <b>")
+	s := holding(t, options(t), h, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	failed := func() bool {
+		v := get(t, s, api)
+		return v["state"] == "failed" && strings.Contains(v["error"].(string), "no more room")
+	}
+	for i := 0; !failed(); i++ {
+		if i > 500 {
+			t.Fatalf("found %v", get(t, s, api))
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "no more room") {
+		t.Errorf("profile: status %d: %s", w.Code, w.Body)
+	}
+	if !failed() || h.builds.Load() != 1 {
+		t.Errorf("it was tried again without a reason")
+	}
+	later := time.Now().Add(time.Hour)
+	if err := os.Chtimes(path, later, later); err != nil {
+		t.Fatal(err)
+	}
+	h.go_ <- nil
+	ready(t, s, 0)
+}
+
+// TestBuildsAtOnce: no more than two indexes are made at a time.
+func TestBuildsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i := range 5 {
+		p := filepath.Join(dir, fmt.Sprint(i, ".otf2"))
+		sample(t, p)
+		paths = append(paths, p)
+	}
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, paths...)
+	s.Start()
+	for range 5 {
+		h.go_ <- nil
+	}
+	for i := range 5 {
+		ready(t, s, i)
+	}
+	if h.most.Load() > 2 || h.builds.Load() != 5 {
+		t.Errorf("found %d builds, %d at a time", h.builds.Load(), h.most.Load())
+	}
+}
+
+// TestStop: a server that is told to stop ends what it does, and leaves nothing half-made.
+func TestStop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	opt := options(t)
+	dir := t.TempDir()
+	var err error
+	if opt.Cache, err = cache.Open(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, opt, h, path)
+	l := listen(t)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	r, err := http.Get(s.URL(l) + "&x=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	io.Copy(io.Discard, r.Body)
+	r.Body.Close()
+	s.traceAt(t, 0).start()
+	<-h.at
+	stop()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("stopped with %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the server does not stop")
+	}
+	if _, err := http.Get(s.URL(l)); err == nil {
+		t.Error("the server still answers")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("found %v in the cache, %v", left, err)
+	}
+}
+
+// TestDamaged: an index that is damaged is made anew, before it is opened and after.
+func TestDamaged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.trf")
+	generated(t, path, 20_000)
+	opt := options(t)
+	damage := func(p string, from int) {
+		t.Helper()
+		b, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := from; i < len(b)-len(b)/4; i++ {
+			b[i] ^= 0x55
+		}
+		if err := os.WriteFile(p, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := viewing(t, opt, path)
+	api := ready(t, s, 0)
+	want := ask(s, "GET", api+"/profile?from=1000").Body.String()
+	index := s.traceAt(t, 0).found.Path
+	s.Close()
+	if err := os.Truncate(index, 100); err != nil {
+		t.Fatal(err)
+	}
+	s = viewing(t, opt, path)
+	api = ready(t, s, 0)
+	if got := ask(s, "GET", api+"/profile?from=1000").Body.String(); got != want {
+		t.Errorf("of the index made anew: found %s, want %s", got, want)
+	}
+	damage(index, 8)
+	w := ask(s, "GET", api+"/tiles?width=2000&tracks=0-5&from=5000")
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+		t.Fatalf("damage while it is open: status %d, want 503: %s", w.Code, w.Body)
+	}
+	ready(t, s, 0)
+	if got := ask(s, "GET", api+"/profile?from=1000").Body.String(); got != want {
+		t.Errorf("of the index made anew behind damage: found %s, want %s", got, want)
+	}
+}
+
+// TestAnswersAreShared: who asks for the same waits for the same work, which stops when
+// nobody waits; too many are sent away.
+func TestAnswersAreShared(t *testing.T) {
+	a := &answers{ctx: context.Background(), start: func(f func()) bool { go f(); return true }, slots: make(chan struct{}, 1), limit: 1000, running: map[string]*run{}, kept: map[string]*kept{}}
+	begun, end := make(chan struct{}, 10), make(chan struct{})
+	var stopped atomic.Bool
+	work := func(ctx context.Context) ([]byte, error) {
+		begun <- struct{}{}
+		select {
+		case <-end:
+			return []byte("done"), nil
+		case <-ctx.Done():
+			stopped.Store(true)
+			return nil, ctx.Err()
+		}
+	}
+	got := make(chan string, 3)
+	one, leave := context.WithCancel(context.Background())
+	for _, ctx := range []context.Context{one, context.Background()} {
+		go func() {
+			b, err := a.get(ctx, "x", work)
+			got <- fmt.Sprint(string(b), err)
+		}()
+	}
+	<-begun
+	for a.waiting("x") < 2 {
+		time.Sleep(time.Millisecond)
+	}
+	leave() // the other one still waits
+	if s := <-got; s != "context canceled" {
+		t.Errorf("who went away got %q", s)
+	}
+	end <- struct{}{}
+	if s := <-got; s != "done<nil>" {
+		t.Errorf("who waited got %q", s)
+	}
+	if b, err := a.get(context.Background(), "x", work); string(b) != "done" || err != nil || len(begun) > 0 {
+		t.Errorf("asked again: found %q, %v", b, err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		b, err := a.get(ctx, "y", work)
+		got <- fmt.Sprint(string(b), err)
+	}()
+	<-begun
+	cancel()
+	<-got
+	for i := 0; !stopped.Load(); i++ {
+		if i > 1000 {
+			t.Fatal("the work goes on though nobody waits")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	// One that panics is an error.
+	if _, err := a.get(context.Background(), "z", func(context.Context) ([]byte, error) { panic("oops") }); err == nil || !strings.Contains(err.Error(), "oops") {
+		t.Errorf("a panic gives %v", err)
+	}
+	// What is kept is bounded.
+	for i := range 50 {
+		if _, err := a.get(context.Background(), fmt.Sprint(i), func(context.Context) ([]byte, error) { return make([]byte, 100), nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.bytes > a.limit || len(a.kept) > 10 {
+		t.Errorf("found %d bytes in %d answers, the limit is %d", a.bytes, len(a.kept), a.limit)
+	}
+}
+
+func (a *answers) waiting(name string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r := a.running[name]; r != nil {
+		return r.waiting
+	}
+	return 0
+}
+
+// TestBusy: analyses beyond the limit are refused for now.
+func TestBusy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	opt := options(t)
+	opt.Analyses = 1
+	s := viewing(t, opt, path)
+	api := ready(t, s, 0)
+	s.answers.slots <- struct{}{}
+	w := ask(s, "GET", api+"/calltree")
+	if w.Code != 503 || w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
+	}
+	<-s.answers.slots
+	get(t, s, api+"/calltree")
+}
+
+// TestShelf: indexes that are in use stay open, others make place.
+func TestShelf(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for i := range 3 {
+		p := filepath.Join(dir, fmt.Sprint(i, ".otf2"))
+		sample(t, p)
+		paths = append(paths, p)
+	}
+	opt := options(t)
+	opt.Indexes = 1
+	s := viewing(t, opt, paths...)
+	for i := range 3 {
+		ready(t, s, i)
+	}
+	if n := len(s.shelf.books); n != 1 {
+		t.Errorf("found %d open indexes, want 1", n)
+	}
+	a, err := s.traceAt(t, 0).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.traceAt(t, 1).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(s.shelf.books); n != 2 {
+		t.Errorf("found %d open indexes, want the 2 in use", n)
+	}
+	b.release()
+	if _, err := a.Profile(0, 0, 1000); err != nil {
+		t.Errorf("the index in use was closed: %v", err)
+	}
+	if _, err := b.Profile(0, 0, 1000); err == nil && len(s.shelf.books) > 1 {
+		t.Error("an index that is not in use takes a place too many")
+	}
+	s.traceAt(t, 0).s.shelf.drop(a.e)
+	if _, err := a.Profile(0, 0, 1000); err != nil {
+		t.Errorf("the index in use was closed: %v", err)
+	}
+	a.release()
+	if _, err := a.Profile(0, 0, 1000); err == nil {
+		t.Error("the index is still open")
+	}
+}

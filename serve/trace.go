@@ -1,0 +1,285 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// state is how far a trace is.
+type state string
+
+const (
+	stateNew      state = "new" // nobody has asked for it
+	stateIndexing state = "indexing"
+	stateReady    state = "ready"
+	stateFailed   state = "failed"
+)
+
+// entry is a trace that the server shows.
+type entry struct {
+	s        *Server
+	id       string
+	name     string // of its main file
+	path     string // as people know it
+	given    Given
+	decoders pool
+
+	mu       sync.Mutex
+	state    state
+	stamp    stamp // of the main file, when indexing began
+	format   *format.Format
+	bytes    int64
+	progress float64
+	err      string
+	early    *early      // what is known while it is being indexed
+	found    cache.Entry // its index, when ready
+	shown    *shown      // what was made of the index, when ready
+}
+
+// stamp tells whether a file has changed.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+// early is what the definitions tell before there is an index.
+type early struct {
+	clock     trace.Clock
+	locations []trace.Location
+	groups    []trace.LocationGroup
+}
+
+// traceID is a short name for a trace that stays the same as long as its path does.
+func traceID(path string, again int) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", path, again))
+	return hex.EncodeToString(h[:6])
+}
+
+func (s *Server) newEntry(g Given, id, name string) *entry {
+	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, state: stateNew, format: s.opt.Reading.Format}
+	e.decoders = pool{e: e, free: make(chan struct{}, maxDecoders)}
+	if st, err := fs.Stat(g.Source.FS, g.Source.Name); err == nil {
+		e.bytes = st.Size()
+	}
+	return e
+}
+
+// refresh forgets the index of a trace whose main file has changed since, and begins to
+// make one if there is none.
+func (e *entry) refresh() {
+	e.mu.Lock()
+	fresh := e.state == stateNew
+	if e.state == stateReady || e.state == stateFailed {
+		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
+		fresh = err == nil && (stamp{st.Size(), st.ModTime()}) != e.stamp
+	}
+	e.mu.Unlock()
+	if fresh {
+		e.start()
+	}
+}
+
+// start begins to index a trace, unless that is going on.
+func (e *entry) start() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.state == stateIndexing || e.s.ctx.Err() != nil {
+		return
+	}
+	e.state, e.progress, e.err, e.early, e.shown = stateIndexing, 0, "", nil, nil
+	e.stamp = stamp{}
+	if st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name); err == nil {
+		e.stamp, e.bytes = stamp{st.Size(), st.ModTime()}, st.Size()
+	}
+	e.s.shelf.drop(e)
+	e.decoders.close()
+	started := e.s.background(func() {
+		err := guarded(func() error { return e.index(e.s.ctx) })
+		e.mu.Lock()
+		e.early = nil
+		if err != nil {
+			e.state, e.err = stateFailed, err.Error()
+		} else {
+			e.state, e.progress = stateReady, 1
+		}
+		e.mu.Unlock()
+		if e.s.opt.Ended != nil && e.s.ctx.Err() == nil {
+			e.s.opt.Ended(e.path, err)
+		}
+	})
+	if !started {
+		e.state = stateNew
+	}
+}
+
+// guarded turns a panic into an error: one trace must not end the server.
+func guarded(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// detect finds the format of a trace.
+func (e *entry) detect() (*format.Format, error) {
+	e.mu.Lock()
+	f := e.format
+	e.mu.Unlock()
+	if f != nil {
+		return f, nil
+	}
+	f, err := format.Detect(e.s.opt.Reading.Formats, e.given.Source)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	e.format = f
+	e.mu.Unlock()
+	return f, nil
+}
+
+// index finds or makes the index of a trace.
+func (e *entry) index(ctx context.Context) error {
+	f, err := e.detect()
+	if err != nil {
+		return err
+	}
+	if e.given.Index != "" {
+		st, err := os.Stat(e.given.Index)
+		if err != nil {
+			return err
+		}
+		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.s.opt.Reading.settings(f))
+		if err != nil {
+			return err
+		}
+		return e.ready(cache.Entry{Key: key, Path: e.given.Index, Size: st.Size()})
+	}
+	settings := e.s.opt.Reading.settings(f)
+	found, ok, err := e.s.opt.Cache.Find(e.given.Source, settings)
+	if err != nil {
+		return err
+	}
+	if ok {
+		err := e.ready(found)
+		if !errors.Is(err, index.ErrDamaged) {
+			return err
+		}
+		e.s.opt.Cache.Remove(found)
+	}
+	select {
+	case e.s.builds <- struct{}{}:
+		defer func() { <-e.s.builds }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if found, err = e.s.opt.Cache.Build(ctx, e.given.Source, settings, e.build); err != nil {
+		return err
+	}
+	return e.ready(found)
+}
+
+// build makes an index.
+func (e *entry) build(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+	m := &making{reading: &e.s.opt.Reading, format: e.format, indexes: e.s.indexes, progress: e.advance}
+	m.defined = func(defs *trace.Definitions) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.early = &early{defs.Clock, defs.Locations.All(), defs.Groups.All()}
+	}
+	return m.make(ctx, src, path)
+}
+
+// advance notes how far indexing has come.
+func (e *entry) advance(done, total int64) {
+	if total <= 0 {
+		return
+	}
+	e.mu.Lock()
+	e.progress = min(1, max(0, float64(done)/float64(total)))
+	e.mu.Unlock()
+	if e.s.opt.Progress != nil {
+		e.s.opt.Progress(e.path, done, total)
+	}
+}
+
+// ready opens an index for the first time and makes of it what stays the same.
+func (e *entry) ready(found cache.Entry) error {
+	x, err := e.s.indexes.open(found.Path)
+	if err != nil {
+		return err
+	}
+	shown, err := newShown(e.s.ctx, x, found)
+	if err != nil {
+		x.Close()
+		return err
+	}
+	e.mu.Lock()
+	e.found, e.shown = found, shown
+	if found.TraceSize > 0 {
+		e.bytes = found.TraceSize
+	}
+	e.mu.Unlock()
+	e.s.shelf.put(e, x)
+	return nil
+}
+
+// opened is an index that is in use; release must be called in the end.
+type opened struct {
+	Index
+	*shown
+	e       *entry
+	release func()
+}
+
+// open opens the index of a trace that is ready.
+func (e *entry) open() (*opened, error) {
+	e.mu.Lock()
+	state, why, found, shown := e.state, e.err, e.found, e.shown
+	e.mu.Unlock()
+	switch state {
+	case stateNew:
+		e.start()
+		return nil, &problem{http.StatusConflict, e.path + " is being indexed; ask for it until its state is ready", retrySoon}
+	case stateIndexing:
+		return nil, &problem{http.StatusConflict, e.path + " is being indexed; ask for it until its state is ready", retrySoon}
+	case stateFailed:
+		return nil, &problem{http.StatusConflict, e.path + " cannot be shown: " + why, 0}
+	}
+	x, release, err := e.s.shelf.take(e, func() (Index, error) { return e.s.indexes.open(found.Path) })
+	if err != nil {
+		return nil, e.lost(err)
+	}
+	return &opened{x, shown, e, release}, nil
+}
+
+// lost builds the index anew if an error says that it is damaged, or gone.
+func (e *entry) lost(err error) error {
+	if !errors.Is(err, index.ErrDamaged) && !errors.Is(err, fs.ErrNotExist) || e.given.Index != "" {
+		return err
+	}
+	e.mu.Lock()
+	ready, found := e.state == stateReady, e.found
+	e.mu.Unlock()
+	if ready {
+		e.s.opt.Cache.Remove(found)
+		e.start()
+	}
+	return unavailable("the index of " + e.path + " was damaged; it is being made anew")
+}

@@ -1,0 +1,404 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// This file has the answers that come from the index.
+
+func tiles(ctx context.Context, x *opened, p *params) (any, error) {
+	return tileOf(ctx, x, p, x.Tile)
+}
+
+func summary(ctx context.Context, x *opened, p *params) (any, error) {
+	return tileOf(ctx, x, p, x.Summary)
+}
+
+func tileOf(ctx context.Context, x *opened, p *params, f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
+	q := index.TileRequest{Width: int(p.need("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)), Tracks: p.tracks(maxTileTracks)}
+	if p.err == nil && q.Tracks == nil {
+		p.fail("tracks", "numbers and ranges of tracks such as 0-63,70")
+	}
+	q.From, q.To, _ = p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	t, err := f(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	b, err := t.AppendBinary(nil)
+	return binary(b), err
+}
+
+// spanFact is a span.
+type spanFact struct {
+	Track  int    `json:"track"`
+	Depth  int    `json:"depth"`
+	Region int    `json:"region"`
+	Name   string `json:"name"`
+	Group  string `json:"group"`
+	Start  ticks  `json:"start"`
+	End    ticks  `json:"end"`
+	Open   bool   `json:"open"`
+}
+
+func (v *shown) span(track int, s index.Span) spanFact {
+	r := v.region(s.Region)
+	return spanFact{track, int(s.Depth), number(s.Region), r.Name, r.Group, v.at(s.Start), v.at(s.End), false}
+}
+
+type aroundFact struct {
+	Region int    `json:"region"`
+	Name   string `json:"name"`
+	Start  ticks  `json:"start"`
+	End    ticks  `json:"end"`
+	Depth  int    `json:"depth"`
+}
+
+type spanAnswer struct {
+	Span       spanFact     `json:"span"`
+	Attributes []attribute  `json:"attributes"`
+	Partial    bool         `json:"partial"` // attributes are missing, as reading them took too long
+	Around     []aroundFact `json:"around"`
+	Links      []linkFact   `json:"links"`
+}
+
+// linksOfSpan is how many links are listed of a span.
+const linksOfSpan = 100
+
+func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, depth, at := p.track(), int(p.number("depth", 0, maxDepths, 0)), p.time("time")
+	if p.err != nil {
+		return nil, p.err
+	}
+	s, ok, err := x.SpanAt(track, depth, at)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, notFound("there is no span at that place")
+	}
+	around, err := x.Around(track, s)
+	if err != nil {
+		return nil, err
+	}
+	near, err := x.LinksOf(track, s.Start, s.End, linksOfSpan)
+	if err != nil {
+		return nil, err
+	}
+	a := spanAnswer{Span: x.span(track, s), Attributes: []attribute{}, Around: []aroundFact{}, Links: []linkFact{}}
+	for _, y := range around {
+		a.Around = append(a.Around, aroundFact{number(y.Region), x.region(y.Region).Name, x.at(y.Start), x.at(y.End), int(y.Depth)})
+	}
+	for i := range near {
+		a.Links = append(a.Links, x.link(&near[i]))
+	}
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s)
+	if err != nil {
+		return nil, err
+	}
+	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial
+	return a, nil
+}
+
+type instantAnswer struct {
+	Time       ticks       `json:"time"`
+	Name       string      `json:"name"`
+	Kind       string      `json:"kind"`
+	Attributes []attribute `json:"attributes"`
+	Partial    bool        `json:"partial"`
+}
+
+func instantAt(ctx context.Context, x *opened, p *params) (any, error) {
+	track, at, radius := p.track(), p.time("time"), p.number("radius", 0, math.MaxInt64, 0)
+	if p.err != nil {
+		return nil, p.err
+	}
+	i, ok, err := x.InstantAt(track, at, radius)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, notFound("there is no instant at that place")
+	}
+	d, err := x.e.describeInstant(ctx, &x.tracks[track], i)
+	if err != nil {
+		return nil, err
+	}
+	return instantAnswer{x.at(i.Time), i.Name, d.kind, append([]attribute{}, d.attributes...), d.partial}, nil
+}
+
+func find(ctx context.Context, x *opened, p *params) (any, error) {
+	region, at := p.region(), p.time("time")
+	forward := p.choice("direction", "next", "previous") == "next"
+	var where []int
+	if p.values.Get("track") != "" {
+		where = []int{p.track()}
+	} else {
+		where = x.locations(nil)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	var best index.Span
+	found := -1
+	for _, t := range where {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		s, ok, err := x.Find(ctx, t, region, at, forward)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (found < 0 || forward && s.Start < best.Start || !forward && s.Start > best.Start) {
+			best, found = s, t
+		}
+	}
+	if found < 0 {
+		return nil, notFound("there is no further span of the region")
+	}
+	return map[string]spanFact{"span": x.span(found, best)}, nil
+}
+
+type endFact struct {
+	Track int   `json:"track"`
+	Time  ticks `json:"time"`
+}
+
+type linkFact struct {
+	ID           string  `json:"id"`
+	Kind         string  `json:"kind"`
+	Name         string  `json:"name"`
+	From         endFact `json:"from"`
+	To           endFact `json:"to"`
+	Count        int64   `json:"count"`
+	Bytes        int64   `json:"bytes"`
+	Tag          string  `json:"tag"`
+	Communicator string  `json:"communicator"`
+}
+
+func (v *shown) link(l *index.Link) linkFact {
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator}
+	if l.Count == 1 {
+		f.Tag = strconv.FormatInt(l.Tag, 10)
+	}
+	return f
+}
+
+type linksAnswer struct {
+	Total   int64      `json:"total"`
+	Shown   int        `json:"shown"`
+	Bundled bool       `json:"bundled"`
+	Links   []linkFact `json:"links"`
+}
+
+func links(ctx context.Context, x *opened, p *params) (any, error) {
+	q := index.LinkRequest{Tracks: p.tracks(len(x.tracks)), Limit: int(p.number("limit", 1, maxLinks, 2000))}
+	p.number("width", 1, maxWidth, 1)
+	q.From, q.To, _ = p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	set, err := x.Links(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	a := linksAnswer{set.Total, len(set.Links), set.Bundled, make([]linkFact, len(set.Links))}
+	for i := range set.Links {
+		a.Links[i] = x.link(&set.Links[i])
+	}
+	return a, nil
+}
+
+type profileRow struct {
+	Track     int    `json:"track"`
+	Group     int    `json:"group"`
+	Region    int    `json:"region"`
+	Name      string `json:"name"`
+	Count     int64  `json:"count"`
+	Inclusive ticks  `json:"inclusive"`
+	Exclusive ticks  `json:"exclusive"`
+	Min       ticks  `json:"min"`
+	Max       ticks  `json:"max"`
+	Mean      ticks  `json:"mean"`
+}
+
+type profileAnswer struct {
+	From ticks        `json:"from"`
+	To   ticks        `json:"to"`
+	Rows []profileRow `json:"rows"`
+}
+
+func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
+	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
+	from, to, _ := p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	type key struct {
+		track, group int
+		region       uint32
+	}
+	sums := map[key]*index.Sum{}
+	wanted := x.locations(tracks)
+	for _, t := range tracks {
+		if x.tracks[t].Kind != index.LocationTrack {
+			wanted = append(wanted, t) // claims and operations, for those who ask for them
+		}
+	}
+	for _, t := range wanted {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		list, err := x.Profile(t, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			k := key{-1, -1, s.Region}
+			switch by {
+			case "location":
+				k.track = t
+			case "group":
+				k.group = number(x.tracks[t].Group)
+			}
+			o := sums[k]
+			if o == nil {
+				sums[k] = &s
+				continue
+			}
+			o.Count += s.Count
+			o.Inclusive += s.Inclusive
+			o.Exclusive += s.Exclusive
+			o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
+		}
+	}
+	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
+	for k, s := range sums {
+		r := profileRow{k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
+		if s.Count > 0 {
+			r.Mean = ticks(s.Inclusive / s.Count)
+		}
+		a.Rows = append(a.Rows, r)
+	}
+	slices.SortFunc(a.Rows, func(a, b profileRow) int {
+		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
+	})
+	return a, nil
+}
+
+type matrixRow struct {
+	Source      int    `json:"source"`
+	Destination int    `json:"destination"`
+	Count       int64  `json:"count"`
+	Bytes       int64  `json:"bytes"`
+	Min         string `json:"min"`
+	Mean        string `json:"mean"`
+	Max         string `json:"max"`
+}
+
+type matrixAnswer struct {
+	Rows   []matrixRow `json:"rows"`
+	Tracks []int       `json:"tracks"`
+}
+
+func matrix(e *entry, p *params) func(context.Context) (any, error) {
+	from, to, _ := p.window()
+	return func(ctx context.Context) (any, error) {
+		x, err := e.open()
+		if err != nil {
+			return nil, err
+		}
+		defer x.release()
+		cells, err := x.Matrix(ctx, from, to)
+		if err != nil {
+			return nil, err
+		}
+		a := matrixAnswer{[]matrixRow{}, []int{}}
+		for _, c := range cells {
+			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, "", "", ""}
+			if c.Matched > 0 {
+				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
+				r.Mean = strconv.FormatInt(int64(math.Round(c.Sum/float64(c.Matched))), 10)
+			}
+			a.Rows = append(a.Rows, r)
+			a.Tracks = append(a.Tracks, c.Source, c.Destination)
+		}
+		slices.Sort(a.Tracks)
+		a.Tracks = slices.DeleteFunc(slices.Compact(a.Tracks), func(t int) bool { return t < 0 })
+		return a, nil
+	}
+}
+
+type shareFact struct {
+	Region int   `json:"region"`
+	Ticks  ticks `json:"ticks"`
+}
+
+type locationRow struct {
+	Track         int         `json:"track"`
+	Events        int64       `json:"events"` // of all the time
+	Spans         int64       `json:"spans"`
+	Busy          ticks       `json:"busy"`
+	Exclusive     []shareFact `json:"exclusive"`
+	Sent          int64       `json:"sent"`
+	Received      int64       `json:"received"`
+	SentBytes     int64       `json:"sentBytes"`
+	ReceivedBytes int64       `json:"receivedBytes"`
+}
+
+// topRegions is how many regions are listed of a location.
+const topRegions = 8
+
+func locations(ctx context.Context, x *opened, p *params) (any, error) {
+	from, to, _ := p.window()
+	if p.err != nil {
+		return nil, p.err
+	}
+	cells, err := x.Matrix(ctx, from, to)
+	if err != nil {
+		return nil, err
+	}
+	rows := []locationRow{}
+	at := map[int]int{}
+	for _, t := range x.locations(nil) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		sums, err := x.Profile(t, from, to)
+		if err != nil {
+			return nil, err
+		}
+		r := locationRow{Track: t, Events: x.tracks[t].Events, Exclusive: []shareFact{}}
+		for _, s := range sums {
+			r.Spans += s.Count
+			// A location is in one innermost region at a time.
+			r.Busy += ticks(s.Exclusive)
+			if s.Exclusive > 0 {
+				r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
+			}
+		}
+		slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
+		r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
+		at[t] = len(rows)
+		rows = append(rows, r)
+	}
+	for _, c := range cells {
+		if i, ok := at[c.Source]; ok {
+			rows[i].Sent += c.Count
+			rows[i].SentBytes += c.Bytes
+		}
+		if i, ok := at[c.Destination]; ok {
+			rows[i].Received += c.Matched
+			rows[i].ReceivedBytes += c.Bytes
+		}
+	}
+	return map[string][]locationRow{"rows": rows}, nil
+}
