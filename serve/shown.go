@@ -132,51 +132,14 @@ func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first), Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
-	colors, err := v.colors(ctx, x)
+	colors, err := draw.RegionColors(ctx, x)
+	if err != nil {
+		return nil, err
+	}
 	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[r.Name]}
+		f.Regions[i] = regFact{r.Name, r.Group, colors[i]}
 	}
-	return v, err
-}
-
-// mostWeighed is how many tracks are looked at to find out which regions matter most.
-const mostWeighed = 256
-
-// colors gives names their colours: different ones to those that most time is spent in.
-func (v *shown) colors(ctx context.Context, x Index) (map[string]int, error) {
-	ticks := map[string]int64{}
-	var names []string
-	for _, r := range v.regions {
-		if _, ok := ticks[r.Name]; !ok {
-			ticks[r.Name] = 0
-			names = append(names, r.Name)
-		}
-	}
-	step := max(1, len(v.tracks)/mostWeighed)
-	for t := 0; t < len(v.tracks); t += step {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if v.tracks[t].Spans == 0 {
-			continue
-		}
-		sums, err := x.Profile(t, v.first, add(v.last, 1))
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range sums {
-			if s.Region != trace.NoRef && int(s.Region) < len(v.regions) {
-				name := v.regions[s.Region].Name
-				ticks[name] = add(ticks[name], s.Exclusive)
-			}
-		}
-	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ticks[b], ticks[a]) })
-	out := map[string]int{}
-	for i, c := range draw.ColorOf(names) {
-		out[names[i]] = c
-	}
-	return out, nil
+	return v, nil
 }
 
 // unknown is the name of a region that no definition has.
