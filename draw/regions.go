@@ -2,7 +2,6 @@ package draw
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 
@@ -10,23 +9,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Profiled is what of an index tells which of its regions matter.
-type Profiled interface {
-	Extent() (first, last, events int64)
-	Tracks() []index.Track
-	Regions() []index.Region
-	Profile(track int, from, to int64) ([]index.Sum, error)
-}
-
-// mostWeighed is how many tracks are looked at to find out which regions matter most.
-const mostWeighed = 256
+// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
+// since a trace that has an index is to be there at once.
+const mostWeighed = 16
 
 // RegionColors gives each region of an index a colour, which is an index into [Palette].
 // The regions that most time is spent in get different ones; those of one name get the
-// same. The viewer's page, and pictures of indexes, have these colours.
-func RegionColors(ctx context.Context, x Profiled) ([]int, error) {
-	regions, tracks := x.Regions(), x.Tracks()
-	first, last, _ := x.Extent()
+// same. The viewer's page, and pictures of indexes, have these colours. profiles gives the
+// sums of some tracks over the whole time of the trace.
+func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
 	ticks := map[string]int64{}
 	var names []string
 	for _, r := range regions {
@@ -35,18 +26,20 @@ func RegionColors(ctx context.Context, x Profiled) ([]int, error) {
 			names = append(names, r.Name)
 		}
 	}
-	step := max(1, len(tracks)/mostWeighed)
-	for t := 0; t < len(tracks); t += step {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	var busy, some []int
+	for i, t := range tracks {
+		if t.Spans > 0 {
+			busy = append(busy, i)
 		}
-		if tracks[t].Spans == 0 {
-			continue
-		}
-		sums, err := x.Profile(t, first, behind(last))
-		if err != nil {
-			return nil, err
-		}
+	}
+	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
+		some = append(some, busy[i])
+	}
+	all, err := profiles(some)
+	if err != nil {
+		return nil, err
+	}
+	for _, sums := range all {
 		for _, s := range sums {
 			if s.Region != trace.NoRef && int(s.Region) < len(regions) {
 				name := regions[s.Region].Name
@@ -64,12 +57,4 @@ func RegionColors(ctx context.Context, x Profiled) ([]int, error) {
 		out[i] = of[r.Name]
 	}
 	return out, nil
-}
-
-// behind is the end of a window that ends with an event of a time.
-func behind(t int64) int64 {
-	if t == math.MaxInt64 {
-		return t
-	}
-	return t + 1
 }

@@ -157,7 +157,10 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 	if l.to <= l.from {
 		l.from-- // the last moment that there is
 	}
-	of, err := RegionColors(ctx, s.Index)
+	l.all = s.Index.Tracks()
+	of, err := RegionColors(s.Index.Regions(), l.all, func(tracks []int) ([][]index.Sum, error) {
+		return s.Index.Profiles(ctx, tracks, first, behind(last))
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +174,6 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 		}
 		return l.regions[r].rgba()
 	}}
-	l.all = s.Index.Tracks()
 	if err := l.layRows(); err != nil {
 		return nil, err
 	}
@@ -680,6 +682,14 @@ func (l *sheet) drawFrame(c canvas) {
 		}
 		c.text(label{x: margin, y: below + 17, s: s, full: s, size: textSize, color: l.t.dim})
 	}
+}
+
+// behind is the end of a window that ends with an event of a time.
+func behind(t int64) int64 {
+	if t == math.MaxInt64 {
+		return t
+	}
+	return t + 1
 }
 
 // saturated is the difference of two times, as far as there are such.

@@ -101,7 +101,10 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 	if s.Dark {
 		back, mark, curve, other = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255}, color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}
 	}
-	of, err := RegionColors(t.Context(), s.Index)
+	first, last, _ := s.Index.Extent()
+	of, err := RegionColors(s.Index.Regions(), s.Index.Tracks(), func(tracks []int) ([][]index.Sum, error) {
+		return s.Index.Profiles(t.Context(), tracks, first, last+1)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

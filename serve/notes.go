@@ -84,6 +84,9 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 		return &problem{http.StatusForbidden, "notes on this trace cannot be written here", 0}
 	}
 	var l noteList
+	c := http.NewResponseController(w)
+	c.SetReadDeadline(time.Now().Add(bodyTimeout))
+	defer c.SetReadDeadline(time.Time{})
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxNoteBytes))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&l); err != nil {

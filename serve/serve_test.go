@@ -405,6 +405,30 @@ func TestBadQuestions(t *testing.T) {
 	}
 }
 
+// TestDefects: what is wrong with a trace is told with its place, and counted.
+func TestDefects(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "broken.trf")
+	if err := os.WriteFile(path, []byte("-3 2 0.00 0 0 0\nnonsense <b>\n-4 2 0.02 0 0 0\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api+"/defects")
+	if look(v, "defects/0/severity") != "error" || look(v, "defects/0/position") != "line 2" || look(v, "defects/0/file") != path || !strings.HasPrefix(fmt.Sprint(look(v, "defects/0/rule")), "picl.") {
+		t.Errorf("found %v", v)
+	}
+	if n := get(t, s, api)["defects"]; fmt.Sprint(n) != "1" {
+		t.Errorf("the trace tells %v defects, want 1", n)
+	}
+	// Who finds the index in the cache is told the same.
+	opt := options(t)
+	opt.Cache = s.opt.Cache
+	other := viewing(t, opt, path)
+	if n := get(t, other, ready(t, other, 0))["defects"]; fmt.Sprint(n) != "1" {
+		t.Errorf("with the index from the cache: %v defects, want 1", n)
+	}
+}
+
 // TestNoEvents: a trace without events can be shown.
 func TestNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.trf")

@@ -106,7 +106,7 @@ func NewToken() string {
 const (
 	maxRequests    = 256              // at a time
 	headerTimeout  = 10 * time.Second // to get the header
-	bodyTimeout    = 30 * time.Second // to get all of a request
+	bodyTimeout    = 30 * time.Second // to get the body of a request
 	idleTimeout    = 2 * time.Minute  // between requests
 	writeTimeout   = time.Minute      // to take an answer, once it is there
 	quickTimeout   = 30 * time.Second // to make an answer from an index
@@ -187,8 +187,9 @@ func port(l net.Listener) string {
 // hand, and closes all. It closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.cookie = "weft-" + port(l)
+	// ReadTimeout would end the context of what takes longer to answer.
 	h := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout, ReadTimeout: bodyTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler: s, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return s.ctx },
 	}
 	ended := make(chan error, 1)

@@ -132,7 +132,9 @@ func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first), Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
-	colors, err := draw.RegionColors(ctx, x)
+	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
+		return profiles(ctx, x, tracks, v.first, add(v.last, 1))
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"time"
@@ -251,6 +252,9 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 	}
 	m := &making{reading: &r, format: f, indexes: files{}, progress: o.Progress}
 	if o.Path != "" {
+		if same(src, o.Path) {
+			return nil, fmt.Errorf("%s: found the trace itself, expected another file for its index", o.Path)
+		}
 		if !o.Force {
 			if _, err := os.Lstat(o.Path); err == nil {
 				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
@@ -283,4 +287,14 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		return nil, err
 	}
 	return &Made{e.Path, e.Size, true, f, e.Defects}, nil
+}
+
+// same reports whether a path is the main file of a trace.
+func same(src format.Source, path string) bool {
+	a, err := fs.Stat(src.FS, src.Name)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(path)
+	return err == nil && os.SameFile(a, b)
 }

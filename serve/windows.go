@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"runtime"
 	"slices"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/timeline/index"
 )
@@ -236,6 +239,40 @@ type profileAnswer struct {
 	Rows []profileRow `json:"rows"`
 }
 
+// profiles are those of some tracks in a window, made on all cores.
+func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
+	out := make([][]index.Sum, len(tracks))
+	var next atomic.Int64
+	var once sync.Once
+	var first error
+	var group sync.WaitGroup
+	for range min(len(tracks), runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			err := guarded(func() error {
+				for {
+					i := int(next.Add(1)) - 1
+					if i >= len(tracks) {
+						return nil
+					}
+					if err := ctx.Err(); err != nil {
+						return err
+					}
+					var err error
+					if out[i], err = x.Profile(tracks[i], from, to); err != nil {
+						return err
+					}
+				}
+			})
+			if err != nil {
+				next.Store(int64(len(tracks)))
+				once.Do(func() { first = err })
+			}
+		})
+	}
+	group.Wait()
+	return out, first
+}
+
 func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
 	from, to, _ := p.window()
@@ -253,15 +290,12 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			wanted = append(wanted, t) // claims and operations, for those who ask for them
 		}
 	}
-	for _, t := range wanted {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		list, err := x.Profile(t, from, to)
-		if err != nil {
-			return nil, err
-		}
-		for _, s := range list {
+	all, err := profiles(ctx, x, wanted, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range wanted {
+		for _, s := range all[i] {
 			k := key{-1, -1, s.Region}
 			switch by {
 			case "location":
@@ -368,14 +402,13 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	rows := []locationRow{}
 	at := map[int]int{}
-	for _, t := range x.locations(nil) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		sums, err := x.Profile(t, from, to)
-		if err != nil {
-			return nil, err
-		}
+	wanted := x.locations(nil)
+	all, err := profiles(ctx, x, wanted, from, to)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range wanted {
+		sums := all[i]
 		r := locationRow{Track: t, Events: x.tracks[t].Events, Exclusive: []shareFact{}}
 		for _, s := range sums {
 			r.Spans += s.Count

@@ -22,6 +22,7 @@ import (
 //	pallas PATH PATTERN EVENTS COMPATIBLE
 //	                      record a Pallas trace
 //	otf2 PATH EVENTS      write an OTF2 archive
+//	speedscope TRACE      print a trace in speedscope's format
 const childMode = "bench-child"
 
 // child runs a child mode.
@@ -48,6 +49,9 @@ func child(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 		return recordPallas(args[0], args[1], n, args[3] == "true")
+	}
+	if mode == "speedscope" && len(args) == 1 {
+		return printSpeedscope(ctx, args[0], out)
 	}
 	if mode == "otf2" && len(args) == 3 {
 		n, err := strconv.Atoi(args[1])

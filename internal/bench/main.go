@@ -1,8 +1,8 @@
 // Bench measures weft as its users run it: whole processes, their CPU seconds,
 // wall-clock seconds and peak memory, beside other programs that read the same
 // files in the same run. It writes docs/performance.md and, about OTF and Pallas,
-// docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md and
-// docs/performance-transform.md.
+// docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
+// docs/performance-transform.md and docs/performance-viewer.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -11,6 +11,7 @@
 //	go run ./internal/bench -part pallas
 //	go run ./internal/bench -part otf2
 //	go run ./internal/bench -part transform  # cut, filter and the like
+//	go run ./internal/bench -part viewer     # index, server and page
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
@@ -63,6 +64,7 @@ type config struct {
 	text, otf, pal  bool   // the parts that are measured
 	two             bool   // OTF2
 	trans           bool   // cut, filter and what else writes a changed trace
+	views           bool   // the viewer
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
@@ -73,6 +75,7 @@ type config struct {
 	pallasEvents    int64
 	otf2Events      int64
 	transformEvents int64
+	viewerEvents    int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -87,8 +90,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	part := f.String("part", "text,otf,pallas,otf2,transform", "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2 and -transform in their names; \"\" only prints (as -quick does unless told)")
+	part := f.String("part", "text,otf,pallas,otf2,transform,viewer", "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), viewer, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -transform and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -100,6 +103,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.Int64Var(&c.pallasEvents, "pallas-events", pallasEvents, "events of the Pallas traces, about")
 	f.Int64Var(&c.otf2Events, "otf2-events", otf2Events, "events of the OTF2 archive, about")
 	f.Int64Var(&c.transformEvents, "transform-events", transformEvents, "events of the trace that is cut and filtered, about")
+	f.Int64Var(&c.viewerEvents, "viewer-events", viewerEvents, "events of the longest traces that the viewer opens, about")
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
 	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of the others and one run, to try the harness; the numbers mean nothing")
@@ -126,6 +130,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		set("pallas-events", "100000")
 		set("otf2-events", "100000")
 		set("transform-events", "100000")
+		set("viewer-events", "100000")
 		set("o", "")
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
@@ -137,7 +142,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	if c.otfEvents < 1 {
 		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
 	}
-	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events, "-transform-events": c.transformEvents} {
+	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events, "-transform-events": c.transformEvents, "-viewer-events": c.viewerEvents} {
 		if n < 1000 {
 			return nil, fmt.Errorf("found %s %d, expected 1000 at least", name, n)
 		}
@@ -154,8 +159,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 			c.two = true
 		case "transform":
 			c.trans = true
+		case "viewer":
+			c.views = true
 		default:
-			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2 and transform, with commas", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, transform and viewer, with commas", name)
 		}
 	}
 	for _, name := range strings.Split(*list, ",") {
@@ -262,6 +269,9 @@ func bench(ctx context.Context, c *config) (err error) {
 	}
 	if c.trans && ctx.Err() == nil {
 		err = errors.Join(err, b.transforms(here))
+	}
+	if c.views && ctx.Err() == nil {
+		err = errors.Join(err, b.viewer(here))
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
+	"github.com/weft-trace/weft/web"
 )
 
 func (a *app) serveCommand() *cobra.Command {
@@ -35,7 +36,7 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			if noToken && tokenFile != "" {
 				return usageError("--no-token and --token-file: expected one of them")
 			}
-			opt := serve.Options{Version: moduleVersion(), Page: page(), Hosts: hosts}
+			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Hosts: hosts}
 			var err error
 			if opt.Reading, err = a.forServer(&v.reading); err != nil {
 				return err

@@ -21,6 +21,7 @@ import (
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/transform"
+	"github.com/weft-trace/weft/web"
 )
 
 // viewing holds the flags of commands that need indexes.
@@ -108,7 +109,7 @@ there at once the next time (see weft index).`,
 			if index != "" && len(args) > 1 {
 				return usageError("--index: found %d traces, expected one", len(args))
 			}
-			opt := serve.Options{Version: moduleVersion(), Page: page(), Token: serve.NewToken()}
+			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Token: serve.NewToken()}
 			var err error
 			if opt.Reading, err = a.forServer(&v.reading); err != nil {
 				return err

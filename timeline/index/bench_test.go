@@ -23,3 +23,22 @@ func BenchmarkBuild(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/event")
 }
+
+// BenchmarkDecode reads blocks of spans.
+func BenchmarkDecode(b *testing.B) {
+	r, _ := random(1, 1, 250000)
+	x := build(b, r)
+	e := x.dir.Tracks[0]
+	w := x.scratch()
+	n := 0
+	b.ResetTimer()
+	for range b.N {
+		for i := range e.blocks {
+			if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
+				b.Fatal(err)
+			}
+			n += len(w.b.spans)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/span")
+}

@@ -3,15 +3,17 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/klauspost/compress/huff0"
 	"github.com/klauspost/compress/zstd"
 )
 
-// A column of varints is kept as two planes, the first byte of each and all others, and
-// each plane is compressed alone: the bytes of one plane are like each other. A plane is
-// what it is packed as (a byte), its length, and its packed length as varints if it is
-// packed, and the bytes.
+// A column of numbers is kept as planes: one of their lowest bytes, one of the next, and so
+// on, as many as the greatest number needs (a byte says how many). The bytes of one plane
+// are like each other, so each is compressed alone; and numbers are read from planes without
+// a branch. A plane is what it is packed as (a byte), its length, and its packed length as
+// varints if it is packed, and the bytes.
 const (
 	planeStored = iota
 	planeZstd   // repeats
@@ -27,6 +29,38 @@ type planePacker struct {
 	enc    *zstd.Encoder
 	huff   huff0.Scratch
 	packed []byte
+	planes [8][]byte
+}
+
+// numbers appends a column of n numbers, which are given as varints.
+func (p *planePacker) numbers(b, varints []byte, n int) []byte {
+	count := 0
+	for i := range p.planes {
+		p.planes[i] = p.planes[i][:0]
+	}
+	for i := range n {
+		x, k := binary.Uvarint(varints)
+		varints = varints[k:]
+		for j := 0; x > 0 || j == 0; j++ {
+			if j == count {
+				// Those before had nothing here.
+				p.planes[j] = append(p.planes[j], make([]byte, i)...)
+				count++
+			}
+			p.planes[j] = append(p.planes[j], byte(x))
+			x >>= 8
+		}
+		for j := range count {
+			if len(p.planes[j]) == i {
+				p.planes[j] = append(p.planes[j], 0)
+			}
+		}
+	}
+	b = append(b, byte(count))
+	for j := range count {
+		b = p.append(b, p.planes[j])
+	}
+	return b
 }
 
 func (p *planePacker) append(b, plane []byte) []byte {
@@ -37,7 +71,7 @@ func (p *planePacker) append(b, plane []byte) []byte {
 		}
 		if len(plane) <= huff0.BlockSizeMax {
 			p.huff.Reuse = huff0.ReusePolicyNone // each plane has its own table
-			switch out, _, err := huff0.Compress1X(plane, &p.huff); err {
+			switch out, _, err := huff0.Compress4X(plane, &p.huff); err {
 			case nil:
 				return p.put(b, planeHuff, len(plane), out)
 			case huff0.ErrUseRLE:
@@ -57,7 +91,8 @@ func (p *planePacker) put(b []byte, kind byte, n int, packed []byte) []byte {
 
 // planeReader unpacks planes.
 type planeReader struct {
-	huff *huff0.Scratch
+	huff   *huff0.Scratch
+	buffer []byte
 }
 
 // plane unpacks the next plane, of at most most bytes, into buf, which it may replace by a
@@ -91,7 +126,7 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 				*buf = make([]byte, n)
 			}
 			p.huff.MaxDecodedSize = int(n)
-			out, err = p.huff.Decoder().Decompress1X((*buf)[:0:n], rest)
+			out, err = p.huff.Decoder().Decompress4X((*buf)[:0:n], rest)
 		}
 	case planeSame:
 		if len(s.b) != 1 {
@@ -111,49 +146,34 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	return out, err
 }
 
-// varints is a column of varints in two planes.
-type varints struct {
-	low, high []byte
-	l, h      int // how much of them has been read
-	bad       bool
-}
-
-func (v *varints) reset() { v.low, v.high = v.low[:0], v.high[:0] }
-
-// uint appends a number.
-func (v *varints) uint(x uint64) {
-	if x < 0x80 {
-		v.low = append(v.low, byte(x))
-		return
+// numbers reads a column of n numbers. It makes room for them when as many bytes are there.
+func (p *planeReader) numbers(c *columns, n int, to []uint64) ([]uint64, error) {
+	count := c.byte()
+	if count > 8 || count == 0 && n > 0 {
+		return nil, fmt.Errorf("found numbers of %d bytes, expected 1 to 8", count)
 	}
-	v.low = append(v.low, byte(x)|0x80)
-	v.high = binary.AppendUvarint(v.high, x>>7)
-}
-
-// int appends a signed number.
-func (v *varints) int(x int64) { v.uint(uint64(x)<<1 ^ uint64(x>>63)) }
-
-// read takes the next number. It moves no slice, which would cost a write barrier.
-func (v *varints) read() uint64 {
-	if v.l >= len(v.low) {
-		v.bad = true
-		return 0
-	}
-	x := uint64(v.low[v.l])
-	v.l++
-	if x < 0x80 {
-		return x
-	}
-	x &= 0x7f
-	for shift := 7; v.h < len(v.high) && shift < 64; shift += 7 {
-		y := uint64(v.high[v.h])
-		v.h++
-		if x |= y & 0x7f << shift; y < 0x80 {
-			return x
+	to = to[:0]
+	for j := range count {
+		plane, err := p.plane(c, &p.buffer, n)
+		if err != nil {
+			return nil, err
+		}
+		if len(plane) != n {
+			return nil, fmt.Errorf("found %d numbers, expected %d", len(plane), n)
+		}
+		if j == 0 {
+			to = slices.Grow(to, n)[:n]
+			for i, x := range plane {
+				to[i] = uint64(x)
+			}
+			continue
+		}
+		shift := 8 * j & 63
+		for i, x := range plane[:len(to)] {
+			to[i] |= uint64(x) << shift
 		}
 	}
-	v.bad = true
-	return 0
+	return to, nil
 }
 
 func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

@@ -38,7 +38,8 @@ type spanBlock struct {
 	recursive []bool // belong to the spans
 	open      []open // behind the last span
 	planes    planeReader
-	buffers   [9][]byte
+	numbers   [3][]uint64
+	bytes     [3][]byte
 }
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
@@ -50,7 +51,7 @@ const blockSpans = 4096
 type spanWriter struct {
 	n                   int
 	last                int64
-	end, length, region varints
+	end, length, region []byte // varints
 	depth, height       []byte
 	recursive           []byte // bits
 	partial             bool   // there is another height than 255
@@ -78,15 +79,15 @@ func (x *inner) begin(s *Span) {
 
 // add adds a span.
 func (w *spanWriter) add(s Span, recursive bool) {
-	w.end.int(s.End - w.last)
+	w.end = binary.AppendVarint(w.end, s.End-w.last)
 	w.last = s.End
+	from := s.End
 	if d := int(s.Depth) + 1; w.inner.known[d] {
-		w.length.int(w.inner.start[d] - s.Start)
-	} else {
-		w.length.uint(uint64(s.End - s.Start))
+		from = w.inner.start[d]
 	}
+	w.length = binary.AppendVarint(w.length, from-s.Start)
 	w.inner.begin(&s)
-	w.region.uint(uint64(s.Region + 1)) // no region is 0
+	w.region = binary.AppendUvarint(w.region, uint64(s.Region+1)) // no region is 0
 	w.depth = append(w.depth, s.Depth)
 	w.height = append(w.height, s.Height)
 	w.partial = w.partial || s.Height != math.MaxUint8
@@ -109,7 +110,10 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	if !w.any {
 		w.recursive = w.recursive[:0]
 	}
-	for _, s := range [][]byte{w.end.low, w.end.high, w.length.low, w.length.high, w.region.low, w.region.high, w.depth, w.height, w.recursive} {
+	for _, s := range [][]byte{w.end, w.length, w.region} {
+		b = p.numbers(b, s, w.n)
+	}
+	for _, s := range [][]byte{w.depth, w.height, w.recursive} {
 		b = p.append(b, s)
 	}
 	b = binary.AppendUvarint(b, uint64(len(open)))
@@ -124,9 +128,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	}
 	w.n, w.last, w.partial, w.any = 0, 0, false, false
 	w.inner.reset()
-	w.end.reset()
-	w.length.reset()
-	w.region.reset()
+	w.end, w.length, w.region = w.end[:0], w.length[:0], w.region[:0]
 	w.depth, w.height, w.recursive = w.depth[:0], w.height[:0], w.recursive[:0]
 	return b
 }
@@ -134,41 +136,48 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 // decode reads a block.
 func (x *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
-	n := int(min(c.uint(), maxBlock))
-	var planes [9][]byte
-	for i := range planes {
-		most := n
-		if i == 1 || i == 3 || i == 5 {
-			most = 9 * n // the other bytes of varints
-		}
+	n := int(min(c.uint(), maxBlock/16))
+	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
+	for i := range x.numbers {
 		var err error
-		if planes[i], err = x.planes.plane(&c, &x.buffers[i], most); err != nil {
+		if x.numbers[i], err = x.planes.numbers(&c, n, x.numbers[i]); err != nil {
 			return err
 		}
 	}
-	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
-	end, length, region := varints{low: planes[0], high: planes[1]}, varints{low: planes[2], high: planes[3]}, varints{low: planes[4], high: planes[5]}
-	depth, height, recursive := planes[6], planes[7], planes[8]
-	if len(end.low) != n || len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
-		return fmt.Errorf("found %d spans, but %d ends and %d depths", n, len(end.low), len(depth))
+	var planes [3][]byte
+	for i := range planes {
+		var err error
+		if planes[i], err = x.planes.plane(&c, &x.bytes[i], n); err != nil {
+			return err
+		}
+	}
+	depth, height, recursive := planes[0], planes[1], planes[2]
+	if len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
+		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
 	}
 	x.spans, x.recursive = slices.Grow(x.spans, n)[:n], slices.Grow(x.recursive, n)[:n]
+	clear(x.recursive)
 	last := int64(0)
 	var in inner
+	ends, lengths, regions := x.numbers[0][:n], x.numbers[1][:n], x.numbers[2][:n]
 	for i := range x.spans {
-		last += zigzag(end.read())
+		last += zigzag(ends[i])
+		d := depth[i]
+		from := last
+		if in.known[int(d)+1] {
+			from = in.start[int(d)+1]
+		}
 		s := &x.spans[i]
-		*s = Span{last, last, uint32(region.read()) - 1, depth[i], math.MaxUint8}
-		if d := int(s.Depth) + 1; in.known[d] {
-			s.Start = in.start[d] - zigzag(length.read())
-		} else {
-			s.Start -= int64(length.read())
-		}
+		s.Start, s.End, s.Region, s.Depth, s.Height = from-zigzag(lengths[i]), last, uint32(regions[i])-1, d, math.MaxUint8
 		in.begin(s)
-		if len(height) > 0 {
-			s.Height = height[i]
+	}
+	for i, h := range height {
+		x.spans[i].Height = h
+	}
+	if len(recursive) > 0 {
+		for i := range x.recursive {
+			x.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
 		}
-		x.recursive[i] = len(recursive) > 0 && recursive[i/8]>>(i%8)&1 == 1
 	}
 	for range c.count() {
 		o := open{start: c.int(), exclusive: int64(c.uint())}
@@ -176,7 +185,7 @@ func (x *spanBlock) decode(b []byte) error {
 		o.region, o.recursive, o.depth, o.height = uint32(r>>1)-1, r&1 == 1, c.byte(), c.byte()
 		x.open = append(x.open, o)
 	}
-	return c.end(columns{bad: end.bad || length.bad || region.bad})
+	return c.end()
 }
 
 // sum is what spans of a region come to.

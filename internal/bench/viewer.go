@@ -1,0 +1,364 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// viewerEvents is how many events the longest traces of the viewer have, unless the flag
+// says otherwise; there are some of a tenth and a hundredth.
+const viewerEvents = 100_000_000
+
+// viewerTrace is a trace that the viewer opens.
+type viewerTrace struct {
+	workload  string
+	locations int
+	events    int64
+
+	decode, build []usage
+	bytes         int64 // of the index
+	counts        index.Counts
+	ready         []float64 // seconds until the server answers
+	tiles         []float64 // seconds of tiles, in order
+	page          []pageTimes
+}
+
+// pageTimes is what the page took, as web/test/bench.mjs tells it.
+type pageTimes struct {
+	First   float64 `json:"first"`   // seconds from the command to the first picture
+	Zoom    float64 `json:"zoom"`    // frames a second while zooming
+	Pan     float64 `json:"pan"`     // the same while panning
+	Longest float64 `json:"longest"` // seconds of the longest task of the main thread
+}
+
+// viewerResult is what was measured of the viewer.
+type viewerResult struct {
+	page
+	machine
+	quick, few bool
+	runs       int
+	browser    string // "" if there is none
+	traces     []*viewerTrace
+	speedscope float64 // seconds to open the trace of a million events, 0 if not measured
+	speedTrace string
+	problems   []problem
+}
+
+// viewer measures the index, the server and the page, and writes their document.
+func (b *session) viewer(here machine) error {
+	r := &viewerResult{machine: here, quick: b.quick, runs: b.runs, few: b.viewerEvents < viewerEvents}
+	for _, w := range []string{"stencil", "calltree"} {
+		for _, n := range []int{64, 4096} {
+			for _, part := range []int64{100, 10, 1} {
+				r.traces = append(r.traces, &viewerTrace{workload: w, locations: n, events: b.viewerEvents / part})
+			}
+		}
+	}
+	if _, err := os.Stat("web/node_modules/playwright-core"); err == nil {
+		if p, err := exec.LookPath("chromium"); err == nil {
+			r.browser = firstLine(b.ctx, p, "--version")
+		}
+	}
+	for _, t := range r.traces {
+		if err := b.try(&r.problems, t.name(), "viewer", func() error { return b.view(r, t) }); err != nil {
+			return err
+		}
+	}
+	return writeDocument(beside(b.out, "viewer"), r.document(), r.problems)
+}
+
+func (t *viewerTrace) name() string {
+	return fmt.Sprintf("%s, %d locations, %d events", t.workload, t.locations, t.events)
+}
+
+func (b *session) view(r *viewerResult, t *viewerTrace) error {
+	dir, err := os.MkdirTemp(b.dir, "viewer-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path, file := dir+"/traces.otf2", dir+"/traces.weftidx"
+	if _, err := b.run(nil, b.weft, "generate", "--workload", t.workload, "--locations", strconv.Itoa(t.locations), "--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
+		return err
+	}
+	for range b.runs {
+		u, err := b.weftRun("convert", "-q", "--to", "null", path, "-")
+		if err != nil {
+			return err
+		}
+		t.decode = append(t.decode, u)
+		if u, err = b.weftRun("index", "-q", "--force", "-o", file, path); err != nil {
+			return err
+		}
+		t.build = append(t.build, u)
+	}
+	st, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	t.bytes = st.Size()
+	x, err := index.Open(file)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	t.counts = x.Counts()
+	for range b.runs {
+		if err := b.serve(t, x, path, file); err != nil {
+			return err
+		}
+	}
+	if r.browser == "" {
+		return nil
+	}
+	for range b.runs {
+		var out bytes.Buffer
+		if _, err := b.run(&out, "node", mustAbs("web/test/bench.mjs"), b.weft, "view", "--no-open", "--index", file, path); err != nil {
+			return err
+		}
+		var p pageTimes
+		if err := json.Unmarshal(out.Bytes(), &p); err != nil {
+			return fmt.Errorf("bench.mjs: %w in %q", err, out.String())
+		}
+		t.page = append(t.page, p)
+	}
+	if t == r.traces[0] {
+		return b.speedscope(r, t, path)
+	}
+	return nil
+}
+
+func mustAbs(path string) string {
+	p, err := filepath.Abs(path)
+	if err != nil {
+		panic(err) // the working directory is gone
+	}
+	return p
+}
+
+// tileRequests is how many tiles are asked for of each server.
+const tileRequests = 200
+
+// serve starts a server that has the index and asks it for tiles of 200 strips in 1600
+// columns, at all zooms and places.
+func (b *session) serve(t *viewerTrace, x *index.Index, path, file string) error {
+	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", "--index", file, path)
+	c.Env, c.Dir = environment(os.Environ(), b.tmp), b.tmp
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := c.Start(); err != nil {
+		return err
+	}
+	defer func() { c.Process.Signal(os.Interrupt); c.Wait() }()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		return err
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Jar: jar}
+	get := func(url string) ([]byte, error) {
+		resp, err := client.Get(url)
+		if err != nil {
+			return nil, err
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s: %s: %s", url, resp.Status, body)
+		}
+		return body, err
+	}
+	base := strings.TrimSpace(line)
+	if _, err := get(base); err != nil {
+		return err
+	}
+	base, _, _ = strings.Cut(base, "?")
+	var list struct {
+		Traces []struct{ ID, State string }
+	}
+	for {
+		body, err := get(base + "api/traces")
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(body, &list); err != nil {
+			return err
+		}
+		if list.Traces[0].State == "ready" {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.ready = append(t.ready, time.Since(start).Seconds())
+	tracks := x.Tracks()
+	first, last, _ := x.Extent()
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range tileRequests {
+		length := (last - first) >> rng.IntN(24)
+		from := rng.Int64N(last - first - length + 1)
+		var want []string
+		strips := 0
+		for at, k := rng.IntN(len(tracks)), 0; k < len(tracks) && strips < 200; k++ {
+			n := (at + k) % len(tracks)
+			strips += max(1, tracks[n].Depth)
+			want = append(want, strconv.Itoa(n))
+		}
+		url := fmt.Sprintf("%sapi/traces/%s/tiles?from=%d&to=%d&width=1600&depths=20&tracks=%s", base, list.Traces[0].ID, from, from+max(length, 1), strings.Join(want, ","))
+		start := time.Now()
+		if _, err := get(url); err != nil {
+			return err
+		}
+		t.tiles = append(t.tiles, time.Since(start).Seconds())
+	}
+	slices.Sort(t.tiles)
+	return nil
+}
+
+// speedscope opens the trace in speedscope, if that is there, as its own file format.
+func (b *session) speedscope(r *viewerResult, t *viewerTrace, path string) error {
+	if _, err := os.Stat("web/node_modules/speedscope"); err != nil {
+		return nil
+	}
+	file := filepath.Join(b.dir, "trace.speedscope.json")
+	f, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file)
+	_, err = b.childRun(f, "speedscope", path)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if _, err := b.run(&out, "node", mustAbs("web/test/bench-speedscope.mjs"), file); err != nil {
+		return err
+	}
+	r.speedTrace = t.name()
+	r.speedscope, err = strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
+	return err
+}
+
+// quantile is that of a sorted list.
+func quantile(l []float64, q float64) float64 {
+	if len(l) == 0 {
+		return 0
+	}
+	return l[min(len(l)-1, int(q*float64(len(l))))]
+}
+
+// beyond is what building takes beyond decoding, in nanoseconds of wall time an event.
+func (t *viewerTrace) beyond() float64 {
+	return (over(t.build, wall).median - over(t.decode, wall).median) * 1e9 / float64(max(1, t.counts.Events))
+}
+
+// acceptances judges the lines of the project.
+func (r *viewerResult) acceptances() []acceptance {
+	worst := func(text, limit, format string, bound float64, less bool, f func(t *viewerTrace) (float64, bool)) acceptance {
+		a := acceptance{text: text, limit: limit, pass: true}
+		w, any := 0.0, false
+		for _, t := range r.traces {
+			if v, ok := f(t); ok && (!any || less && v > w || !less && v < w) {
+				w, any = v, true
+			} else if !ok {
+				a.partial = true
+			}
+		}
+		if any {
+			a.worst = fmt.Sprintf(format, w)
+			a.pass = less && w <= bound || !less && w >= bound
+		}
+		return a
+	}
+	pages := func(f func(p pageTimes) float64) func(t *viewerTrace) (float64, bool) {
+		return func(t *viewerTrace) (float64, bool) { return over(t.page, f).median, len(t.page) > 0 }
+	}
+	built := func(f func(t *viewerTrace) float64) func(t *viewerTrace) (float64, bool) {
+		return func(t *viewerTrace) (float64, bool) { return f(t), len(t.build) > 0 && t.counts.Spans > 0 }
+	}
+	list := []acceptance{
+		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true, built((*viewerTrace).beyond)),
+		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true, built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
+		worst("Its size", "≤ 6 bytes a span", "%.2f", 6, true, built(func(t *viewerTrace) float64 { return float64(t.bytes) / float64(t.counts.Spans) })),
+		worst("Server ready, with the index", "≤ 150 ms", "%.0f ms", 150, true, func(t *viewerTrace) (float64, bool) {
+			return statOf(t.ready).median * 1e3, len(t.ready) > 0
+		}),
+		worst("Tile of 200 strips and 1600 columns, p95", "≤ 25 ms", "%.1f ms", 25, true, func(t *viewerTrace) (float64, bool) {
+			return quantile(t.tiles, 0.95) * 1e3, len(t.tiles) > 0
+		}),
+		worst("First picture after the command", "≤ 1 s", "%.2f s", 1, true, pages(func(p pageTimes) float64 { return p.First })),
+		worst("Frames while zooming", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Zoom })),
+		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Pan })),
+		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true, pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
+	}
+	return list
+}
+
+// document writes the report as Markdown.
+func (r *viewerResult) document() []byte {
+	r.page.text.Reset()
+	r.printf("# Performance: the viewer\n\n`make bench` writes this page, `go run ./internal/bench -part viewer` only this one.\nOTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser has no GPU.\n\n")
+	switch {
+	case r.quick:
+		r.printf("**A trial with small traces and few runs (`-quick`). The numbers mean nothing.**\n\n")
+	case r.few:
+		r.printf("**A trial with small traces (`-viewer-events`).**\n\n")
+	}
+	r.place(r.machine)
+	r.printf("- weft built with %s\n", r.goVersion)
+	if r.browser != "" {
+		r.printf("- %s, headless\n", r.browser)
+	}
+	r.printf("- Runs: %d; of %d tiles each\n\n## Acceptance\n\n", r.runs, tileRequests)
+	r.verdicts("Worst", r.acceptances())
+	r.failures(r.problems)
+	var rows [][]string
+	f := func(format string, v float64, ok bool) string {
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf(format, v)
+	}
+	for _, t := range r.traces {
+		built, paged := len(t.build) > 0, len(t.page) > 0
+		rows = append(rows, []string{t.name(),
+			f("%.2f", over(t.decode, wall).median, built), f("%.2f", over(t.build, wall).median, built), f("%.0f", t.beyond(), built),
+			f("%.0f", mib(highest(t.build)), built), f("%.1f", mib(t.bytes), built), f("%.2f", float64(t.bytes)/float64(max(1, t.counts.Spans)), built),
+			f("%.0f", statOf(t.ready).median*1e3, built), f("%.1f", quantile(t.tiles, 0.5)*1e3, len(t.tiles) > 0), f("%.1f", quantile(t.tiles, 0.95)*1e3, len(t.tiles) > 0),
+			f("%.2f", over(t.page, func(p pageTimes) float64 { return p.First }).median, paged),
+			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Zoom }).median, paged),
+			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Pan }).median, paged),
+			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Longest * 1e3 }).median, paged)})
+	}
+	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond decoding,\nMiB of memory and of index, bytes of index a span (with the messages of a stencil), then\nmilliseconds: until the server answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, frames a second, milliseconds of the longest\ntask.\n\n")
+	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes a span", "ready", "tile p50", "p95", "picture", "zoom", "pan", "task"}, rows)
+	if r.speedscope > 0 {
+		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope, r.speedTrace, over(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)
+	}
+	return bytes.Clone(r.page.text.Bytes())
+}

@@ -1,0 +1,347 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// serving is a running weft view or weft serve.
+type serving struct {
+	cmd  *exec.Cmd
+	url  string // that it printed
+	errs bytes.Buffer
+	http http.Client
+}
+
+// program is this test program as weft, with a cache of its own.
+func program(t *testing.T, cache string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// testscript.Main looks at the name that a program is called by.
+	weft := filepath.Join(t.TempDir(), "weft")
+	if err := os.Symlink(exe, weft); err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.Command(weft, args...)
+	cmd.Env = append(os.Environ(), "WEFT_CACHE="+cache, "GORACE=atexit_sleep_ms=0", "DISPLAY=", "WAYLAND_DISPLAY=")
+	return cmd
+}
+
+// startServer runs weft and reads the address that it prints.
+func startServer(t *testing.T, cache string, args ...string) *serving {
+	t.Helper()
+	s := &serving{cmd: program(t, cache, args...)}
+	s.cmd.Stderr = &s.errs
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.cmd.Process.Kill(); s.cmd.Wait() })
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("weft %s: no address: %v\n%s", strings.Join(args, " "), err, &s.errs)
+	}
+	s.url = strings.TrimSuffix(line, "\n")
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.http.Jar = jar
+	s.http.Timeout = 20 * time.Second
+	return s
+}
+
+// get asks for something and gives its status and text.
+func (s *serving) get(t *testing.T, target string) (int, string) {
+	t.Helper()
+	r, err := s.http.Get(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.StatusCode, string(body)
+}
+
+// stop sends a signal, upon which the program ends well.
+func (s *serving) stop(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		s.cmd.Process.Kill()
+		return
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	ended := make(chan error, 1)
+	go func() { ended <- s.cmd.Wait() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("stopped with %v\n%s", err, &s.errs)
+		}
+	case <-time.After(15 * time.Second):
+		t.Error("the server does not stop")
+	}
+}
+
+// untilReady asks for a trace until it is indexed.
+func (s *serving) untilReady(t *testing.T, api string) {
+	t.Helper()
+	text := ""
+	for range 500 {
+		if _, text = s.get(t, api); strings.Contains(text, `"state":"ready"`) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the trace is not ready: %s", text)
+}
+
+// traceLines is what of a list of traces the tests look at.
+type traceLines struct {
+	Traces []struct{ ID, Name, State string }
+}
+
+func (s *serving) traces(t *testing.T, base string) (l traceLines) {
+	t.Helper()
+	_, text := s.get(t, base+"/api/traces")
+	if err := json.Unmarshal([]byte(text), &l); err != nil || len(l.Traces) == 0 {
+		t.Fatalf("found %s, %v", text, err)
+	}
+	return l
+}
+
+// TestView goes the way of a user: the printed address, the page, the traces, the end.
+func TestView(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "g.trf")
+	weft(t, 0, "generate", "--events", "5000", path)
+	s := startServer(t, filepath.Join(dir, "cache"), "view", "--no-open", path, "../../format/etf/testdata/ok/feature-coverage.etf")
+	u, err := url.Parse(s.url)
+	if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || len(u.Query().Get("token")) < 22 {
+		t.Fatalf("found the address %q, %v", s.url, err)
+	}
+	base := "http://" + u.Host
+	if code, _ := s.get(t, base+"/"); code != http.StatusUnauthorized {
+		t.Errorf("without the token: status %d", code)
+	}
+	if code, text := s.get(t, s.url); code != 200 || !strings.Contains(text, "<title>") {
+		t.Errorf("page: status %d: %s", code, text)
+	}
+	list := s.traces(t, base)
+	if len(list.Traces) != 2 || list.Traces[0].Name != "g.trf" {
+		t.Fatalf("found %+v", list)
+	}
+	for _, x := range list.Traces {
+		s.untilReady(t, base+"/api/traces/"+x.ID)
+	}
+	api := base + "/api/traces/" + list.Traces[0].ID
+	// The JSON is that of weft info, and the figures are those of weft profile.
+	_, text := s.get(t, api+"/info")
+	if got, want := normal(t, text), normal(t, weft(t, 0, "info", "--json", path)); got != want {
+		t.Errorf("info: found %s, want %s", got, want)
+	}
+	var served struct {
+		Rows []struct {
+			Name, Inclusive, Exclusive, Min, Max string
+			Count                                int64
+		}
+	}
+	_, text = s.get(t, api+"/profile?from=100000&to=900000")
+	if err := json.Unmarshal([]byte(text), &served); err != nil {
+		t.Fatal(err)
+	}
+	var printed struct {
+		Regions []struct {
+			Name                                  string
+			Count, Inclusive, Exclusive, Min, Max int64
+		}
+	}
+	if err := json.Unmarshal([]byte(weft(t, 0, "profile", "--json", "--from", "100000", "--to", "900000", path)), &printed); err != nil {
+		t.Fatal(err)
+	}
+	if len(served.Rows) != len(printed.Regions) || len(served.Rows) == 0 {
+		t.Fatalf("found %d regions, weft profile %d", len(served.Rows), len(printed.Regions))
+	}
+	for i, r := range printed.Regions {
+		a := served.Rows[i]
+		got := fmt.Sprintf("%s %d %s %s %s %s", a.Name, a.Count, a.Inclusive, a.Exclusive, a.Min, a.Max)
+		if want := fmt.Sprintf("%s %d %d %d %d %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min, r.Max); got != want {
+			t.Errorf("row %d: found %s, want %s", i, got, want)
+		}
+	}
+	var structure struct{ Text string }
+	_, text = s.get(t, api+"/structure")
+	if err := json.Unmarshal([]byte(text), &structure); err != nil || structure.Text != weft(t, 0, "structure", path) {
+		t.Errorf("structure: found %q, %v", structure.Text, err)
+	}
+	s.stop(t)
+	if text := s.errs.String(); text != "" {
+		t.Errorf("standard error: %s", text)
+	}
+}
+
+// normal is JSON without its layout.
+func normal(t *testing.T, text string) string {
+	t.Helper()
+	v, err := readJSON(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return jsonText(v)
+}
+
+// TestViewWithIndex: an index that is given is taken, and none is made.
+func TestViewWithIndex(t *testing.T) {
+	dir := t.TempDir()
+	path, index := filepath.Join(dir, "g.trf"), filepath.Join(dir, "g.weftidx")
+	weft(t, 0, "generate", "--events", "20000", path)
+	t.Setenv("WEFT_CACHE", filepath.Join(dir, "other"))
+	weft(t, 0, "index", "-o", index, path)
+	cache := filepath.Join(dir, "cache")
+	s := startServer(t, cache, "view", "--no-open", "--index", index, path)
+	s.get(t, s.url)
+	base, _, _ := strings.Cut(s.url, "/?")
+	s.untilReady(t, base+"/api/traces/"+s.traces(t, base).Traces[0].ID)
+	if made, err := os.ReadDir(cache); err != nil || len(made) > 0 {
+		t.Errorf("an index was made although one was given: %v, %v", made, err)
+	}
+	s.stop(t)
+}
+
+// TestServe serves a folder at a port with a token from a file, and at a socket.
+func TestServe(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	weft(t, 0, "generate", "--events", "3000", filepath.Join(dir, "g.trf"))
+	file := filepath.Join(cache, "token")
+	s := startServer(t, cache, "serve", "--token-file", file, "--host", "traces.example.org", dir)
+	text, err := os.ReadFile(file)
+	token := strings.TrimSpace(string(text))
+	if err != nil || !strings.HasSuffix(s.url, "?token="+token) {
+		t.Errorf("found the address %q, the token %q, %v", s.url, token, err)
+	}
+	if code, text := s.get(t, s.url+"&x=y"); code != 200 {
+		t.Errorf("page: status %d: %s", code, text)
+	}
+	base, _, _ := strings.Cut(s.url, "/?")
+	if _, text := s.get(t, base+"/api/traces"); !strings.Contains(text, `"readOnly":true`) || !strings.Contains(text, `"path":"g.trf"`) {
+		t.Errorf("found %s", text)
+	}
+	r, err := http.NewRequest("GET", base+"/api/traces", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	for host, want := range map[string]int{"traces.example.org": 200, "evil.example.org": 403} {
+		r.Host = host
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("host %s: status %d, want %d", host, resp.StatusCode, want)
+		}
+	}
+	s.stop(t)
+	// The secret stays the same.
+	s = startServer(t, cache, "serve", "--token-file", file, dir)
+	if !strings.HasSuffix(s.url, "?token="+token) {
+		t.Errorf("found the address %q, want the token %q", s.url, token)
+	}
+	s.stop(t)
+
+	if runtime.GOOS == "windows" {
+		return
+	}
+	// Paths of sockets must be short.
+	short, err := os.MkdirTemp("", "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(short)
+	socket := filepath.Join(short, "s")
+	for range 2 { // what the first one leaves does not hinder the second
+		s = startServer(t, cache, "serve", "--listen", "unix:"+socket, "--no-token", dir)
+		if st, err := os.Stat(socket); err != nil || st.Mode().Perm() != 0o600 {
+			t.Errorf("socket: %v, %v", st, err)
+		}
+		s.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}}
+		if code, text := s.get(t, "http://localhost/api/traces"); code != 200 || !strings.Contains(text, "g.trf") {
+			t.Errorf("at the socket: status %d: %s", code, text)
+		}
+		s.http.CloseIdleConnections()
+		s.cmd.Process.Kill()
+		s.cmd.Wait()
+	}
+}
+
+// TestKilledBuild: a build that is killed leaves no index, and what it leaves does no harm.
+func TestKilledBuild(t *testing.T) {
+	if testing.Short() {
+		t.Skip("makes a large trace")
+	}
+	dir := t.TempDir()
+	path, cache := filepath.Join(dir, "g.trf"), filepath.Join(dir, "cache")
+	weft(t, 0, "generate", "--events", "400000", path)
+	run := func(kill bool) (string, error) {
+		cmd := program(t, cache, "index", "--json", path)
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; kill && i < 20_000; i++ {
+			if list, _ := filepath.Glob(filepath.Join(cache, ".weft-*")); len(list) > 1 {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if kill {
+			cmd.Process.Kill()
+		}
+		err := cmd.Wait()
+		return out.String(), err
+	}
+	var ended *exec.ExitError
+	if _, err := run(true); !errors.As(err, &ended) {
+		t.Skipf("the build was done before it was killed: %v", err)
+	}
+	if list, _ := filepath.Glob(filepath.Join(cache, "*.weftidx")); len(list) > 0 {
+		t.Errorf("found %q", list)
+	}
+	out, err := run(false)
+	if err != nil || !strings.Contains(out, `"built": true`) {
+		t.Errorf("the next build: %v, %s", err, out)
+	}
+	if out, err = run(false); err != nil || !strings.Contains(out, `"built": false`) {
+		t.Errorf("the one behind it: %v, %s", err, out)
+	}
+}

@@ -1,0 +1,136 @@
+// The server's JSON, typed, and how it is asked. Times are decimal strings on the wire and BigInt behind this file's functions.
+
+/** TraceState says how far the server is with a trace. */
+export type TraceState = "new" | "indexing" | "ready" | "failed";
+/** TraceEntry is a line of the list of traces. */
+export interface TraceEntry { id: string; name: string; path: string; format: string; bytes: number; state: TraceState; progress: number; error: string }
+/** TraceList is the answer of /api/traces. */
+export interface TraceList { version: string; readOnly: boolean; traces: TraceEntry[] }
+/** GroupInfo is a machine, node or process that holds tracks. */
+export interface GroupInfo { name: string; kind: string; parent: number }
+/** TrackKind says what a track shows. */
+export type TrackKind = "location" | "resource" | "counter" | "communicator";
+/** TrackInfo is a row of the time line before folding. */
+export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: number; events: number; instants: number; first: string; last: string; unit: string; capacity: number; low: number; high: number; style: string }
+/** RegionInfo names what spans are coloured by. */
+export interface RegionInfo { name: string; group: string; color: number }
+/** TraceMeta is a trace whose index is ready. */
+export interface TraceMeta extends TraceEntry {
+  etag: string; clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
+  groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
+}
+/** SpanInfo is one span, exactly. */
+export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
+/** Attribute is a named value of a span or an instant. */
+export interface Attribute { name: string; value: string }
+/** Around is a span that contains another. */
+export interface Around { region: number; name: string; start: string; end: string; depth: number }
+/** LinkEnd is one end of a link. */
+export interface LinkEnd { track: number; time: string }
+/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them. */
+export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number }
+/** SpanDetails is the answer of /span. */
+export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; around: Around[] | null; links: LinkInfo[] | null }
+/** InstantDetails is the answer of /instant. */
+export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null }
+/** LinkSet is the answer of /links. */
+export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
+/** ProfileRow sums the spans of a region. */
+export interface ProfileRow { track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+/** CallNode is a call path. */
+export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
+/** MatrixCell sums the messages from one track to another. */
+export interface MatrixCell { source: number; destination: number; count: number; bytes: number; min: string; max: string; mean: string }
+/** LocationRow sums what a location did. */
+export interface LocationRow { track: number; events: number; spans: number; busy: string; exclusive: { region: number; ticks: string }[] | null; sent: number; received: number; sentBytes: number; receivedBytes: number }
+/** Utilisation is the average state of the locations per column, each 0 to 1. */
+export interface Utilisation { width: number; busy: number[]; overhead: number[]; idle: number[] }
+/** Defect is what reading found wrong. */
+export interface Defect { rule: string; severity: string; message: string; file: string; position: string; time: string; track: number }
+/** Note is a bookmark at a time or a window. */
+export interface Note { id: string; from: string; to: string; track: number; text: string; created: string }
+
+/** ApiError is an answer of the server that is no success; its message is the server's sentence. */
+export class ApiError extends Error {
+  constructor(message: string, readonly status: number) { super(message); }
+}
+
+/** isAbort tells a request that the page itself gave up from one that failed. */
+export function isAbort(e: unknown): boolean { return e instanceof DOMException && e.name === "AbortError"; }
+
+/** say puts an error in words. */
+export function say(e: unknown): string {
+  if (e instanceof ApiError) return e.message;
+  if (e instanceof TypeError) return "the server does not answer; is weft still running?";
+  return e instanceof Error ? e.message : String(e);
+}
+
+/** ranges writes track numbers as "0-63,70". The numbers must be ascending. */
+export function ranges(tracks: readonly number[]): string {
+  const out: string[] = [];
+  for (let i = 0; i < tracks.length; ) {
+    let j = i;
+    while (j + 1 < tracks.length && tracks[j + 1] === tracks[j] + 1) j++;
+    out.push(i === j ? String(tracks[i]) : `${tracks[i]}-${tracks[j]}`);
+    i = j + 1;
+  }
+  return out.join(",");
+}
+
+type Query = Record<string, string | number | bigint | undefined>;
+
+/** Client asks the server and counts what is in flight, so that the page can say when it is at rest. */
+export class Client {
+  /** inFlight is the number of requests without an answer. */
+  inFlight = 0;
+  /** onChange is called whenever inFlight changes. */
+  onChange: () => void = () => undefined;
+
+  private async request(path: string, query: Query, init: RequestInit): Promise<Response> {
+    const q = new URLSearchParams();
+    for (const [k, v] of Object.entries(query)) if (v !== undefined) q.set(k, String(v));
+    const text = q.toString();
+    const url = "api/" + path + (text ? "?" + text : "");
+    for (let attempt = 0; ; attempt++) {
+      const r = await fetch(url, { credentials: "same-origin", ...init });
+      if (r.ok) return r;
+      if (r.status === 503 && attempt < 5) {
+        const after = Math.min(10, Number(r.headers.get("Retry-After") ?? "1") || 1);
+        await sleep(after * 1000 * (0.5 + Math.random()), init.signal ?? undefined);
+        continue;
+      }
+      let message = `${r.status} ${r.statusText}`;
+      try { const v: unknown = await r.json(); if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error) message = v.error; } catch { /* the status has to do */ }
+      throw new ApiError(message, r.status);
+    }
+  }
+
+  private async counted<T>(work: () => Promise<T>): Promise<T> {
+    this.inFlight++; this.onChange();
+    try { return await work(); } finally { this.inFlight--; this.onChange(); }
+  }
+
+  /** json asks for a JSON document; its shape is the server's promise. */
+  json<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
+    return this.counted(async () => (await (await this.request(path, query, { signal })).json()) as T);
+  }
+
+  /** binary asks for a tile. */
+  binary(path: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
+    return this.counted(async () => (await this.request(path, query, { signal })).arrayBuffer());
+  }
+
+  /** put stores a JSON document. */
+  put(path: string, body: unknown): Promise<void> {
+    return this.counted(async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });
+  }
+}
+
+/** sleep waits, and ends with an AbortError when the signal says so. */
+export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => { clearTimeout(id); reject(new DOMException("given up", "AbortError")); };
+    const id = setTimeout(() => { signal?.removeEventListener("abort", stop); resolve(); }, ms);
+    if (signal?.aborted) stop(); else signal?.addEventListener("abort", stop, { once: true });
+  });
+}

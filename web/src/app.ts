@@ -1,0 +1,33 @@
+// What the parts of the page know of the whole.
+import type { Client, TraceList } from "./api";
+import type { Colors } from "./colors";
+import type { Lane } from "./lane";
+import type { Notes } from "./notes";
+import type { Selection, Store } from "./store";
+import type { Clock, Window } from "./time";
+
+/** App is what views and panels may use. */
+export interface App {
+  readonly store: Store;
+  readonly client: Client;
+  readonly lanes: readonly Lane[];
+  readonly list: TraceList;
+  /** axis is the clock of the common axis: that of the first trace. */
+  readonly axis: Clock;
+  readonly colors: Colors;
+  readonly notes: Notes;
+  /** limits is the window that holds all traces. */
+  limits(): Window;
+  /** show moves the window, clamped to the limits. */
+  show(w: Window): void;
+  /** reveal selects a span or instant and brings it into view. */
+  reveal(s: Selection, start: bigint, end: bigint): void;
+  /** highlight greys out all regions but one name; the same name again, or null, ends it. */
+  highlight(name: string | null): void;
+  /** announce says something in the status line, which screen readers read out. */
+  announce(text: string): void;
+  /** draw asks for a new frame. */
+  draw(): void;
+  /** snap is the nearest span edge to a point of a lane, exactly, in axis ticks; the time itself when none is near. */
+  exactEdge(lane: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint>;
+}

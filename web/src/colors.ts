@@ -1,0 +1,50 @@
+// Colours of the page's theme and of regions, as pixels for the rasteriser and as CSS for all else.
+import type { TraceMeta } from "./api";
+import { blend, pack } from "./raster";
+
+/** Theme colours; those of the rasteriser are fixed by its definition. */
+export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string }
+
+/** themeColors gives the colours of the light or the dark theme. */
+export function themeColors(dark: boolean): Colors {
+  return dark
+    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff" }
+    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000" };
+}
+
+/** RegionColors are the colours of a trace's regions, by region number. */
+export interface RegionColors { pixels: Uint32Array; css: string[]; ink: string[]; other: number; byTrack: (track: number) => Uint32Array | null }
+
+/** ink is black or white, whichever reads better on a colour. */
+export function ink(hex: string): string {
+  const v = parseInt(hex.slice(1), 16);
+  const lin = (c: number): number => { const s = c / 255; return s <= 0.04 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
+  const l = 0.2126 * lin(v >> 16) + 0.7152 * lin((v >> 8) & 255) + 0.0722 * lin(v & 255);
+  return l > 0.21 ? "#000000" : "#ffffff";
+}
+
+/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for one name. */
+export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: "region" | "group" | "track", highlight: string | null, c: Colors): RegionColors {
+  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
+  const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
+  const groups = new Map<string, number>();
+  const dim = pack(c.other);
+  const dimmed = blend(dim, pack(c.background), 90);
+  const dimmedCSS = "#" + [dimmed & 255, (dimmed >>> 8) & 255, (dimmed >>> 16) & 255].map((x) => x.toString(16).padStart(2, "0")).join("");
+  const css = meta.regions.map((r) => {
+    if (highlight !== null && r.name !== highlight) return dimmedCSS;
+    if (mode !== "group") return pick(r.color);
+    let g = groups.get(r.group);
+    if (g === undefined) { g = groups.size; groups.set(r.group, g); }
+    return r.group === "" ? c.other : pick(g);
+  });
+  const pixels = new Uint32Array(css.map(pack));
+  const tracks = new Map<number, Uint32Array>();
+  const byTrack = (track: number): Uint32Array | null => {
+    if (mode !== "track" || highlight !== null) return null;
+    let a = tracks.get(track);
+    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(track))); tracks.set(track, a); }
+    return a;
+  };
+  return { pixels, css, ink: css.map(ink), other: highlight !== null ? dimmed : dim, byTrack };
+}

@@ -1,0 +1,130 @@
+// The dock below the time lines: tabs of panels, each for the selected range or the visible window.
+import { isAbort, say } from "./api";
+import type { App } from "./app";
+import { button, el, name, select } from "./dom";
+import type { Lane } from "./lane";
+import { exact, type Window } from "./time";
+
+/** Scope is what a panel is for. */
+export interface Scope { lane: Lane; window: Window; axis: Window; ranged: boolean }
+/** Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them. */
+export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void }
+/** Panel is a tab. */
+export interface Panel {
+  id: string; title: string;
+  /** of says what it is for: the range (else the window), always the window, or the whole trace. */
+  of: "range" | "window" | "trace";
+  /** wide panels take the place of the details too, so that they line up with the time line. */
+  wide?: boolean;
+  /** both panels are of all traces: there is none to choose. */
+  both?: boolean;
+  /** render fills the body; it may take long and must give up when the signal says so. */
+  render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
+}
+
+/** Dock shows one panel at a time. */
+export class Dock {
+  readonly element: HTMLElement;
+  private tabs: HTMLElement;
+  private scopeBar: HTMLElement;
+  private body: HTMLElement;
+  private progress: HTMLElement;
+  private abort: AbortController | null = null;
+  private timer = 0;
+  private shown = "";
+  private lane = 0;
+  private csvMaker: (() => string) | null = null;
+
+  constructor(private app: App, private panels: readonly Panel[], details: HTMLElement) {
+    this.tabs = el("div", { class: "tabs", role: "tablist", aria: { label: "Tables and charts" } }, ...panels.map((p) => {
+      const b = button(p.title, p.title, () => app.store.set({ panel: p.id }));
+      b.setAttribute("role", "tab"); b.id = "tab-" + p.id; b.setAttribute("aria-controls", "panel");
+      return b;
+    }));
+    this.tabs.addEventListener("keydown", (e) => {
+      if (e.key !== "ArrowLeft" && e.key !== "ArrowRight") return;
+      const i = panels.findIndex((p) => p.id === app.store.state.panel), n = (i + (e.key === "ArrowRight" ? 1 : panels.length - 1)) % panels.length;
+      app.store.set({ panel: panels[n].id });
+      this.tabs.querySelector<HTMLElement>("#tab-" + panels[n].id)?.focus();
+      e.preventDefault(); e.stopPropagation();
+    });
+    this.scopeBar = el("div", { class: "scope" });
+    this.progress = el("div", { class: "progress", role: "progressbar", aria: { label: "computing", hidden: true } });
+    this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
+    this.element = el("div", { class: "dock" }, el("div", { class: "dockmain" }, this.tabs, this.scopeBar, this.progress, this.body), details);
+  }
+
+  /** pending tells whether a panel is being made or will be soon. */
+  get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
+  /** csv is the current table as CSV, null when there is none. */
+  get csv(): string | null { return this.csvMaker ? this.csvMaker() : null; }
+
+  private scope(p: Panel): Scope {
+    const s = this.app.store.state, axis = (p.of === "range" ? s.range : null) ?? s.window;
+    const lane = this.app.lanes[this.lane] ?? this.app.lanes[0];
+    return { lane, window: lane.cut(axis), axis, ranged: p.of === "range" && s.range !== null };
+  }
+
+  /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
+  follow(now = false): void {
+    const s = this.app.store.state, p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
+    [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
+    const c = this.scope(p);
+    this.element.classList.toggle("wide", p.wide === true);
+    const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""}`;
+    if (key === this.shown && !now) return;
+    if (this.timer) clearTimeout(this.timer);
+    const samePanel = this.shown.split(" ")[0] === p.id;
+    this.timer = window.setTimeout(() => { this.timer = 0; void this.render(p, c, key); }, samePanel && !now ? 350 : 0);
+  }
+
+  private async render(p: Panel, c: Scope, key: string): Promise<void> {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController());
+    const other = this.shown.split(" ")[0] !== p.id;
+    this.shown = key;
+    this.body.setAttribute("aria-labelledby", "tab-" + p.id);
+    const bar = el("span", { class: "tools" });
+    const what = c.ranged ? "selected range" : "visible window";
+    // the last event lies at the trace's length, and the window ends one tick behind it
+    const end = c.window.to > c.lane.length ? c.lane.length : c.window.to;
+    const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
+    const body = el("div", {});
+    if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
+    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true) };
+    this.body.classList.add("waiting");
+    const slow = setTimeout(() => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } }, 250);
+    try {
+      const made = p.render(this.app, c, tools);
+      // the old bar stays until the new panel is there, so that nothing jumps
+      if (made) await made;
+      if (abort.signal.aborted) return;
+      this.body.replaceChildren(body);
+    } catch (e) {
+      if (isAbort(e) || abort.signal.aborted) return;
+      this.csvMaker = null;
+      this.body.replaceChildren(el("p", { class: "error" }, `${p.title}: ${say(e)}`), button("Try again", "Ask the server again", () => this.follow(true)));
+    } finally {
+      clearTimeout(slow);
+      if (this.abort === abort) {
+        this.abort = null;
+        this.body.classList.remove("waiting");
+        this.progress.classList.remove("on"); this.progress.setAttribute("aria-hidden", "true");
+        this.scopeBar.replaceChildren(...this.scopeParts(p, text, c.ranged), bar);
+        this.app.client.onChange();
+      }
+    }
+  }
+
+  private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
+    const out: HTMLElement[] = [];
+    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.meta.name] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
+    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.meta.name ?? "")));
+    if (ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
+    out.push(el("span", { class: "grow" }));
+    return out;
+  }
+
+  /** choose sets the trace the panels are of. */
+  choose(lane: number): void { if (lane !== this.lane && this.app.lanes[lane]) { this.lane = lane; this.follow(true); } }
+}

@@ -1,0 +1,65 @@
+// Making elements. Text always goes in as text: names from a trace may hold markup and any script.
+
+type Child = Node | string | null | undefined | false;
+interface Props {
+  class?: string; id?: string; title?: string; role?: string; tabindex?: number; type?: string; value?: string; placeholder?: string; href?: string; download?: string;
+  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number;
+  aria?: Record<string, string | number | boolean>; data?: Record<string, string>; style?: Record<string, string>;
+  on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
+}
+
+/** el makes an element with properties and children. */
+export function el<K extends keyof HTMLElementTagNameMap>(tag: K, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  const e = document.createElement(tag);
+  for (const [k, v] of Object.entries(props)) {
+    if (v === undefined) continue;
+    if (k === "aria") for (const [a, x] of Object.entries(props.aria ?? {})) e.setAttribute("aria-" + a, String(x));
+    else if (k === "data") for (const [a, x] of Object.entries(props.data ?? {})) e.dataset[a] = x;
+    else if (k === "style") for (const [a, x] of Object.entries(props.style ?? {})) e.style.setProperty(a, x);
+    else if (k === "on") for (const [a, x] of Object.entries(props.on ?? {})) e.addEventListener(a, x as EventListener);
+    else if (typeof v === "boolean") { if (v) e.setAttribute(k, ""); }
+    else e.setAttribute(k, String(v));
+  }
+  e.append(...children.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
+  return e;
+}
+
+/** name is text from a trace: kept apart from the direction of the text around it. */
+export function name(text: string, cls = ""): HTMLElement {
+  const e = document.createElement("bdi");
+  e.textContent = printable(text);
+  if (cls) e.className = cls;
+  return e;
+}
+
+/** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
+export function printable(text: string): string {
+  return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
+}
+
+/** button makes a push button; title is its tooltip, label what it shows. */
+export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
+  return el("button", { type: "button", title, class: cls, aria: { label: title }, on: { click: () => click() } }, label);
+}
+
+/** select makes a drop-down list of [value, text]. */
+export function select(label: string, options: readonly (readonly [string, string])[], value: string, change: (v: string) => void): HTMLSelectElement {
+  const s = el("select", { title: label, aria: { label } }, ...options.map(([v, t]) => { const o = el("option", { value: v }); o.textContent = t; return o; }));
+  s.value = value;
+  s.addEventListener("change", () => change(s.value));
+  return s;
+}
+
+/** count writes a number with thin spaces between thousands. */
+export function count(n: number): string { return Number.isInteger(n) ? String(n).replace(/\B(?=(\d{3})+$)/g, "\u202F") : n.toPrecision(4); }
+
+/** bytes writes a size in binary units. */
+export function bytes(n: number): string {
+  const u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+  let i = 0;
+  while (n >= 1024 && i < u.length - 1) { n /= 1024; i++; }
+  return `${i === 0 ? n : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)} ${u[i]}`;
+}
+
+/** percent writes a part of a whole. */
+export function percent(part: number): string { return `${(100 * part).toFixed(part >= 0.0995 ? 1 : 2)} %`; }

@@ -1,0 +1,68 @@
+// A lane: one trace on the common axis, with its rows, tiles and colours.
+import type { Client, TraceMeta } from "./api";
+import { type Colors, regionColors, type RegionColors } from "./colors";
+import { LinkCache } from "./arrows";
+import { buildTree, layout, type Node, type Options, type Row, rowOfTrack } from "./rows";
+import { TileCache } from "./tiles";
+import { type Clock, convert, type Window } from "./time";
+
+/** Lane is one trace of the page. */
+export class Lane {
+  readonly clock: Clock;
+  /** length is the last event's time in the trace's ticks. */
+  readonly length: bigint;
+  readonly tree: Node[];
+  readonly tiles: TileCache;
+  readonly links: LinkCache;
+  /** shift is added to the lane's times, in axis ticks. */
+  shift = 0n;
+  rows: Row[] = [];
+  height = 0;
+  rowOf = new Map<number, number>();
+  colors: RegionColors;
+  /** busy is the time tracks were busy, known once asked for sorting. */
+  busy: ReadonlyMap<number, number> = new Map();
+
+  constructor(readonly index: number, readonly meta: TraceMeta, readonly axis: Clock, client: Client, colors: Colors, changed: () => void) {
+    this.clock = { num: BigInt(meta.clock.num), den: BigInt(meta.clock.den) };
+    this.length = BigInt(meta.length);
+    this.tree = buildTree(meta);
+    this.tiles = new TileCache(client, meta.id, this.length, changed);
+    this.links = new LinkCache(client, meta.id, changed);
+    this.colors = regionColors(meta, "region", null, colors);
+  }
+
+  /** toLocal gives a time of the axis in the trace's ticks since its first event. */
+  toLocal(t: bigint): bigint { return convert(t - this.shift, this.axis, this.clock); }
+  /** toAxis is the way back. */
+  toAxis(t: bigint): bigint { return convert(t, this.clock, this.axis) + this.shift; }
+  /** local gives a window in the trace's ticks; never an empty one. */
+  local(w: Window): Window {
+    const from = this.toLocal(w.from), to = this.toLocal(w.to);
+    return { from, to: to > from ? to : from + 1n };
+  }
+  /** cut gives a window in the trace's ticks, within the trace. */
+  cut(w: Window): Window {
+    const l = this.local(w), end = this.length + 1n;
+    const from = l.from < 0n ? 0n : l.from > this.length ? this.length : l.from;
+    const to = l.to > end ? end : l.to;
+    return { from, to: to > from ? to : from + 1n };
+  }
+  /** arrange makes the rows anew. */
+  arrange(o: Options): void {
+    const { rows, height } = layout(this.tree, this.meta, o);
+    this.rows = rows; this.height = height;
+    this.rowOf = rowOfTrack(rows, this.tree);
+  }
+  /** trackName is what a track is called on the page. */
+  trackName(track: number): string {
+    const t = this.meta.tracks[track];
+    return t ? t.name || `${t.sort || t.kind} ${t.id}` : "";
+  }
+  /** fullName is the track with the group it belongs to. */
+  fullName(track: number): string {
+    const t = this.meta.tracks[track];
+    const g = t ? this.meta.groups[t.group] : undefined;
+    return g && g.name && g.name !== this.trackName(track) ? `${g.name} · ${this.trackName(track)}` : this.trackName(track);
+  }
+}

@@ -1,0 +1,631 @@
+// The page: starts, puts the parts together, draws frames.
+import "./theme.css";
+import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import type { App } from "./app";
+import { type Colors, regionColors, themeColors } from "./colors";
+import { attach, Keys } from "./control";
+import { Details } from "./select";
+import { Dock } from "./dock";
+import { button, bytes, count, el, name, percent, printable, select } from "./dom";
+import { exportMenu } from "./export";
+import { showHelp } from "./help";
+import { Lane } from "./lane";
+import { type Legend, makeLegend } from "./legend";
+import { Minimap } from "./minimap";
+import { newID, Notes } from "./notes";
+import { makePanels } from "./panels/all";
+import { RulerBar } from "./rulerbar";
+import { Search } from "./search";
+import { startPage } from "./start";
+import { initial, type Selection, type State, Store } from "./store";
+import { type Clock, convert, exact, short, type Window } from "./time";
+import { compact, type Hit, Timeline } from "./timeline";
+import { read, write } from "./url";
+import { around, clamp, pan, reveal, same, scaled } from "./view";
+import { rowMenu } from "./rowmenu";
+
+/** Frame is when a frame was drawn and how long it took, in milliseconds. */
+interface Frame { at: number; cost: number }
+
+class Page implements App {
+  readonly store: Store;
+  readonly client = new Client();
+  lanes: Lane[] = [];
+  list: TraceList = { version: "", readOnly: true, traces: [] };
+  axis: Clock = { num: 1000000000n, den: 1n };
+  colors: Colors = themeColors(false);
+  notes: Notes = new Notes(this.client, true, () => undefined);
+  timelines: Timeline[] = [];
+  readonly frames: Frame[] = [];
+  private dirty = false;
+  private started = false;
+  private history = 0;
+  private pushed: Window | null = null;
+  private restoring = false;
+  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; facts: HTMLElement; sync: () => void } | null = null;
+  private tipTimer = 0;
+  private tipAbort: AbortController | null = null;
+
+  constructor() {
+    this.store = new Store({ ...initial, ...read(location.hash) });
+    this.theme();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
+    this.client.onChange = () => this.state();
+    addEventListener("popstate", () => this.restore());
+    addEventListener("hashchange", () => this.restore());
+  }
+
+  // ---- state of the page
+
+  private theme(): void {
+    const t = this.store.state.theme;
+    const dark = t === "dark" || (t === "auto" && matchMedia("(prefers-color-scheme: dark)").matches);
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    this.colors = themeColors(dark);
+  }
+
+  private recolor(): void {
+    const s = this.store.state;
+    for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors);
+    this.draw();
+  }
+
+  private stateTimer = 0;
+  /** state publishes for tests whether the page is at rest. */
+  private state(): void {
+    if (this.stateTimer) return;
+    this.stateTimer = window.setTimeout(() => {
+      this.stateTimer = 0;
+      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
+    }, 0);
+  }
+
+  limits(): Window {
+    let from = 0n, to = 1n;
+    this.lanes.forEach((l, i) => {
+      const a = l.shift, b = l.toAxis(l.length) + 1n;
+      if (i === 0 || a < from) from = a;
+      if (i === 0 || b > to) to = b;
+    });
+    return { from, to };
+  }
+
+  show(w: Window): void {
+    const n = clamp(w, this.limits());
+    if (!same(n, this.store.state.window)) this.store.set({ window: n });
+  }
+
+  reveal(s: Selection, start: bigint, end: bigint): void {
+    const lane = this.lanes[s.lane];
+    if (!lane) return;
+    const a = lane.toAxis(start), b = lane.toAxis(end), w = this.store.state.window, limits = this.limits();
+    const i = lane.rowOf.get(s.track);
+    if (i !== undefined) this.timelines[s.lane].scrollTo(i);
+    let n = w;
+    // a span too small to see or too far away is brought near, others leave the zoom alone
+    if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
+    if (a < n.from || b > n.to) n = b - a < n.to - n.from ? reveal(n, (a + b) / 2n, limits) : n;
+    this.store.set({ selection: s, window: n });
+  }
+
+  highlight(region: string | null): void {
+    this.store.set({ highlight: region === this.store.state.highlight ? null : region });
+  }
+
+  announce(text: string): void { if (this.parts) this.parts.message.textContent = printable(text); }
+
+  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint> {
+    const lane = this.lanes[laneIndex];
+    try {
+      const d = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time: lane.toLocal(t) });
+      let best = t, least = within;
+      for (const e of [d.span.start, d.span.end]) {
+        const x = lane.toAxis(BigInt(e)), far = x > t ? x - t : t - x;
+        if (far <= least) { least = far; best = x; }
+      }
+      return best;
+    } catch { return t; }
+  }
+
+  draw(): void {
+    if (this.dirty) return;
+    this.dirty = true;
+    this.state();
+    requestAnimationFrame(() => this.frame());
+  }
+
+  private version = 0;
+  private frame(): void {
+    this.dirty = false;
+    const p = this.parts;
+    if (!p || this.timelines.length === 0) { this.state(); return; }
+    const begin = performance.now();
+    let resized = false;
+    for (const t of this.timelines) if (t.measure()) resized = true;
+    if (resized) { this.arrange(); }
+    for (const t of this.timelines) { t.request(); t.draw(); }
+    p.ruler.draw(this.timelines[0].width);
+    p.minimap.draw(String(this.version));
+    p.legend.update();
+    const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows ? l.links.error : "")).find((e) => e !== "") ?? "";
+    const empty = this.lanes.every((l) => l.meta.events === 0);
+    p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
+    const end = performance.now();
+    this.frames.push({ at: begin, cost: end - begin });
+    if (this.frames.length > 600) this.frames.splice(0, 300);
+    this.started = true;
+    this.state();
+  }
+
+  // ---- rows
+
+  private arrange(): void {
+    const s = this.store.state;
+    this.lanes.forEach((l, i) => {
+      const own = (set: ReadonlySet<string>): Set<string> => new Set([...set].filter((k) => k.startsWith(`${i}/`)).map((k) => k.slice(String(i).length + 1)));
+      l.arrange({ collapsed: own(s.collapsed), hidden: own(s.hidden), order: s.order, levels: s.levels, filter: s.rowFilter, busy: l.busy, stripHeight: s.stripHeight, available: Math.max(100, (this.timelines[i]?.height ?? 400) - 2) });
+      this.timelines[i]?.rowsChanged();
+    });
+  }
+
+  private async busyOrder(): Promise<void> {
+    for (const l of this.lanes) {
+      if (l.busy.size > 0) continue;
+      try {
+        const r = await this.client.json<{ rows: { track: number; busy: string }[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: 0, to: l.length + 1n });
+        l.busy = new Map((r.rows ?? []).map((x) => [x.track, Number(x.busy)]));
+      } catch (e) { this.announce("busy times: " + say(e)); return; }
+    }
+    this.arrange(); this.draw();
+  }
+
+  private place(): void {
+    const s = this.store.state;
+    this.lanes.forEach((l, i) => {
+      let shift = s.shift[i] ?? 0n;
+      if (s.align === "clock" && l.meta.epoch && this.lanes[0].meta.epoch) shift += convert(BigInt(l.meta.epoch) - BigInt(this.lanes[0].meta.epoch), { num: 1000000000n, den: 1n }, this.axis);
+      l.shift = shift;
+    });
+  }
+
+  // ---- URL and history
+
+  private save(): void {
+    if (this.restoring) return;
+    if (this.history) clearTimeout(this.history);
+    this.history = window.setTimeout(() => {
+      this.history = 0;
+      const url = "#" + write(this.store.state);
+      if (url === location.hash) return;
+      const w = this.store.state.window;
+      if (this.pushed && !same(this.pushed, w)) history.pushState(null, "", url); else history.replaceState(null, "", url);
+      this.pushed = w;
+    }, 500);
+  }
+
+  private restore(): void {
+    const s = read(location.hash);
+    const now = this.store.state.traces.join(","), then = (s.traces ?? []).join(",");
+    if (then !== now && !(then === "" && this.list.traces.length === 1)) { location.reload(); return; }
+    this.restoring = true;
+    this.store.set({ ...s, window: s.window ? clamp(s.window, this.limits()) : this.limits(), traces: this.store.state.traces });
+    this.restoring = false;
+    this.pushed = this.store.state.window;
+  }
+
+  // ---- start
+
+  async start(): Promise<void> {
+    try {
+      this.list = await this.client.json<TraceList>("traces");
+    } catch (e) { this.fail("weft", say(e)); return; }
+    let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === id));
+    const lost = this.store.state.traces.length - wanted.length;
+    if (wanted.length === 0) {
+      const all = this.list.traces;
+      // a few that are open already were named on the command line: they are meant to be seen together
+      if (all.length === 1 || (all.length >= 2 && all.length <= 4 && all.every((t) => t.state !== "new"))) wanted = all.map((t) => t.id);
+    }
+    if (wanted.length === 0) {
+      this.store.set({ traces: [] });
+      startPage(this, lost > 0 ? "The trace of this link is not served here." : "");
+      this.started = true; this.state();
+      return;
+    }
+    this.store.set({ traces: wanted });
+    const metas = await this.load(wanted);
+    if (metas) this.build(metas);
+  }
+
+  private fail(title: string, text: string): void {
+    document.body.replaceChildren(el("main", { class: "start" }, el("h1", {}, name(title)), el("p", { class: "error", role: "alert" }, name(text)), button("Try again", "Load the page again", () => location.reload()), this.list.traces.length > 1 ? button("All traces", "Show the list of traces", () => { location.hash = ""; location.reload(); }) : null));
+    this.started = true; this.state();
+  }
+
+  /** load waits until the traces are indexed and shows how far that is. */
+  private async load(ids: string[]): Promise<TraceMeta[] | null> {
+    const out: TraceMeta[] = [];
+    const bar = el("progress", { max: "1", aria: { label: "Indexing" } });
+    const title = el("h1", {}), line = el("p", { class: "faint", role: "status" }), facts = el("dl", { class: "facts2" });
+    document.body.replaceChildren(el("main", { class: "start" }, title, line, bar, facts));
+    for (const id of ids) {
+      for (let wait = 150; ; wait = Math.min(1000, wait * 1.3)) {
+        let m: TraceMeta;
+        try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) { this.fail(id, say(e)); return null; }
+        if (m.state === "failed") { this.fail(m.name, m.error || "reading failed"); return null; }
+        if (m.state === "ready") { out.push(m); break; }
+        title.replaceChildren("Indexing ", name(m.name));
+        line.textContent = `${percent(m.progress ?? 0)} of ${bytes(m.bytes)}`;
+        bar.value = m.progress ?? 0;
+        const known: [string, string][] = [["format", m.format]];
+        if (m.tracks) known.push(["rows so far", count(m.tracks.length)]);
+        if (m.regions) known.push(["regions so far", count(m.regions.length)]);
+        facts.replaceChildren(...known.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
+        document.title = `${Math.floor(100 * (m.progress ?? 0))} % ${m.name}`;
+        await sleep(wait);
+      }
+    }
+    return out;
+  }
+
+  private build(metas: TraceMeta[]): void {
+    const s = this.store.state;
+    this.axis = { num: BigInt(metas[0].clock.num), den: BigInt(metas[0].clock.den) };
+    this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, () => this.draw()));
+    this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
+    this.place();
+    const given = read(location.hash).window;
+    const window0 = given ? clamp(given, this.limits()) : this.limits();
+    document.title = metas.map((m) => printable(m.name)).join(" · ") + " – weft";
+    const stats = metas.length === 1 ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}` : "";
+
+    const details = new Details(this, (lane, w) => { this.timelines.forEach((t, i) => { t.selectedSpan = i === lane ? w : null; }); this.draw(); });
+    const dock = new Dock(this, makePanels(metas.length), details.element);
+    const minimap = new Minimap(this);
+    const ruler = new RulerBar(this, (w) => this.rubber(w));
+    const legend = makeLegend(this, () => this.timelines);
+    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region));
+    const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
+    const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
+    const notice = el("div", { class: "notice", role: "status" });
+    const message = el("span", { class: "message", role: "status", aria: { live: "polite" } });
+    const measure = el("span", { class: "measure" });
+    const facts = el("span", { class: "facts" }, stats);
+    const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
+    const arrows = toggle("Links", "Messages and dependencies as arrows (L)", () => this.store.set({ arrows: !this.store.state.arrows }));
+    const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
+    const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () => this.mode("measure"));
+    const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
+    const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
+    const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
+    const levels = select("Levels of nesting", [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"], ["8", "8 levels"], ["16", "16 levels"], ["255", "all levels"]], String(s.levels), (v) => this.store.set({ levels: Number(v) }));
+    const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
+    const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
+    filter.addEventListener("input", () => this.store.set({ rowFilter: filter.value }));
+    const sync = (): void => {
+      const n = this.store.state;
+      arrows.setAttribute("aria-pressed", String(n.arrows)); range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
+      colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
+      if (document.activeElement !== filter) filter.value = n.rowFilter;
+      if (align) align.value = n.align;
+      document.body.className = "mode-" + n.mode;
+      const [a, b] = n.marks;
+      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
+    };
+    this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.meta.name : null));
+    const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names" });
+    const lanes = el("main", { class: "lanes" }, ...this.timelines.map((t) => t.element), rubber, notice, grip);
+    const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
+    const several = this.list.traces.length > 1;
+    document.body.replaceChildren(
+      el("header", { class: "bar" },
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(metas.map((m) => m.name).join("  |  "))), facts, search.element,
+        button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
+        arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
+      legend.element,
+      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order), minimap.element),
+      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size), ruler.element),
+      lanes, splitter, dock.element, el("footer", { class: "status" }, message, measure), tip);
+    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, facts, sync };
+    document.documentElement.style.setProperty("--dock", s.dock + "px");
+    this.splitting(splitter); this.gripping(grip);
+    for (const t of this.timelines) {
+      attach(this, t, {
+        pick: (tl, h) => this.pick(tl, h), pickLink: (tl) => this.pickLink(tl), hover: (tl, h, x, y) => this.hover(tl, h, x, y), rubber: (w) => this.rubber(w),
+        mark: (tl, h, time, second) => void this.mark(tl, h, time, second),
+        shift: (tl, by) => { const shift = this.lanes.map((_, i) => this.store.state.shift[i] ?? 0n); shift[tl.lane.index] += by; this.store.set({ shift }); },
+      });
+      this.labelling(t);
+    }
+    if (several) document.querySelector("a.brand")?.addEventListener("click", (e) => { e.preventDefault(); location.hash = ""; location.reload(); });
+    new ResizeObserver(() => this.draw()).observe(lanes);
+    this.store.listen((c) => this.changed(c));
+    this.keyboard();
+    this.pushed = null;
+    this.store.set({ window: window0 });
+    this.recolor(); sync();
+    void details.follow(this.store.state.selection);
+    if (s.order === "busy") void this.busyOrder();
+    void this.notes.load(metas.map((m) => m.id));
+    dock.follow(); this.save(); this.draw();
+    this.timelines[0].plot.focus({ preventScroll: true });
+  }
+
+  private changed(c: ReadonlySet<keyof State>): void {
+    const s = this.store.state, p = this.parts;
+    if (c.has("theme")) this.theme();
+    if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
+    if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
+    if (c.has("collapsed") || c.has("hidden") || c.has("order") || c.has("levels") || c.has("rowFilter") || c.has("stripHeight")) {
+      if (c.has("order") && s.order === "busy") void this.busyOrder();
+      this.arrange();
+    }
+    if (c.has("mode") && s.mode === "pan") this.announce("");
+    if (c.has("arrows") && !s.arrows) for (const l of this.lanes) l.links.clear();
+    if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
+    if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
+    if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
+    p?.sync();
+    p?.dock.follow();
+    this.save();
+    this.draw();
+  }
+
+  // ---- what the user does
+
+  private mode(m: "range" | "measure"): void {
+    const on = this.store.state.mode === m;
+    this.store.set({ mode: on ? "pan" : m });
+    this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : "click two places to measure; each snaps to the nearest span edge; Esc ends");
+  }
+
+  private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
+
+  private pick(t: Timeline, h: Hit | null): void {
+    if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null }); return; }
+    if (h.kind === "instant") { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: -1, time: h.middle } }); return; }
+    if (h.single) { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); return; }
+    // several spans lie in these pixels: take the first of the region that fills most of them
+    void (async () => {
+      const left = t.lane.toLocal(t.timeAt(h.x0));
+      try {
+        const r = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(t.lane.meta.id)}/find`, { region: h.region, track: h.track, time: left - 1n, direction: "next" });
+        this.store.set({ selection: { lane: t.lane.index, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) } });
+        this.announce("several spans lie here: this is the first of " + r.span.name + "; zoom in to see each");
+      } catch { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); }
+    })();
+  }
+
+  private pickLink(t: Timeline): void {
+    const l = t.hoverLink?.arrow.link;
+    if (!l || !this.parts) return;
+    if (l.count > 1) { const a = t.lane.toAxis(BigInt(l.from.time)), b = t.lane.toAxis(BigInt(l.to.time)); this.show(around(a, b > a ? b : a + 1n, this.limits(), 0.7)); return; }
+    void this.parts.details.jump(t.lane, l.from.track, BigInt(l.from.time));
+  }
+
+  private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
+    const w = this.store.state.window, near = scaled(w.to - w.from, 14 / Math.max(1, t.width));
+    let at = time;
+    if (h && h.kind === "span" && h.track >= 0) at = await this.exactEdge(t.lane.index, h.track, h.depth, h.single ? time : t.lane.toAxis(h.middle), near);
+    else if (h && h.track >= 0) at = await this.edgeBeside(t, h, time, near);
+    const [a, b] = this.store.state.marks;
+    this.store.set({ marks: (a === null || (b !== null && !second)) ? [at, null] : [a, at] });
+  }
+
+  /** edgeBeside looks for a span a few pixels to either side of an empty place. */
+  private async edgeBeside(t: Timeline, h: Hit, time: bigint, near: bigint): Promise<bigint> {
+    const p = t.pointer;
+    if (!p) return time;
+    for (const dx of [4, -4, 9, -9, 13, -13]) {
+      const n = t.hit(p.x + dx, p.y);
+      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n).then((x) => (x === t.timeAt(p.x + dx) ? time : x));
+    }
+    return time;
+  }
+
+  private rubber(w: Window | null): void {
+    const p = this.parts;
+    if (!p) return;
+    p.rubber.hidden = w === null;
+    if (!w) return;
+    const t = this.timelines[0], labels = t.plot.offsetLeft;
+    const a = Math.max(0, t.x(w.from)), b = Math.min(t.width, t.x(w.to));
+    p.rubber.style.left = labels + a + "px"; p.rubber.style.width = Math.max(1, b - a) + "px";
+    const span = p.rubber.firstElementChild;
+    if (span) span.textContent = short(w.to - w.from, this.axis);
+  }
+
+  private hover(t: Timeline, h: Hit | null, x: number, y: number): void {
+    const p = this.parts;
+    if (!p) return;
+    if (this.tipTimer) { clearTimeout(this.tipTimer); this.tipTimer = 0; }
+    this.tipAbort?.abort();
+    const link = t.hoverLink?.arrow.link;
+    if (!h || (h.kind === "empty" && !link) || this.store.state.mode === "range") { p.tip.hidden = true; if (h) this.announceAt(h, t); return; }
+    const lane = t.lane, lines: (HTMLElement | string)[] = [];
+    if (link) {
+      lines.push(el("b", {}, `${link.kind} `, name(link.name)), el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))), el("div", { class: "faint" }, link.count > 1 ? `${count(link.count)} together, ${bytes(link.bytes)}` : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`));
+    } else if (h.kind === "curve") {
+      const i = lane.meta.tracks[h.track];
+      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`));
+    } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
+    else {
+      const region = lane.meta.regions[h.region];
+      lines.push(el("b", {}, el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.colors.other } }), name(region?.name ?? "no region")));
+      lines.push(el("div", { class: "exact" }, h.single ? "…" : `most of several spans: ${percent(h.share)} of these pixels, all spans ${percent(h.cover)}`));
+      lines.push(el("div", { class: "faint" }, name(h.track >= 0 ? lane.fullName(h.track) : h.row.label), region?.group ? name(` · ${region.group}`) : ""));
+    }
+    lines.push(el("div", { class: "faint" }, `at ${exact(h.time, lane.clock)}`));
+    p.tip.replaceChildren(...lines);
+    p.tip.hidden = false;
+    const box = p.tip.getBoundingClientRect();
+    p.tip.style.left = Math.max(2, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
+    p.tip.style.top = Math.max(2, y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
+    if (!link && h.kind === "span" && h.single && h.track >= 0) {
+      this.tipTimer = window.setTimeout(() => {
+        this.tipTimer = 0;
+        const abort = (this.tipAbort = new AbortController());
+        this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track: h.track, depth: h.depth, time: h.middle }, abort.signal).then((d) => {
+          const e = p.tip.querySelector(".exact");
+          if (e) e.textContent = `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ${exact(BigInt(d.span.start), lane.clock)}`;
+        }).catch((e: unknown) => { if (!isAbort(e)) { const x2 = p.tip.querySelector(".exact"); if (x2) x2.textContent = ""; } });
+      }, 60);
+    }
+  }
+
+  private announceAt(h: Hit, t: Timeline): void { if (this.parts && this.store.state.mode !== "pan") this.parts.message.textContent = `at ${exact(h.time, t.lane.clock)}`; }
+
+  private goRow(lane: number, key: string): void {
+    const i = this.lanes[lane].rows.findIndex((r) => r.key === key);
+    if (i >= 0) { this.timelines[lane].scrollTo(i); this.timelines[lane].focusRow = i; this.draw(); }
+  }
+
+  /** goRegion highlights a region and goes to its next span behind the window's middle, or behind the last one found. */
+  private goRegion(laneIndex: number, region: number): void {
+    const lane = this.lanes[laneIndex], s = this.store.state;
+    this.store.set({ highlight: lane.meta.regions[region].name });
+    const t = this.timelines[laneIndex], [a, b] = t.visible();
+    const own = s.selection && s.selection.lane === laneIndex ? s.selection : null;
+    const tracks = own ? [own.track] : lane.rows.slice(a, b).filter((r) => r.track >= 0 && lane.meta.tracks[r.track].depth > 0).map((r) => r.track);
+    void (async () => {
+      const from = own ? own.time : lane.cut(s.window).from - 1n;
+      let best: SpanDetails | null = null;
+      const answers = await Promise.allSettled(tracks.slice(0, 24).map((track) => this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/find`, { region, track, time: from, direction: "next" })));
+      for (const x of answers) if (x.status === "fulfilled" && (!best || BigInt(x.value.span.start) < BigInt(best.span.start))) best = x.value;
+      if (!best) { this.announce(`no ${lane.meta.regions[region].name} from here on in the visible rows`); return; }
+      this.reveal({ lane: laneIndex, track: best.span.track, depth: best.span.depth, time: BigInt(best.span.start) }, BigInt(best.span.start), BigInt(best.span.end));
+    })();
+  }
+
+  /** bookmark adds a note at the selection, else at the range or window. */
+  bookmark(): void {
+    const s = this.store.state, lane = this.lanes[s.selection?.lane ?? 0];
+    const span = s.selection && this.parts ? this.parts.details.span?.span : undefined;
+    const w = lane.cut(s.range ?? s.window);
+    const note = { id: newID(), from: span ? span.start : String(w.from), to: span ? span.end : String(w.to), track: s.selection?.track ?? -1, text: span ? span.name : "", created: new Date().toISOString() };
+    this.notes.set(lane.index, [...this.notes.of(lane.index), note]).then((where) => { this.announce(where === "server" ? "bookmark added" : "bookmark added, kept in this browser only: the server is read-only"); this.store.set({ panel: "notes" }); this.parts?.dock.follow(true); }).catch((e: unknown) => this.announce("bookmark: " + say(e)));
+  }
+
+  private labelling(t: Timeline): void {
+    const labels = t.element.querySelector<HTMLElement>(".labels");
+    if (!labels) return;
+    const at = (e: Event): number => { const x = e.target instanceof Element ? e.target.closest<HTMLElement>("[data-row]") : null; return x ? Number(x.dataset.row) : -1; };
+    const fold = (i: number): void => {
+      const r = t.lane.rows[i];
+      if (!r?.expandable) return;
+      const key = `${t.lane.index}/${r.key}`, set = new Set(this.store.state.collapsed);
+      if (!set.delete(key)) set.add(key);
+      this.store.set({ collapsed: set });
+    };
+    labels.addEventListener("click", (e) => { const i = at(e); if (i < 0) return; t.focusRow = i; if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i); else t.focusLabel(i); });
+    labels.addEventListener("contextmenu", (e) => { const i = at(e); if (i < 0) return; e.preventDefault(); rowMenu(this, t.lane, i, e.clientX, e.clientY); });
+    labels.addEventListener("keydown", (e) => {
+      const i = at(e);
+      if (i < 0) return;
+      const r = t.lane.rows[i];
+      if (e.key === "ArrowDown") t.focusLabel(i + 1); else if (e.key === "ArrowUp") t.focusLabel(i - 1);
+      else if (e.key === "Home") t.focusLabel(0); else if (e.key === "End") t.focusLabel(t.lane.rows.length - 1);
+      else if (e.key === "PageDown") t.focusLabel(i + 10); else if (e.key === "PageUp") t.focusLabel(i - 10);
+      else if ((e.key === "ArrowRight" && r.collapsed) || (e.key === "ArrowLeft" && !r.collapsed && r.expandable) || e.key === "Enter" || e.key === " ") fold(i);
+      else if (e.key === "ContextMenu" || (e.key === "F10" && e.shiftKey)) { const b = labels.querySelector(`[data-row="${i}"]`)?.getBoundingClientRect(); if (b) rowMenu(this, t.lane, i, b.left + 20, b.bottom); }
+      else return;
+      e.preventDefault(); e.stopPropagation();
+    });
+  }
+
+  private splitting(s: HTMLElement): void {
+    const set = (v: number): void => { const d = Math.max(0, Math.min(innerHeight * 0.75, Math.round(v))); this.store.set({ dock: d }); s.setAttribute("aria-valuenow", String(d)); };
+    s.addEventListener("pointerdown", (e) => {
+      s.setPointerCapture(e.pointerId);
+      const y = e.clientY, d = this.store.state.dock;
+      const move = (m: PointerEvent): void => set(d + y - m.clientY);
+      s.addEventListener("pointermove", move);
+      s.addEventListener("pointerup", () => s.removeEventListener("pointermove", move), { once: true });
+    });
+    s.addEventListener("dblclick", () => set(this.store.state.dock > 40 ? 0 : initial.dock));
+    s.addEventListener("keydown", (e) => { if (e.key === "ArrowUp" || e.key === "ArrowDown") { set(this.store.state.dock + (e.key === "ArrowUp" ? 24 : -24)); e.preventDefault(); e.stopPropagation(); } });
+  }
+
+  private gripping(g: HTMLElement): void {
+    g.addEventListener("pointerdown", (e) => {
+      g.setPointerCapture(e.pointerId);
+      const move = (m: PointerEvent): void => { document.documentElement.style.setProperty("--labels", Math.max(80, Math.min(innerWidth / 2, m.clientX)) + "px"); this.draw(); };
+      g.addEventListener("pointermove", move);
+      g.addEventListener("pointerup", () => g.removeEventListener("pointermove", move), { once: true });
+    });
+  }
+
+  private keyboard(): void {
+    const active = (): Timeline => this.timelines.find((t) => t.pointer !== null) ?? this.timelines[this.store.state.selection?.lane ?? 0] ?? this.timelines[0];
+    const keys = new Keys(this, () => { const t = active(); return t.pointer ? t.pointer.x / Math.max(1, t.width) : 0.5; });
+    addEventListener("keydown", (e) => {
+      const target = e.target;
+      if (target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))) { if (e.key === "Escape") target.blur(); return; }
+      if (document.querySelector("dialog[open]")) return;
+      const s = this.store.state, details = this.parts?.details, t = active();
+      const onButton = target instanceof HTMLButtonElement || (target instanceof HTMLElement && target.closest(".panel") !== null);
+      if (e.ctrlKey || e.metaKey) return;
+      if (e.altKey) return;
+      if (keys.press(e.key)) { e.preventDefault(); return; }
+      switch (e.key) {
+        case "Home": case "0": this.show(this.limits()); break;
+        case "Backspace": case "[": history.back(); break;
+        case "]": history.forward(); break;
+        case "ArrowLeft": case "ArrowRight":
+          if (onButton && target.closest(".panel")) return;
+          if (details?.span && s.selection) void details.move(e.key === "ArrowLeft" ? "left" : "right"); else this.show(pan(s.window, e.key === "ArrowLeft" ? -0.2 : 0.2, this.limits()));
+          break;
+        case "ArrowUp": case "ArrowDown":
+          if (onButton && target.closest(".panel")) return;
+          if (details?.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down"); else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
+          break;
+        case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
+        case "Enter": if (onButton) return; details?.zoom(); break;
+        case "z": case "Z": details?.zoom(); break;
+        case "n": void details?.step("next"); break;
+        case "N": void details?.step("previous"); break;
+        case "r": case "R": this.store.set({ range: s.range ? null : s.window }); break;
+        case "m": case "M": this.mode("measure"); break;
+        case "l": case "L": this.store.set({ arrows: !s.arrows }); break;
+        case "h": case "H": this.highlight(details?.span?.span.name ?? null); break;
+        case "c": case "C": this.store.set({ color: s.color === "region" ? "group" : s.color === "group" ? "track" : "region" }); break;
+        case "t": case "T": this.toggleTheme(); break;
+        case "b": case "B": this.bookmark(); break;
+        case "/": this.parts?.search.focus(); break;
+        case "?": showHelp(); break;
+        case "Escape":
+          if (s.mode !== "pan") this.store.set({ mode: "pan" });
+          else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
+          else if (s.range) this.store.set({ range: null });
+          else if (s.selection) this.store.set({ selection: null });
+          else if (s.highlight !== null) this.store.set({ highlight: null });
+          break;
+        default: return;
+      }
+      e.preventDefault();
+    });
+  }
+}
+
+/** Probe is what browser tests may read. */
+export interface Probe {
+  view(): { from: string; to: string; length: string; rows: number; tracks: number[]; scroll: number; width: number; height: number; sharp: boolean; selection: string | null; traces: string[] };
+  frames(): Frame[];
+}
+
+declare global { interface Window { readonly weft: Probe } }
+
+const page = new Page();
+Object.defineProperty(window, "weft", {
+  value: Object.freeze({
+    view: () => {
+      const s = page.store.state, t = page.timelines[0];
+      const [a, b] = t ? t.visible() : [0, 0];
+      return { from: String(s.window.from), to: String(s.window.to), length: String(page.lanes[0]?.length ?? 0n), rows: page.lanes[0]?.rows.length ?? 0, tracks: (page.lanes[0]?.rows ?? []).slice(a, b).map((r) => r.track), scroll: t?.scrollTop ?? 0, width: t?.width ?? 0, height: t?.height ?? 0, sharp: page.timelines.every((x) => x.sharp), selection: s.selection ? `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}` : null, traces: s.traces };
+    },
+    frames: () => page.frames.map((f) => ({ ...f })),
+  } satisfies Probe),
+});
+void page.start();

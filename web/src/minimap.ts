@@ -1,0 +1,102 @@
+// The whole of the trace in a thin strip, with the window as a frame that can be dragged.
+import type { App } from "./app";
+import { el } from "./dom";
+import { type Bitmap, drawSpans, pack } from "./raster";
+import { decodeTile, type Tile } from "./tile";
+import { isAbort, ranges } from "./api";
+import { at, fraction } from "./view";
+import type { Window } from "./time";
+
+/** Minimap shows the summary of all locations of the first lane over the limits of the axis. */
+export class Minimap {
+  readonly element: HTMLElement;
+  private canvas: HTMLCanvasElement;
+  private frame: HTMLElement;
+  private tile: Tile | null = null;
+  private key = "";
+  private painted = "";
+  private abort: AbortController | null = null;
+
+  constructor(private app: App) {
+    this.canvas = el("canvas", { aria: { hidden: true } });
+    this.frame = el("div", { class: "frame" }, el("div", { class: "grip left" }), el("div", { class: "grip right" }));
+    this.element = el("div", { class: "minimap", role: "slider", tabindex: 0, aria: { label: "Window within the whole trace. Left and right arrow pan.", valuemin: 0, valuemax: 100, valuenow: 0 } }, this.canvas, this.frame);
+    this.element.addEventListener("pointerdown", (e) => this.grab(e));
+    this.element.addEventListener("dblclick", () => app.show(app.limits()));
+    this.element.addEventListener("keydown", (e) => {
+      const w = app.store.state.window, d = (w.to - w.from) / 4n;
+      if (e.key === "ArrowLeft" || e.key === "ArrowRight") { const s = e.key === "ArrowLeft" ? -d : d; app.show({ from: w.from + s, to: w.to + s }); e.preventDefault(); e.stopPropagation(); }
+    });
+  }
+
+  private grab(e: PointerEvent): void {
+    if (e.button !== 0) return;
+    e.preventDefault();
+    const limits = this.app.limits(), box = this.element.getBoundingClientRect();
+    const time = (x: number): bigint => at(limits, Math.max(0, Math.min(1, (x - box.left) / box.width)));
+    const begin = this.app.store.state.window, start = time(e.clientX);
+    const left = e.target instanceof HTMLElement && e.target.classList.contains("left"), right = e.target instanceof HTMLElement && e.target.classList.contains("right");
+    const inside = start >= begin.from && start <= begin.to;
+    const whole = begin.to - begin.from >= limits.to - limits.from;
+    let moved = false;
+    this.element.setPointerCapture(e.pointerId);
+    const move = (m: PointerEvent): void => {
+      if (Math.abs(m.clientX - e.clientX) > 3) moved = true;
+      if (!moved) return;
+      const t = time(m.clientX), d = t - start;
+      if (left) this.app.show({ from: t < begin.to ? t : begin.to, to: begin.to });
+      else if (right) this.app.show({ from: begin.from, to: t > begin.from ? t : begin.from });
+      else if (inside && !whole) this.app.show({ from: begin.from + d, to: begin.to + d });
+      else this.app.show(t > start ? { from: start, to: t } : { from: t, to: start });
+    };
+    const up = (): void => {
+      this.element.removeEventListener("pointermove", move);
+      if (!moved && !whole && !inside) this.app.show({ from: start - (begin.to - begin.from) / 2n, to: start + (begin.to - begin.from) / 2n });
+    };
+    this.element.addEventListener("pointermove", move);
+    this.element.addEventListener("pointerup", up, { once: true });
+  }
+
+  /** pending tells whether its picture is on the way. */
+  get pending(): boolean { return this.abort !== null; }
+
+  private async fetch(w: Window, width: number): Promise<void> {
+    const lane = this.app.lanes[0];
+    const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
+    const tracks = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
+    this.abort?.abort();
+    if (tracks.length === 0) return;
+    const abort = (this.abort = new AbortController());
+    try { this.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/summary`, { from: w.from, to: w.to, width, tracks: ranges(tracks) }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) this.tile = null; }
+    finally { if (this.abort === abort) this.abort = null; this.app.client.onChange(); this.app.draw(); }
+  }
+
+  /** draw places the frame, and the picture when it changed. */
+  draw(version: string): void {
+    const box = this.element.clientWidth, dpr = devicePixelRatio, W = Math.min(8192, Math.round(box * dpr)), H = Math.round(this.element.clientHeight * dpr);
+    if (W <= 0 || this.app.lanes.length === 0) return;
+    const limits = this.app.limits(), w = this.app.store.state.window, lane = this.app.lanes[0];
+    const a = fraction(limits, w.from), b = fraction(limits, w.to);
+    this.frame.style.left = `${100 * a}%`;
+    this.frame.style.width = `max(3px, ${100 * (b - a)}%)`;
+    this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
+    const local = lane.cut(limits);
+    const key = `${local.from} ${local.to} ${W}`;
+    if (key !== this.key) { this.key = key; void this.fetch(local, W); }
+    const paint = `${version} ${key} ${W} ${H} ${this.tile !== null}`;
+    if (paint === this.painted) return;
+    this.painted = paint;
+    this.canvas.width = W; this.canvas.height = H;
+    const g = this.canvas.getContext("2d", { alpha: false });
+    if (!g) return;
+    const image = new ImageData(W, H), bitmap: Bitmap = { width: W, height: H, pixels: new Uint32Array(image.data.buffer) };
+    const bg = pack(this.app.colors.row);
+    bitmap.pixels.fill(bg);
+    const strip = this.tile?.strips[0];
+    if (this.tile && strip) {
+      const x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))), x1 = Math.round(W * fraction(limits, lane.toAxis(local.to)));
+      drawSpans(bitmap, this.tile, strip, { x: x0, y: 2, w: x1 - x0, h: H - 4 }, lane.colors.pixels, lane.colors.other, bg, { scale: (x1 - x0) / this.tile.width, offset: 0 });
+    }
+    g.putImageData(image, 0, 0);
+  }
+}

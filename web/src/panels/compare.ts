@@ -1,0 +1,42 @@
+// Two traces region by region: what became faster, what slower.
+import type { ProfileRow } from "../api";
+import { count, el, name, printable } from "../dom";
+import type { Panel } from "../dock";
+import { seconds, short } from "../time";
+import { makeTable, type TableMemory } from "./table";
+
+/** compare makes the panel of the first two traces' profiles; regions are matched by name. */
+export function compare(): Panel {
+  const memory: TableMemory = { order: -1, ascending: false, filter: "" };
+  return {
+    id: "compare", title: "Compare", of: "range", both: true,
+    async render(app, { axis }, tools) {
+      const [a, b] = app.lanes;
+      const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
+        const w = l.cut(axis), r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal);
+        return new Map((r.rows ?? []).map((x) => [x.name, x]));
+      };
+      const [pa, pb] = await Promise.all([get(a), get(b)]);
+      const sec = (r: ProfileRow | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
+      const rows = [...new Set([...pa.keys(), ...pb.keys()])].map((region) => { const x = pa.get(region), y = pb.get(region), sa = sec(x, a), sb = sec(y, b); return { region, x, y, sa, sb, d: sb - sa }; });
+      type Row = (typeof rows)[number];
+      const most = rows.reduce((m, r) => Math.max(m, Math.abs(r.d)), 0) || 1;
+      const color = (r: Row): string => (r.x ? a.colors.css[r.x.region] : r.y ? b.colors.css[r.y.region] : undefined) ?? app.colors.other;
+      const signed = (s: number): string => `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
+      const na = printable(a.meta.name), nb = printable(b.meta.name);
+      const t = makeTable<Row>([
+        { title: "region", text: true, show: (r) => el("span", {}, el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
+        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa },
+        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb },
+        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d },
+        { title: "", bar: true, show: (r) => el("span", { style: { display: "block", height: "9px", width: `${(50 * Math.abs(r.d)) / most}%`, "margin-left": r.d < 0 ? `${50 - (50 * Math.abs(r.d)) / most}%` : "50%", background: r.d > 0 ? "#d55e00" : "#0072b2" } }) },
+        { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
+        { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },
+        { title: "B: count", show: (r) => count(r.y?.count ?? 0), sort: (r) => r.y?.count ?? 0, csv: (r) => r.y?.count ?? 0 },
+      ], rows, { order: 3, memory, filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
+      tools.bar.append(el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)), ...(t.filter ? [t.filter] : []));
+      tools.body.append(t.element);
+      tools.csv(t.csv);
+    },
+  };
+}

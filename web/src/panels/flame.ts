@@ -1,0 +1,48 @@
+// The flame graph of the call tree: width is inclusive time, a call stands below its caller.
+import type { CallNode } from "../api";
+import { button, count, el, name, percent, printable } from "../dom";
+import type { Panel } from "../dock";
+import { short } from "../time";
+
+/** flame makes the panel; the call path zoomed to stays over changes of the window. */
+export function flame(): Panel {
+  let zoomed: string[] = [];
+  return {
+    id: "flame", title: "Flame graph", of: "range",
+    async render(app, { lane, window: w }, tools) {
+      const r = await app.client.json<{ roots: CallNode[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
+      const box = el("div", { class: "flame", role: "tree", aria: { label: "Flame graph" } }), crumbs = el("div", { class: "crumbs" }), info = el("span", { class: "faint" });
+      const draw = (): void => {
+        let roots = r.roots ?? [];
+        const found: CallNode[] = [];
+        for (const n of zoomed) { const x = roots.find((y) => y.name === n); if (!x) break; found.push(x); roots = x.children ?? []; }
+        const top = found[found.length - 1];
+        const list = top ? [top] : r.roots ?? [];
+        const total = Number(list.reduce((s, n) => s + BigInt(n.inclusive), 0n)) || 1;
+        const out: HTMLElement[] = [];
+        let deepest = 0;
+        const put = (n: CallNode, x: number, depth: number, path: string[]): void => {
+          const width = Number(BigInt(n.inclusive)) / total;
+          if (width < 0.0008 || out.length > 4000) return;
+          deepest = Math.max(deepest, depth);
+          const dim = app.store.state.highlight !== null && app.store.state.highlight !== n.name;
+          const text = `${printable(n.name)}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
+          const go = (): void => { zoomed = path; draw(); box.querySelector("div")?.focus(); };
+          out.push(el("div", { role: "treeitem", tabindex: 0, title: text, style: { left: `${100 * x}%`, width: `${100 * width}%`, top: `${depth * 18}px`, background: dim ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other, color: lane.colors.ink[n.region] ?? "#000" }, on: { click: go, mouseenter: () => { info.textContent = text; }, focus: () => { info.textContent = text; }, keydown: (e) => { if (e.key === "Enter") { go(); e.stopPropagation(); e.preventDefault(); } } } }, width > 0.012 ? name(n.name) : ""));
+          let cx = x;
+          for (const c of n.children ?? []) { put(c, cx, depth + 1, [...path, c.name]); cx += Number(BigInt(c.inclusive)) / total; }
+        };
+        let x = 0;
+        for (const n of list) { put(n, x, 0, top ? found.map((f) => f.name) : [n.name]); x += Number(BigInt(n.inclusive)) / total; }
+        box.replaceChildren(...out);
+        box.style.height = `${(deepest + 1) * 18 + 4}px`;
+        crumbs.replaceChildren(button("all", "The whole flame graph", () => { zoomed = []; draw(); }, "link"), ...found.flatMap((f, i) => [" › ", button(name(f.name), printable(f.name), () => { zoomed = zoomed.slice(0, i + 1); draw(); }, "link")]));
+        if (list.length === 0) box.replaceChildren(el("p", { class: "faint" }, "No calls in this time."));
+      };
+      draw();
+      tools.bar.append(info);
+      tools.body.append(crumbs, box);
+      tools.csv(null);
+    },
+  };
+}

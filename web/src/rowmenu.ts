@@ -1,0 +1,36 @@
+// The menu of a row: hide, show only, fold like ones.
+import type { App } from "./app";
+import { button, el } from "./dom";
+import type { Lane } from "./lane";
+import type { Node } from "./rows";
+
+/** rowMenu opens the menu of a row at a place of the window. */
+export function rowMenu(app: App, lane: Lane, index: number, x: number, y: number): void {
+  const row = lane.rows[index], s = app.store.state, key = (n: string): string => `${lane.index}/${n}`;
+  const siblings = siblingsOf(lane.tree, row.key) ?? [];
+  const close = (): void => { menu.remove(); removeEventListener("pointerdown", outside, true); removeEventListener("keydown", escape, true); };
+  const outside = (e: PointerEvent): void => { if (!(e.target instanceof HTMLElement && menu.contains(e.target))) close(); };
+  const escape = (e: KeyboardEvent): void => {
+    const items = [...menu.querySelectorAll("button")], i = items.findIndex((b) => b === document.activeElement);
+    if (e.key === "Escape" || e.key === "Tab") close(); else if (e.key === "ArrowDown") items[(i + 1) % items.length].focus(); else if (e.key === "ArrowUp") items[(i + items.length - 1) % items.length].focus(); else return;
+    e.preventDefault(); e.stopPropagation();
+  };
+  const item = (label: string, go: () => void): HTMLElement => { const b = button(label, label, () => { close(); go(); }); b.setAttribute("role", "menuitem"); return b; };
+  const hide = (keys: string[]): void => app.store.set({ hidden: new Set([...s.hidden, ...keys.map(key)]) });
+  const foldable = siblings.filter((n) => n.children.length > 0);
+  const menu = el("div", { class: "menu", role: "menu", style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" } },
+    item("Hide", () => hide([row.key])),
+    item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
+    ...(foldable.length > 0 ? [item("Collapse all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) })), item("Expand all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))) }))] : []),
+    ...(s.hidden.size > 0 ? [item(`Show all hidden (${s.hidden.size})`, () => app.store.set({ hidden: new Set() }))] : []));
+  document.body.append(menu);
+  menu.querySelector("button")?.focus();
+  addEventListener("pointerdown", outside, true);
+  addEventListener("keydown", escape, true);
+}
+
+function siblingsOf(nodes: readonly Node[], key: string): readonly Node[] | null {
+  if (nodes.some((n) => n.key === key)) return nodes;
+  for (const n of nodes) { const found = siblingsOf(n.children, key); if (found) return found; }
+  return null;
+}

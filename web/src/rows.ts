@@ -1,0 +1,176 @@
+// The tree of groups and tracks, and the rows it becomes when folded, filtered and sorted.
+import type { TraceMeta, TrackInfo } from "./api";
+
+/** Node is a group or a track in the tree; keys are stable within a trace and safe in a URL. */
+export interface Node { key: string; label: string; detail: string; track: number; children: Node[] }
+
+/** Row is a line of the time line. y and height are in CSS pixels from the top of all rows. */
+export interface Row {
+  key: string; label: string; detail: string; level: number;
+  /** track is the track shown, -1 for a group. */
+  track: number;
+  /** members are the tracks below a group, ascending. */
+  members: number[];
+  expandable: boolean; collapsed: boolean;
+  y: number; height: number;
+  /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
+  strips: number; stripHeight: number; extra: number;
+}
+
+/** Order is how siblings are sorted. */
+export type Order = "file" | "name" | "busy";
+
+/** Options say which rows there are and how high. */
+export interface Options {
+  collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>; order: Order;
+  /** levels is how many lines of nesting a track shows at most. */
+  levels: number;
+  /** filter keeps tracks whose label, or whose group's, contains it, in any case. */
+  filter: string;
+  /** busy is the time by track that order "busy" sorts by, greatest first. */
+  busy: ReadonlyMap<number, number>;
+  /** stripHeight in CSS pixels; 0 fits all rows into `available` pixels as far as they stay readable. */
+  stripHeight: number; available: number;
+}
+
+const collator = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** buildTree arranges a trace's tracks under its groups; what has none is grouped by kind. */
+export function buildTree(meta: Pick<TraceMeta, "groups" | "tracks">): Node[] {
+  const groups: Node[] = meta.groups.map((g, i) => ({ key: `g${i}`, label: g.name || `${g.kind} ${i}`, detail: g.kind, track: -1, children: [] }));
+  const tracks: Node[] = meta.tracks.map((t, i) => ({ key: `t${i}`, label: t.name || `${t.sort || t.kind} ${t.id}`, detail: detail(t), track: i, children: [] }));
+  const roots: Node[] = [];
+  const kinds = new Map<string, Node>();
+  const kindGroup = (key: string, label: string): Node => {
+    let n = kinds.get(key);
+    if (!n) { n = { key, label, detail: "group", track: -1, children: [] }; kinds.set(key, n); }
+    return n;
+  };
+  meta.tracks.forEach((t, i) => {
+    const parent = t.parent >= 0 && t.parent < tracks.length && t.parent !== i ? tracks[t.parent] : undefined;
+    const group = t.group >= 0 && t.group < groups.length ? groups[t.group] : undefined;
+    if (parent && t.kind === "counter" && meta.tracks[t.parent].kind !== "counter") parent.children.push(tracks[i]);
+    else if (t.kind === "counter") kindGroup("counters", "Counters").children.push(tracks[i]);
+    else if (t.kind === "resource" && !group) kindGroup("resources", "Resources").children.push(tracks[i]);
+    else if (t.kind === "communicator") kindGroup("communicators", "Communicators").children.push(tracks[i]);
+    else if (group) group.children.push(tracks[i]);
+    else roots.push(tracks[i]);
+  });
+  meta.groups.forEach((g, i) => {
+    // a group that names itself or its own child as parent would never be reached
+    if (g.parent >= 0 && g.parent < groups.length && !reaches(meta.groups, g.parent, i)) groups[g.parent].children.push(groups[i]);
+    else roots.push(groups[i]);
+  });
+  const kept = prune(roots).map(fold);
+  for (const key of ["resources", "counters", "communicators"]) { const n = kinds.get(key); if (n) kept.push(n); }
+  return kept;
+}
+
+function reaches(groups: TraceMeta["groups"], from: number, target: number): boolean {
+  for (let i = from, n = 0; i >= 0 && i < groups.length && n <= groups.length; i = groups[i].parent, n++) if (i === target) return true;
+  return false;
+}
+
+function detail(t: TrackInfo): string {
+  if (t.kind === "resource") return `${t.sort || "resource"}, capacity ${t.capacity}${t.unit ? " " + t.unit : ""}`;
+  if (t.kind === "counter") return `counter${t.unit ? ", " + t.unit : ""}`;
+  return t.sort || t.kind;
+}
+
+/** prune drops groups without any track. */
+function prune(nodes: Node[]): Node[] {
+  return nodes.filter((n) => { n.children = prune(n.children); return n.track >= 0 || n.children.length > 0; });
+}
+
+/** fold makes a group of a single track one row: a process of one thread needs no two lines. */
+function fold(n: Node): Node {
+  n.children = n.children.map(fold);
+  if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0 && n.children[0].children.length === 0) {
+    const c = n.children[0];
+    return { ...c, label: c.label === n.label ? c.label : `${n.label} · ${c.label}`, detail: `${n.detail}, ${c.detail}` };
+  }
+  return n;
+}
+
+/** tracksOf lists the tracks of a node and below, ascending. */
+export function tracksOf(n: Node): number[] {
+  const out: number[] = [];
+  const walk = (x: Node): void => { if (x.track >= 0) out.push(x.track); x.children.forEach(walk); };
+  walk(n);
+  return out.sort((a, b) => a - b);
+}
+
+const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 13;
+
+/** layout makes the rows of a tree. */
+export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
+  const rows: Row[] = [];
+  const needle = o.filter.trim().toLocaleLowerCase();
+  const weight = (n: Node): number => n.track >= 0 ? o.busy.get(n.track) ?? 0 : n.children.reduce((s, c) => s + weight(c), 0);
+  const sorted = (nodes: readonly Node[]): readonly Node[] => {
+    if (o.order === "name") return [...nodes].sort((a, b) => collator.compare(a.label, b.label));
+    if (o.order === "busy") { const w = new Map(nodes.map((n) => [n, weight(n)])); return [...nodes].sort((a, b) => (w.get(b) ?? 0) - (w.get(a) ?? 0)); }
+    return nodes;
+  };
+  const matches = (n: Node): boolean => n.label.toLocaleLowerCase().includes(needle);
+  const wanted = (n: Node, above: boolean): boolean => !o.hidden.has(n.key) && ((n.track >= 0 && (above || matches(n))) || n.children.some((c) => wanted(c, above || matches(n))));
+  const walk = (nodes: readonly Node[], level: number, above: boolean): void => {
+    for (const n of sorted(nodes)) {
+      const hit = needle === "" || above || matches(n);
+      if (!wanted(n, hit)) continue;
+      const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
+      const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
+      const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0 });
+      if (!collapsed) walk(n.children, level + 1, hit);
+    }
+  };
+  walk(tree, 0, needle === "");
+  return { rows, height: measure(rows, meta, o) };
+}
+
+/** measure gives the rows their heights and places; it returns the height of all. */
+function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
+  const set = (strip: number): number => {
+    let y = 0;
+    for (const r of rows) {
+      const t = r.track >= 0 ? meta.tracks[r.track] : undefined;
+      r.y = y;
+      if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
+      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
+      else {
+        r.stripHeight = strip;
+        r.extra = t.kind === "resource" ? Math.max(14, Math.round(strip * 1.5)) : 0;
+        r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
+      }
+      y += r.height;
+    }
+    return y;
+  };
+  if (o.stripHeight > 0) return set(o.stripHeight);
+  for (const s of [18, 16, 14, 12, 10, 8, 6]) { const h = set(s); if (h <= o.available) return h; }
+  // not all fit: a size in which names inside of spans can still be read
+  return set(11);
+}
+
+/** rowAt is the index of the row at a height, -1 outside. */
+export function rowAt(rows: readonly Row[], y: number): number {
+  let lo = 0, hi = rows.length;
+  while (lo < hi) { const m = (lo + hi) >> 1; if (rows[m].y + rows[m].height <= y) lo = m + 1; else hi = m; }
+  return lo < rows.length && rows[lo].y <= y ? lo : -1;
+}
+
+/** rowOfTrack maps each track to the row that shows it: its own, or the collapsed group that holds it. */
+export function rowOfTrack(rows: readonly Row[], tree: readonly Node[]): Map<number, number> {
+  const index = new Map(rows.map((r, i) => [r.key, i]));
+  const out = new Map<number, number>();
+  const walk = (n: Node, holder: number): void => {
+    const own = index.get(n.key);
+    const i = own ?? holder;
+    if (n.track >= 0 && i >= 0) out.set(n.track, i);
+    const row = own === undefined ? undefined : rows[own];
+    n.children.forEach((c) => walk(c, row ? (row.collapsed ? i : -1) : holder));
+  };
+  tree.forEach((n) => walk(n, -1));
+  return out;
+}

@@ -1,0 +1,69 @@
+// The search box: regions, rows and times.
+import type { App } from "./app";
+import { el, name, printable } from "./dom";
+import { exact, parse } from "./time";
+
+/** Found is a line of the results. */
+interface Found { label: string; kind: string; color: string; go: () => void }
+
+/** Search is the box in the bar with its list of results. */
+export class Search {
+  readonly element: HTMLElement;
+  private input: HTMLInputElement;
+  private list: HTMLElement;
+  private found: Found[] = [];
+  private at = 0;
+
+  constructor(private app: App, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void) {
+    this.input = el("input", { type: "search", placeholder: "Search region, row, time  ( / )", role: "combobox", aria: { label: "Search regions and rows, or go to a time", expanded: false, controls: "found", autocomplete: "list" } });
+    this.list = el("div", { class: "found", id: "found", role: "listbox", aria: { label: "Results" }, hidden: true });
+    this.element = el("div", { class: "search" }, this.input, this.list);
+    this.input.addEventListener("input", () => this.update());
+    this.input.addEventListener("focus", () => this.update());
+    this.input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    this.input.addEventListener("keydown", (e) => {
+      if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
+      else if (e.key === "Enter") { this.found[this.at]?.go(); e.preventDefault(); }
+      else if (e.key === "Escape") { this.input.value = ""; this.close(); this.input.blur(); e.stopPropagation(); }
+    });
+  }
+
+  /** focus puts the cursor into the box. */
+  focus(): void { this.input.focus(); this.input.select(); }
+
+  private close(): void { this.list.hidden = true; this.input.setAttribute("aria-expanded", "false"); }
+
+  private update(): void {
+    const text = this.input.value.trim(), needle = text.toLocaleLowerCase();
+    this.found = []; this.at = 0;
+    if (needle === "") { this.close(); return; }
+    const t = parse(text, this.app.axis);
+    if (t !== null) this.found.push({ label: exact(t, this.app.axis), kind: "go to time", color: "", go: () => { const w = this.app.store.state.window, d = (w.to - w.from) / 2n; this.app.show({ from: t - d, to: t + d }); this.close(); } });
+    for (const lane of this.app.lanes) {
+      const of = this.app.lanes.length > 1 ? ` in ${lane.meta.name}` : "";
+      let n = 0;
+      for (let i = 0; i < lane.meta.regions.length && n < 40; i++) {
+        const r = lane.meta.regions[i];
+        if (!r.name.toLocaleLowerCase().includes(needle)) continue;
+        n++;
+        this.found.push({ label: r.name, kind: "region" + of, color: lane.colors.css[i], go: () => this.goRegion(lane.index, i) });
+      }
+      n = 0;
+      for (const r of lane.rows) {
+        if (n >= 40 || !r.label.toLocaleLowerCase().includes(needle)) continue;
+        n++;
+        this.found.push({ label: r.label, kind: "row" + of, color: "", go: () => { this.goRow(lane.index, r.key); this.close(); } });
+      }
+    }
+    this.list.replaceChildren(...(this.found.length === 0 ? [el("div", { class: "faint" }, "nothing found")] : this.found.map((f, i) =>
+      el("div", { role: "option", id: `found${i}`, title: printable(f.label), on: { pointerdown: (e) => { e.preventDefault(); f.go(); } } }, f.color ? el("span", { class: "swatch", style: { background: f.color } }) : null, name(f.label), el("span", { class: "faint" }, name(f.kind))))));
+    this.list.hidden = false;
+    this.input.setAttribute("aria-expanded", "true");
+    this.mark();
+  }
+
+  private mark(): void {
+    [...this.list.children].forEach((c, i) => { c.setAttribute("aria-selected", String(i === this.at)); if (i === this.at) c.scrollIntoView({ block: "nearest" }); });
+    this.input.setAttribute("aria-activedescendant", this.found.length > 0 ? `found${this.at}` : "");
+  }
+}

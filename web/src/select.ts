@@ -1,0 +1,177 @@
+// The details of what is selected: the span with its attributes, the stack around it and its links.
+import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkInfo, say, type SpanDetails, type SpanInfo } from "./api";
+import type { App } from "./app";
+import { button, bytes, count, el, name } from "./dom";
+import type { Lane } from "./lane";
+import type { Selection } from "./store";
+import { decodeTile, StripKind } from "./tile";
+import { exact, short, type Window } from "./time";
+
+/** Details is the side panel; it follows the selection. */
+export class Details {
+  readonly element: HTMLElement;
+  /** span is what the server told of the selected span; null for instants, while loading and for nothing. */
+  span: SpanDetails | null = null;
+  private abort: AbortController | null = null;
+
+  constructor(private app: App, private located: (lane: number, w: Window | null) => void) {
+    this.element = el("aside", { class: "details", aria: { label: "Selection" } });
+    this.empty();
+  }
+
+  private empty(): void {
+    this.element.replaceChildren(el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
+  }
+
+  /** follow loads the details of a selection. */
+  async follow(s: Selection | null): Promise<void> {
+    this.abort?.abort();
+    this.span = null;
+    const lane = s ? this.app.lanes[s.lane] : undefined;
+    if (!s || !lane) { this.abort = null; this.located(s?.lane ?? 0, null); this.empty(); return; }
+    const abort = (this.abort = new AbortController());
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    try {
+      if (s.depth < 0) {
+        const d = await this.app.client.json<InstantDetails>(path + "instant", { track: s.track, time: s.time, radius: lane.length / 1000n + 1n }, abort.signal);
+        const t = lane.toAxis(BigInt(d.time));
+        this.located(s.lane, { from: t, to: t });
+        this.instant(lane, s.track, d);
+        this.app.announce(`selected ${d.kind} ${d.name} at ${exact(BigInt(d.time), lane.clock)}`);
+        return;
+      }
+      const d = await this.app.client.json<SpanDetails>(path + "span", { track: s.track, depth: s.depth, time: s.time }, abort.signal);
+      this.span = d;
+      this.located(s.lane, { from: lane.toAxis(BigInt(d.span.start)), to: lane.toAxis(BigInt(d.span.end)) });
+      this.show(lane, d);
+      this.app.announce(`selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.trackName(d.span.track)}`);
+    } catch (e) {
+      if (isAbort(e)) return;
+      this.located(s.lane, null);
+      this.element.replaceChildren(el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
+    } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
+  }
+
+  private fact(label: string, value: Node | string): HTMLElement[] { return [el("dt", {}, label), el("dd", {}, value)]; }
+
+  private attributes(list: readonly Attribute[] | null): HTMLElement | null {
+    return list && list.length > 0 ? el("dl", {}, ...list.flatMap((a) => [el("dt", {}, name(a.name)), el("dd", {}, name(a.value))])) : null;
+  }
+
+  private instant(lane: Lane, track: number, d: InstantDetails): void {
+    this.element.replaceChildren(el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
+  }
+
+  private show(lane: Lane, d: SpanDetails): void {
+    const app = this.app, s = d.span, start = BigInt(s.start), end = BigInt(s.end);
+    const swatch = el("span", { class: "swatch", style: { background: lane.colors.css[s.region] ?? app.colors.other } });
+    const window: Window = { from: lane.toAxis(start), to: lane.toAxis(end) > lane.toAxis(start) ? lane.toAxis(end) : lane.toAxis(start) + 1n };
+    const tools = el("div", { class: "tools" },
+      button("◀ previous", "Previous span of the same region on this row (Shift+N)", () => void this.step("previous")),
+      button("next ▶", "Next span of the same region on this row (N)", () => void this.step("next")),
+      button("zoom", "Zoom to this span (Z)", () => this.zoom()),
+      button("range", "Select the time of this span as the range of the tables", () => app.store.set({ range: window })),
+      button("highlight", "Grey out all other regions", () => app.highlight(s.name)));
+    const facts = el("dl", {},
+      ...this.fact("duration", exact(end - start, lane.clock) + (s.open ? ", still open at the end of the trace" : "")),
+      ...this.fact("start", exact(start, lane.clock)), ...this.fact("end", exact(end, lane.clock)),
+      ...this.fact("row", name(lane.fullName(s.track))), ...this.fact("depth", String(s.depth)), ...(s.group ? this.fact("group", name(s.group)) : []));
+    const parts: (HTMLElement | null)[] = [el("h2", {}, swatch, name(s.name)), tools, facts, this.attributes(d.attributes)];
+    if (d.around && d.around.length > 0) {
+      parts.push(el("h3", {}, "Called from"), el("ol", { class: "stack" }, ...d.around.map((a) => el("li", { style: { "padding-left": Math.min(8, a.depth) * 8 + "px" } },
+        el("button", { type: "button", class: "link", on: { click: () => app.reveal({ lane: lane.index, track: s.track, depth: a.depth, time: this.inside(start, end) }, BigInt(a.start), BigInt(a.end)) } }, name(a.name)), el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock))))));
+    }
+    if (d.links && d.links.length > 0) {
+      parts.push(el("h3", {}, `Messages and dependencies (${d.links.length}${d.links.length >= 100 ? " or more" : ""})`), el("ul", { class: "links" }, ...d.links.map((l) => this.link(lane, s, l))));
+    }
+    this.element.replaceChildren(...parts.filter((x) => x !== null));
+    this.element.scrollTop = 0;
+  }
+
+  private inside(start: bigint, end: bigint): bigint { return end > start ? start + (end - start) / 2n : start; }
+
+  private link(lane: Lane, s: SpanInfo, l: LinkInfo): HTMLElement {
+    const start = BigInt(s.start), end = BigInt(s.end), ft = BigInt(l.from.time);
+    const out = l.from.track === s.track && ft >= start && ft <= end;
+    const other = out ? l.to : l.from;
+    const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
+    const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
+    return el("li", {},
+      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, BigInt(other.time)) } }, name(text), " ", name(lane.trackName(other.track))),
+      el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
+  }
+
+  /** jump selects the innermost span at a time of a track. */
+  async jump(lane: Lane, track: number, time: bigint): Promise<void> {
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    try {
+      // a tile of one column tells which depths have something there
+      const t = decodeTile(await this.app.client.binary(path + "tiles", { from: time, to: time + 1n, width: 1, tracks: track, depths: 255 }));
+      let depth = -1;
+      for (const x of t.strips) if (x.kind === StripKind.spans && x.count > 0) depth = Math.max(depth, x.depth);
+      if (depth < 0) { this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time); return; }
+      const d = await this.app.client.json<SpanDetails>(path + "span", { track, depth, time });
+      this.app.reveal({ lane: lane.index, track, depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 404) this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
+      else this.app.announce(say(e));
+    }
+  }
+
+  private within(s: SpanInfo, t: bigint): bigint { const a = BigInt(s.start), b = BigInt(s.end); return t >= a && t < b ? t : a; }
+
+  /** step goes to the next or previous span of the selected one's region on its row. */
+  async step(direction: "next" | "previous"): Promise<void> {
+    const s = this.app.store.state.selection, d = this.span;
+    const lane = s ? this.app.lanes[s.lane] : undefined;
+    if (!s || !d || !lane) return;
+    try {
+      const r = await this.app.client.json<{ span: SpanInfo }>(`traces/${encodeURIComponent(lane.meta.id)}/find`, { region: d.span.region, track: s.track, time: d.span.start, direction });
+      this.app.reveal({ lane: s.lane, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) }, BigInt(r.span.start), BigInt(r.span.end));
+    } catch (e) { this.app.announce(e instanceof ApiError && e.status === 404 ? `no ${direction} ${d.span.name} on this row` : say(e)); }
+  }
+
+  /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee. */
+  async move(where: "left" | "right" | "up" | "down"): Promise<void> {
+    const s = this.app.store.state.selection, d = this.span;
+    const lane = s ? this.app.lanes[s.lane] : undefined;
+    if (!s || !d || !lane) return;
+    const start = BigInt(d.span.start), end = BigInt(d.span.end);
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    const none = (): void => this.app.announce(where === "down" ? "nothing is called from here" : where === "up" ? "this is the outermost call" : "no neighbour here: pan or zoom out");
+    try {
+      if (where === "up") {
+        const a = (d.around ?? []).filter((x) => x.depth < s.depth).pop();
+        if (a) this.app.reveal({ lane: s.lane, track: s.track, depth: a.depth, time: start }, BigInt(a.start), BigInt(a.end)); else none();
+        return;
+      }
+      // look at the tiles: first close by, then as wide as the screen and beyond
+      const depth = where === "down" ? s.depth + 1 : s.depth, w = this.app.store.state.window, screen = w.to - w.from, width = end > start ? end - start : 1n;
+      const reach = where === "down" ? [end > start ? end - start : 1n] : [width, screen, screen * 16n];
+      for (const r of reach) {
+        const from = where === "left" ? (start > r ? start - r : 0n) : where === "right" ? end : start;
+        const to = where === "left" ? start : where === "right" ? end + r : start + r;
+        if (to <= from) continue;
+        const columns = Number(to - from < 2048n ? to - from : 2048n);
+        const t = decodeTile(await this.app.client.binary(path + "tiles", { from, to, width: columns, tracks: s.track, depths: depth + 1 }));
+        const strip = t.strips.find((x) => x.kind === StripKind.spans && x.depth === depth);
+        if (!strip || strip.count === 0) continue;
+        const i = where === "left" ? strip.first + strip.count - 1 : strip.first, d2 = to - from;
+        const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
+        const r2 = await this.app.client.json<{ span: SpanInfo }>(path + "find", where === "left" ? { region: t.region[i], track: s.track, time: start, direction: "previous" } : { region: t.region[i], track: s.track, time: column(t.x[i]) - 1n, direction: "next" });
+        this.app.reveal({ lane: s.lane, track: s.track, depth: r2.span.depth, time: BigInt(r2.span.start) }, BigInt(r2.span.start), BigInt(r2.span.end));
+        return;
+      }
+      none();
+    } catch (e) { if (e instanceof ApiError && e.status === 404) none(); else this.app.announce(say(e)); }
+  }
+
+  /** zoom shows the selected span with some room around it. */
+  zoom(): void {
+    const s = this.app.store.state.selection, d = this.span;
+    const lane = s ? this.app.lanes[s.lane] : undefined;
+    if (!lane || !d) return;
+    const a = lane.toAxis(BigInt(d.span.start)), b = lane.toAxis(BigInt(d.span.end)), m = (b - a) / 10n + 1n;
+    this.app.show({ from: a - m, to: b + m });
+  }
+}

@@ -1,0 +1,113 @@
+// Times are ticks in BigInt: traces count past 2^53, where numbers begin to lie.
+
+/** Clock says how long a tick is: num/den ticks make a second. */
+export interface Clock { num: bigint; den: bigint }
+
+/** Window is the half-open stretch [from, to) of time in ticks. */
+export interface Window { from: bigint; to: bigint }
+
+interface Unit { name: string; exponent: number }
+const units: Unit[] = [{ name: "s", exponent: 0 }, { name: "ms", exponent: 3 }, { name: "µs", exponent: 6 }, { name: "ns", exponent: 9 }, { name: "ps", exponent: 12 }];
+
+/** pow10 is 10 to the power n as a BigInt. */
+export function pow10(n: number): bigint { return 10n ** BigInt(n); }
+
+function abs(t: bigint): bigint { return t < 0n ? -t : t; }
+
+/** floorDiv divides towards minus infinity, as BigInt's own division does not. */
+export function floorDiv(a: bigint, b: bigint): bigint {
+  const q = a / b;
+  return a % b !== 0n && (a < 0n) !== (b < 0n) ? q - 1n : q;
+}
+
+/** unitFor is the largest unit in which a time is at least 1. */
+function unitFor(t: bigint, c: Clock): Unit {
+  const a = abs(t) * c.den;
+  for (const u of units) if (a * pow10(u.exponent) >= c.num) return u;
+  return t === 0n ? units[0] : units[units.length - 1];
+}
+
+function group(digits: string): string { return digits.replace(/\B(?=(\d{3})+$)/g, "\u202F"); }
+
+/**
+ * exact writes a time with every digit it has, as "1.234567891 s". A time that has no finite decimal
+ * (clocks of odd frequency) is cut after 15 digits and marked by "…".
+ */
+export function exact(t: bigint, c: Clock): string {
+  const u = unitFor(t, c);
+  const n = abs(t) * c.den * pow10(u.exponent);
+  let rest = n % c.num;
+  let digits = "";
+  while (rest > 0n && digits.length < 15) { rest *= 10n; digits += String(rest / c.num); rest %= c.num; }
+  return `${t < 0n ? "−" : ""}${group(String(n / c.num))}${digits ? "." + digits : ""}${rest > 0n ? "…" : ""} ${u.name}`;
+}
+
+/** short writes a time with about four digits, for tables: "12.34 ms". */
+export function short(t: bigint, c: Clock): string {
+  if (t === 0n) return "0 s";
+  const u = unitFor(t, c);
+  const v = Number(abs(t) * c.den * pow10(u.exponent) * 1000n / c.num) / 1000;
+  return `${t < 0n ? "−" : ""}${v >= 1000 ? group(v.toFixed(0)) : v.toFixed(v >= 100 ? 1 : v >= 10 ? 2 : 3)} ${u.name}`;
+}
+
+/** seconds is a time as a floating-point number, for charts and scales only. */
+export function seconds(t: bigint, c: Clock): number { return Number(t) * Number(c.den) / Number(c.num); }
+
+/** Step is a distance of marks on the ruler: mantissa × 10^exponent seconds. */
+export interface Step { mantissa: bigint; exponent: number }
+
+/** stepFor is the smallest of 1, 2, 5 × 10^n seconds that leaves at least `least` pixels between two marks. */
+export function stepFor(w: Window, width: number, c: Clock, least: number): Step {
+  const s = seconds(w.to - w.from, c) * least / Math.max(1, width);
+  if (!(s > 0)) return { mantissa: 1n, exponent: -15 };
+  const e = Math.floor(Math.log10(s) + 1e-9);
+  const m = s / 10 ** e;
+  return m <= 1.0000001 ? { mantissa: 1n, exponent: e } : m <= 2 ? { mantissa: 2n, exponent: e } : m <= 5 ? { mantissa: 5n, exponent: e } : { mantissa: 1n, exponent: e + 1 };
+}
+
+/** ticksOf gives i steps in ticks times `scale`, rounded down; scale keeps parts of a tick. */
+export function ticksOf(i: bigint, s: Step, c: Clock, scale = 1n): bigint {
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  return floorDiv(i * s.mantissa * up * c.num * scale, down * c.den);
+}
+
+/** stepsBefore is how many whole steps fit before time t. */
+export function stepsBefore(t: bigint, s: Step, c: Clock): bigint {
+  const up = s.exponent > 0 ? pow10(s.exponent) : 1n, down = s.exponent < 0 ? pow10(-s.exponent) : 1n;
+  return floorDiv(t * c.den * down, s.mantissa * up * c.num);
+}
+
+/** stepLabel writes i steps in the unit that suits the step. */
+export function stepLabel(i: bigint, s: Step): string {
+  if (i === 0n) return "0";
+  const v = abs(i) * s.mantissa;
+  // digits of the value count seconds × 10^exponent: the unit is chosen by the size of the value, not of the step
+  const magnitude = String(v).length - 1 + s.exponent;
+  const u = units.find((x) => magnitude + x.exponent >= 0) ?? units[units.length - 1];
+  const e = s.exponent + u.exponent;
+  let text: string;
+  if (e >= 0) text = group(String(v) + "0".repeat(e));
+  else {
+    const d = String(v).padStart(1 - e, "0");
+    const f = d.slice(d.length + e).replace(/0+$/, "");
+    text = group(d.slice(0, d.length + e)) + (f ? "." + f : "");
+  }
+  return `${i < 0n ? "−" : ""}${text} ${u.name}`;
+}
+
+/** parse reads "12.5 ms", "3s" or "1e3 ns" as ticks; null when it is none. A bare number is seconds. */
+export function parse(text: string, c: Clock): bigint | null {
+  const m = /^\s*([+\-−]?)(\d+)(?:[.,](\d+))?\s*(s|ms|us|µs|μs|ns|ps)?\s*$/.exec(text.replace(/[\u202F_]/g, ""));
+  if (!m) return null;
+  const name = (m[4] ?? "s").replace(/^[uμ]s$/, "µs");
+  const u = units.find((x) => x.name === name) ?? units[0];
+  const f = m[3] ?? "";
+  const t = BigInt(m[2] + f) * c.num / (c.den * pow10(u.exponent + f.length));
+  return m[1] === "-" || m[1] === "−" ? -t : t;
+}
+
+/** convert gives a time of one clock in the ticks of another. */
+export function convert(t: bigint, from: Clock, to: Clock): bigint {
+  if (from.num === to.num && from.den === to.den) return t;
+  return floorDiv(t * from.den * to.num, from.num * to.den);
+}

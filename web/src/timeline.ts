@@ -1,0 +1,392 @@
+// The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
+import type { App } from "./app";
+import { drawArrows, nearest, type Segment, segments } from "./arrows";
+import { ink } from "./colors";
+import { el, name, printable } from "./dom";
+import type { Lane } from "./lane";
+import { type Bitmap, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Row, rowAt } from "./rows";
+import { type Layer, rowKey } from "./tiles";
+import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
+import type { Window } from "./time";
+import { at, fraction } from "./view";
+
+/** Hit is what lies under a point of the time line. */
+export interface Hit {
+  row: Row; track: number;
+  /** depth of the strip; -1 for an instant, -2 for a curve or nothing. */
+  depth: number;
+  kind: "span" | "instant" | "curve" | "empty";
+  region: number; single: boolean; share: number; cover: number; count: number;
+  /** left and right edge in CSS pixels; start and end tell whether they are the span's own. */
+  x0: number; x1: number; begins: boolean; ends: boolean;
+  /** time under the pointer in the trace's own ticks; middle is a time within what was hit. */
+  time: bigint; middle: bigint;
+  low: number; high: number;
+}
+
+/** Timeline draws one lane. */
+export class Timeline {
+  readonly element: HTMLElement;
+  readonly plot: HTMLElement;
+  private scroller: HTMLElement;
+  private spacer: HTMLElement;
+  private labels: HTMLElement;
+  private stick: HTMLElement;
+  private pixels: HTMLCanvasElement;
+  private over: HTMLCanvasElement;
+  private image: ImageData | null = null;
+  private labelKey = "";
+  private segs: Segment[] = [];
+  private textWidth = new Map<string, number>();
+  /** hover is what the pointer is over; the pointer's place in CSS pixels. */
+  hover: Hit | null = null;
+  hoverLink: Segment | null = null;
+  pointer: { x: number; y: number } | null = null;
+  /** width and height of the plot in CSS pixels. */
+  width = 0; height = 0;
+  /** sharp tells whether the last frame was drawn at full resolution. */
+  sharp = false;
+  /** focusRow is the row the keyboard is on. */
+  focusRow = 0;
+
+  constructor(private app: App, readonly lane: Lane, title: string | null) {
+    this.pixels = el("canvas", { class: "pixels", aria: { hidden: true } });
+    this.over = el("canvas", { class: "over", aria: { hidden: true } });
+    this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
+    this.labels = el("div", { class: "labels", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
+    this.stick = el("div", { class: "stick" }, this.labels, this.plot);
+    this.spacer = el("div", { class: "spacer" }, this.stick);
+    this.scroller = el("div", { class: "scroller" }, this.spacer);
+    this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title)), this.scroller);
+    this.scroller.addEventListener("scroll", () => app.draw(), { passive: true });
+  }
+
+  /** scrollTop is how far the rows are scrolled, in CSS pixels. */
+  get scrollTop(): number { return this.scroller.scrollTop; }
+  set scrollTop(v: number) { this.scroller.scrollTop = v; }
+
+  /** measure takes the size from the layout; it tells whether it changed. */
+  measure(): boolean {
+    const w = this.plot.clientWidth, h = this.scroller.clientHeight;
+    const changed = w !== this.width || h !== this.height;
+    this.width = w; this.height = h;
+    if (changed) { this.stick.style.height = h + "px"; this.labelKey = ""; }
+    return changed;
+  }
+
+  /** rowsChanged is to be called after the lane's rows were made anew. */
+  rowsChanged(): void { this.spacer.style.height = Math.max(this.height, this.lane.height) + "px"; this.labelKey = ""; }
+
+  /** scrollTo brings a row into view. */
+  scrollTo(index: number): void {
+    const r = this.lane.rows[index];
+    if (!r) return;
+    if (r.y < this.scrollTop) this.scroller.scrollTop = Math.max(0, r.y - 20);
+    else if (r.y + r.height > this.scrollTop + this.height) this.scroller.scrollTop = r.y + r.height - this.height + 20;
+  }
+
+  /** visible gives the indexes of the first row on the screen and of the one after the last, with some beyond. */
+  visible(beyond = 0): [number, number] {
+    const rows = this.lane.rows;
+    if (rows.length === 0) return [0, 0];
+    const top = Math.max(0, this.scrollTop - beyond), bottom = this.scrollTop + this.height + beyond;
+    const a = Math.max(0, rowAt(rows, top)), b = rowAt(rows, bottom);
+    return [a, b < 0 ? rows.length : b + 1];
+  }
+
+  /** x is where an axis time lies, in CSS pixels. */
+  x(t: bigint): number { return fraction(this.app.store.state.window, t) * this.width; }
+  /** timeAt is the axis time at a CSS pixel. */
+  timeAt(x: number): bigint { return at(this.app.store.state.window, x / Math.max(1, this.width)); }
+
+  /** request tells the caches what is visible. */
+  request(): void {
+    const s = this.app.store.state, dpr = devicePixelRatio;
+    const [a, b] = this.visible(this.height / 3);
+    const w = this.lane.local(s.window);
+    this.lane.tiles.show({ window: w, width: Math.round(this.width * dpr), rows: this.lane.rows.slice(a, b), depths: s.levels });
+    if (s.arrows && this.lane.meta.links > 0) {
+      const [c, d] = this.visible();
+      const tracks = new Set<number>();
+      for (let i = c; i < d; i++) { const r = this.lane.rows[i]; if (r.track >= 0) tracks.add(r.track); else r.members.forEach((m) => tracks.add(m)); }
+      this.lane.links.show(this.lane.cut(s.window), Math.round(this.width), [...tracks].sort((x, y) => x - y));
+    }
+  }
+
+  private stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
+    const top = r.y - this.scrollTop, padTop = r.stripHeight >= 8 ? 2 : 1;
+    const px = (v: number): number => Math.round(v * dpr);
+    if (r.track < 0) return { y: px(top + 2), h: px(top + r.height - 2) - px(top + 2) };
+    if (strip.kind === StripKind.curve || strip.kind === StripKind.amounts) { const y = top + padTop + r.strips * r.stripHeight; return { y: px(y) + 1, h: px(y + r.extra) - px(y) - 1 }; }
+    if (strip.kind === StripKind.instants) { const h = r.strips > 0 ? r.stripHeight : r.height - 2 * padTop; return { y: px(top + padTop), h: px(top + padTop + h) - px(top + padTop) - (r.strips > 0 ? 1 : 0) }; }
+    const y = top + padTop + strip.depth * r.stripHeight;
+    const gap = r.stripHeight >= 8 ? 1 : 0;
+    return { y: px(y), h: Math.max(1, px(y + r.stripHeight) - px(y) - gap) };
+  }
+
+  /** draw makes the picture. */
+  draw(): void {
+    const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
+    if (W <= 0 || H <= 0) return;
+    const c = this.app.colors, lane = this.lane, s = this.app.store.state;
+    const g = this.pixels.getContext("2d", { alpha: false });
+    if (!g) return;
+    if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
+      this.pixels.width = W; this.pixels.height = H; this.over.width = W; this.over.height = H;
+      for (const cv of [this.pixels, this.over]) { cv.style.width = this.width + "px"; cv.style.height = this.height + "px"; }
+      this.image = new ImageData(W, H);
+    }
+    const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
+    const [first, end] = this.visible();
+    this.sharp = this.paint(b, first, end, dpr);
+    g.putImageData(this.image, 0, 0);
+    this.drawLabels(first, end);
+    this.drawOver(first, end, dpr, s.window);
+    void c; void lane;
+  }
+
+  /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
+  paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
+    const c = this.app.colors, lane = this.lane, s = this.app.store.state;
+    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve);
+    const w = lane.local(s.window);
+    b.pixels.fill(bg);
+    let sharp = true;
+    for (let i = first; i < end; i++) {
+      const r = lane.rows[i];
+      const y0 = Math.round((r.y - this.scrollTop) * dpr), y1 = Math.round((r.y + r.height - this.scrollTop) * dpr);
+      const rowBG = r.track < 0 ? groupBG : bg;
+      if (r.track < 0) fill(b, { x: 0, y: y0, w: b.width, h: y1 - y0 }, groupBG);
+      fill(b, { x: 0, y: y1 - 1, w: b.width, h: 1 }, line);
+      const key = rowKey(r);
+      if (key === null) continue;
+      const l = lane.tiles.layers(key, w, b.width);
+      if (!l.sharp) sharp = false;
+      const colors = (r.track >= 0 ? lane.colors.byTrack(r.track) : null) ?? lane.colors.pixels;
+      l.layers.forEach((layer, n) => {
+        const x0 = Math.max(0, Math.floor(layer.offset)), x1 = Math.min(b.width, Math.ceil(layer.offset + layer.scale * layer.entry.grid.width));
+        if (x1 <= x0) return;
+        if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
+        const m = { scale: layer.scale, offset: layer.offset - x0 };
+        for (const strip of layer.entry.strips) {
+          if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
+          const { y, h } = this.stripRect(r, strip, dpr);
+          const rect = { x: x0, y, w: x1 - x0, h };
+          if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m);
+          else if (strip.kind === StripKind.instants) drawInstants(b, layer.entry.tile, strip, rect, mark, m);
+          else {
+            const t = lane.meta.tracks[r.track];
+            const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
+            drawCurve(b, layer.entry.tile, strip, rect, curve, scale, strip.kind === StripKind.amounts, m);
+          }
+        }
+      });
+    }
+    return sharp;
+  }
+
+  private drawLabels(first: number, end: number): void {
+    const key = `${first} ${end} ${this.scrollTop} ${this.focusRow}`;
+    if (key === this.labelKey) return;
+    this.labelKey = key;
+    const focused = this.labels.contains(document.activeElement);
+    const out: HTMLElement[] = [];
+    for (let i = first; i < end; i++) {
+      const r = this.lane.rows[i];
+      const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
+      const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
+      const values = t?.kind === "counter" ? el("span", { class: "range" }, el("span", {}, compact(t.high)), el("span", {}, compact(t.low))) : null;
+      const e = el("div", {
+        class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
+        aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        style: { top: r.y - this.scrollTop + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
+      }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, values);
+      out.push(e);
+    }
+    this.labels.replaceChildren(...out);
+    if (focused) this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
+  }
+
+  /** focusLabel puts the keyboard on a row's label. */
+  focusLabel(i: number): void {
+    this.focusRow = Math.max(0, Math.min(this.lane.rows.length - 1, i));
+    this.scrollTo(this.focusRow);
+    this.labelKey = "";
+    const [a, b] = this.visible();
+    this.drawLabels(a, b);
+    this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
+    this.app.draw();
+  }
+
+  private drawOver(first: number, end: number, dpr: number, w: Window): void {
+    const g = this.over.getContext("2d");
+    if (!g) return;
+    g.setTransform(1, 0, 0, 1, 0, 0);
+    g.clearRect(0, 0, this.over.width, this.over.height);
+    g.scale(dpr, dpr);
+    this.drawNames(g, first, end, dpr, w);
+    this.drawMarks(g, dpr);
+  }
+
+  /** drawNames writes region names into spans wide enough for them. */
+  drawNames(g: CanvasRenderingContext2D, first: number, end: number, dpr: number, w: Window): void {
+    const lane = this.lane, width = Math.round(this.width * dpr);
+    const lw = lane.local(w);
+    g.textBaseline = "middle";
+    let budget = 900;
+    for (let i = first; i < end && budget > 0; i++) {
+      const r = lane.rows[i], key = rowKey(r);
+      if (key === null || r.track < 0 || r.stripHeight < 9) continue;
+      const { layers } = lane.tiles.layers(key, lw, width);
+      const l = layers[layers.length - 1];
+      if (!l) continue;
+      const size = Math.min(12, Math.max(8.5, r.stripHeight - 3));
+      g.font = `${size}px system-ui, sans-serif`;
+      const t = l.entry.tile;
+      const track = lane.colors.byTrack(r.track);
+      for (const s of l.entry.strips) {
+        if (s.kind !== StripKind.spans || s.depth >= r.strips) continue;
+        const { y, h } = this.stripRect(r, s, dpr);
+        let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale));
+        for (; k < s.first + s.count && budget > 0; k++) {
+          const px = (t.x[k] * l.scale + l.offset) / dpr;
+          if (px > this.width) break;
+          const pw = (t.n[k] * l.scale) / dpr;
+          if (pw < 26 || (t.flags[k] & RunFlag.single) === 0 || t.region[k] === noRegion) continue;
+          const x0 = Math.max(0, px) + 3, x1 = Math.min(this.width, px + pw) - 3;
+          const region = lane.meta.regions[t.region[k]];
+          if (!region || x1 - x0 < 20) continue;
+          const text = this.cut(g, printable(region.name), size, x1 - x0);
+          if (text === "") continue;
+          const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
+          if (hh < 8) continue;
+          g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
+          g.fillText(text, x0, (y + h) / dpr - hh / 2 + 0.5);
+          budget--;
+        }
+      }
+    }
+  }
+
+  private cut(g: CanvasRenderingContext2D, text: string, size: number, room: number): string {
+    const key = size + text;
+    let w = this.textWidth.get(key);
+    if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(text).width; this.textWidth.set(key, w); }
+    if (w <= room) return text;
+    const n = Math.floor((text.length * (room - size * 0.8)) / w);
+    return n >= 2 ? [...text].slice(0, n).join("") + "…" : "";
+  }
+
+  /** drawMarks draws what lies over the spans: range, notes, measure, selection, arrows, hover. */
+  private drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
+    const app = this.app, s = app.store.state, c = app.colors, lane = this.lane;
+    const band = (w: Window, color: string): void => { const a = this.x(w.from), b = this.x(w.to); g.fillStyle = color; g.fillRect(a, 0, Math.max(1, b - a), this.height); };
+    const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
+    if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
+    for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
+    if (s.arrows) {
+      this.segs = segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height);
+      drawArrows(g, this.segs, c.mark, this.hoverLink && this.segs.find((x) => x.arrow === this.hoverLink?.arrow) ? this.hoverLink : null);
+    } else this.segs = [];
+    const sel = s.selection;
+    if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
+    if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
+      const { y, h } = this.hitRect(this.hover);
+      g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
+    }
+    s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
+    if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
+  }
+
+  private hitRect(h: Hit): { y: number; h: number } {
+    const r = h.row, top = r.y - this.scrollTop, pad = r.stripHeight >= 8 ? 2 : 1;
+    return r.track < 0 ? { y: top + 2, h: r.height - 4 } : { y: top + pad + h.depth * r.stripHeight, h: r.stripHeight - (r.stripHeight >= 8 ? 1 : 0) };
+  }
+
+  /** selectedSpan is the exact extent of the selection in axis ticks, set once the server has told. */
+  selectedSpan: Window | null = null;
+
+  private outlineSelection(g: CanvasRenderingContext2D, track: number, depth: number, dpr: number): void {
+    const i = this.lane.rowOf.get(track), c = this.app.colors;
+    const r = i === undefined ? undefined : this.lane.rows[i];
+    if (!r || !this.app.store.state.selection) return;
+    const top = r.y - this.scrollTop, pad = r.stripHeight >= 8 ? 2 : 1;
+    const w = this.selectedSpan;
+    const t = this.lane.toAxis(this.app.store.state.selection.time);
+    const x0 = w ? this.x(w.from) : this.x(t), x1 = w ? this.x(w.to) : x0;
+    const own = r.track === track && depth >= 0 && depth < r.strips;
+    const y = own ? top + pad + depth * r.stripHeight : top + 1, h = own ? r.stripHeight : r.height - 2;
+    const a = Math.max(-3, x0), b = Math.min(this.width + 3, Math.max(x1, x0 + 1.5));
+    if (b < 0 || a > this.width) return;
+    g.lineWidth = 4; g.strokeStyle = c.background; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
+    g.lineWidth = 2; g.strokeStyle = c.select; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
+    void dpr;
+  }
+
+  /** linkAt is the arrow under a point. */
+  linkAt(x: number, y: number): Segment | null { return this.segs.length > 0 ? nearest(this.segs, x, y, 5) : null; }
+
+  /** hit finds what lies under a point, in CSS pixels of the plot. */
+  hit(x: number, y: number): Hit | null {
+    const lane = this.lane, dpr = devicePixelRatio, width = Math.round(this.width * dpr);
+    const i = rowAt(lane.rows, y + this.scrollTop);
+    if (i < 0) return null;
+    const r = lane.rows[i];
+    const time = lane.toLocal(this.timeAt(x));
+    const base: Hit = { row: r, track: r.track, depth: -2, kind: "empty", region: -1, single: false, share: 0, cover: 0, count: 0, x0: x, x1: x, begins: false, ends: false, time, middle: time, low: 0, high: 0 };
+    const key = rowKey(r);
+    if (key === null) return base;
+    const { layers } = lane.tiles.layers(key, lane.local(this.app.store.state.window), width);
+    const l = layers[layers.length - 1];
+    if (!l) return base;
+    const t = l.entry.tile, column = Math.floor((x * dpr - l.offset) / l.scale);
+    const css = (col: number): number => (col * l.scale + l.offset) / dpr;
+    const py = y * dpr;
+    const middleOf = (x0: number, x1: number): bigint => { const a = Math.max(0, x0), b = Math.min(this.width, x1); return lane.toLocal(this.timeAt((a + b) / 2)); };
+    for (const s of l.entry.strips) {
+      const { y: sy, h } = this.stripRect(r, s, dpr);
+      if (py < sy || py > sy + h) continue;
+      if (s.kind === StripKind.instants) {
+        const k = runAt(t, s, column, Math.ceil((3 * dpr) / l.scale));
+        const next = k >= 0 && k + 1 < s.first + s.count ? t.x[k + 1] - t.x[k] : 99;
+        if (k >= 0 && (next * l.scale) / dpr > 8) return { ...base, kind: "instant", depth: -1, count: t.share[k], x0: css(t.x[k]), x1: css(t.x[k] + 1), middle: middleOf(css(t.x[k]), css(t.x[k] + 1)) };
+      }
+    }
+    for (const s of l.entry.strips) {
+      const { y: sy, h } = this.stripRect(r, s, dpr);
+      if (py < sy - 1 || py > sy + h) continue;
+      if (s.kind === StripKind.spans) {
+        if (r.track >= 0 && s.depth >= r.strips) continue;
+        const k = runAt(t, s, column, Math.ceil(dpr / l.scale));
+        if (k < 0) return { ...base, depth: s.depth };
+        const x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
+        const single = (t.flags[k] & RunFlag.single) !== 0;
+        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: time >= lane.toLocal(this.timeAt(x0)) && single ? time : middleOf(x0, x1) };
+      }
+      if (s.kind === StripKind.curve || s.kind === StripKind.amounts) {
+        for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
+      }
+    }
+    return base;
+  }
+}
+
+function greatest(l: Layer, s: Strip): number {
+  let v = 0;
+  for (let i = s.first; i < s.first + s.count; i++) v = Math.max(v, l.entry.tile.max[i]);
+  return v;
+}
+
+function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: number): number {
+  let lo = s.first, hi = s.first + s.count;
+  while (lo < hi) { const m = (lo + hi) >> 1; if (t.x[m] + t.n[m] <= column) lo = m + 1; else hi = m; }
+  return lo;
+}
+
+/** compact writes a value of a counter in few characters. */
+export function compact(v: number): string {
+  const a = Math.abs(v);
+  if (a >= 1e4) { const e = Math.min(4, Math.floor(Math.log10(a) / 3)); return (v / 1000 ** e).toPrecision(3) + ["", "k", "M", "G", "T"][e]; }
+  return a !== 0 && a < 0.01 ? v.toExponential(1) : String(Number(v.toPrecision(4)));
+}

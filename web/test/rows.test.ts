@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+import type { GroupInfo, TrackInfo } from "../src/api";
+import { buildTree, layout, type Options, rowAt, rowOfTrack } from "../src/rows";
+
+function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
+  return { kind: "location", name, sort: "thread", id: name, group: -1, parent: -1, depth: 2, spans: 1, events: 2, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "", ...more };
+}
+const groups: GroupInfo[] = [{ name: "node 1", kind: "node", parent: -1 }, { name: "rank 0", kind: "process", parent: 0 }, { name: "rank 1", kind: "process", parent: 0 }, { name: "empty", kind: "node", parent: -1 }];
+const meta = { groups, tracks: [track("main", { group: 1 }), track("worker", { group: 1 }), track("main", { group: 2 }), track("memory", { kind: "counter", parent: 0, depth: 0 }), track("CPU", { kind: "resource", capacity: 4 })] };
+const plain: Options = { collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, filter: "", busy: new Map(), stripHeight: 10, available: 500 };
+const labels = (o: Partial<Options>): string[] => layout(buildTree(meta), meta, { ...plain, ...o }).rows.map((r) => "  ".repeat(r.level) + r.label);
+
+test("groups, counters below their location, resources; a process of one thread is one row; empty groups are left out", () => {
+  expect(labels({})).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker", "  rank 1 · main", "Resources", "  CPU"]);
+});
+
+test("a collapsed group keeps the tracks below it for its summary", () => {
+  const { rows } = layout(buildTree(meta), meta, { ...plain, collapsed: new Set(["g0"]) });
+  expect(rows.map((r) => r.key)).toEqual(["g0", "resources", "t4"]);
+  expect(rows[0].members).toEqual([0, 1, 2]);
+  expect(rows[0].collapsed).toBe(true);
+});
+
+test("hidden, filtered", () => {
+  expect(labels({ hidden: new Set(["g1", "t4"]) })).toEqual(["node 1", "  rank 1 · main"]);
+  expect(labels({ filter: "WORK" })).toEqual(["node 1", "  rank 0", "    worker"]);
+  // a group that matches keeps all below it
+  expect(labels({ filter: "rank 0" })).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker"]);
+  expect(labels({ filter: "nothing" })).toEqual([]);
+});
+
+test("orders", () => {
+  const many = { groups: [], tracks: [track("rank 10"), track("rank 9"), track("rank 1")] };
+  const order = (o: Partial<Options>): string[] => layout(buildTree(many), many, { ...plain, ...o }).rows.map((r) => r.label);
+  expect(order({})).toEqual(["rank 10", "rank 9", "rank 1"]);
+  expect(order({ order: "name" })).toEqual(["rank 1", "rank 9", "rank 10"]);
+  expect(order({ order: "busy", busy: new Map([[0, 5], [1, 9], [2, 7]]) })).toEqual(["rank 9", "rank 1", "rank 10"]);
+});
+
+test("places", () => {
+  const { rows, height } = layout(buildTree(meta), meta, plain);
+  let y = 0;
+  rows.forEach((r, i) => { expect(r.y).toBe(y); expect(rowAt(rows, y)).toBe(i); expect(rowAt(rows, y + r.height - 1)).toBe(i); y += r.height; });
+  expect(height).toBe(y);
+  expect(rowAt(rows, y)).toBe(-1);
+  expect(rowAt(rows, -1)).toBe(-1);
+});
+
+test("levels limit the lines of a track", () => {
+  const one = layout(buildTree(meta), meta, { ...plain, levels: 1 }).rows.find((r) => r.key === "t0");
+  expect(one?.strips).toBe(1);
+});
+
+test("tracks find the row that shows them", () => {
+  const tree = buildTree(meta), { rows } = layout(tree, meta, { ...plain, collapsed: new Set(["g1"]), hidden: new Set(["t4"]) });
+  const of = rowOfTrack(rows, tree);
+  const key = (t: number): string | undefined => { const i = of.get(t); return i === undefined ? undefined : rows[i].key; };
+  expect(key(0)).toBe("g1");
+  expect(key(3)).toBe("g1");
+  expect(key(2)).toBe("t2");
+  expect(key(4)).toBeUndefined();
+});
+
+test("groups that name each other as parents do not hang", () => {
+  const loop = { groups: [{ name: "a", kind: "node", parent: 1 }, { name: "b", kind: "node", parent: 0 }], tracks: [track("x", { group: 0 })] };
+  expect(layout(buildTree(loop), loop, plain).rows.some((r) => r.track === 0)).toBe(true);
+});
+
+test("ten thousand rows are quick", () => {
+  const big = { groups: Array.from({ length: 100 }, (_, i) => ({ name: `node ${i}`, kind: "node", parent: -1 })), tracks: Array.from({ length: 10000 }, (_, i) => track(`rank ${i}`, { group: Math.floor(i / 100) })) };
+  const tree = buildTree(big), begin = performance.now();
+  const { rows } = layout(tree, big, { ...plain, stripHeight: 0 });
+  rowOfTrack(rows, tree);
+  expect(rows.length).toBe(10100);
+  expect(performance.now() - begin).toBeLessThan(1000);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { decodeTile, runAt } from "../src/tile";
+import { makeTile } from "./tiles";
+
+test("a tile by hand", () => {
+  const t = decodeTile(makeTile(100, [
+    { track: 3, depth: 1, kind: 0, runs: [[7, 10, 5, 255, 255, 255, 7], [8, 20, 1, 100, 60, 255, 0]] },
+    { track: 4, depth: 0, kind: 2, cells: [[0, 1.5, 2.5, 1.5, 2], [1, 2, 3, 2, 3]] },
+  ]));
+  expect(t.width).toBe(100);
+  expect(t.strips).toEqual([{ track: 3, depth: 1, kind: 0, first: 0, count: 2, uniform: true }, { track: 4, depth: 0, kind: 2, first: 0, count: 2, uniform: true }]);
+  expect([...t.region]).toEqual([7, 8]);
+  expect([...t.x]).toEqual([10, 20]);
+  expect([...t.n]).toEqual([5, 1]);
+  expect([...t.cover]).toEqual([255, 100]);
+  expect([...t.share]).toEqual([255, 60]);
+  expect([...t.flags]).toEqual([7, 0]);
+  expect([...t.cellX]).toEqual([0, 1]);
+  expect([...t.min]).toEqual([1.5, 2]);
+  expect([...t.max]).toEqual([2.5, 3]);
+  expect([...t.start]).toEqual([1.5, 2]);
+  expect([...t.end]).toEqual([2, 3]);
+});
+
+test("damaged tiles are refused in words", () => {
+  expect(() => decodeTile(new ArrayBuffer(3))).toThrow("3 bytes");
+  expect(() => decodeTile(new ArrayBuffer(24))).toThrow("weftile1");
+  const whole = makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 255, 0]] }]);
+  for (let n = 0; n < whole.byteLength; n++) expect(() => decodeTile(whole.slice(0, n)), `cut at ${n}`).toThrow();
+  const wrong = whole.slice(0);
+  new DataView(wrong).setUint32(24 + 12, 2, true);
+  expect(() => decodeTile(wrong)).toThrow("strip 0");
+});
+
+test("heights make a strip not uniform", () => {
+  expect(decodeTile(makeTile(10, [{ track: 0, depth: 0, kind: 0, runs: [[1, 0, 1, 255, 255, 254, 0]] }])).strips[0].uniform).toBe(false);
+});
+
+test("runAt finds the run of a column, or the nearest", () => {
+  const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[1, 10, 5, 255, 255, 255, 0], [2, 20, 1, 255, 255, 255, 0]] }]));
+  const s = t.strips[0];
+  expect(runAt(t, s, 9)).toBe(-1);
+  expect(runAt(t, s, 10)).toBe(0);
+  expect(runAt(t, s, 14)).toBe(0);
+  expect(runAt(t, s, 15)).toBe(-1);
+  expect(runAt(t, s, 20)).toBe(1);
+  expect(runAt(t, s, 18, 2)).toBe(1);
+  expect(runAt(t, s, 16, 2)).toBe(0);
+  expect(runAt(t, s, 15, 1)).toBe(0);
+  expect(runAt(t, s, 16, 1)).toBe(-1);
+  expect(runAt(t, s, 30, 2)).toBe(-1);
+});

@@ -1,0 +1,66 @@
+import { describe, expect, test } from "vitest";
+import { convert, exact, floorDiv, parse, short, stepFor, stepLabel, stepsBefore, ticksOf } from "../src/time";
+
+const ns = { num: 1000000000n, den: 1n };
+
+describe("exact", () => {
+  test.each([
+    [0n, "0 s"], [1n, "1 ns"], [999n, "999 ns"], [1000n, "1 µs"], [1001n, "1.001 µs"], [7428493n, "7.428493 ms"], [1234567891n, "1.234567891 s"], [-1500n, "−1.5 µs"],
+    // one more than 2^53, which a number cannot hold
+    [9007199254740993n, "9\u202F007\u202F199.254740993 s"],
+    [9223372036854775807n, "9\u202F223\u202F372\u202F036.854775807 s"],
+  ])("%s ns", (t, want) => expect(exact(t, ns)).toBe(want));
+  test("a clock of 3 ticks a second has no finite decimal", () => expect(exact(1n, { num: 3n, den: 1n })).toBe("333.333333333333333… ms"));
+  test("a slow clock", () => expect(exact(3n, { num: 1n, den: 2n })).toBe("6 s"));
+  test("picoseconds", () => expect(exact(1n, { num: 1000000000000n, den: 1n })).toBe("1 ps"));
+});
+
+test("short keeps four digits", () => {
+  expect(short(7428493n, ns)).toBe("7.428 ms");
+  expect(short(74284931n, ns)).toBe("74.28 ms");
+  expect(short(123456n, ns)).toBe("123.5 µs");
+  expect(short(0n, ns)).toBe("0 s");
+});
+
+test("parse reads units and is exact", () => {
+  expect(parse("12.5 ms", ns)).toBe(12500000n);
+  expect(parse("3", ns)).toBe(3000000000n);
+  expect(parse("250us", ns)).toBe(250000n);
+  expect(parse("9007199.254740993 s", ns)).toBe(9007199254740993n);
+  expect(parse("-2 ns", ns)).toBe(-2n);
+  expect(parse("kernel", ns)).toBeNull();
+  expect(parse("", ns)).toBeNull();
+});
+
+test("parse takes back what exact writes", () => {
+  for (const t of [1n, 17n, 123456789n, 9007199254740993n, 9223372036854775807n]) expect(parse(exact(t, ns), ns)).toBe(t);
+});
+
+test("floorDiv rounds down", () => {
+  expect(floorDiv(-1n, 2n)).toBe(-1n);
+  expect(floorDiv(-4n, 2n)).toBe(-2n);
+  expect(floorDiv(7n, 2n)).toBe(3n);
+});
+
+test("steps are 1, 2 or 5 times a power of ten", () => {
+  expect(stepFor({ from: 0n, to: 7428494n }, 1070, ns, 96)).toEqual({ mantissa: 1n, exponent: -3 });
+  expect(stepFor({ from: 0n, to: 40000n }, 1000, ns, 96)).toEqual({ mantissa: 5n, exponent: -6 });
+  const s = { mantissa: 5n, exponent: -6 };
+  expect(ticksOf(3n, s, ns)).toBe(15000n);
+  expect(stepsBefore(15999n, s, ns)).toBe(3n);
+  expect(stepsBefore(-1n, s, ns)).toBe(-1n);
+});
+
+test("labels of steps", () => {
+  expect(stepLabel(0n, { mantissa: 1n, exponent: -3 })).toBe("0");
+  expect(stepLabel(7n, { mantissa: 1n, exponent: -3 })).toBe("7 ms");
+  expect(stepLabel(319n, { mantissa: 5n, exponent: -6 })).toBe("1.595 ms");
+  expect(stepLabel(12n, { mantissa: 1n, exponent: -1 })).toBe("1.2 s");
+  expect(stepLabel(3n, { mantissa: 2n, exponent: 2 })).toBe("600 s");
+  expect(stepLabel(9007199254740993n, { mantissa: 1n, exponent: -9 })).toBe("9\u202F007\u202F199.254740993 s");
+});
+
+test("convert between clocks", () => {
+  expect(convert(3n, { num: 1000n, den: 1n }, ns)).toBe(3000000n);
+  expect(convert(2999999n, ns, { num: 1000n, den: 1n })).toBe(2n);
+});

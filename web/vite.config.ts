@@ -1,0 +1,19 @@
+import { defineConfig } from "vitest/config";
+
+// Names without hashes: the same sources give the same bytes anywhere.
+export default defineConfig({
+  base: "./",
+  build: {
+    target: "es2022",
+    outDir: "dist",
+    emptyOutDir: true,
+    modulePreload: false,
+    assetsInlineLimit: 0,
+    cssCodeSplit: false,
+    reportCompressedSize: false,
+    rollupOptions: {
+      output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]") },
+    },
+  },
+  test: { include: ["test/**/*.test.ts"], testTimeout: 60000 },
+});
