@@ -207,18 +207,18 @@ func (l *sheet) layRows() error {
 		l.more = len(order) - most
 		order = order[:most]
 	}
-	members := map[uint32]int{} // tracks of groups without those that belong to another
-	for _, t := range l.all {
-		if t.Group != trace.NoRef && (t.Parent < 0 || t.Kind != index.CounterTrack) {
+	members := map[uint32]int{} // rows of groups, without those that belong to another
+	for _, k := range order {
+		if k < 0 || k >= len(l.all) {
+			return fmt.Errorf("found track %d, expected one of %d", k, len(l.all))
+		}
+		if t := &l.all[k]; t.Group != trace.NoRef && (t.Parent < 0 || t.Kind != index.CounterTrack) {
 			members[t.Group]++
 		}
 	}
 	cut := 0
 	head := ""
 	for _, k := range order {
-		if k < 0 || k >= len(l.all) {
-			return fmt.Errorf("found track %d, expected one of %d", k, len(l.all))
-		}
 		t := &l.all[k]
 		r := sheetRow{track: k, label: cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID), strips: min(t.Depth, l.depths)}
 		cut = max(cut, t.Depth-l.depths)
@@ -228,7 +228,7 @@ func (l *sheet) layRows() error {
 			r.indent = 10
 			above = head
 		case t.Group != trace.NoRef && int(t.Group) < len(groups) && members[t.Group] == 1:
-			// A process of one thread needs no two lines.
+			// A process of one thread, or a thread of many, needs no two lines.
 			g := groups[t.Group]
 			if name := cmp.Or(g.Name, g.ID); name != r.label {
 				r.label = name + " · " + r.label
@@ -241,7 +241,7 @@ func (l *sheet) layRows() error {
 		l.rows = append(l.rows, r)
 	}
 	if cut > 0 {
-		l.notes = append(l.notes, fmt.Sprintf("%d strips of the deepest row are not shown.", cut))
+		l.notes = append(l.notes, fmt.Sprintf("No more than %d of %d strips of a row are shown.", l.depths, l.depths+cut))
 	}
 	l.plot = box{gutter, titleHeight + axisHeight, float64(l.width - gutter - margin), 0}
 	if l.strip = l.StripHeight; l.strip <= 0 {

@@ -332,9 +332,9 @@ func TestSheetTexts(t *testing.T) {
 		{"all", &Sheet{Index: stencil, Links: 9000}, []string{"Timeline", "node 0", "node 1", "rank 0", "rank 7", "Communicators", "compute", "message", "0 ms"}, []string{"more row", "dependency"}},
 		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows"}, []string{"rank 3", "message"}},
 		{"one more", &Sheet{Index: stencil, MaxRows: 8}, []string{"… and 1 more row"}, []string{"rows"}},
-		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"rank 5", "rank 1", "node 1"}, []string{"rank 0", "more row"}},
+		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"node 1 · rank 5", "node 0 · rank 1"}, []string{"rank 0", "more row"}},
 		{"none", &Sheet{Index: stencil, Tracks: []int{}}, []string{"no events"}, []string{"rank"}},
-		{"shallow", &Sheet{Index: stencil, MaxDepth: 1}, []string{"1 strips of the deepest row are not shown."}, nil},
+		{"shallow", &Sheet{Index: stencil, MaxDepth: 1}, []string{"No more than 1 of 2 strips of a row are shown."}, nil},
 		{"few arrows", &Sheet{Index: stencil, Links: 10}, []string{"10 of 400 messages and dependencies are drawn."}, nil},
 		{"bundles", &Sheet{Index: generated(t, "ring", 9000, 2), Links: 130}, []string{"messages and dependencies are drawn as 12"}, nil},
 	} {

@@ -163,30 +163,38 @@ func (a *app) openIndex(ctx context.Context, arg, from string, r *reading) (x *i
 		}
 		return x, arg, err
 	}
-	how, err := a.forServer(r)
-	if err != nil {
-		return nil, "", err
-	}
 	in := &input{}
 	if err := a.locate(ctx, in, arg); err != nil {
 		return nil, "", err
 	}
 	defer in.Close()
+	x, err = a.indexOf(ctx, in, r)
+	return x, in.src.Path, err
+}
+
+// indexOf opens the index of a trace in the cache, and makes it if it is not there.
+func (a *app) indexOf(ctx context.Context, in *input, r *reading) (*index.Index, error) {
+	how, err := a.forServer(r)
+	if err != nil {
+		return nil, err
+	}
 	store, err := cache.Default(0)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	defer store.Close()
-	in.bar = a.newBar("indexing " + in.src.Path)
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Progress: in.bar.set})
+	b := a.newBar("indexing " + in.src.Path)
+	defer b.done()
+	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Progress: b.set})
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	in.bar.done()
-	if x, err = index.Open(made.Path); err == nil && made.Defects > 0 && !r.quiet {
+	b.done()
+	x, err := index.Open(made.Path)
+	if err == nil && made.Defects > 0 && !r.quiet {
 		fmt.Fprintf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, made.Defects)
 	}
-	return x, in.src.Path, err
+	return x, err
 }
 
 // windowOf is the window that the flags choose of an index, within the trace; without them
