@@ -195,7 +195,7 @@ func (f *file) finish(d *directory) error {
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithSingleSegment(true))
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false)) // blocks have their own
 	if err != nil {
 		panic(err) // the options are wrong
 	}

@@ -65,18 +65,27 @@ func (p *planePacker) numbers(b, varints []byte, n int) []byte {
 
 func (p *planePacker) append(b, plane []byte) []byte {
 	if len(plane) >= planeMin {
-		p.packed = p.enc.EncodeAll(plane, p.packed[:0])
-		if len(p.packed) < len(plane)-len(plane)/16 {
-			return p.put(b, planeZstd, len(plane), p.packed)
-		}
+		var codes []byte
 		if len(plane) <= huff0.BlockSizeMax {
 			p.huff.Reuse = huff0.ReusePolicyNone // each plane has its own table
 			switch out, _, err := huff0.Compress4X(plane, &p.huff); err {
-			case nil:
-				return p.put(b, planeHuff, len(plane), out)
 			case huff0.ErrUseRLE:
 				return p.put(b, planeSame, len(plane), plane[:1])
+			case nil:
+				if len(out) > len(plane)*3/4 {
+					// Bytes that differ so much seldom repeat.
+					return p.put(b, planeHuff, len(plane), out)
+				}
+				codes = out
 			}
+		}
+		// Codes are read faster than repeats, which must be worth it.
+		p.packed = p.enc.EncodeAll(plane, p.packed[:0])
+		switch {
+		case codes != nil && len(codes)*3/4 <= len(p.packed):
+			return p.put(b, planeHuff, len(plane), codes)
+		case len(p.packed) < len(plane)*3/4:
+			return p.put(b, planeZstd, len(plane), p.packed)
 		}
 	}
 	b = binary.AppendUvarint(append(b, planeStored), uint64(len(plane)))

@@ -384,13 +384,23 @@ func (s *LinkSet) thin(q *LinkRequest) {
 		s.Links = s.Links[:n]
 	}
 	if len(s.Links) > q.Limit {
-		slices.SortFunc(s.Links, func(a, b Link) int { return cmp.Or(-cmp.Compare(a.Count, b.Count), order(a, b)) })
+		// Of those as heavy as each other, some from all over the window.
+		slices.SortFunc(s.Links, func(a, b Link) int {
+			return cmp.Or(-cmp.Compare(a.Count, b.Count), cmp.Compare(a.hash(), b.hash()), order(a, b))
+		})
 		s.Links = s.Links[:q.Limit]
 	}
 	slices.SortFunc(s.Links, order)
 	for i := range s.Links {
 		s.Bundled = s.Bundled || s.Links[i].Count > 1
 	}
+}
+
+// hash is a number by which links are chosen without regard to what they are.
+func (l *Link) hash() uint64 {
+	h := uint64(l.Start)*0x9e3779b97f4a7c15 ^ uint64(l.Source)*0xc2b2ae3d27d4eb4f ^ uint64(l.Destination)*0x165667b19e3779f9 ^ uint64(l.Tag)
+	h ^= h >> 29
+	return h * 0xbf58476d1ce4e5b9
 }
 
 // LinksOf are the links that begin or end in a track from a time to another, both

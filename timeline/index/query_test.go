@@ -185,6 +185,18 @@ func TestMessages(t *testing.T) {
 				t.Fatalf("%d messages from %d to %d: found %d, bundled %v, expected %d to %d", n, from, from+length, set.Total, set.Bundled, least, most)
 			}
 		}
+		// Where not all can be shown, they are from all over the window.
+		set, err := x.Links(t.Context(), LinkRequest{From: first, To: last, Limit: 90})
+		if err != nil {
+			t.Fatal(err)
+		}
+		third := [3]int{}
+		for _, l := range set.Links {
+			third[min(2, (l.Start-first)*3/(last-first))]++
+		}
+		if slices.Min(third[:]) < 15 {
+			t.Errorf("%d messages: found %v links in the thirds of the window, expected some 30 each", n, third)
+		}
 		l, err := x.LinksOf(2, first+100, first+700, 1000)
 		if err != nil {
 			t.Fatal(err)

@@ -69,7 +69,7 @@ type Tile struct {
 	Flags  []uint8
 
 	// Of each cell of a curve: its column, the extremes there, and the first and last value.
-	CurveX                [](uint16)
+	CurveX                []uint16
 	Min, Max, First, Last []float32
 }
 
@@ -120,6 +120,17 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+// grow makes room for more runs, and cells of curves.
+func (t *Tile) grow(runs, cells int) {
+	t.Region = slices.Grow(t.Region, runs)
+	t.X, t.N = slices.Grow(t.X, runs), slices.Grow(t.N, runs)
+	t.Cover, t.Share = slices.Grow(t.Cover, runs), slices.Grow(t.Share, runs)
+	t.Height, t.Flags = slices.Grow(t.Height, runs), slices.Grow(t.Flags, runs)
+	t.CurveX = slices.Grow(t.CurveX, cells)
+	t.Min, t.Max = slices.Grow(t.Min, cells), slices.Grow(t.Max, cells)
+	t.First, t.Last = slices.Grow(t.First, cells), slices.Grow(t.Last, cells)
 }
 
 // join appends the strips of another tile.
@@ -176,11 +187,16 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 		}
 		tiles[i] = t.out
 	})
-	out := &Tile{Width: q.Width}
+	strips, runs, cells := 0, 0, 0
 	for i, t := range tiles {
 		if errs[i] != nil {
 			return nil, errs[i]
 		}
+		strips, runs, cells = strips+len(t.Strips), runs+len(t.Region), cells+len(t.CurveX)
+	}
+	out := &Tile{Width: q.Width, Strips: make([]Strip, 0, strips)}
+	out.grow(runs, cells)
+	for _, t := range tiles {
 		out.join(t)
 	}
 	return out, nil
@@ -279,6 +295,7 @@ func (t *tiler) track(track int) error {
 		row.flush()
 		s := &t.out.Strips[first+d]
 		s.First, s.Count = len(t.out.Region), len(row.runs)
+		t.out.grow(len(row.runs), 0)
 		for _, u := range row.runs {
 			t.out.add(u)
 		}

@@ -26,8 +26,8 @@ export interface App {
   highlight(name: string | null): void;
   /** announce says something in the status line, which screen readers read out. */
   announce(text: string): void;
-  /** draw asks for a new frame. */
-  draw(): void;
+  /** draw asks for a new frame; with overOnly, of names and marks alone. */
+  draw(overOnly?: boolean): void;
   /** snap is the nearest span edge to a point of a lane, exactly, in axis ticks; the time itself when none is near. */
   exactEdge(lane: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint>;
 }

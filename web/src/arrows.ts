@@ -1,5 +1,7 @@
 // Messages and dependencies as arrows over the rows.
 import { type Client, isAbort, type LinkInfo, type LinkSet, ranges } from "./api";
+import { count } from "./dom";
+import { type Bitmap, blend } from "./raster";
 import type { Row } from "./rows";
 import type { Window } from "./time";
 
@@ -22,6 +24,13 @@ export class LinkCache {
   /** pending tells whether links are on their way. */
   get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
 
+  /** words says how much of what there is is shown. */
+  get words(): string {
+    if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
+    const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
+    return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} links`;
+  }
+
   /** show says what is visible; links are fetched once it rests. */
   show(w: Window, width: number, tracks: number[]): void {
     const key = `${w.from} ${w.to} ${width} ${ranges(tracks)}`;
@@ -42,7 +51,7 @@ export class LinkCache {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     try {
-      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 1200 }, abort.signal);
+      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 2000 }, abort.signal);
       this.arrows = (s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
       this.total = s.total; this.bundled = s.bundled; this.error = "";
       this.arrived();
@@ -86,38 +95,68 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
   return best;
 }
 
-/** drawArrows draws segments with heads at their ends; bundles are thicker by the logarithm of their count. */
-export function drawArrows(g: CanvasRenderingContext2D, list: readonly Segment[], color: string, strong: Segment | null): void {
-  g.save();
-  g.strokeStyle = color; g.fillStyle = color;
-  const byWidth = new Map<number, Segment[]>();
-  for (const s of list) {
-    const w = s.count > 1 ? Math.min(5, Math.round(2 * Math.log10(s.count)) / 2 + 1) : 1;
-    const l = byWidth.get(w); if (l) l.push(s); else byWidth.set(w, [s]);
-  }
+/**
+ * rasterArrows draws segments with heads at their ends into a bitmap; bundles are thicker by the logarithm of their
+ * count. Thousands of long lines take a canvas without a graphics card a tenth of a second, this a few milliseconds.
+ */
+export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
   // many arrows must not hide what lies below them
-  g.globalAlpha = list.length > 600 ? 0.3 : list.length > 150 ? 0.5 : 0.85;
-  for (const [w, l] of byWidth) {
-    g.lineWidth = w;
-    g.beginPath();
-    for (const s of l) { g.moveTo(s.x0, s.y0); g.lineTo(s.x1, s.y1); }
-    g.stroke();
-    g.beginPath();
-    for (const s of l) head(g, s, 4 + w);
-    g.fill();
+  const alpha = list.length > 600 ? 90 : list.length > 150 ? 130 : 215;
+  for (const s of list) {
+    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 4, 1 + Math.log10(s.count)) : 1)));
+    line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
+    head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, alpha + 40), (5 + width) * dpr);
   }
-  if (strong) {
-    g.globalAlpha = 1; g.lineWidth = 2.5;
-    g.beginPath(); g.moveTo(strong.x0, strong.y0); g.lineTo(strong.x1, strong.y1); g.stroke();
-    g.beginPath(); head(g, strong, 9); g.fill();
-  }
-  g.restore();
 }
 
-function head(g: CanvasRenderingContext2D, s: Segment, size: number): void {
-  const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0);
-  g.moveTo(s.x1, s.y1);
+/** line blends a line of a width; it is smooth across its direction. */
+function line(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: number, alpha: number, width: number): void {
+  const steep = Math.abs(y1 - y0) > Math.abs(x1 - x0);
+  // along u, the longer axis, a pixel a step; v moves by less than one
+  let u0 = steep ? y0 : x0, v0 = steep ? x0 : y0, u1 = steep ? y1 : x1, v1 = steep ? x1 : y1;
+  if (u0 > u1) { [u0, u1] = [u1, u0]; [v0, v1] = [v1, v0]; }
+  const slope = u1 > u0 ? (v1 - v0) / (u1 - u0) : 0;
+  const most = steep ? b.height : b.width, across = steep ? b.width : b.height;
+  const begin = Math.max(0, Math.round(u0)), end = Math.min(most - 1, Math.round(u1));
+  const du = steep ? b.width : 1, dv = steep ? 1 : b.width;
+  const p = b.pixels;
+  for (let u = begin; u <= end; u++) {
+    const v = v0 + (u - u0) * slope - (width - 1) / 2, i = Math.floor(v), f = v - i;
+    for (let k = 0; k <= width; k++) {
+      const y = i + k;
+      if (y < 0 || y >= across) continue;
+      const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
+      if (a < 4) continue;
+      const o = u * du + y * dv;
+      p[o] = blend(color, p[o], a | 0);
+    }
+  }
+}
+
+/** head blends the triangle at the end of an arrow. */
+function head(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: number, alpha: number, size: number): void {
+  const n = Math.hypot(x1 - x0, y1 - y0);
+  if (n < 1) return;
+  const dx = (x1 - x0) / n, dy = (y1 - y0) / n;
+  for (let y = Math.max(0, Math.floor(y1 - size)); y <= Math.min(b.height - 1, Math.ceil(y1 + size)); y++) {
+    for (let x = Math.max(0, Math.floor(x1 - size)); x <= Math.min(b.width - 1, Math.ceil(x1 + size)); x++) {
+      const along = (x1 - x) * dx + (y1 - y) * dy, beside = Math.abs((x1 - x) * dy - (y1 - y) * dx);
+      if (along < 0 || along > size || beside > along * 0.42) continue;
+      const o = y * b.width + x;
+      b.pixels[o] = blend(color, b.pixels[o], alpha);
+    }
+  }
+}
+
+/** drawArrow draws one arrow thick, as for that below the pointer. */
+export function drawArrow(g: CanvasRenderingContext2D, s: Segment, color: string): void {
+  const a = Math.atan2(s.y1 - s.y0, s.x1 - s.x0), size = 10;
+  g.save();
+  g.strokeStyle = color; g.fillStyle = color; g.lineWidth = 2.5;
+  g.beginPath(); g.moveTo(s.x0, s.y0); g.lineTo(s.x1, s.y1); g.stroke();
+  g.beginPath(); g.moveTo(s.x1, s.y1);
   g.lineTo(s.x1 - size * Math.cos(a - 0.4), s.y1 - size * Math.sin(a - 0.4));
   g.lineTo(s.x1 - size * Math.cos(a + 0.4), s.y1 - size * Math.sin(a + 0.4));
-  g.closePath();
+  g.closePath(); g.fill();
+  g.restore();
 }

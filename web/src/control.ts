@@ -91,9 +91,9 @@ export function attach(app: App, t: Timeline, act: Actions): void {
     t.hoverLink = t.linkAt(p.x, p.y);
     t.hover = t.hit(p.x, p.y);
     act.hover(t, t.hover, e.clientX, e.clientY);
-    app.draw();
+    app.draw(true);
   });
-  plot.addEventListener("pointerleave", () => { t.pointer = null; t.hover = null; t.hoverLink = null; act.hover(t, null, 0, 0); app.draw(); });
+  plot.addEventListener("pointerleave", () => { t.pointer = null; t.hover = null; t.hoverLink = null; act.hover(t, null, 0, 0); app.draw(true); });
 }
 
 /** Keys moves the window while W, A, S, D or the like are held down, a bit each frame. */

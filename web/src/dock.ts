@@ -118,8 +118,8 @@ export class Dock {
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
-    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.meta.name] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
-    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.meta.name ?? "")));
+    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
+    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")));
     if (ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
     return out;

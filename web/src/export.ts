@@ -42,7 +42,7 @@ function picture(app: App, timelines: readonly Timeline[]): HTMLCanvasElement {
   let y = rulerHeight;
   for (const t of timelines) {
     g.textBaseline = "middle";
-    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.fillText(printable(t.lane.meta.name), 4, y + 9); y += 18; }
+    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.fillText(printable(t.lane.title), 4, y + 9); y += 18; }
     for (const cvs of t.element.querySelectorAll("canvas")) g.drawImage(cvs, labels, y, t.width, t.height);
     g.save(); g.beginPath(); g.rect(0, y, labels - 4, t.height); g.clip();
     const [a, b] = t.visible();

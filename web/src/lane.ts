@@ -14,6 +14,8 @@ export class Lane {
   readonly tree: Node[];
   readonly tiles: TileCache;
   readonly links: LinkCache;
+  /** title is what the trace is called on the page: its path where another one has the same name. */
+  readonly title: string;
   /** shift is added to the lane's times, in axis ticks. */
   shift = 0n;
   rows: Row[] = [];
@@ -23,7 +25,8 @@ export class Lane {
   /** busy is the time tracks were busy, known once asked for sorting. */
   busy: ReadonlyMap<number, number> = new Map();
 
-  constructor(readonly index: number, readonly meta: TraceMeta, readonly axis: Clock, client: Client, colors: Colors, changed: () => void) {
+  constructor(readonly index: number, readonly meta: TraceMeta, readonly axis: Clock, client: Client, colors: Colors, unique: boolean, changed: () => void) {
+    this.title = unique ? meta.name : meta.path || meta.name;
     this.clock = { num: BigInt(meta.clock.num), den: BigInt(meta.clock.den) };
     this.length = BigInt(meta.length);
     this.tree = buildTree(meta);

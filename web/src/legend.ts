@@ -6,7 +6,7 @@ import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
 
 /** Legend is a line of buttons, one a region. */
-export interface Legend { element: HTMLElement; update(now?: boolean): void }
+export interface Legend { element: HTMLElement; update(now?: boolean): void; pending(): boolean }
 
 /** makeLegend makes the legend; it is filled again a moment after the picture changed. */
 export function makeLegend(app: App, timelines: () => readonly Timeline[]): Legend {
@@ -14,6 +14,7 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[]): Lege
   let timer = 0, key = "";
   const fill = (): void => {
     timer = 0;
+    app.client.onChange();
     const weights = new Map<string, { weight: number; color: string }>();
     const s = app.store.state;
     for (const t of timelines()) {
@@ -53,5 +54,5 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[]): Lege
       return b;
     }));
   };
-  return { element, update: (now = false) => { if (timer) { if (!now) return; clearTimeout(timer); } if (now) key = ""; timer = window.setTimeout(fill, now ? 0 : 200); } };
+  return { element, pending: () => timer !== 0, update: (now = false) => { if (timer) { if (!now) return; clearTimeout(timer); } if (now) key = ""; timer = window.setTimeout(fill, now ? 0 : 200); } };
 }

@@ -4,7 +4,7 @@ import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type Tra
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
-import { Details } from "./select";
+import { departure, Details } from "./select";
 import { Dock } from "./dock";
 import { button, bytes, count, el, name, percent, printable, select } from "./dom";
 import { exportMenu } from "./export";
@@ -18,7 +18,7 @@ import { RulerBar } from "./rulerbar";
 import { Search } from "./search";
 import { startPage } from "./start";
 import { initial, type Selection, type State, Store } from "./store";
-import { type Clock, convert, exact, short, type Window } from "./time";
+import { type Clock, convert, exact, parse, short, type Window } from "./time";
 import { compact, type Hit, Timeline } from "./timeline";
 import { read, write } from "./url";
 import { around, clamp, pan, reveal, same, scaled } from "./view";
@@ -42,7 +42,7 @@ class Page implements App {
   private history = 0;
   private pushed: Window | null = null;
   private restoring = false;
-  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; facts: HTMLElement; sync: () => void } | null = null;
+  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; linkText: HTMLElement; sync: () => void } | null = null;
   private tipTimer = 0;
   private tipAbort: AbortController | null = null;
 
@@ -76,7 +76,7 @@ class Page implements App {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
       this.stateTimer = 0;
-      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
   }
@@ -128,7 +128,9 @@ class Page implements App {
     } catch { return t; }
   }
 
-  draw(): void {
+  private full = false;
+  draw(overOnly = false): void {
+    if (!overOnly) this.full = true;
     if (this.dirty) return;
     this.dirty = true;
     this.state();
@@ -141,6 +143,14 @@ class Page implements App {
     const p = this.parts;
     if (!p || this.timelines.length === 0) { this.state(); return; }
     const begin = performance.now();
+    const full = this.full;
+    this.full = false;
+    if (!full) {
+      for (const t of this.timelines) t.drawOver();
+      this.frames.push({ at: begin, cost: performance.now() - begin });
+      this.state();
+      return;
+    }
     let resized = false;
     for (const t of this.timelines) if (t.measure()) resized = true;
     if (resized) { this.arrange(); }
@@ -149,6 +159,7 @@ class Page implements App {
     p.minimap.draw(String(this.version));
     p.legend.update();
     const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows ? l.links.error : "")).find((e) => e !== "") ?? "";
+    p.linkText.textContent = this.store.state.arrows ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
     const empty = this.lanes.every((l) => l.meta.events === 0);
     p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
     const end = performance.now();
@@ -272,12 +283,12 @@ class Page implements App {
   private build(metas: TraceMeta[]): void {
     const s = this.store.state;
     this.axis = { num: BigInt(metas[0].clock.num), den: BigInt(metas[0].clock.den) };
-    this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, () => this.draw()));
+    this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, metas.filter((x) => x.name === m.name).length === 1, () => this.draw()));
     this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
     this.place();
     const given = read(location.hash).window;
     const window0 = given ? clamp(given, this.limits()) : this.limits();
-    document.title = metas.map((m) => printable(m.name)).join(" · ") + " – weft";
+    document.title = this.lanes.map((l) => printable(l.title)).join(" · ") + " – weft";
     const stats = metas.length === 1 ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}` : "";
 
     const details = new Details(this, (lane, w) => { this.timelines.forEach((t, i) => { t.selectedSpan = i === lane ? w : null; }); this.draw(); });
@@ -291,7 +302,9 @@ class Page implements App {
     const notice = el("div", { class: "notice", role: "status" });
     const message = el("span", { class: "message", role: "status", aria: { live: "polite" } });
     const measure = el("span", { class: "measure" });
-    const facts = el("span", { class: "facts" }, stats);
+    const facts = el("span", { class: "facts", title: stats }, stats);
+    const linkText = el("span", { class: "faint" });
+    const unhide = button("", "Show all hidden rows", () => this.store.set({ hidden: new Set() }));
     const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
     const arrows = toggle("Links", "Messages and dependencies as arrows (L)", () => this.store.set({ arrows: !this.store.state.arrows }));
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
@@ -310,28 +323,36 @@ class Page implements App {
       colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
+      unhide.hidden = n.hidden.size === 0;
+      unhide.textContent = `+${n.hidden.size}`;
+      this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
       measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
     };
-    this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.meta.name : null));
+    this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
     const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names" });
     const lanes = el("main", { class: "lanes" }, ...this.timelines.map((t) => t.element), rubber, notice, grip);
     const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(metas.map((m) => m.name).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
       el("div", { class: "top" }, el("div", { class: "corner" }, filter, order), minimap.element),
-      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size), ruler.element),
-      lanes, splitter, dock.element, el("footer", { class: "status" }, message, measure), tip);
-    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, facts, sync };
+      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
+      lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
+    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
     this.splitting(splitter); this.gripping(grip);
     for (const t of this.timelines) {
+      t.shiftField?.addEventListener("change", () => {
+        const v = parse(t.shiftField?.value ?? "", this.axis);
+        if (v === null) { this.announce("a shift is a time, such as 12.5 ms or -3 µs"); return; }
+        this.store.set({ shift: this.lanes.map((_, i) => (i === t.lane.index ? v : this.store.state.shift[i] ?? 0n)) });
+      });
       attach(this, t, {
         pick: (tl, h) => this.pick(tl, h), pickLink: (tl) => this.pickLink(tl), hover: (tl, h, x, y) => this.hover(tl, h, x, y), rubber: (w) => this.rubber(w),
         mark: (tl, h, time, second) => void this.mark(tl, h, time, second),
@@ -343,13 +364,15 @@ class Page implements App {
     new ResizeObserver(() => this.draw()).observe(lanes);
     this.store.listen((c) => this.changed(c));
     this.keyboard();
-    this.pushed = null;
     this.store.set({ window: window0 });
     this.recolor(); sync();
     void details.follow(this.store.state.selection);
     if (s.order === "busy") void this.busyOrder();
-    void this.notes.load(metas.map((m) => m.id));
-    dock.follow(); this.save(); this.draw();
+    void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
+    // the first view is the one that back leads to, however soon the next follows
+    history.replaceState(null, "", "#" + write(this.store.state));
+    this.pushed = window0;
+    dock.follow(); this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
 
@@ -398,11 +421,23 @@ class Page implements App {
     })();
   }
 
+  /** pickMiddle selects, for those without a mouse, what lies in the middle of the first row that has something there. */
+  private pickMiddle(t: Timeline): void {
+    const [a, b] = t.visible();
+    for (let i = a; i < b; i++) {
+      const r = t.lane.rows[i];
+      if (r.track < 0 || r.strips === 0) continue;
+      const h = t.hit(t.width / 2, r.y - t.scrollTop + 2 + r.stripHeight / 2);
+      if (h && h.kind === "span") { this.pick(t, h); return; }
+    }
+    this.announce("nothing lies in the middle of the window");
+  }
+
   private pickLink(t: Timeline): void {
     const l = t.hoverLink?.arrow.link;
     if (!l || !this.parts) return;
     if (l.count > 1) { const a = t.lane.toAxis(BigInt(l.from.time)), b = t.lane.toAxis(BigInt(l.to.time)); this.show(around(a, b > a ? b : a + 1n, this.limits(), 0.7)); return; }
-    void this.parts.details.jump(t.lane, l.from.track, BigInt(l.from.time));
+    void this.parts.details.jump(t.lane, l.from.track, departure(l));
   }
 
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
@@ -449,7 +484,7 @@ class Page implements App {
       lines.push(el("b", {}, `${link.kind} `, name(link.name)), el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))), el("div", { class: "faint" }, link.count > 1 ? `${count(link.count)} together, ${bytes(link.bytes)}` : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`));
     } else if (h.kind === "curve") {
       const i = lane.meta.tracks[h.track];
-      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`));
+      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];
@@ -582,7 +617,7 @@ class Page implements App {
           if (details?.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down"); else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
           break;
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
-        case "Enter": if (onButton) return; details?.zoom(); break;
+        case "Enter": if (onButton) return; if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
         case "N": void details?.step("previous"); break;

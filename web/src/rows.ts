@@ -85,7 +85,7 @@ function prune(nodes: Node[]): Node[] {
 /** fold makes a group of a single track one row: a process of one thread needs no two lines. */
 function fold(n: Node): Node {
   n.children = n.children.map(fold);
-  if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0 && n.children[0].children.length === 0) {
+  if (n.track < 0 && n.children.length === 1 && n.children[0].track >= 0) {
     const c = n.children[0];
     return { ...c, label: c.label === n.label ? c.label : `${n.label} · ${c.label}`, detail: `${n.detail}, ${c.detail}` };
   }
@@ -140,7 +140,8 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
       else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
       else {
         r.stripHeight = strip;
-        r.extra = t.kind === "resource" ? Math.max(14, Math.round(strip * 1.5)) : 0;
+        // a single lane of claims shows the amount by its height already
+        r.extra = t.kind === "resource" && t.depth > 1 ? Math.max(14, Math.round(strip * 1.5)) : 0;
         r.height = Math.max(leastRow, r.strips * strip + r.extra + (strip >= 8 ? 4 : 2));
       }
       y += r.height;

@@ -40,7 +40,7 @@ export class Search {
     const t = parse(text, this.app.axis);
     if (t !== null) this.found.push({ label: exact(t, this.app.axis), kind: "go to time", color: "", go: () => { const w = this.app.store.state.window, d = (w.to - w.from) / 2n; this.app.show({ from: t - d, to: t + d }); this.close(); } });
     for (const lane of this.app.lanes) {
-      const of = this.app.lanes.length > 1 ? ` in ${lane.meta.name}` : "";
+      const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
       let n = 0;
       for (let i = 0; i < lane.meta.regions.length && n < 40; i++) {
         const r = lane.meta.regions[i];

@@ -7,6 +7,15 @@ import type { Selection } from "./store";
 import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
 
+/**
+ * departure is a time within the span a link leaves from: a dependency leaves at its very end, where the next span may
+ * begin already.
+ */
+export function departure(l: LinkInfo): bigint {
+  const t = BigInt(l.from.time);
+  return l.kind === "dependency" && t > 0n ? t - 1n : t;
+}
+
 /** Details is the side panel; it follows the selection. */
 export class Details {
   readonly element: HTMLElement;
@@ -97,7 +106,7 @@ export class Details {
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
     const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
     return el("li", {},
-      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, BigInt(other.time)) } }, name(text), " ", name(lane.trackName(other.track))),
+      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, out ? BigInt(other.time) : departure(l)) } }, name(text), " ", name(lane.trackName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
   }
 

@@ -1,10 +1,10 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { drawArrows, nearest, type Segment, segments } from "./arrows";
+import { drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
-import { type Bitmap, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
 import { type Row, rowAt } from "./rows";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
@@ -29,6 +29,8 @@ export interface Hit {
 export class Timeline {
   readonly element: HTMLElement;
   readonly plot: HTMLElement;
+  /** shiftField holds how far the trace is shifted on the axis, where there are several. */
+  readonly shiftField: HTMLInputElement | null;
   private scroller: HTMLElement;
   private spacer: HTMLElement;
   private labels: HTMLElement;
@@ -58,7 +60,8 @@ export class Timeline {
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
-    this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title)), this.scroller);
+    this.shiftField = title === null ? null : el("input", { value: "0 s", title: "How far this trace is shifted: type a time, or drag with ctrl", aria: { label: "Shift of " + printable(title) } });
+    this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
     this.scroller.addEventListener("scroll", () => app.draw(), { passive: true });
   }
 
@@ -129,7 +132,6 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
-    const c = this.app.colors, lane = this.lane, s = this.app.store.state;
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g) return;
     if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
@@ -142,14 +144,13 @@ export class Timeline {
     this.sharp = this.paint(b, first, end, dpr);
     g.putImageData(this.image, 0, 0);
     this.drawLabels(first, end);
-    this.drawOver(first, end, dpr, s.window);
-    void c; void lane;
+    this.drawOver();
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
-    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve);
+    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110);
     const w = lane.local(s.window);
     b.pixels.fill(bg);
     let sharp = true;
@@ -171,6 +172,8 @@ export class Timeline {
         const m = { scale: layer.scale, offset: layer.offset - x0 };
         for (const strip of layer.entry.strips) {
           if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
+          // amounts are no region's: a pale tone keeps them apart from the claims
+          if (strip.kind === StripKind.amounts && r.extra === 0) continue;
           const { y, h } = this.stripRect(r, strip, dpr);
           const rect = { x: x0, y, w: x1 - x0, h };
           if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m);
@@ -178,11 +181,13 @@ export class Timeline {
           else {
             const t = lane.meta.tracks[r.track];
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
-            drawCurve(b, layer.entry.tile, strip, rect, curve, scale, strip.kind === StripKind.amounts, m);
+            drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
       });
     }
+    this.segs = s.arrows ? segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height) : [];
+    if (s.arrows) rasterArrows(b, this.segs, mark, dpr);
     return sharp;
   }
 
@@ -219,7 +224,9 @@ export class Timeline {
     this.app.draw();
   }
 
-  private drawOver(first: number, end: number, dpr: number, w: Window): void {
+  /** drawOver draws names and marks alone; enough when only the pointer moved. */
+  drawOver(): void {
+    const [first, end] = this.visible(), dpr = devicePixelRatio, w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
     g.setTransform(1, 0, 0, 1, 0, 0);
@@ -234,7 +241,7 @@ export class Timeline {
     const lane = this.lane, width = Math.round(this.width * dpr);
     const lw = lane.local(w);
     g.textBaseline = "middle";
-    let budget = 900;
+    let budget = Math.max(900, Math.round((this.width * this.height) / 2500));
     for (let i = first; i < end && budget > 0; i++) {
       const r = lane.rows[i], key = rowKey(r);
       if (key === null || r.track < 0 || r.stripHeight < 9) continue;
@@ -285,10 +292,7 @@ export class Timeline {
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
-    if (s.arrows) {
-      this.segs = segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height);
-      drawArrows(g, this.segs, c.mark, this.hoverLink && this.segs.find((x) => x.arrow === this.hoverLink?.arrow) ? this.hoverLink : null);
-    } else this.segs = [];
+    if (this.hoverLink && s.arrows) { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
     if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
@@ -364,7 +368,7 @@ export class Timeline {
         const single = (t.flags[k] & RunFlag.single) !== 0;
         return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: time >= lane.toLocal(this.timeAt(x0)) && single ? time : middleOf(x0, x1) };
       }
-      if (s.kind === StripKind.curve || s.kind === StripKind.amounts) {
+      if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
       }
     }

@@ -14,6 +14,12 @@ test("groups, counters below their location, resources; a process of one thread 
   expect(labels({})).toEqual(["node 1", "  rank 0", "    main", "      memory", "    worker", "  rank 1 · main", "Resources", "  CPU"]);
 });
 
+test("a process of one thread is one row also when the thread has counters", () => {
+  const one = { groups: [groups[1]], tracks: [track("main", { group: 0 }), track("memory", { kind: "counter", parent: 0, depth: 0 })] };
+  const { rows } = layout(buildTree(one), one, plain);
+  expect(rows.map((r) => [r.label, r.level, r.expandable])).toEqual([["rank 0 · main", 0, true], ["memory", 1, false]]);
+});
+
 test("a collapsed group keeps the tracks below it for its summary", () => {
   const { rows } = layout(buildTree(meta), meta, { ...plain, collapsed: new Set(["g0"]) });
   expect(rows.map((r) => r.key)).toEqual(["g0", "resources", "t4"]);

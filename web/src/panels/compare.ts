@@ -3,6 +3,7 @@ import type { ProfileRow } from "../api";
 import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import { seconds, short } from "../time";
+import { mergeByName } from "./merge";
 import { makeTable, type TableMemory } from "./table";
 
 /** compare makes the panel of the first two traces' profiles; regions are matched by name. */
@@ -14,7 +15,7 @@ export function compare(): Panel {
       const [a, b] = app.lanes;
       const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
         const w = l.cut(axis), r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal);
-        return new Map((r.rows ?? []).map((x) => [x.name, x]));
+        return new Map(mergeByName(r.rows ?? []).map((x) => [x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a), get(b)]);
       const sec = (r: ProfileRow | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);
@@ -23,12 +24,12 @@ export function compare(): Panel {
       const most = rows.reduce((m, r) => Math.max(m, Math.abs(r.d)), 0) || 1;
       const color = (r: Row): string => (r.x ? a.colors.css[r.x.region] : r.y ? b.colors.css[r.y.region] : undefined) ?? app.colors.other;
       const signed = (s: number): string => `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
-      const na = printable(a.meta.name), nb = printable(b.meta.name);
+      const na = printable(a.title), nb = printable(b.title);
       const t = makeTable<Row>([
         { title: "region", text: true, show: (r) => el("span", {}, el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
-        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa },
-        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb },
-        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d },
+        { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa, unit: "s" },
+        { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb, unit: "s" },
+        { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },
         { title: "", bar: true, show: (r) => el("span", { style: { display: "block", height: "9px", width: `${(50 * Math.abs(r.d)) / most}%`, "margin-left": r.d < 0 ? `${50 - (50 * Math.abs(r.d)) / most}%` : "50%", background: r.d > 0 ? "#d55e00" : "#0072b2" } }) },
         { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
         { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },

@@ -20,7 +20,7 @@ export function defects(): Panel {
         { title: "rule", text: true, show: (d) => d.rule, sort: (d) => d.rule, csv: (d) => d.rule },
         { title: "what", text: true, show: (d) => d.message, sort: (d) => d.message, csv: (d) => d.message },
         { title: "row", text: true, show: (d) => (d.track >= 0 ? lane.fullName(d.track) : ""), sort: (d) => d.track, csv: (d) => (d.track >= 0 ? lane.fullName(d.track) : "") },
-        { title: "time", show: (d) => { const x = time(d); return x === null ? "" : exact(x, lane.clock); }, sort: (d) => time(d) ?? -1n, csv: (d) => d.time },
+        { title: "time", show: (d) => { const x = time(d); return x === null ? "" : exact(x, lane.clock); }, sort: (d) => time(d) ?? -1n, csv: (d) => d.time, unit: "ticks" },
         { title: "file", text: true, show: (d) => d.file, sort: (d) => d.file, csv: (d) => d.file },
         { title: "position", text: true, show: (d) => d.position, csv: (d) => d.position },
       ], rows, {

@@ -21,10 +21,10 @@ export function locations(): Panel {
       const ofHighlight = (x: Row): bigint => x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
       const t = makeTable<Row>([
         { title: "location", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
-        { title: "busy", hint: "time in any region", show: (x) => short(x.time, lane.clock), sort: (x) => x.time, csv: (x) => x.time },
+        { title: "busy", hint: "time in any region", show: (x) => short(x.time, lane.clock), sort: (x) => x.time, csv: (x) => x.time, unit: "ticks" },
         { title: "part", hint: "busy time of the window", show: (x) => percent(Number(x.time) / whole), sort: (x) => x.time, csv: (x) => Number(x.time) / whole },
         { title: "exclusive time by region", bar: true, show: bar },
-        ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: "exclusive time of the highlighted region, where it is among the eight largest", show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight }] : []),
+        ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: "exclusive time of the highlighted region, where it is among the eight largest", show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight, unit: "ticks" }] : []),
         { title: "most in", text: true, show: (x) => { const l = largest(x); return l ? `${lane.meta.regions[l.region]?.name ?? ""}` : ""; }, sort: (x) => lane.meta.regions[largest(x)?.region ?? -1]?.name ?? "", csv: (x) => lane.meta.regions[largest(x)?.region ?? -1]?.name ?? "" },
         { title: "spans", show: (x) => count(x.spans), sort: (x) => x.spans, csv: (x) => x.spans },
         { title: "sent", show: (x) => `${count(x.sent)}`, sort: (x) => x.sent, csv: (x) => x.sent },

@@ -28,8 +28,8 @@ export function messages(): Panel {
           const s = await app.client.json<LinkSet>(path + "links", { from: w.from, to: w.to, width: 1000, tracks: c.source === c.destination ? c.source : `${Math.min(c.source, c.destination)},${Math.max(c.source, c.destination)}`, limit: 20000 }, tools.signal);
           const found = (s.links ?? []).filter((l) => l.from.track === c.source && l.to.track === c.destination);
           const t = makeTable([
-            { title: "sent at", show: (l) => exact(BigInt(l.from.time), lane.clock), sort: (l) => BigInt(l.from.time), csv: (l) => l.from.time },
-            { title: "took", show: (l) => short(BigInt(l.to.time) - BigInt(l.from.time), lane.clock), sort: (l) => BigInt(l.to.time) - BigInt(l.from.time), csv: (l) => BigInt(l.to.time) - BigInt(l.from.time) },
+            { title: "sent at", show: (l) => exact(BigInt(l.from.time), lane.clock), sort: (l) => BigInt(l.from.time), csv: (l) => l.from.time, unit: "ticks" },
+            { title: "took", show: (l) => short(BigInt(l.to.time) - BigInt(l.from.time), lane.clock), sort: (l) => BigInt(l.to.time) - BigInt(l.from.time), csv: (l) => BigInt(l.to.time) - BigInt(l.from.time), unit: "ticks" },
             { title: "bytes", show: (l) => bytes(l.bytes), sort: (l) => l.bytes, csv: (l) => l.bytes },
             { title: "tag", show: (l) => String(l.tag ?? ""), sort: (l) => String(l.tag ?? ""), csv: (l) => String(l.tag ?? "") },
             ...(s.bundled ? [{ title: "messages", show: (l: (typeof found)[number]) => count(l.count), csv: (l: (typeof found)[number]) => l.count }] : []),
@@ -45,9 +45,9 @@ export function messages(): Panel {
           { title: "to", text: true, show: (c) => lane.fullName(c.destination), sort: (c) => lane.fullName(c.destination), csv: (c) => lane.fullName(c.destination) },
           { title: "count", show: (c) => count(c.count), sort: (c) => c.count, csv: (c) => c.count },
           { title: "bytes", show: (c) => bytes(c.bytes), sort: (c) => c.bytes, csv: (c) => c.bytes },
-          { title: "min", hint: "shortest transfer", show: (c) => short(BigInt(c.min), lane.clock), sort: (c) => BigInt(c.min), csv: (c) => c.min },
-          { title: "mean", hint: "mean transfer time", show: (c) => short(BigInt(c.mean), lane.clock), sort: (c) => BigInt(c.mean), csv: (c) => c.mean },
-          { title: "max", hint: "longest transfer", show: (c) => short(BigInt(c.max), lane.clock), sort: (c) => BigInt(c.max), csv: (c) => c.max },
+          { title: "min", hint: "shortest transfer", show: (c) => short(BigInt(c.min), lane.clock), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
+          { title: "mean", hint: "mean transfer time", show: (c) => short(BigInt(c.mean), lane.clock), sort: (c) => BigInt(c.mean), csv: (c) => c.mean, unit: "ticks" },
+          { title: "max", hint: "longest transfer", show: (c) => short(BigInt(c.max), lane.clock), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
         ], rows, { order: 3, memory, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);
         tools.csv(t.csv);

@@ -32,7 +32,7 @@ export function notes(): Panel {
         const go = (): void => { const a = lane.toAxis(from), b = lane.toAxis(to), m = (b - a) / 20n; app.show({ from: a - m, to: (b > a ? b : a + 100n) + m }); const i = lane.rowOf.get(n.track); if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to); };
         return el("tr", {}, el("td", { class: "text" }, el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)), " ", el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : "")), el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""), el("td", { class: "text", style: { width: "60%" } }, area), el("td", {}, button("Delete", "Delete this note", () => store(app.notes.of(lane.index).filter((x) => x.id !== n.id)))));
       }))));
-      tools.csv(() => csv(["from", "to", "row", "text", "created"], app.notes.of(lane.index).map((n) => [n.from, n.to, n.track >= 0 ? lane.fullName(n.track) : "", n.text, n.created])));
+      tools.csv(() => csv(["from (ticks)", "to (ticks)", "row", "text", "created"], app.notes.of(lane.index).map((n) => [n.from, n.to, n.track >= 0 ? lane.fullName(n.track) : "", n.text, n.created])));
     },
   };
 }

@@ -3,25 +3,30 @@ import type { ProfileRow } from "../api";
 import { count, el, name, percent, select } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
+import { mergeByName } from "./merge";
 import { type Column, makeTable, type TableMemory } from "./table";
 
 /** profile makes the panel of the flat profile. */
 export function profile(): Panel {
   const memory: TableMemory = { order: -1, ascending: false, filter: "" };
-  const chosen = { by: "region" };
+  const chosen = { by: "" };
   return {
   id: "profile", title: "Profile", of: "range",
   async render(app, scope, tools) {
     const { lane, window: w } = scope;
-    const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: chosen.by }, tools.signal);
+    let by = chosen.by;
+    const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: by === "name" || by === "" ? "region" : by }, tools.signal);
+    const given = r.rows ?? [];
+    // regions defined anew for each process are one row, unless asked for each
+    if (by === "") by = new Set(given.map((x) => x.name)).size < given.length ? "name" : "region";
     if (!lane.meta.tracks.some((t) => t.kind === "location" && t.depth > 0)) { tools.body.append(el("p", { class: "faint" }, "This trace has no calls: claims of resources are not part of a profile.")); tools.csv(null); return; }
-    const rows = (r.rows ?? []).map((x) => ({ ...x, inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: chosen.by === "location" ? lane.fullName(x.track) : chosen.by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
+    const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
     const total = rows.reduce((s, x) => s + x.exc, 0n), top = rows.reduce((m, x) => (x.exc > m ? x.exc : m), 1n);
-    const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f });
+    const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
       { title: "region", text: true, show: (x) => { const s = el("span", {}, el("span", { class: "swatch", style: { background: lane.colors.css[x.region] ?? app.colors.other } }), name(x.name)); return s; }, sort: (x) => x.name, csv: (x) => x.name },
-      ...(chosen.by === "region" ? [] : [{ title: chosen.by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
+      ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
       time("inclusive", "time in the region and all it calls", (x) => x.inc),
       time("exclusive", "time in the region itself", (x) => x.exc),
@@ -29,9 +34,9 @@ export function profile(): Panel {
       { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * Number(x.exc)) / Number(top)}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
       time("min", "shortest inclusive time", (x) => x.least), time("mean", "mean inclusive time", (x) => x.avg), time("max", "longest inclusive time", (x) => x.most),
     ];
-    const exclusive = chosen.by === "region" ? 3 : 4;
+    const exclusive = by === "region" || by === "name" ? 3 : 4;
     const t = makeTable(columns, rows, { order: exclusive, memory, filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
-    tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["location", "per location"], ["group", "per group"]], chosen.by, (v) => { chosen.by = v; memory.order = -1; tools.again(); }), ...(t.filter ? [t.filter] : []));
+    tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { chosen.by = v; memory.order = -1; tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);
     tools.csv(t.csv);
   },

@@ -12,6 +12,8 @@ export interface Column<R> {
   show: (r: R) => string | Node;
   sort?: (r: R) => number | bigint | string;
   csv?: (r: R) => string | number | bigint;
+  /** unit is added to the title in the export, where times are whole ticks. */
+  unit?: string;
 }
 
 /** TableOptions say what a click does and how the table begins. */
@@ -62,6 +64,6 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
   fill();
   return {
     element: el("div", {}, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body), foot), filter,
-    csv: () => { const cols = columns.filter((c) => c.csv); return csv(cols.map((c) => c.title), sorted().map((r) => cols.map((c) => c.csv?.(r) ?? ""))); },
+    csv: () => { const cols = columns.filter((c) => c.csv); return csv(cols.map((c) => c.title + (c.unit ? ` (${c.unit})` : "")), sorted().map((r) => cols.map((c) => c.csv?.(r) ?? ""))); },
   };
 }

@@ -41,7 +41,7 @@ export function utilisation(): Panel {
       });
       tools.bar.append(info, ...(["busy", "overhead", "idle"] as const).map((k) => el("span", {}, " ", el("span", { class: "swatch", style: { background: colors[k] } }), `${k} ${percent(mean(k))}`)));
       tools.body.append(el("div", { style: { position: "relative", "margin-left": left + "px", width: width + "px" } }, cv, ...([["100 %", 0], ["50 %", 0.5], ["0", 1]] as const).map(([t, f]) => el("span", { class: "faint", style: { position: "absolute", left: "-50px", width: "44px", "text-align": "right", top: `${f * height - (f === 0 ? 0 : f === 1 ? 16 : 8)}px` } }, t))));
-      tools.csv(() => csv(["from", "to", "busy", "overhead", "idle"], u.busy.map((b, i) => { const d = w.to - w.from, t = (k: number): bigint => w.from + (d * BigInt(k)) / BigInt(n); return [t(i), t(i + 1), b, u.overhead[i], u.idle[i]]; })));
+      tools.csv(() => csv(["from (ticks)", "to (ticks)", "busy", "overhead", "idle"], u.busy.map((b, i) => { const d = w.to - w.from, t = (k: number): bigint => w.from + (d * BigInt(k)) / BigInt(n); return [t(i), t(i + 1), b, u.overhead[i], u.idle[i]]; })));
     },
   };
 }

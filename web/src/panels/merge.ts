@@ -1,0 +1,18 @@
+// Some tools define a region anew for each process: a profile by region then has a row for each.
+import type { ProfileRow } from "../api";
+
+/** mergeByName adds up the rows of regions of one name; the colour is that of the first. */
+export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
+  const out = new Map<string, ProfileRow>();
+  const least = (a: string, b: string): string => (BigInt(a) < BigInt(b) ? a : b), most = (a: string, b: string): string => (BigInt(a) > BigInt(b) ? a : b);
+  for (const r of rows) {
+    const o = out.get(r.name);
+    if (!o) { out.set(r.name, { ...r }); continue; }
+    o.count += r.count;
+    o.inclusive = String(BigInt(o.inclusive) + BigInt(r.inclusive));
+    o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));
+    o.min = least(o.min, r.min); o.max = most(o.max, r.max);
+    o.mean = String(BigInt(o.inclusive) / BigInt(Math.max(1, o.count)));
+  }
+  return [...out.values()];
+}
