@@ -87,6 +87,13 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 	if err != nil {
 		return nil, err
 	}
+	// Whoever gets the page has no use for the folders of this machine.
+	folder := filepath.Dir(base.src.Path) + string(filepath.Separator)
+	x.Info.Path = filepath.Base(base.src.Path)
+	for i := range x.Info.Files {
+		f := &x.Info.Files[i]
+		f.Path = strings.TrimPrefix(f.Path, folder)
+	}
 	var colors []int
 	if colors, err = a.reportPicture(ctx, base, r, s, x); err != nil {
 		return nil, err
@@ -106,7 +113,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
 		if len(f.Places) > 0 {
 			p := f.Places[0]
-			y.Place = trace.Position{File: p.File, Line: p.Line, Offset: p.Offset, Binary: p.binary}.String()
+			y.Place = trace.Position{File: strings.TrimPrefix(p.File, folder), Line: p.Line, Offset: p.Offset, Binary: p.binary}.String()
 			y.Found, y.Expected = p.Found, p.Expected
 		}
 		x.Rules = append(x.Rules, y)
