@@ -435,7 +435,7 @@ func (r *Report) locations() section {
 	}
 	t := table{Head: []column{{Name: plural(int64(len(all)), "location")}, {Name: "min", Number: true}, {Name: "mean", Number: true}, {Name: "max", Number: true}, {Name: "mean / max", Number: true}}}
 	row := func(what string, p *spread) []cell {
-		return []cell{{Text: what}, r.time(p.least), r.mean(p.sum, p.n), r.time(p.most), {Text: percentOf(p.mean() / float64(max(1, p.most))), Number: true}}
+		return []cell{{Text: what}, r.time(p.least), r.mean(p.sum, p.n), r.time(p.most), {Text: ofMost(p), Number: true}}
 	}
 	share := func(n int64) cell { return cell{Text: percent(n, length), Number: true} }
 	t.Rows = [][]cell{row("busy", &busy), {{Text: "busy, of the duration"}, share(busy.least), {Text: percentOf(busy.mean() / float64(max(1, length))), Number: true}, share(busy.most), {}}, row("work", &work)}
@@ -488,6 +488,14 @@ func (s *spread) add(t int64) {
 	s.n++
 	s.sum += t
 	s.most = max(s.most, t)
+}
+
+// ofMost is the mean, of the most.
+func ofMost(s *spread) string {
+	if s.most <= 0 {
+		return "–"
+	}
+	return percentOf(s.mean() / float64(s.most))
 }
 
 func (s *spread) mean() float64 { return float64(s.sum) / float64(max(1, s.n)) }
