@@ -219,7 +219,7 @@ func (a *app) reportPicture(ctx context.Context, base *input, r *reading, s *sel
 			for i := range reportRows {
 				sheet.Tracks = append(sheet.Tracks, rows[i*n/reportRows])
 			}
-			to.Picture.Caption = fmt.Sprintf("%d of %d rows, at equal distances. ", reportRows, n)
+			to.Picture.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", reportRows, n)
 		} else {
 			sheet.Tracks = rows
 			to.Picture.Caption = fmt.Sprintf("Without the curves of %d counters. ", len(tracks)-len(rows))

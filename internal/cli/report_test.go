@@ -373,7 +373,7 @@ func TestReportOfMany(t *testing.T) {
 		t.Error("two reports of a trace differ")
 	}
 	p := readPage(t, text)
-	for _, want := range []string{"48 of 3000 rows, at equal distances.", "The 12 locations with most work, and the 12 with least"} {
+	for _, want := range []string{"48 of 3000 rows, at equal distances; the times in its legend are theirs.", "The 12 locations with most work, and the 12 with least"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the text %q is missing", want)
 		}
