@@ -99,3 +99,13 @@ func levelFor(l []levelEntry, pixel float64) int {
 	}
 	return level
 }
+
+// spanLevel is the level for spans. The shortest buckets may be two pixels: each is for
+// several spans, which nobody could tell from each other.
+func spanLevel(l []levelEntry, pixel float64) int {
+	level := levelFor(l, pixel)
+	if level < 0 && len(l) > 0 && float64(l[0].width) <= 2*pixel {
+		return 0
+	}
+	return level
+}

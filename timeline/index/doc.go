@@ -14,8 +14,8 @@
 //     that was open longest at each depth, and which part of the bucket it, and all regions
 //     at that depth, were; how many instants; what the curve was between.
 //
-// Links (messages, whose ends are paired as package analysis/messages says, and stored
-// dependencies) are in blocks too, and in levels where those of the same tracks and about
+// Links (messages, the n-th send of a channel with its n-th receive; stored dependencies;
+// forks and joins of threads) are in blocks too, and in levels where those of the same tracks and about
 // the same time are one bundle.
 //
 // # File

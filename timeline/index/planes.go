@@ -26,10 +26,11 @@ const planeMin = 64
 
 // planePacker packs planes.
 type planePacker struct {
-	enc    *zstd.Encoder
-	huff   huff0.Scratch
-	packed []byte
-	planes [8][]byte
+	enc     *zstd.Encoder
+	huff    huff0.Scratch
+	packed  []byte
+	planes  [8][]byte
+	columns [6][]byte
 }
 
 // numbers appends a column of n numbers, which are given as varints.

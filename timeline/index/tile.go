@@ -236,7 +236,7 @@ func each(n int, f func(i int)) {
 type scratch struct {
 	reader
 	b, before spanBlock
-	runs      []run
+	runs      runReader
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -269,7 +269,7 @@ func (t *tiler) track(track int) error {
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
-		level := levelFor(levels, pixel)
+		level := spanLevel(levels, pixel)
 		row := newRaster(q)
 		rows = append(rows, row)
 		if level < 0 {
@@ -323,15 +323,11 @@ func (t *Tile) add(u pixels) {
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
 	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		err := t.decode(&l.blocks[i], func(raw []byte) (err error) {
-			t.runs, err = decodeRuns(raw, t.runs[:0])
-			return err
-		})
-		if err != nil {
+		if err := t.decode(&l.blocks[i], t.runs.decode); err != nil {
 			return err
 		}
-		for i := range t.runs {
-			u := &t.runs[i]
+		for i := range t.runs.list {
+			u := &t.runs.list[i]
 			if u.bucket > high || u.bucket+u.n <= low {
 				continue
 			}
