@@ -132,55 +132,16 @@ func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first), Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
-	colors, err := v.colors(ctx, x)
-	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[r.Name]}
-	}
-	return v, err
-}
-
-// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
-// since a trace that has an index is to be there at once.
-const mostWeighed = 16
-
-// colors gives names their colours: different ones to those that most time is spent in.
-func (v *shown) colors(ctx context.Context, x Index) (map[string]int, error) {
-	ticks := map[string]int64{}
-	var names []string
-	for _, r := range v.regions {
-		if _, ok := ticks[r.Name]; !ok {
-			ticks[r.Name] = 0
-			names = append(names, r.Name)
-		}
-	}
-	var busy []int
-	for t := range v.tracks {
-		if v.tracks[t].Spans > 0 {
-			busy = append(busy, t)
-		}
-	}
-	var some []int
-	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
-		some = append(some, busy[i])
-	}
-	all, err := profiles(ctx, x, some, v.first, add(v.last, 1))
+	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
+		return profiles(ctx, x, tracks, v.first, add(v.last, 1))
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, sums := range all {
-		for _, s := range sums {
-			if s.Region != trace.NoRef && int(s.Region) < len(v.regions) {
-				name := v.regions[s.Region].Name
-				ticks[name] = add(ticks[name], s.Exclusive)
-			}
-		}
+	for i, r := range v.regions {
+		f.Regions[i] = regFact{r.Name, r.Group, colors[i]}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ticks[b], ticks[a]) })
-	out := map[string]int{}
-	for i, c := range draw.ColorOf(names) {
-		out[names[i]] = c
-	}
-	return out, nil
+	return v, nil
 }
 
 // unknown is the name of a region that no definition has.

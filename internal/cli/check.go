@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -138,12 +139,16 @@ func (a *app) listRules(asJSON bool, only []string) error {
 }
 
 func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
-	ctx := c.Context()
-	in, err := a.source(ctx, arg, r)
+	in, err := a.source(c.Context(), arg, r)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
+	return a.checkInput(c.Context(), in, r, places, only)
+}
+
+// checkInput checks a trace that is not yet opened.
+func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int, only []string) (*checkResult, error) {
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
