@@ -18,11 +18,11 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 2
+const Version = 3
 
 const (
-	head    = "weftidx2"
-	tail    = "xdi2"
+	head    = "weftidx3"
+	tail    = "xdi3"
 	endSize = 24
 )
 

@@ -44,7 +44,7 @@ type spanBlock struct {
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
 // each block.
-const blockSpans = 4096
+const blockSpans = 8192
 
 // spanWriter makes a block, span by span. Of a span with others inside, the time from its
 // begin to theirs is written, which is short, and of the others their length.
