@@ -102,7 +102,7 @@ func options(t *testing.T) Options {
 func viewing(t *testing.T, opt Options, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
-		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p), Notes: p + NotesSuffix})
+		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
 	}
 	s := New(opt)
 	t.Cleanup(s.Close)
@@ -627,11 +627,15 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestNotes: notes are kept beside the trace.
+// TestNotes: notes are kept beside the index.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sample.otf2")
 	sample(t, path)
+	beside, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	opt := options(t)
 	s := viewing(t, opt, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id + "/notes"
@@ -646,9 +650,17 @@ func TestNotes(t *testing.T) {
 	if look(v, "notes/0/to") != "9223372036854775807" || look(v, "notes/0/text") != "<i>here</i>" || look(v, "notes/1/created") == "" {
 		t.Errorf("found %v", v)
 	}
-	other := viewing(t, options(t), path)
+	if l, err := os.ReadDir(dir); err != nil || len(l) != len(beside) {
+		t.Errorf("found %v beside the trace, expected what was there: %v", l, err)
+	}
+	again := options(t)
+	again.Cache, again.Reading.Strict = opt.Cache, true
+	other := viewing(t, again, path)
 	if v := get(t, other, api); fmt.Sprint(look(v, "notes/len")) != "2" {
-		t.Errorf("another server finds %v", v)
+		t.Errorf("another server with other settings finds %v", v)
+	}
+	if v := get(t, viewing(t, options(t), path), api); fmt.Sprint(look(v, "notes/len")) != "0" {
+		t.Errorf("a server with another cache finds %v", v)
 	}
 	for name, body := range map[string]string{
 		"no JSON": "x", "other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`, "id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,
@@ -676,6 +688,43 @@ func TestNotes(t *testing.T) {
 	}
 	if w := send(shared, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(good), "Authorization", "Bearer "+secret); w.Code != 403 {
 		t.Errorf("the server of the folder: status %d, want 403", w.Code)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(s, "GET", api); w.Code != 404 {
+		t.Errorf("the trace is gone: status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestNotesOfIndex: notes on a trace with an index of its own are beside that; one from
+// standard input has none.
+func TestNotesOfIndex(t *testing.T) {
+	dir := t.TempDir()
+	path, index := filepath.Join(dir, "sample.otf2"), filepath.Join(t.TempDir(), "x.weftidx")
+	sample(t, path)
+	opt := options(t)
+	if _, err := MakeIndex(context.Background(), opt.Reading, opt.Cache, format.FileSource(path), IndexOptions{Path: index}); err != nil {
+		t.Fatal(err)
+	}
+	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}, {Source: format.FileSource(path), Once: true}}
+	s := New(opt)
+	defer s.Close()
+	put := func(n int) *httptest.ResponseRecorder {
+		body := `{"notes":[{"id":"a","from":"5","to":"6","track":-1,"text":"here"}]}`
+		return send(s, "PUT", "/api/traces/"+s.traceAt(t, n).id+"/notes", strings.NewReader(body), "Authorization", "Bearer "+secret)
+	}
+	if w := put(0); w.Code != 200 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if text, err := os.ReadFile(index + ".notes.json"); err != nil || !strings.Contains(string(text), `"text": "here"`) {
+		t.Errorf("found %s, %v", text, err)
+	}
+	if v := get(t, s, "/api/traces/"+s.traceAt(t, 0).id+"/notes"); look(v, "notes/0/text") != "here" {
+		t.Errorf("found %v", v)
+	}
+	if w := put(1); w.Code != 403 {
+		t.Errorf("from standard input: status %d: %s", w.Code, w.Body)
 	}
 }
 
