@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -47,7 +48,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		if tracks != nil {
 			wanted := map[uint32]bool{}
-			for _, t := range v.locations(tracks) {
+			for _, t := range v.only(index.LocationTrack, tracks) {
 				wanted[v.tracks[t].Location] = true
 			}
 			sel.Location = func(loc uint32) bool { return wanted[loc] }

@@ -900,3 +900,136 @@ func TestDescription(t *testing.T) {
 		t.Error("the check finds nothing wrong with a wrong answer")
 	}
 }
+
+// claimed writes a trace with many claims, some of no length, at the begin of all and later,
+// on resources with several heads, and one that never ends. The expected figures come from
+// analysis/profile, which reads all events.
+func claimed(t *testing.T, path string) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 9))
+	r := trace.NewRecorder(trace.Seconds(1000))
+	type end struct{ id, time int64 }
+	for range 3 {
+		res := r.Resource("disk", 4, "heads")
+		var open []end
+		for at := int64(10); at < 9000; at += random.Int64N(3) {
+			for i := 0; i < len(open); i++ {
+				if open[i].time <= at {
+					r.Release(open[i].id, at)
+					open = slices.Delete(open, i, i+1)
+					i--
+				}
+			}
+			if len(open) < 4 {
+				long := max(0, random.Int64N(40)-10)
+				id := r.Claim(res, at, r.Region(fmt.Sprint("job ", random.Int64N(5))), 1)
+				if long == 0 {
+					r.Release(id, at)
+					continue
+				}
+				open = append(open, end{id, at + long})
+			}
+		}
+	}
+	save(t, path, r)
+}
+
+// TestClaimsInProfile compares the claims of windows with those that weft profile lists.
+func TestClaimsInProfile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "claims.otf2")
+	claimed(t, path)
+	s := viewing(t, options(t), path, "../examples/odse.etf", "../format/etf/testdata/ok/feature-coverage.etf")
+	for n, format := range []string{"otf2", "etf", "etf"} {
+		api := ready(t, s, n)
+		v := get(t, s, api)
+		var origin, length int64
+		fmt.Sscan(v["origin"].(string), &origin)
+		fmt.Sscan(v["length"].(string), &length)
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range 20 {
+			from, to := random.Int64N(length), length+1
+			query := fmt.Sprintf("from=%d", from)
+			switch {
+			case i == 0:
+				query, from = "", -1<<40
+			case i == 1:
+				to = length / 2
+				query, from = fmt.Sprintf("to=%d", to), -1<<40
+			case i > 3:
+				to = from + 1 + random.Int64N(length-from)
+				query += fmt.Sprintf("&to=%d", to)
+			}
+			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &profile.Window{From: origin + from, To: origin + to})
+			want := map[string]string{}
+			for _, a := range p.Activities {
+				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time/a.Count)
+			}
+			for _, by := range []string{"region", "location", "group"} {
+				got, rows := map[string]string{}, 0
+				var count, time int64
+				for _, r := range get(t, s, api+"/profile?by="+by+"&"+query)["rows"].([]any) {
+					if look(r, "kind") != "claim" {
+						continue
+					}
+					rows++
+					var c, x int64
+					fmt.Sscan(fmt.Sprint(look(r, "count"), " ", look(r, "exclusive")), &c, &x)
+					count, time = count+c, time+x
+					got[look(r, "name").(string)] = fmt.Sprint(c, " ", look(r, "inclusive"), " ", x, " ", look(r, "min"), " ", look(r, "max"), " ", look(r, "mean"))
+				}
+				if by == "region" && !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: %q: found %v, want %v", format, query, got, want)
+				}
+				for _, a := range p.Activities {
+					count, time = count-a.Count, time-a.Time
+				}
+				if count != 0 || time != 0 || by == "location" && rows < len(want) {
+					t.Errorf("%s: %q by %s: %d claims and %d ticks too many", format, query, by, count, time)
+				}
+			}
+		}
+	}
+}
+
+// profiled is the profile of a trace, made from all of its events.
+func profiled(t *testing.T, s *Server, name string, src format.Source, w *profile.Window) *profile.Result {
+	t.Helper()
+	d, err := s.opt.Reading.open(context.Background(), mustFormat(t, name), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := profile.New(d.Defs(), profile.Options{Window: w})
+	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+		t.Fatal(err)
+	}
+	return p.Result()
+}
+
+// TestTracksOfProfile: the tracks that are asked for say of what the rows are, and collective
+// operations are never among them.
+func TestTracksOfProfile(t *testing.T) {
+	s := viewing(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../examples/odse.etf")
+	for n, want := range []string{"region", "claim"} {
+		api := ready(t, s, n)
+		kinds := map[string]string{"location": "region", "resource": "claim"}
+		last := 0
+		for i, x := range get(t, s, api)["tracks"].([]any) {
+			rows := get(t, s, fmt.Sprint(api, "/profile?tracks=", i))["rows"].([]any)
+			kind := kinds[look(x, "kind").(string)]
+			if fmt.Sprint(look(x, "spans")) == "0" {
+				kind = ""
+			}
+			if (kind != "") != (len(rows) > 0) || len(rows) > 0 && look(rows[0], "kind") != kind {
+				t.Errorf("track %d is a %v: found %v", i, look(x, "kind"), rows)
+			}
+			last = i
+		}
+		for _, q := range []string{"", fmt.Sprint("?tracks=0-", last)} {
+			rows := get(t, s, api+"/profile"+q)["rows"].([]any)
+			if len(rows) == 0 || slices.ContainsFunc(rows, func(r any) bool { return look(r, "kind") != want }) {
+				t.Errorf("%s: found %v, want rows of kind %s", q, rows, want)
+			}
+		}
+	}
+}

@@ -196,16 +196,22 @@ func (v *shown) region(r uint32) index.Region {
 // at is a time for JSON.
 func (v *shown) at(t int64) ticks { return ticks(t - v.first) }
 
-// locations are the numbers of the tracks of locations, or those of some tracks that are.
-func (v *shown) locations(of []int) []int {
+// only are the numbers of the tracks of a kind, or those of some tracks that are of it, each
+// once.
+func (v *shown) only(kind index.TrackKind, of []int) []int {
 	var out []int
-	for i, t := range v.tracks {
-		if of == nil && t.Kind == index.LocationTrack {
-			out = append(out, i)
+	if of == nil {
+		for i := range v.tracks {
+			if v.tracks[i].Kind == kind {
+				out = append(out, i)
+			}
 		}
+		return out
 	}
+	seen := map[int]bool{}
 	for _, i := range of {
-		if v.tracks[i].Kind == index.LocationTrack && !slices.Contains(out, i) {
+		if v.tracks[i].Kind == kind && !seen[i] {
+			seen[i] = true
 			out = append(out, i)
 		}
 	}

@@ -145,7 +145,7 @@ func find(ctx context.Context, x *opened, p *params) (any, error) {
 	if p.values.Get("track") != "" {
 		where = []int{p.track()}
 	} else {
-		where = x.locations(nil)
+		where = x.only(index.LocationTrack, nil)
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -221,6 +221,7 @@ func links(ctx context.Context, x *opened, p *params) (any, error) {
 }
 
 type profileRow struct {
+	Kind      string `json:"kind"`
 	Track     int    `json:"track"`
 	Group     int    `json:"group"`
 	Region    int    `json:"region"`
@@ -273,6 +274,12 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 	return out, first
 }
 
+// What a row of a profile is of.
+const (
+	visits = "region"
+	claims = "claim"
+)
+
 func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
 	from, to, _ := p.window()
@@ -280,52 +287,63 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		return nil, p.err
 	}
 	type key struct {
+		kind         string
 		track, group int
 		region       uint32
 	}
 	sums := map[key]*index.Sum{}
-	wanted := x.locations(tracks)
-	for _, t := range tracks {
-		if x.tracks[t].Kind != index.LocationTrack {
-			wanted = append(wanted, t) // claims and operations, for those who ask for them
+	for _, of := range []struct {
+		kind   string
+		tracks index.TrackKind
+		from   int64
+	}{{visits, index.LocationTrack, from}, {claims, index.ResourceTrack, p.claimsFrom(from)}} {
+		wanted := x.only(of.tracks, tracks)
+		all, err := profiles(ctx, x, wanted, of.from, to)
+		if err != nil {
+			return nil, err
 		}
-	}
-	all, err := profiles(ctx, x, wanted, from, to)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range wanted {
-		for _, s := range all[i] {
-			k := key{-1, -1, s.Region}
-			switch by {
-			case "location":
-				k.track = t
-			case "group":
-				k.group = number(x.tracks[t].Group)
+		for i, t := range wanted {
+			for _, s := range all[i] {
+				k := key{of.kind, -1, -1, s.Region}
+				switch by {
+				case "location":
+					k.track = t
+				case "group":
+					k.group = number(x.tracks[t].Group)
+				}
+				o := sums[k]
+				if o == nil {
+					sums[k] = &s
+					continue
+				}
+				o.Count += s.Count
+				o.Inclusive += s.Inclusive
+				o.Exclusive += s.Exclusive
+				o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 			}
-			o := sums[k]
-			if o == nil {
-				sums[k] = &s
-				continue
-			}
-			o.Count += s.Count
-			o.Inclusive += s.Inclusive
-			o.Exclusive += s.Exclusive
-			o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 		}
 	}
 	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
 	for k, s := range sums {
-		r := profileRow{k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
+		r := profileRow{k.kind, k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
 		if s.Count > 0 {
 			r.Mean = ticks(s.Inclusive / s.Count)
 		}
 		a.Rows = append(a.Rows, r)
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {
-		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
 	})
 	return a, nil
+}
+
+// claimsFrom is where the window of claims begins: a claim without length that is where a
+// window begins is not in it, but in the whole trace it is.
+func (p *params) claimsFrom(from int64) int64 {
+	if p.values.Get("from") == "" {
+		return add(from, -1)
+	}
+	return from
 }
 
 type matrixRow struct {
@@ -402,7 +420,7 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	rows := []locationRow{}
 	at := map[int]int{}
-	wanted := x.locations(nil)
+	wanted := x.only(index.LocationTrack, nil)
 	all, err := profiles(ctx, x, wanted, from, to)
 	if err != nil {
 		return nil, err
