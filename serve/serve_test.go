@@ -1033,3 +1033,62 @@ func TestTracksOfProfile(t *testing.T) {
 		}
 	}
 }
+
+// TestLocationsOfResources: the busy time of a resource is that of weft profile where claims
+// never overlap, and not told elsewhere.
+func TestLocationsOfResources(t *testing.T) {
+	s := viewing(t, options(t), "../examples/odse.etf")
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	for _, w := range []profile.Window{{From: 0, To: 130_001}, {From: 50_000, To: 90_000}, {From: 1961, To: 1962}} {
+		known, unknown := 0, 0
+		resources := map[string]profile.Resource{}
+		for _, r := range profiled(t, s, "etf", s.traceAt(t, 0).given.Source, &w).Resources {
+			resources[r.ID] = r
+		}
+		for _, r := range get(t, s, fmt.Sprintf("%s/locations?from=%d&to=%d", api, w.From, w.To))["rows"].([]any) {
+			track := "tracks/" + fmt.Sprint(look(r, "track"))
+			if look(v, track+"/kind") != "resource" {
+				continue
+			}
+			want := resources[look(v, track+"/id").(string)]
+			if got := fmt.Sprint(look(r, "spans")); got != fmt.Sprint(want.Count) {
+				t.Errorf("%+v: %s: %s claims, want %d", w, want.Name, got, want.Count)
+			}
+			if look(r, "busy") == "" {
+				unknown++
+				if fmt.Sprint(look(v, track+"/depth")) == "1" {
+					t.Errorf("%+v: %s: no busy time, though claims do not overlap", w, want.Name)
+				}
+				continue
+			}
+			if known++; look(r, "busy") != fmt.Sprint(want.Busy) {
+				t.Errorf("%+v: %s: busy %v, want %d", w, want.Name, look(r, "busy"), want.Busy)
+			}
+		}
+		if known != 6 || unknown != 2 {
+			t.Errorf("%+v: found %d busy times, and %d that are not known, want 6 and 2", w, known, unknown)
+		}
+	}
+}
+
+// TestUnreceived: a message counts with its bytes for the location that it was sent to, also
+// when nobody has seen it arrive.
+func TestUnreceived(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lost.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(b, 0, r.Region("main"))
+	r.Send(a, 10, b, 1, 100)
+	r.Recv(b, 15, a, 1, 100)
+	r.Send(a, 20, b, 1, 7)
+	r.Leave(b, 30, r.Region("main"))
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	rows := get(t, s, ready(t, s, 0)+"/locations")
+	for path, want := range map[string]string{"rows/0/sent": "2", "rows/0/sentBytes": "107", "rows/1/received": "2", "rows/1/receivedBytes": "107", "rows/0/received": "0", "rows/0/receivedBytes": "0"} {
+		if got := fmt.Sprint(look(rows, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}

@@ -396,9 +396,9 @@ type shareFact struct {
 
 type locationRow struct {
 	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // of all the time
+	Events        int64       `json:"events"` // of all the time, on the first track of a location
 	Spans         int64       `json:"spans"`
-	Busy          ticks       `json:"busy"`
+	Busy          string      `json:"busy"` // ticks, "" if not known
 	Exclusive     []shareFact `json:"exclusive"`
 	Sent          int64       `json:"sent"`
 	Received      int64       `json:"received"`
@@ -420,36 +420,53 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	rows := []locationRow{}
 	at := map[int]int{}
-	wanted := x.only(index.LocationTrack, nil)
-	all, err := profiles(ctx, x, wanted, from, to)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range wanted {
-		sums := all[i]
-		r := locationRow{Track: t, Events: x.tracks[t].Events, Exclusive: []shareFact{}}
-		for _, s := range sums {
-			r.Spans += s.Count
-			// A location is in one innermost region at a time.
-			r.Busy += ticks(s.Exclusive)
-			if s.Exclusive > 0 {
-				r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
-			}
+	for _, of := range []struct {
+		tracks index.TrackKind
+		from   int64
+	}{{index.LocationTrack, from}, {index.ResourceTrack, p.claimsFrom(from)}} {
+		wanted := x.only(of.tracks, nil)
+		all, err := profiles(ctx, x, wanted, of.from, to)
+		if err != nil {
+			return nil, err
 		}
-		slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
-		r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
-		at[t] = len(rows)
-		rows = append(rows, r)
+		for i, t := range wanted {
+			at[t] = len(rows)
+			rows = append(rows, x.row(t, all[i]))
+		}
 	}
+	// A message counts for both sides, also when nobody has seen it arrive.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
 			rows[i].SentBytes += c.Bytes
 		}
 		if i, ok := at[c.Destination]; ok {
-			rows[i].Received += c.Matched
+			rows[i].Received += c.Count
 			rows[i].ReceivedBytes += c.Bytes
 		}
 	}
+	slices.SortFunc(rows, func(a, b locationRow) int { return cmp.Compare(a.Track, b.Track) })
 	return map[string][]locationRow{"rows": rows}, nil
+}
+
+// row is what a location or resource did, but for messages.
+func (v *shown) row(track int, sums []index.Sum) locationRow {
+	t := &v.tracks[track]
+	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
+	busy := int64(0)
+	for _, s := range sums {
+		r.Spans += s.Count
+		busy += s.Exclusive
+		if s.Exclusive > 0 {
+			r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
+		}
+	}
+	// A location is in one innermost region at a time, and the claims of one lane do not
+	// overlap. Of several lanes the index knows the sum alone.
+	if t.Kind == index.LocationTrack || t.Depth <= 1 {
+		r.Busy = strconv.FormatInt(busy, 10)
+	}
+	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
+	r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
+	return r
 }
