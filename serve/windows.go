@@ -103,11 +103,15 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	d, err := x.e.describeSpan(ctx, &x.tracks[track], s)
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, around)
 	if err != nil {
 		return nil, err
 	}
-	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial
+	lacking, err := x.e.describeLinks(ctx, near, a.Links)
+	if err != nil {
+		return nil, err
+	}
+	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial || lacking
 	return a, nil
 }
 
@@ -176,19 +180,20 @@ type endFact struct {
 }
 
 type linkFact struct {
-	ID           string  `json:"id"`
-	Kind         string  `json:"kind"`
-	Name         string  `json:"name"`
-	From         endFact `json:"from"`
-	To           endFact `json:"to"`
-	Count        int64   `json:"count"`
-	Bytes        int64   `json:"bytes"`
-	Tag          string  `json:"tag"`
-	Communicator string  `json:"communicator"`
+	ID           string      `json:"id"`
+	Kind         string      `json:"kind"`
+	Name         string      `json:"name"`
+	From         endFact     `json:"from"`
+	To           endFact     `json:"to"`
+	Count        int64       `json:"count"`
+	Bytes        int64       `json:"bytes"`
+	Tag          string      `json:"tag"`
+	Communicator string      `json:"communicator"`
+	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
 func (v *shown) link(l *index.Link) linkFact {
-	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator}
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}
