@@ -533,6 +533,9 @@ func TestTicket(t *testing.T) {
 	if err != nil || strings.Contains(u.String(), secret) {
 		t.Fatalf("found the ticket %s, %v", u, err)
 	}
+	if u.Fragment != "" {
+		t.Errorf("found the fragment %s though there are no traces", u.Fragment)
+	}
 	if w := send(s, "GET", "/?"+u.RawQuery, nil); w.Code != 303 || w.Result().Cookies()[0].Value != secret {
 		t.Errorf("the first time: status %d", w.Code)
 	}

@@ -153,7 +153,8 @@ func (s *Server) Start() {
 	}
 }
 
-// URL is where a browser finds a server that listens at an address.
+// URL is where a browser finds a server that listens at an address. Of several traces that
+// it was given the page shows all: their ids are in the fragment.
 func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 
 func (s *Server) address(l net.Listener, token string) string {
@@ -171,6 +172,13 @@ func (s *Server) address(l net.Listener, token string) string {
 	u := "http://" + host + "/"
 	if token != "" {
 		u += "?token=" + token
+	}
+	if g, ok := s.traces.(*given); ok && len(g.list) > 1 {
+		var ids []string
+		for _, e := range g.list {
+			ids = append(ids, e.id)
+		}
+		u += "#t=" + strings.Join(ids, ",")
 	}
 	return u
 }

@@ -157,6 +157,10 @@ func TestView(t *testing.T) {
 	if len(list.Traces) != 2 || list.Traces[0].Name != "g.trf" {
 		t.Fatalf("found %+v", list)
 	}
+	// The page takes what it shows from the fragment.
+	if want := "t=" + list.Traces[0].ID + "," + list.Traces[1].ID; u.Fragment != want {
+		t.Errorf("found the address %q, want the fragment %s", s.url, want)
+	}
 	for _, x := range list.Traces {
 		s.untilReady(t, base+"/api/traces/"+x.ID)
 	}
@@ -225,6 +229,9 @@ func TestViewWithIndex(t *testing.T) {
 	weft(t, 0, "index", "-o", index, path)
 	cache := filepath.Join(dir, "cache")
 	s := startServer(t, cache, "view", "--no-open", "--index", index, path)
+	if strings.Contains(s.url, "#") {
+		t.Errorf("found the address %q, expected no fragment for one trace", s.url)
+	}
 	s.get(t, s.url)
 	base, _, _ := strings.Cut(s.url, "/?")
 	s.untilReady(t, base+"/api/traces/"+s.traces(t, base).Traces[0].ID)
