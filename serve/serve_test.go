@@ -848,6 +848,18 @@ func (d *description) check(s *schema, v any, at string) error {
 	return nil
 }
 
+// checkAnswer compares an answer with a schema of the description.
+func checkAnswer(t *testing.T, s *Server, schema string, v any) {
+	t.Helper()
+	var d description
+	if err := json.Unmarshal(ask(s, "GET", "/api/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.check(d.Components.Schemas[schema], v, schema); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDescription: the description has every route and method, no others, and the fields
 // of the real answers.
 func TestDescription(t *testing.T) {
