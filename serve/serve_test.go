@@ -429,6 +429,34 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestPlacesOfDefects: a defect of events tells its track and time.
+func TestPlacesOfDefects(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "skewed.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(a, 1000, r.Region("main"))
+	r.Recv(b, 1010, a, 1, 100)
+	r.Send(a, 1025, b, 1, 100)
+	r.Leave(b, 1040, r.Region("main"))
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	found := map[string]string{}
+	for _, x := range get(t, s, api+"/defects")["defects"].([]any) {
+		name := ""
+		if fmt.Sprint(look(x, "track")) != "-1" {
+			name = fmt.Sprint(look(v, fmt.Sprint("tracks/", look(x, "track"), "/name")))
+		}
+		found[look(x, "rule").(string)] = fmt.Sprint(name, " ", look(x, "time"))
+	}
+	for rule, want := range map[string]string{"trace.receive-before-send": "b 10", "trace.leave-without-enter": "b 40", "trace.enter-without-leave": "a 0", "trace.clock-skew": " "} {
+		if found[rule] != want {
+			t.Errorf("%s: found track and time %q, want %q", rule, found[rule], want)
+		}
+	}
+}
+
 // TestNoEvents: a trace without events can be shown.
 func TestNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.trf")

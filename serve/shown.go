@@ -276,3 +276,9 @@ func (v *shown) only(kind index.TrackKind, of []int) []int {
 	}
 	return out
 }
+
+// trackOf is the first track of a location, which shows its regions if it has any; -1 for
+// none.
+func (v *shown) trackOf(location uint32) int {
+	return slices.IndexFunc(v.tracks, func(t index.Track) bool { return t.Location == location && t.Kind != index.CommunicatorTrack })
+}
