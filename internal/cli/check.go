@@ -36,6 +36,8 @@ type checkPlace struct {
 	Line     int64  `json:"line,omitempty"`
 	Offset   int64  `json:"offset,omitempty"`
 	Record   string `json:"record,omitempty"`
+	Location string `json:"location,omitempty"` // id
+	Time     *int64 `json:"time,omitempty"`     // ticks
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
 	binary   bool
@@ -179,19 +181,27 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 		default:
 			res.Notes += x.Count
 		}
-		res.Rules = append(res.Rules, newCheckRule(x, rules))
+		res.Rules = append(res.Rules, newCheckRule(x, rules, in.Decoder))
 	}
 	return res
 }
 
-// newCheckRule is a rule that was broken; its sentence is among rules.
-func newCheckRule(x format.RuleCount, rules []format.Rule) checkRule {
+// newCheckRule is a rule that was broken; its sentence is among rules. d is the trace, nil
+// for one that could not be opened.
+func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Decoder) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
 		rule.Doc = rules[i].Doc
 	}
-	for _, d := range x.First {
-		rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
+	for _, x := range x.First {
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, binary: x.Position.Binary}
+		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
+			p.Location = d.Defs().Locations.At(int(e.Location)).ID
+		}
+		if x.Event.HasTime {
+			p.Time = &x.Event.Time
+		}
+		rule.Places = append(rule.Places, p)
 	}
 	return rule
 }
