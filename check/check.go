@@ -69,12 +69,17 @@ func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
 		lanes: map[channel]*lane{}, skews: map[groupPair]*skew{}, collect: map[uint32]*operations{}}
 }
 
-// place is where a defect is: the location, NoRef for the trace as a whole, and the
-// position of the record.
+// place is where a defect is: the location, NoRef for the trace as a whole, the position of
+// the record, and the time of the event if there is one.
 type place struct {
-	loc uint32
-	pos int64
+	loc   uint32
+	pos   int64
+	time  int64
+	event bool
 }
+
+// placeOf is the place of an event.
+func placeOf(loc uint32, row openRow) place { return place{loc, row.pos, row.time, true} }
 
 func (c *Checker) report(rule string, at place, found, expected string) error {
 	return c.reports(rule, at, 1, found, expected)
@@ -85,6 +90,7 @@ func (c *Checker) reports(rule string, at place, count int64, found, expected st
 	d := &trace.Defect{Rule: rule, Severity: severity(rule), Position: trace.Position{File: c.path, Line: at.pos}, Found: found, Expected: expected, Count: count}
 	if at.loc != trace.NoRef {
 		d.Record = "location " + c.id(at.loc)
+		d.Event = trace.Where{Location: at.loc, HasLocation: true, Time: at.time, HasTime: at.event}
 	}
 	return c.opt.Defect(d)
 }
@@ -157,7 +163,7 @@ func (c *Checker) Batch(b *trace.Batch) error {
 			s = c.state(loc)
 		}
 		t, k, ref := x.Time(), x.Kind(), x.Ref()
-		at := place{loc, x.Pos()}
+		at := placeOf(loc, openRow{t, x.Pos()})
 		if s.any && t < s.last {
 			if err := c.report("trace.time-order", at, c.seconds(t), "a time not before "+c.seconds(s.last)); err != nil {
 				return err
@@ -284,7 +290,7 @@ func (c *Checker) post(s *state, id uint64, t int64, at place) error {
 		return nil
 	}
 	if was, ok := s.requests[id]; ok {
-		if err := c.open("trace.request-without-end", place{at.loc, was.pos}, id, was.time); err != nil {
+		if err := c.open("trace.request-without-end", placeOf(at.loc, was), id, was.time); err != nil {
 			return err
 		}
 	}
@@ -345,29 +351,29 @@ func (c *Checker) Finish(context.Context) error {
 // unfinished reports what is open at the end of a location.
 func (c *Checker) unfinished(loc uint32, s *state) error {
 	for _, e := range s.open {
-		if err := c.report("trace.enter-without-leave", place{loc, e.pos}, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it"); err != nil {
+		if err := c.report("trace.enter-without-leave", placeOf(loc, e.openRow), "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it"); err != nil {
 			return err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
 		e := s.claims[id]
-		if err := c.report("trace.claim-without-end", place{loc, e.pos}, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end"); err != nil {
+		if err := c.report("trace.claim-without-end", placeOf(loc, e), fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end"); err != nil {
 			return err
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
 		e := s.requests[id]
-		if err := c.open("trace.request-without-end", place{loc, e.pos}, id, e.time); err != nil {
+		if err := c.open("trace.request-without-end", placeOf(loc, e), id, e.time); err != nil {
 			return err
 		}
 	}
 	for _, e := range s.locks {
-		if err := c.report("trace.lock-without-release", place{loc, e.pos}, fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release"); err != nil {
+		if err := c.report("trace.lock-without-release", placeOf(loc, e.openRow), fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release"); err != nil {
 			return err
 		}
 	}
 	for _, e := range s.collectives {
-		if err := c.report("trace.collective-open", place{loc, e.pos}, "a collective operation from "+c.seconds(e.time), "its end"); err != nil {
+		if err := c.report("trace.collective-open", placeOf(loc, e.openRow), "a collective operation from "+c.seconds(e.time), "its end"); err != nil {
 			return err
 		}
 	}

@@ -208,6 +208,11 @@ func TestRules(t *testing.T) {
 				if r.Severity != severity(r.Rule) || r.First[0].Expected == "" {
 					t.Errorf("%s: %v", name, r.First[0])
 				}
+				for _, d := range r.First {
+					if err := placed(d); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
 			}
 			if slices.Sort(found); strings.Join(found, ",") != x.rules {
 				t.Errorf("%s: found %v in order %v", name, rep.Rules(), order)
@@ -255,6 +260,23 @@ func TestRules(t *testing.T) {
 			t.Errorf("no test of rule %s", r.ID)
 		}
 	}
+}
+
+// placed compares the location and time of a defect with those that its text has.
+func placed(d *trace.Defect) error {
+	e := d.Event
+	if text := fmt.Sprintf("location %d", e.Location+10); e.HasLocation != (d.Record != "") || e.HasLocation && d.Record != text {
+		return fmt.Errorf("%v: found location %+v", d, e)
+	}
+	timed := d.Rule != "trace.clock-skew" && d.Rule != "trace.collective-membership"
+	text := trace.Seconds(1000).FormatSeconds(e.Time) + " s"
+	if d.Rule == "trace.claim-end-without-begin" {
+		text = "end of claim" // its text has no time
+	}
+	if e.HasTime != timed || timed && !strings.Contains(d.Found, text) {
+		return fmt.Errorf("%v: found time %+v", d, e)
+	}
+	return nil
 }
 
 // Regions of formats that do not ask for it need not nest.

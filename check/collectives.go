@@ -144,7 +144,7 @@ func (c *Checker) members(comm uint32, o *operations) error {
 				continue
 			}
 			x, y := &o.steps[i], &o.steps[best]
-			if err := c.reports(rule, place{x.least, 0}, int64(x.locations), fmt.Sprintf("%s as number %d on %s", x, n, name), fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
+			if err := c.reports(rule, place{loc: x.least}, int64(x.locations), fmt.Sprintf("%s as number %d on %s", x, n, name), fmt.Sprintf("%s, as at location %s", y, c.id(y.least))); err != nil {
 				return err
 			}
 		}
@@ -176,7 +176,7 @@ func (c *Checker) members(comm uint32, o *operations) error {
 		if found >= want {
 			continue
 		}
-		if err := c.report(rule, place{loc, 0}, fmt.Sprintf("%d collective operations on %s", found, name), fmt.Sprintf("%d, as another member has", want)); err != nil {
+		if err := c.report(rule, place{loc: loc}, fmt.Sprintf("%d collective operations on %s", found, name), fmt.Sprintf("%d, as another member has", want)); err != nil {
 			return err
 		}
 	}
@@ -187,7 +187,7 @@ func (c *Checker) members(comm uint32, o *operations) error {
 		if slices.Contains(list, loc) {
 			continue
 		}
-		if err := c.report(rule, place{loc, 0}, "collective operations on "+name, "a member of it"); err != nil {
+		if err := c.report(rule, place{loc: loc}, "collective operations on "+name, "a member of it"); err != nil {
 			return err
 		}
 	}

@@ -115,7 +115,7 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 
 // pair holds the two ends of a message against each other.
 func (c *Checker) pair(ch channel, send, recv end) error {
-	at := place{ch.to, recv.pos}
+	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at, fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
 			fmt.Sprintf("%d bytes, which location %s sent at %s", uint64(send.length), c.id(ch.from), c.seconds(send.time))); err != nil {
@@ -161,7 +161,7 @@ func (c *Checker) unmatched() error {
 				q := waiting[tag]
 				e := q.list[q.head]
 				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
-				if err := c.reports(rule, place{own, e.pos}, int64(len(q.list)-q.head), found, "a "+partner+" to match"); err != nil {
+				if err := c.reports(rule, placeOf(own, openRow{e.time, e.pos}), int64(len(q.list)-q.head), found, "a "+partner+" to match"); err != nil {
 					return err
 				}
 			}
@@ -218,7 +218,7 @@ func (c *Checker) skewed() error {
 		if s.early == 0 || g.a == g.b {
 			continue
 		}
-		if err := c.report("trace.clock-skew", place{trace.NoRef, 0},
+		if err := c.report("trace.clock-skew", place{loc: trace.NoRef},
 			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s", s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1)))),
 			"clocks that agree; weft align corrects them"); err != nil {
 			return err

@@ -75,7 +75,7 @@ func (c *Checker) absurd() error {
 				continue
 			}
 			_, _, _, odd := s.steps.split()
-			if err := c.report("trace.absurd-delta", place{uint32(loc), odd.pos}, "an event at "+c.seconds(odd.time),
+			if err := c.report("trace.absurd-delta", placeOf(uint32(loc), odd), "an event at "+c.seconds(odd.time),
 				fmt.Sprintf("a time near %s to %s, where all others are", c.seconds(low), c.seconds(high))); err != nil {
 				return err
 			}

@@ -136,7 +136,7 @@ func run(t *testing.T, shell, bin, dir string, c command) {
 	t.Helper()
 	cmd := exec.Command(shell, "-c", c.text)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "WEFT_CACHE="+filepath.Join(dir, ".cache"))
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()

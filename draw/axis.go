@@ -4,7 +4,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/trace"
 )
 
 // tick is a label on the time axis.
@@ -20,9 +20,12 @@ var timeUnits = []struct {
 
 // ticks chooses round times, so far apart that their labels do not touch on an
 // axis of so many pixels.
-func ticks(v *timeline.View, width float64, measure func(string) float64) []tick {
-	t0 := v.Clock.Float(v.From - v.Origin)
-	span := v.Clock.Float(1) * float64(uint64(v.To)-uint64(v.From))
+func ticks(k trace.Clock, from, to, origin int64, width float64, measure func(string) float64) []tick {
+	t0 := k.Float(from - origin)
+	if (from >= origin) != (from-origin >= 0) { // too far apart for a number of ticks
+		t0 = k.Float(from) - k.Float(origin)
+	}
+	span := k.Float(1) * float64(uint64(to)-uint64(from))
 	if !(span > 0) || math.IsInf(span, 0) {
 		return nil
 	}
@@ -39,14 +42,20 @@ func ticks(v *timeline.View, width float64, measure func(string) float64) []tick
 		first, last := math.Ceil(t0/step-1e-9), math.Floor((t0+span)/step+1e-9)
 		var out []tick
 		widest := 0.0
-		for i := first; i <= last; i++ {
+		if last-first > width {
+			continue // so far from the origin that numbers do not tell times apart
+		}
+		for n := range int(last-first) + 1 {
+			i := first + float64(n)
 			s := strconv.FormatFloat(i*step, 'f', digits, 64)
 			if i == 0 {
 				s = "0"
 			}
 			s += " " + unit.name
 			widest = max(widest, measure(s))
-			out = append(out, tick{(i*step - t0) / span, s})
+			if at := (i*step - t0) / span; at > -1e-6 && at < 1+1e-6 {
+				out = append(out, tick{at, s})
+			}
 		}
 		if widest+16 <= width*step/span || want == 1 {
 			return out

@@ -3,6 +3,7 @@ package draw
 import (
 	"fmt"
 	"hash/fnv"
+	"image/color"
 	"slices"
 	"strings"
 
@@ -118,3 +119,8 @@ var light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x66707c),
 	rule: hex(0xc3cad2), other: hex(0xa9b0b8), gap: hex(0xd9dde2), curve: hex(0x0072b2), arrow: hex(0x1c2127)}
 var dark = theme{paper: hex(0x14171b), text: hex(0xe8ebee), dim: hex(0x98a2ad), grid: hex(0x2a3037), band: hex(0x1b1f24),
 	rule: hex(0x3d454e), other: hex(0x6d757e), gap: hex(0x343a41), curve: hex(0x56b4e9), arrow: hex(0xf2f4f6)}
+
+// rgba is an opaque colour for images.
+func (c rgb) rgba() color.RGBA { return color.RGBA{c.r, c.g, c.b, 255} }
+
+func fromRGBA(c color.RGBA) rgb { return rgb{c.R, c.G, c.B} }

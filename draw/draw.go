@@ -1,12 +1,13 @@
-// Package draw makes pictures of timeline views: PNG and SVG, the same in both.
-// Pictures are deterministic: the same view and options give the same bytes.
+// Package draw makes pictures of timeline views, and of indexes ([Sheet]): PNG and SVG,
+// the same in both. Pictures are deterministic: the same view, or index, and options give
+// the same bytes.
 package draw
 
 import (
-	"bufio"
+	"cmp"
 	"fmt"
-	"image/png"
 	"io"
+	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
@@ -25,6 +26,18 @@ type Options struct {
 	// Scale is the number of pixels of a PNG that are drawn for one, for screens
 	// and print with high resolution; 0 means 1. SVG needs none.
 	Scale int
+}
+
+// width is that of the picture, if the options make sense.
+func (o *Options) width() (int, error) {
+	w := cmp.Or(o.Width, DefaultWidth)
+	if least := gutter + margin + minPlot; w < least || w > 1<<15 {
+		return 0, &format.OptionError{Option: "width", Value: strconv.Itoa(w), Expected: fmt.Sprintf("%d to %d pixels", least, 1<<15)}
+	}
+	if o.Scale < 0 || o.Scale > 8 {
+		return 0, &format.OptionError{Option: "scale", Value: strconv.Itoa(o.Scale), Expected: "1 to 8"}
+	}
+	return w, nil
 }
 
 // DefaultWidth is the width of a picture unless Options say otherwise.
@@ -46,9 +59,6 @@ func Columns(width int) int {
 	return max(width-gutter-margin, minPlot)
 }
 
-// maxPixels bounds the size of a PNG in memory (4 bytes each).
-const maxPixels = 1 << 27
-
 // SVG writes the view as an SVG document that refers to nothing outside of
 // itself. Errors are those of w, and of options that make no sense.
 func SVG(w io.Writer, v *timeline.View, opt Options) error {
@@ -56,15 +66,9 @@ func SVG(w io.Writer, v *timeline.View, opt Options) error {
 	if err != nil {
 		return err
 	}
-	s := &svgCanvas{}
-	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Go,Helvetica,Arial,sans-serif">`+"\n",
-		p.width, p.height, p.width, p.height)
-	s.title(p.title)
-	s.b.WriteByte('\n')
+	s := newSVGCanvas(p.width, p.height, p.title)
 	p.draw(s)
-	s.b.WriteString("</svg>\n")
-	_, err = w.Write(s.b.Bytes())
-	return err
+	return s.writeTo(w)
 }
 
 // PNG writes the view as a PNG image. Errors are those of w, of options that
@@ -74,15 +78,10 @@ func PNG(w io.Writer, v *timeline.View, opt Options) error {
 	if err != nil {
 		return err
 	}
-	scale := max(opt.Scale, 1)
-	if p.width*p.height > maxPixels/(scale*scale) {
-		return &format.OptionError{Option: "width", Value: fmt.Sprintf("%d × %d pixels", p.width*scale, p.height*scale), Expected: "a smaller picture: fewer rows, less width or scale"}
-	}
-	c := newPNGCanvas(p.width, p.height, scale)
-	p.draw(c)
-	b := bufio.NewWriter(w)
-	if err := png.Encode(b, c.img); err != nil {
+	c, err := newPNGCanvas(p.width, p.height, max(opt.Scale, 1))
+	if err != nil {
 		return err
 	}
-	return b.Flush()
+	p.draw(c)
+	return c.writeTo(w)
 }

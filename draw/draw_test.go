@@ -209,7 +209,7 @@ func TestTicks(t *testing.T) {
 	} {
 		v := &timeline.View{Clock: x.clock, From: x.from, To: x.to}
 		var got []string
-		for _, k := range ticks(v, 640, measure) {
+		for _, k := range ticks(v.Clock, v.From, v.To, v.Origin, 640, measure) {
 			if k.at < -1e-9 || k.at > 1+1e-9 {
 				t.Errorf("%s lies outside, at %v", k.label, k.at)
 			}
@@ -269,7 +269,10 @@ func TestBadOptions(t *testing.T) {
 func TestGlyphs(t *testing.T) {
 	// A letter with an accent is made of two outlines, above the small letters.
 	dot := func(s string) int {
-		c := newPNGCanvas(20, 30, 1)
+		c, err := newPNGCanvas(20, 30, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		c.text(label{x: 2, y: 22, s: s, size: 20, color: rgb{0, 0, 0}})
 		n := 0
 		for y := range 10 {
@@ -284,7 +287,10 @@ func TestGlyphs(t *testing.T) {
 	if dot("e") != 0 || dot("é") == 0 {
 		t.Errorf("above the letters: e %d, é %d pixels", dot("e"), dot("é"))
 	}
-	c := newPNGCanvas(5, 5, 1)
+	c, err := newPNGCanvas(5, 5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.text(label{x: -50, y: 100, s: "outside", size: 12})
 	c.lines(rgb{}, 1, 2, []point{{-10, -10}, {100, 100}}, []point{{3, 3}, {3, 3}})
 	if c.img.Bounds() != image.Rect(0, 0, 5, 5) {

@@ -6,10 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline"
 )
 
@@ -23,7 +21,6 @@ type picture struct {
 	colors        []rgb
 	rows          []placed
 	legend        []entry
-	legendY       float64
 	notes         []string
 	notesY        float64
 	tips          bool    // spans have tooltips
@@ -69,14 +66,9 @@ func newPicture(v *timeline.View, opt Options) (*picture, error) {
 	if opt.Dark {
 		p.t = &dark
 	}
-	if p.width == 0 {
-		p.width = DefaultWidth
-	}
-	if least := gutter + margin + minPlot; p.width < least || p.width > 1<<15 {
-		return nil, &format.OptionError{Option: "width", Value: strconv.Itoa(p.width), Expected: fmt.Sprintf("%d to %d pixels", least, 1<<15)}
-	}
-	if opt.Scale < 0 || opt.Scale > 8 {
-		return nil, &format.OptionError{Option: "scale", Value: strconv.Itoa(opt.Scale), Expected: "1 to 8"}
+	var err error
+	if p.width, err = opt.width(); err != nil {
+		return nil, err
 	}
 	p.colors = colors(v.Colors, p.t)
 	p.plot = box{gutter, titleHeight + axisHeight, float64(p.width - gutter - margin), 0}
@@ -148,8 +140,6 @@ func (p *picture) rowHeight(r *timeline.Row) (h, level float64) {
 
 // layLegend places the entries, line by line.
 func (p *picture) layLegend(y float64) float64 {
-	p.legendY = y
-	x := float64(gutter)
 	for i, c := range p.v.Colors {
 		e := entry{kind: 'b', color: p.colors[i], full: c.Name, name: regular.fit(c.Name, textSize, 220)}
 		if c.Ticks > 0 {
@@ -171,20 +161,26 @@ func (p *picture) layLegend(y float64) float64 {
 			break
 		}
 	}
-	for i := range p.legend {
-		e := &p.legend[i]
+	return place(p.legend, float64(p.width-margin), y)
+}
+
+// place puts the entries of a legend line by line, up to a right edge.
+func place(legend []entry, right, y float64) float64 {
+	x := float64(gutter)
+	for i := range legend {
+		e := &legend[i]
 		w := 18 + regular.measure(e.name, textSize) + 18
 		if e.more != "" {
 			w += 5 + regular.measure(e.more, smallSize)
 		}
-		if x > gutter && x+w-18 > float64(p.width-margin) {
+		if x > gutter && x+w-18 > right {
 			x = gutter
 			y += legendLine
 		}
 		e.x, e.y = x, y
 		x += w
 	}
-	if len(p.legend) > 0 {
+	if len(legend) > 0 {
 		y += legendLine
 	}
 	return y
@@ -229,7 +225,7 @@ func (p *picture) drawFrame(c canvas) {
 		}
 	}
 	measure := func(s string) float64 { return regular.measure(s, smallSize) }
-	for _, k := range ticks(p.v, p.plot.w, measure) {
+	for _, k := range ticks(p.v.Clock, p.v.From, p.v.To, p.v.Origin, p.plot.w, measure) {
 		x := math.Round(p.plot.x + k.at*p.plot.w)
 		c.boxes(p.t.grid, 1, "", box{min(x, right-1), p.plot.y - 4, 1, p.plot.h + 4})
 		l := label{x: x, y: p.plot.y - 9, s: k.label, full: k.label, size: smallSize, anchor: atMiddle, color: p.t.dim}
@@ -550,7 +546,7 @@ func (p *picture) drawArrows(c canvas) {
 		if src == dst && math.Abs(s.y-d.y) < 4 && math.Abs(s.x-d.x) > 6 {
 			stroke = arc(s, d, min(src.h*0.4, 16))
 		}
-		stroke, whole := p.cut(stroke)
+		stroke, whole := p.plot.cut(stroke)
 		if len(stroke) < 2 {
 			continue
 		}
@@ -607,10 +603,10 @@ func head(s []point, size float64) []point {
 	return []point{tip, {bx - uy*size*0.42, by + ux*size*0.42}, {bx + uy*size*0.42, by - ux*size*0.42}}
 }
 
-// cut keeps the part of a stroke that lies in the plot; whole tells whether its
-// end does.
-func (p *picture) cut(s []point) (out []point, whole bool) {
-	lo, hi := p.plot.x-0.5, p.plot.x+p.plot.w+0.5
+// cut keeps the part of a stroke that lies between the sides of a plot; whole tells
+// whether its end does.
+func (b box) cut(s []point) (out []point, whole bool) {
+	lo, hi := b.x-0.5, b.x+b.w+0.5
 	for i := 1; i < len(s); i++ {
 		a, b := s[i-1], s[i]
 		if max(a.x, b.x) < lo || min(a.x, b.x) > hi {
@@ -635,7 +631,12 @@ func (p *picture) cut(s []point) (out []point, whole bool) {
 }
 
 func (p *picture) drawLegend(c canvas) {
-	for _, e := range p.legend {
+	drawLegend(c, p.t, p.legend)
+	drawNotes(c, p.t, p.notes, p.notesY, float64(p.width-gutter-margin))
+}
+
+func drawLegend(c canvas, t *theme, legend []entry) {
+	for _, e := range legend {
 		base := e.y + 12
 		if e.kind == 'a' {
 			l := []point{{e.x, e.y + 12}, {e.x + 13, e.y + 4}}
@@ -644,13 +645,17 @@ func (p *picture) drawLegend(c canvas) {
 		} else {
 			c.boxes(e.color, 1, "", box{e.x, e.y + 2, 12, 12})
 		}
-		c.text(label{x: e.x + 18, y: base, s: e.name, full: e.full, size: textSize, color: p.t.text})
+		c.text(label{x: e.x + 18, y: base, s: e.name, full: e.full, size: textSize, color: t.text})
 		if e.more != "" {
-			c.text(label{x: e.x + 23 + regular.measure(e.name, textSize), y: base, s: e.more, full: e.more, size: smallSize, color: p.t.dim})
+			c.text(label{x: e.x + 23 + regular.measure(e.name, textSize), y: base, s: e.more, full: e.more, size: smallSize, color: t.dim})
 		}
 	}
-	for i, n := range p.notes {
-		s := regular.fit(n, smallSize, float64(p.width-gutter-margin))
-		c.text(label{x: gutter, y: p.notesY + noteLine*float64(i) + 11, s: s, full: n, size: smallSize, color: p.t.dim})
+}
+
+// drawNotes writes remarks below each other.
+func drawNotes(c canvas, t *theme, notes []string, y, width float64) {
+	for i, n := range notes {
+		s := regular.fit(n, smallSize, width)
+		c.text(label{x: gutter, y: y + noteLine*float64(i) + 11, s: s, full: n, size: smallSize, color: t.dim})
 	}
 }

@@ -1,12 +1,18 @@
 package draw
 
 import (
+	"bufio"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
+	"image/png"
+	"io"
 	"math"
 
 	"golang.org/x/image/vector"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // pngCanvas paints pixels; one unit of the picture is scale of them.
@@ -15,8 +21,22 @@ type pngCanvas struct {
 	scale float64
 }
 
-func newPNGCanvas(w, h, scale int) *pngCanvas {
-	return &pngCanvas{image.NewRGBA(image.Rect(0, 0, w*scale, h*scale)), float64(scale)}
+// maxPixels bounds the size of a PNG in memory (4 bytes each).
+const maxPixels = 1 << 27
+
+func newPNGCanvas(w, h, scale int) (*pngCanvas, error) {
+	if w*h > maxPixels/(scale*scale) {
+		return nil, &format.OptionError{Option: "width", Value: fmt.Sprintf("%d × %d pixels", w*scale, h*scale), Expected: "a smaller picture: fewer rows, less width or scale"}
+	}
+	return &pngCanvas{image.NewRGBA(image.Rect(0, 0, w*scale, h*scale)), float64(scale)}, nil
+}
+
+func (p *pngCanvas) writeTo(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if err := png.Encode(b, p.img); err != nil {
+		return err
+	}
+	return b.Flush()
 }
 
 func paint(c rgb, alpha float64) *image.Uniform {

@@ -4,11 +4,26 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"io"
 	"strconv"
 )
 
 // svgCanvas writes SVG elements.
 type svgCanvas struct{ b bytes.Buffer }
+
+func newSVGCanvas(w, h int, title string) *svgCanvas {
+	s := &svgCanvas{}
+	fmt.Fprintf(&s.b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="Go,Helvetica,Arial,sans-serif">`+"\n", w, h, w, h)
+	s.title(title)
+	s.b.WriteByte('\n')
+	return s
+}
+
+func (s *svgCanvas) writeTo(w io.Writer) error {
+	s.b.WriteString("</svg>\n")
+	_, err := w.Write(s.b.Bytes())
+	return err
+}
 
 func coord(x float64) string {
 	s := strconv.FormatFloat(x, 'f', 1, 64)
@@ -60,7 +75,13 @@ func (s *svgCanvas) boxes(c rgb, alpha float64, title string, list ...box) {
 	for _, b := range list {
 		fmt.Fprintf(&s.b, "M%s %sh%sv%sh-%sz", coord(b.x), coord(b.y), coord(b.w), coord(b.h), coord(b.w))
 	}
-	s.b.WriteString(`"/>` + "\n")
+	if title == "" {
+		s.b.WriteString(`"/>` + "\n")
+		return
+	}
+	s.b.WriteString(`">`)
+	s.title(title)
+	s.b.WriteString("</path>\n")
 }
 
 func (s *svgCanvas) trail(p []point) {

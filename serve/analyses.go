@@ -11,6 +11,7 @@ import (
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -47,7 +48,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		if tracks != nil {
 			wanted := map[uint32]bool{}
-			for _, t := range v.locations(tracks) {
+			for _, t := range v.only(index.LocationTrack, tracks) {
 				wanted[v.tracks[t].Location] = true
 			}
 			sel.Location = func(loc uint32) bool { return wanted[loc] }
@@ -178,7 +179,8 @@ func (e *entry) fresh(ctx context.Context, f func(*reader) error) error {
 	return f(d)
 }
 
-func defects(e *entry, _ *params) func(context.Context) (any, error) {
+func defects(e *entry, p *params) func(context.Context) (any, error) {
+	v := p.x
 	return func(ctx context.Context) (any, error) {
 		a := defectsAnswer{[]defectFact{}, 0}
 		err := e.fresh(ctx, func(d *reader) error {
@@ -190,6 +192,12 @@ func defects(e *entry, _ *params) func(context.Context) (any, error) {
 				a.More += r.Count - int64(len(r.First))
 				for _, x := range r.First {
 					f := defectFact{Rule: x.Rule, Severity: x.Severity.String(), Message: x.Message(), File: x.Position.File, Track: -1}
+					if w := x.Event; w.HasTime {
+						f.Time = strconv.FormatInt(int64(v.at(w.Time)), 10)
+					}
+					if w := x.Event; w.HasLocation {
+						f.Track = v.trackOf(w.Location)
+					}
 					switch {
 					case x.Position.Line > 0:
 						f.Position = "line " + strconv.FormatInt(x.Position.Line, 10)

@@ -168,7 +168,7 @@ func (f *folder) walk() error {
 		id := traceID(name, 0)
 		e := f.byID[id]
 		if e == nil {
-			e = f.s.newEntry(Given{Source: f.source(name), Notes: ""}, id, path.Base(name))
+			e = f.s.newEntry(Given{Source: f.source(name)}, id, path.Base(name))
 			f.byID[id] = e
 		}
 		e.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,42 +79,172 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 }
 
 // describeSpan says what the trace has on a span: attributes of the event that begins it,
-// and facts of its definition.
-func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span) (d described, err error) {
-	var begin trace.Kind
+// and facts of its definition. around are the spans at the lower depths of its track.
+func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, around []index.Span) (d described, err error) {
+	var find func(context.Context, *reader, *index.Track, index.Span, []index.Span, *described) error
 	switch t.Kind {
 	case index.LocationTrack:
-		begin = trace.Enter
+		find = findVisit
 	case index.ResourceTrack:
-		begin = trace.ClaimBegin
+		find = findClaim
 	default:
 		return d, nil
 	}
 	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
-		defs := x.Defs()
-		err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
-			if c.Kind() != begin || c.Ref() != s.Region {
-				return false
-			}
-			d.attributes = eventAttributes(defs, c)
-			return true
-		})
-		if int(s.Region) < defs.Regions.Len() {
+		err := find(ctx, x, t, s, around, &d)
+		if defs := x.Defs(); int(s.Region) < defs.Regions.Len() {
 			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(int(s.Region)))...)
 		}
-		if err != nil || s.End != t.Last || begin != trace.Enter {
-			return err
-		}
-		// It may end there since its location does, and not because it was left.
-		d.open = true
-		return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
-			if c.Kind() == trace.Leave && c.Ref() == s.Region {
-				d.open = false
-			}
-			return !d.open
-		})
+		return err
 	})
 	return d, err
+}
+
+// findVisit finds the enter of a visit, and whether it was left.
+func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, around []index.Span, d *described) error {
+	// Of a region that is entered several times at once the outermost visit comes first.
+	before := 0
+	for _, o := range around {
+		if o.Region == s.Region && o.Start == s.Start {
+			before++
+		}
+	}
+	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
+		if c.Kind() != trace.Enter || c.Ref() != s.Region {
+			return false
+		}
+		d.attributes = eventAttributes(x.Defs(), c)
+		before--
+		return before < 0
+	})
+	if err != nil || s.End != t.Last {
+		return err
+	}
+	// It may end there since its location does, and not because it was left.
+	d.open = true
+	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
+		if c.Kind() == trace.Leave && c.Ref() == s.Region {
+			d.open = false
+		}
+		return !d.open
+	})
+}
+
+// mostAlike is how many claims that begin at once are looked at.
+const mostAlike = 10_000
+
+// findClaim finds the begin of a claim. Claims of the same activity that begin at once are
+// in the order of lanes, unless some of them end between; its own end tells then.
+func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, around []index.Span, d *described) error {
+	type claim struct {
+		id         int64
+		attributes []attribute
+	}
+	defs := x.Defs()
+	var alike []claim
+	atOnce := map[int64]bool{}
+	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
+		switch {
+		case len(c.Ops()) == 0:
+		case c.Kind() == trace.ClaimEnd:
+			atOnce[int64(c.Op(0))] = true
+		case c.Kind() == trace.ClaimBegin && c.Ref() == s.Region && onResource(defs, t, c.Op(1)):
+			id := int64(c.Op(0))
+			delete(atOnce, id)
+			alike = append(alike, claim{id, eventAttributes(defs, c)})
+		}
+		return len(alike)+len(atOnce) >= mostAlike
+	})
+	if err != nil {
+		return err
+	}
+	alike = slices.DeleteFunc(alike, func(c claim) bool { return atOnce[c.id] != (s.Start == s.End) })
+	if len(alike) == 0 {
+		return nil
+	}
+	before := 0
+	for _, o := range around {
+		if o.Region == s.Region && o.Start == s.Start && (o.End == o.Start) == (s.End == s.Start) {
+			before++
+		}
+	}
+	best := &alike[min(before, len(alike)-1)]
+	if s.Start < s.End && (len(alike) > 1 || s.End == t.Last) {
+		ended := map[int64]bool{}
+		err = eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
+			if c.Kind() == trace.ClaimEnd {
+				ended[int64(c.Op(0))] = true
+			}
+			return len(ended) == mostAlike
+		})
+		if err != nil {
+			return err
+		}
+		if d.open = !ended[best.id]; d.open && s.End != t.Last {
+			d.open = false
+			if i := slices.IndexFunc(alike, func(c claim) bool { return ended[c.id] }); i >= 0 {
+				best = &alike[i]
+			}
+		}
+	}
+	d.attributes = best.attributes
+	return nil
+}
+
+// onResource reports whether the operand of a claim is the resource of a track.
+func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
+	if op >= uint64(defs.Resources.Len()) {
+		return t.Capacity == 0 && t.Unit == ""
+	}
+	r := defs.Resources.At(int(op))
+	return r.ID == t.ID && r.Name == t.Name
+}
+
+// smallTrace is the bytes of a trace whose links are read to tell the attributes of some: it
+// takes a part of a second.
+const smallTrace = 16 << 20
+
+// describeLinks says what the trace has on dependencies, for those of links that are.
+func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []linkFact) (partial bool, err error) {
+	type key struct{ id, start, end int64 }
+	wanted := map[key][]int{}
+	for i := range links {
+		if l := &links[i]; l.Kind == index.Dependency && l.Count == 1 {
+			k := key{l.Tag, l.Start, l.End}
+			wanted[k] = append(wanted[k], i)
+		}
+	}
+	e.mu.Lock()
+	size := e.bytes
+	e.mu.Unlock()
+	if len(wanted) == 0 || size > smallTrace {
+		return false, nil
+	}
+	found := map[int][]attribute{}
+	var d described
+	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
+		sel := trace.Everything()
+		sel.Kind = func(trace.Kind) bool { return false }
+		return x.Scan(ctx, sel, func(int) format.Sink {
+			return format.SinkFuncs{OnLinks: func(list []trace.Link) error {
+				for i := range list {
+					l := &list[i]
+					for _, k := range wanted[key{l.ID, l.Src.Time, l.Dst.Time}] {
+						if found[k] == nil {
+							for _, a := range l.Attrs {
+								found[k] = append(found[k], attribute{a.Key, valueText(x.Defs(), a.Value)})
+							}
+						}
+					}
+				}
+				return nil
+			}}
+		})
+	})
+	for i, a := range found {
+		facts[i].Attributes = a
+	}
+	return d.partial, err
 }
 
 // describeInstant says what the trace has on an instant.

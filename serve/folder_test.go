@@ -62,7 +62,7 @@ func TestFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	sample(t, filepath.Join(dir, "p.pallas"))
-	for name, text := range map[string]string{"readme.txt": "1 2 3 4\n", "deep/data.csv": "1,2\n3,4\n", ".hidden.trf": "", "broken.otf2": "no archive", "a.trf.weft-notes.json": "{}", "numbers": "1.0 2.0 3.0\n4.0 5.0 6.0\n"} {
+	for name, text := range map[string]string{"readme.txt": "1 2 3 4\n", "deep/data.csv": "1,2\n3,4\n", ".hidden.trf": "", "broken.otf2": "no archive", "a.weftidx.notes.json": "{}", "numbers": "1.0 2.0 3.0\n4.0 5.0 6.0\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -35,8 +35,25 @@ const (
 	maxNoteBytes = 8 << 20
 )
 
-// NotesSuffix is what the name of the file of notes has behind that of the trace.
-const NotesSuffix = ".weft-notes.json"
+// notesSuffix is what the name of the file of notes has behind that of an index that was
+// given.
+const notesSuffix = ".notes.json"
+
+// notesPath is the file of the notes on a trace, "" if they cannot be kept: beside its
+// index, since nothing is written beside the trace.
+func (e *entry) notesPath() (string, error) {
+	switch {
+	case e.given.Once:
+		return "", nil
+	case e.given.Index != "":
+		return e.given.Index + notesSuffix, nil
+	}
+	path, err := e.s.opt.Cache.Notes(e.given.Source)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = notFound("the file " + e.path + " is gone")
+	}
+	return path, err
+}
 
 func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
@@ -51,13 +68,14 @@ func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.json(w, r, l)
 }
 
-// notes reads the notes that lie beside a trace.
+// notes reads the notes on a trace.
 func (e *entry) notes() (noteList, error) {
 	l := noteList{[]note{}}
-	if e.given.Once {
-		return l, nil
+	path, err := e.notesPath()
+	if path == "" || err != nil {
+		return l, err
 	}
-	f, err := e.given.Source.FS.Open(e.given.Source.Name + NotesSuffix)
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -67,7 +85,7 @@ func (e *entry) notes() (noteList, error) {
 	defer f.Close()
 	d := json.NewDecoder(io.LimitReader(f, maxNoteBytes))
 	if err := d.Decode(&l); err != nil {
-		return l, fmt.Errorf("%s: found no notes as weft writes them: %w", e.path+NotesSuffix, err)
+		return l, fmt.Errorf("%s: found no notes as weft writes them: %w", path, err)
 	}
 	if l.Notes == nil {
 		l.Notes = []note{}
@@ -80,8 +98,16 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if s.readOnly() || e.given.Notes == "" {
-		return &problem{http.StatusForbidden, "notes on this trace cannot be written here", 0}
+	refused := &problem{http.StatusForbidden, "notes on this trace cannot be written here", 0}
+	if s.readOnly() {
+		return refused
+	}
+	path, err := e.notesPath()
+	if err != nil {
+		return err
+	}
+	if path == "" {
+		return refused
 	}
 	var l noteList
 	c := http.NewResponseController(w)
@@ -101,7 +127,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	}
 	e.s.writing.Lock()
 	defer e.s.writing.Unlock()
-	if err := writeNotes(e.given.Notes, &l); err != nil {
+	if err := writeNotes(path, &l); err != nil {
 		return err
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -155,12 +181,12 @@ func writeNotes(path string, l *noteList) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".weft-notes-*")
 	if err != nil {
-		return fmt.Errorf("cannot write notes beside the trace: %w", err)
+		return fmt.Errorf("cannot keep notes: %w", err)
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(append(text, '\n'))
-	if e := f.Chmod(0o644); err == nil {
-		err = e
+	if st, e := os.Stat(path); err == nil && e == nil {
+		err = f.Chmod(st.Mode().Perm()) // a new file is for its writer alone
 	}
 	if e := f.Close(); err == nil {
 		err = e

@@ -213,7 +213,7 @@ type traceLine struct {
 
 // line describes a trace; the early facts and those of a ready one are nil where there
 // are none.
-func (e *entry) line() (l traceLine, before *early, ready *shown) {
+func (e *entry) line() (l traceLine, before *earlyFacts, ready *shown) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	l = traceLine{e.id, e.name, e.path, "", e.bytes, e.state, e.progress, e.err}
@@ -261,15 +261,11 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 			traceFacts
 		}{l, ready.facts})
 	case before != nil:
-		f := earlyFacts{Clock: clockOf(before.clock), Groups: groupFacts(before.groups)}
-		for _, x := range before.locations {
-			f.Tracks = append(f.Tracks, trackFact{Kind: "location", Name: x.Label(), Sort: string(x.Kind), ID: x.ID, Group: number(x.Group), Parent: -1})
-		}
 		w.Header().Set("Cache-Control", "no-store")
 		return s.json(w, r, struct {
 			traceLine
-			earlyFacts
-		}{l, f})
+			*earlyFacts
+		}{l, before})
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	return s.json(w, r, l)

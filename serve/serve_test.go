@@ -102,7 +102,7 @@ func options(t *testing.T) Options {
 func viewing(t *testing.T, opt Options, paths ...string) *Server {
 	t.Helper()
 	for _, p := range paths {
-		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p), Notes: p + NotesSuffix})
+		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
 	}
 	s := New(opt)
 	t.Cleanup(s.Close)
@@ -429,6 +429,34 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestPlacesOfDefects: a defect of events tells its track and time.
+func TestPlacesOfDefects(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "skewed.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(a, 1000, r.Region("main"))
+	r.Recv(b, 1010, a, 1, 100)
+	r.Send(a, 1025, b, 1, 100)
+	r.Leave(b, 1040, r.Region("main"))
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	found := map[string]string{}
+	for _, x := range get(t, s, api+"/defects")["defects"].([]any) {
+		name := ""
+		if fmt.Sprint(look(x, "track")) != "-1" {
+			name = fmt.Sprint(look(v, fmt.Sprint("tracks/", look(x, "track"), "/name")))
+		}
+		found[look(x, "rule").(string)] = fmt.Sprint(name, " ", look(x, "time"))
+	}
+	for rule, want := range map[string]string{"trace.receive-before-send": "b 10", "trace.leave-without-enter": "b 40", "trace.enter-without-leave": "a 0", "trace.clock-skew": " "} {
+		if found[rule] != want {
+			t.Errorf("%s: found track and time %q, want %q", rule, found[rule], want)
+		}
+	}
+}
+
 // TestNoEvents: a trace without events can be shown.
 func TestNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.trf")
@@ -533,6 +561,9 @@ func TestTicket(t *testing.T) {
 	if err != nil || strings.Contains(u.String(), secret) {
 		t.Fatalf("found the ticket %s, %v", u, err)
 	}
+	if u.Fragment != "" {
+		t.Errorf("found the fragment %s though there are no traces", u.Fragment)
+	}
 	if w := send(s, "GET", "/?"+u.RawQuery, nil); w.Code != 303 || w.Result().Cookies()[0].Value != secret {
 		t.Errorf("the first time: status %d", w.Code)
 	}
@@ -627,11 +658,15 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestNotes: notes are kept beside the trace.
+// TestNotes: notes are kept beside the index.
 func TestNotes(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sample.otf2")
 	sample(t, path)
+	beside, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
 	opt := options(t)
 	s := viewing(t, opt, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id + "/notes"
@@ -646,9 +681,17 @@ func TestNotes(t *testing.T) {
 	if look(v, "notes/0/to") != "9223372036854775807" || look(v, "notes/0/text") != "<i>here</i>" || look(v, "notes/1/created") == "" {
 		t.Errorf("found %v", v)
 	}
-	other := viewing(t, options(t), path)
+	if l, err := os.ReadDir(dir); err != nil || len(l) != len(beside) {
+		t.Errorf("found %v beside the trace, expected what was there: %v", l, err)
+	}
+	again := options(t)
+	again.Cache, again.Reading.Strict = opt.Cache, true
+	other := viewing(t, again, path)
 	if v := get(t, other, api); fmt.Sprint(look(v, "notes/len")) != "2" {
-		t.Errorf("another server finds %v", v)
+		t.Errorf("another server with other settings finds %v", v)
+	}
+	if v := get(t, viewing(t, options(t), path), api); fmt.Sprint(look(v, "notes/len")) != "0" {
+		t.Errorf("a server with another cache finds %v", v)
 	}
 	for name, body := range map[string]string{
 		"no JSON": "x", "other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`, "id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,
@@ -676,6 +719,43 @@ func TestNotes(t *testing.T) {
 	}
 	if w := send(shared, "PUT", "/api/traces/"+id+"/notes", strings.NewReader(good), "Authorization", "Bearer "+secret); w.Code != 403 {
 		t.Errorf("the server of the folder: status %d, want 403", w.Code)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if w := ask(s, "GET", api); w.Code != 404 {
+		t.Errorf("the trace is gone: status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestNotesOfIndex: notes on a trace with an index of its own are beside that; one from
+// standard input has none.
+func TestNotesOfIndex(t *testing.T) {
+	dir := t.TempDir()
+	path, index := filepath.Join(dir, "sample.otf2"), filepath.Join(t.TempDir(), "x.weftidx")
+	sample(t, path)
+	opt := options(t)
+	if _, err := MakeIndex(context.Background(), opt.Reading, opt.Cache, format.FileSource(path), IndexOptions{Path: index}); err != nil {
+		t.Fatal(err)
+	}
+	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}, {Source: format.FileSource(path), Once: true}}
+	s := New(opt)
+	defer s.Close()
+	put := func(n int) *httptest.ResponseRecorder {
+		body := `{"notes":[{"id":"a","from":"5","to":"6","track":-1,"text":"here"}]}`
+		return send(s, "PUT", "/api/traces/"+s.traceAt(t, n).id+"/notes", strings.NewReader(body), "Authorization", "Bearer "+secret)
+	}
+	if w := put(0); w.Code != 200 {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+	if text, err := os.ReadFile(index + ".notes.json"); err != nil || !strings.Contains(string(text), `"text": "here"`) {
+		t.Errorf("found %s, %v", text, err)
+	}
+	if v := get(t, s, "/api/traces/"+s.traceAt(t, 0).id+"/notes"); look(v, "notes/0/text") != "here" {
+		t.Errorf("found %v", v)
+	}
+	if w := put(1); w.Code != 403 {
+		t.Errorf("from standard input: status %d: %s", w.Code, w.Body)
 	}
 }
 
@@ -796,6 +876,18 @@ func (d *description) check(s *schema, v any, at string) error {
 	return nil
 }
 
+// checkAnswer compares an answer with a schema of the description.
+func checkAnswer(t *testing.T, s *Server, schema string, v any) {
+	t.Helper()
+	var d description
+	if err := json.Unmarshal(ask(s, "GET", "/api/openapi.json").Body.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.check(d.Components.Schemas[schema], v, schema); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestDescription: the description has every route and method, no others, and the fields
 // of the real answers.
 func TestDescription(t *testing.T) {
@@ -849,5 +941,197 @@ func TestDescription(t *testing.T) {
 	}
 	if err := d.check(d.Components.Schemas["Error"], any(map[string]any{"err": "x"}), "error"); err == nil {
 		t.Error("the check finds nothing wrong with a wrong answer")
+	}
+}
+
+// claimed writes a trace with many claims, some of no length, at the begin of all and later,
+// on resources with several heads, and one that never ends. The expected figures come from
+// analysis/profile, which reads all events.
+func claimed(t *testing.T, path string) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 9))
+	r := trace.NewRecorder(trace.Seconds(1000))
+	type end struct{ id, time int64 }
+	for range 3 {
+		res := r.Resource("disk", 4, "heads")
+		var open []end
+		for at := int64(10); at < 9000; at += random.Int64N(3) {
+			for i := 0; i < len(open); i++ {
+				if open[i].time <= at {
+					r.Release(open[i].id, at)
+					open = slices.Delete(open, i, i+1)
+					i--
+				}
+			}
+			if len(open) < 4 {
+				long := max(0, random.Int64N(40)-10)
+				id := r.Claim(res, at, r.Region(fmt.Sprint("job ", random.Int64N(5))), 1)
+				if long == 0 {
+					r.Release(id, at)
+					continue
+				}
+				open = append(open, end{id, at + long})
+			}
+		}
+	}
+	save(t, path, r)
+}
+
+// TestClaimsInProfile compares the claims of windows with those that weft profile lists.
+func TestClaimsInProfile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "claims.otf2")
+	claimed(t, path)
+	s := viewing(t, options(t), path, "../examples/odse.etf", "../format/etf/testdata/ok/feature-coverage.etf")
+	for n, format := range []string{"otf2", "etf", "etf"} {
+		api := ready(t, s, n)
+		v := get(t, s, api)
+		var origin, length int64
+		fmt.Sscan(v["origin"].(string), &origin)
+		fmt.Sscan(v["length"].(string), &length)
+		random := rand.New(rand.NewPCG(1, 2))
+		for i := range 20 {
+			from, to := random.Int64N(length), length+1
+			query := fmt.Sprintf("from=%d", from)
+			switch {
+			case i == 0:
+				query, from = "", -1<<40
+			case i == 1:
+				to = length / 2
+				query, from = fmt.Sprintf("to=%d", to), -1<<40
+			case i > 3:
+				to = from + 1 + random.Int64N(length-from)
+				query += fmt.Sprintf("&to=%d", to)
+			}
+			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &profile.Window{From: origin + from, To: origin + to})
+			want := map[string]string{}
+			for _, a := range p.Activities {
+				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time/a.Count)
+			}
+			for _, by := range []string{"region", "location", "group"} {
+				got, rows := map[string]string{}, 0
+				var count, time int64
+				for _, r := range get(t, s, api+"/profile?by="+by+"&"+query)["rows"].([]any) {
+					if look(r, "kind") != "claim" {
+						continue
+					}
+					rows++
+					var c, x int64
+					fmt.Sscan(fmt.Sprint(look(r, "count"), " ", look(r, "exclusive")), &c, &x)
+					count, time = count+c, time+x
+					got[look(r, "name").(string)] = fmt.Sprint(c, " ", look(r, "inclusive"), " ", x, " ", look(r, "min"), " ", look(r, "max"), " ", look(r, "mean"))
+				}
+				if by == "region" && !reflect.DeepEqual(got, want) {
+					t.Errorf("%s: %q: found %v, want %v", format, query, got, want)
+				}
+				for _, a := range p.Activities {
+					count, time = count-a.Count, time-a.Time
+				}
+				if count != 0 || time != 0 || by == "location" && rows < len(want) {
+					t.Errorf("%s: %q by %s: %d claims and %d ticks too many", format, query, by, count, time)
+				}
+			}
+		}
+	}
+}
+
+// profiled is the profile of a trace, made from all of its events.
+func profiled(t *testing.T, s *Server, name string, src format.Source, w *profile.Window) *profile.Result {
+	t.Helper()
+	d, err := s.opt.Reading.open(context.Background(), mustFormat(t, name), src, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p := profile.New(d.Defs(), profile.Options{Window: w})
+	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+		t.Fatal(err)
+	}
+	return p.Result()
+}
+
+// TestTracksOfProfile: the tracks that are asked for say of what the rows are, and collective
+// operations are never among them.
+func TestTracksOfProfile(t *testing.T) {
+	s := viewing(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../examples/odse.etf")
+	for n, want := range []string{"region", "claim"} {
+		api := ready(t, s, n)
+		kinds := map[string]string{"location": "region", "resource": "claim"}
+		last := 0
+		for i, x := range get(t, s, api)["tracks"].([]any) {
+			rows := get(t, s, fmt.Sprint(api, "/profile?tracks=", i))["rows"].([]any)
+			kind := kinds[look(x, "kind").(string)]
+			if fmt.Sprint(look(x, "spans")) == "0" {
+				kind = ""
+			}
+			if (kind != "") != (len(rows) > 0) || len(rows) > 0 && look(rows[0], "kind") != kind {
+				t.Errorf("track %d is a %v: found %v", i, look(x, "kind"), rows)
+			}
+			last = i
+		}
+		for _, q := range []string{"", fmt.Sprint("?tracks=0-", last)} {
+			rows := get(t, s, api+"/profile"+q)["rows"].([]any)
+			if len(rows) == 0 || slices.ContainsFunc(rows, func(r any) bool { return look(r, "kind") != want }) {
+				t.Errorf("%s: found %v, want rows of kind %s", q, rows, want)
+			}
+		}
+	}
+}
+
+// TestLocationsOfResources: the busy time of a resource is that of weft profile where claims
+// never overlap, and not told elsewhere.
+func TestLocationsOfResources(t *testing.T) {
+	s := viewing(t, options(t), "../examples/odse.etf")
+	api := ready(t, s, 0)
+	v := get(t, s, api)
+	for _, w := range []profile.Window{{From: 0, To: 130_001}, {From: 50_000, To: 90_000}, {From: 1961, To: 1962}} {
+		known, unknown := 0, 0
+		resources := map[string]profile.Resource{}
+		for _, r := range profiled(t, s, "etf", s.traceAt(t, 0).given.Source, &w).Resources {
+			resources[r.ID] = r
+		}
+		for _, r := range get(t, s, fmt.Sprintf("%s/locations?from=%d&to=%d", api, w.From, w.To))["rows"].([]any) {
+			track := "tracks/" + fmt.Sprint(look(r, "track"))
+			if look(v, track+"/kind") != "resource" {
+				continue
+			}
+			want := resources[look(v, track+"/id").(string)]
+			if got := fmt.Sprint(look(r, "spans")); got != fmt.Sprint(want.Count) {
+				t.Errorf("%+v: %s: %s claims, want %d", w, want.Name, got, want.Count)
+			}
+			if look(r, "busy") == "" {
+				unknown++
+				if fmt.Sprint(look(v, track+"/depth")) == "1" {
+					t.Errorf("%+v: %s: no busy time, though claims do not overlap", w, want.Name)
+				}
+				continue
+			}
+			if known++; look(r, "busy") != fmt.Sprint(want.Busy) {
+				t.Errorf("%+v: %s: busy %v, want %d", w, want.Name, look(r, "busy"), want.Busy)
+			}
+		}
+		if known != 6 || unknown != 2 {
+			t.Errorf("%+v: found %d busy times, and %d that are not known, want 6 and 2", w, known, unknown)
+		}
+	}
+}
+
+// TestUnreceived: a message counts with its bytes for the location that it was sent to, also
+// when nobody has seen it arrive.
+func TestUnreceived(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lost.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(b, 0, r.Region("main"))
+	r.Send(a, 10, b, 1, 100)
+	r.Recv(b, 15, a, 1, 100)
+	r.Send(a, 20, b, 1, 7)
+	r.Leave(b, 30, r.Region("main"))
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	rows := get(t, s, ready(t, s, 0)+"/locations")
+	for path, want := range map[string]string{"rows/0/sent": "2", "rows/0/sentBytes": "107", "rows/1/received": "2", "rows/1/receivedBytes": "107", "rows/0/received": "0", "rows/0/receivedBytes": "0"} {
+		if got := fmt.Sprint(look(rows, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
 	}
 }

@@ -38,11 +38,10 @@ type Reading struct {
 // Given is a trace that the server is told to show.
 type Given struct {
 	Source format.Source
-	// Index is the file of its index, "" for one from the cache.
+	// Index is the file of its index, beside which its notes are; "" for one from the cache.
 	Index string
-	// Notes is the file that notes on it are kept in, "" if none can be.
-	Notes string
-	// Once is set for a trace that came from standard input: it has no name of its own.
+	// Once is set for a trace that came from standard input: it cannot be known again, and
+	// so has no notes.
 	Once bool
 }
 
@@ -58,7 +57,7 @@ type Options struct {
 	// Hosts are names that requests may go to beside localhost, 127.0.0.1 and [::1].
 	Hosts []string
 	// Traces are the traces to show. With Dir those in that folder are shown instead, and
-	// nothing can be changed.
+	// nothing can be changed. Notes are kept beside the index of a trace.
 	Traces []Given
 	Dir    *os.Root
 	// Builds, Analyses and Indexes are how many indexes are made, how many analyses run,
@@ -154,7 +153,8 @@ func (s *Server) Start() {
 	}
 }
 
-// URL is where a browser finds a server that listens at an address.
+// URL is where a browser finds a server that listens at an address. Of several traces that
+// it was given the page shows all: their ids are in the fragment.
 func (s *Server) URL(l net.Listener) string { return s.address(l, s.opt.Token) }
 
 func (s *Server) address(l net.Listener, token string) string {
@@ -172,6 +172,13 @@ func (s *Server) address(l net.Listener, token string) string {
 	u := "http://" + host + "/"
 	if token != "" {
 		u += "?token=" + token
+	}
+	if g, ok := s.traces.(*given); ok && len(g.list) > 1 {
+		var ids []string
+		for _, e := range g.list {
+			ids = append(ids, e.id)
+		}
+		u += "#t=" + strings.Join(ids, ",")
 	}
 	return u
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-trace/weft/draw"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
@@ -46,6 +47,64 @@ type earlyFacts struct {
 	Clock  *clockFact  `json:"clock,omitempty"`
 	Groups []groupFact `json:"groups,omitempty"`
 	Tracks []trackFact `json:"tracks,omitempty"`
+	// Overview is there where the trace keeps sums beside its events.
+	Overview *overview `json:"overview,omitempty"`
+}
+
+// overview is what a trace says of itself.
+type overview struct {
+	Regions   []overviewRegion   `json:"regions"`
+	Locations []overviewLocation `json:"locations"`
+	Events    int64              `json:"events"`
+	// Missing is what a time may lack at most.
+	Missing ticks `json:"missing"`
+}
+
+type overviewRegion struct {
+	Name      string `json:"name"`
+	Count     int64  `json:"count"`
+	Inclusive ticks  `json:"inclusive"`
+	Exclusive ticks  `json:"exclusive"`
+}
+
+type overviewLocation struct {
+	Name   string `json:"name"`
+	Events int64  `json:"events"`
+}
+
+// newEarly makes of the definitions what they tell.
+func newEarly(d *trace.Definitions) *earlyFacts {
+	f := &earlyFacts{Clock: clockOf(d.Clock), Groups: groupFacts(d.Groups.All())}
+	for _, x := range d.Locations.All() {
+		f.Tracks = append(f.Tracks, trackFact{Kind: string(index.LocationTrack), Name: x.Label(), Sort: string(x.Kind), ID: x.ID, Group: number(x.Group), Parent: -1})
+	}
+	return f
+}
+
+// mostOverview is how many regions, and locations, an overview lists: it is sent again and
+// again while the trace is indexed.
+const mostOverview = 1000
+
+// newOverview makes of a summary what is shown of it: the regions with most exclusive time,
+// and the locations with most events, first.
+func newOverview(d *trace.Definitions, s *format.Summary) *overview {
+	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
+	for _, k := range s.Kinds {
+		o.Events = add(o.Events, k.Events)
+	}
+	for _, r := range s.Regions {
+		o.Missing = max(o.Missing, ticks(r.Missing))
+		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(int(r.Region)).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+	}
+	for _, l := range s.Locations {
+		x := d.Locations.At(int(l.Location))
+		o.Locations = append(o.Locations, overviewLocation{x.Label(), l.Events})
+	}
+	slices.SortStableFunc(o.Regions, func(a, b overviewRegion) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+	slices.SortStableFunc(o.Locations, func(a, b overviewLocation) int { return cmp.Compare(b.Events, a.Events) })
+	o.Regions = o.Regions[:min(len(o.Regions), mostOverview)]
+	o.Locations = o.Locations[:min(len(o.Locations), mostOverview)]
+	return o
 }
 
 type clockFact struct {
@@ -132,55 +191,16 @@ func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
 			Spans: t.Spans, Events: t.Events, Instants: t.Instants, First: ticks(t.First - v.first), Last: ticks(t.Last - v.first), Unit: t.Unit, Capacity: finite(t.Capacity),
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
-	colors, err := v.colors(ctx, x)
-	for i, r := range v.regions {
-		f.Regions[i] = regFact{r.Name, r.Group, colors[r.Name]}
-	}
-	return v, err
-}
-
-// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
-// since a trace that has an index is to be there at once.
-const mostWeighed = 16
-
-// colors gives names their colours: different ones to those that most time is spent in.
-func (v *shown) colors(ctx context.Context, x Index) (map[string]int, error) {
-	ticks := map[string]int64{}
-	var names []string
-	for _, r := range v.regions {
-		if _, ok := ticks[r.Name]; !ok {
-			ticks[r.Name] = 0
-			names = append(names, r.Name)
-		}
-	}
-	var busy []int
-	for t := range v.tracks {
-		if v.tracks[t].Spans > 0 {
-			busy = append(busy, t)
-		}
-	}
-	var some []int
-	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
-		some = append(some, busy[i])
-	}
-	all, err := profiles(ctx, x, some, v.first, add(v.last, 1))
+	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
+		return profiles(ctx, x, tracks, v.first, add(v.last, 1))
+	})
 	if err != nil {
 		return nil, err
 	}
-	for _, sums := range all {
-		for _, s := range sums {
-			if s.Region != trace.NoRef && int(s.Region) < len(v.regions) {
-				name := v.regions[s.Region].Name
-				ticks[name] = add(ticks[name], s.Exclusive)
-			}
-		}
+	for i, r := range v.regions {
+		f.Regions[i] = regFact{r.Name, r.Group, colors[i]}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ticks[b], ticks[a]) })
-	out := map[string]int{}
-	for i, c := range draw.ColorOf(names) {
-		out[names[i]] = c
-	}
-	return out, nil
+	return v, nil
 }
 
 // unknown is the name of a region that no definition has.
@@ -196,18 +216,30 @@ func (v *shown) region(r uint32) index.Region {
 // at is a time for JSON.
 func (v *shown) at(t int64) ticks { return ticks(t - v.first) }
 
-// locations are the numbers of the tracks of locations, or those of some tracks that are.
-func (v *shown) locations(of []int) []int {
+// only are the numbers of the tracks of a kind, or those of some tracks that are of it, each
+// once.
+func (v *shown) only(kind index.TrackKind, of []int) []int {
 	var out []int
-	for i, t := range v.tracks {
-		if of == nil && t.Kind == index.LocationTrack {
-			out = append(out, i)
+	if of == nil {
+		for i := range v.tracks {
+			if v.tracks[i].Kind == kind {
+				out = append(out, i)
+			}
 		}
+		return out
 	}
+	seen := map[int]bool{}
 	for _, i := range of {
-		if v.tracks[i].Kind == index.LocationTrack && !slices.Contains(out, i) {
+		if v.tracks[i].Kind == kind && !seen[i] {
+			seen[i] = true
 			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// trackOf is the first track of a location, which shows its regions if it has any; -1 for
+// none.
+func (v *shown) trackOf(location uint32) int {
+	return slices.IndexFunc(v.tracks, func(t index.Track) bool { return t.Location == location && t.Kind != index.CommunicatorTrack })
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
-	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
 
@@ -196,8 +195,8 @@ type making struct {
 	format   *format.Format
 	indexes  indexer
 	progress func(done, total int64)
-	// defined is told the definitions before the events are read; may be nil.
-	defined func(*trace.Definitions)
+	// early is told what is known before the events are read; may be nil.
+	early func(*earlyFacts)
 }
 
 // make writes an index to a file.
@@ -210,8 +209,20 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 	if err := format.Prepare(ctx, d.Decoder); err != nil {
 		return 0, err
 	}
-	if m.defined != nil {
-		m.defined(d.Defs())
+	if m.early != nil {
+		f := newEarly(d.Defs())
+		m.early(f)
+		if s, ok := d.Decoder.(format.Summarizer); ok {
+			x, ok, err := s.Summarize(ctx)
+			if ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			if ok && err == nil { // what is wrong, reading the events finds
+				told := *f
+				told.Overview = newOverview(d.Defs(), x)
+				m.early(&told)
+			}
+		}
 	}
 	if err := m.indexes.build(ctx, d.Decoder, path, m.reading.Workers); err != nil {
 		return 0, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/trace"
 )
 
 func listen(t *testing.T) net.Listener {
@@ -369,5 +370,126 @@ func TestShelf(t *testing.T) {
 	a.release()
 	if _, err := a.Profile(0, 0, 1000); err == nil {
 		t.Error("the index is still open")
+	}
+}
+
+// summing is a decoder that keeps sums, and delivers events when it is told to.
+type summing struct {
+	format.Decoder
+	summary *format.Summary
+	err     error
+	at      chan struct{} // gets a value when a scan begins
+	go_     chan struct{}
+}
+
+func (d *summing) Summarize(context.Context) (*format.Summary, bool, error) {
+	return d.summary, d.summary != nil, d.err
+}
+
+func (d *summing) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	d.at <- struct{}{}
+	select {
+	case <-d.go_:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return d.Decoder.Scan(ctx, sel, sink)
+}
+
+// readingSlowly makes a server of the sample, in a format that reads it so.
+func readingSlowly(t *testing.T, d *summing) *Server {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
+	f := *mustFormat(t, "otf2")
+	open := f.Open
+	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+		var err error
+		d.Decoder, err = open(ctx, src, opt)
+		return d, err
+	}
+	opt := options(t)
+	opt.Reading.Format = &f
+	return viewing(t, opt, path)
+}
+
+// TestOverview: what a trace tells of itself is there before its index is, and not behind.
+func TestOverview(t *testing.T) {
+	d := &summing{summary: &format.Summary{
+		Kinds:     []format.KindSummary{{Kind: trace.Enter, Events: 40}, {Kind: trace.Leave, Events: 39}},
+		Locations: []format.LocationSummary{{Location: 0, Events: 19}, {Location: 1, Events: 60}},
+		Regions:   []format.RegionSummary{{Region: 0, Count: 7, Inclusive: 100, Exclusive: 30}, {Region: 1, Count: 33, Inclusive: 70, Exclusive: 70}},
+	}}
+	s := readingSlowly(t, d)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	get(t, s, api)
+	<-d.at
+	v := get(t, s, api)
+	for path, want := range map[string]string{
+		"state": "indexing", "tracks/1/name": "rank 1", "clock/num": "1000", "overview/events": "79", "overview/locations/len": "2", "overview/locations/0/name": "rank 1", "overview/locations/0/events": "60",
+		"overview/regions/0/name": `work<b>&"x"`, "overview/regions/0/count": "33", "overview/regions/0/exclusive": "70", "overview/regions/1/name": "main", "overview/regions/1/inclusive": "100",
+	} {
+		if got := fmt.Sprint(look(v, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	checkAnswer(t, s, "Trace", v)
+	close(d.go_)
+	ready(t, s, 0)
+	if v := get(t, s, api); v["overview"] != nil {
+		t.Errorf("with the index there is an overview: %v", v["overview"])
+	}
+}
+
+// TestNoOverview: a trace that has no sums, or damaged ones, is indexed all the same.
+func TestNoOverview(t *testing.T) {
+	for _, d := range []*summing{{}, {summary: &format.Summary{}, err: errors.New("damaged")}} {
+		s := readingSlowly(t, d)
+		api := "/api/traces/" + s.traceAt(t, 0).id
+		get(t, s, api)
+		<-d.at
+		if v := get(t, s, api); v["overview"] != nil || look(v, "tracks/0/name") != "rank 0" {
+			t.Errorf("while indexing: found %v", v)
+		}
+		close(d.go_)
+		ready(t, s, 0)
+	}
+}
+
+// TestOverviewOfPallas: the sums of a real trace are those of its events.
+func TestOverviewOfPallas(t *testing.T) {
+	const path = "../format/pallas/testdata/ok/nested/trace/main.pallas"
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	get(t, s, api)
+	<-h.at
+	early := get(t, s, api)
+	h.go_ <- nil
+	ready(t, s, 0)
+	v := get(t, s, api)
+	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
+		t.Errorf("found %s events, want %s", got, want)
+	}
+	told := map[any]any{}
+	for _, x := range look(early, "overview/regions").([]any) {
+		told[look(x, "name")] = x
+	}
+	// Means of blocks are rounded down: sums may be too small, by less than a tick a visit.
+	var missing, visits int64
+	fmt.Sscan(fmt.Sprint(look(early, "overview/missing")), &missing)
+	rows := get(t, s, api+"/profile")["rows"].([]any)
+	for _, x := range rows {
+		o := told[look(x, "name")]
+		var n [6]int64
+		fmt.Sscan(fmt.Sprint(look(o, "count"), " ", look(x, "count"), " ", look(o, "inclusive"), " ", look(x, "inclusive"), " ", look(o, "exclusive"), " ", look(x, "exclusive")), &n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		if n[0] != n[1] || n[2] > n[3] || n[2] < n[3]-missing || n[4] > n[5] || n[4] < n[5]-missing {
+			t.Errorf("found %v, want %v less %d ticks at most", o, x, missing)
+		}
+		visits += n[1]
+	}
+	if len(told) != len(rows) || len(rows) == 0 || missing > visits {
+		t.Errorf("found %d regions of %d, with %d ticks missing in %d visits", len(told), len(rows), missing, visits)
 	}
 }

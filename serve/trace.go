@@ -16,7 +16,6 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
-	"github.com/weft-trace/weft/trace"
 )
 
 // state is how far a trace is.
@@ -45,7 +44,7 @@ type entry struct {
 	bytes    int64
 	progress float64
 	err      string
-	early    *early      // what is known while it is being indexed
+	early    *earlyFacts // what is known while it is being indexed
 	found    cache.Entry // its index, when ready
 	shown    *shown      // what was made of the index, when ready
 }
@@ -54,13 +53,6 @@ type entry struct {
 type stamp struct {
 	size int64
 	time time.Time
-}
-
-// early is what the definitions tell before there is an index.
-type early struct {
-	clock     trace.Clock
-	locations []trace.Location
-	groups    []trace.LocationGroup
 }
 
 // traceID is a short name for a trace that stays the same as long as its path does.
@@ -198,10 +190,10 @@ func (e *entry) index(ctx context.Context) error {
 // build makes an index.
 func (e *entry) build(ctx context.Context, src format.Source, path string) (defects int64, err error) {
 	m := &making{reading: &e.s.opt.Reading, format: e.format, indexes: e.s.indexes, progress: e.advance}
-	m.defined = func(defs *trace.Definitions) {
+	m.early = func(f *earlyFacts) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		e.early = &early{defs.Clock, defs.Locations.All(), defs.Groups.All()}
+		e.early = f
 	}
 	return m.make(ctx, src, path)
 }

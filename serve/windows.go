@@ -103,11 +103,15 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	d, err := x.e.describeSpan(ctx, &x.tracks[track], s)
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, around)
 	if err != nil {
 		return nil, err
 	}
-	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial
+	lacking, err := x.e.describeLinks(ctx, near, a.Links)
+	if err != nil {
+		return nil, err
+	}
+	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial || lacking
 	return a, nil
 }
 
@@ -145,7 +149,7 @@ func find(ctx context.Context, x *opened, p *params) (any, error) {
 	if p.values.Get("track") != "" {
 		where = []int{p.track()}
 	} else {
-		where = x.locations(nil)
+		where = x.only(index.LocationTrack, nil)
 	}
 	if p.err != nil {
 		return nil, p.err
@@ -176,19 +180,20 @@ type endFact struct {
 }
 
 type linkFact struct {
-	ID           string  `json:"id"`
-	Kind         string  `json:"kind"`
-	Name         string  `json:"name"`
-	From         endFact `json:"from"`
-	To           endFact `json:"to"`
-	Count        int64   `json:"count"`
-	Bytes        int64   `json:"bytes"`
-	Tag          string  `json:"tag"`
-	Communicator string  `json:"communicator"`
+	ID           string      `json:"id"`
+	Kind         string      `json:"kind"`
+	Name         string      `json:"name"`
+	From         endFact     `json:"from"`
+	To           endFact     `json:"to"`
+	Count        int64       `json:"count"`
+	Bytes        int64       `json:"bytes"`
+	Tag          string      `json:"tag"`
+	Communicator string      `json:"communicator"`
+	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
 func (v *shown) link(l *index.Link) linkFact {
-	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator}
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}
@@ -221,6 +226,7 @@ func links(ctx context.Context, x *opened, p *params) (any, error) {
 }
 
 type profileRow struct {
+	Kind      string `json:"kind"`
 	Track     int    `json:"track"`
 	Group     int    `json:"group"`
 	Region    int    `json:"region"`
@@ -273,6 +279,12 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 	return out, first
 }
 
+// What a row of a profile is of.
+const (
+	visits = "region"
+	claims = "claim"
+)
+
 func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
 	from, to, _ := p.window()
@@ -280,52 +292,63 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		return nil, p.err
 	}
 	type key struct {
+		kind         string
 		track, group int
 		region       uint32
 	}
 	sums := map[key]*index.Sum{}
-	wanted := x.locations(tracks)
-	for _, t := range tracks {
-		if x.tracks[t].Kind != index.LocationTrack {
-			wanted = append(wanted, t) // claims and operations, for those who ask for them
+	for _, of := range []struct {
+		kind   string
+		tracks index.TrackKind
+		from   int64
+	}{{visits, index.LocationTrack, from}, {claims, index.ResourceTrack, p.claimsFrom(from)}} {
+		wanted := x.only(of.tracks, tracks)
+		all, err := profiles(ctx, x, wanted, of.from, to)
+		if err != nil {
+			return nil, err
 		}
-	}
-	all, err := profiles(ctx, x, wanted, from, to)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range wanted {
-		for _, s := range all[i] {
-			k := key{-1, -1, s.Region}
-			switch by {
-			case "location":
-				k.track = t
-			case "group":
-				k.group = number(x.tracks[t].Group)
+		for i, t := range wanted {
+			for _, s := range all[i] {
+				k := key{of.kind, -1, -1, s.Region}
+				switch by {
+				case "location":
+					k.track = t
+				case "group":
+					k.group = number(x.tracks[t].Group)
+				}
+				o := sums[k]
+				if o == nil {
+					sums[k] = &s
+					continue
+				}
+				o.Count += s.Count
+				o.Inclusive += s.Inclusive
+				o.Exclusive += s.Exclusive
+				o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 			}
-			o := sums[k]
-			if o == nil {
-				sums[k] = &s
-				continue
-			}
-			o.Count += s.Count
-			o.Inclusive += s.Inclusive
-			o.Exclusive += s.Exclusive
-			o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 		}
 	}
 	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
 	for k, s := range sums {
-		r := profileRow{k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
+		r := profileRow{k.kind, k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
 		if s.Count > 0 {
 			r.Mean = ticks(s.Inclusive / s.Count)
 		}
 		a.Rows = append(a.Rows, r)
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {
-		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
 	})
 	return a, nil
+}
+
+// claimsFrom is where the window of claims begins: a claim without length that is where a
+// window begins is not in it, but in the whole trace it is.
+func (p *params) claimsFrom(from int64) int64 {
+	if p.values.Get("from") == "" {
+		return add(from, -1)
+	}
+	return from
 }
 
 type matrixRow struct {
@@ -378,9 +401,9 @@ type shareFact struct {
 
 type locationRow struct {
 	Track         int         `json:"track"`
-	Events        int64       `json:"events"` // of all the time
+	Events        int64       `json:"events"` // of all the time, on the first track of a location
 	Spans         int64       `json:"spans"`
-	Busy          ticks       `json:"busy"`
+	Busy          string      `json:"busy"` // ticks, "" if not known
 	Exclusive     []shareFact `json:"exclusive"`
 	Sent          int64       `json:"sent"`
 	Received      int64       `json:"received"`
@@ -402,36 +425,53 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	rows := []locationRow{}
 	at := map[int]int{}
-	wanted := x.locations(nil)
-	all, err := profiles(ctx, x, wanted, from, to)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range wanted {
-		sums := all[i]
-		r := locationRow{Track: t, Events: x.tracks[t].Events, Exclusive: []shareFact{}}
-		for _, s := range sums {
-			r.Spans += s.Count
-			// A location is in one innermost region at a time.
-			r.Busy += ticks(s.Exclusive)
-			if s.Exclusive > 0 {
-				r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
-			}
+	for _, of := range []struct {
+		tracks index.TrackKind
+		from   int64
+	}{{index.LocationTrack, from}, {index.ResourceTrack, p.claimsFrom(from)}} {
+		wanted := x.only(of.tracks, nil)
+		all, err := profiles(ctx, x, wanted, of.from, to)
+		if err != nil {
+			return nil, err
 		}
-		slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
-		r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
-		at[t] = len(rows)
-		rows = append(rows, r)
+		for i, t := range wanted {
+			at[t] = len(rows)
+			rows = append(rows, x.row(t, all[i]))
+		}
 	}
+	// A message counts for both sides, also when nobody has seen it arrive.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
 			rows[i].SentBytes += c.Bytes
 		}
 		if i, ok := at[c.Destination]; ok {
-			rows[i].Received += c.Matched
+			rows[i].Received += c.Count
 			rows[i].ReceivedBytes += c.Bytes
 		}
 	}
+	slices.SortFunc(rows, func(a, b locationRow) int { return cmp.Compare(a.Track, b.Track) })
 	return map[string][]locationRow{"rows": rows}, nil
+}
+
+// row is what a location or resource did, but for messages.
+func (v *shown) row(track int, sums []index.Sum) locationRow {
+	t := &v.tracks[track]
+	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
+	busy := int64(0)
+	for _, s := range sums {
+		r.Spans += s.Count
+		busy += s.Exclusive
+		if s.Exclusive > 0 {
+			r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
+		}
+	}
+	// A location is in one innermost region at a time, and the claims of one lane do not
+	// overlap. Of several lanes the index knows the sum alone.
+	if t.Kind == index.LocationTrack || t.Depth <= 1 {
+		r.Busy = strconv.FormatInt(busy, 10)
+	}
+	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
+	r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
+	return r
 }

@@ -49,6 +49,15 @@ type Defect struct {
 	Found    string
 	Expected string
 	Count    int64 // how many times in all, when more than this one were found
+	Event    Where // of the event that is concerned, as far as it is known
+}
+
+// Where is a place in a trace, whatever its files. The zero Where is none.
+type Where struct {
+	Location    uint32 // index into the definitions
+	HasLocation bool
+	Time        int64 // ticks
+	HasTime     bool
 }
 
 // Error is the defect in one line.

@@ -72,8 +72,9 @@ func (s State) or(other State) State {
 	return s
 }
 
-// classify tells the state inside a region by the rules that Options documents.
-func (o *Options) classify(origin string, r *trace.Region) State {
+// StateIn is the state inside a region by the rules that Options documents; origin is that of
+// the definitions.
+func (o *Options) StateIn(origin string, r *trace.Region) State {
 	if o.Classify != nil {
 		if s := o.Classify(r); s != Default {
 			return s

@@ -157,7 +157,7 @@ func (p *Part) class(region uint32) class {
 		p.classes = append(p.classes, make([]class, n-len(p.classes))...)
 	}
 	r := p.defs.Regions.At(int(region))
-	c := class{p.opt.classify(p.defs.Origin, r), p.defs.Origin == "picl" && r.ID == "-901", true}
+	c := class{p.opt.StateIn(p.defs.Origin, r), p.defs.Origin == "picl" && r.ID == "-901", true}
 	p.classes[region] = c
 	return c
 }

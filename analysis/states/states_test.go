@@ -202,7 +202,7 @@ func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
 	}
 	s := Busy
 	for _, r := range open {
-		s = max(s, (&Options{}).classify("picl", d.Regions.At(int(r))))
+		s = max(s, (&Options{}).StateIn("picl", d.Regions.At(int(r))))
 	}
 	return s
 }
@@ -243,7 +243,7 @@ func TestNamed(t *testing.T) {
 		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Busy }}, Busy},
 		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Default }}, Overhead},
 	} {
-		if s := test.opt.classify("otf", &test.region); s != test.want {
+		if s := test.opt.StateIn("otf", &test.region); s != test.want {
 			t.Errorf("%+v: found %s, expected %s", test.region, s, test.want)
 		}
 	}

@@ -9,6 +9,7 @@ package raster
 import (
 	"image"
 	"image/color"
+	"iter"
 	"math"
 
 	"github.com/weft-trace/weft/timeline/index"
@@ -23,66 +24,111 @@ type Colors struct {
 	Curve  color.RGBA
 }
 
-// over lays f on b, a 255ths of it.
-func over(f, b color.RGBA, a int) color.RGBA {
+// Blend lays f on b, a 255ths of it.
+func Blend(f, b color.RGBA, a int) color.RGBA {
 	mix := func(f, b uint8) uint8 { return uint8((int(f)*a + int(b)*(255-a) + 127) / 255) }
 	return color.RGBA{mix(f.R, b.R), mix(f.G, b.G), mix(f.B, b.B), 255}
 }
 
-// markAlpha is how strongly instants are drawn.
-const markAlpha = 200
+// MarkAlpha is how strongly instants are drawn, of 255.
+const MarkAlpha = 200
 
-// Spans draws a strip of spans in the rectangle of the tile's width whose upper left corner
-// is x0, y0 and whose height is h, on a background of one colour.
-func Spans(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
-	for k := s.First; k < s.First+s.Count; k++ {
-		f := c.Other
-		if t.Region[k] != trace.NoRef {
-			f = c.Region(t.Region[k])
-		}
-		a, n := 255, int(t.N[k])
-		if t.Flags[k]&index.Single == 0 {
-			a = 128 + int(t.Cover[k])>>1
-		}
-		if t.Flags[k]&index.Ends != 0 && n >= 4 {
-			n--
-		}
-		high := max(1, (h*int(t.Height[k])+127)/255)
-		fill(img, x0+int(t.X[k]), y0+h-high, n, high, over(f, back, a))
-	}
+// Box is a rectangle of pixels of one colour, in a strip whose upper left corner is 0, 0.
+type Box struct {
+	X, Y, W, H int
+	Color      color.RGBA
+	Run        int // number of the run, or cell, that it shows
 }
 
-// Instants draws a strip of instants over what is there.
-func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *Colors) {
-	for k := s.First; k < s.First+s.Count; k++ {
-		x := x0 + int(t.X[k])
-		for y := y0; y < y0+h; y++ {
-			if (image.Point{X: x, Y: y}).In(img.Rect) {
-				img.SetRGBA(x, y, over(c.Mark, img.RGBAAt(x, y), markAlpha))
+// SpanBoxes are what a strip of spans with a height consists of on a background of one
+// colour, from left to right.
+func SpanBoxes(h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
+	return func(yield func(Box) bool) {
+		for k := s.First; k < s.First+s.Count; k++ {
+			f := c.Other
+			if t.Region[k] != trace.NoRef {
+				f = c.Region(t.Region[k])
+			}
+			a, n := 255, int(t.N[k])
+			if t.Flags[k]&index.Single == 0 {
+				a = 128 + int(t.Cover[k])>>1
+			}
+			if t.Flags[k]&index.Ends != 0 && n >= 4 {
+				n--
+			}
+			high := max(1, (h*int(t.Height[k])+127)/255)
+			if !yield(Box{int(t.X[k]), h - high, n, high, Blend(f, back, a), k}) {
+				return
 			}
 		}
 	}
 }
 
-// Curve draws a strip of a curve between two values; low and high are those at the lower and
-// upper edge. Amounts are filled from the lower edge.
-func Curve(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) {
+// InstantBoxes are what a strip of instants consists of; they are laid over what is there,
+// [MarkAlpha] 255ths of them.
+func InstantBoxes(h int, t *index.Tile, s index.Strip, c *Colors) iter.Seq[Box] {
+	return func(yield func(Box) bool) {
+		for k := s.First; k < s.First+s.Count; k++ {
+			if !yield(Box{int(t.X[k]), 0, 1, h, c.Mark, k}) {
+				return
+			}
+		}
+	}
+}
+
+// CurveBoxes are what a strip of a curve between two values consists of; low and high are
+// those at the lower and upper edge. Amounts are filled from the lower edge.
+func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) iter.Seq[Box] {
 	if low == high {
 		high = low + 1
 	}
 	row := func(v float32) int {
-		return y0 + h - 1 - int(math.Floor((float64(v)-low)/(high-low)*float64(h-1)+0.5))
-	}
-	for k := s.First; k < s.First+s.Count; k++ {
-		top, bottom := row(t.Max[k]), row(t.Min[k])
-		if s.Kind == index.AmountStrip {
-			bottom = y0 + h - 1
-		} else if k+1 < s.First+s.Count && t.CurveX[k+1] == t.CurveX[k]+1 {
-			next := row(t.First[k+1])
-			top, bottom = min(top, next), max(bottom, next)
+		up := math.Floor((float64(v)-low)/(high-low)*float64(h-1) + 0.5)
+		if !(up > 0) { // also no number
+			return h - 1
 		}
-		top, bottom = max(top, y0), min(bottom, y0+h-1)
-		fill(img, x0+int(t.CurveX[k]), top, 1, bottom-top+1, c.Curve)
+		return h - 1 - int(min(up, float64(h-1)))
+	}
+	return func(yield func(Box) bool) {
+		for k := s.First; k < s.First+s.Count; k++ {
+			top, bottom := row(t.Max[k]), row(t.Min[k])
+			if s.Kind == index.AmountStrip {
+				bottom = h - 1
+			} else if k+1 < s.First+s.Count && t.CurveX[k+1] == t.CurveX[k]+1 {
+				next := row(t.First[k+1])
+				top, bottom = min(top, next), max(bottom, next)
+			}
+			if !yield(Box{int(t.CurveX[k]), top, 1, bottom - top + 1, c.Curve, k}) {
+				return
+			}
+		}
+	}
+}
+
+// Spans draws a strip of spans in the rectangle of the tile's width whose upper left corner
+// is x0, y0 and whose height is h, on a background of one colour.
+func Spans(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
+	for b := range SpanBoxes(h, t, s, back, c) {
+		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
+	}
+}
+
+// Instants draws a strip of instants over what is there.
+func Instants(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, c *Colors) {
+	for b := range InstantBoxes(h, t, s, c) {
+		x := x0 + b.X
+		for y := y0; y < y0+h; y++ {
+			if (image.Point{X: x, Y: y}).In(img.Rect) {
+				img.SetRGBA(x, y, Blend(b.Color, img.RGBAAt(x, y), MarkAlpha))
+			}
+		}
+	}
+}
+
+// Curve draws a strip of a curve between two values.
+func Curve(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, low, high float64, c *Colors) {
+	for b := range CurveBoxes(h, t, s, low, high, c) {
+		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
 

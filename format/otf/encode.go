@@ -598,7 +598,11 @@ func (e *encoder) definitions() error {
 		put(&Record{Type: DefKeyValue, Token: uint64(e.tokens.attributes.at(i)), Kind: uint64(t), Name: a.Name, Text: a.Doc})
 	}
 	for _, op := range slices.Sorted(maps.Keys(e.operations)) {
-		put(&Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)})
+		r := &Record{Type: DefCollectiveOperation, Token: op, Name: fmt.Sprintf("collective operation %d", op)}
+		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
+			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
+		}
+		put(r)
 	}
 	for i := range d.Markers.Len() {
 		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(i).Name})

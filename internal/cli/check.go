@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -35,6 +36,8 @@ type checkPlace struct {
 	Line     int64  `json:"line,omitempty"`
 	Offset   int64  `json:"offset,omitempty"`
 	Record   string `json:"record,omitempty"`
+	Location string `json:"location,omitempty"` // id
+	Time     *int64 `json:"time,omitempty"`     // ticks
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
 	binary   bool
@@ -138,12 +141,16 @@ func (a *app) listRules(asJSON bool, only []string) error {
 }
 
 func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
-	ctx := c.Context()
-	in, err := a.source(ctx, arg, r)
+	in, err := a.source(c.Context(), arg, r)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
+	return a.checkInput(c.Context(), in, r, places, only)
+}
+
+// checkInput checks a trace that is not yet opened.
+func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int, only []string) (*checkResult, error) {
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
@@ -174,19 +181,27 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 		default:
 			res.Notes += x.Count
 		}
-		res.Rules = append(res.Rules, newCheckRule(x, rules))
+		res.Rules = append(res.Rules, newCheckRule(x, rules, in.Decoder))
 	}
 	return res
 }
 
-// newCheckRule is a rule that was broken; its sentence is among rules.
-func newCheckRule(x format.RuleCount, rules []format.Rule) checkRule {
+// newCheckRule is a rule that was broken; its sentence is among rules. d is the trace, nil
+// for one that could not be opened.
+func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Decoder) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
 		rule.Doc = rules[i].Doc
 	}
-	for _, d := range x.First {
-		rule.Places = append(rule.Places, checkPlace{d.Position.File, d.Position.Line, d.Position.Offset, d.Record, d.Found, d.Expected, d.Position.Binary})
+	for _, x := range x.First {
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, binary: x.Position.Binary}
+		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
+			p.Location = d.Defs().Locations.At(int(e.Location)).ID
+		}
+		if x.Event.HasTime {
+			p.Time = &x.Event.Time
+		}
+		rule.Places = append(rule.Places, p)
 	}
 	return rule
 }

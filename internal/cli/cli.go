@@ -173,7 +173,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}()
-	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(), a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.plotCommand(), a.viewCommand(), a.serveCommand(), a.indexCommand(),
+	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(), a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.plotCommand(), a.reportCommand(), a.viewCommand(), a.serveCommand(), a.indexCommand(),
 		a.profileCommand(), a.commCommand(), a.messagesCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
 	return root
 }

@@ -80,7 +80,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 			if r.Severity == trace.Note || slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
 				continue // it is mended by repair's own rules, or stays
 			}
-			rule := newCheckRule(r, rules)
+			rule := newCheckRule(r, rules, in.Decoder)
 			res.Changes = append(res.Changes, rule)
 			total += r.Count
 			if !x.json {

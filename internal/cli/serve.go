@@ -24,7 +24,8 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve DIR",
 		Short: "Let browsers look at the traces of a folder",
 		Long: `Let browsers look at all traces in a folder and the folders in it. What is not
-below the folder cannot be reached, also not by links. Nothing can be changed.
+below the folder cannot be reached, also not by links. Nothing can be changed; notes that
+you have written with weft view are shown.
 
 The address that is printed has a secret in it: --token-file keeps it from one time to
 the next. --no-token asks for none, which is allowed on this machine's own addresses and

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -94,7 +93,8 @@ func (a *app) viewCommand() *cobra.Command {
 alone, and prints its address, in which there is a secret; it runs until Ctrl-C.
 
 A trace is read once, to make its index: that is kept in the cache, and the trace is
-there at once the next time (see weft index).`,
+there at once the next time (see weft index). Notes are kept there, too, or beside the
+index that --index names; nothing is written beside a trace.`,
 		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -123,11 +123,7 @@ there at once the next time (see weft index).`,
 				if _, err := a.formatOf(in.src, &v.reading); err != nil {
 					return err
 				}
-				g := serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0}
-				if !g.Once {
-					g.Notes = filepath.Clean(arg) + serve.NotesSuffix
-				}
-				opt.Traces = append(opt.Traces, g)
+				opt.Traces = append(opt.Traces, serve.Given{Source: in.src, Index: index, Once: len(in.close) > 0})
 			}
 			if opt.Cache, err = v.cache(); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"net/http/cookiejar"
@@ -157,6 +158,10 @@ func TestView(t *testing.T) {
 	if len(list.Traces) != 2 || list.Traces[0].Name != "g.trf" {
 		t.Fatalf("found %+v", list)
 	}
+	// The page takes what it shows from the fragment.
+	if want := "t=" + list.Traces[0].ID + "," + list.Traces[1].ID; u.Fragment != want {
+		t.Errorf("found the address %q, want the fragment %s", s.url, want)
+	}
 	for _, x := range list.Traces {
 		s.untilReady(t, base+"/api/traces/"+x.ID)
 	}
@@ -195,6 +200,7 @@ func TestView(t *testing.T) {
 			t.Errorf("row %d: found %s, want %s", i, got, want)
 		}
 	}
+	sameStates(t, s, api, path)
 	var structure struct{ Text string }
 	_, text = s.get(t, api+"/structure")
 	if err := json.Unmarshal([]byte(text), &structure); err != nil || structure.Text != weft(t, 0, "structure", path) {
@@ -203,6 +209,44 @@ func TestView(t *testing.T) {
 	s.stop(t)
 	if text := s.errs.String(); text != "" {
 		t.Errorf("standard error: %s", text)
+	}
+}
+
+// sameStates: the utilisation of the whole trace is what weft states adds up.
+func sameStates(t *testing.T, s *serving, api, path string) {
+	t.Helper()
+	var about struct{ Length string }
+	_, text := s.get(t, api)
+	if err := json.Unmarshal([]byte(text), &about); err != nil {
+		t.Fatal(err)
+	}
+	var printed struct {
+		Processors []struct{ Busy, Overhead, Idle float64 }
+	}
+	if err := json.Unmarshal([]byte(weft(t, 0, "states", "--json", path)), &printed); err != nil {
+		t.Fatal(err)
+	}
+	var want [3]float64
+	all := 0.0
+	for _, p := range printed.Processors {
+		want[0], want[1], want[2] = want[0]+p.Busy, want[1]+p.Overhead, want[2]+p.Idle
+		all += p.Busy + p.Overhead + p.Idle
+	}
+	for _, width := range []int{1, 7, 1000} {
+		var served struct{ Busy, Overhead, Idle []float64 }
+		_, text := s.get(t, fmt.Sprintf("%s/utilisation?from=0&to=%s&width=%d", api, about.Length, width))
+		if err := json.Unmarshal([]byte(text), &served); err != nil {
+			t.Fatal(err)
+		}
+		for i, list := range [][]float64{served.Busy, served.Overhead, served.Idle} {
+			sum := 0.0
+			for _, x := range list {
+				sum += x
+			}
+			if len(list) != width || all == 0 || math.Abs(sum/float64(width)-want[i]/all) > 1e-9 {
+				t.Errorf("state %d in %d columns: found a part of %g, weft states has %g", i, width, sum/float64(width), want[i]/all)
+			}
+		}
 	}
 }
 
@@ -225,6 +269,9 @@ func TestViewWithIndex(t *testing.T) {
 	weft(t, 0, "index", "-o", index, path)
 	cache := filepath.Join(dir, "cache")
 	s := startServer(t, cache, "view", "--no-open", "--index", index, path)
+	if strings.Contains(s.url, "#") {
+		t.Errorf("found the address %q, expected no fragment for one trace", s.url)
+	}
 	s.get(t, s.url)
 	base, _, _ := strings.Cut(s.url, "/?")
 	s.untilReady(t, base+"/api/traces/"+s.traces(t, base).Traces[0].ID)

@@ -8,6 +8,10 @@
 // alone. So finding an index takes two steps, neither of which reads more than 64 MiB, or
 // looks into the trace.
 //
+// Notes that people write on a trace are MAIN.notes.json, where MAIN is the hash of the main
+// file alone, whatever the settings and the version of indexes. They are not removed, and
+// not counted when the cache is kept small.
+//
 // Files appear whole or not at all. Two builds of the same trace, in one program or two,
 // do the work twice, and the later one's file takes the place of the other's. What a build
 // that was killed has left has a name that begins with a dot, and is removed by a later
@@ -35,6 +39,7 @@ import (
 const (
 	suffix     = ".weftidx"
 	listSuffix = ".files"
+	noteSuffix = ".notes.json"
 	unfinished = "." // begins the names of files that are being written
 )
 
@@ -225,6 +230,16 @@ func (c *Cache) writeList(main string, l *list) error {
 		err = replace(f.Name(), filepath.Join(c.dir, main+listSuffix))
 	}
 	return err
+}
+
+// Notes is the file of the notes on a trace, which need not be there; "" if the cache will
+// not outlast the program. An error wraps [fs.ErrNotExist] if the trace is not there.
+func (c *Cache) Notes(src format.Source) (string, error) {
+	if c.temp {
+		return "", nil
+	}
+	key, err := notesKey(src)
+	return filepath.Join(c.dir, key+noteSuffix), err
 }
 
 // Remove takes an index out of the cache: it was found to be damaged.

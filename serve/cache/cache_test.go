@@ -300,3 +300,53 @@ func TestDefault(t *testing.T) {
 		t.Error("a cache for the time being was not removed")
 	}
 }
+
+// TestNotes: notes are found by the main file alone, and stay when the cache is made small.
+func TestNotes(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir+"/main", "main")
+	write(t, dir+"/long", strings.Repeat("0123456789abcdef", whole/16+100_000))
+	c := open(t, 10)
+	// The hashes were made with another program: the line "weft notes", name, length and time,
+	// the content, of a long file 16 blocks of it. Another one would lose people's notes.
+	for name, want := range map[string]string{"main": "1e743c5d54bfc1b007845252a932b6be0f876d3494b5a1d2f0406bef41b36e7b", "long": "43a963c5464c360776c5902e72df84088170d077127610ff257d80c4d900496a"} {
+		path, err := c.Notes(format.FileSource(dir + "/" + name))
+		if want = filepath.Join(c.dir, want+".notes.json"); err != nil || path != want {
+			t.Errorf("%s: found %s, %v, want %s", name, path, err, want)
+		}
+	}
+	src := format.FileSource(dir + "/main")
+	path, err := c.Notes(src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, strings.Repeat("notes ", 100))
+	if err := os.Chtimes(path, time.Time{}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		write(t, dir+"/main", fmt.Sprint("other ", i))
+		if _, err := c.Build(context.Background(), src, &plain, reads("index", "main")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(names(t, c)); n != 3 {
+		t.Errorf("found %d files, expected the last index, its list and the notes", n)
+	}
+	if other, err := c.Notes(src); err != nil || other == path {
+		t.Errorf("another trace has the same notes: %s, %v", other, err)
+	}
+	write(t, dir+"/main", "main")
+	if again, err := c.Notes(src); err != nil || again != path {
+		t.Errorf("found %s, %v, want %s", again, err, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("notes were removed: %v", err)
+	}
+	if _, err := c.Notes(format.FileSource(dir + "/gone")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a trace that is not there: %v", err)
+	}
+	if path, err := (&Cache{dir: dir, temp: true}).Notes(src); path != "" || err != nil {
+		t.Errorf("a cache for the time being keeps notes in %s, %v", path, err)
+	}
+}

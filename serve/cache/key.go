@@ -65,6 +65,20 @@ func newIdentity(src format.Source, s *Settings) *identity {
 	return x
 }
 
+// notesKey is the identity of the main file, whatever the settings. It must stay what it is:
+// notes are found by it.
+func notesKey(src format.Source) (string, error) {
+	if _, err := fs.Stat(src.FS, src.Name); err != nil {
+		return "", err
+	}
+	x := &identity{src: src, h: sha256.New(), left: budget, buf: make([]byte, block)}
+	fmt.Fprintf(x.h, "weft notes\n")
+	if err := x.add(src.Name); err != nil {
+		return "", err
+	}
+	return x.sum(), nil
+}
+
 func (x *identity) sum() string { return hex.EncodeToString(x.h.Sum(nil)) }
 
 // add looks at a file.

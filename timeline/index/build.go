@@ -20,11 +20,14 @@ import (
 // Options are the settings of [Build].
 type Options struct {
 	Workers int // number of cores; 0 is one
+	// Color is the name of an attribute: visits and claims are named, coloured and summed up
+	// by its value at their begin, instead of by their region. "" is by region.
+	Color string
 }
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
 // all; what is begun has a name that begins with [Unfinished]. It holds some 10 bytes for
-// each of the last 4096 spans, instants and values of a track, what is open, 40 bytes for
+// each of the last 8192 spans, instants and values of a track, what is open, 40 bytes for
 // each collective operation, and a 64th of the ends of messages, which go to a temporary
 // file; and behind the events the levels of as many tracks as there are workers.
 func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
@@ -35,7 +38,7 @@ func Build(ctx context.Context, d format.Decoder, path string, opt Options) erro
 	if err != nil {
 		return fmt.Errorf("%s: cannot create: %w", path, err)
 	}
-	b := &builder{file: &file{f: f}, defs: d.Defs()}
+	b := &builder{file: &file{f: f}, defs: d.Defs(), color: opt.Color}
 	if err = b.build(ctx, d, max(1, opt.Workers)); err == nil {
 		err = f.Sync()
 	}
@@ -63,15 +66,21 @@ type builder struct {
 	workers []*worker
 	names   []string
 	nameOf  map[string]uint32
-	links   *linkSpool
+	links   *linkSpool // messages and stored links
+	meets   *linkSpool // what threads fork and join
+	color   string
+	colored bool              // the attribute is there
+	values  map[string]uint32 // of the attribute, to their numbers
 }
 
 func (b *builder) build(ctx context.Context, d format.Decoder, workers int) error {
 	sel := trace.Everything()
 	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
-		b.file.at, b.workers, b.names, b.nameOf = int64(len(head)), nil, nil, map[string]uint32{}
+		b.colored = false
+		b.file.at, b.workers, b.names, b.nameOf, b.values = int64(len(head)), nil, nil, map[string]uint32{}, map[string]uint32{}
 		b.links.close()
-		b.links = &linkSpool{}
+		b.meets.close()
+		b.links, b.meets = &linkSpool{}, &linkSpool{}
 		return func(int) format.Sink {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -80,13 +89,26 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 			return w
 		}
 	})
-	defer func() { b.links.close() }()
+	defer func() {
+		b.links.close()
+		b.meets.close()
+	}()
 	if err != nil {
 		return err
 	}
 	dir := &directory{Version: Version, Clock: b.defs.Clock, Format: b.defs.Format, First: math.MaxInt64, Last: math.MinInt64, Groups: slices.Clone(b.defs.Groups.All())}
-	for _, r := range b.defs.Regions.All() {
-		dir.Regions = append(dir.Regions, Region{r.Name, r.Group})
+	if b.color != "" {
+		if err := b.checkColor(); err != nil {
+			return err
+		}
+		dir.Color, dir.Regions = b.color, make([]Region, len(b.values))
+		for v, n := range b.values {
+			dir.Regions[n].Name = v
+		}
+	} else {
+		for _, r := range b.defs.Regions.All() {
+			dir.Regions = append(dir.Regions, Region{r.Name, r.Group})
+		}
 	}
 	for _, c := range b.defs.Communicator.All() {
 		dir.Comms = append(dir.Comms, cmp.Or(c.Name, c.ID))
@@ -171,20 +193,22 @@ type worker struct {
 	packer
 	b         *builder
 	locations []*location
-	regions   int // that are known to be defined
+	regions   int    // that are known to be defined
+	isColor   []bool // of each attribute: it is the one that spans are named by
 	links     endWriter
+	meets     endWriter
 	coll      collector
 }
 
 func newWorker(b *builder) *worker {
 	w := &worker{packer: newPacker(b.file), b: b}
-	w.links.spool = b.links
+	w.links.spool, w.meets.spool = b.links, b.meets
 	return w
 }
 
 // Batch takes the rows of a batch.
 func (w *worker) Batch(b *trace.Batch) error {
-	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 {
+	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.color != "" {
 		return w.rows(b, 0)
 	}
 	l := w.location(b.Loc)
@@ -194,7 +218,7 @@ func (w *worker) Batch(b *trace.Batch) error {
 		switch kinds[i] {
 		case trace.Enter:
 			l.event(at)
-			w.enter(l, at, refs[i])
+			w.enter(l, at, refs[i], refs[i])
 		case trace.Leave:
 			l.event(at)
 			err = w.leave(l, at, refs[i])
@@ -223,7 +247,7 @@ func (w *worker) rows(b *trace.Batch, from int) error {
 		switch c.Kind() {
 		case trace.Enter:
 			l.event(c.Time())
-			w.enter(l, c.Time(), c.Ref())
+			w.enter(l, c.Time(), c.Ref(), w.key(&c))
 		case trace.Leave:
 			l.event(c.Time())
 			err = w.leave(l, c.Time(), c.Ref())
@@ -258,6 +282,8 @@ func (w *worker) other(l *location, c *trace.Cursor) error {
 		return w.instant(l, c)
 	case trace.CollectiveBegin:
 		l.coll.begin(c)
+	case trace.ThreadFork, trace.ThreadJoin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadCreate, trace.ThreadBegin, trace.ThreadWait, trace.ThreadEnd:
+		return w.thread(l, c)
 	case trace.CollectiveEnd, trace.CollectiveComplete, trace.Collective:
 		w.collective(l, c)
 	default:
@@ -276,13 +302,16 @@ type location struct {
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []open
-	opened      []int32 // how often each region is open, by index and one
-	since       int64   // the innermost region has its exclusive time up to here
+	matches     []uint32         // the regions of these, which leaves name
+	opened      []int32          // how often each region is open, by index and one
+	keys        map[uint32]int32 // how often each name is, if these are no regions
+	since       int64            // the innermost region has its exclusive time up to here
 	claims      map[int64]*openClaim
 	resources   []*resource
 	series      []*series
 	seriesOf    map[uint32]*series
 	coll        openCollectives
+	threads     threads
 	numbers     map[numbered]*int64 // of messages so far
 }
 
@@ -317,8 +346,12 @@ func (w *worker) region(ref uint32) uint32 {
 	return ref
 }
 
-func (w *worker) enter(l *location, at int64, ref uint32) {
+// enter opens a region, which is named by a key.
+func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	ref = w.region(ref)
+	if w.b.color == "" {
+		key = ref
+	}
 	depth := uint8(0)
 	if n := len(l.stack); n > 0 {
 		top := &l.stack[n-1]
@@ -333,8 +366,22 @@ func (w *worker) enter(l *location, at int64, ref uint32) {
 		l.opened = append(l.opened, 0)
 	}
 	n := &l.opened[ref+1]
-	l.stack = append(l.stack, open{at, 0, ref, depth, math.MaxUint8, *n > 0})
+	recursive := *n > 0
 	*n++
+	if w.b.color != "" {
+		recursive = l.named(key, 1) > 1
+	}
+	l.stack = append(l.stack, open{at, 0, key, depth, math.MaxUint8, recursive})
+	l.matches = append(l.matches, ref)
+}
+
+// named counts what is open under a name.
+func (l *location) named(key uint32, n int32) int32 {
+	if l.keys == nil {
+		l.keys = map[uint32]int32{}
+	}
+	l.keys[key] += n
+	return l.keys[key]
 }
 
 func (w *worker) leave(l *location, at int64, ref uint32) error {
@@ -343,7 +390,7 @@ func (w *worker) leave(l *location, at int64, ref uint32) error {
 		return nil // of what was never entered
 	}
 	i := len(l.stack) - 1
-	for l.stack[i].region != ref {
+	for l.matches[i] != ref {
 		i--
 	}
 	return w.close(l, i, at)
@@ -360,13 +407,16 @@ func (w *worker) close(l *location, i int, at int64) error {
 func (l *location) close(p *packer, i int, at int64) error {
 	l.stack[len(l.stack)-1].exclusive += at - l.since
 	l.since = at
-	o := l.stack[i]
+	o, ref := l.stack[i], l.matches[i]
 	if n := len(l.stack) - 1; i == n {
-		l.stack = l.stack[:n]
+		l.stack, l.matches = l.stack[:n], l.matches[:n]
 	} else {
-		l.stack = append(l.stack[:i], l.stack[i+1:]...)
+		l.stack, l.matches = append(l.stack[:i], l.stack[i+1:]...), append(l.matches[:i], l.matches[i+1:]...)
 	}
-	l.opened[o.region+1]--
+	l.opened[ref+1]--
+	if l.keys != nil {
+		l.named(o.region, -1)
+	}
 	return l.visits.add(p, o.span(at), o.exclusive, o.recursive, l.stack)
 }
 
@@ -383,6 +433,9 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 	switch d.Spec(x.kind).Ref {
 	case trace.RefRegion:
 		x.name = w.region(c.Ref())
+		if w.b.color != "" && x.name != trace.NoRef {
+			x.named, x.name = true, w.b.name(d.Regions.At(int(x.name)).Name)
+		}
 	case trace.RefMarker:
 		if x.named = true; ref < d.Markers.Len() {
 			x.name = w.b.name(cmp.Or(d.Markers.At(ref).Name, d.Markers.At(ref).ID))

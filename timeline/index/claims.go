@@ -62,7 +62,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{open: open{start: t, region: w.region(c.Ref()), depth: uint8(min(lane, DeepDepth)), height: math.MaxUint8}, id: id, resource: r, lane: lane}
+	x := &openClaim{open: open{start: t, region: w.key(c), depth: uint8(min(lane, DeepDepth)), height: math.MaxUint8}, id: id, resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
 			x.amount = a

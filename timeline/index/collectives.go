@@ -14,11 +14,12 @@ var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatt
 	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle", "destroy-handle", "allocate",
 	"deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
 
-func operation(n uint64) string {
-	if n < uint64(len(operations)) {
+// operation names an operation of a trace; OTF has numbers of its own.
+func operation(d *trace.Definitions, n uint64) string {
+	if n < uint64(len(operations)) && d.Origin != "otf" {
 		return operations[n]
 	}
-	return fmt.Sprintf("operation-%d", n)
+	return fmt.Sprintf("operation %d", n)
 }
 
 // operationGroup is the group of the regions that collective operations are named by.
@@ -132,7 +133,7 @@ func (b *builder) collectives(dir *directory) error {
 			r, ok := regions[x.operation]
 			if !ok {
 				r = uint32(len(dir.Regions))
-				dir.Regions = append(dir.Regions, Region{operation(x.operation), operationGroup})
+				dir.Regions = append(dir.Regions, Region{operation(b.defs, x.operation), operationGroup})
 				regions[x.operation] = r
 			}
 			lane := slices.IndexFunc(lanes, func(until int64) bool { return until <= x.start })

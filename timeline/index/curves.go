@@ -99,3 +99,39 @@ func levelFor(l []levelEntry, pixel float64) int {
 	}
 	return level
 }
+
+// spanLevel is the level for spans. The shortest buckets may be so many pixels: each is for
+// several spans.
+func spanLevel(l []levelEntry, pixel, most float64) int {
+	level := levelFor(l, pixel)
+	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
+		return 0
+	}
+	return level
+}
+
+const (
+	// blur is how many pixels the shortest buckets may be. Nobody can tell from each other
+	// the spans, two or more a pixel, that they are drawn for.
+	blur = 2
+	// mostBlur is what they may be where all spans would be too many to read.
+	mostBlur = 8
+	// mostSpans is how many spans a tile should not read.
+	mostSpans = 400_000
+)
+
+// blur says how long the shortest buckets may be for a tile, in pixels: what it would have to
+// read without is guessed from its part of the time of each track.
+func (x *Index) blur(q *TileRequest) float64 {
+	spans := 0.0
+	for _, k := range q.Tracks {
+		e := x.dir.Tracks[k]
+		if in := min(q.To, e.Last) - max(q.From, e.First); in > 0 && e.Last > e.First && q.Depths > 0 {
+			spans += float64(e.Spans) * (float64(in) / float64(e.Last-e.First))
+		}
+	}
+	if spans > mostSpans {
+		return mostBlur
+	}
+	return blur
+}

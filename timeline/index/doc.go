@@ -5,7 +5,7 @@
 // lanes, and the amount in use; a counter, series or signal of a location; a communicator
 // with its collective operations. For each track the index has
 //
-//   - its spans (visits, claims, operations) in the order of their ends, in blocks of 4096
+//   - its spans (visits, claims, operations) in the order of their ends, in blocks of 8192
 //     with what is open behind each, so that the spans of a window are in few blocks;
 //   - the sums of each block by region, so that the profile of a window is the sums of the
 //     blocks in it, less what is before and behind at its two ends;
@@ -14,15 +14,15 @@
 //     that was open longest at each depth, and which part of the bucket it, and all regions
 //     at that depth, were; how many instants; what the curve was between.
 //
-// Links (messages, whose ends are paired as package analysis/messages says, and stored
-// dependencies) are in blocks too, and in levels where those of the same tracks and about
+// Links (messages, the n-th send of a channel with its n-th receive; stored dependencies;
+// forks and joins of threads) are in blocks too, and in levels where those of the same tracks and about
 // the same time are one bundle.
 //
 // # File
 //
 // All numbers are little-endian; "varint" is an unsigned LEB128 number, a "zigzag" one of
-// a signed number. The file is "weftidx2", then blocks, then the directory, then 24 bytes:
-// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi2". A
+// a signed number. The file is "weftidx3", then blocks, then the directory, then 24 bytes:
+// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi3". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
 // zstd), and columns of numbers; those of spans are packed one by one. Its place and length
 // are in the directory, which is a zstd frame: JSON with the tracks, behind its length as a

@@ -18,11 +18,11 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 2
+const Version = 3
 
 const (
-	head    = "weftidx2"
-	tail    = "xdi2"
+	head    = "weftidx3"
+	tail    = "xdi3"
 	endSize = 24
 )
 
@@ -41,6 +41,7 @@ type directory struct {
 	Last    int64                 `json:"last"`
 	Events  int64                 `json:"events"`
 	Groups  []trace.LocationGroup `json:"groups"`
+	Color   string                `json:"color,omitempty"` // attribute whose values the regions are
 	Regions []Region              `json:"regions"`
 	Names   []string              `json:"names,omitempty"` // of links
 	Comms   []string              `json:"communicators,omitempty"`
@@ -367,12 +368,20 @@ func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 // Extent is the times of the first and the last event, and how many there are.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts is how much is in an index.
-type Counts struct{ Events, Spans, Instants, Links int64 }
+// Counts is how much is in an index, and how many bytes of it are links.
+type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the tracks.
 func (x *Index) Counts() Counts {
 	c := Counts{Events: x.dir.Events, Links: x.dir.Links}
+	for _, b := range x.dir.links {
+		c.LinkBytes += int64(b.size)
+	}
+	for _, l := range x.dir.linkLevels {
+		for _, b := range l.blocks {
+			c.LinkBytes += int64(b.size)
+		}
+	}
 	for _, e := range x.dir.Tracks {
 		c.Spans += e.Spans
 		c.Instants += e.Instants
@@ -383,8 +392,12 @@ func (x *Index) Counts() Counts {
 // Groups are the location groups of the trace. The caller must not change them.
 func (x *Index) Groups() []trace.LocationGroup { return x.dir.Groups }
 
-// Regions are those of the definitions, in their order, and behind them what else spans
-// are named by: collective operations. The caller must not change them.
+// Color is the attribute that spans are named by instead of their region, "" for none.
+func (x *Index) Color() string { return x.dir.Color }
+
+// Regions are those of the definitions, in their order, or the values of the attribute that
+// spans are named by; and behind them what else spans are named by: collective operations.
+// The caller must not change them.
 func (x *Index) Regions() []Region { return x.dir.Regions }
 
 // Tracks are the tracks: locations with events in the order of the definitions, behind each

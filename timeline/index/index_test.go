@@ -112,7 +112,7 @@ func TestTiles(t *testing.T) {
 			}
 			slack, exact := 1.2/255, true
 			if levels := x.dir.Tracks[track].levels; d < len(levels) {
-				if level := levelFor(levels[d], pixel); level >= 0 {
+				if level := spanLevel(levels[d], pixel, blur); level >= 0 {
 					slack, exact = 2.5*float64(levels[d][level].width)/pixel+0.02, false
 				}
 			}

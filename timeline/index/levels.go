@@ -21,45 +21,73 @@ type run struct {
 // one end of a level to the other, so blocks are small.
 const blockRuns = 2048
 
-func encodeRuns(b []byte, l []run) []byte {
-	var skip, n, region, share, cover, height []byte
+// runs encodes a block of runs.
+func (p *planePacker) runs(b []byte, l []run) []byte {
+	c := &p.columns
+	for i := range c {
+		c[i] = c[i][:0]
+	}
 	next, partial := int64(0), false
 	for _, r := range l {
-		skip = binary.AppendVarint(skip, r.bucket-next)
-		n = binary.AppendUvarint(n, uint64(r.n))
+		c[0] = binary.AppendVarint(c[0], r.bucket-next)
+		c[1] = binary.AppendUvarint(c[1], uint64(r.n))
 		next = r.bucket + r.n
-		region = binary.AppendUvarint(region, uint64(r.region+1))
-		share, cover, height = append(share, r.share), append(cover, r.cover), append(height, r.height)
+		c[2] = binary.AppendUvarint(c[2], uint64(r.region+1))
+		c[3], c[4], c[5] = append(c[3], r.share), append(c[4], r.cover), append(c[5], r.height)
 		partial = partial || r.height != math.MaxUint8
 	}
 	if !partial {
-		height = nil
+		c[5] = c[5][:0]
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range [][]byte{skip, n, region, share, cover, height} {
-		b = appendSection(b, s)
+	for _, s := range c[:3] {
+		b = p.numbers(b, s, len(l))
+	}
+	for _, s := range c[3:] {
+		b = p.append(b, s)
 	}
 	return b
 }
 
-func decodeRuns(b []byte, l []run) ([]run, error) {
+// runReader reads blocks of runs.
+type runReader struct {
+	planes  planeReader
+	numbers [3][]uint64
+	bytes   [3][]byte
+	list    []run // of the last block
+}
+
+func (x *runReader) decode(b []byte) error {
 	c := columns{b: b}
-	n := c.count()
-	skip, length, region, share, cover, height := c.section(), c.section(), c.section(), c.section(), c.section(), c.section()
-	if n > len(share.b) || n > len(cover.b) || (len(height.b) > 0 && n > len(height.b)) {
-		return nil, fmt.Errorf("found %d buckets, but %d shares", n, len(share.b))
-	}
-	next := int64(0)
-	l = slices.Grow(l, n)
-	for i := range n {
-		r := run{bucket: next + skip.int(), n: int64(length.uint()), region: uint32(region.uint()) - 1, share: share.b[i], cover: cover.b[i], height: math.MaxUint8}
-		if len(height.b) > 0 {
-			r.height = height.b[i]
+	n := int(min(c.uint(), maxBlock/16))
+	for i := range x.numbers {
+		var err error
+		if x.numbers[i], err = x.planes.numbers(&c, n, x.numbers[i]); err != nil {
+			return err
 		}
-		next = r.bucket + r.n
-		l = append(l, r)
 	}
-	return l, c.end(skip, length, region, share, cover, height)
+	var planes [3][]byte
+	for i := range planes {
+		var err error
+		if planes[i], err = x.planes.plane(&c, &x.bytes[i], n); err != nil {
+			return err
+		}
+	}
+	share, cover, height := planes[0], planes[1], planes[2]
+	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n {
+		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
+	}
+	x.list = slices.Grow(x.list[:0], n)[:n]
+	next := int64(0)
+	for i := range x.list {
+		r := &x.list[i]
+		*r = run{next + zigzag(x.numbers[0][i]), int64(x.numbers[1][i]), uint32(x.numbers[2][i]) - 1, share[i], cover[i], math.MaxUint8}
+		next = r.bucket + r.n
+	}
+	for i, h := range height {
+		x.list[i].height = h
+	}
+	return c.end()
 }
 
 const (
@@ -85,28 +113,18 @@ func width(extent, n int64) int64 {
 }
 
 // makeLevels reads the blocks of a track again and makes the levels above them. The
-// shortest buckets of a depth are for 4 to 8 of its spans; those of a depth that has but a
-// small part of the spans are as short as any, since they cost little.
+// shortest buckets of all depths are as long as is right for the depth with most spans: if
+// one depth had to be drawn from the spans, those of all would have to be read.
 func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 	extent := e.Last - e.First
-	if extent < 0 || e.Spans < leastBuckets {
+	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
 		return nil
 	}
-	const small = 32 // part of the spans
-	widths, shortest := make([]int64, len(depths)), int64(math.MaxInt64)
-	for d, n := range depths {
-		widths[d] = width(extent, n/perBucket)
-		if n >= e.Spans/small {
-			shortest = min(shortest, widths[d])
-		}
-	}
+	wide := width(extent, slices.Max(depths)/perBucket)
 	r := reader{f: p.file.f}
 	lower := make([]*buckets, len(depths))
-	for d, n := range depths {
-		lower[d] = &buckets{width: min(widths[d], shortest), first: e.First}
-		if n >= e.Spans/small {
-			lower[d].width = widths[d]
-		}
+	for d := range lower {
+		lower[d] = &buckets{width: wide, first: e.First}
 	}
 	var x spanBlock
 	for i := range e.blocks {
@@ -153,9 +171,9 @@ func (x *buckets) write(p *packer) (out []levelEntry, err error) {
 func (x *buckets) one(p *packer) (levelEntry, error) {
 	l := levelEntry{width: x.width}
 	for list := range slices.Chunk(x.runs, blockRuns) {
-		p.raw = encodeRuns(p.raw[:0], list)
+		p.raw = p.planes.runs(p.raw[:0], list)
 		end := list[len(list)-1]
-		e, err := p.pack(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)
+		e, err := p.store(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)
 		if err != nil {
 			return l, err
 		}

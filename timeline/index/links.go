@@ -17,12 +17,13 @@ type LinkKind uint8
 const (
 	Message    LinkKind = iota // a send with its receive
 	Dependency                 // a stored link
+	Fork                       // a thread that another one forks, creates, joins or waits for
 )
 
 // String is the kind's name in JSON.
-func (k LinkKind) String() string { return [...]string{"message", "dependency"}[k&1] }
+func (k LinkKind) String() string { return [...]string{"message", "dependency", "fork", "fork"}[k&3] }
 
-// link is a message or dependency; its ends are locations.
+// link is a link whose ends are locations.
 type link struct {
 	kind                LinkKind
 	alone               bool // a send without a receive
@@ -139,16 +140,33 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 		if err := w.links.flush(); err != nil {
 			return err
 		}
+		if err := w.meets.flush(); err != nil {
+			return err
+		}
 	}
 	packers := make([]packer, workers)
 	for i := range packers {
 		packers[i] = newPacker(b.file)
 	}
+	var names [4]uint32
+	if b.meets.size+b.meets.kept > 0 {
+		for k := range names {
+			names[k] = b.name(meetKind(k).String())
+		}
+	}
 	ends := int64(0)
-	for _, p := range b.links.pieces {
-		for _, x := range p {
+	for part := range parts {
+		for _, x := range append(slices.Clone(b.links.pieces[part]), b.meets.pieces[part]...) {
 			ends += int64(x.size) / 16
 		}
+	}
+	linksOf := func(part int) ([]link, error) {
+		list, err := b.links.pair(part)
+		if err != nil {
+			return nil, err
+		}
+		more, err := b.meets.meet(part, names)
+		return append(list, more...), err
 	}
 	// The shortest buckets are for some 8 messages of each pair of locations, so that the
 	// bundles are an eighth of the messages.
@@ -182,7 +200,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 		switch {
 		case ends < blockLinks:
 			for p := range parts {
-				l, err := b.links.pair(p)
+				l, err := linksOf(p)
 				if err != nil {
 					return d, err
 				}
@@ -192,7 +210,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 		case part == parts:
 			list = b.links.stored
 		default:
-			if list, err = b.links.pair(part); err != nil {
+			if list, err = linksOf(part); err != nil {
 				return d, err
 			}
 		}

@@ -198,25 +198,14 @@ type sent struct{ time, bytes int64 }
 // pair finds the messages of a part. The sends, and the receives, of a channel come in their
 // order: those of a location come from one worker, which has put them here so.
 func (s *linkSpool) pair(part int) ([]link, error) {
-	pieces := s.pieces[part]
 	type key struct {
 		channel
 		stretch int64
 	}
 	open := map[key]*waiting{}
 	var order []key
-	var buf []byte
 	sends := 0
-	for _, p := range pieces {
-		b := p.data
-		if b == nil {
-			buf = slices.Grow(buf[:0], p.size)[:p.size]
-			if _, err := s.file.ReadAt(buf, p.at); err != nil {
-				return nil, fmt.Errorf("temporary file of messages: %w", err)
-			}
-			b = buf
-		}
-		c := columns{b: b}
+	err := s.each(part, func(c *columns) {
 		for last := int64(0); len(c.b) > 0 && !c.bad; {
 			var e end
 			u := c.uint()
@@ -238,6 +227,9 @@ func (s *linkSpool) pair(part int) ([]link, error) {
 				sends++
 			}
 		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	out := make([]link, 0, sends)
 	for _, k := range order {

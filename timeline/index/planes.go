@@ -24,12 +24,16 @@ const (
 // planeMin is the least length that is worth packing.
 const planeMin = 64
 
+// planeSample is the length of a part that is tried first.
+const planeSample = 1 << 10
+
 // planePacker packs planes.
 type planePacker struct {
-	enc    *zstd.Encoder
-	huff   huff0.Scratch
-	packed []byte
-	planes [8][]byte
+	enc     *zstd.Encoder
+	huff    huff0.Scratch
+	packed  []byte
+	planes  [8][]byte
+	columns [6][]byte
 }
 
 // numbers appends a column of n numbers, which are given as varints.
@@ -77,6 +81,12 @@ func (p *planePacker) append(b, plane []byte) []byte {
 					return p.put(b, planeHuff, len(plane), out)
 				}
 				codes = out
+			}
+		}
+		if n := planeSample; codes != nil && len(plane) > 2*n {
+			// What does not repeat in a part will not in the whole.
+			if p.packed = p.enc.EncodeAll(plane[:n], p.packed[:0]); len(p.packed)*len(plane)/n > len(codes) {
+				return p.put(b, planeHuff, len(plane), codes)
 			}
 		}
 		// Codes are read faster than repeats, which must be worth it.

@@ -37,12 +37,17 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
 	nested := e.Kind == LocationTrack
+	if nested {
+		// Of the last block there are no sums; what it has is what has been up to any time
+		// behind it.
+		i, j = min(i, e.summed()), min(j, e.summed())
+	}
 	b := &w.b
 	var sums sumReader
 	for k := i; k < j; k++ {
 		// A block with spans that are cut has shorter ones than its sums say.
 		cut := e.blocks[k].first <= from
-		if nested || !cut {
+		if nested || !cut && k < e.summed() {
 			list, err := sums.read(&w.reader, e, k)
 			if err != nil {
 				return nil, err
@@ -58,7 +63,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 				}
 			}
 		}
-		if !cut {
+		if !cut && (nested || k < e.summed()) {
 			continue
 		}
 		if err := w.decode(&e.blocks[k], b.decode); err != nil {
@@ -105,6 +110,14 @@ func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][
 		}
 	})
 	return out, cmp.Or(errs...)
+}
+
+// summed is how many blocks there are sums of.
+func (e *trackEntry) summed() (n int) {
+	for _, b := range e.sums {
+		n += int(b.n)
+	}
+	return n
 }
 
 // sumReader reads the sums of blocks one after another.

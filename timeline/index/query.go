@@ -132,6 +132,9 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		return nil
 	}
 	has := func(i int) (bool, error) {
+		if i >= e.summed() {
+			return true, nil
+		}
 		list, err := sums.read(&r, e, i)
 		return slices.ContainsFunc(list, func(s sum) bool { return s.region == region }), err
 	}
@@ -207,12 +210,12 @@ func (x *Index) name(n uint32) string {
 	return x.dir.Names[n]
 }
 
-// Link is a message or a dependency, or a bundle of several between the same tracks of about
+// Link is a message, a dependency or what threads have to do with each other, or a bundle of several between the same tracks of about
 // the same time.
 type Link struct {
 	ID                  string // of a single one
 	Kind                LinkKind
-	Name                string // of a dependency: its attribute `type` or `name`
+	Name                string // of a dependency: its attribute `type` or `name`; of threads: fork, join, create, wait
 	Source, Destination int    // tracks, -1 for locations without
 	// Start and End are the times of both ends, of a bundle the earliest begin and the
 	// latest end. A message that is received before it is sent ends before it starts.

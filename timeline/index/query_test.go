@@ -622,3 +622,95 @@ func TestSummary(t *testing.T) {
 		}
 	}
 }
+
+// Spans named by an attribute are those of its values, whatever their regions.
+func TestColor(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, g, h := r.Location("p"), r.Region("g"), r.Region("h")
+	res := r.Resource("cpu", 1, "")
+	attr := func(s string) trace.Attr { return trace.Attr{Key: "job", Value: trace.StringValue(s)} }
+	r.Enter(loc, 0, g, attr("a"))
+	r.Enter(loc, 2, h, attr("b"))
+	r.Enter(loc, 3, g, attr("b"))
+	r.Leave(loc, 5, g)
+	r.Leave(loc, 7, h)
+	r.Enter(loc, 8, h)
+	r.Leave(loc, 9, h)
+	r.Leave(loc, 10, g)
+	id := r.Claim(res, 1, g, 1, attr("c"))
+	r.Release(id, 4)
+	path := filepath.Join(t.TempDir(), "x")
+	if err := Build(t.Context(), format.Recorded(r), path, Options{Color: "job"}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if x.Color() != "job" {
+		t.Errorf("found the colour %q", x.Color())
+	}
+	got := map[string]Sum{}
+	for k := range x.Tracks() {
+		list, err := x.Profile(k, 0, 11)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range list {
+			name := x.Region(s.Region)
+			s.Region = 0
+			got[name] = s
+		}
+	}
+	want := map[string]Sum{
+		"a": {0, 1, 10, 4, 10, 10}, // 0–2, 7–8, 9–10
+		"b": {0, 2, 5, 5, 2, 5},
+		"":  {0, 1, 1, 1, 1, 1},
+		"c": {0, 1, 3, 3, 3, 3},
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("found    %v\nexpected %v", got, want)
+	}
+	var bad *format.OptionError
+	if err := Build(t.Context(), format.Recorded(r), path, Options{Color: "jib"}); !errors.As(err, &bad) {
+		t.Errorf("found %v, expected that there is no such attribute", err)
+	}
+}
+
+// A fork leads to the threads that begin in its team, which lead to the join; so do threads
+// that are created one by one.
+func TestForks(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b, c := r.Location("0"), r.Location("1"), r.Location("2")
+	const team = 0
+	r.Defs().Communicator.Add(trace.Communicator{ID: "0", Name: "team", Set: trace.NoRef, Parent: trace.NoRef})
+	for i := range int64(2) {
+		at := i * 100
+		r.Event(a, at, trace.ThreadFork, trace.NoRef, []uint64{3, 0})
+		for k, loc := range []uint32{a, b, c} {
+			r.Event(loc, at+1+int64(k), trace.ThreadTeamBegin, trace.NoRef, []uint64{team})
+			r.Event(loc, at+50+int64(k), trace.ThreadTeamEnd, trace.NoRef, []uint64{team})
+		}
+		r.Event(a, at+60, trace.ThreadJoin, trace.NoRef, []uint64{0})
+	}
+	r.Event(a, 300, trace.ThreadCreate, trace.NoRef, []uint64{team, 7})
+	r.Event(c, 310, trace.ThreadBegin, trace.NoRef, []uint64{team, 7})
+	r.Event(c, 320, trace.ThreadEnd, trace.NoRef, []uint64{team, 7})
+	r.Event(a, 330, trace.ThreadWait, trace.NoRef, []uint64{team, 7})
+	x := build(t, r)
+	set, err := x.Links(t.Context(), LinkRequest{From: 0, To: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range set.Links {
+		got = append(got, fmt.Sprintf("%s %s %d@%d %d@%d %s", l.Kind, l.Name, l.Source, l.Start, l.Destination, l.End, l.Communicator))
+	}
+	want := []string{"fork fork 0@0 1@2 team", "fork fork 0@0 2@3 team", "fork join 1@51 0@60 team", "fork join 2@52 0@60 team",
+		"fork fork 0@100 1@102 team", "fork fork 0@100 2@103 team", "fork join 1@151 0@160 team", "fork join 2@152 0@160 team",
+		"fork create 0@300 2@310 team", "fork wait 2@320 0@330 team"}
+	if !slices.Equal(got, want) {
+		t.Errorf("found    %q\nexpected %q", got, want)
+	}
+}

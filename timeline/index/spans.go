@@ -44,7 +44,7 @@ type spanBlock struct {
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
 // each block.
-const blockSpans = 4096
+const blockSpans = 8192
 
 // spanWriter makes a block, span by span. Of a span with others inside, the time from its
 // begin to theirs is written, which is short, and of the others their length.
@@ -269,8 +269,16 @@ func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stac
 		t.slot[slot] = k
 	}
 	t.cells[k-1].add(s.End-s.Start, exclusive, recursive)
-	if t.w.n >= blockSpans && t.w.n >= len(stack) {
-		return t.block(p, stack)
+	if t.w.n < blockSpans || t.w.n < len(stack) {
+		return nil
+	}
+	if err := t.block(p, stack); err != nil {
+		return err
+	}
+	t.sums = appendSums(t.sums, t.cells)
+	t.cells = t.cells[:0]
+	if t.group++; t.group == blockSums {
+		return t.sumBlock(p)
 	}
 	return nil
 }
@@ -284,11 +292,6 @@ func (t *spanTrack) block(p *packer, stack []open) error {
 	for _, s := range t.cells {
 		t.slot[s.region+1] = 0
 	}
-	t.sums = appendSums(t.sums, t.cells)
-	t.cells = t.cells[:0]
-	if t.group++; err == nil && t.group == blockSums {
-		err = t.sumBlock(p)
-	}
 	return err
 }
 
@@ -299,7 +302,8 @@ func (t *spanTrack) sumBlock(p *packer) error {
 	return err
 }
 
-// end writes what is left, and the levels.
+// end writes what is left, and the levels. The last block gets no sums: of a short track they
+// would be as much as the spans.
 func (t *spanTrack) end(p *packer) error {
 	if t.w.n > 0 {
 		if err := t.block(p, nil); err != nil {

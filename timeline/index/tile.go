@@ -174,8 +174,9 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 	const piece = 16
 	n := (len(q.Tracks) + piece - 1) / piece
 	tiles, errs := make([]*Tile, n), make([]error, n)
+	blur := x.blur(&q)
 	each(n, func(i int) {
-		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}}
+		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}, blur}
 		defer scratches.Put(t.scratch)
 		for _, track := range q.Tracks[i*piece : min((i+1)*piece, len(q.Tracks))] {
 			if errs[i] = ctx.Err(); errs[i] == nil {
@@ -236,7 +237,7 @@ func each(n int, f func(i int)) {
 type scratch struct {
 	reader
 	b, before spanBlock
-	runs      []run
+	runs      runReader
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -254,6 +255,8 @@ type tiler struct {
 	x   *Index
 	q   *TileRequest
 	out *Tile
+	// blur is how many pixels the shortest buckets of a level may be.
+	blur float64
 }
 
 func (t *tiler) track(track int) error {
@@ -269,7 +272,7 @@ func (t *tiler) track(track int) error {
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
-		level := levelFor(levels, pixel)
+		level := spanLevel(levels, pixel, t.blur)
 		row := newRaster(q)
 		rows = append(rows, row)
 		if level < 0 {
@@ -323,15 +326,11 @@ func (t *Tile) add(u pixels) {
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
 	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		err := t.decode(&l.blocks[i], func(raw []byte) (err error) {
-			t.runs, err = decodeRuns(raw, t.runs[:0])
-			return err
-		})
-		if err != nil {
+		if err := t.decode(&l.blocks[i], t.runs.decode); err != nil {
 			return err
 		}
-		for i := range t.runs {
-			u := &t.runs[i]
+		for i := range t.runs.list {
+			u := &t.runs.list[i]
 			if u.bucket > high || u.bucket+u.n <= low {
 				continue
 			}

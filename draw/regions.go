@@ -1,0 +1,60 @@
+package draw
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+// mostWeighed is how many tracks are looked at to find out which regions matter most: few,
+// since a trace that has an index is to be there at once.
+const mostWeighed = 16
+
+// RegionColors gives each region of an index a colour, which is an index into [Palette].
+// The regions that most time is spent in get different ones; those of one name get the
+// same. The viewer's page, and pictures of indexes, have these colours. profiles gives the
+// sums of some tracks over the whole time of the trace.
+func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
+	ticks := map[string]int64{}
+	var names []string
+	for _, r := range regions {
+		if _, ok := ticks[r.Name]; !ok {
+			ticks[r.Name] = 0
+			names = append(names, r.Name)
+		}
+	}
+	var busy, some []int
+	for i, t := range tracks {
+		if t.Spans > 0 {
+			busy = append(busy, i)
+		}
+	}
+	for i := 0; i < len(busy); i += max(1, (len(busy)+mostWeighed-1)/mostWeighed) {
+		some = append(some, busy[i])
+	}
+	all, err := profiles(some)
+	if err != nil {
+		return nil, err
+	}
+	for _, sums := range all {
+		for _, s := range sums {
+			if s.Region != trace.NoRef && int(s.Region) < len(regions) {
+				name := regions[s.Region].Name
+				ticks[name] += min(s.Exclusive, math.MaxInt64-ticks[name])
+			}
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ticks[b], ticks[a]) })
+	of := map[string]int{}
+	for i, c := range ColorOf(names) {
+		of[names[i]] = c
+	}
+	out := make([]int, len(regions))
+	for i, r := range regions {
+		out[i] = of[r.Name]
+	}
+	return out, nil
+}

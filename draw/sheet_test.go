@@ -1,0 +1,418 @@
+package draw
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/draw/raster"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+var update = flag.Bool("update", false, "rewrite the pictures in testdata, which are to be looked at then")
+
+func indexOf(t testing.TB, d format.Decoder) *index.Index {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.weftidx")
+	if err := index.Build(context.Background(), d, path, index.Options{Workers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := index.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func generated(t testing.TB, workload string, events int64, locations int) *index.Index {
+	t.Helper()
+	d, err := generate.New(generate.Options{Workload: workload, Events: events, Locations: locations})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return indexOf(t, d)
+}
+
+func example(t testing.TB) *index.Index {
+	t.Helper()
+	d, err := etf.Format.Open(context.Background(), format.FileSource("../examples/odse.etf"), &format.ReadOptions{Report: format.NewReport(), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	return indexOf(t, d)
+}
+
+func sheetPNG(t testing.TB, s *Sheet) image.Image {
+	t.Helper()
+	var b bytes.Buffer
+	if err := s.PNG(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// sheets are pictures of strips alone, without names and arrows above them.
+func sheets(t testing.TB) map[string]*Sheet {
+	cps, stencil, loops := generated(t, "cps", 2000, 0), generated(t, "stencil", 20000, 0), generated(t, "loops", 4000, 2)
+	first, last, _ := cps.Extent()
+	return map[string]*Sheet{
+		"claims":       {Index: cps, StripHeight: 11, MaxRows: 7},
+		"claims, part": {Index: cps, From: first + (last-first)/3, To: first + (last-first)/2, StripHeight: 9, Options: Options{Dark: true, Width: 700}},
+		"messages":     {Index: stencil, StripHeight: 10, Options: Options{Width: 500}},
+		"levels":       {Index: generated(t, "calltree", 30000, 3), StripHeight: 6, MaxDepth: 12, Options: Options{Width: 640}},
+		"counters":     {Index: loops, StripHeight: 8, MaxDepth: 2},
+	}
+}
+
+// theStrips are the pixels that the rasteriser makes of the rows, on the background of the
+// picture, and where they are.
+func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangle) {
+	t.Helper()
+	l, err := s.lay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, mark, curve, other := color.RGBA{255, 255, 255, 255}, color.RGBA{0x1c, 0x21, 0x27, 255}, color.RGBA{0, 0x72, 0xb2, 255}, color.RGBA{0xa9, 0xb0, 0xb8, 255}
+	if s.Dark {
+		back, mark, curve, other = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255}, color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}
+	}
+	first, last, _ := s.Index.Extent()
+	of, err := RegionColors(s.Index.Regions(), s.Index.Tracks(), func(tracks []int) ([][]index.Sum, error) {
+		return s.Index.Profiles(t.Context(), tracks, first, last+1)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := raster.Colors{Other: other, Mark: mark, Curve: curve, Region: func(r uint32) color.RGBA {
+		v, err := strconv.ParseUint(Palette(s.Dark)[of[r]][1:], 16, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return color.RGBA{uint8(v >> 16), uint8(v >> 8), uint8(v), 255}
+	}}
+	soft := colors
+	soft.Curve = raster.Blend(curve, back, 110)
+	img := image.NewRGBA(image.Rect(0, 0, l.width*scale, l.height*scale))
+	for i := range img.Pix {
+		img.Pix[i] = []uint8{back.R, back.G, back.B, 255}[i%4]
+	}
+	var places []image.Rectangle
+	width := Columns(l.width) * scale
+	for i := range l.rows {
+		r := &l.rows[i]
+		tile, err := s.Index.Tile(t.Context(), index.TileRequest{Tracks: []int{r.track}, From: l.from, To: l.to, Width: width, Depths: l.depths})
+		if err != nil {
+			t.Fatal(err)
+		}
+		track := l.all[r.track]
+		for _, s := range tile.Strips {
+			y, h := l.rect(r, s, scale)
+			places = append(places, image.Rect(gutter*scale, y, gutter*scale+width, y+h))
+			switch s.Kind {
+			case index.SpanStrip:
+				raster.Spans(img, gutter*scale, y, h, tile, s, back, &colors)
+			case index.InstantStrip:
+				raster.Instants(img, gutter*scale, y, h, tile, s, &colors)
+			case index.CurveStrip:
+				raster.Curve(img, gutter*scale, y, h, tile, s, track.Low, track.High, &colors)
+			case index.AmountStrip:
+				raster.Curve(img, gutter*scale, y, h, tile, s, 0, track.Capacity, &soft)
+			}
+		}
+	}
+	return img, places
+}
+
+// The strips of a PNG are those that the rasteriser, and so the page, makes of the index.
+func TestSheetPixels(t *testing.T) {
+	for name, s := range sheets(t) {
+		for _, scale := range []int{1, 2, 3} {
+			s.Scale = scale
+			got := sheetPNG(t, s)
+			want, places := theStrips(t, s, scale)
+			if got.Bounds() != want.Bounds() || len(places) < 4 {
+				t.Fatalf("%s: %v, expected %v; %d strips", name, got.Bounds(), want.Bounds(), len(places))
+			}
+			painted := 0
+			for _, r := range places {
+				for y := r.Min.Y; y < r.Max.Y; y++ {
+					for x := r.Min.X; x < r.Max.X; x++ {
+						g, w := color.RGBAModel.Convert(got.At(x, y)), want.RGBAAt(x, y)
+						if g != w {
+							t.Fatalf("%s, scale %d: at %d, %d found %v, expected %v", name, scale, x, y, g, w)
+						}
+						if w != want.RGBAAt(0, 0) {
+							painted++
+						}
+					}
+				}
+			}
+			if painted < 1000 {
+				t.Errorf("%s: %d pixels are painted", name, painted)
+			}
+		}
+	}
+}
+
+var subpath = regexp.MustCompile(`M([\d.]+) ([\d.]+)h([\d.]+)v([\d.]+)h-[\d.]+z`)
+
+// rasterise draws the boxes of an SVG document: rectangles, and paths of nothing else.
+func rasterise(t testing.TB, text []byte) *image.RGBA {
+	t.Helper()
+	var img *image.RGBA
+	number := func(s string) int {
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return int(math.Round(v)) // those of the legend are no whole numbers
+	}
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return img
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		a := map[string]string{}
+		for _, x := range e.Attr {
+			a[x.Name.Local] = x.Value
+		}
+		if e.Name.Local == "svg" {
+			img = image.NewRGBA(image.Rect(0, 0, number(a["width"]), number(a["height"])))
+		}
+		v, err := strconv.ParseUint(strings.TrimPrefix(a["fill"], "#"), 16, 32)
+		if err != nil {
+			continue
+		}
+		alpha := 1.0
+		if o := a["fill-opacity"]; o != "" {
+			if alpha, err = strconv.ParseFloat(o, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		paint := func(x, y, w, h string) {
+			for py := number(y); py < number(y)+number(h); py++ {
+				for px := number(x); px < number(x)+number(w); px++ {
+					old := img.RGBAAt(px, py)
+					mix := func(f, b uint8) uint8 { return uint8(float64(f)*alpha + float64(b)*(1-alpha) + 0.5) }
+					img.SetRGBA(px, py, color.RGBA{mix(uint8(v>>16), old.R), mix(uint8(v>>8), old.G), mix(uint8(v), old.B), 255})
+				}
+			}
+		}
+		switch e.Name.Local {
+		case "rect":
+			paint(a["x"], a["y"], a["width"], a["height"])
+		case "path":
+			for _, m := range subpath.FindAllStringSubmatch(a["d"], -1) {
+				paint(m[1], m[2], m[3], m[4])
+			}
+		}
+	}
+}
+
+// The boxes of an SVG cover the pixels of the PNG in the same colours.
+func TestSheetBoxes(t *testing.T) {
+	for name, s := range sheets(t) {
+		var b bytes.Buffer
+		if err := s.SVG(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		got := rasterise(t, b.Bytes())
+		want, places := theStrips(t, s, 1)
+		if got.Bounds() != want.Bounds() {
+			t.Fatalf("%s: %v, expected %v", name, got.Bounds(), want.Bounds())
+		}
+		for _, r := range places {
+			for y := r.Min.Y; y < r.Max.Y; y++ {
+				for x := r.Min.X; x < r.Max.X; x++ {
+					g, w := got.RGBAAt(x, y), want.RGBAAt(x, y)
+					d := max(g.R, w.R) - min(g.R, w.R) + max(g.G, w.G) - min(g.G, w.G) + max(g.B, w.B) - min(g.B, w.B)
+					if d > 3 { // what is laid over something else is rounded
+						t.Fatalf("%s: at %d, %d found %v, expected %v", name, x, y, g, w)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Pictures that were looked at. After a change: go test ./draw -run TestSheetGolden -update,
+// and look at them again.
+func TestSheetGolden(t *testing.T) {
+	odse, stencil := example(t), generated(t, "stencil", 3000, 4)
+	first, last, _ := stencil.Extent()
+	for name, s := range map[string]*Sheet{
+		"claims":   {Index: odse, Links: 500, Options: Options{Title: "odse.etf"}},
+		"messages": {Index: stencil, Links: 500, From: first, To: first + (last-first)/20, Options: Options{Title: "stencil <4>", Dark: true, Width: 900}},
+	} {
+		path := filepath.Join("testdata", "sheet-"+name+".svg")
+		var got bytes.Buffer
+		if err := s.SVG(t.Context(), &got); err != nil {
+			t.Fatal(err)
+		}
+		var again bytes.Buffer
+		if err := s.SVG(t.Context(), &again); err != nil || !bytes.Equal(got.Bytes(), again.Bytes()) {
+			t.Errorf("%s: two pictures of the same index differ: %v", name, err)
+		}
+		if *update {
+			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s: the picture is not the one in testdata", name)
+		}
+	}
+}
+
+// What the texts of a picture say.
+func TestSheetTexts(t *testing.T) {
+	texts := func(s *Sheet) string {
+		var b bytes.Buffer
+		if err := s.SVG(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for d := xml.NewDecoder(&b); ; {
+			token, err := d.Token()
+			if errors.Is(err, io.EOF) {
+				return strings.Join(out, "\n")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, ok := token.(xml.CharData); ok {
+				out = append(out, string(c))
+			}
+		}
+	}
+	stencil := generated(t, "stencil", 4000, 8)
+	for _, x := range []struct {
+		name string
+		s    *Sheet
+		want []string
+		not  []string
+	}{
+		{"all", &Sheet{Index: stencil, Links: 9000}, []string{"Timeline", "node 0", "node 1", "rank 0", "rank 7", "Communicators", "compute", "message", "0 ms"}, []string{"more row", "dependency"}},
+		{"few rows", &Sheet{Index: stencil, MaxRows: 3}, []string{"rank 2", "… and 6 more rows"}, []string{"rank 3", "message"}},
+		{"one more", &Sheet{Index: stencil, MaxRows: 8}, []string{"… and 1 more row"}, []string{"rows"}},
+		{"chosen", &Sheet{Index: stencil, Tracks: []int{5, 1}}, []string{"node 1 · rank 5", "node 0 · rank 1"}, []string{"rank 0", "more row"}},
+		{"none", &Sheet{Index: stencil, Tracks: []int{}}, []string{"no events"}, []string{"rank"}},
+		{"shallow", &Sheet{Index: stencil, MaxDepth: 1}, []string{"No more than 1 of 2 strips of a row are shown."}, nil},
+		{"few arrows", &Sheet{Index: stencil, Links: 10}, []string{"10 of 400 messages and dependencies are drawn."}, nil},
+		{"bundles", &Sheet{Index: generated(t, "ring", 9000, 2), Links: 130}, []string{"messages and dependencies are drawn as 12"}, nil},
+	} {
+		all := texts(x.s)
+		for _, w := range x.want {
+			if !strings.Contains(all, w) {
+				t.Errorf("%s: the text %q is missing in\n%s", x.name, w, all)
+			}
+		}
+		for _, w := range x.not {
+			if strings.Contains(all, w) {
+				t.Errorf("%s: there is the text %q", x.name, w)
+			}
+		}
+	}
+	if err := (&Sheet{Index: stencil, Tracks: []int{99}}).SVG(t.Context(), io.Discard); err == nil {
+		t.Error("found no error for a track that is not there")
+	}
+	for _, o := range []Options{{Width: 10}, {Width: 1 << 20}, {Scale: -1}, {Scale: 9}, {Width: 9000, Scale: 8}} {
+		var e *format.OptionError
+		if err := (&Sheet{Index: stencil, Options: o}).PNG(t.Context(), io.Discard); !errors.As(err, &e) {
+			t.Errorf("%+v: found %v, expected an OptionError", o, err)
+		}
+	}
+}
+
+// Traces that are unusual.
+func TestSheetOfLittleAndMuch(t *testing.T) {
+	empty := trace.NewRecorder(trace.Seconds(1000))
+	one := trace.NewRecorder(trace.Seconds(1))
+	loc, region := one.Location("p <&>\x01"), one.Region("r")
+	one.Enter(loc, math.MaxInt64, region)
+	one.Leave(loc, math.MaxInt64, region)
+	wide := trace.NewRecorder(trace.Seconds(1))
+	loc, region = wide.Location("p"), wide.Region("r")
+	wide.Enter(loc, math.MinInt64, region)
+	wide.Leave(loc, math.MaxInt64, region)
+	many := trace.NewRecorder(trace.Seconds(1000))
+	region = many.Region("r")
+	for i := range 3000 {
+		loc := many.Location(fmt.Sprint("rank ", i))
+		many.Enter(loc, int64(i), region)
+		many.Leave(loc, int64(i)+1000, region)
+		many.Send(loc, int64(i)+1, (loc+1)%3000, 1, 10)
+		many.Recv(loc, int64(i)+900, (loc+2999)%3000, 1, 10)
+	}
+	for name, r := range map[string]*trace.Recorder{"empty": empty, "one": one, "wide": wide, "many": many} {
+		x := indexOf(t, format.Recorded(r))
+		for _, s := range []*Sheet{{Index: x, Links: 100}, {Index: x, From: 5, To: 6, Links: 100}, {Index: x, From: -50, To: math.MaxInt64, MaxDepth: 1, Links: 100}} {
+			var b bytes.Buffer
+			if err := s.SVG(t.Context(), &b); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if err := xml.Unmarshal(b.Bytes(), new(struct{})); err != nil || bytes.Contains(b.Bytes(), []byte("NaN")) || bytes.Contains(b.Bytes(), []byte("Inf")) {
+				t.Errorf("%s: no sound SVG: %v", name, err)
+			}
+			if img := sheetPNG(t, s); img.Bounds().Dx() != DefaultWidth || img.Bounds().Dy() > 4000 {
+				t.Errorf("%s: a picture of %v", name, img.Bounds())
+			}
+		}
+	}
+}
+
+// Tracks of a group are beside each other, whatever the order in the trace; groups that are
+// around each other end nothing.
+func TestArrange(t *testing.T) {
+	loc := func(g uint32) index.Track { return index.Track{Kind: index.LocationTrack, Group: g, Parent: -1} }
+	tracks := []index.Track{loc(1), loc(0), {Kind: index.CounterTrack, Group: 0, Parent: 1}, {Kind: index.ResourceTrack, Group: trace.NoRef, Parent: -1}, loc(1), loc(trace.NoRef),
+		{Kind: index.CounterTrack, Group: trace.NoRef, Parent: -1}, {Kind: index.CommunicatorTrack, Group: trace.NoRef, Parent: -1}, loc(3), loc(77), loc(2)}
+	groups := []trace.LocationGroup{{ID: "0", Parent: 2}, {ID: "1", Parent: trace.NoRef}, {ID: "2", Parent: trace.NoRef}, {ID: "3", Parent: 4}, {ID: "4", Parent: 3}}
+	want := []int{5, 9, 0, 4, 10, 1, 2, 8, 3, 6, 7}
+	if got := arrange(tracks, groups); !slices.Equal(got, want) {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+	if s := path(groups, 0); s != "2 / 0" {
+		t.Errorf("found the heading %q", s)
+	}
+	if s := path(groups, 3); s != "3 / 4 / 3" {
+		t.Errorf("found the heading %q", s)
+	}
+}

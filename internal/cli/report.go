@@ -1,0 +1,283 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/draw"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/report"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+)
+
+func (a *app) reportCommand() *cobra.Command {
+	var r reading
+	var s selecting
+	var out, title string
+	c := &cobra.Command{
+		Use:   "report TRACE",
+		Short: "Write what is to be known of a trace as one page of HTML",
+		Long: `Write a report of a trace as one HTML file, to send by mail: what is in it, its time
+line, the regions and call paths with most time, how evenly locations work, messages and
+collective operations, resources, and what weft check finds. The file has no scripts and
+needs nothing else; the figures are those of weft info, profile, comm and check.
+
+--window, or --from and --to, cut out a window for all but the overview, resources and
+checks. The trace is read several times; the time line is drawn from its index, which is
+made in the cache if it is not there (see weft index).`,
+		Example: "  weft report trace.otf2 -o report.html\n  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
+		Args:    exactArgs(1, "one trace"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if out == "" {
+				out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + ".html"
+				if args[0] == "-" {
+					out = "-"
+				}
+			}
+			x, err := a.report(c.Context(), args[0], &r, &s)
+			if err != nil {
+				return err
+			}
+			if title != "" {
+				x.Title = title
+			}
+			return a.writePicture(out, x.Write)
+		},
+	}
+	r.flags(c.Flags())
+	r.clockFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
+	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
+	return c
+}
+
+// report finds out what is to be known. Each question opens the trace anew, so that what
+// reading reports is counted once.
+func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) (*report.Report, error) {
+	base, err := a.source(ctx, arg, r)
+	if err != nil {
+		return nil, err
+	}
+	defer base.Close()
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.Title}
+	with := func(f func(in *input) error) error {
+		in := a.again(base)
+		defer in.Close()
+		if err := in.decode(ctx, r); err != nil {
+			return err
+		}
+		err := f(in)
+		in.bar.done()
+		return err
+	}
+	err = with(func(in *input) (err error) {
+		x.Info, _, err = in.info().Of(ctx, false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Whoever gets the page has no use for the folders of this machine.
+	folder := filepath.Dir(base.src.Path) + string(filepath.Separator)
+	x.Info.Path = filepath.Base(base.src.Path)
+	for i := range x.Info.Files {
+		f := &x.Info.Files[i]
+		f.Path = strings.TrimPrefix(f.Path, folder)
+	}
+	var colors []int
+	if colors, err = a.reportPicture(ctx, base, r, s, x); err != nil {
+		return nil, err
+	}
+	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, x, colors) })
+	if err != nil {
+		return nil, err
+	}
+	in := a.again(base)
+	defer in.Close()
+	found, err := a.checkInput(ctx, in, r, 1, nil)
+	if err != nil {
+		return nil, err
+	}
+	x.Errors, x.Warnings, x.Notes = found.Errors, found.Warnings, found.Notes
+	for _, f := range found.Rules {
+		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
+		if len(f.Places) > 0 {
+			p := f.Places[0]
+			y.Place = trace.Position{File: strings.TrimPrefix(p.File, folder), Line: p.Line, Offset: p.Offset, Binary: p.binary}.String()
+			y.Found, y.Expected = p.Found, p.Expected
+		}
+		x.Rules = append(x.Rules, y)
+	}
+	return x, nil
+}
+
+// again is the same trace once more, not yet opened.
+func (a *app) again(base *input) *input {
+	in := &input{src: base.src, format: base.format, report: format.NewReport()}
+	opt := *base.opt
+	in.bar = a.newBar("reading " + in.src.Path)
+	opt.Report, opt.Progress = in.report, in.bar.set
+	in.opt = &opt
+	return in
+}
+
+// reportTimes adds what the commands profile and comm say.
+func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *report.Report, colors []int) error {
+	p, err := a.profile(ctx, in, s, byLocation, byExclusive)
+	if err != nil {
+		return err
+	}
+	x.From, x.To = p.From, p.To
+	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
+	t, err := a.callTree(ctx, in, s, byRegion, byInclusive)
+	if err != nil {
+		return err
+	}
+	x.Paths = t.Paths
+	if err := format.Prepare(ctx, in.Decoder); err != nil {
+		return err
+	}
+	m, err := a.comm(ctx, in, s)
+	if err != nil {
+		return err
+	}
+	x.Messages, x.Collectives = m.Messages, m.Collectives
+	d := in.Defs()
+	x.Clock = d.Clock
+	x.LocationName = func(loc uint32) string { return locationLabel(d, loc) }
+	var opt states.Options
+	x.Waits = func(ref uint32) bool {
+		return int(ref) < d.Regions.Len() && opt.StateIn(d.Origin, d.Regions.At(int(ref))) != states.Busy
+	}
+	palette := draw.Palette(false)
+	x.Color = func(ref uint32) string {
+		if int(ref) < len(colors) {
+			return palette[colors[ref]]
+		}
+		return ""
+	}
+	return nil
+}
+
+// locationLabel names a location with the group that it is in, where that says more.
+func locationLabel(d *trace.Definitions, loc uint32) string {
+	if int(loc) >= d.Locations.Len() {
+		return fmt.Sprint("location ", loc)
+	}
+	l := d.Locations.At(int(loc))
+	label := l.Label()
+	if int(l.Group) < d.Groups.Len() {
+		g := d.Groups.At(int(l.Group))
+		if group := cmp.Or(g.Name, g.ID); group != label && (g.Kind == "" || strings.Contains(g.Kind, "process")) {
+			return group + " · " + label
+		}
+	}
+	return label
+}
+
+// What the picture of a report may have, so that the page stays small.
+const (
+	reportWidth  = 1280
+	reportRows   = 48
+	reportStrips = 120 // of spans
+	reportArrows = 400
+	smallSVG     = 300 << 10
+	smallPNG     = 400 << 10
+)
+
+// reportPicture draws the time line, and says which colours regions have in it.
+func (a *app) reportPicture(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report) ([]int, error) {
+	x, err := a.indexOf(ctx, base, r)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	sheet := draw.Sheet{Index: x, Options: draw.Options{Width: reportWidth, Title: to.Title}}
+	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
+		return nil, err
+	}
+	var rows []int // those that are no curves
+	tracks := x.Tracks()
+	for i, t := range tracks {
+		if t.Kind != index.CounterTrack {
+			rows = append(rows, i)
+		}
+	}
+	shown := len(tracks)
+	if shown > reportRows {
+		if n := len(rows); n > reportRows {
+			for i := range reportRows {
+				sheet.Tracks = append(sheet.Tracks, rows[i*n/reportRows])
+			}
+			to.Picture.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", reportRows, n)
+		} else {
+			sheet.Tracks = rows
+			to.Picture.Caption = fmt.Sprintf("Without the curves of %d counters. ", len(tracks)-len(rows))
+		}
+		shown = len(sheet.Tracks)
+	}
+	sheet.MaxDepth = min(8, max(1, reportStrips/max(1, shown)))
+	first, last, _ := x.Extent()
+	q := index.LinkRequest{From: sheet.From, To: sheet.To, Limit: reportArrows + 1}
+	if q.From == q.To {
+		q.From, q.To = first, max(last, last+1)
+	}
+	if links, err := x.Links(ctx, q); err != nil {
+		return nil, err
+	} else if links.Total <= reportArrows {
+		sheet.Links = reportArrows
+	} else {
+		to.Picture.Caption += fmt.Sprintf("%d messages and dependencies are not drawn. ", links.Total)
+	}
+	to.Picture.Caption = strings.TrimSpace(to.Picture.Caption)
+	to.Picture.Width = reportWidth
+	if err := a.drawReport(ctx, &sheet, &to.Picture); err != nil {
+		return nil, err
+	}
+	return draw.RegionColors(x.Regions(), tracks, func(tracks []int) ([][]index.Sum, error) {
+		return x.Profiles(ctx, tracks, first, max(last, last+1))
+	})
+}
+
+// drawReport draws the picture for light and for dark paper, as shapes where these are few,
+// else as pixels.
+func (a *app) drawReport(ctx context.Context, s *draw.Sheet, p *report.Picture) error {
+	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
+		var b bytes.Buffer
+		s.Dark = dark
+		err := f(ctx, &b)
+		return b.Bytes(), err
+	}
+	var err error
+	if p.SVG, err = paint(false, s.SVG); err != nil {
+		return err
+	}
+	if len(p.SVG) <= smallSVG {
+		p.DarkSVG, err = paint(true, s.SVG)
+		return err
+	}
+	p.SVG = nil
+	for s.Scale = 2; ; s.Scale-- {
+		if p.PNG, err = paint(false, s.PNG); err != nil {
+			return err
+		}
+		if len(p.PNG) <= smallPNG || s.Scale == 1 {
+			break
+		}
+	}
+	if len(p.PNG) > smallPNG {
+		return nil // one must do
+	}
+	p.DarkPNG, err = paint(true, s.PNG)
+	return err
+}

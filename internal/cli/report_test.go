@@ -1,0 +1,384 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math/big"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/collectives"
+)
+
+// webPage is a report as a reader finds it: the facts and the tables of each section.
+type webPage struct {
+	text     []byte
+	elements map[string]int
+	facts    map[string]map[string][]field // by section and name
+	tables   map[string][]webTable         // by section
+}
+
+type webTable struct {
+	head []string
+	rows [][]field
+}
+
+// field is what is shown, and what the mouse shows.
+type field struct{ text, title string }
+
+func run(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if code := Main(args, strings.NewReader(""), &out, &errs); code > exitDefects {
+		t.Fatalf("weft %s: exit code %d, %s", strings.Join(args, " "), code, errs.Bytes())
+	}
+	return out.Bytes()
+}
+
+func readPage(t *testing.T, text []byte) *webPage {
+	t.Helper()
+	p := &webPage{text: text, elements: map[string]int{}, facts: map[string]map[string][]field{}, tables: map[string][]webTable{}}
+	d := xml.NewDecoder(bytes.NewReader(text))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	section, name := "", ""
+	var into *field
+	depth := 0 // of tips of pictures, which are no part of the text
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return p
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch e := token.(type) {
+		case xml.StartElement:
+			a := map[string]string{}
+			for _, x := range e.Attr {
+				a[x.Name.Local] = x.Value
+				if k := strings.ToLower(x.Name.Local); strings.HasPrefix(k, "on") || k == "href" && !strings.HasPrefix(x.Value, "#") || (k == "src" || k == "srcset") && !strings.HasPrefix(x.Value, "data:image/png;base64,") {
+					t.Errorf("found <%s %s=%.40q>", e.Name.Local, k, x.Value)
+				}
+			}
+			p.elements[e.Name.Local]++
+			tables := p.tables[section]
+			switch e.Name.Local {
+			case "section":
+				section = a["id"]
+				p.facts[section] = map[string][]field{}
+			case "dt":
+				into = &field{}
+			case "dd":
+				into = &field{title: a["title"]}
+			case "table":
+				p.tables[section] = append(tables, webTable{})
+			case "th", "td":
+				into = &field{title: a["title"]}
+			case "tr":
+				x := &tables[len(tables)-1]
+				x.rows = append(x.rows, nil)
+			case "title":
+				depth++
+			}
+		case xml.CharData:
+			if into != nil && depth == 0 {
+				into.text += string(e)
+			}
+		case xml.EndElement:
+			tables := p.tables[section]
+			switch e.Name.Local {
+			case "dt":
+				name = into.text
+			case "dd":
+				p.facts[section][name] = append(p.facts[section][name], *into)
+			case "th":
+				x := &tables[len(tables)-1]
+				x.head = append(x.head, into.text)
+				x.rows = nil
+			case "td":
+				x := &tables[len(tables)-1]
+				x.rows[len(x.rows)-1] = append(x.rows[len(x.rows)-1], *into)
+			case "title":
+				depth--
+			}
+		}
+	}
+}
+
+// table finds a table by the names of its columns.
+func (p *webPage) table(t *testing.T, section string, head ...string) []([]field) {
+	t.Helper()
+	for _, x := range p.tables[section] {
+		if slices.Equal(x.head, head) {
+			return x.rows
+		}
+	}
+	t.Fatalf("section %s: found no table with the columns %q in %+v", section, head, p.tables[section])
+	return nil
+}
+
+func numeral(t *testing.T, s string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(strings.ReplaceAll(s, "\u202f", ""), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// inTicks is an exact time of a page, "0.001 s", in ticks.
+func inTicks(t *testing.T, f field, clock string) int64 {
+	t.Helper()
+	seconds, ok1 := new(big.Rat).SetString(strings.TrimSuffix(f.title, " s"))
+	rate, ok2 := new(big.Rat).SetString(clock)
+	if !ok1 || !ok2 {
+		t.Fatalf("found the time %q %q", f.text, f.title)
+	}
+	n := seconds.Mul(seconds, rate)
+	if !n.IsInt() {
+		t.Fatalf("%q is no whole number of ticks", f.title)
+	}
+	return n.Num().Int64()
+}
+
+// The figures of a report are those of the commands.
+func TestReportFigures(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
+	stencil, many := filepath.Join(dir, "stencil.otf2"), filepath.Join(dir, "tree.otf2")
+	run(t, "generate", "--workload", "stencil", "--events", "20000", stencil)
+	run(t, "generate", "--workload", "calltree", "--events", "9000", "--locations", "40", many)
+	type trace struct {
+		path string
+		args []string
+	}
+	for _, x := range []trace{{stencil, nil}, {stencil, []string{"--window", "20%..45%"}}, {many, nil}, {many, []string{"--from", "50%"}},
+		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}}, {"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
+		{"../../format/otf/testdata/ok/hand_malformed_enter/hand_malformed_enter.otf", nil}, {"../../format/otf/testdata/ok/mpi4/mpi4.otf", nil}} {
+		t.Run(filepath.Base(x.path)+strings.Join(x.args, " "), func(t *testing.T) {
+			p := readPage(t, run(t, append([]string{"report", "-q", "-o", "-", x.path}, x.args...)...))
+			command := func(to any, args ...string) {
+				if err := json.Unmarshal(run(t, append(args, x.path, "-q", "--json")...), to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var of struct {
+				Events    int64
+				Locations []struct{}
+				Clock     struct{ TicksPerSecond string }
+				Kinds     []struct {
+					Name            string
+					Events, Derived int64
+				}
+				Files     []struct{ Size int64 }
+				First     *int64
+				Last      *int64
+				Resources []struct {
+					Name        string
+					Count, Busy int64
+				}
+			}
+			command(&of, "info")
+			clock := of.Clock.TicksPerSecond
+			overview := p.facts["overview"]
+			if n := numeral(t, overview["Events"][0].text); n != of.Events {
+				t.Errorf("found %d events, expected %d", n, of.Events)
+			}
+			if n := numeral(t, overview["Locations"][0].text); n != int64(len(of.Locations)) {
+				t.Errorf("found %d locations, expected %d", n, len(of.Locations))
+			}
+			if n := inTicks(t, overview["Duration"][0], clock); n != *of.Last-*of.First {
+				t.Errorf("found a duration of %d ticks, expected %d", n, *of.Last-*of.First)
+			}
+			size := int64(0)
+			for _, f := range of.Files {
+				size += f.Size
+			}
+			if n := numeral(t, strings.TrimSuffix(overview["Size"][0].title, " bytes")); n != size {
+				t.Errorf("found %d bytes, expected %d", n, size)
+			}
+			for i, row := range p.table(t, "overview", "kind", "events") {
+				if k := of.Kinds[i]; row[0].text != k.Name || numeral(t, row[1].text) != k.Events+k.Derived {
+					t.Errorf("found the kind %v, expected %+v", row, k)
+				}
+			}
+			if len(of.Resources) > 0 {
+				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once", "highest amount") {
+					if r := of.Resources[i]; row[0].text != r.Name || numeral(t, row[2].text) != r.Count || inTicks(t, row[3], clock) != r.Busy {
+						t.Errorf("found the resource %v, expected %+v", row, r)
+					}
+				}
+			}
+
+			var prof profileResult
+			command(&prof, append([]string{"profile"}, x.args...)...)
+			if len(prof.Regions) > 0 {
+				rows := p.table(t, "regions", "region", "group", "exclusive", "", "inclusive", "visits", "min", "mean", "max")
+				if len(rows) != min(20, len(prof.Regions)) {
+					t.Errorf("found %d regions of %d", len(rows), len(prof.Regions))
+				}
+				for i, row := range rows {
+					r := prof.Regions[i]
+					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive || inTicks(t, row[4], clock) != r.Inclusive || numeral(t, row[5].text) != r.Count || inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
+						t.Errorf("found the region %v, expected %+v", row, r)
+					}
+				}
+			}
+			if len(prof.Activities) > 0 {
+				for i, row := range p.table(t, "resources", "activity", "claims", "time", "min", "mean", "max") {
+					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count || inTicks(t, row[2], clock) != a.Time {
+						t.Errorf("found the activity %v, expected %+v", row, a)
+					}
+				}
+			}
+			if p.tables["paths"] != nil {
+				var tree treeResult
+				command(&tree, append([]string{"profile", "--tree"}, x.args...)...)
+				rows := p.table(t, "paths", "call path", "inclusive", "", "exclusive", "visits", "min", "mean", "max")
+				if len(rows) > 40 || len(rows) < min(10, len(tree.Paths)) {
+					t.Errorf("found %d paths of %d", len(rows), len(tree.Paths))
+				}
+				i := 0
+				for _, row := range rows {
+					name := strings.TrimLeft(row[0].text, "\u2003")
+					for ; i < len(tree.Paths); i++ {
+						n := tree.Paths[i]
+						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) && inTicks(t, row[1], clock) == n.Inclusive && inTicks(t, row[3], clock) == n.Exclusive && numeral(t, row[4].text) == n.Count {
+							break
+						}
+					}
+					if i == len(tree.Paths) {
+						t.Fatalf("found the path %v, expected one of the tree, in its order", row)
+					}
+				}
+			}
+			if p.tables["locations"] != nil {
+				var by profileResult
+				command(&by, append([]string{"profile", "--by", "location"}, x.args...)...)
+				covered := map[int64]int{}
+				least, most := int64(-1), int64(0)
+				for _, l := range by.Locations {
+					if l.Covered > 0 {
+						covered[l.Covered]++
+						most = max(most, l.Covered)
+						if least < 0 || l.Covered < least {
+							least = l.Covered
+						}
+					}
+				}
+				tables := p.tables["locations"]
+				if row := tables[0].rows[0]; inTicks(t, row[1], clock) != least || inTicks(t, row[3], clock) != most {
+					t.Errorf("found busy times %v, expected %d to %d", row, least, most)
+				}
+				for _, row := range tables[len(tables)-1].rows {
+					n := inTicks(t, row[1], clock)
+					if covered[n]--; covered[n] < 0 {
+						t.Errorf("found the busy location %v, expected none with that time", row)
+					}
+				}
+			}
+
+			var comm commResult
+			command(&comm, append([]string{"comm"}, x.args...)...)
+			m := comm.Messages
+			if m.Sent+m.Received > 0 {
+				facts := p.facts["messages"]
+				bytesOf := func(f field) int64 { return numeral(t, strings.TrimSuffix(f.title, " bytes")) }
+				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != m.SentBytes || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != m.ReceivedBytes {
+					t.Errorf("found the messages %v, expected %+v", facts, m)
+				}
+				if m.Latency.Count > 0 && (inTicks(t, facts["Least latency"][0], clock) != m.Latency.Min || inTicks(t, facts["Median latency"][0], clock) != m.Latency.Median || inTicks(t, facts["Greatest latency"][0], clock) != m.Latency.Max) {
+					t.Errorf("found the latencies %v, expected %+v", facts, m.Latency)
+				}
+				left := slices.Clone(m.Matrix)
+				last := int64(1 << 62)
+				for _, row := range p.table(t, "messages", "from", "to", "messages", "bytes", "", "min", "mean", "max") {
+					count, size := numeral(t, row[2].text), numeral(t, row[3].text)
+					i := -1
+					for k, c := range left {
+						if c.Count == count && c.Bytes == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
+							i = k
+						}
+					}
+					if i < 0 || size > last {
+						t.Fatalf("found the pair %v, expected one of weft comm, most bytes first", row)
+					}
+					left, last = slices.Delete(left, i, i+1), size
+				}
+			} else if p.tables["messages"] != nil {
+				t.Error("found messages, expected none")
+			}
+			calls := int64(0)
+			for _, o := range comm.Collectives.Operations {
+				calls += o.Calls
+			}
+			if calls > 0 {
+				rows := p.table(t, "collectives", "communicator", "operation", "members", "calls", "sent bytes", "received bytes", "time", "mean", "max", "mean wait", "max wait")
+				for _, row := range rows {
+					if !slices.ContainsFunc(comm.Collectives.Operations, func(o collectives.Operation) bool {
+						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == o.Sent && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum && inTicks(t, row[8], clock) == o.Time.Max)
+					}) {
+						t.Errorf("found the operation %v, expected one of weft comm", row)
+					}
+				}
+				if len(rows) != min(20, len(comm.Collectives.Operations)) {
+					t.Errorf("found %d operations", len(rows))
+				}
+			}
+
+			var found checkResult
+			command(&found, "check")
+			if len(found.Rules) == 0 {
+				if p.tables["checks"] != nil {
+					t.Errorf("found rules, expected none")
+				}
+				return
+			}
+			rows := p.table(t, "checks", "rule", "times", "what it means", "first place")
+			if len(rows) != min(20, len(found.Rules)) {
+				t.Errorf("found %d rules, expected %d", len(rows), len(found.Rules))
+			}
+			for _, row := range rows {
+				i := slices.IndexFunc(found.Rules, func(r checkRule) bool { return r.Rule == row[0].text })
+				if i < 0 || numeral(t, row[1].text) != found.Rules[i].Count {
+					t.Errorf("found the rule %v, expected one of %+v", row, found.Rules)
+				}
+			}
+		})
+	}
+}
+
+// A page stays small, however many locations there are, and is the same each time.
+func TestReportOfMany(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
+	path, out := filepath.Join(dir, "many.otf2"), filepath.Join(dir, "many.html")
+	run(t, "generate", "--workload", "ring", "--locations", "3000", "--events", "60000", path)
+	run(t, "report", path, "-o", out)
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(text) > 2_000_000 {
+		t.Errorf("found a page of %d bytes, expected less than 2 MB", len(text))
+	}
+	if again := run(t, "report", path, "-o", "-", "-j", "1"); !bytes.Equal(text, again) {
+		t.Error("two reports of a trace differ")
+	}
+	p := readPage(t, text)
+	for _, want := range []string{"48 of 3000 rows, at equal distances; the times in its legend are theirs.", "The 12 locations with most work, and the 12 with least"} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("the text %q is missing", want)
+		}
+	}
+	if p.elements["script"]+p.elements["link"]+p.elements["iframe"] > 0 {
+		t.Errorf("found the elements %v", p.elements)
+	}
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"bufio"
+	_ "embed"
+	"html/template"
+	"io"
+	"sync"
+
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/info"
+	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Report is what was found in a trace. Slices are in the order in which they are to be
+// shown, and whole: the page shows what comes first, and says how much more there is.
+type Report struct {
+	Title  string // above all; the name of the trace
+	Format string // of the trace, for people
+
+	// Info is of the whole trace, as are Rules; all else is of the window.
+	Info  *info.Info
+	Clock trace.Clock
+	// From and To bound the window in ticks, To exclusive; nil is a bound that was not set.
+	From, To *int64
+
+	// Picture is the time line.
+	Picture Picture
+
+	Covered    int64 // time in which a region was open, added up over locations
+	Regions    []profile.Region
+	Activities []profile.Activity
+	Locations  []profile.Location
+	Paths      []calltree.Node // one tree for all locations
+
+	// Waits tells the regions in which a location does nothing of its own, but communicates,
+	// synchronises or waits.
+	Waits func(region uint32) bool
+	// Color is the colour of a region in the picture, "#rrggbb".
+	Color func(region uint32) string
+
+	Messages    *messages.Result
+	Collectives *collectives.Result
+	// LocationName is what a location is called, by its index in the definitions.
+	LocationName func(location uint32) string
+
+	Errors, Warnings, Notes int64 // that checking found
+	Rules                   []Rule
+}
+
+// Picture is the time line of a trace. What is empty is left out.
+type Picture struct {
+	// SVG are the documents of the picture, for light and for dark paper, which become a
+	// part of the page. Without them PNG are images.
+	SVG, DarkSVG []byte
+	PNG, DarkPNG []byte
+	// Width is how wide it is shown at most, in pixels.
+	Width int
+	// Caption says what the picture does not show.
+	Caption string
+}
+
+// Rule is a rule of weft check that the trace breaks.
+type Rule struct {
+	Rule     string
+	Severity string // error, warning, note
+	Doc      string
+	Count    int64
+	Place    string // the first one
+	Found    string
+	Expected string
+}
+
+//go:embed page.html
+var page string
+
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Parse(page))
+})
+
+// Write writes the page.
+func (r *Report) Write(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	if err := parsed().Execute(b, r.view()); err != nil {
+		return err
+	}
+	return b.Flush()
+}

@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// attributesOf are the attributes of an answer, by name.
+func attributesOf(v any) map[string]string {
+	out := map[string]string{}
+	l, _ := look(v, "attributes").([]any)
+	for _, a := range l {
+		out[look(a, "name").(string)] = look(a, "value").(string)
+	}
+	return out
+}
+
+// TestClaimsOfFile: what the lines of a TRACE file say of claims and dependencies is what is
+// told of their spans.
+func TestClaimsOfFile(t *testing.T) {
+	const path = "../examples/odse.etf"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	tracks := map[string]int{}
+	depths := map[string]int{}
+	for i, x := range get(t, s, api)["tracks"].([]any) {
+		if look(x, "kind") == "resource" {
+			id := look(x, "id").(string)
+			tracks[id] = i
+			n := 0
+			fmt.Sscan(fmt.Sprint(look(x, "depth")), &n)
+			depths[id] = n
+		}
+	}
+	claims, dependencies, told := 0, map[string]bool{}, map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		facts, attributes, _ := strings.Cut(strings.TrimSpace(line), " ; ")
+		f := strings.Fields(facts)
+		if f[0] == "D" {
+			dependencies[f[1]] = true
+		}
+		if f[0] != "C" {
+			continue
+		}
+		claims++
+		want := map[string]string{}
+		for _, a := range strings.Split(attributes, ", ") {
+			k, v, _ := strings.Cut(a, "=")
+			want[k] = v
+		}
+		// A tick is a microsecond, the file counts milliseconds.
+		var start, end float64
+		fmt.Sscan(f[2]+" "+f[3], &start, &end)
+		from, to := int64(start*1000+0.5), int64(end*1000+0.5)
+		found := false
+		for d := range depths[f[4]] {
+			w := ask(s, "GET", fmt.Sprintf("%s/span?track=%d&depth=%d&time=%d", api, tracks[f[4]], d, from))
+			if w.Code != 200 {
+				continue
+			}
+			v := decoded(t, w)
+			got := attributesOf(v)
+			if look(v, "span/start") != fmt.Sprint(from) || look(v, "span/end") != fmt.Sprint(to) || got["id"] != want["id"] || look(v, "span/name") != want["name"] {
+				continue
+			}
+			found = true
+			if a := got["amount"]; a != f[len(f)-1] && !strings.HasPrefix(a, f[len(f)-1]+" ") {
+				t.Errorf("%s: found the amount %q", line, a)
+			}
+			for _, l := range v["links"].([]any) {
+				if a := attributesOf(l)["type"]; a == "application" {
+					told[look(l, "tag").(string)] = true
+				}
+			}
+		}
+		if !found {
+			t.Errorf("found nothing of the line %s", line)
+		}
+	}
+	if claims != 198 {
+		t.Errorf("found %d claims in the file, want 198", claims)
+	}
+	if len(dependencies) != 96 || !maps.Equal(told, dependencies) {
+		t.Errorf("found the attributes of %d dependencies, want those of the file's %d", len(told), len(dependencies))
+	}
+}
+
+// TestAlike: of claims, and visits, that begin at once each has its own attributes.
+func TestAlike(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alike.otf2")
+	r := trace.NewRecorder(trace.Seconds(10))
+	disk, tape := r.Resource("disk", 4, "heads"), r.Resource("tape", 4, "heads")
+	read := r.Region("read")
+	loc := r.Location("p")
+	number := func(n int64) trace.Attr { return trace.Attr{Key: "n", Value: trace.IntValue(n)} }
+	var ids []int64
+	ids = append(ids, r.Claim(tape, 5, read, 1, number(0)))
+	for n := range int64(4) {
+		ids = append(ids, r.Claim(disk, 5, read, 1, number(n+1)))
+	}
+	for n := range int64(3) {
+		r.Enter(loc, 6, read, number(n+10))
+	}
+	r.Release(ids[1], 20)
+	r.Release(ids[3], 20)
+	r.Release(ids[2], 30)
+	r.Release(ids[0], 40)
+	for range 3 {
+		r.Leave(loc, 41, read)
+	}
+	r.Mark(loc, 50, read)
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for i, x := range get(t, s, api)["tracks"].([]any) {
+		want := []string{"0 false"} // of the tape
+		switch {
+		case look(x, "kind") == "location" && fmt.Sprint(look(x, "spans")) == "3":
+			want = []string{"10 false", "11 false", "12 false"}
+		case look(x, "name") == "disk":
+			want = []string{"1 false", "2 false", "3 false", "4 true"}
+		case look(x, "kind") != "resource":
+			continue
+		}
+		for d, w := range want {
+			v := get(t, s, fmt.Sprintf("%s/span?track=%d&depth=%d&time=3", api, i, d))
+			if got := fmt.Sprint(attributesOf(v)["n"], " ", look(v, "span/open")); got != w {
+				t.Errorf("%v, depth %d: found number and open %s, want %s", look(x, "name"), d, got, w)
+			}
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package index
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// meetKind is what threads meet in.
+type meetKind uint8
+
+// Threads that are forked begin where their team does, and end with it at the join; those
+// that are created one by one begin and end by their number in the team.
+const (
+	atFork meetKind = iota
+	atJoin
+	atCreate
+	atWait
+)
+
+// String is the name of the links.
+func (k meetKind) String() string { return [...]string{"fork", "join", "create", "wait"}[k&3] }
+
+// meeting is where and when threads meet: one of them is at one side, others at the other.
+type meeting struct {
+	kind   meetKind
+	team   uint32
+	number int64 // of the team's meetings, or of the thread in the team
+}
+
+// side is a thread at a meeting.
+type side struct {
+	meeting
+	one      bool // the thread that forks, joins, creates or waits
+	location uint32
+	time     int64
+}
+
+// threads is what a location has to do with others.
+type threads struct {
+	forks []int64          // times of forks whose teams have not begun
+	begun map[uint32]int64 // how many teams of each number
+	ended map[uint32]int64
+	last  meeting // the team that ended last, for the join
+	any   bool
+	own   []uint32 // teams that began at a fork of this location
+}
+
+// thread takes an event about threads.
+func (w *worker) thread(l *location, c *trace.Cursor) error {
+	t, at := &l.threads, c.Time()
+	if t.begun == nil {
+		t.begun, t.ended = map[uint32]int64{}, map[uint32]int64{}
+	}
+	team := communicator(c.Op(0))
+	put := func(kind meetKind, number int64, one bool, at int64) error {
+		return w.meets.side(side{meeting{kind, team, number}, one, l.index, at})
+	}
+	switch c.Kind() {
+	case trace.ThreadFork:
+		t.forks = append(t.forks, at)
+	case trace.ThreadTeamBegin:
+		n := t.begun[team]
+		t.begun[team]++
+		if k := len(t.forks) - 1; k >= 0 {
+			at, t.forks = t.forks[k], t.forks[:k]
+			t.own = append(t.own, team)
+			return put(atFork, n, true, at)
+		}
+		return put(atFork, n, false, at)
+	case trace.ThreadTeamEnd:
+		n := t.ended[team]
+		t.ended[team]++
+		if k := len(t.own) - 1; k >= 0 && t.own[k] == team {
+			t.own = t.own[:k]
+			t.last, t.any = meeting{atJoin, team, n}, true
+			return nil
+		}
+		return put(atJoin, n, false, at)
+	case trace.ThreadJoin:
+		if t.any {
+			t.any = false
+			return w.meets.side(side{t.last, true, l.index, at})
+		}
+	case trace.ThreadCreate:
+		return put(atCreate, int64(c.Op(1)), true, at)
+	case trace.ThreadBegin:
+		return put(atCreate, int64(c.Op(1)), false, at)
+	case trace.ThreadEnd:
+		return put(atWait, int64(c.Op(1)), false, at)
+	case trace.ThreadWait:
+		return put(atWait, int64(c.Op(1)), true, at)
+	}
+	return nil
+}
+
+// side writes a side of a meeting.
+func (w *endWriter) side(s side) error {
+	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
+	p := int(h >> 58)
+	b := w.buffers[p]
+	if len(b) == 0 {
+		w.last[p] = 0
+	}
+	k := uint64(s.kind) << 1
+	if s.one {
+		k |= 1
+	}
+	b = binary.AppendUvarint(b, k)
+	b = binary.AppendUvarint(b, uint64(s.team+1))
+	b = binary.AppendVarint(b, s.number)
+	b = binary.AppendUvarint(b, uint64(s.location))
+	b = binary.AppendVarint(b, s.time-w.last[p])
+	w.last[p] = s.time
+	if w.buffers[p] = b; len(b) < bufferSize {
+		return nil
+	}
+	w.buffers[p] = b[:0]
+	return w.spool.put(p, b)
+}
+
+// meet makes the links of a part of a spool of sides; name numbers their names.
+func (s *linkSpool) meet(part int, name [4]uint32) ([]link, error) {
+	ones := map[meeting]side{}
+	var others []side
+	err := s.each(part, func(c *columns) {
+		for last := int64(0); len(c.b) > 0 && !c.bad; {
+			var x side
+			k := c.uint()
+			x.kind, x.one = meetKind(k>>1), k&1 == 1
+			x.team, x.number, x.location = uint32(c.uint())-1, c.int(), uint32(c.uint())
+			last += c.int()
+			if x.time = last; x.one {
+				ones[x.meeting] = x
+			} else {
+				others = append(others, x)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []link
+	for _, x := range others {
+		one, ok := ones[x.meeting]
+		if !ok || one.location == x.location {
+			continue
+		}
+		l := link{kind: Fork, source: one.location, start: one.time, destination: x.location, end: x.time, comm: x.team, tag: x.number, name: name[x.kind&3]}
+		if x.kind == atJoin || x.kind == atWait {
+			l.source, l.start, l.destination, l.end = l.destination, l.end, l.source, l.start
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// each reads what is spooled of a part, piece by piece.
+func (s *linkSpool) each(part int, f func(*columns)) error {
+	var buf []byte
+	for _, p := range s.pieces[part] {
+		b := p.data
+		if b == nil {
+			if cap(buf) < p.size {
+				buf = make([]byte, p.size)
+			}
+			b = buf[:p.size]
+			if _, err := s.file.ReadAt(b, p.at); err != nil {
+				return fmt.Errorf("temporary file of links: %w", err)
+			}
+		}
+		f(&columns{b: b})
+	}
+	return nil
+}
