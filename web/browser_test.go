@@ -63,9 +63,11 @@ func program(t *testing.T, args ...string) *exec.Cmd {
 	path, err := weft()
 	need(t, err)
 	c := exec.Command(path, args...)
-	c.Env = append(os.Environ(), "WEFT_CACHE="+filepath.Join(scratch, "cache"))
+	c.Env = append(os.Environ(), "WEFT_CACHE="+cacheDir())
 	return c
 }
+
+func cacheDir() string { return filepath.Join(scratch, "cache") }
 
 // say is what the program prints.
 func say(t *testing.T, args ...string) []byte {

@@ -1,5 +1,5 @@
 // Opens odd traces and does a bit of everything in each: nothing may go wrong, whatever the trace.
-import { script } from "./page.mjs";
+import { each, script } from "./page.mjs";
 
 async function use(w) {
   const box = await w.page.locator(".plot").boundingBox();
@@ -24,21 +24,16 @@ async function use(w) {
   for (const tab of await w.page.locator("[role=tab]").all()) { await tab.click(); await w.ready(); }
 }
 
-await script(async (input, open) => {
-  const out = [];
-  for (const t of input.traces) {
-    const begin = performance.now();
-    const w = await open(t.name, t.url);
-    let failure = "";
-    try {
-      await w.ready();
-      await w.shot("whole");
-      await use(w);
-    } catch (e) { failure = String(e); }
-    await w.shot("end");
-    const page = await w.page.evaluate(() => ({ text: document.body.innerText.slice(0, 20000), images: document.querySelectorAll("img, script:not([src])").length, view: window.weft.view(), drawn: document.querySelector("canvas.pixels") !== null }));
-    out.push({ name: t.name, failure, errors: w.errors, seconds: (performance.now() - begin) / 1000, ...page });
-    await w.page.close();
-  }
-  return out;
-});
+await script((input, open) => each(input.traces, async (t) => {
+  const w = await open(t.name, t.url);
+  let failure = "";
+  try {
+    await w.ready();
+    await w.shot("whole");
+    await use(w);
+  } catch (e) { failure = String(e); }
+  await w.shot("end");
+  const page = await w.page.evaluate(() => ({ text: document.body.innerText.slice(0, 20000), images: document.querySelectorAll("img, script:not([src])").length, view: window.weft.view(), drawn: document.querySelector("canvas.pixels") !== null }));
+  await w.page.close();
+  return { name: t.name, failure, errors: w.errors, ...page };
+}));

@@ -19,6 +19,13 @@ export async function script(work) {
   } finally { await browser.close(); }
 }
 
+/** each runs work for all of a list, a few at a time: most of the time is spent waiting. */
+export async function each(list, work) {
+  const out = Array(list.length), next = list.keys();
+  await Promise.all(Array.from({ length: 4 }, async () => { for (const i of next) out[i] = await work(list[i]); }));
+  return out;
+}
+
 /** Watched is a page that notes whatever goes wrong in it. */
 class Watched {
   errors = [];

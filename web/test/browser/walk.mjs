@@ -1,6 +1,6 @@
 // What one does with a trace: zoom to a span, read it, follow a message, select a range, come back to the same view.
 import { readFile } from "node:fs/promises";
-import { script } from "./page.mjs";
+import { each, script } from "./page.mjs";
 
 /** zoomTo shows a span large with the real wheel, and then the keyboard, the pointer resting on it. */
 async function zoomTo(w, span) {
@@ -84,27 +84,23 @@ async function reload(w) {
   return { before: before.view, after: after.view, samePixels: before.pixels.data === after.pixels.data };
 }
 
-await script(async (input, open) => {
-  const out = [];
-  for (const t of input.traces) {
-    const w = await open(t.name, t.url);
-    await w.ready();
-    await w.shot("whole");
-    const seen = { name: t.name, picked: await pick(w, t.span) };
-    await w.shot("span");
-    if (t.sender) {
-      seen.sender = await pick(w, t.sender);
-      await w.shot("sender");
-      seen.followed = await follow(w);
-      await w.shot("receiver");
-    }
-    seen.range = await range(w);
-    await w.shot("range");
-    seen.reload = await reload(w);
-    await w.shot("reloaded");
-    seen.errors = w.errors;
-    await w.page.close();
-    out.push(seen);
+await script((input, open) => each(input.traces, async (t) => {
+  const w = await open(t.name, t.url);
+  await w.ready();
+  await w.shot("whole");
+  const seen = { name: t.name, picked: await pick(w, t.span) };
+  await w.shot("span");
+  if (t.sender) {
+    seen.sender = await pick(w, t.sender);
+    await w.shot("sender");
+    seen.followed = await follow(w);
+    await w.shot("receiver");
   }
-  return out;
-});
+  seen.range = await range(w);
+  await w.shot("range");
+  seen.reload = await reload(w);
+  await w.shot("reloaded");
+  seen.errors = w.errors;
+  await w.page.close();
+  return seen;
+}));
