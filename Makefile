@@ -3,19 +3,19 @@
 GO ?= go
 PKGS := ./...
 
-.PHONY: build test lint cross bench fuzz clean deps
+.PHONY: build test lint cross bench fuzz clean deps web screenshot
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
 
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
-# compiler for OTF in both directions, the tools and the library of OTF2, and EZTrace with
-# Open MPI for archives of real programs. Packages of headers are looked for by name where
+# compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
+# Open MPI for archives of real programs, and Chromium with Node.js for the page. Packages of headers are looked for by name where
 # there is dpkg: mpicc is there without them, too. Where nothing may be installed, the tests that
 # need a missing thing skip and say so.
 deps:
-	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc; do \
+	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc chromium:chromium node:nodejs npm:npm; do \
 		p=$${x#*:}; \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
 		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
@@ -37,6 +37,17 @@ cross:
 	CGO_ENABLED=0 GOOS=linux GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 $(GO) build -o /dev/null ./cmd/weft
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/weft
+
+# The page of weft view, from its sources in web/src; needs Node.js 20 and npm.
+web:
+	cd web && npm ci && npm run check && npm run build
+
+# The picture of the page in README.md.
+screenshot: build web/node_modules
+	node docs/screenshot.mjs bin/weft format/otf2/testdata/ok/heat2d-mt/traces.otf2 docs/viewer.png
+
+web/node_modules:
+	cd web && npm ci
 
 # Ratios against mawk and wc on generated files of 10 MB and 1 GB, and against OTF's
 # own tools on a trace of 8 million events, and Pallas beside what its own library was

@@ -77,7 +77,11 @@ func (p *params) window() (from, to int64, whole bool) {
 	if p.values.Get("from") != "" {
 		from = p.time("from")
 	}
-	if p.values.Get("to") != "" {
+	switch p.values.Get("to") {
+	case "":
+	case "9223372036854775808": // behind the last of all times
+		to = math.MaxInt64
+	default:
 		to = p.time("to")
 	}
 	if from >= to {

@@ -16,15 +16,16 @@ import (
 // This file has the answers that come from the index.
 
 func tiles(ctx context.Context, x *opened, p *params) (any, error) {
-	return tileOf(ctx, x, p, x.Tile)
+	return tileOf(ctx, x, p, maxTileTracks, x.Tile)
 }
 
 func summary(ctx context.Context, x *opened, p *params) (any, error) {
-	return tileOf(ctx, x, p, x.Summary)
+	// of many it looks at some
+	return tileOf(ctx, x, p, max(1, len(p.x.tracks)), x.Summary)
 }
 
-func tileOf(ctx context.Context, x *opened, p *params, f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
-	q := index.TileRequest{Width: int(p.need("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)), Tracks: p.tracks(maxTileTracks)}
+func tileOf(ctx context.Context, x *opened, p *params, most int, f func(context.Context, index.TileRequest) (*index.Tile, error)) (any, error) {
+	q := index.TileRequest{Width: int(p.need("width", 1, maxWidth)), Depths: int(p.number("depths", 1, maxDepths, 8)), Tracks: p.tracks(most)}
 	if p.err == nil && q.Tracks == nil {
 		p.fail("tracks", "numbers and ranges of tracks such as 0-63,70")
 	}

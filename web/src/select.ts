@@ -159,7 +159,7 @@ export class Details {
       const reach = where === "down" ? [end > start ? end - start : 1n] : [width, screen, screen * 16n];
       for (const r of reach) {
         const from = where === "left" ? (start > r ? start - r : 0n) : where === "right" ? end : start;
-        const to = where === "left" ? start : where === "right" ? end + r : start + r;
+        const wide = where === "left" ? start : where === "right" ? end + r : start + r, to = wide > lane.length + 1n ? lane.length + 1n : wide;
         if (to <= from) continue;
         const columns = Number(to - from < 2048n ? to - from : 2048n);
         const t = decodeTile(await this.app.client.binary(path + "tiles", { from, to, width: columns, tracks: s.track, depths: depth + 1 }));

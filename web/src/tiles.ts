@@ -211,5 +211,7 @@ function fits(g: Grid, v: View, length: bigint): boolean {
   const end = length + 1n, d = v.window.to - v.window.from, margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
   const from = v.window.from < margin ? 0n : v.window.from - margin, to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  return g.from <= from && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
+  // a grid begins at a whole column: less than one may be missing at the trace's beginning, but not on the screen
+  const column = d / BigInt(Math.max(1, v.width)), left = v.window.from < 0n ? 0n : v.window.from;
+  return g.from <= left && g.from <= from + column && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
 }

@@ -117,7 +117,8 @@ export class Timeline {
     }
   }
 
-  private stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
+  /** stripRect is where a strip of a row is drawn, in pixels of the canvas. */
+  stripRect(r: Row, strip: Strip, dpr: number): { y: number; h: number } {
     const top = r.y - this.scrollTop, padTop = r.stripHeight >= 8 ? 2 : 1;
     const px = (v: number): number => Math.round(v * dpr);
     if (r.track < 0) return { y: px(top + 2), h: px(top + r.height - 2) - px(top + 2) };

@@ -1,0 +1,541 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// chromium is the browser, "" where there is none.
+func chromium() string {
+	if c := os.Getenv("CHROMIUM"); c != "" {
+		return c
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// weft is the program, built as users build it: the tests' race detector is not in it.
+var weft = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "weft")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	c := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/weft")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// browser skips a test where there is no browser, and gives the folder with the scripts.
+func browser(t *testing.T) string {
+	t.Helper()
+	dir := packages(t)
+	if chromium() == "" {
+		t.Skip("chromium is not installed")
+	}
+	return dir
+}
+
+func program(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := weft()
+	need(t, err)
+	c := exec.Command(path, args...)
+	c.Env = append(os.Environ(), "WEFT_CACHE="+cacheDir())
+	return c
+}
+
+func cacheDir() string { return filepath.Join(scratch, "cache") }
+
+// say is what the program prints.
+func say(t *testing.T, args ...string) []byte {
+	t.Helper()
+	c := program(t, args...)
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, &errs)
+	}
+	return out
+}
+
+// view runs weft view and gives the address that it prints.
+func view(t *testing.T, trace string) string {
+	t.Helper()
+	c := program(t, "view", "--no-open", "--quiet", trace)
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if runtime.GOOS == "windows" {
+			c.Process.Kill()
+		} else {
+			c.Process.Signal(syscall.SIGTERM)
+		}
+		c.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("weft view %s: found no address: %v\n%s", trace, err, &errs)
+	}
+	return strings.TrimSuffix(line, "\n")
+}
+
+// artifacts is where pictures of the steps go.
+func artifacts(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("WEFT_ARTIFACTS")
+	if dir == "" {
+		return t.TempDir()
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// play runs a script of test/browser, which reads in and writes out.
+func play(t *testing.T, script string, in map[string]any, out any) {
+	t.Helper()
+	in["chromium"], in["artifacts"] = chromium(), artifacts(t)
+	b, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("node", filepath.Join("test", "browser", script))
+	c.Dir = browser(t)
+	c.Stdin = bytes.NewReader(b)
+	var answer, errs bytes.Buffer
+	c.Stdout, c.Stderr = &answer, &errs
+	c.WaitDelay = 5 * time.Second
+	if err := c.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, &errs)
+	}
+	d := json.NewDecoder(&answer)
+	d.UseNumber()
+	if err := d.Decode(out); err != nil {
+		t.Fatalf("%s: %v", script, err)
+	}
+}
+
+// span is a span as the scripts know it; times are ticks since the trace's first event.
+type span struct {
+	Track      int               `json:"track"`
+	Depth      int               `json:"depth"`
+	Start      string            `json:"start"`
+	End        string            `json:"end"`
+	start, end int64             // the same
+	name       string            // of its region
+	location   string            // or resource, by its id
+	attributes map[string]string // of the event that begins it
+	leaf       bool
+}
+
+// event is a line of weft print --json.
+type event struct {
+	Time       int64          `json:"time"`
+	Location   string         `json:"location"`
+	Kind       string         `json:"kind"`
+	Region     string         `json:"region"`
+	Claim      json.Number    `json:"claim"`
+	Resource   string         `json:"resource"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+// known is what the command line says of a trace.
+type known struct {
+	path   string
+	origin int64
+	clock  *big.Rat // seconds a tick
+	spans  []span
+	tracks map[string]int // of locations and resources, by id
+	lanes  map[string]int // that a resource has
+}
+
+// told asks the command line for the spans of a trace, and its tracks.
+func told(t *testing.T, path string) *known {
+	t.Helper()
+	k := &known{path: path, tracks: map[string]int{}, lanes: map[string]int{}}
+	var info struct {
+		First     int64
+		Clock     struct{ TicksPerSecond json.Number }
+		Locations []struct{ ID, Kind string }
+		Resources []struct{ ID string }
+	}
+	if err := json.Unmarshal(say(t, "info", "--json", "--quiet", path), &info); err != nil {
+		t.Fatal(err)
+	}
+	k.origin = info.First
+	rate, ok := new(big.Rat).SetString(info.Clock.TicksPerSecond.String())
+	if !ok {
+		t.Fatalf("%s: found %q ticks per second", path, info.Clock.TicksPerSecond)
+	}
+	k.clock = rate.Inv(rate)
+	stacks, claims := map[string][]int{}, map[string]int{}
+	d := json.NewDecoder(bytes.NewReader(say(t, "print", "--json", "--quiet", path)))
+	d.UseNumber()
+	for d.More() {
+		var e event
+		if err := d.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		at := e.Time - k.origin
+		open := func(where string, depth int) {
+			s := span{Depth: depth, start: at, name: e.Region, location: where, attributes: map[string]string{}, leaf: true}
+			for name, v := range e.Attributes {
+				s.attributes[name] = fmt.Sprint(v)
+			}
+			k.spans = append(k.spans, s)
+		}
+		closed := func(i int) {
+			s := &k.spans[i]
+			s.end, s.Start, s.End = at, strconv.FormatInt(s.start, 10), strconv.FormatInt(at, 10)
+		}
+		switch e.Kind {
+		case "enter":
+			stack := stacks[e.Location]
+			if len(stack) > 0 {
+				k.spans[stack[len(stack)-1]].leaf = false
+			}
+			open(e.Location, len(stack))
+			stacks[e.Location] = append(stack, len(k.spans)-1)
+		case "leave":
+			if stack := stacks[e.Location]; len(stack) > 0 {
+				closed(stack[len(stack)-1])
+				stacks[e.Location] = stack[:len(stack)-1]
+			}
+		case "claim-begin":
+			claims[e.Claim.String()] = len(k.spans)
+			open("resource "+e.Resource, 0)
+		case "claim-end":
+			closed(claims[e.Claim.String()])
+		}
+	}
+	return k
+}
+
+// meet gives the spans the numbers that the page has for their tracks.
+func (k *known) meet(t *testing.T, url string) {
+	t.Helper()
+	for i, tr := range meta(t, url).Tracks {
+		switch tr.Kind {
+		case "location":
+			k.tracks[tr.ID] = i
+		case "resource":
+			k.tracks["resource "+tr.ID] = i
+			k.lanes["resource "+tr.ID] = tr.Depth
+		}
+	}
+	for i := range k.spans {
+		k.spans[i].Track = k.tracks[k.spans[i].location]
+	}
+}
+
+// seen is what walk.mjs saw of a trace.
+type seen struct {
+	Name             string
+	Picked           picked
+	Sender, Followed *picked
+	Range            struct {
+		From, To string
+		Panel    string
+		CSV      *string
+	}
+	Reload struct {
+		Before, After map[string]any
+		SamePixels    bool
+	}
+	Errors []string
+}
+
+type picked struct {
+	Zoomed  struct{ Steps, Part json.Number }
+	Details struct {
+		Title      string
+		Facts      map[string]string
+		Attributes [][2]string
+		Links      []string
+		Text       string
+	}
+	View struct{ Selection string }
+}
+
+// The page beside the command line: what one sees of a span, a message and a range of time
+// is what weft print, weft messages and weft profile say.
+func TestBrowser(t *testing.T) {
+	browser(t)
+	var list []map[string]any
+	traces := map[string]*known{}
+	var names []string
+	for _, c := range []struct{ name, path string }{
+		{"etf", "../examples/odse.etf"},
+		{"picl", "../examples/ring.trf"},
+		{"otf", "../format/otf/testdata/ok/mpi4/mpi4.otf"},
+		{"pallas-attributes", "../format/pallas/testdata/ok/attrs/trace/main.pallas"},
+		{"pallas", "../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
+		{"otf2", "../format/otf2/testdata/ok/heat2d-mt/traces.otf2"},
+	} {
+		k := told(t, c.path)
+		url := view(t, c.path)
+		k.meet(t, url)
+		in := map[string]any{"name": c.name, "url": url, "span": k.target(t)}
+		if s := k.sender(t); s != nil {
+			in["sender"] = s
+		}
+		list, names, traces[c.name] = append(list, in), append(names, c.name), k
+	}
+	var out []seen
+	play(t, "walk.mjs", map[string]any{"traces": list}, &out)
+	if len(out) != len(list) {
+		t.Fatalf("found %d traces seen, expected %d", len(out), len(list))
+	}
+	for i, s := range out {
+		t.Run(s.Name, func(t *testing.T) {
+			k := traces[s.Name]
+			for _, e := range s.Errors {
+				t.Error(e)
+			}
+			k.details(t, list[i]["span"].(span), &s.Picked)
+			if sender, ok := list[i]["sender"].(*span); ok {
+				k.followed(t, sender, &s)
+			}
+			k.ranged(t, &s)
+			if !maps.Equal(flat(s.Reload.Before), flat(s.Reload.After)) {
+				t.Errorf("reloaded: found the view %v, expected %v", s.Reload.After, s.Reload.Before)
+			}
+			if !s.Reload.SamePixels {
+				t.Error("reloaded: found other pixels than before")
+			}
+		})
+	}
+	if len(names) != len(out) {
+		t.Errorf("saw %d traces, expected %v", len(out), names)
+	}
+}
+
+func flat(m map[string]any) map[string]string {
+	out := map[string]string{}
+	for k, v := range m {
+		out[k] = fmt.Sprint(v)
+	}
+	return out
+}
+
+// target is a span to look at: one that has attributes, and some length, where there is one.
+func (k *known) target(t *testing.T) span {
+	t.Helper()
+	best := -1
+	score := func(s *span) int {
+		n := 0
+		if s.end > s.start {
+			n += 2
+		}
+		if len(s.attributes) > 0 {
+			n++
+		}
+		return n
+	}
+	for i := range k.spans[:len(k.spans)*2/3+1] {
+		s := &k.spans[i]
+		// Which of several lanes a claim is in is not said.
+		if s.leaf && s.End != "" && k.lanes[s.location] <= 1 && (best < 0 || score(s) >= score(&k.spans[best])) {
+			best = i
+		}
+	}
+	if best < 0 {
+		t.Fatalf("%s: found no span", k.path)
+	}
+	return k.spans[best]
+}
+
+// message is a line of weft messages --list --json.
+type message struct {
+	Source, Destination string
+	Send, Recv          *int64
+}
+
+func (k *known) messages(t *testing.T) []message {
+	t.Helper()
+	if strings.HasSuffix(k.path, ".etf") {
+		return nil
+	}
+	var out []message
+	d := json.NewDecoder(bytes.NewReader(say(t, "messages", "--list", "--json", "--quiet", k.path)))
+	for d.More() {
+		var m message
+		if err := d.Decode(&m); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// sender is the innermost span in which a message in the middle of the trace is sent.
+func (k *known) sender(t *testing.T) *span {
+	t.Helper()
+	list := k.messages(t)
+	for _, m := range list[len(list)/2:] {
+		if m.Send == nil || m.Recv == nil {
+			continue
+		}
+		var best *span
+		for i := range k.spans {
+			s := &k.spans[i]
+			if at := *m.Send - k.origin; s.location == m.Source && s.leaf && s.End != "" && s.start <= at && at <= s.end && (best == nil || s.Depth > best.Depth) {
+				best = s
+			}
+		}
+		if best != nil {
+			return best
+		}
+	}
+	return nil
+}
+
+// ticks reads a time as the page writes it, digits apart by thin spaces.
+func (k *known) ticks(text string) (int64, bool) {
+	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ReplaceAll(text, "\u202f", ""), "\u2212", "-"), ",")
+	digits, unit, _ := strings.Cut(text, " ")
+	v, ok := new(big.Rat).SetString(digits)
+	factor, known := map[string]int64{"s": 1, "ms": 1e3, "µs": 1e6, "ns": 1e9, "ps": 1e12}[unit]
+	if !ok || !known {
+		return 0, false
+	}
+	v.Quo(v, new(big.Rat).SetInt64(factor))
+	v.Quo(v, k.clock)
+	return v.Num().Int64(), v.IsInt()
+}
+
+// details checks what the panel says of a span.
+func (k *known) details(t *testing.T, want span, p *picked) {
+	t.Helper()
+	d := &p.Details
+	if d.Title != want.name {
+		t.Errorf("found %q selected, expected %q: %s", d.Title, want.name, d.Text)
+	}
+	for fact, v := range map[string]int64{"start": want.start, "end": want.end, "duration": want.end - want.start} {
+		if got, ok := k.ticks(d.Facts[fact]); !ok || got != v {
+			t.Errorf("%s of %s: found %q, expected %d ticks", fact, want.name, d.Facts[fact], v)
+		}
+	}
+	for name, v := range want.attributes {
+		if !slices.Contains(d.Attributes, [2]string{name, v}) {
+			t.Errorf("attributes of %s: found %q, expected %q to be %q", want.name, d.Attributes, name, v)
+		}
+	}
+	if want.end > want.start {
+		if part, _ := p.Zoomed.Part.Float64(); part < 0.2 {
+			t.Errorf("zoomed to %s in %s steps: it takes %.3f of the window, expected a quarter", want.name, p.Zoomed.Steps, part)
+		}
+	}
+}
+
+// followed checks where a message led.
+func (k *known) followed(t *testing.T, sender *span, s *seen) {
+	t.Helper()
+	k.details(t, *sender, s.Sender)
+	if s.Followed == nil {
+		t.Errorf("the span that sends has no message: %q", s.Sender.Details.Links)
+		return
+	}
+	var lane, track, depth int
+	var at int64
+	if _, err := fmt.Sscanf(s.Followed.View.Selection, "%d.%d.%d.%d", &lane, &track, &depth, &at); err != nil {
+		t.Fatalf("found the selection %q: %v", s.Followed.View.Selection, err)
+	}
+	var expected []string
+	for _, m := range k.messages(t) {
+		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start || *m.Send-k.origin > sender.end {
+			continue
+		}
+		if k.tracks[m.Destination] == track && *m.Recv-k.origin == at {
+			// The span that is selected there is one that receives.
+			start, ok1 := k.ticks(s.Followed.Details.Facts["start"])
+			end, ok2 := k.ticks(s.Followed.Details.Facts["end"])
+			if !ok1 || !ok2 || start > at || end < at {
+				t.Errorf("the message is received at %d, where the page has: %s", at, s.Followed.Details.Text)
+			}
+			return
+		}
+		expected = append(expected, fmt.Sprintf("track %d at %d", k.tracks[m.Destination], *m.Recv-k.origin))
+	}
+	t.Errorf("the message led to track %d at %d, expected one of %q", track, at, expected)
+}
+
+// ranged checks the numbers of the profile of a range.
+func (k *known) ranged(t *testing.T, s *seen) {
+	t.Helper()
+	var want struct {
+		Regions []struct {
+			Name                                  string
+			Count, Inclusive, Exclusive, Min, Max int64
+		}
+	}
+	if err := json.Unmarshal(say(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path), &want); err != nil {
+		t.Fatal(err)
+	}
+	if s.Range.CSV == nil {
+		if len(want.Regions) > 0 {
+			t.Errorf("the profile of %s to %s is no table: %q", s.Range.From, s.Range.To, s.Range.Panel)
+		}
+		return
+	}
+	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(*s.Range.CSV, "\ufeff"))).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("found the table %q: %v", *s.Range.CSV, err)
+	}
+	column := func(name string) int {
+		i := slices.IndexFunc(rows[0], func(h string) bool { return h == name || strings.HasPrefix(h, name+" (") })
+		if i < 0 {
+			t.Fatalf("found the columns %q, expected %s", rows[0], name)
+		}
+		return i
+	}
+	var got, expected []string
+	for _, r := range rows[1:] {
+		got = append(got, fmt.Sprint(r[column("region")], r[column("count")], r[column("inclusive")], r[column("exclusive")], r[column("min")], r[column("max")]))
+	}
+	for _, r := range want.Regions {
+		f := func(n int64) string { return strconv.FormatInt(n, 10) }
+		expected = append(expected, fmt.Sprint(r.Name, f(r.Count), f(r.Inclusive), f(r.Exclusive), f(r.Min), f(r.Max)))
+	}
+	slices.Sort(got)
+	slices.Sort(expected)
+	if !slices.Equal(got, expected) {
+		t.Errorf("profile of %s to %s: found\n%s\nexpected\n%s", s.Range.From, s.Range.To, strings.Join(got, "\n"), strings.Join(expected, "\n"))
+	}
+}

@@ -1,0 +1,106 @@
+// What one does with a trace: zoom to a span, read it, follow a message, select a range, come back to the same view.
+import { readFile } from "node:fs/promises";
+import { each, script } from "./page.mjs";
+
+/** zoomTo shows a span large with the real wheel, and then the keyboard, the pointer resting on it. */
+async function zoomTo(w, span) {
+  const middle = (BigInt(span.start) + BigInt(span.end)) / 2n, length = BigInt(span.end) - BigInt(span.start);
+  const part = async () => { const v = await w.view(), d = BigInt(v.to) - BigInt(v.from); return { part: Number(length * 1000n / d) / 1000, d }; };
+  await w.page.keyboard.press("Home");
+  await w.ready();
+  let steps = 0, before = 0n;
+  for (; steps < 200; steps++) {
+    const { part: p, d } = await part();
+    if (p > 0.25 || d === before) break; // or it cannot come nearer
+    before = d;
+    const at = await w.point(span.track, span.depth, middle);
+    await w.page.mouse.move(at.x, at.y);
+    if (p > 0.05) await w.page.keyboard.press("w"); else await w.page.mouse.wheel(0, -240);
+    await w.frame();
+  }
+  await w.ready();
+  return { steps, part: (await part()).part };
+}
+
+/** pick zooms to a span and clicks it. */
+async function pick(w, span) {
+  const zoomed = await zoomTo(w, span);
+  const at = await w.point(span.track, span.depth, (BigInt(span.start) + BigInt(span.end)) / 2n);
+  await w.page.mouse.click(at.x, at.y);
+  await w.ready();
+  return { zoomed, details: await w.details(), view: await w.view() };
+}
+
+/** follow clicks the first message that leaves the selected span. */
+async function follow(w) {
+  const links = w.page.locator(".details .links button");
+  for (let i = 0; i < await links.count(); i++) {
+    if (!(await links.nth(i).innerText()).startsWith("→")) continue;
+    await links.nth(i).click();
+    await w.ready();
+    return { details: await w.details(), view: await w.view() };
+  }
+  return null;
+}
+
+/** range drags over a part of the time line and takes the profile's numbers as CSV. */
+async function range(w) {
+  await w.page.keyboard.press("Home");
+  await w.ready();
+  const box = await w.page.locator(".plot").boundingBox(), y = box.y + 12;
+  await w.page.keyboard.down("Alt");
+  await w.page.mouse.move(box.x + box.width * 0.31, y);
+  await w.page.mouse.down();
+  await w.page.mouse.move(box.x + box.width * 0.5, y, { steps: 4 });
+  await w.page.mouse.move(box.x + box.width * 0.64, y);
+  await w.page.mouse.up();
+  await w.page.keyboard.up("Alt");
+  await w.page.waitForFunction(() => /[#&]r=/.test(location.hash), null, { timeout: 10000 });
+  await w.ready();
+  const [from, to] = /[#&]r=(\d+)~(\d+)/.exec(w.page.url()).slice(1);
+  const out = { from, to, panel: await w.page.locator(".panel").innerText(), csv: null };
+  await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
+  const button = w.page.getByRole("button", { name: "the table of the open panel" });
+  if (await button.count() > 0) {
+    const [download] = await Promise.all([w.page.waitForEvent("download"), button.click()]);
+    out.csv = await readFile(await download.path(), "utf8");
+  } else await w.page.keyboard.press("Escape");
+  return out;
+}
+
+/** reload zooms somewhere, reloads, and tells what was there before and after. */
+async function reload(w) {
+  const box = await w.page.locator(".plot").boundingBox();
+  await w.page.mouse.move(box.x + box.width * 0.43, box.y + 20);
+  for (let i = 0; i < 3; i++) { await w.page.mouse.wheel(0, -200); await w.frame(); }
+  await w.ready();
+  const fragment = new RegExp("w=" + await w.view().then((v) => `${v.from}~${v.to}`));
+  await w.page.waitForURL(fragment, { timeout: 10000 });
+  const see = async () => ({ view: await w.view(), pixels: await w.pixels() });
+  const before = await see();
+  await w.page.reload();
+  await w.ready();
+  const after = await see();
+  return { before: before.view, after: after.view, samePixels: before.pixels.data === after.pixels.data };
+}
+
+await script((input, open) => each(input.traces, async (t) => {
+  const w = await open(t.name, t.url);
+  await w.ready();
+  await w.shot("whole");
+  const seen = { name: t.name, picked: await pick(w, t.span) };
+  await w.shot("span");
+  if (t.sender) {
+    seen.sender = await pick(w, t.sender);
+    await w.shot("sender");
+    seen.followed = await follow(w);
+    await w.shot("receiver");
+  }
+  seen.range = await range(w);
+  await w.shot("range");
+  seen.reload = await reload(w);
+  await w.shot("reloaded");
+  seen.errors = w.errors;
+  await w.page.close();
+  return seen;
+}));
