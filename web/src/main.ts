@@ -4,7 +4,8 @@ import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type Tra
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
-import { departure, Details } from "./select";
+import { few } from "./arrows";
+import { Details } from "./select";
 import { Dock } from "./dock";
 import { button, bytes, count, el, name, percent, printable, select } from "./dom";
 import { exportMenu } from "./export";
@@ -158,8 +159,8 @@ class Page implements App {
     p.ruler.draw(this.timelines[0].width);
     p.minimap.draw(String(this.version));
     p.legend.update();
-    const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows ? l.links.error : "")).find((e) => e !== "") ?? "";
-    p.linkText.textContent = this.store.state.arrows ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
+    const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : "")).find((e) => e !== "") ?? "";
+    p.linkText.textContent = this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
     const empty = this.lanes.every((l) => l.meta.events === 0);
     p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
     const end = performance.now();
@@ -306,7 +307,8 @@ class Page implements App {
     const linkText = el("span", { class: "faint" });
     const unhide = button("", "Show all hidden rows", () => this.store.set({ hidden: new Set() }));
     const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
-    const arrows = toggle("Links", "Messages and dependencies as arrows (L)", () => this.store.set({ arrows: !this.store.state.arrows }));
+    const arrows = toggle("Links", "", () => this.nextArrows());
+    arrows.disabled = metas.every((m) => m.links === 0);
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
     const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () => this.mode("measure"));
     const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
@@ -319,7 +321,11 @@ class Page implements App {
     filter.addEventListener("input", () => this.store.set({ rowFilter: filter.value }));
     const sync = (): void => {
       const n = this.store.state;
-      arrows.setAttribute("aria-pressed", String(n.arrows)); range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
+      arrows.textContent = "Links: " + n.arrows;
+      arrows.title = arrows.disabled ? "This trace has no links" : `Messages and dependencies as arrows: ${n.arrows === "auto" ? `shown where there are at most ${few}` : n.arrows === "on" ? "shown, in bundles where there are many" : "not shown"} (L)`;
+      arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
+      arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+      range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
       colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
@@ -386,8 +392,11 @@ class Page implements App {
       this.arrange();
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
-    if (c.has("arrows") && !s.arrows) for (const l of this.lanes) l.links.clear();
-    if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
+    if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
+    if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
+    else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
+    else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
     p?.sync();
@@ -404,10 +413,15 @@ class Page implements App {
     this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : "click two places to measure; each snaps to the nearest span edge; Esc ends");
   }
 
+  private nextArrows(): void {
+    const n = this.store.state.arrows;
+    if (this.lanes.some((l) => l.meta.links > 0)) this.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" }); else this.announce("this trace has no links");
+  }
+
   private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
 
   private pick(t: Timeline, h: Hit | null): void {
-    if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null }); return; }
+    if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null, link: null }); return; }
     if (h.kind === "instant") { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: -1, time: h.middle } }); return; }
     if (h.single) { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); return; }
     // several spans lie in these pixels: take the first of the region that fills most of them
@@ -436,8 +450,7 @@ class Page implements App {
   private pickLink(t: Timeline): void {
     const l = t.hoverLink?.arrow.link;
     if (!l || !this.parts) return;
-    if (l.count > 1) { const a = t.lane.toAxis(BigInt(l.from.time)), b = t.lane.toAxis(BigInt(l.to.time)); this.show(around(a, b > a ? b : a + 1n, this.limits(), 0.7)); return; }
-    void this.parts.details.jump(t.lane, l.from.track, departure(l));
+    this.store.set({ selection: null, link: { lane: t.lane.index, link: l } });
   }
 
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
@@ -623,7 +636,7 @@ class Page implements App {
         case "N": void details?.step("previous"); break;
         case "r": case "R": this.store.set({ range: s.range ? null : s.window }); break;
         case "m": case "M": this.mode("measure"); break;
-        case "l": case "L": this.store.set({ arrows: !s.arrows }); break;
+        case "l": case "L": this.nextArrows(); break;
         case "h": case "H": this.highlight(details?.span?.span.name ?? null); break;
         case "c": case "C": this.store.set({ color: s.color === "region" ? "group" : s.color === "group" ? "track" : "region" }); break;
         case "t": case "T": this.toggleTheme(); break;
@@ -634,7 +647,7 @@ class Page implements App {
           if (s.mode !== "pan") this.store.set({ mode: "pan" });
           else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
           else if (s.range) this.store.set({ range: null });
-          else if (s.selection) this.store.set({ selection: null });
+          else if (s.selection || s.link) this.store.set({ selection: null, link: null });
           else if (s.highlight !== null) this.store.set({ highlight: null });
           break;
         default: return;

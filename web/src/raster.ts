@@ -42,9 +42,9 @@ function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mappin
 
 /**
  * drawSpans draws the runs of a strip. The rectangle must hold the background already. colors has a pixel per
- * region; other is for runs without one.
+ * region; other is for runs without one. Runs that are not of full height are at least `least` pixels high.
  */
-export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne): void {
+export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne, least = 1): void {
   const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h), left = Math.max(0, r.x), right = Math.min(b.width, r.x + r.w);
   if (top >= bottom || left >= right) return;
   const end = s.first + s.count;
@@ -65,7 +65,7 @@ export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32A
       if (x1 - x0 === 1) b.pixels[o + x0] = pixel; else b.pixels.fill(pixel, o + x0, o + x1);
       continue;
     }
-    const hh = Math.max(1, Math.floor((r.h * t.height[i] + 127) / 255));
+    const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
     for (let y = Math.max(top, r.y + r.h - hh); y < bottom; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
   }
   // lines of equal height are the same line: copy the first

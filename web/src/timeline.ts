@@ -1,11 +1,12 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, depthAt, drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
-import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { type Row, rowAt } from "./rows";
+import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
 import type { Window } from "./time";
@@ -23,6 +24,8 @@ export interface Hit {
   /** time under the pointer in the trace's own ticks; middle is a time within what was hit. */
   time: bigint; middle: bigint;
   low: number; high: number;
+  /** around is the outline of a claim in a stack, in CSS pixels. */
+  around?: [number, number][];
 }
 
 /** Timeline draws one lane. */
@@ -109,11 +112,11 @@ export class Timeline {
     const [a, b] = this.visible(this.height / 3);
     const w = this.lane.local(s.window);
     this.lane.tiles.show({ window: w, width: Math.round(this.width * dpr), rows: this.lane.rows.slice(a, b), depths: s.levels });
-    if (s.arrows && this.lane.meta.links > 0) {
+    if (s.arrows !== "off" && this.lane.meta.links > 0) {
       const [c, d] = this.visible();
       const tracks = new Set<number>();
       for (let i = c; i < d; i++) { const r = this.lane.rows[i]; if (r.track >= 0) tracks.add(r.track); else r.members.forEach((m) => tracks.add(m)); }
-      this.lane.links.show(this.lane.cut(s.window), Math.round(this.width), [...tracks].sort((x, y) => x - y));
+      this.lane.links.show(this.lane.cut(s.window), Math.round(this.width), [...tracks].sort((x, y) => x - y), s.arrows === "on");
     }
   }
 
@@ -121,6 +124,7 @@ export class Timeline {
     const top = r.y - this.scrollTop, padTop = r.stripHeight >= 8 ? 2 : 1;
     const px = (v: number): number => Math.round(v * dpr);
     if (r.track < 0) return { y: px(top + 2), h: px(top + r.height - 2) - px(top + 2) };
+    if (r.stacked && strip.kind !== StripKind.instants) return { y: px(top + padTop), h: px(top + padTop + r.extra) - px(top + padTop) };
     if (strip.kind === StripKind.curve || strip.kind === StripKind.amounts) { const y = top + padTop + r.strips * r.stripHeight; return { y: px(y) + 1, h: px(y + r.extra) - px(y) - 1 }; }
     if (strip.kind === StripKind.instants) { const h = r.strips > 0 ? r.stripHeight : r.height - 2 * padTop; return { y: px(top + padTop), h: px(top + padTop + h) - px(top + padTop) - (r.strips > 0 ? 1 : 0) }; }
     const y = top + padTop + strip.depth * r.stripHeight;
@@ -170,13 +174,15 @@ export class Timeline {
         if (x1 <= x0) return;
         if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
         const m = { scale: layer.scale, offset: layer.offset - x0 };
-        for (const strip of layer.entry.strips) {
+        // the amount lies behind a stack: it shows what lanes beyond the chosen levels hold
+        const strips = r.stacked ? layer.entry.strips.filter((x) => x.kind !== StripKind.spans) : layer.entry.strips;
+        for (const strip of strips) {
           if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
           // amounts are no region's: a pale tone keeps them apart from the claims
           if (strip.kind === StripKind.amounts && r.extra === 0) continue;
           const { y, h } = this.stripRect(r, strip, dpr);
           const rect = { x: x0, y, w: x1 - x0, h };
-          if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m);
+          if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m, Math.round(3 * dpr));
           else if (strip.kind === StripKind.instants) drawInstants(b, layer.entry.tile, strip, rect, mark, m);
           else {
             const t = lane.meta.tracks[r.track];
@@ -184,11 +190,48 @@ export class Timeline {
             drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
+        if (r.stacked) { const p = this.pieces(r, layer, dpr, x0, x1); if (p) drawStack(b, layer.entry.tile, p.pieces, p.box, colors, lane.colors.other); }
       });
     }
-    this.segs = s.arrows ? segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height) : [];
-    if (s.arrows) rasterArrows(b, this.segs, mark, dpr);
+    this.segs = s.arrows !== "off" ? this.place(lane.links.arrows) : [];
+    if (this.segs.length > 0) rasterArrows(b, this.segs, mark, dpr);
     return sharp;
+  }
+
+  /** pieces are the claims of a stacked row between two pixels, and the box they lie in. */
+  private pieces(r: Row, layer: Layer, dpr: number, x0 = 0, x1 = Math.round(this.width * dpr)): { pieces: Piece[]; box: Rect } | null {
+    const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
+    if (lanes.length === 0) return null;
+    const box = { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 };
+    return { pieces: stack(layer.entry.tile, lanes, box, { scale: layer.scale, offset: layer.offset - x0 }, Math.round(dpr)), box };
+  }
+
+  /** top is the tile that a row is drawn from last, the sharpest. */
+  private top(r: Row): Layer | undefined {
+    const key = rowKey(r);
+    if (key === null) return undefined;
+    const { layers } = this.lane.tiles.layers(key, this.lane.local(this.app.store.state.window), Math.round(this.width * devicePixelRatio));
+    return layers[layers.length - 1];
+  }
+
+  /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
+  private place(arrows: readonly Arrow[]): Segment[] {
+    const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();
+    const end = (r: Row, track: number, time: bigint, leaves: boolean): number | null => {
+      if (r.track !== track || r.strips === 0) return null;
+      if (!tops.has(r)) tops.set(r, this.top(r));
+      const l = tops.get(r);
+      if (!l) return null;
+      const x = this.x(lane.toAxis(time)) * dpr, column = (x - l.offset) / l.scale, resource = lane.meta.tracks[track].kind === "resource";
+      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, leaves);
+      if (depth < 0) return null;
+      const pad = r.stripHeight >= 8 ? 2 : 1;
+      if (!r.stacked) return pad + (depth + 0.5) * r.stripHeight;
+      if (!stacks.has(r)) stacks.set(r, this.pieces(r, l, dpr));
+      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (leaves ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
+      return p && p.x <= x + 1 ? pad + (p.y + p.h / 2) / dpr : null;
+    };
+    return segments(arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height, end);
   }
 
   private drawLabels(first: number, end: number): void {
@@ -252,8 +295,15 @@ export class Timeline {
       g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
       const track = lane.colors.byTrack(r.track);
+      const write = (k: number, x0: number, x1: number, y: number): void => {
+        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
+        if (text === "") return;
+        g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
+        g.fillText(text, x0, y);
+        budget--;
+      };
       for (const s of l.entry.strips) {
-        if (s.kind !== StripKind.spans || s.depth >= r.strips) continue;
+        if (s.kind !== StripKind.spans || s.depth >= r.strips || r.stacked) continue;
         const { y, h } = this.stripRect(r, s, dpr);
         let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale));
         for (; k < s.first + s.count && budget > 0; k++) {
@@ -262,17 +312,14 @@ export class Timeline {
           const pw = (t.n[k] * l.scale) / dpr;
           if (pw < 26 || (t.flags[k] & RunFlag.single) === 0 || t.region[k] === noRegion) continue;
           const x0 = Math.max(0, px) + 3, x1 = Math.min(this.width, px + pw) - 3;
-          const region = lane.meta.regions[t.region[k]];
-          if (!region || x1 - x0 < 20) continue;
-          const text = this.cut(g, printable(region.name), size, x1 - x0);
-          if (text === "") continue;
+          if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
           if (hh < 8) continue;
-          g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
-          g.fillText(text, x0, (y + h) / dpr - hh / 2 + 0.5);
-          budget--;
+          write(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5);
         }
       }
+      const p = r.stacked ? this.pieces(r, l, dpr) : null;
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) write(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1);
     }
   }
 
@@ -292,15 +339,30 @@ export class Timeline {
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
-    if (this.hoverLink && s.arrows) { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
+    if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
+    if (s.link && s.link.lane === lane.index) for (const x of this.place([{ link: s.link.link, start: BigInt(s.link.link.from.time), end: BigInt(s.link.link.to.time) }])) drawArrow(g, x, c.accent);
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
-    if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
+    if (this.hover?.around) this.trace(g, this.hover.around, c.select, 1);
+    else if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
       const { y, h } = this.hitRect(this.hover);
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
     s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
+  }
+
+  /** trace strokes the outline of a claim in a stack. */
+  private trace(g: CanvasRenderingContext2D, around: readonly [number, number][], color: string, width: number): void {
+    g.strokeStyle = color; g.lineWidth = width; g.lineJoin = "round";
+    g.beginPath();
+    around.forEach(([x, y], i) => { if (i === 0) g.moveTo(x, y); else g.lineTo(x, y); });
+    g.closePath(); g.stroke();
+  }
+
+  /** around is the outline of a run of a stack in CSS pixels. */
+  private around(p: { pieces: Piece[]; box: Rect }, run: number, dpr: number): [number, number][] {
+    return outline(p.pieces, run).map(([x, y]) => [x / dpr, (p.box.y + y) / dpr]);
   }
 
   private hitRect(h: Hit): { y: number; h: number } {
@@ -319,13 +381,15 @@ export class Timeline {
     const w = this.selectedSpan;
     const t = this.lane.toAxis(this.app.store.state.selection.time);
     const x0 = w ? this.x(w.from) : this.x(t), x1 = w ? this.x(w.to) : x0;
-    const own = r.track === track && depth >= 0 && depth < r.strips;
+    const l = r.stacked && r.track === track ? this.top(r) : undefined, p = l ? this.pieces(r, l, dpr) : null, at = Math.max(0, Math.min(this.width - 1, (x0 + x1) / 2)) * dpr;
+    const piece = p?.pieces.find((q) => q.depth === depth && q.x <= at && at < q.x + q.n);
+    if (p && piece) { const a = this.around(p, piece.run, dpr); this.trace(g, a, c.background, 4); this.trace(g, a, c.select, 2); return; }
+    const own = !r.stacked && r.track === track && depth >= 0 && depth < r.strips;
     const y = own ? top + pad + depth * r.stripHeight : top + 1, h = own ? r.stripHeight : r.height - 2;
     const a = Math.max(-3, x0), b = Math.min(this.width + 3, Math.max(x1, x0 + 1.5));
     if (b < 0 || a > this.width) return;
     g.lineWidth = 4; g.strokeStyle = c.background; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
     g.lineWidth = 2; g.strokeStyle = c.select; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
-    void dpr;
   }
 
   /** linkAt is the arrow under a point. */
@@ -360,6 +424,13 @@ export class Timeline {
     for (const s of l.entry.strips) {
       const { y: sy, h } = this.stripRect(r, s, dpr);
       if (py < sy - 1 || py > sy + h) continue;
+      if (s.kind === StripKind.spans && r.stacked) {
+        if (s.depth > 0) continue;
+        const p = this.pieces(r, l, dpr), q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
+        if (!p || !q) continue;
+        const k = q.run, single = (t.flags[k] & RunFlag.single) !== 0, x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
+        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? time : middleOf(x0, x1), around: this.around(p, k, dpr) };
+      }
       if (s.kind === StripKind.spans) {
         if (r.track >= 0 && s.depth >= r.strips) continue;
         const k = runAt(t, s, column, Math.ceil(dpr / l.scale));
