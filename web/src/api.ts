@@ -35,8 +35,8 @@ export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; a
 export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null }
 /** LinkSet is the answer of /links. */
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
-/** ProfileRow sums the spans of a region. */
-export interface ProfileRow { track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+/** ProfileRow sums the spans of a region, or its claims of resources. */
+export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
 /** CallNode is a call path. */
 export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
 /** MatrixCell sums the messages from one track to another. */

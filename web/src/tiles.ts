@@ -206,10 +206,12 @@ export class TileCache {
 function sharpness(scale: number): number { return scale >= 1 ? 1 / scale : 0.5 + scale / 2; }
 
 /** fits tells whether a grid has what a view needs, at its scale. */
-function fits(g: Grid, v: View, length: bigint): boolean {
+export function fits(g: Grid, v: View, length: bigint): boolean {
   // near its edge a grid is not enough any more: the next is fetched before it is needed
   const end = length + 1n, d = v.window.to - v.window.from, margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
   const from = v.window.from < margin ? 0n : v.window.from - margin, to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  return g.from <= from && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
+  // a grid begins with a whole column: left of the screen a part of one may be missing at the trace's beginning
+  const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n, visible = v.window.from < 0n ? 0n : v.window.from;
+  return g.from <= (part < visible ? part : visible) && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
 }

@@ -154,7 +154,7 @@ export class Timeline {
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
-    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110);
+    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110), behind = pack(c.line);
     const w = lane.local(s.window);
     b.pixels.fill(bg);
     let sharp = true;
@@ -187,7 +187,7 @@ export class Timeline {
           else {
             const t = lane.meta.tracks[r.track];
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
-            drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
+            drawCurve(b, layer.entry.tile, strip, rect, r.stacked ? behind : strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
         if (r.stacked) { const p = this.pieces(r, layer, dpr, x0, x1); if (p) drawStack(b, layer.entry.tile, p.pieces, p.box, colors, lane.colors.other); }
@@ -244,7 +244,8 @@ export class Timeline {
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const values = t?.kind === "counter" ? el("span", { class: "range" }, el("span", {}, compact(t.high)), el("span", {}, compact(t.low))) : null;
+      const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
+      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit ? " " : "", name(t.unit)), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
