@@ -1,9 +1,43 @@
 // Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within one box.
-import { type Bitmap, fill, type Mapping, type Rect } from "./raster";
+import { type Bitmap, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
 /** Piece is a stretch of a run that keeps its place in the stack; x and y are pixels within the box, y from its top. */
-export interface Piece { depth: number; run: number; x: number; n: number; y: number; h: number; ends: boolean }
+export interface Piece { depth: number; run: number; x: number; n: number; y: number; h: number }
+
+/** Visit takes a stretch of a run of a lane; x and y are pixels within the box, y from its top. */
+type Visit = (lane: number, run: number, x: number, n: number, y: number, h: number, ends: boolean) => void;
+
+/** walk visits all stretches from left to right, each time as long as nothing changes in any lane. */
+function walk(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number, visit: Visit): void {
+  const L = lanes.length, begin = new Int32Array(L), end = new Int32Array(L), value = new Float64Array(L), at = new Int32Array(L);
+  const load = (l: number): void => {
+    const i = at[l];
+    if (i >= lanes[l].first + lanes[l].count) { begin[l] = end[l] = 0x7fffffff; return; }
+    begin[l] = Math.floor(t.x[i] * m.scale + m.offset);
+    end[l] = Math.max(begin[l] + 1, Math.floor((t.x[i] + t.n[i]) * m.scale + m.offset));
+    value[l] = (t.flags[i] & RunFlag.single) !== 0 ? t.height[i] : (t.height[i] * t.cover[i]) / 255;
+  };
+  lanes.forEach((s, l) => { let lo = s.first, hi = s.first + s.count; while (lo < hi) { const k = (lo + hi) >> 1; if (Math.floor((t.x[k] + t.n[k]) * m.scale + m.offset) <= 0) lo = k + 1; else hi = k; } at[l] = lo; load(l); });
+  for (let px = 0; px < r.w; ) {
+    let next = r.w;
+    for (let l = 0; l < L; l++) {
+      while (end[l] <= px) { at[l]++; load(l); }
+      const stop = begin[l] > px ? begin[l] : end[l];
+      if (stop < next) next = stop;
+    }
+    let sum = 0, low = 0;
+    for (let l = 0; l < L; l++) {
+      if (begin[l] > px) continue;
+      sum += value[l];
+      const high = Math.min(r.h, Math.max(low + least, Math.round((r.h * sum) / 255)));
+      if (high <= low) continue;
+      visit(l, at[l], px, next - px, r.h - high, high - low, end[l] === next && end[l] - begin[l] >= 4 && (t.flags[at[l]] & RunFlag.ends) !== 0);
+      low = high;
+    }
+    px = next;
+  }
+}
 
 /**
  * stack places the runs of the lanes in a box of r.w by r.h pixels, the first lane at the bottom. Where pixels hold
@@ -11,43 +45,24 @@ export interface Piece { depth: number; run: number; x: number; n: number; y: nu
  * pixels; what is held beyond the capacity is cut at the top.
  */
 export function stack(t: Tile, lanes: readonly Strip[], r: Rect, m: Mapping, least: number): Piece[] {
-  const begin = (i: number): number => Math.floor(t.x[i] * m.scale + m.offset);
-  const end = (i: number): number => Math.max(begin(i) + 1, Math.floor((t.x[i] + t.n[i]) * m.scale + m.offset));
-  const at = lanes.map((s) => { let lo = s.first, hi = s.first + s.count; while (lo < hi) { const k = (lo + hi) >> 1; if (end(k) <= 0) lo = k + 1; else hi = k; } return lo; });
-  const last: (Piece | null)[] = lanes.map(() => null);
-  const out: Piece[] = [];
-  for (let px = 0; px < r.w; ) {
-    let next = r.w, sum = 0, low = 0;
-    for (let l = 0; l < lanes.length; l++) {
-      const stop = lanes[l].first + lanes[l].count;
-      while (at[l] < stop && end(at[l]) <= px) at[l]++;
-      const i = at[l];
-      if (i >= stop) continue;
-      if (begin(i) > px) { next = Math.min(next, begin(i)); continue; }
-      next = Math.min(next, end(i));
-    }
-    for (let l = 0; l < lanes.length; l++) {
-      const i = at[l];
-      if (i >= lanes[l].first + lanes[l].count || begin(i) > px) continue;
-      sum += (t.flags[i] & RunFlag.single) !== 0 ? t.height[i] : (t.height[i] * t.cover[i]) / 255;
-      const high = Math.min(r.h, Math.max(low + least, Math.round((r.h * sum) / 255)));
-      if (high <= low) continue;
-      const y = r.h - high, h = high - low, p = last[l];
-      const ends = (t.flags[i] & RunFlag.ends) !== 0 && end(i) === next && end(i) - begin(i) >= 4;
-      if (p && p.run === i && p.y === y && p.h === h && p.x + p.n === px) { p.n = next - p.x; p.ends = ends; } else { last[l] = { depth: lanes[l].depth, run: i, x: px, n: next - px, y, h, ends }; out.push(last[l] as Piece); }
-      low = high;
-    }
-    px = next;
-  }
+  const last: (Piece | undefined)[] = lanes.map(() => undefined), out: Piece[] = [];
+  walk(t, lanes, r, m, least, (lane, run, x, n, y, h) => {
+    const p = last[lane];
+    if (p && p.run === run && p.y === y && p.h === h && p.x + p.n === x) p.n += n;
+    else out.push((last[lane] = { depth: lanes[lane].depth, run, x, n, y, h }));
+  });
   return out;
 }
 
-/** drawStack draws pieces; a seam keeps neighbours apart where there is room for it. */
-export function drawStack(b: Bitmap, t: Tile, pieces: readonly Piece[], r: Rect, colors: Uint32Array, other: number): void {
-  for (const p of pieces) {
-    const region = t.region[p.run], seam = p.h >= 4 ? 1 : 0;
-    fill(b, { x: r.x + p.x, y: r.y + p.y + seam, w: p.ends && p.n > 1 ? p.n - 1 : p.n, h: p.h - seam }, region < colors.length ? colors[region] : other);
-  }
+/** drawStack draws the same pieces; a seam keeps neighbours apart where there is room for it. */
+export function drawStack(b: Bitmap, t: Tile, lanes: readonly Strip[], r: Rect, colors: Uint32Array, other: number, m: Mapping, least: number): void {
+  walk(t, lanes, r, m, least, (_, run, x, n, y, h, ends) => {
+    const region = t.region[run], color = region < colors.length ? colors[region] : other;
+    const x0 = Math.max(0, r.x + x), x1 = Math.min(b.width, r.x + x + (ends && n > 1 ? n - 1 : n));
+    const y0 = Math.max(0, r.y + y + (h >= 4 ? 1 : 0)), y1 = Math.min(b.height, r.y + y + h);
+    // most are a pixel wide where a tile stands for much: a call for each line of them would cost more than they do
+    for (let k = y0; k < y1; k++) { const o = k * b.width; if (x1 - x0 > 8) b.pixels.fill(color, o + x0, o + x1); else for (let c = x0; c < x1; c++) b.pixels[o + c] = color; }
+  });
 }
 
 /** pieceAt is the piece at a pixel of the box, null for none. */

@@ -72,6 +72,9 @@ export class TileCache {
 
   constructor(private client: Client, private id: string, private length: bigint, private arrived: () => void) {}
 
+  /** empty tells that no tile has come yet. */
+  get empty(): boolean { return this.entries.size === 0; }
+
   /** pending tells whether better tiles are on their way. */
   get pending(): boolean { return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0; }
 

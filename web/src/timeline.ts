@@ -8,7 +8,7 @@ import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, typ
 import { type Row, rowAt } from "./rows";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
-import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
+import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 import { at, fraction } from "./view";
 
@@ -41,8 +41,11 @@ export class Timeline {
   private pixels: HTMLCanvasElement;
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
+  private labelBox: HTMLElement;
   private labelKey = "";
+  private labelOf = new Map<number, HTMLElement>();
   private segs: Segment[] = [];
+  private stacks = new Map<string, { key: string; tile: Tile; pieces: Piece[] }>();
   private textWidth = new Map<string, number>();
   /** hover is what the pointer is over; the pointer's place in CSS pixels. */
   hover: Hit | null = null;
@@ -59,7 +62,8 @@ export class Timeline {
     this.pixels = el("canvas", { class: "pixels", aria: { hidden: true } });
     this.over = el("canvas", { class: "over", aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
-    this.labels = el("div", { class: "labels", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
+    this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
+    this.labels = el("div", { class: "labels" }, this.labelBox);
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
@@ -136,6 +140,8 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
+    // while there is nothing to show, names of rows alone: the pictures of a large screen take their time
+    if (!this.image && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g) return;
     if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
@@ -190,7 +196,7 @@ export class Timeline {
             drawCurve(b, layer.entry.tile, strip, rect, r.stacked ? behind : strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
-        if (r.stacked) { const p = this.pieces(r, layer, dpr, x0, x1); if (p) drawStack(b, layer.entry.tile, p.pieces, p.box, colors, lane.colors.other); }
+        if (r.stacked) { const x = this.stackOf(r, layer, dpr, x0, x1); if (x) drawStack(b, layer.entry.tile, x.lanes, x.box, colors, lane.colors.other, m, Math.round(dpr)); }
       });
     }
     this.segs = s.arrows !== "off" ? this.place(lane.links.arrows) : [];
@@ -198,12 +204,22 @@ export class Timeline {
     return sharp;
   }
 
-  /** pieces are the claims of a stacked row between two pixels, and the box they lie in. */
-  private pieces(r: Row, layer: Layer, dpr: number, x0 = 0, x1 = Math.round(this.width * dpr)): { pieces: Piece[]; box: Rect } | null {
+  /** stackOf is the lanes of a stacked row that are shown, and the box they lie in, between two pixels. */
+  private stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
     const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
-    if (lanes.length === 0) return null;
-    const box = { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 };
-    return { pieces: stack(layer.entry.tile, lanes, box, { scale: layer.scale, offset: layer.offset - x0 }, Math.round(dpr)), box };
+    return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
+  }
+
+  /** pieces are the claims of a stacked row, and the box they lie in. */
+  private pieces(r: Row, layer: Layer, dpr: number): { pieces: Piece[]; box: Rect } | null {
+    const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
+    if (!x) return null;
+    const { lanes, box } = x, key = `${layer.scale} ${layer.offset} ${box.w} ${box.h} ${lanes.length} ${dpr}`, held = this.stacks.get(r.key);
+    if (held && held.tile === layer.entry.tile && held.key === key) return { pieces: held.pieces, box };
+    const pieces = stack(layer.entry.tile, lanes, box, { scale: layer.scale, offset: layer.offset }, Math.round(dpr));
+    if (this.stacks.size > 64) this.stacks.clear();
+    this.stacks.set(r.key, { key, tile: layer.entry.tile, pieces });
+    return { pieces, box };
   }
 
   /** top is the tile that a row is drawn from last, the sharpest. */
@@ -235,12 +251,19 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
-    const key = `${first} ${end} ${this.scrollTop} ${this.focusRow}`;
+    this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`;
+    const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
+    const fresh = this.labelKey === "";
     this.labelKey = key;
     const focused = this.labels.contains(document.activeElement);
-    const out: HTMLElement[] = [];
+    if (fresh) { this.labelOf.clear(); this.labelBox.replaceChildren(); }
+    for (const [i, e] of this.labelOf) if (i < first || i >= end) { e.remove(); this.labelOf.delete(i); }
+    // elements stand in the order of the rows, as screen readers follow it
+    let before: ChildNode | null = this.labelBox.firstChild;
     for (let i = first; i < end; i++) {
+      const held = this.labelOf.get(i);
+      if (held) { held.tabIndex = i === this.focusRow ? 0 : -1; before = held.nextSibling; continue; }
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
@@ -249,11 +272,11 @@ export class Timeline {
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
-        style: { top: r.y - this.scrollTop + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
+        style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
       }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, values);
-      out.push(e);
+      this.labelOf.set(i, e);
+      this.labelBox.insertBefore(e, before);
     }
-    this.labels.replaceChildren(...out);
     if (focused) this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
   }
 
@@ -261,7 +284,6 @@ export class Timeline {
   focusLabel(i: number): void {
     this.focusRow = Math.max(0, Math.min(this.lane.rows.length - 1, i));
     this.scrollTo(this.focusRow);
-    this.labelKey = "";
     const [a, b] = this.visible();
     this.drawLabels(a, b);
     this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
@@ -319,7 +341,8 @@ export class Timeline {
           write(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5);
         }
       }
-      const p = r.stacked ? this.pieces(r, l, dpr) : null;
+      // a name needs room: a row of many narrow runs has none
+      const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
       for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) write(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1);
     }
   }
@@ -458,6 +481,12 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
   let lo = s.first, hi = s.first + s.count;
   while (lo < hi) { const m = (lo + hi) >> 1; if (t.x[m] + t.n[m] <= column) lo = m + 1; else hi = m; }
   return lo;
+}
+
+/** wide tells whether a strip has a single span of some columns. */
+function wide(t: Tile, s: Strip, columns: number): boolean {
+  for (let i = s.first; i < s.first + s.count; i++) if (t.n[i] >= columns && (t.flags[i] & RunFlag.single) !== 0) return true;
+  return false;
 }
 
 /** compact writes a value of a counter in few characters. */
