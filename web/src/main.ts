@@ -1,6 +1,6 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import { ApiError, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
@@ -10,6 +10,7 @@ import { Dock } from "./dock";
 import { button, bytes, count, el, name, percent, printable, select } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
+import { Indexing } from "./indexing";
 import { Lane } from "./lane";
 import { type Legend, makeLegend } from "./legend";
 import { Minimap } from "./minimap";
@@ -52,6 +53,8 @@ class Page implements App {
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
     this.client.onChange = () => this.state();
+    this.client.onLost = (why) => this.lost(why);
+    this.client.onAnew = () => this.anew();
     addEventListener("popstate", () => this.restore());
     addEventListener("hashchange", () => this.restore());
   }
@@ -80,6 +83,35 @@ class Page implements App {
       const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
+  }
+
+  private banner: HTMLElement | null = null;
+  private why = "";
+  /** lost says above all else that the server cannot be asked, and asks until it can be. */
+  private lost(why: string): void {
+    if (why === this.why || !this.parts) return;
+    this.why = why;
+    this.banner?.remove();
+    this.banner = null;
+    if (why === "") { this.announce("the server answers again"); this.draw(); this.parts.dock.follow(true); return; }
+    this.banner = el("div", { class: "banner", role: "alert" }, el("span", {}, why, " What is shown stays."), button("Reload", "Load the page again", () => location.reload()));
+    document.body.prepend(this.banner);
+    void (async () => {
+      for (let wait = 1500; this.why !== ""; wait = Math.min(15000, wait * 1.5)) {
+        await sleep(wait);
+        // the client itself tells of success
+        try { await this.client.json<TraceList>("traces"); } catch { /* asked again */ }
+      }
+    })();
+  }
+
+  private again = false;
+  /** anew waits for an index that the server makes again, and loads the page with it. */
+  private anew(): void {
+    if (this.again || !this.parts) return;
+    this.again = true;
+    this.parts = null; this.timelines = [];
+    void this.load(this.store.state.traces).then((metas) => { if (metas) location.reload(); });
   }
 
   limits(): Window {
@@ -162,7 +194,7 @@ class Page implements App {
     const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : "")).find((e) => e !== "") ?? "";
     p.linkText.textContent = this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
     const empty = this.lanes.every((l) => l.meta.events === 0);
-    p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
+    p.notice.textContent = this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
     const end = performance.now();
     this.frames.push({ at: begin, cost: end - begin });
     if (this.frames.length > 600) this.frames.splice(0, 300);
@@ -181,14 +213,18 @@ class Page implements App {
     });
   }
 
+  /** busyOrder sorts the rows by how busy they are in the window, as it is now. */
   private async busyOrder(): Promise<void> {
+    const w = this.store.state.window;
     for (const l of this.lanes) {
-      if (l.busy.size > 0) continue;
+      const cut = l.cut(w);
       try {
-        const r = await this.client.json<{ rows: { track: number; busy: string }[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: 0, to: l.length + 1n });
+        const r = await this.client.json<{ rows: LocationRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: cut.from, to: cut.to });
         l.busy = new Map((r.rows ?? []).map((x) => [x.track, Number(x.busy)]));
       } catch (e) { this.announce("busy times: " + say(e)); return; }
     }
+    if (this.store.state.order !== "busy") return;
+    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to, this.axis)}`);
     this.arrange(); this.draw();
   }
 
@@ -258,23 +294,22 @@ class Page implements App {
   /** load waits until the traces are indexed and shows how far that is. */
   private async load(ids: string[]): Promise<TraceMeta[] | null> {
     const out: TraceMeta[] = [];
-    const bar = el("progress", { max: "1", aria: { label: "Indexing" } });
-    const title = el("h1", {}), line = el("p", { class: "faint", role: "status" }), facts = el("dl", { class: "facts2" });
-    document.body.replaceChildren(el("main", { class: "start" }, title, line, bar, facts));
+    const view = new Indexing();
+    document.body.replaceChildren(view.element);
     for (const id of ids) {
-      for (let wait = 150; ; wait = Math.min(1000, wait * 1.3)) {
+      for (let wait = 150; ; wait = Math.min(2000, wait * 1.3)) {
         let m: TraceMeta;
-        try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) { this.fail(id, say(e)); return null; }
+        try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) {
+          // an index takes minutes: a server that does not answer once may do so later
+          if (e instanceof ApiError && e.status < 500) { this.fail(id, say(e)); return null; }
+          view.lost(say(e));
+          await sleep(Math.max(1000, wait));
+          continue;
+        }
         if (m.state === "failed") { this.fail(m.name, m.error || "reading failed"); return null; }
         if (m.state === "ready") { out.push(m); break; }
-        title.replaceChildren("Indexing ", name(m.name));
-        line.textContent = `${percent(m.progress ?? 0)} of ${bytes(m.bytes)}`;
-        bar.value = m.progress ?? 0;
-        const known: [string, string][] = [["format", m.format]];
-        if (m.tracks) known.push(["rows so far", count(m.tracks.length)]);
-        if (m.regions) known.push(["regions so far", count(m.regions.length)]);
-        facts.replaceChildren(...known.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
-        document.title = `${Math.floor(100 * (m.progress ?? 0))} % ${m.name}`;
+        view.show(m);
+        await new Promise((done) => requestAnimationFrame(done));
         await sleep(wait);
       }
     }
@@ -314,7 +349,8 @@ class Page implements App {
     const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
+    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => void this.busyOrder());
     const levels = select("Levels of nesting", [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"], ["8", "8 levels"], ["16", "16 levels"], ["255", "all levels"]], String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
@@ -329,6 +365,7 @@ class Page implements App {
       colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
+      resort.hidden = n.order !== "busy";
       unhide.hidden = n.hidden.size === 0;
       unhide.textContent = `+${n.hidden.size}`;
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
@@ -347,7 +384,7 @@ class Page implements App {
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
-      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order), minimap.element),
+      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
       el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
       lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
     this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
@@ -611,7 +648,7 @@ class Page implements App {
     addEventListener("keydown", (e) => {
       const target = e.target;
       if (target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))) { if (e.key === "Escape") target.blur(); return; }
-      if (document.querySelector("dialog[open]")) return;
+      if (document.querySelector("dialog[open]") || !this.parts) return;
       const s = this.store.state, details = this.parts?.details, t = active();
       const onButton = target instanceof HTMLButtonElement || (target instanceof HTMLElement && target.closest(".panel") !== null);
       if (e.ctrlKey || e.metaKey) return;

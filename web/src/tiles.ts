@@ -1,5 +1,5 @@
 // The tiles of one trace: which are wanted for a view, which are at hand, which are drawn until better ones come.
-import { type Client, isAbort, ranges } from "./api";
+import { type Client, isAbort, ranges, say } from "./api";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
@@ -56,6 +56,8 @@ export interface View { window: Window; width: number; rows: readonly Row[]; dep
 export function rowKey(r: Row): string | null { return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null; }
 
 const perRequest = 64, parallel = 3, budget = 192 * 1024 * 1024, keepPerRow = 12;
+/** patience is how long to wait after a failure, in milliseconds. */
+const patience = 2500;
 
 /** TileCache fetches and keeps tiles. */
 export class TileCache {
@@ -69,6 +71,7 @@ export class TileCache {
   private view: View | null = null;
   /** error is why the last request failed, "" when it did not. */
   error = "";
+  private failed = -Infinity;
 
   constructor(private client: Client, private id: string, private length: bigint, private arrived: () => void) {}
 
@@ -110,8 +113,8 @@ export class TileCache {
     const now = performance.now();
     if (this.timer) clearTimeout(this.timer); else this.since = now;
     // wait until the hand rests, but not long: a slow zoom gets tiles on its way
-    const rest = Math.max(0, Math.min(45, this.since + 160 - now));
-    this.timer = window.setTimeout(() => { this.timer = 0; this.go(now - this.since > 100); this.client.onChange(); }, this.entries.size === 0 ? 0 : rest);
+    const rest = Math.max(0, Math.min(45, this.since + 160 - now), this.error === "" ? 0 : this.failed + patience - now);
+    this.timer = window.setTimeout(() => { this.timer = 0; this.go(now - this.since > 100); this.client.onChange(); }, this.entries.size === 0 && this.error === "" ? 0 : rest);
   }
 
   private missing(v: View): Row[] {
@@ -171,7 +174,7 @@ export class TileCache {
       this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = e instanceof Error ? e.message : String(e); this.queue = []; this.arrived(); }
+      if (!isAbort(e)) { this.error = say(e); this.failed = performance.now(); this.queue = []; this.arrived(); }
     } finally {
       this.flights.delete(flight);
       this.pump();
