@@ -146,7 +146,7 @@ export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number,
   // many arrows must not hide what lies below them
   const alpha = list.length > 600 ? 90 : list.length > 150 ? 130 : 215;
   for (const s of list) {
-    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 3 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
+    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
     line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
     head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, alpha + 40), (5 + width) * dpr);
   }

@@ -120,9 +120,9 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
   });
 
   test("links are shown where there are few, one can be selected", async () => {
-    await open("#t=a1");
+    await open("#t=a1&sh=4&l=1");
     expect(await page.locator("footer").innerText()).toContain("links: L shows them");
-    await open("#t=a1&w=1000000~1030000&sh=8");
+    await open("#t=a1&w=100000~420000&sh=8");
     const words = await page.locator("footer").innerText();
     expect(words).toMatch(/\d+ links/);
     expect(words).not.toContain("L shows");
