@@ -1,5 +1,5 @@
 // Claims of one resource as a stack: each takes its part of the capacity, lane upon lane, within one box.
-import { type Bitmap, type Mapping, type Rect } from "./raster";
+import { type Bitmap, block, type Mapping, type Rect } from "./raster";
 import { RunFlag, type Strip, type Tile } from "./tile";
 
 /** Piece is a stretch of a run that keeps its place in the stack; x and y are pixels within the box, y from its top. */
@@ -60,8 +60,7 @@ export function drawStack(b: Bitmap, t: Tile, lanes: readonly Strip[], r: Rect, 
     const region = t.region[run], color = region < colors.length ? colors[region] : other;
     const x0 = Math.max(0, r.x + x), x1 = Math.min(b.width, r.x + x + (ends && n > 1 ? n - 1 : n));
     const y0 = Math.max(0, r.y + y + (h >= 4 ? 1 : 0)), y1 = Math.min(b.height, r.y + y + h);
-    // most are a pixel wide where a tile stands for much: a call for each line of them would cost more than they do
-    for (let k = y0; k < y1; k++) { const o = k * b.width; if (x1 - x0 > 8) b.pixels.fill(color, o + x0, o + x1); else for (let c = x0; c < x1; c++) b.pixels[o + c] = color; }
+    block(b, x0, x1, y0, y1, color);
   });
 }
 

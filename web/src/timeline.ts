@@ -69,12 +69,14 @@ export class Timeline {
     this.scroller = el("div", { class: "scroller" }, this.spacer);
     this.shiftField = title === null ? null : el("input", { value: "0 s", title: "How far this trace is shifted: type a time, or drag with ctrl", aria: { label: "Shift of " + printable(title) } });
     this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
-    this.scroller.addEventListener("scroll", () => app.draw(), { passive: true });
+    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; app.draw(); }, { passive: true });
   }
 
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
-  get scrollTop(): number { return this.scroller.scrollTop; }
-  set scrollTop(v: number) { this.scroller.scrollTop = v; }
+  get scrollTop(): number { return this.scrolled; }
+  set scrollTop(v: number) { this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
+  // asking the element each time would make the browser lay out the page many times a frame
+  private scrolled = 0;
 
   /** measure takes the size from the layout; it tells whether it changed. */
   measure(): boolean {
@@ -92,8 +94,8 @@ export class Timeline {
   scrollTo(index: number): void {
     const r = this.lane.rows[index];
     if (!r) return;
-    if (r.y < this.scrollTop) this.scroller.scrollTop = Math.max(0, r.y - 20);
-    else if (r.y + r.height > this.scrollTop + this.height) this.scroller.scrollTop = r.y + r.height - this.height + 20;
+    if (r.y < this.scrollTop) this.scrollTop = Math.max(0, r.y - 20);
+    else if (r.y + r.height > this.scrollTop + this.height) this.scrollTop = r.y + r.height - this.height + 20;
   }
 
   /** visible gives the indexes of the first row on the screen and of the one after the last, with some beyond. */
