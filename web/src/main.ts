@@ -374,7 +374,7 @@ class Page implements App {
       measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
     };
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
-    const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names" });
+    const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names", role: "separator", tabindex: 0, aria: { orientation: "vertical", label: "Width of the names of rows. Left and right arrow change it.", valuenow: 0 } });
     const lanes = el("main", { class: "lanes" }, ...this.timelines.map((t) => t.element), rubber, notice, grip);
     const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
     const several = this.list.traces.length > 1;
@@ -634,9 +634,11 @@ class Page implements App {
   }
 
   private gripping(g: HTMLElement): void {
+    const set = (v: number): void => { const w = Math.round(Math.max(80, Math.min(innerWidth / 2, v))); document.documentElement.style.setProperty("--labels", w + "px"); g.setAttribute("aria-valuenow", String(w)); this.draw(); };
+    g.addEventListener("keydown", (e) => { if (e.key === "ArrowLeft" || e.key === "ArrowRight") { set(g.offsetLeft + 3 + (e.key === "ArrowLeft" ? -16 : 16)); e.preventDefault(); e.stopPropagation(); } });
     g.addEventListener("pointerdown", (e) => {
       g.setPointerCapture(e.pointerId);
-      const move = (m: PointerEvent): void => { document.documentElement.style.setProperty("--labels", Math.max(80, Math.min(innerWidth / 2, m.clientX)) + "px"); this.draw(); };
+      const move = (m: PointerEvent): void => set(m.clientX);
       g.addEventListener("pointermove", move);
       g.addEventListener("pointerup", () => g.removeEventListener("pointermove", move), { once: true });
     });
@@ -667,7 +669,10 @@ class Page implements App {
           if (details?.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down"); else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
           break;
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
-        case "Enter": if (onButton) return; if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
+        case "Enter":
+          if (onButton) return;
+          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))] }); break; }
+          if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
         case "N": void details?.step("previous"); break;

@@ -59,7 +59,7 @@ export class Timeline {
   focusRow = 0;
 
   constructor(private app: App, readonly lane: Lane, title: string | null) {
-    this.pixels = el("canvas", { class: "pixels", aria: { hidden: true } });
+    this.pixels = el("canvas", { class: "pixels", hidden: true, aria: { hidden: true } });
     this.over = el("canvas", { class: "over", aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
     this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
@@ -142,21 +142,23 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
-    // while there is nothing to show, names of rows alone: the pictures of a large screen take their time
-    if (!this.image && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
+    // a large picture takes its time: memory is taken while the first tiles are on their way, names come a frame later
+    if (!this.image || this.image.width !== W || this.image.height !== H) this.image = new ImageData(W, H);
+    if (this.pixels.hidden && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
+    const begins = this.pixels.hidden;
+    this.pixels.hidden = false;
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g) return;
-    if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
+    if (this.pixels.width !== W || this.pixels.height !== H) {
       this.pixels.width = W; this.pixels.height = H; this.over.width = W; this.over.height = H;
       for (const cv of [this.pixels, this.over]) { cv.style.width = this.width + "px"; cv.style.height = this.height + "px"; }
-      this.image = new ImageData(W, H);
     }
     const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
     const [first, end] = this.visible();
     this.sharp = this.paint(b, first, end, dpr);
     g.putImageData(this.image, 0, 0);
     this.drawLabels(first, end);
-    this.drawOver();
+    if (begins) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
