@@ -102,7 +102,7 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
-const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 13, leastStack = 36, mostStack = 128;
+const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {

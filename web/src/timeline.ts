@@ -272,7 +272,7 @@ export class Timeline {
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
-      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit ? " " : "", name(t.unit)), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
+      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit && t.unit !== "#" ? name(" " + t.unit) : ""), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
