@@ -80,8 +80,10 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 
 // describeSpan says what the trace has on a span: attributes of the event that begins it,
 // and facts of its definition. around are the spans at the lower depths of its track.
-func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, around []index.Span) (d described, err error) {
-	var find func(context.Context, *reader, *index.Track, index.Span, []index.Span, *described) error
+// name is what the span is named by.
+func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span) (d described, err error) {
+	var find func(context.Context, *reader, *index.Track, index.Span, begins, []index.Span, *described) error
+	color := e.s.opt.Reading.Color
 	switch t.Kind {
 	case index.LocationTrack:
 		find = findVisit
@@ -91,17 +93,40 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 		return d, nil
 	}
 	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
-		err := find(ctx, x, t, s, around, &d)
-		if defs := x.Defs(); int(s.Region) < defs.Regions.Len() {
-			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(int(s.Region)))...)
+		defs := x.Defs()
+		region := s.Region
+		err := find(ctx, x, t, s, func(c *trace.Cursor) bool {
+			if color == "" {
+				return c.Ref() == region
+			}
+			keys, values := c.Attrs()
+			i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(int(k)).Name == color })
+			if i < 0 && s.Region != trace.NoRef || i >= 0 && values[i].String() != name {
+				return false
+			}
+			region = c.Ref()
+			return true
+		}, around, &d)
+		switch {
+		case int(region) >= defs.Regions.Len():
+		case color != "" && err == nil && len(d.attributes) > 0:
+			d.attributes = append(d.attributes, attribute{"region", defs.Regions.At(int(region)).Name})
+			fallthrough
+		case color == "":
+			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(int(region)))...)
 		}
 		return err
 	})
 	return d, err
 }
 
+// begins reports whether the event in hand begins a span that is named like the one that is
+// looked for.
+type begins func(c *trace.Cursor) bool
+
 // findVisit finds the enter of a visit, and whether it was left.
-func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, around []index.Span, d *described) error {
+func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
+	region := s.Region
 	// Of a region that is entered several times at once the outermost visit comes first.
 	before := 0
 	for _, o := range around {
@@ -110,9 +135,10 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, aro
 		}
 	}
 	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
-		if c.Kind() != trace.Enter || c.Ref() != s.Region {
+		if c.Kind() != trace.Enter || !begins(c) {
 			return false
 		}
+		region = c.Ref()
 		d.attributes = eventAttributes(x.Defs(), c)
 		before--
 		return before < 0
@@ -123,7 +149,7 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, aro
 	// It may end there since its location does, and not because it was left.
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
-		if c.Kind() == trace.Leave && c.Ref() == s.Region {
+		if c.Kind() == trace.Leave && c.Ref() == region {
 			d.open = false
 		}
 		return !d.open
@@ -135,7 +161,7 @@ const mostAlike = 10_000
 
 // findClaim finds the begin of a claim. Claims of the same activity that begin at once are
 // in the order of lanes, unless some of them end between; its own end tells then.
-func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, around []index.Span, d *described) error {
+func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
 	type claim struct {
 		id         int64
 		attributes []attribute
@@ -148,7 +174,7 @@ func findClaim(ctx context.Context, x *reader, t *index.Track, s index.Span, aro
 		case len(c.Ops()) == 0:
 		case c.Kind() == trace.ClaimEnd:
 			atOnce[int64(c.Op(0))] = true
-		case c.Kind() == trace.ClaimBegin && c.Ref() == s.Region && onResource(defs, t, c.Op(1)):
+		case c.Kind() == trace.ClaimBegin && onResource(defs, t, c.Op(1)) && begins(c):
 			id := int64(c.Op(0))
 			delete(atOnce, id)
 			alike = append(alike, claim{id, eventAttributes(defs, c)})
@@ -261,7 +287,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 			if c.Kind() != i.Kind {
 				return false
 			}
-			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && i.Region != trace.NoRef && c.Ref() != i.Region {
+			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.s.opt.Reading.Color == "" && i.Region != trace.NoRef && c.Ref() != i.Region {
 				return false
 			}
 			d.attributes = eventAttributes(defs, c)

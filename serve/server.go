@@ -33,6 +33,8 @@ type Reading struct {
 	// nil for none.
 	Correction     *transform.Correction
 	CorrectionText []byte
+	// Color is the attribute that spans are named and coloured by, "" for their region.
+	Color string
 }
 
 // Given is a trace that the server is told to show.

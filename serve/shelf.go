@@ -33,15 +33,15 @@ type Index interface {
 
 // indexer makes and opens indexes.
 type indexer interface {
-	build(ctx context.Context, d format.Decoder, path string, workers int) error
+	build(ctx context.Context, d format.Decoder, path string, opt index.Options) error
 	open(path string) (Index, error)
 }
 
 // files are the indexes of package timeline/index.
 type files struct{}
 
-func (files) build(ctx context.Context, d format.Decoder, path string, workers int) error {
-	return index.Build(ctx, d, path, index.Options{Workers: workers})
+func (files) build(ctx context.Context, d format.Decoder, path string, opt index.Options) error {
+	return index.Build(ctx, d, path, opt)
 }
 
 func (files) open(path string) (Index, error) {

@@ -224,7 +224,7 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 			}
 		}
 	}
-	if err := m.indexes.build(ctx, d.Decoder, path, m.reading.Workers); err != nil {
+	if err := m.indexes.build(ctx, d.Decoder, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
 		return 0, err
 	}
 	return d.defects(), nil
@@ -232,7 +232,7 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 
 // settings are those that an index of a format depends on.
 func (r *Reading) settings(f *format.Format) *cache.Settings {
-	return &cache.Settings{Version: index.Version, Format: f.Name, Strict: r.Strict, Values: r.Values, Correction: r.CorrectionText}
+	return &cache.Settings{Version: index.Version, Format: f.Name, Strict: r.Strict, Values: r.Values, Correction: r.CorrectionText, Color: r.Color}
 }
 
 // IndexOptions are the settings of [MakeIndex].

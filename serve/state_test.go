@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -38,7 +39,7 @@ type held struct {
 	now    atomic.Int32
 }
 
-func (h *held) build(ctx context.Context, d format.Decoder, path string, workers int) error {
+func (h *held) build(ctx context.Context, d format.Decoder, path string, opt index.Options) error {
 	h.builds.Add(1)
 	n := h.now.Add(1)
 	defer h.now.Add(-1)
@@ -53,7 +54,7 @@ func (h *held) build(ctx context.Context, d format.Decoder, path string, workers
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return h.files.build(ctx, d, path, workers)
+	return h.files.build(ctx, d, path, opt)
 }
 
 func holding(t *testing.T, opt Options, h *held, paths ...string) *Server {

@@ -104,7 +104,7 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, around)
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, x.region(s.Region).Name, around)
 	if err != nil {
 		return nil, err
 	}

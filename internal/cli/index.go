@@ -35,7 +35,7 @@ since, or of another version, is made anew.`,
 		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx trace.otf2",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
-			r, err := a.forServer(&v.reading)
+			r, err := a.viewed(&v)
 			if err != nil {
 				return err
 			}

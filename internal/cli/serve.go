@@ -39,7 +39,7 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			}
 			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Hosts: hosts}
 			var err error
-			if opt.Reading, err = a.forServer(&v.reading); err != nil {
+			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err
 			}
 			if opt.Dir, err = os.OpenRoot(args[0]); err != nil {

@@ -26,12 +26,14 @@ import (
 // viewing holds the flags of commands that need indexes.
 type viewing struct {
 	reading
-	size string
+	size  string
+	color string
 }
 
 func (v *viewing) flags(f *pflag.FlagSet) {
 	v.reading.flags(f)
 	v.clockFlag(f)
+	f.StringVar(&v.color, "color", "", "attribute by whose value visits and claims are named, coloured and summed up, instead of by their region")
 	f.StringVar(&v.size, "cache-size", "20G", "how large the cache of indexes may become; those not used for longest go first")
 }
 
@@ -81,6 +83,13 @@ func (a *app) forServer(r *reading) (serve.Reading, error) {
 	return x, nil
 }
 
+// viewed is forServer with what the commands of the viewer have beside.
+func (a *app) viewed(v *viewing) (serve.Reading, error) {
+	x, err := a.forServer(&v.reading)
+	x.Color = v.color
+	return x, err
+}
+
 func (a *app) viewCommand() *cobra.Command {
 	var v viewing
 	var port int
@@ -111,7 +120,7 @@ index that --index names; nothing is written beside a trace.`,
 			}
 			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Token: serve.NewToken()}
 			var err error
-			if opt.Reading, err = a.forServer(&v.reading); err != nil {
+			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err
 			}
 			for _, arg := range args {

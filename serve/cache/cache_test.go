@@ -135,7 +135,7 @@ func TestSettings(t *testing.T) {
 	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main")); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"}, {Version: 1, Format: "x", Strict: true}, {Version: 1, Format: "x", Values: map[string]string{"a": "b"}}, {Version: 1, Format: "x", Correction: []byte("c")}} {
+	for _, s := range []Settings{{Version: 2, Format: "x"}, {Version: 1, Format: "y"}, {Version: 1, Format: "x", Strict: true}, {Version: 1, Format: "x", Values: map[string]string{"a": "b"}}, {Version: 1, Format: "x", Correction: []byte("c")}, {Version: 1, Format: "x", Color: "id"}} {
 		if _, ok, _ := c.Find(src, &s); ok {
 			t.Errorf("%+v: found an index", s)
 		}

@@ -24,6 +24,7 @@ type Settings struct {
 	Strict     bool
 	Values     map[string]string // options of formats
 	Correction []byte            // content of the file of a clock correction, nil without one
+	Color      string            // attribute that spans are named by, "" for none
 }
 
 func (s *Settings) write(h hash.Hash) {
@@ -31,7 +32,7 @@ func (s *Settings) write(h hash.Hash) {
 	for _, k := range slices.Sorted(maps.Keys(s.Values)) {
 		fmt.Fprintf(h, "%q=%q\n", k, s.Values[k])
 	}
-	fmt.Fprintf(h, "%x\n", sha256.Sum256(s.Correction))
+	fmt.Fprintf(h, "%x\n%q\n", sha256.Sum256(s.Correction), s.Color)
 }
 
 // How much of a file is looked at. A file up to whole bytes is hashed as it is, of a

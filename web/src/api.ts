@@ -14,10 +14,12 @@ export type TrackKind = "location" | "resource" | "counter" | "communicator";
 export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: number; events: number; instants: number; first: string; last: string; unit: string; capacity: number; low: number; high: number; style: string }
 /** RegionInfo names what spans are coloured by. */
 export interface RegionInfo { name: string; group: string; color: number }
-/** TraceMeta is a trace whose index is ready. */
+/** TraceMeta is a trace whose index is ready; before that a part of it may be there. */
 export interface TraceMeta extends TraceEntry {
   etag: string; clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
   groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
+  /** overview is what is known while the index is made. */
+  overview?: { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number };
 }
 /** SpanInfo is one span, exactly. */
 export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
@@ -35,8 +37,8 @@ export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; a
 export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null }
 /** LinkSet is the answer of /links. */
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
-/** ProfileRow sums the spans of a region. */
-export interface ProfileRow { track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+/** ProfileRow sums the spans of a region, or its claims of resources. */
+export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
 /** CallNode is a call path. */
 export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
 /** MatrixCell sums the messages from one track to another. */
@@ -61,8 +63,20 @@ export function isAbort(e: unknown): boolean { return e instanceof DOMException 
 /** say puts an error in words. */
 export function say(e: unknown): string {
   if (e instanceof ApiError) return e.message;
-  if (e instanceof TypeError) return "the server does not answer; is weft still running?";
+  if (e instanceof TypeError) return "The server does not answer: is weft still running?";
   return e instanceof Error ? e.message : String(e);
+}
+
+/** words are for answers of the server, or of what stands between, without a sentence. */
+function words(status: number, text: string): string {
+  switch (status) {
+    case 401: return "This page's token is not valid any more: open the address that weft printed.";
+    case 403: return "The server refuses this page's address.";
+    case 404: return "The server has nothing there.";
+    case 409: return "The trace is being indexed anew.";
+    case 503: return "The server is busy: try again in a moment.";
+    default: return status >= 500 ? `The server failed (${status}${text ? " " + text : ""}); its output may say why.` : `The server refused the request (${status}${text ? " " + text : ""}).`;
+  }
 }
 
 /** ranges writes track numbers as "0-63,70". The numbers must be ascending. */
@@ -85,6 +99,10 @@ export class Client {
   inFlight = 0;
   /** onChange is called whenever inFlight changes. */
   onChange: () => void = () => undefined;
+  /** onLost is told why the server cannot be asked any more, and "" once it can again. */
+  onLost: (why: string) => void = () => undefined;
+  /** onAnew is called when a trace's index is gone and made anew. */
+  onAnew: () => void = () => undefined;
 
   private async request(path: string, query: Query, init: RequestInit): Promise<Response> {
     const q = new URLSearchParams();
@@ -92,15 +110,19 @@ export class Client {
     const text = q.toString();
     const url = "api/" + path + (text ? "?" + text : "");
     for (let attempt = 0; ; attempt++) {
-      const r = await fetch(url, { credentials: "same-origin", ...init });
+      let r: Response;
+      try { r = await fetch(url, { credentials: "same-origin", ...init }); } catch (e) { if (!isAbort(e)) this.onLost(say(e)); throw e; }
+      if (r.status !== 401) this.onLost("");
       if (r.ok) return r;
       if (r.status === 503 && attempt < 5) {
         const after = Math.min(10, Number(r.headers.get("Retry-After") ?? "1") || 1);
         await sleep(after * 1000 * (0.5 + Math.random()), init.signal ?? undefined);
         continue;
       }
-      let message = `${r.status} ${r.statusText}`;
+      let message = words(r.status, r.statusText);
       try { const v: unknown = await r.json(); if (typeof v === "object" && v !== null && "error" in v && typeof v.error === "string" && v.error) message = v.error; } catch { /* the status has to do */ }
+      if (r.status === 401) this.onLost(words(401, ""));
+      if (r.status === 409) this.onAnew();
       throw new ApiError(message, r.status);
     }
   }

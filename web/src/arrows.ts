@@ -1,12 +1,16 @@
 // Messages and dependencies as arrows over the rows.
-import { type Client, isAbort, type LinkInfo, type LinkSet, ranges } from "./api";
+import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, say } from "./api";
 import { count } from "./dom";
 import { type Bitmap, blend } from "./raster";
 import type { Row } from "./rows";
+import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 
 /** Arrow is a link with its ends as numbers. */
 export interface Arrow { link: LinkInfo; start: bigint; end: bigint }
+
+/** few is up to how many links are shown unasked. */
+export const few = 300;
 
 /** LinkCache fetches the links of the visible window and rows. */
 export class LinkCache {
@@ -14,6 +18,8 @@ export class LinkCache {
   arrows: Arrow[] = [];
   total = 0;
   bundled = false;
+  /** withheld tells that there are links, but too many to show them unasked. */
+  withheld = false;
   error = "";
   private key = "";
   private timer = 0;
@@ -27,36 +33,38 @@ export class LinkCache {
   /** words says how much of what there is is shown. */
   get words(): string {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
+    if (this.withheld) return `${count(this.total)} links: L shows them`;
     const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
     return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} links`;
   }
 
-  /** show says what is visible; links are fetched once it rests. */
-  show(w: Window, width: number, tracks: number[]): void {
-    const key = `${w.from} ${w.to} ${width} ${ranges(tracks)}`;
+  /** show says what is visible; links are fetched once it rests. With `asked` they are shown however many there are. */
+  show(w: Window, width: number, tracks: number[], asked: boolean): void {
+    const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
     if (key === this.key) return;
     this.key = key;
     if (this.timer) clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.timer = 0; void this.fetch(w, width, tracks); }, 120);
+    this.timer = window.setTimeout(() => { this.timer = 0; void this.fetch(w, width, tracks, asked); }, 120);
   }
 
   /** clear forgets all. */
   clear(): void {
     if (this.timer) clearTimeout(this.timer);
-    this.timer = 0; this.key = ""; this.arrows = []; this.total = 0;
+    this.timer = 0; this.key = ""; this.arrows = []; this.total = 0; this.withheld = false; this.error = "";
     this.abort?.abort();
   }
 
-  private async fetch(w: Window, width: number, tracks: number[]): Promise<void> {
+  private async fetch(w: Window, width: number, tracks: number[], asked: boolean): Promise<void> {
     this.abort?.abort();
     const abort = (this.abort = new AbortController());
     try {
-      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: 2000 }, abort.signal);
-      this.arrows = (s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
+      const s = await this.client.json<LinkSet>(`traces/${encodeURIComponent(this.id)}/links`, { from: w.from, to: w.to, width, tracks: ranges(tracks), limit: asked ? 2000 : few }, abort.signal);
+      this.withheld = !asked && s.total > few;
+      this.arrows = (this.withheld ? [] : s.links ?? []).map((link) => ({ link, start: BigInt(link.from.time), end: BigInt(link.to.time) }));
       this.total = s.total; this.bundled = s.bundled; this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = e instanceof Error ? e.message : String(e); this.arrived(); }
+      if (!isAbort(e)) { this.error = say(e); this.arrived(); }
     } finally {
       if (this.abort === abort) this.abort = null;
       this.client.onChange();
@@ -64,20 +72,55 @@ export class LinkCache {
   }
 }
 
+/**
+ * departure is a time within the span a link leaves from: a dependency leaves at its very end, where the next span may
+ * begin already.
+ */
+export function departure(l: LinkInfo): bigint {
+  const t = BigInt(l.from.time);
+  return l.kind === "dependency" && t > 0n ? t - 1n : t;
+}
+
+/**
+ * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
+ * nested spans the innermost; of the lanes of a resource that in which a claim ends or begins there, else the only one
+ * that holds something. -1 when the tile does not tell.
+ */
+export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, leaves: boolean): number {
+  let inner = -1, edge = -1, near = 1.01, holds = 0;
+  for (const s of strips) {
+    if (s.kind !== StripKind.spans) continue;
+    const k = runAt(t, s, Math.floor(column), nested ? 0 : 1);
+    if (k < 0) continue;
+    const within = t.x[k] <= column && column < t.x[k] + t.n[k];
+    if (within) { holds++; inner = Math.max(inner, s.depth); }
+    if (nested) continue;
+    const at = leaves ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (leaves ? RunFlag.ends : RunFlag.begins)) !== 0;
+    if (own && Math.abs(at - column) < near) { near = Math.abs(at - column); edge = s.depth; }
+  }
+  if (nested) return inner;
+  return edge >= 0 ? edge : holds === 1 ? inner : -1;
+}
+
 /** Segment is an arrow on the screen, in CSS pixels. */
 export interface Segment { x0: number; y0: number; x1: number; y1: number; count: number; kind: string; arrow: Arrow }
 
-/** segments places arrows; those with an end in a hidden row are left out. */
-export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: ReadonlyMap<number, number>, x: (t: bigint) => number, scroll: number, width: number, height: number): Segment[] {
+/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. */
+export type End = (row: Row, track: number, time: bigint, leaves: boolean) => number | null;
+
+/** segments places arrows; those with an end in a hidden row are left out. The ends of a bundle are in the middle of the rows. */
+export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: ReadonlyMap<number, number>, x: (t: bigint) => number, scroll: number, width: number, height: number, end: End = () => null): Segment[] {
   const out: Segment[] = [];
   for (const a of arrows) {
     const i = rowOf.get(a.link.from.track), j = rowOf.get(a.link.to.track);
     if (i === undefined || j === undefined) continue;
     const p = rows[i], q = rows[j];
-    const y0 = p.y + p.height / 2 - scroll, y1 = q.y + q.height / 2 - scroll;
-    if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) continue;
+    if (Math.max(p.y + p.height, q.y + q.height) < scroll || Math.min(p.y, q.y) > scroll + height) continue;
     const x0 = x(a.start), x1 = x(a.end);
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
+    const one = a.link.count === 1;
+    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), true) : null) ?? p.height / 2);
+    const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, false) : null) ?? q.height / 2);
     out.push({ x0, y0, x1, y1, count: a.link.count, kind: a.link.kind, arrow: a });
   }
   return out;
@@ -103,7 +146,7 @@ export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number,
   // many arrows must not hide what lies below them
   const alpha = list.length > 600 ? 90 : list.length > 150 ? 130 : 215;
   for (const s of list) {
-    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 4, 1 + Math.log10(s.count)) : 1)));
+    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
     line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
     head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, alpha + 40), (5 + width) * dpr);
   }

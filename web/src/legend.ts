@@ -1,12 +1,37 @@
 // The legend: the regions that fill most of what is on the screen.
 import type { App } from "./app";
 import { button, el, name, printable } from "./dom";
-import { noRegion, StripKind } from "./tile";
+import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
 
 /** Legend is a line of buttons, one a region. */
 export interface Legend { element: HTMLElement; update(now?: boolean): void; pending(): boolean }
+
+/**
+ * weigh sums the columns, from `from` to `to`, that each region fills: of nested spans what lies in no span below, of
+ * claims their part of the capacity.
+ */
+export function weigh(t: Tile, strips: readonly Strip[], from: number, to: number, nested: boolean): Map<number, number> {
+  const out = new Map<number, number>();
+  const spans = strips.filter((s) => s.kind === StripKind.spans);
+  for (const s of spans) {
+    const below = nested ? spans.find((x) => x.depth === s.depth + 1) : undefined;
+    let k = below?.first ?? 0;
+    for (let r = s.first; r < s.first + s.count; r++) {
+      const a = Math.max(from, t.x[r]), b = Math.min(to, t.x[r] + t.n[r]);
+      if (a >= b || t.region[r] === noRegion) continue;
+      let weight = (b - a) * t.share[r] * (nested ? 1 : t.height[r] / 255);
+      if (below) {
+        const end = below.first + below.count;
+        while (k < end && t.x[k] + t.n[k] <= a) k++;
+        for (let i = k; i < end && t.x[i] < b; i++) weight -= (Math.min(b, t.x[i] + t.n[i]) - Math.max(a, t.x[i])) * t.cover[i];
+      }
+      if (weight > 0) out.set(t.region[r], (out.get(t.region[r]) ?? 0) + weight);
+    }
+  }
+  return out;
+}
 
 /** makeLegend makes the legend; it is filled again a moment after the picture changed. */
 export function makeLegend(app: App, timelines: () => readonly Timeline[]): Legend {
@@ -24,17 +49,9 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[]): Lege
         if (k === null) continue;
         const { layers } = lane.tiles.layers(k, w, width), l = layers[layers.length - 1];
         if (!l) continue;
-        const tile = l.entry.tile, sum = new Map<number, number>();
-        for (const strip of l.entry.strips) {
-          if (strip.kind !== StripKind.spans) continue;
-          for (let r = strip.first; r < strip.first + strip.count; r++) {
-            const x = tile.x[r] * l.scale + l.offset;
-            if (x > width) break;
-            const end = Math.min(width, x + tile.n[r] * l.scale), on = end - Math.max(0, x);
-            if (on > 0 && tile.region[r] !== noRegion) sum.set(tile.region[r], (sum.get(tile.region[r]) ?? 0) + on * tile.share[r]);
-          }
-        }
-        for (const [r, n] of sum) {
+        const nested = lane.rows[i].track < 0 || lane.meta.tracks[lane.rows[i].track].kind !== "resource", sum = weigh(l.entry.tile, l.entry.strips, Math.max(0, -l.offset / l.scale), (width - l.offset) / l.scale, nested);
+        for (const [r, columns] of sum) {
+          const n = columns * l.scale;
           const region = lane.meta.regions[r];
           if (!region) continue;
           const e = weights.get(region.name);

@@ -1,14 +1,16 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { Client, isAbort, say, sleep, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import { ApiError, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
-import { departure, Details } from "./select";
+import { few } from "./arrows";
+import { Details } from "./select";
 import { Dock } from "./dock";
 import { button, bytes, count, el, name, percent, printable, select } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
+import { Indexing } from "./indexing";
 import { Lane } from "./lane";
 import { type Legend, makeLegend } from "./legend";
 import { Minimap } from "./minimap";
@@ -52,6 +54,8 @@ class Page implements App {
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
     this.client.onChange = () => this.state();
+    this.client.onLost = (why) => this.lost(why);
+    this.client.onAnew = () => this.anew();
     addEventListener("popstate", () => this.restore());
     addEventListener("hashchange", () => this.restore());
   }
@@ -80,6 +84,35 @@ class Page implements App {
       const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
+  }
+
+  private banner: HTMLElement | null = null;
+  private why = "";
+  /** lost says above all else that the server cannot be asked, and asks until it can be. */
+  private lost(why: string): void {
+    if (why === this.why || !this.parts) return;
+    this.why = why;
+    this.banner?.remove();
+    this.banner = null;
+    if (why === "") { this.announce("the server answers again"); this.draw(); this.parts.dock.follow(true); return; }
+    this.banner = el("div", { class: "banner", role: "alert" }, el("span", {}, why, " What is shown stays."), button("Reload", "Load the page again", () => location.reload()));
+    document.body.prepend(this.banner);
+    void (async () => {
+      for (let wait = 1500; this.why !== ""; wait = Math.min(15000, wait * 1.5)) {
+        await sleep(wait);
+        // the client itself tells of success
+        try { await this.client.json<TraceList>("traces"); } catch { /* asked again */ }
+      }
+    })();
+  }
+
+  private again = false;
+  /** anew waits for an index that the server makes again, and loads the page with it. */
+  private anew(): void {
+    if (this.again || !this.parts) return;
+    this.again = true;
+    this.parts = null; this.timelines = [];
+    void this.load(this.store.state.traces).then((metas) => { if (metas) location.reload(); });
   }
 
   limits(): Window {
@@ -159,10 +192,10 @@ class Page implements App {
     p.ruler.draw(this.timelines[0].width);
     p.minimap.draw(String(this.version));
     p.legend.update();
-    const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows ? l.links.error : "")).find((e) => e !== "") ?? "";
-    p.linkText.textContent = this.store.state.arrows ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
+    const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : "")).find((e) => e !== "") ?? "";
+    p.linkText.textContent = this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
     const empty = this.lanes.every((l) => l.meta.events === 0);
-    p.notice.textContent = error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
+    p.notice.textContent = this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
     const end = performance.now();
     this.frames.push({ at: begin, cost: end - begin });
     if (this.frames.length > 600) this.frames.splice(0, 300);
@@ -181,14 +214,18 @@ class Page implements App {
     });
   }
 
+  /** busyOrder sorts the rows by how busy they are in the window, as it is now. */
   private async busyOrder(): Promise<void> {
+    const w = this.store.state.window;
     for (const l of this.lanes) {
-      if (l.busy.size > 0) continue;
+      const cut = l.cut(w);
       try {
-        const r = await this.client.json<{ rows: { track: number; busy: string }[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: 0, to: l.length + 1n });
+        const r = await this.client.json<{ rows: LocationRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: cut.from, to: cut.to });
         l.busy = new Map((r.rows ?? []).map((x) => [x.track, Number(x.busy)]));
       } catch (e) { this.announce("busy times: " + say(e)); return; }
     }
+    if (this.store.state.order !== "busy") return;
+    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to, this.axis)}`);
     this.arrange(); this.draw();
   }
 
@@ -258,23 +295,22 @@ class Page implements App {
   /** load waits until the traces are indexed and shows how far that is. */
   private async load(ids: string[]): Promise<TraceMeta[] | null> {
     const out: TraceMeta[] = [];
-    const bar = el("progress", { max: "1", aria: { label: "Indexing" } });
-    const title = el("h1", {}), line = el("p", { class: "faint", role: "status" }), facts = el("dl", { class: "facts2" });
-    document.body.replaceChildren(el("main", { class: "start" }, title, line, bar, facts));
+    const view = new Indexing();
+    document.body.replaceChildren(view.element);
     for (const id of ids) {
-      for (let wait = 150; ; wait = Math.min(1000, wait * 1.3)) {
+      for (let wait = 150; ; wait = Math.min(2000, wait * 1.3)) {
         let m: TraceMeta;
-        try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) { this.fail(id, say(e)); return null; }
+        try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) {
+          // an index takes minutes: a server that does not answer once may do so later
+          if (e instanceof ApiError && e.status < 500) { this.fail(id, say(e)); return null; }
+          view.lost(say(e));
+          await sleep(Math.max(1000, wait));
+          continue;
+        }
         if (m.state === "failed") { this.fail(m.name, m.error || "reading failed"); return null; }
         if (m.state === "ready") { out.push(m); break; }
-        title.replaceChildren("Indexing ", name(m.name));
-        line.textContent = `${percent(m.progress ?? 0)} of ${bytes(m.bytes)}`;
-        bar.value = m.progress ?? 0;
-        const known: [string, string][] = [["format", m.format]];
-        if (m.tracks) known.push(["rows so far", count(m.tracks.length)]);
-        if (m.regions) known.push(["regions so far", count(m.regions.length)]);
-        facts.replaceChildren(...known.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
-        document.title = `${Math.floor(100 * (m.progress ?? 0))} % ${m.name}`;
+        view.show(m);
+        await new Promise((done) => requestAnimationFrame(done));
         await sleep(wait);
       }
     }
@@ -307,23 +343,30 @@ class Page implements App {
     const linkText = el("span", { class: "faint" });
     const unhide = button("", "Show all hidden rows", () => this.store.set({ hidden: new Set() }));
     const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
-    const arrows = toggle("Links", "Messages and dependencies as arrows (L)", () => this.store.set({ arrows: !this.store.state.arrows }));
+    const arrows = toggle("Links", "", () => this.nextArrows());
+    arrows.disabled = metas.every((m) => m.links === 0);
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
     const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () => this.mode("measure"));
     const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
+    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => void this.busyOrder());
     const levels = select("Levels of nesting", [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"], ["8", "8 levels"], ["16", "16 levels"], ["255", "all levels"]], String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
     filter.addEventListener("input", () => this.store.set({ rowFilter: filter.value }));
     const sync = (): void => {
       const n = this.store.state;
-      arrows.setAttribute("aria-pressed", String(n.arrows)); range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
+      arrows.textContent = "Links: " + n.arrows;
+      arrows.title = arrows.disabled ? "This trace has no links" : `Messages and dependencies as arrows: ${n.arrows === "auto" ? `shown where there are at most ${few}` : n.arrows === "on" ? "shown, in bundles where there are many" : "not shown"} (L)`;
+      arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
+      arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
+      range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
       colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
+      resort.hidden = n.order !== "busy";
       unhide.hidden = n.hidden.size === 0;
       unhide.textContent = `+${n.hidden.size}`;
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
@@ -332,7 +375,7 @@ class Page implements App {
       measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
     };
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
-    const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names" });
+    const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names", role: "separator", tabindex: 0, aria: { orientation: "vertical", label: "Width of the names of rows. Left and right arrow change it.", valuenow: 0 } });
     const lanes = el("main", { class: "lanes" }, ...this.timelines.map((t) => t.element), rubber, notice, grip);
     const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
     const several = this.list.traces.length > 1;
@@ -342,7 +385,7 @@ class Page implements App {
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
-      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order), minimap.element),
+      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
       el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
       lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
     this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
@@ -387,8 +430,11 @@ class Page implements App {
       this.arrange();
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
-    if (c.has("arrows") && !s.arrows) for (const l of this.lanes) l.links.clear();
-    if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
+    if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
+    if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
+    else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
+    else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
     p?.sync();
@@ -405,10 +451,15 @@ class Page implements App {
     this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : "click two places to measure; each snaps to the nearest span edge; Esc ends");
   }
 
+  private nextArrows(): void {
+    const n = this.store.state.arrows;
+    if (this.lanes.some((l) => l.meta.links > 0)) this.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" }); else this.announce("this trace has no links");
+  }
+
   private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
 
   private pick(t: Timeline, h: Hit | null): void {
-    if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null }); return; }
+    if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null, link: null }); return; }
     if (h.kind === "instant") { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: -1, time: h.middle } }); return; }
     if (h.single) { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); return; }
     // several spans lie in these pixels: take the first of the region that fills most of them
@@ -437,8 +488,7 @@ class Page implements App {
   private pickLink(t: Timeline): void {
     const l = t.hoverLink?.arrow.link;
     if (!l || !this.parts) return;
-    if (l.count > 1) { const a = t.lane.toAxis(BigInt(l.from.time)), b = t.lane.toAxis(BigInt(l.to.time)); this.show(around(a, b > a ? b : a + 1n, this.limits(), 0.7)); return; }
-    void this.parts.details.jump(t.lane, l.from.track, departure(l));
+    this.store.set({ selection: null, link: { lane: t.lane.index, link: l } });
   }
 
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
@@ -585,9 +635,11 @@ class Page implements App {
   }
 
   private gripping(g: HTMLElement): void {
+    const set = (v: number): void => { const w = Math.round(Math.max(80, Math.min(innerWidth / 2, v))); document.documentElement.style.setProperty("--labels", w + "px"); g.setAttribute("aria-valuenow", String(w)); this.draw(); };
+    g.addEventListener("keydown", (e) => { if (e.key === "ArrowLeft" || e.key === "ArrowRight") { set(g.offsetLeft + 3 + (e.key === "ArrowLeft" ? -16 : 16)); e.preventDefault(); e.stopPropagation(); } });
     g.addEventListener("pointerdown", (e) => {
       g.setPointerCapture(e.pointerId);
-      const move = (m: PointerEvent): void => { document.documentElement.style.setProperty("--labels", Math.max(80, Math.min(innerWidth / 2, m.clientX)) + "px"); this.draw(); };
+      const move = (m: PointerEvent): void => set(m.clientX);
       g.addEventListener("pointermove", move);
       g.addEventListener("pointerup", () => g.removeEventListener("pointermove", move), { once: true });
     });
@@ -599,7 +651,7 @@ class Page implements App {
     addEventListener("keydown", (e) => {
       const target = e.target;
       if (target instanceof HTMLElement && (target.isContentEditable || ["INPUT", "SELECT", "TEXTAREA"].includes(target.tagName))) { if (e.key === "Escape") target.blur(); return; }
-      if (document.querySelector("dialog[open]")) return;
+      if (document.querySelector("dialog[open]") || !this.parts) return;
       const s = this.store.state, details = this.parts?.details, t = active();
       const onButton = target instanceof HTMLButtonElement || (target instanceof HTMLElement && target.closest(".panel") !== null);
       if (e.ctrlKey || e.metaKey) return;
@@ -618,13 +670,16 @@ class Page implements App {
           if (details?.span && s.selection) void details.move(e.key === "ArrowUp" ? "up" : "down"); else t.scrollTop += e.key === "ArrowUp" ? -60 : 60;
           break;
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
-        case "Enter": if (onButton) return; if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
+        case "Enter":
+          if (onButton) return;
+          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))] }); break; }
+          if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
         case "N": void details?.step("previous"); break;
         case "r": case "R": this.store.set({ range: s.range ? null : s.window }); break;
         case "m": case "M": this.mode("measure"); break;
-        case "l": case "L": this.store.set({ arrows: !s.arrows }); break;
+        case "l": case "L": this.nextArrows(); break;
         case "h": case "H": this.highlight(details?.span?.span.name ?? null); break;
         case "c": case "C": this.store.set({ color: s.color === "region" ? "group" : s.color === "group" ? "track" : "region" }); break;
         case "t": case "T": this.toggleTheme(); break;
@@ -635,7 +690,7 @@ class Page implements App {
           if (s.mode !== "pan") this.store.set({ mode: "pan" });
           else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
           else if (s.range) this.store.set({ range: null });
-          else if (s.selection) this.store.set({ selection: null });
+          else if (s.selection || s.link) this.store.set({ selection: null, link: null });
           else if (s.highlight !== null) this.store.set({ highlight: null });
           break;
         default: return;

@@ -33,6 +33,13 @@ export function fill(b: Bitmap, r: Rect, pixel: number): void {
   for (let y = Math.max(0, r.y); y < y1; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
 }
 
+/** block sets a rectangle within the bitmap; few columns are set one by one, as a call for each line would cost more. */
+export function block(b: Bitmap, x0: number, x1: number, y0: number, y1: number, pixel: number): void {
+  const p = b.pixels;
+  if (x1 - x0 > 8) { for (let y = y0; y < y1; y++) p.fill(pixel, y * b.width + x0, y * b.width + x1); return; }
+  for (let y = y0, o = y0 * b.width; y < y1; y++, o += b.width) for (let x = x0; x < x1; x++) p[o + x] = pixel;
+}
+
 /** firstVisible is the first run whose pixels end right of the rectangle's left edge. */
 function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mapping): number {
   let lo = s.first, hi = s.first + s.count;
@@ -42,9 +49,9 @@ function firstVisible(x: Uint16Array, n: Uint16Array | null, s: Strip, m: Mappin
 
 /**
  * drawSpans draws the runs of a strip. The rectangle must hold the background already. colors has a pixel per
- * region; other is for runs without one.
+ * region; other is for runs without one. Runs that are not of full height are at least `least` pixels high.
  */
-export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne): void {
+export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32Array, other: number, background: number, m: Mapping = oneToOne, least = 1): void {
   const top = Math.max(0, r.y), bottom = Math.min(b.height, r.y + r.h), left = Math.max(0, r.x), right = Math.min(b.width, r.x + r.w);
   if (top >= bottom || left >= right) return;
   const end = s.first + s.count;
@@ -65,8 +72,8 @@ export function drawSpans(b: Bitmap, t: Tile, s: Strip, r: Rect, colors: Uint32A
       if (x1 - x0 === 1) b.pixels[o + x0] = pixel; else b.pixels.fill(pixel, o + x0, o + x1);
       continue;
     }
-    const hh = Math.max(1, Math.floor((r.h * t.height[i] + 127) / 255));
-    for (let y = Math.max(top, r.y + r.h - hh); y < bottom; y++) b.pixels.fill(pixel, y * b.width + x0, y * b.width + x1);
+    const hh = Math.min(r.h, Math.max(least, Math.floor((r.h * t.height[i] + 127) / 255)));
+    block(b, x0, x1, Math.max(top, r.y + r.h - hh), bottom, pixel);
   }
   // lines of equal height are the same line: copy the first
   if (s.uniform) for (let y = top + 1; y < bottom; y++) b.pixels.copyWithin(y * b.width + left, top * b.width + left, top * b.width + right);
@@ -112,6 +119,6 @@ export function drawCurve(b: Bitmap, t: Tile, s: Strip, r: Rect, color: number, 
     }
     const x0 = Math.max(0, r.x, r.x + px), x1 = Math.min(b.width, r.x + r.w, r.x + px + pn);
     if (x0 >= x1) continue;
-    for (let y = Math.max(0, ya); y <= yb && y < b.height; y++) b.pixels.fill(color, y * b.width + x0, y * b.width + x1);
+    block(b, x0, x1, Math.max(0, ya), Math.min(b.height, yb + 1), color);
   }
 }

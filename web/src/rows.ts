@@ -15,6 +15,8 @@ export interface Row {
   y: number; height: number;
   /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
   strips: number; stripHeight: number; extra: number;
+  /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
+  stacked: boolean;
 }
 
 /** Order is how siblings are sorted. */
@@ -100,7 +102,7 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
-const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 13;
+const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
@@ -121,7 +123,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
       const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0 });
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -138,6 +140,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
       r.y = y;
       if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
       else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
+      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack, r.strips * strip)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
       else {
         r.stripHeight = strip;
         // a single lane of claims shows the amount by its height already

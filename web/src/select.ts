@@ -1,20 +1,12 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
 import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkInfo, say, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
+import { departure } from "./arrows";
 import { button, bytes, count, el, name } from "./dom";
 import type { Lane } from "./lane";
 import type { Selection } from "./store";
 import { decodeTile, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
-
-/**
- * departure is a time within the span a link leaves from: a dependency leaves at its very end, where the next span may
- * begin already.
- */
-export function departure(l: LinkInfo): bigint {
-  const t = BigInt(l.from.time);
-  return l.kind === "dependency" && t > 0n ? t - 1n : t;
-}
 
 /** Details is the side panel; it follows the selection. */
 export class Details {
@@ -110,21 +102,50 @@ export class Details {
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
   }
 
-  /** jump selects the innermost span at a time of a track. */
-  async jump(lane: Lane, track: number, time: bigint): Promise<void> {
+  /** innermost asks for the innermost span at a time of a track; null when nothing is there. */
+  private async innermost(lane: Lane, track: number, time: bigint, signal?: AbortSignal): Promise<SpanDetails | null> {
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
     try {
       // a tile of one column tells which depths have something there
-      const t = decodeTile(await this.app.client.binary(path + "tiles", { from: time, to: time + 1n, width: 1, tracks: track, depths: 255 }));
+      const t = decodeTile(await this.app.client.binary(path + "tiles", { from: time, to: time + 1n, width: 1, tracks: track, depths: 255 }, signal));
       let depth = -1;
       for (const x of t.strips) if (x.kind === StripKind.spans && x.count > 0) depth = Math.max(depth, x.depth);
-      if (depth < 0) { this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time); return; }
-      const d = await this.app.client.json<SpanDetails>(path + "span", { track, depth, time });
-      this.app.reveal({ lane: lane.index, track, depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
+      return depth < 0 ? null : await this.app.client.json<SpanDetails>(path + "span", { track, depth, time }, signal);
     } catch (e) {
-      if (e instanceof ApiError && e.status === 404) this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
-      else this.app.announce(say(e));
+      if (e instanceof ApiError && e.status === 404) return null;
+      throw e;
     }
+  }
+
+  /** jump selects the innermost span at a time of a track. */
+  async jump(lane: Lane, track: number, time: bigint): Promise<void> {
+    try {
+      const d = await this.innermost(lane, track, time);
+      if (d) this.app.reveal({ lane: lane.index, track, depth: d.span.depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
+      else this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
+    } catch (e) { this.app.announce(say(e)); }
+  }
+
+  /** followLink shows a link with both its ends. */
+  async followLink(s: { lane: number; link: LinkInfo }): Promise<void> {
+    this.abort?.abort();
+    this.span = null;
+    const lane = this.app.lanes[s.lane], l = s.link, app = this.app, from = BigInt(l.from.time), to = BigInt(l.to.time);
+    const abort = (this.abort = new AbortController());
+    const what = l.count > 1 ? `${count(l.count)} ${l.kind}s` : l.kind, known = (x: string | number): boolean => x !== "" && x !== undefined;
+    const end = (title: string, track: number, time: bigint, at: bigint): HTMLElement => {
+      const span = el("div", {}, "");
+      if (l.count === 1) void this.innermost(lane, track, at, abort.signal).then((d) => { if (d) span.replaceChildren("in ", name(d.span.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
+      return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, track, at))));
+    };
+    const a = lane.toAxis(from), b = lane.toAxis(to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
+    this.element.replaceChildren(el("h2", {}, what, " ", name(l.name)),
+      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => app.show({ from: both.from - m, to: both.to + m }))),
+      el("dl", {}, ...this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock)), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
+      ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
+      end("From", l.from.track, from, departure(l)), end("To", l.to.track, to, to));
+    this.element.scrollTop = 0;
+    app.announce(`selected ${what} ${l.name} from ${lane.trackName(l.from.track)} to ${lane.trackName(l.to.track)}, ${exact(to - from, lane.clock)}`);
   }
 
   private within(s: SpanInfo, t: bigint): bigint { const a = BigInt(s.start), b = BigInt(s.end); return t >= a && t < b ? t : a; }

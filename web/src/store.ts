@@ -1,4 +1,5 @@
 // The one place where the state of the page is kept. Views read it, change it by set, and are told.
+import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
 import type { Window } from "./time";
 
@@ -8,6 +9,8 @@ export type Theme = "auto" | "light" | "dark";
 export type Mode = "pan" | "range" | "measure";
 /** Selection is a span (or an instant, depth -1) of a track. time is in the lane's own ticks. */
 export interface Selection { lane: number; track: number; depth: number; time: bigint }
+/** Arrows says whether links are drawn; "auto" draws them where there are few. */
+export type Arrows = "auto" | "on" | "off";
 /** Mark is an end of the measuring tool, in axis ticks. */
 export type Marks = [bigint | null, bigint | null];
 
@@ -20,10 +23,12 @@ export interface State {
   collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>;
   order: Order; levels: number; stripHeight: number; rowFilter: string;
   selection: Selection | null;
+  /** link is the link that is selected; a span and a link are never selected both. */
+  link: { lane: number; link: LinkInfo } | null;
   range: Window | null;
   marks: Marks;
   color: "region" | "group" | "track"; highlight: string | null;
-  arrows: boolean; mode: Mode;
+  arrows: Arrows; mode: Mode;
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
   align: "start" | "clock"; shift: bigint[];
   panel: string; dock: number; theme: Theme;
@@ -32,7 +37,7 @@ export interface State {
 /** initial is the state before anything is known. */
 export const initial: State = {
   traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, stripHeight: 0, rowFilter: "",
-  selection: null, range: null, marks: [null, null], color: "region", highlight: null, arrows: false, mode: "pan", align: "start", shift: [],
+  selection: null, link: null, range: null, marks: [null, null], color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
   panel: "profile", dock: 260, theme: "auto",
 };
 

@@ -1,5 +1,5 @@
 // The tiles of one trace: which are wanted for a view, which are at hand, which are drawn until better ones come.
-import { type Client, isAbort, ranges } from "./api";
+import { type Client, isAbort, ranges, say } from "./api";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
@@ -56,6 +56,8 @@ export interface View { window: Window; width: number; rows: readonly Row[]; dep
 export function rowKey(r: Row): string | null { return r.track >= 0 ? `t${r.track}` : r.members.length > 0 ? `s${r.key}` : null; }
 
 const perRequest = 64, parallel = 3, budget = 192 * 1024 * 1024, keepPerRow = 12;
+/** patience is how long to wait after a failure, in milliseconds. */
+const patience = 2500;
 
 /** TileCache fetches and keeps tiles. */
 export class TileCache {
@@ -69,8 +71,12 @@ export class TileCache {
   private view: View | null = null;
   /** error is why the last request failed, "" when it did not. */
   error = "";
+  private failed = -Infinity;
 
   constructor(private client: Client, private id: string, private length: bigint, private arrived: () => void) {}
+
+  /** empty tells that no tile has come yet. */
+  get empty(): boolean { return this.entries.size === 0; }
 
   /** pending tells whether better tiles are on their way. */
   get pending(): boolean { return this.timer !== 0 || this.flights.size > 0 || this.queue.length > 0; }
@@ -107,8 +113,8 @@ export class TileCache {
     const now = performance.now();
     if (this.timer) clearTimeout(this.timer); else this.since = now;
     // wait until the hand rests, but not long: a slow zoom gets tiles on its way
-    const rest = Math.max(0, Math.min(45, this.since + 160 - now));
-    this.timer = window.setTimeout(() => { this.timer = 0; this.go(now - this.since > 100); this.client.onChange(); }, this.entries.size === 0 ? 0 : rest);
+    const rest = Math.max(0, Math.min(45, this.since + 160 - now), this.error === "" ? 0 : this.failed + patience - now);
+    this.timer = window.setTimeout(() => { this.timer = 0; this.go(now - this.since > 100); this.client.onChange(); }, this.entries.size === 0 && this.error === "" ? 0 : rest);
   }
 
   private missing(v: View): Row[] {
@@ -168,7 +174,7 @@ export class TileCache {
       this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = e instanceof Error ? e.message : String(e); this.queue = []; this.arrived(); }
+      if (!isAbort(e)) { this.error = say(e); this.failed = performance.now(); this.queue = []; this.arrived(); }
     } finally {
       this.flights.delete(flight);
       this.pump();
@@ -206,12 +212,12 @@ export class TileCache {
 function sharpness(scale: number): number { return scale >= 1 ? 1 / scale : 0.5 + scale / 2; }
 
 /** fits tells whether a grid has what a view needs, at its scale. */
-function fits(g: Grid, v: View, length: bigint): boolean {
+export function fits(g: Grid, v: View, length: bigint): boolean {
   // near its edge a grid is not enough any more: the next is fetched before it is needed
   const end = length + 1n, d = v.window.to - v.window.from, margin = d >= 8n * BigInt(Math.max(1, v.width)) && v.width * 2 <= mostColumns ? d / 8n : 0n;
   const from = v.window.from < margin ? 0n : v.window.from - margin, to = v.window.to + margin > end ? end : v.window.to + margin;
   if (to <= from) return true;
-  // a grid begins at a whole column: less than one may be missing at the trace's beginning, but not on the screen
-  const column = d / BigInt(Math.max(1, v.width)), left = v.window.from < 0n ? 0n : v.window.from;
-  return g.from <= left && g.from <= from + column && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
+  // a grid begins with a whole column: left of the screen a part of one may be missing at the trace's beginning
+  const part = from + d / BigInt(Math.max(1, Math.min(v.width, mostColumns))) + 1n, visible = v.window.from < 0n ? 0n : v.window.from;
+  return g.from <= (part < visible ? part : visible) && g.to >= to && place(g, v.window, Math.min(v.width, mostColumns)).scale === 1;
 }

@@ -1,13 +1,14 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, depthAt, drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
-import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack } from "./raster";
+import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { type Row, rowAt } from "./rows";
+import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
-import { noRegion, RunFlag, runAt, type Strip, StripKind } from "./tile";
+import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
 import type { Window } from "./time";
 import { at, fraction } from "./view";
 
@@ -23,6 +24,8 @@ export interface Hit {
   /** time under the pointer in the trace's own ticks; middle is a time within what was hit. */
   time: bigint; middle: bigint;
   low: number; high: number;
+  /** around is the outline of a claim in a stack, in CSS pixels. */
+  around?: [number, number][];
 }
 
 /** Timeline draws one lane. */
@@ -38,8 +41,11 @@ export class Timeline {
   private pixels: HTMLCanvasElement;
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
+  private labelBox: HTMLElement;
   private labelKey = "";
+  private labelOf = new Map<number, HTMLElement>();
   private segs: Segment[] = [];
+  private stacks = new Map<string, { key: string; tile: Tile; pieces: Piece[] }>();
   private textWidth = new Map<string, number>();
   /** hover is what the pointer is over; the pointer's place in CSS pixels. */
   hover: Hit | null = null;
@@ -53,21 +59,24 @@ export class Timeline {
   focusRow = 0;
 
   constructor(private app: App, readonly lane: Lane, title: string | null) {
-    this.pixels = el("canvas", { class: "pixels", aria: { hidden: true } });
+    this.pixels = el("canvas", { class: "pixels", hidden: true, aria: { hidden: true } });
     this.over = el("canvas", { class: "over", aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
-    this.labels = el("div", { class: "labels", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
+    this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
+    this.labels = el("div", { class: "labels" }, this.labelBox);
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
     this.shiftField = title === null ? null : el("input", { value: "0 s", title: "How far this trace is shifted: type a time, or drag with ctrl", aria: { label: "Shift of " + printable(title) } });
     this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
-    this.scroller.addEventListener("scroll", () => app.draw(), { passive: true });
+    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; app.draw(); }, { passive: true });
   }
 
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
-  get scrollTop(): number { return this.scroller.scrollTop; }
-  set scrollTop(v: number) { this.scroller.scrollTop = v; }
+  get scrollTop(): number { return this.scrolled; }
+  set scrollTop(v: number) { this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
+  // asking the element each time would make the browser lay out the page many times a frame
+  private scrolled = 0;
 
   /** measure takes the size from the layout; it tells whether it changed. */
   measure(): boolean {
@@ -85,8 +94,8 @@ export class Timeline {
   scrollTo(index: number): void {
     const r = this.lane.rows[index];
     if (!r) return;
-    if (r.y < this.scrollTop) this.scroller.scrollTop = Math.max(0, r.y - 20);
-    else if (r.y + r.height > this.scrollTop + this.height) this.scroller.scrollTop = r.y + r.height - this.height + 20;
+    if (r.y < this.scrollTop) this.scrollTop = Math.max(0, r.y - 20);
+    else if (r.y + r.height > this.scrollTop + this.height) this.scrollTop = r.y + r.height - this.height + 20;
   }
 
   /** visible gives the indexes of the first row on the screen and of the one after the last, with some beyond. */
@@ -109,11 +118,11 @@ export class Timeline {
     const [a, b] = this.visible(this.height / 3);
     const w = this.lane.local(s.window);
     this.lane.tiles.show({ window: w, width: Math.round(this.width * dpr), rows: this.lane.rows.slice(a, b), depths: s.levels });
-    if (s.arrows && this.lane.meta.links > 0) {
+    if (s.arrows !== "off" && this.lane.meta.links > 0) {
       const [c, d] = this.visible();
       const tracks = new Set<number>();
       for (let i = c; i < d; i++) { const r = this.lane.rows[i]; if (r.track >= 0) tracks.add(r.track); else r.members.forEach((m) => tracks.add(m)); }
-      this.lane.links.show(this.lane.cut(s.window), Math.round(this.width), [...tracks].sort((x, y) => x - y));
+      this.lane.links.show(this.lane.cut(s.window), Math.round(this.width), [...tracks].sort((x, y) => x - y), s.arrows === "on");
     }
   }
 
@@ -122,6 +131,7 @@ export class Timeline {
     const top = r.y - this.scrollTop, padTop = r.stripHeight >= 8 ? 2 : 1;
     const px = (v: number): number => Math.round(v * dpr);
     if (r.track < 0) return { y: px(top + 2), h: px(top + r.height - 2) - px(top + 2) };
+    if (r.stacked && strip.kind !== StripKind.instants) return { y: px(top + padTop), h: px(top + padTop + r.extra) - px(top + padTop) };
     if (strip.kind === StripKind.curve || strip.kind === StripKind.amounts) { const y = top + padTop + r.strips * r.stripHeight; return { y: px(y) + 1, h: px(y + r.extra) - px(y) - 1 }; }
     if (strip.kind === StripKind.instants) { const h = r.strips > 0 ? r.stripHeight : r.height - 2 * padTop; return { y: px(top + padTop), h: px(top + padTop + h) - px(top + padTop) - (r.strips > 0 ? 1 : 0) }; }
     const y = top + padTop + strip.depth * r.stripHeight;
@@ -133,25 +143,29 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
+    // a large picture takes its time: memory is taken while the first tiles are on their way, names come a frame later
+    if (!this.image || this.image.width !== W || this.image.height !== H) this.image = new ImageData(W, H);
+    if (this.pixels.hidden && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
+    const begins = this.pixels.hidden;
+    this.pixels.hidden = false;
     const g = this.pixels.getContext("2d", { alpha: false });
     if (!g) return;
-    if (this.pixels.width !== W || this.pixels.height !== H || !this.image) {
+    if (this.pixels.width !== W || this.pixels.height !== H) {
       this.pixels.width = W; this.pixels.height = H; this.over.width = W; this.over.height = H;
       for (const cv of [this.pixels, this.over]) { cv.style.width = this.width + "px"; cv.style.height = this.height + "px"; }
-      this.image = new ImageData(W, H);
     }
     const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
     const [first, end] = this.visible();
     this.sharp = this.paint(b, first, end, dpr);
     g.putImageData(this.image, 0, 0);
     this.drawLabels(first, end);
-    this.drawOver();
+    if (begins) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
-    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110);
+    const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110), behind = pack(c.line);
     const w = lane.local(s.window);
     b.pixels.fill(bg);
     let sharp = true;
@@ -171,46 +185,103 @@ export class Timeline {
         if (x1 <= x0) return;
         if (n > 0) fill(b, { x: x0, y: y0, w: x1 - x0, h: y1 - 1 - y0 }, rowBG);
         const m = { scale: layer.scale, offset: layer.offset - x0 };
-        for (const strip of layer.entry.strips) {
+        // the amount lies behind a stack: it shows what lanes beyond the chosen levels hold
+        const strips = r.stacked ? layer.entry.strips.filter((x) => x.kind !== StripKind.spans) : layer.entry.strips;
+        for (const strip of strips) {
           if (strip.kind === StripKind.spans && r.track >= 0 && strip.depth >= r.strips) continue;
           // amounts are no region's: a pale tone keeps them apart from the claims
           if (strip.kind === StripKind.amounts && r.extra === 0) continue;
           const { y, h } = this.stripRect(r, strip, dpr);
           const rect = { x: x0, y, w: x1 - x0, h };
-          if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m);
+          if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m, Math.round(3 * dpr));
           else if (strip.kind === StripKind.instants) drawInstants(b, layer.entry.tile, strip, rect, mark, m);
           else {
             const t = lane.meta.tracks[r.track];
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
-            drawCurve(b, layer.entry.tile, strip, rect, strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
+            drawCurve(b, layer.entry.tile, strip, rect, r.stacked ? behind : strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
         }
+        if (r.stacked) { const x = this.stackOf(r, layer, dpr, x0, x1); if (x) drawStack(b, layer.entry.tile, x.lanes, x.box, colors, lane.colors.other, m, Math.round(dpr)); }
       });
     }
-    this.segs = s.arrows ? segments(lane.links.arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height) : [];
-    if (s.arrows) rasterArrows(b, this.segs, mark, dpr);
+    this.segs = s.arrows !== "off" ? this.place(lane.links.arrows) : [];
+    if (this.segs.length > 0) rasterArrows(b, this.segs, mark, dpr);
     return sharp;
   }
 
+  /** stackOf is the lanes of a stacked row that are shown, and the box they lie in, between two pixels. */
+  private stackOf(r: Row, layer: Layer, dpr: number, x0: number, x1: number): { lanes: Strip[]; box: Rect } | null {
+    const lanes = layer.entry.strips.filter((x) => x.kind === StripKind.spans && x.depth < r.strips);
+    return lanes.length === 0 ? null : { lanes, box: { x: x0, ...this.stripRect(r, lanes[0], dpr), w: x1 - x0 } };
+  }
+
+  /** pieces are the claims of a stacked row, and the box they lie in. */
+  private pieces(r: Row, layer: Layer, dpr: number): { pieces: Piece[]; box: Rect } | null {
+    const x = this.stackOf(r, layer, dpr, 0, Math.round(this.width * dpr));
+    if (!x) return null;
+    const { lanes, box } = x, key = `${layer.scale} ${layer.offset} ${box.w} ${box.h} ${lanes.length} ${dpr}`, held = this.stacks.get(r.key);
+    if (held && held.tile === layer.entry.tile && held.key === key) return { pieces: held.pieces, box };
+    const pieces = stack(layer.entry.tile, lanes, box, { scale: layer.scale, offset: layer.offset }, Math.round(dpr));
+    if (this.stacks.size > 64) this.stacks.clear();
+    this.stacks.set(r.key, { key, tile: layer.entry.tile, pieces });
+    return { pieces, box };
+  }
+
+  /** top is the tile that a row is drawn from last, the sharpest. */
+  private top(r: Row): Layer | undefined {
+    const key = rowKey(r);
+    if (key === null) return undefined;
+    const { layers } = this.lane.tiles.layers(key, this.lane.local(this.app.store.state.window), Math.round(this.width * devicePixelRatio));
+    return layers[layers.length - 1];
+  }
+
+  /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
+  private place(arrows: readonly Arrow[]): Segment[] {
+    const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();
+    const end = (r: Row, track: number, time: bigint, leaves: boolean): number | null => {
+      if (r.track !== track || r.strips === 0) return null;
+      if (!tops.has(r)) tops.set(r, this.top(r));
+      const l = tops.get(r);
+      if (!l) return null;
+      const x = this.x(lane.toAxis(time)) * dpr, column = (x - l.offset) / l.scale, resource = lane.meta.tracks[track].kind === "resource";
+      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, leaves);
+      if (depth < 0) return null;
+      const pad = r.stripHeight >= 8 ? 2 : 1;
+      if (!r.stacked) return pad + (depth + 0.5) * r.stripHeight;
+      if (!stacks.has(r)) stacks.set(r, this.pieces(r, l, dpr));
+      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (leaves ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
+      return p && p.x <= x + 1 ? pad + (p.y + p.h / 2) / dpr : null;
+    };
+    return segments(arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height, end);
+  }
+
   private drawLabels(first: number, end: number): void {
-    const key = `${first} ${end} ${this.scrollTop} ${this.focusRow}`;
+    this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`;
+    const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
+    const fresh = this.labelKey === "";
     this.labelKey = key;
     const focused = this.labels.contains(document.activeElement);
-    const out: HTMLElement[] = [];
+    if (fresh) { this.labelOf.clear(); this.labelBox.replaceChildren(); }
+    for (const [i, e] of this.labelOf) if (i < first || i >= end) { e.remove(); this.labelOf.delete(i); }
+    // elements stand in the order of the rows, as screen readers follow it
+    let before: ChildNode | null = this.labelBox.firstChild;
     for (let i = first; i < end; i++) {
+      const held = this.labelOf.get(i);
+      if (held) { held.tabIndex = i === this.focusRow ? 0 : -1; before = held.nextSibling; continue; }
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const values = t?.kind === "counter" ? el("span", { class: "range" }, el("span", {}, compact(t.high)), el("span", {}, compact(t.low))) : null;
+      const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
+      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit && t.unit !== "#" ? name(" " + t.unit) : ""), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
-        style: { top: r.y - this.scrollTop + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
+        style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
       }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, values);
-      out.push(e);
+      this.labelOf.set(i, e);
+      this.labelBox.insertBefore(e, before);
     }
-    this.labels.replaceChildren(...out);
     if (focused) this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
   }
 
@@ -218,7 +289,6 @@ export class Timeline {
   focusLabel(i: number): void {
     this.focusRow = Math.max(0, Math.min(this.lane.rows.length - 1, i));
     this.scrollTo(this.focusRow);
-    this.labelKey = "";
     const [a, b] = this.visible();
     this.drawLabels(a, b);
     this.labels.querySelector<HTMLElement>(`[data-row="${this.focusRow}"]`)?.focus({ preventScroll: true });
@@ -253,8 +323,15 @@ export class Timeline {
       g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
       const track = lane.colors.byTrack(r.track);
+      const write = (k: number, x0: number, x1: number, y: number): void => {
+        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
+        if (text === "") return;
+        g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
+        g.fillText(text, x0, y);
+        budget--;
+      };
       for (const s of l.entry.strips) {
-        if (s.kind !== StripKind.spans || s.depth >= r.strips) continue;
+        if (s.kind !== StripKind.spans || s.depth >= r.strips || r.stacked) continue;
         const { y, h } = this.stripRect(r, s, dpr);
         let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale));
         for (; k < s.first + s.count && budget > 0; k++) {
@@ -263,17 +340,15 @@ export class Timeline {
           const pw = (t.n[k] * l.scale) / dpr;
           if (pw < 26 || (t.flags[k] & RunFlag.single) === 0 || t.region[k] === noRegion) continue;
           const x0 = Math.max(0, px) + 3, x1 = Math.min(this.width, px + pw) - 3;
-          const region = lane.meta.regions[t.region[k]];
-          if (!region || x1 - x0 < 20) continue;
-          const text = this.cut(g, printable(region.name), size, x1 - x0);
-          if (text === "") continue;
+          if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
           if (hh < 8) continue;
-          g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
-          g.fillText(text, x0, (y + h) / dpr - hh / 2 + 0.5);
-          budget--;
+          write(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5);
         }
       }
+      // a name needs room: a row of many narrow runs has none
+      const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) write(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1);
     }
   }
 
@@ -293,15 +368,30 @@ export class Timeline {
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
-    if (this.hoverLink && s.arrows) { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
+    if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
+    if (s.link && s.link.lane === lane.index) for (const x of this.place([{ link: s.link.link, start: BigInt(s.link.link.from.time), end: BigInt(s.link.link.to.time) }])) drawArrow(g, x, c.accent);
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
-    if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
+    if (this.hover?.around) this.trace(g, this.hover.around, c.select, 1);
+    else if (this.hover && this.hover.kind === "span" && this.hover.x1 - this.hover.x0 > 2) {
       const { y, h } = this.hitRect(this.hover);
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
     s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
+  }
+
+  /** trace strokes the outline of a claim in a stack. */
+  private trace(g: CanvasRenderingContext2D, around: readonly [number, number][], color: string, width: number): void {
+    g.strokeStyle = color; g.lineWidth = width; g.lineJoin = "round";
+    g.beginPath();
+    around.forEach(([x, y], i) => { if (i === 0) g.moveTo(x, y); else g.lineTo(x, y); });
+    g.closePath(); g.stroke();
+  }
+
+  /** around is the outline of a run of a stack in CSS pixels. */
+  private around(p: { pieces: Piece[]; box: Rect }, run: number, dpr: number): [number, number][] {
+    return outline(p.pieces, run).map(([x, y]) => [x / dpr, (p.box.y + y) / dpr]);
   }
 
   private hitRect(h: Hit): { y: number; h: number } {
@@ -320,13 +410,15 @@ export class Timeline {
     const w = this.selectedSpan;
     const t = this.lane.toAxis(this.app.store.state.selection.time);
     const x0 = w ? this.x(w.from) : this.x(t), x1 = w ? this.x(w.to) : x0;
-    const own = r.track === track && depth >= 0 && depth < r.strips;
+    const l = r.stacked && r.track === track ? this.top(r) : undefined, p = l ? this.pieces(r, l, dpr) : null, at = Math.max(0, Math.min(this.width - 1, (x0 + x1) / 2)) * dpr;
+    const piece = p?.pieces.find((q) => q.depth === depth && q.x <= at && at < q.x + q.n);
+    if (p && piece) { const a = this.around(p, piece.run, dpr); this.trace(g, a, c.background, 4); this.trace(g, a, c.select, 2); return; }
+    const own = !r.stacked && r.track === track && depth >= 0 && depth < r.strips;
     const y = own ? top + pad + depth * r.stripHeight : top + 1, h = own ? r.stripHeight : r.height - 2;
     const a = Math.max(-3, x0), b = Math.min(this.width + 3, Math.max(x1, x0 + 1.5));
     if (b < 0 || a > this.width) return;
     g.lineWidth = 4; g.strokeStyle = c.background; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
     g.lineWidth = 2; g.strokeStyle = c.select; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
-    void dpr;
   }
 
   /** linkAt is the arrow under a point. */
@@ -361,6 +453,13 @@ export class Timeline {
     for (const s of l.entry.strips) {
       const { y: sy, h } = this.stripRect(r, s, dpr);
       if (py < sy - 1 || py > sy + h) continue;
+      if (s.kind === StripKind.spans && r.stacked) {
+        if (s.depth > 0) continue;
+        const p = this.pieces(r, l, dpr), q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
+        if (!p || !q) continue;
+        const k = q.run, single = (t.flags[k] & RunFlag.single) !== 0, x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
+        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? time : middleOf(x0, x1), around: this.around(p, k, dpr) };
+      }
       if (s.kind === StripKind.spans) {
         if (r.track >= 0 && s.depth >= r.strips) continue;
         const k = runAt(t, s, column, Math.ceil(dpr / l.scale));
@@ -387,6 +486,12 @@ function firstFrom(t: { x: Uint16Array; n: Uint16Array }, s: Strip, column: numb
   let lo = s.first, hi = s.first + s.count;
   while (lo < hi) { const m = (lo + hi) >> 1; if (t.x[m] + t.n[m] <= column) lo = m + 1; else hi = m; }
   return lo;
+}
+
+/** wide tells whether a strip has a single span of some columns. */
+function wide(t: Tile, s: Strip, columns: number): boolean {
+  for (let i = s.first; i < s.first + s.count; i++) if (t.n[i] >= columns && (t.flags[i] & RunFlag.single) !== 0) return true;
+  return false;
 }
 
 /** compact writes a value of a counter in few characters. */

@@ -27,7 +27,7 @@ export function write(s: State): string {
   if (s.marks.some((m) => m !== null)) q.set("m", s.marks.map((m) => (m === null ? "" : String(m))).join("~"));
   if (s.color !== initial.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
-  if (s.arrows) q.set("a", "1");
+  if (s.arrows !== initial.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
   if (s.align !== initial.align) q.set("align", s.align);
   if (s.shift.some((x) => x !== 0n)) q.set("shift", s.shift.join(","));
   if (s.panel !== initial.panel) q.set("p", s.panel);
@@ -57,7 +57,7 @@ export function read(fragment: string): Partial<State> {
   out.marks = [big(m[0] ?? null), big(m[1] ?? null)] satisfies Marks;
   const color = q.get("color"); out.color = color === "group" || color === "track" ? color : "region";
   out.highlight = q.get("hl");
-  out.arrows = q.get("a") === "1";
+  const a = q.get("a"); out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
   out.align = q.get("align") === "clock" ? "clock" : "start";
   out.shift = (q.get("shift") ?? "").split(",").map((x) => big(x) ?? 0n);
   out.panel = q.get("p") ?? initial.panel;

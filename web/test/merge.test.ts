@@ -11,3 +11,8 @@ test("regions of one name are added up exactly", () => {
     row(2, "main", 1, "7", "1", "7", "7"),
   ]);
 });
+
+test("calls and claims of one name are never added up", () => {
+  const claim = { ...row(4, "job", 1, "5", "5", "5", "5"), kind: "claim" };
+  expect(mergeByName([row(4, "job", 1, "7", "7", "7", "7"), claim, row(5, "job", 1, "1", "1", "1", "1")]).map((r) => [r.kind, r.count, r.inclusive])).toEqual([[undefined, 2, "8"], ["claim", 1, "5"]]);
+});

@@ -83,6 +83,15 @@ export function synthetic(id: string, name: string, processes: number, iteration
 
 function meta(t: MockTrace): Record<string, unknown> {
   const head = { id: t.id, name: t.name, path: "runs/" + t.name, format: "otf2", bytes: 1234567, state: t.state, progress: t.progress, error: t.error };
+  if (t.state === "indexing") {
+    // what the server knows before the index is ready: names, and sums that grow
+    const sums = new Map<number, { count: number; inclusive: number }>(), part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length * t.progress));
+    for (const x of t.tracks) if (x.kind === "location") for (const strip of x.spans) for (const s of part(strip)) { const o = sums.get(s.region) ?? { count: 0, inclusive: 0 }; o.count++; o.inclusive += s.end - s.start; sums.set(s.region, o); }
+    const locations = t.tracks.filter((x) => x.kind === "location").map((x) => ({ name: x.name, events: 2 * part(x.spans.flat()).length }));
+    const tracks = t.tracks.map((x) => ({ kind: x.kind, name: x.name, sort: x.sort, id: x.id, group: x.group, parent: x.parent }));
+    const overview = { regions: [...sums].map(([r, o]) => ({ name: t.regions[r].name, count: o.count, inclusive: String(o.inclusive), exclusive: String(Math.round(o.inclusive / 2)) })), locations, events: locations.reduce((n, l) => n + l.events, 0) };
+    return { ...head, clock: { num: 1000000000, den: 1 }, groups: t.groups, tracks, ...(t.progress > 0.3 ? { overview } : {}) };
+  }
   if (t.state !== "ready") return head;
   return {
     ...head, etag: "x", clock: { num: 1000000000, den: 1 }, origin: t.origin, epoch: "1700000000000000000", length: String(t.length),
@@ -242,7 +251,15 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
         if (!a) acc.set(key, { ...s, track: by === "location" ? k : -1, group: by === "group" ? t.tracks[k].group : -1 });
         else { a.count += s.count; a.inclusive += s.inclusive; a.exclusive += s.exclusive; a.min = Math.min(a.min, s.min); a.max = Math.max(a.max, s.max); }
       }
-      return { from: String(from), to: String(to), rows: [...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)) })) };
+      const claims = new Map<number, { count: number; held: number; min: number; max: number }>();
+      for (const k of tracks) if (t.tracks[k]?.kind === "resource") for (const c of t.tracks[k].spans.flat()) {
+        const d = Math.min(c.end, to) - Math.max(c.start, from);
+        if (d <= 0) continue;
+        const o = claims.get(c.region) ?? { count: 0, held: 0, min: Infinity, max: 0 };
+        o.count++; o.held += d; o.min = Math.min(o.min, c.end - c.start); o.max = Math.max(o.max, c.end - c.start); claims.set(c.region, o);
+      }
+      const held = [...claims].map(([r, c]) => ({ kind: "claim", track: -1, group: -1, region: r, name: t.regions[r].name, count: c.count, inclusive: String(c.held), exclusive: String(c.held), min: String(c.min), max: String(c.max), mean: String(Math.round(c.held / c.count)) }));
+      return { from: String(from), to: String(to), rows: [...[...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ kind: "region", track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)) })), ...held] };
     }
     case "calltree": {
       interface N { region: number; count: number; inc: number; exc: number; min: number; max: number; kids: Map<number, N> }
@@ -307,7 +324,7 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     if (p[0] === "traces" && p.length === 1) { json(200, { version: "mock", readOnly: false, traces: traces.map((t) => { const m = meta(t); return { id: m.id, name: m.name, path: m.path, format: m.format, bytes: m.bytes, state: m.state, progress: m.progress, error: m.error }; }) }); return; }
     const t = traces.find((x) => x.id === p[1]);
     if (!t) { json(404, { error: `no trace ${p[1]}` }); return; }
-    if (p.length === 2) { if (t.state === "indexing" || t.state === "new") { t.state = "indexing"; t.progress = Math.min(1, t.progress + 0.25); if (t.progress >= 1) t.state = "ready"; } json(200, meta(t)); return; }
+    if (p.length === 2) { if (t.state === "indexing" || t.state === "new") { t.state = "indexing"; t.progress = Math.min(1, t.progress + 0.1); if (t.progress >= 1) t.state = "ready"; } json(200, meta(t)); return; }
     if (p[2] === "notes") {
       if (req.method === "PUT") { let body = ""; req.on("data", (d) => (body += String(d))); req.on("end", () => { t.notes = (JSON.parse(body) as { notes: unknown[] }).notes; json(200, { notes: t.notes }); }); return; }
       json(200, { notes: t.notes }); return;

@@ -119,6 +119,98 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator("#panel textarea").inputValue()).toBe("slow <b>here</b>");
   });
 
+  test("links are shown where there are few, one can be selected", async () => {
+    await open("#t=a1&sh=4&l=1");
+    expect(await page.locator("footer").innerText()).toContain("links: L shows them");
+    await open("#t=a1&w=100000~420000&sh=8");
+    const words = await page.locator("footer").innerText();
+    expect(words).toMatch(/\d+ links/);
+    expect(words).not.toContain("L shows");
+    // look for an arrow with the pointer
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const hit = await (async () => {
+      for (let y = 20; y < box.height - 10; y += 3) for (let x = 10; x < box.width; x += 45) {
+        await page.mouse.move(box.x + x, box.y + y);
+        const text = await page.locator(".tip").innerText().catch(() => "");
+        if (text.startsWith("message")) { await page.mouse.click(box.x + x, box.y + y); return true; }
+      }
+      return false;
+    })();
+    expect(hit).toBe(true);
+    await page.waitForTimeout(100);
+    await ready();
+    const details = page.locator(".details");
+    expect(await details.innerText()).toMatch(/message[\s\S]*From[\s\S]*in MPI_Send[\s\S]*To[\s\S]*in MPI_Recv/);
+    await details.getByText("go to").nth(1).click();
+    await page.waitForTimeout(100);
+    await ready();
+    expect(await details.locator("h2").innerText()).toBe("MPI_Recv");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("l");
+    await page.keyboard.press("l");
+    await page.waitForTimeout(600);
+    expect(page.url()).toContain("a=0");
+  });
+
+  test("the profile has claims, the legend those regions too", async () => {
+    await open("#t=a1&f=CPU&p=profile");
+    expect(await page.locator("#panel").innerText()).toContain("claims");
+    expect(await page.locator(".legend").innerText()).toContain("job 1");
+  });
+
+  test("rows are sorted by the window, and again when asked", async () => {
+    const first = async (): Promise<number> => { const t = await page.evaluate(() => window.weft.view().tracks); return t.find((x) => x >= 0) ?? -1; };
+    await open("#t=a1&o=busy");
+    await page.getByRole("button", { name: "Sort again" }).click();
+    await page.waitForTimeout(100);
+    await ready();
+    expect(await page.locator("footer").innerText()).toContain("rows sorted by busy time from 0 s");
+    expect(await first()).toBeGreaterThanOrEqual(0);
+  });
+
+  test("an index on its way shows what is known, then the trace", async () => {
+    await page.goto("about:blank");
+    await page.goto(url + "#t=s1");
+    await page.waitForFunction(() => document.body.innerText.includes("Regions so far"));
+    const text = await page.locator("main.indexing").innerText();
+    expect(text).toContain("Indexing slow.otf2");
+    expect(text).toContain("kernel_a");
+    expect(text).toContain("process 3");
+    await page.waitForSelector(".plot", { timeout: 20000 });
+    await ready();
+    expect((await view()).rows).toBeGreaterThan(4);
+  });
+
+  test("a server that is gone, a token that is not valid any more, an index made anew", async () => {
+    await open("#t=a1");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const zoom = async (): Promise<void> => { await page.mouse.move(box.x + 300, box.y + 60); await page.mouse.wheel(0, -240); };
+    await page.route("**/api/**", (r) => r.abort("connectionrefused"));
+    await zoom();
+    await page.waitForSelector(".banner");
+    expect(await page.locator(".banner").innerText()).toContain("The server does not answer: is weft still running?");
+    await page.unroute("**/api/**");
+    await page.waitForSelector(".banner", { state: "detached", timeout: 10000 });
+    await page.waitForTimeout(100);
+    await ready();
+    expect((await view()).sharp).toBe(true);
+    await page.route("**/api/**", (r) => r.fulfill({ status: 401, contentType: "application/json", body: "{}" }));
+    await zoom();
+    await page.waitForSelector(".banner");
+    expect(await page.locator(".banner").innerText()).toContain("open the address that weft printed");
+    await page.unroute("**/api/**");
+    await page.waitForSelector(".banner", { state: "detached", timeout: 10000 });
+    await page.route("**/api/traces/a1/tiles**", (r) => r.fulfill({ status: 409, contentType: "application/json", body: '{"error":"being indexed"}' }), { times: 1 });
+    await page.waitForTimeout(2600);
+    await zoom();
+    await page.waitForTimeout(400);
+    await ready();
+    expect((await view()).sharp).toBe(true);
+    await page.unroute("**/api/traces/a1/tiles**");
+  }, 60000);
+
   test("panning keeps the main thread free", async () => {
     await open("#t=a1&w=1000000~3000000&a=1");
     await page.evaluate(() => { const w = window as unknown as { long: number[] }; w.long = []; new PerformanceObserver((l) => { for (const e of l.getEntries()) w.long.push(e.duration); }).observe({ entryTypes: ["longtask"] }); });

@@ -5,7 +5,7 @@ import { read, write } from "../src/url";
 const full: State = {
   traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
   selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], color: "group", highlight: "MPI_Send & 100 % \u202E,~",
-  arrows: true, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
+  arrows: "on", link: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
 };
 
 test("a state comes back from its URL", () => expect({ ...initial, ...read("#" + write(full)) }).toEqual(full));

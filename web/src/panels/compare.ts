@@ -15,7 +15,7 @@ export function compare(): Panel {
       const [a, b] = app.lanes;
       const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
         const w = l.cut(axis), r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal);
-        return new Map(mergeByName(r.rows ?? []).map((x) => [x.name, x]));
+        return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a), get(b)]);
       const sec = (r: ProfileRow | undefined, l: typeof a): number => (r ? seconds(BigInt(r.exclusive), l.clock) : 0);

@@ -1,13 +1,13 @@
 // Some tools define a region anew for each process: a profile by region then has a row for each.
 import type { ProfileRow } from "../api";
 
-/** mergeByName adds up the rows of regions of one name; the colour is that of the first. */
+/** mergeByName adds up the rows of regions of one name, calls and claims apart; the colour is that of the first. */
 export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
   const out = new Map<string, ProfileRow>();
   const least = (a: string, b: string): string => (BigInt(a) < BigInt(b) ? a : b), most = (a: string, b: string): string => (BigInt(a) > BigInt(b) ? a : b);
   for (const r of rows) {
-    const o = out.get(r.name);
-    if (!o) { out.set(r.name, { ...r }); continue; }
+    const key = `${r.kind === "claim"} ${r.name}`, o = out.get(key);
+    if (!o) { out.set(key, { ...r }); continue; }
     o.count += r.count;
     o.inclusive = String(BigInt(o.inclusive) + BigInt(r.inclusive));
     o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));

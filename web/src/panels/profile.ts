@@ -1,4 +1,4 @@
-// The flat profile: how often and how long each region ran.
+// The flat profile: how often and how long each region ran, or held resources.
 import type { ProfileRow } from "../api";
 import { count, el, name, percent, select } from "../dom";
 import type { Panel } from "../dock";
@@ -18,23 +18,25 @@ export function profile(): Panel {
     const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: by === "name" || by === "" ? "region" : by }, tools.signal);
     const given = r.rows ?? [];
     // regions defined anew for each process are one row, unless asked for each
-    if (by === "") by = new Set(given.map((x) => x.name)).size < given.length ? "name" : "region";
-    if (!lane.meta.tracks.some((t) => t.kind === "location" && t.depth > 0)) { tools.body.append(el("p", { class: "faint" }, "This trace has no calls: claims of resources are not part of a profile.")); tools.csv(null); return; }
-    const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
+    if (by === "") by = new Set(given.map((x) => `${x.kind === "claim"} ${x.name}`)).size < given.length ? "name" : "region";
+    const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, claim: x.kind === "claim", inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
-    const total = rows.reduce((s, x) => s + x.exc, 0n), top = rows.reduce((m, x) => (x.exc > m ? x.exc : m), 1n);
+    // time that calls took and time that claims held cannot be added up: parts are of one kind
+    const sums = [false, true].map((claim) => rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), 0n));
+    const part = (x: Row): number => { const total = sums[x.claim ? 1 : 0]; return total > 0n ? Number(x.exc) / Number(total) : 0; };
+    const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
       { title: "region", text: true, show: (x) => { const s = el("span", {}, el("span", { class: "swatch", style: { background: lane.colors.css[x.region] ?? app.colors.other } }), name(x.name)); return s; }, sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
+      ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
-      time("inclusive", "time in the region and all it calls", (x) => x.inc),
-      time("exclusive", "time in the region itself", (x) => x.exc),
-      { title: "part", hint: "part of all exclusive time", show: (x) => percent(total > 0n ? Number(x.exc) / Number(total) : 0), sort: (x) => x.exc, csv: (x) => (total > 0n ? Number(x.exc) / Number(total) : 0) },
-      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * Number(x.exc)) / Number(top)}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
-      time("min", "shortest inclusive time", (x) => x.least), time("mean", "mean inclusive time", (x) => x.avg), time("max", "longest inclusive time", (x) => x.most),
+      ...(calls || !claims ? [time("inclusive", "time in the region and all it calls", (x) => x.inc), time("exclusive", claims ? "time in the region itself, or that its claims held" : "time in the region itself", (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
+      { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
+      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
+      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
-    const exclusive = by === "region" || by === "name" ? 3 : 4;
+    const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
     const t = makeTable(columns, rows, { order: exclusive, memory, filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
     tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { chosen.by = v; memory.order = -1; tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);

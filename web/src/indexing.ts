@@ -1,0 +1,71 @@
+// What is shown while the server makes the index of a trace: how far it is, and what is known already.
+import type { TraceMeta } from "./api";
+import { bytes, count, el, name, percent } from "./dom";
+import { type Clock, short } from "./time";
+
+const mostRegions = 24, mostNames = 400;
+
+/** left estimates the seconds that remain from the progress since a first look; null when it is too early to tell. */
+export function left(first: number, progress: number, seconds: number): number | null {
+  return seconds < 2 || progress - first < 0.01 ? null : ((1 - progress) * seconds) / (progress - first);
+}
+
+function inWords(seconds: number): string { return seconds < 90 ? `about ${Math.max(1, Math.round(seconds))} s left` : `about ${Math.round(seconds / 60)} min left`; }
+
+/** Indexing is the page while an index is made. */
+export class Indexing {
+  readonly element: HTMLElement;
+  private title = el("h1", {});
+  private line = el("p", { class: "faint", role: "status" });
+  private trouble = el("p", { class: "error", role: "alert" });
+  private bar = el("progress", { max: "1", aria: { label: "Indexing" } });
+  private facts = el("dl", { class: "facts2" });
+  private known = el("div", { class: "known" });
+  private begun: { id: string; at: number; progress: number } | null = null;
+  private shown = "";
+
+  constructor() { this.element = el("main", { class: "start indexing" }, this.title, this.line, this.bar, this.trouble, this.facts, this.known); }
+
+  /** lost says why the server could not be asked; it will be asked again. */
+  lost(why: string): void { this.trouble.textContent = `${why} Asking again …`; }
+
+  /** show fills the page with what the server told. */
+  show(m: TraceMeta): void {
+    const progress = m.progress ?? 0, now = performance.now();
+    if (this.begun?.id !== m.id || progress < this.begun.progress) this.begun = { id: m.id, at: now, progress };
+    const rest = left(this.begun.progress, progress, (now - this.begun.at) / 1000);
+    this.trouble.textContent = "";
+    this.title.replaceChildren("Indexing ", name(m.name));
+    this.line.textContent = `${percent(progress)} of ${bytes(m.bytes)}${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
+    this.bar.value = progress;
+    document.title = `${Math.floor(100 * progress)} % ${m.name}`;
+    const o = m.overview, facts: [string, string][] = [["format", m.format]];
+    if (o) facts.push(["events so far", count(o.events)]);
+    if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
+    if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
+    this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
+    // names do not change once they are known: a list of thousands is made once
+    const key = o ? `${o.events}` : `${m.id} ${m.tracks?.length ?? 0}`;
+    if (key === this.shown) return;
+    this.shown = key;
+    this.known.replaceChildren(...(o ? this.overview(o, m) : m.tracks ? [this.names("Rows", m.tracks.map((t) => t.name || `${t.sort || t.kind} ${t.id}`))] : []));
+  }
+
+  private overview(o: NonNullable<TraceMeta["overview"]>, m: TraceMeta): HTMLElement[] {
+    const clock: Clock | null = m.clock ? { num: BigInt(m.clock.num), den: BigInt(m.clock.den) } : null;
+    const time = (t: string | number): string => (clock ? short(BigInt(t), clock) : `${count(Number(t))} ticks`);
+    const regions = [...(o.regions ?? [])].sort((a, b) => (BigInt(b.exclusive) > BigInt(a.exclusive) ? 1 : -1)), most = Number(regions[0]?.exclusive ?? 0) || 1;
+    const locations = [...(o.locations ?? [])].sort((a, b) => b.events - a.events);
+    const head = (...titles: string[]): HTMLElement => el("thead", {}, el("tr", {}, ...titles.map((t, i) => el("th", { class: i === 0 ? "text" : "" }, el("span", { style: { padding: "2px 8px" } }, t)))));
+    const cell = (t: string): HTMLElement => el("td", {}, t);
+    const part = (title: string, of: number, shown: number): string => (of > shown ? `${title} (the first ${shown} of ${count(of)})` : title);
+    return [
+      regions.length === 0 ? el("p", { class: "faint" }, "No regions yet.") : el("section", {}, el("h3", {}, part("Regions so far", regions.length, mostRegions)), el("table", {}, head("region", "", "exclusive", "inclusive", "count"), el("tbody", {}, ...regions.slice(0, mostRegions).map((r) => el("tr", {}, el("td", { class: "text" }, name(r.name)), el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${(100 * Number(r.exclusive)) / most}%`, background: "var(--accent)" } })), cell(time(r.exclusive)), cell(time(r.inclusive)), cell(count(r.count))))))),
+      el("section", {}, el("h3", {}, part("Locations with most events so far", locations.length, mostRegions)), el("table", {}, head("location", "events"), el("tbody", {}, ...locations.slice(0, mostRegions).map((l) => el("tr", {}, el("td", { class: "text" }, name(l.name)), cell(count(l.events))))))),
+    ];
+  }
+
+  private names(title: string, list: readonly string[]): HTMLElement {
+    return el("section", {}, el("h3", {}, list.length > mostNames ? `${title} (the first ${mostNames} of ${count(list.length)})` : title), el("ul", { class: "names" }, ...list.slice(0, mostNames).map((n) => el("li", {}, name(n)))));
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import type { LinkInfo } from "../src/api";
+import { type Arrow, departure, depthAt, nearest, segments } from "../src/arrows";
+import { buildTree, layout, rowOfTrack } from "../src/rows";
+import { decodeTile } from "../src/tile";
+import { makeTile } from "./tiles";
+
+const link = (kind: string, from: [number, string], to: [number, string], count = 1): LinkInfo => ({ id: "0.1", kind, name: "", from: { track: from[0], time: from[1] }, to: { track: to[0], time: to[1] }, count, bytes: 8, tag: "", communicator: "" });
+
+test("a dependency leaves within the span that it ends", () => {
+  expect(departure(link("dependency", [0, "100"], [1, "100"]))).toBe(99n);
+  expect(departure(link("dependency", [0, "0"], [1, "0"]))).toBe(0n);
+  expect(departure(link("message", [0, "100"], [1, "200"]))).toBe(100n);
+});
+
+test("the end of a link lies in the innermost span", () => {
+  const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 100, 255, 255, 255, 7]] }, { track: 0, depth: 1, kind: 0, runs: [[1, 20, 10, 255, 255, 255, 7]] }, { track: 0, depth: 0, kind: 1, runs: [[1, 25, 1, 255, 1, 255, 0]] }]));
+  expect(depthAt(t, t.strips, 25.5, true, true)).toBe(1);
+  expect(depthAt(t, t.strips, 40, true, true)).toBe(0);
+  expect(depthAt(t, t.strips, 120, true, true)).toBe(-1);
+});
+
+test("on a resource it lies in the lane whose claim ends or begins there", () => {
+  const t = decodeTile(makeTile(100, [0, 10, 20].map((x, depth) => ({ track: 0, depth, kind: 0, runs: [[0, x, 30, 255, 255, 255, 7]] }))));
+  expect(depthAt(t, t.strips, 29.9, false, true)).toBe(0);
+  expect(depthAt(t, t.strips, 20.1, false, false)).toBe(2);
+  expect(depthAt(t, t.strips, 25, false, false)).toBe(-1);
+  expect(depthAt(t, t.strips, 45, false, false)).toBe(2);
+});
+
+test("arrows end where they are told to, bundles in the middle of the rows", () => {
+  const meta = { groups: [], tracks: [0, 1].map((i) => ({ kind: "location" as const, name: `r${i}`, sort: "thread", id: "", group: -1, parent: -1, depth: 3, spans: 1, events: 1, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "" })) };
+  const tree = buildTree(meta), { rows } = layout(tree, meta, { collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, filter: "", busy: new Map(), stripHeight: 10, available: 500 });
+  const arrow = (count: number): Arrow => ({ link: link("message", [0, "10"], [1, "20"], count), start: 10n, end: 20n });
+  const place = (a: Arrow): { y0: number; y1: number } => segments([a], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300, (_, track) => (track === 0 ? 7 : null))[0];
+  // two rows of 34 pixels
+  expect(place(arrow(1))).toMatchObject({ x0: 100, y0: 7, x1: 200, y1: 51 });
+  expect(place(arrow(5))).toMatchObject({ y0: 17, y1: 51 });
+  const s = segments([arrow(1)], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300);
+  expect(nearest(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
+  expect(nearest(s, 150, 60, 5)).toBeNull();
+});

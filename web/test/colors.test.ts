@@ -1,0 +1,22 @@
+import { expect, test } from "vitest";
+import { apart, contrast, ink } from "../src/colors";
+
+test("contrast is that of WCAG", () => {
+  expect(contrast("#000000", "#ffffff")).toBeCloseTo(21, 5);
+  // two of the examples that WebAIM's checker gives
+  expect(contrast("#777777", "#ffffff")).toBeCloseTo(4.48, 2);
+  expect(contrast("#0000ff", "#ffffff")).toBeCloseTo(8.59, 2);
+});
+
+test("names in spans are readable on any colour", () => {
+  for (let v = 0; v < 0x1000; v++) {
+    const hex = "#" + [v >> 8, (v >> 4) & 15, v & 15].map((x) => x.toString(16).repeat(2)).join("");
+    expect(contrast(hex, ink(hex))).toBeGreaterThanOrEqual(4.5);
+  }
+});
+
+test("colours stand out against the background; those that do already stay", () => {
+  for (const [bg, hex] of [["#ffffff", "#f0e442"], ["#ffffff", "#fefefe"], ["#15181c", "#101010"]]) expect(contrast(apart(hex, bg), bg)).toBeGreaterThanOrEqual(1.75);
+  expect(apart("#0072b2", "#ffffff")).toBe("#0072b2");
+  expect(apart("#f0e442", "#15181c")).toBe("#f0e442");
+});
