@@ -504,12 +504,16 @@ func (k *known) ranged(t *testing.T, s *seen) {
 			Name                                  string
 			Count, Inclusive, Exclusive, Min, Max int64
 		}
+		Activities []struct {
+			Name                  string
+			Count, Time, Min, Max int64
+		}
 	}
 	if err := json.Unmarshal(say(t, "profile", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path), &want); err != nil {
 		t.Fatal(err)
 	}
 	if s.Range.CSV == nil {
-		if len(want.Regions) > 0 {
+		if len(want.Regions)+len(want.Activities) > 0 {
 			t.Errorf("the profile of %s to %s is no table: %q", s.Range.From, s.Range.To, s.Range.Panel)
 		}
 		return
@@ -525,13 +529,23 @@ func (k *known) ranged(t *testing.T, s *seen) {
 		}
 		return i
 	}
+	columns := []string{"region", "count", "inclusive", "exclusive", "min", "max"}
+	if len(want.Activities) > 0 {
+		columns = []string{"region", "count", "held", "min", "max"}
+	}
 	var got, expected []string
 	for _, r := range rows[1:] {
-		got = append(got, fmt.Sprint(r[column("region")], r[column("count")], r[column("inclusive")], r[column("exclusive")], r[column("min")], r[column("max")]))
+		var line []string
+		for _, c := range columns {
+			line = append(line, r[column(c)])
+		}
+		got = append(got, strings.Join(line, " "))
 	}
 	for _, r := range want.Regions {
-		f := func(n int64) string { return strconv.FormatInt(n, 10) }
-		expected = append(expected, fmt.Sprint(r.Name, f(r.Count), f(r.Inclusive), f(r.Exclusive), f(r.Min), f(r.Max)))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min, r.Max))
+	}
+	for _, r := range want.Activities {
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %d", r.Name, r.Count, r.Time, r.Min, r.Max))
 	}
 	slices.Sort(got)
 	slices.Sort(expected)

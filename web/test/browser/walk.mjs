@@ -88,6 +88,9 @@ await script((input, open) => each(input.traces, async (t) => {
   const w = await open(t.name, t.url);
   await w.ready();
   await w.shot("whole");
+  // without arrows: a click near one would select it
+  await w.page.evaluate(() => { location.hash += "&a=0"; });
+  await w.ready();
   const seen = { name: t.name, picked: await pick(w, t.span) };
   await w.shot("span");
   if (t.sender) {
