@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -77,12 +78,14 @@ func (p *params) window() (from, to int64, whole bool) {
 	if p.values.Get("from") != "" {
 		from = p.time("from")
 	}
-	switch p.values.Get("to") {
-	case "":
-	case "9223372036854775808": // behind the last of all times
-		to = math.MaxInt64
-	default:
-		to = p.time("to")
+	if s := p.values.Get("to"); s != "" {
+		// A window may end behind the last of all times, where a trace is as long as can be.
+		if n, err := strconv.ParseInt(s, 10, 64); errors.Is(err, strconv.ErrRange) && n > 0 {
+			to = n
+			from = min(from, to-1)
+		} else {
+			to = p.time("to")
+		}
 	}
 	if from >= to {
 		p.fail("to", "a time behind from")
