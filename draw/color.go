@@ -31,10 +31,13 @@ func (c rgb) ink() rgb {
 	return hex(0xffffff)
 }
 
-// palette begins with the colours of Okabe and Ito, which people with any colour
-// vision can tell apart, yellow last since it glares on large areas. Muted ones
-// of Paul Tol follow for pictures with more names.
-var palette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x332288),
+// The palettes begin with the colours of Okabe and Ito, which people with any colour vision
+// can tell apart, yellow last since it glares on large areas. Muted ones of Paul Tol follow
+// for pictures with more names. What would not stand out from the paper (a contrast of 1.75)
+// is darker on light paper, and lighter on dark.
+var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xcac037), hex(0x332288),
+	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xd4c472), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
+var darkPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x433492),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
 
 // colors gives each legend entry its colour.
@@ -52,17 +55,20 @@ func colors(list []timeline.Color, t *theme) []rgb {
 			out[i] = t.other
 			continue
 		}
-		out[i], of = palette[of[0]], of[1:]
+		out[i], of = t.palette[of[0]], of[1:]
 	}
 	return out
 }
 
 // Palette is the colours of names as "#rrggbb", for light or dark paper. It begins with
 // those that differ most.
-func Palette(_ bool) []string {
-	// The colours were chosen to stand out on both.
-	out := make([]string, len(palette))
-	for i, c := range palette {
+func Palette(onDark bool) []string {
+	list := light.palette
+	if onDark {
+		list = dark.palette
+	}
+	out := make([]string, len(list))
+	for i, c := range list {
 		out[i] = c.String()
 	}
 	return out
@@ -75,7 +81,7 @@ func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))
 	for len(out) < len(names) {
 		rest := names[len(out):]
-		out = append(out, distinct(rest[:min(len(rest), len(palette))], len(names))...)
+		out = append(out, distinct(rest[:min(len(rest), len(lightPalette))], len(names))...)
 	}
 	return out
 }
@@ -83,7 +89,7 @@ func ColorOf(names []string) []int {
 // distinct gives some of n names different colours.
 func distinct(names []string, n int) []int {
 	// The first colours differ most, so names choose among no more than needed.
-	choice := len(palette)
+	choice := len(lightPalette)
 	for _, size := range []int{6, 8, 12} {
 		if n <= size {
 			choice = size
@@ -113,12 +119,13 @@ func distinct(names []string, n int) []int {
 // theme is the set of colours of a picture's parts.
 type theme struct {
 	paper, text, dim, grid, band, rule, other, gap, curve, arrow rgb
+	palette                                                      []rgb // of names
 }
 
 var light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x66707c), grid: hex(0xe1e5ea), band: hex(0xf5f7f9),
-	rule: hex(0xc3cad2), other: hex(0xa9b0b8), gap: hex(0xd9dde2), curve: hex(0x0072b2), arrow: hex(0x1c2127)}
+	rule: hex(0xc3cad2), other: hex(0xa9b0b8), gap: hex(0xd9dde2), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
 var dark = theme{paper: hex(0x14171b), text: hex(0xe8ebee), dim: hex(0x98a2ad), grid: hex(0x2a3037), band: hex(0x1b1f24),
-	rule: hex(0x3d454e), other: hex(0x6d757e), gap: hex(0x343a41), curve: hex(0x56b4e9), arrow: hex(0xf2f4f6)}
+	rule: hex(0x3d454e), other: hex(0x6d757e), gap: hex(0x343a41), curve: hex(0x56b4e9), arrow: hex(0xf2f4f6), palette: darkPalette}
 
 // rgba is an opaque colour for images.
 func (c rgb) rgba() color.RGBA { return color.RGBA{c.r, c.g, c.b, 255} }

@@ -244,7 +244,7 @@ func TestColors(t *testing.T) {
 	}
 	seen := map[rgb]bool{}
 	var many []timeline.Color
-	for i := range len(palette) {
+	for i := range len(lightPalette) {
 		many = append(many, timeline.Color{Name: fmt.Sprint(i)})
 	}
 	for _, c := range colors(many, &light) {

@@ -129,9 +129,9 @@ const (
 // The background of strips is that of the page, as are all colours in them.
 var (
 	sheetLight = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x5b6670), grid: hex(0xd9dee3), band: hex(0xf2f4f6),
-		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127)}
+		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
 	sheetDark = theme{paper: hex(0x15181c), text: hex(0xe8ebee), dim: hex(0x9aa4ae), grid: hex(0x2b3138), band: hex(0x1d2126),
-		rule: hex(0x3d454e), other: hex(0x6d757e), curve: hex(0x56b4e9), arrow: hex(0xe8ebee)}
+		rule: hex(0x3d454e), other: hex(0x6d757e), curve: hex(0x56b4e9), arrow: hex(0xe8ebee), palette: darkPalette}
 )
 
 // amountAlpha is how strongly the amounts of resources are drawn, of 255.
@@ -166,7 +166,7 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 	}
 	l.regions = make([]rgb, len(of))
 	for i, c := range of {
-		l.regions[i] = palette[c]
+		l.regions[i] = l.t.palette[c]
 	}
 	l.colors = raster.Colors{Other: l.t.other.rgba(), Mark: l.t.arrow.rgba(), Curve: l.t.curve.rgba(), Region: func(r uint32) color.RGBA {
 		if int(r) >= len(l.regions) {

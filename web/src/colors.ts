@@ -32,20 +32,9 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** apart darkens, or on a dark background lightens, a colour until it stands out against the background. */
-export function apart(hex: string, background: string, least = 1.75): string {
-  const target = luminance(background) > 0.5 ? 0 : 255;
-  for (let part = 0; part <= 100; part += 4) {
-    const v = parseInt(hex.slice(1), 16);
-    const mixed = "#" + [v >> 16, (v >> 8) & 255, v & 255].map((c) => Math.round(c + ((target - c) * part) / 100).toString(16).padStart(2, "0")).join("");
-    if (contrast(mixed, background) >= least) return mixed;
-  }
-  return hex;
-}
-
 /** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for one name. */
 export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: "region" | "group" | "track", highlight: string | null, c: Colors): RegionColors {
-  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? apart(x, c.background) : c.other));
+  const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
   const groups = new Map<string, number>();
   const dim = pack(c.other);
