@@ -29,6 +29,7 @@ type Index interface {
 	LinksOf(track int, from, to int64, limit int) ([]index.Link, error)
 	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
 	Profile(track int, from, to int64) ([]index.Sum, error)
+	Totals() (visits, claims []index.Sum)
 }
 
 // indexer makes and opens indexes.

@@ -72,7 +72,10 @@ func (b *session) viewer(here machine) error {
 	}
 	if _, err := os.Stat("web/node_modules/playwright-core"); err == nil {
 		if p, err := exec.LookPath("chromium"); err == nil {
-			r.browser = firstLine(b.ctx, p, "--version")
+			// Its script may complain about the machine on standard error.
+			if out, err := exec.CommandContext(b.ctx, p, "--version").Output(); err == nil {
+				r.browser = strings.TrimSpace(string(out))
+			}
 		}
 	}
 	for _, t := range r.traces {

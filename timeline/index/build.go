@@ -27,7 +27,7 @@ type Options struct {
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
 // all; what is begun has a name that begins with [Unfinished]. It holds some 10 bytes for
-// each of the last 8192 spans, instants and values of a track, what is open, 40 bytes for
+// each of the last 4096 spans, instants and values of a track, what is open, 40 bytes for
 // each collective operation, and a 64th of the ends of messages, which go to a temporary
 // file; and behind the events the levels of as many tracks as there are workers.
 func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
@@ -39,9 +39,8 @@ func Build(ctx context.Context, d format.Decoder, path string, opt Options) erro
 		return fmt.Errorf("%s: cannot create: %w", path, err)
 	}
 	b := &builder{file: &file{f: f}, defs: d.Defs(), color: opt.Color}
-	if err = b.build(ctx, d, max(1, opt.Workers)); err == nil {
-		err = f.Sync()
-	}
+	// What a crash of the machine leaves unwritten is found by its checksum.
+	err = b.build(ctx, d, max(1, opt.Workers))
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -116,8 +115,14 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	if err := b.tracks(ctx, dir, workers); err != nil {
 		return err
 	}
-	if len(dir.Tracks) == 0 {
+	if dir.Events == 0 {
 		dir.First, dir.Last = 0, 0
+		for i, e := range dir.Tracks {
+			if dir.Last = max(dir.Last, e.Last); i == 0 {
+				dir.First, dir.Last = e.First, e.Last // nothing but markers
+			}
+			dir.First = min(dir.First, e.First)
+		}
 	}
 	if err := b.collectives(dir); err != nil {
 		return err
@@ -174,18 +179,40 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 		parent := -1
 		for i, e := range list {
 			e.Parent = parent
-			dir.Last = max(dir.Last, e.Last)
+			// Markers, which somebody set afterwards, do not make a trace longer.
+			if l := list[0]; l.Events > 0 {
+				dir.First, dir.Last = min(dir.First, l.First), max(dir.Last, e.Last)
+			}
 			if i == 0 {
 				dir.Events += e.Events
-				dir.First = min(dir.First, e.First)
 				if e.Kind == LocationTrack {
 					parent = len(dir.Tracks)
 				}
 			}
 			dir.Tracks = append(dir.Tracks, e)
+			dir.total(e)
 		}
 		return nil
 	})
+}
+
+// total adds the sums of a track to those of all.
+func (d *directory) total(e *trackEntry) {
+	to := &d.Visits
+	if e.Kind == ResourceTrack {
+		to = &d.Claims
+	}
+	for _, s := range e.total {
+		for int(s.region+1) >= len(*to) {
+			*to = append(*to, Sum{Region: uint32(len(*to)) - 1, Min: math.MaxInt64})
+		}
+		x := &(*to)[s.region+1]
+		x.Count += s.count
+		x.Inclusive += s.inclusive
+		x.Exclusive += s.exclusive
+		x.Min, x.Max = min(x.Min, s.min), max(x.Max, s.max)
+	}
+	e.total = nil
 }
 
 // worker takes the batches of some locations.

@@ -100,10 +100,10 @@ func levelFor(l []levelEntry, pixel float64) int {
 	return level
 }
 
-// spanLevel is the level for spans. The shortest buckets may be so many pixels: each is for
-// several spans.
+// spanLevel is the level for spans: that with the longest buckets that are no longer than
+// some pixels. The shortest buckets may be longer: each is for several spans.
 func spanLevel(l []levelEntry, pixel, most float64) int {
-	level := levelFor(l, pixel)
+	level := levelFor(l, blur*pixel)
 	if level < 0 && len(l) > 0 && float64(l[0].width) <= most*pixel {
 		return 0
 	}
@@ -111,8 +111,8 @@ func spanLevel(l []levelEntry, pixel, most float64) int {
 }
 
 const (
-	// blur is how many pixels the shortest buckets may be. Nobody can tell from each other
-	// the spans, two or more a pixel, that they are drawn for.
+	// blur is how many pixels buckets may be. Nobody can tell from each other the spans, two
+	// or more a pixel, that they are drawn for.
 	blur = 2
 	// mostBlur is what they may be where all spans would be too many to read.
 	mostBlur = 8

@@ -5,7 +5,7 @@
 // lanes, and the amount in use; a counter, series or signal of a location; a communicator
 // with its collective operations. For each track the index has
 //
-//   - its spans (visits, claims, operations) in the order of their ends, in blocks of 8192
+//   - its spans (visits, claims, operations) in the order of their ends, in blocks of 4096
 //     with what is open behind each, so that the spans of a window are in few blocks;
 //   - the sums of each block by region, so that the profile of a window is the sums of the
 //     blocks in it, less what is before and behind at its two ends;
@@ -21,8 +21,8 @@
 // # File
 //
 // All numbers are little-endian; "varint" is an unsigned LEB128 number, a "zigzag" one of
-// a signed number. The file is "weftidx3", then blocks, then the directory, then 24 bytes:
-// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi3". A
+// a signed number. The file is "weftidx4", then blocks, then the directory, then 24 bytes:
+// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi4". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
 // zstd), and columns of numbers; those of spans are packed one by one. Its place and length
 // are in the directory, which is a zstd frame: JSON with the tracks, behind its length as a

@@ -18,11 +18,11 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 3
+const Version = 4
 
 const (
-	head    = "weftidx3"
-	tail    = "xdi3"
+	head    = "weftidx4"
+	tail    = "xdi4"
 	endSize = 24
 )
 
@@ -47,6 +47,9 @@ type directory struct {
 	Comms   []string              `json:"communicators,omitempty"`
 	Links   int64                 `json:"links"`
 	Tracks  []*trackEntry         `json:"tracks"`
+	// Visits and Claims are the sums of all locations and resources, by region and one.
+	Visits []Sum `json:"visits"`
+	Claims []Sum `json:"claims"`
 
 	links      []blockEntry
 	linkLevels []levelEntry
@@ -103,6 +106,7 @@ type trackEntry struct {
 	instantLvl []levelEntry
 	values     []blockEntry
 	valueLvl   []levelEntry
+	total      []sum // while it is built
 }
 
 func (d *directory) encode() ([]byte, error) {
@@ -408,6 +412,20 @@ func (x *Index) Tracks() []Track {
 		l[i] = e.Track
 	}
 	return l
+}
+
+// Totals are the sums of all visits of regions, and of all claims, over the whole trace, in
+// the order of the regions.
+func (x *Index) Totals() (visits, claims []Sum) {
+	list := func(l []Sum) (out []Sum) {
+		for _, s := range l {
+			if s.Count > 0 {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return list(x.dir.Visits), list(x.dir.Claims)
 }
 
 // Region is the name of a region, "" for one that is not known.

@@ -478,6 +478,15 @@ func TestOdd(t *testing.T) {
 		if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
 			t.Fatal(err)
 		}
+		if w[0] == first && w[1] == last+1 {
+			var want []Sum
+			for _, g := range p.Result().Regions {
+				want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Min, g.Max})
+			}
+			if visits, claims := x.Totals(); !slices.Equal(visits, want) || len(claims) > 0 {
+				t.Fatalf("found the totals %v and %v, expected %v", visits, claims, want)
+			}
+		}
 		for k := range x.Tracks() {
 			var want []Sum
 			for _, l := range p.Result().Locations {

@@ -44,7 +44,7 @@ type spanBlock struct {
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
 // each block.
-const blockSpans = 8192
+const blockSpans = 4096
 
 // spanWriter makes a block, span by span. Of a span with others inside, the time from its
 // begin to theirs is written, which is short, and of the others their length.
@@ -235,13 +235,14 @@ func (c *columns) sums(l []sum) []sum {
 
 // spanTrack is a track of spans that is being built.
 type spanTrack struct {
-	entry *trackEntry
-	least int64 // start of the spans in the block
-	w     spanWriter
-	cells []sum   // of the block
-	slot  []int32 // of a region in cells, and one
-	sums  []byte  // of the blocks that are not written yet
-	group int     // how many these are
+	entry   *trackEntry
+	least   int64 // start of the spans in the block
+	w       spanWriter
+	cells   []sum   // of the block
+	slot    []int32 // of a region in cells, and one
+	totalOf []int32 // of a region in the sums of the track, and one
+	sums    []byte  // of the blocks that are not written yet
+	group   int     // how many these are
 	// depths counts the spans by depth.
 	depths []int64
 }
@@ -276,7 +277,7 @@ func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stac
 		return err
 	}
 	t.sums = appendSums(t.sums, t.cells)
-	t.cells = t.cells[:0]
+	t.sum()
 	if t.group++; t.group == blockSums {
 		return t.sumBlock(p)
 	}
@@ -295,6 +296,27 @@ func (t *spanTrack) block(p *packer, stack []open) error {
 	return err
 }
 
+// sum adds the sums of the block to those of the track.
+func (t *spanTrack) sum() {
+	for _, s := range t.cells {
+		for int(s.region+1) >= len(t.totalOf) {
+			t.totalOf = append(t.totalOf, 0)
+		}
+		k := t.totalOf[s.region+1]
+		if k == 0 {
+			t.entry.total = append(t.entry.total, sum{region: s.region, min: math.MaxInt64})
+			k = int32(len(t.entry.total))
+			t.totalOf[s.region+1] = k
+		}
+		x := &t.entry.total[k-1]
+		x.count += s.count
+		x.inclusive += s.inclusive
+		x.exclusive += s.exclusive
+		x.min, x.max = min(x.min, s.min), max(x.max, s.max)
+	}
+	t.cells = t.cells[:0]
+}
+
 func (t *spanTrack) sumBlock(p *packer) error {
 	e, err := p.pack(t.sums, t.group, 0, 0)
 	t.entry.sums = append(t.entry.sums, e)
@@ -309,6 +331,7 @@ func (t *spanTrack) end(p *packer) error {
 		if err := t.block(p, nil); err != nil {
 			return err
 		}
+		t.sum()
 	}
 	if t.group > 0 {
 		if err := t.sumBlock(p); err != nil {
@@ -318,6 +341,6 @@ func (t *spanTrack) end(p *packer) error {
 	// What is deeper than can be said is not drawn.
 	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
 	t.entry.Depth = len(t.depths)
-	t.w, t.slot, t.cells, t.sums = spanWriter{}, nil, nil, nil
+	t.w, t.slot, t.cells, t.sums, t.totalOf = spanWriter{}, nil, nil, nil, nil
 	return makeLevels(p, t.entry, t.depths)
 }

@@ -238,6 +238,18 @@ type scratch struct {
 	reader
 	b, before spanBlock
 	runs      runReader
+	rasters   []*raster
+}
+
+// raster is an empty one, number i.
+func (s *scratch) raster(i int, q *TileRequest) *raster {
+	for i >= len(s.rasters) {
+		s.rasters = append(s.rasters, &raster{})
+	}
+	r := s.rasters[i]
+	*r = raster{runs: r.runs[:0], parts: r.parts[:0]}
+	r.set(q)
+	return r
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -273,7 +285,7 @@ func (t *tiler) track(track int) error {
 			levels = e.levels[d]
 		}
 		level := spanLevel(levels, pixel, t.blur)
-		row := newRaster(q)
+		row := t.raster(d, q)
 		rows = append(rows, row)
 		if level < 0 {
 			row.exact = true
@@ -471,7 +483,13 @@ type share struct {
 }
 
 func newRaster(q *TileRequest) *raster {
-	return &raster{from: q.From, to: q.To, width: q.Width, scale: float64(q.Width) / float64(uint64(q.To)-uint64(q.From))}
+	r := &raster{}
+	r.set(q)
+	return r
+}
+
+func (r *raster) set(q *TileRequest) {
+	r.from, r.to, r.width, r.scale = q.From, q.To, q.Width, float64(q.Width)/float64(uint64(q.To)-uint64(q.From))
 }
 
 // column is where a time lies, in columns; of times outside of the window, its edge.

@@ -35,7 +35,7 @@ export class LinkCache {
     if (this.total === 0) return this.key === "" || this.pending ? "" : "no links here";
     if (this.withheld) return `${count(this.total)} links: L shows them`;
     const held = this.arrows.reduce((n, a) => n + a.link.count, 0);
-    return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} links`;
+    return held < this.total ? `${count(held)} of ${count(this.total)} links shown: zoom in for all` : this.bundled ? `${count(this.total)} links in ${count(this.arrows.length)} bundles` : `${count(this.total)} ${this.total === 1 ? "link" : "links"}`;
   }
 
   /** show says what is visible; links are fetched once it rests. With `asked` they are shown however many there are. */

@@ -139,7 +139,11 @@ class Page implements App {
     let n = w;
     // a span too small to see or too far away is brought near, others leave the zoom alone
     if (b - a > 0n && (b - a) * 400n < w.to - w.from) n = around(a, b, limits, 0.02);
-    if (a < n.from || b > n.to) n = b - a < n.to - n.from ? reveal(n, (a + b) / 2n, limits) : n;
+    if (a < n.from || b > n.to) {
+      // of one that is longer than the window, the moment that is meant
+      const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
+      if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
+    }
     this.store.set({ selection: s, window: n });
   }
 

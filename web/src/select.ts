@@ -45,7 +45,7 @@ export class Details {
       this.span = d;
       this.located(s.lane, { from: lane.toAxis(BigInt(d.span.start)), to: lane.toAxis(BigInt(d.span.end)) });
       this.show(lane, d);
-      this.app.announce(`selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.trackName(d.span.track)}`);
+      this.app.announce(`selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.fullName(d.span.track)}`);
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
@@ -98,7 +98,7 @@ export class Details {
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
     const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
     return el("li", {},
-      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, out ? BigInt(other.time) : departure(l)) } }, name(text), " ", name(lane.trackName(other.track))),
+      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, out ? BigInt(other.time) : departure(l)) } }, name(text), " ", name(lane.fullName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
   }
 
@@ -145,7 +145,7 @@ export class Details {
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
       end("From", l.from.track, from, departure(l)), end("To", l.to.track, to, to));
     this.element.scrollTop = 0;
-    app.announce(`selected ${what} ${l.name} from ${lane.trackName(l.from.track)} to ${lane.trackName(l.to.track)}, ${exact(to - from, lane.clock)}`);
+    app.announce(`selected ${what} ${l.name} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track)}, ${exact(to - from, lane.clock)}`);
   }
 
   private within(s: SpanInfo, t: bigint): bigint { const a = BigInt(s.start), b = BigInt(s.end); return t >= a && t < b ? t : a; }
