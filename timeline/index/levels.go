@@ -51,37 +51,26 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 
 // runReader reads blocks of runs.
 type runReader struct {
-	planes  planeReader
-	numbers [3][]uint64
-	bytes   [3][]byte
-	list    []run // of the last block
+	table table
+	list  []run // of the last block
 }
 
 func (x *runReader) decode(b []byte) error {
 	c := columns{b: b}
-	n := int(min(c.uint(), maxBlock/16))
-	for i := range x.numbers {
-		var err error
-		if x.numbers[i], err = x.planes.numbers(&c, n, x.numbers[i]); err != nil {
-			return err
-		}
+	n, err := x.table.read(&c)
+	if err != nil {
+		return err
 	}
-	var planes [3][]byte
-	for i := range planes {
-		var err error
-		if planes[i], err = x.planes.plane(&c, &x.bytes[i], n); err != nil {
-			return err
-		}
-	}
-	share, cover, height := planes[0], planes[1], planes[2]
+	share, cover, height := x.table.columns[0], x.table.columns[1], x.table.columns[2]
 	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n {
 		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
 	}
 	x.list = slices.Grow(x.list[:0], n)[:n]
+	skip, counts, regions := x.table.numbers[0][:n], x.table.numbers[1][:n], x.table.numbers[2][:n]
 	next := int64(0)
 	for i := range x.list {
 		r := &x.list[i]
-		*r = run{next + zigzag(x.numbers[0][i]), int64(x.numbers[1][i]), uint32(x.numbers[2][i]) - 1, share[i], cover[i], math.MaxUint8}
+		*r = run{next + zigzag(skip[i]), int64(counts[i]), uint32(regions[i]) - 1, share[i], cover[i], math.MaxUint8}
 		next = r.bucket + r.n
 	}
 	for i, h := range height {

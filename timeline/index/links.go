@@ -236,17 +236,8 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 	slices.SortFunc(list, func(a, b link) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
 	})
-	for l := range slices.Chunk(list, blockLinks) {
-		first, last := int64(math.MaxInt64), int64(math.MinInt64)
-		for i := range l {
-			first, last = min(first, l[i].start, l[i].end), max(last, l[i].start, l[i].end)
-		}
-		p.raw = encodeLinks(p.raw[:0], l)
-		e, err := p.pack(p.raw, len(l), first, last)
-		if err != nil {
-			return nil, nil, err
-		}
-		blocks = append(blocks, e)
+	if blocks, err = linkBlocks(p, list, encodeLinks, func(l *link) (int64, int64) { return l.start, l.end }); err != nil {
+		return nil, nil, err
 	}
 	bundles := make([]bundle, len(list))
 	for i := range list {
@@ -256,17 +247,8 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 	for {
 		bundles = joined(bundles)
 		l := levelEntry{width: wide}
-		for list := range slices.Chunk(bundles, blockLinks) {
-			first, last := int64(math.MaxInt64), int64(math.MinInt64)
-			for i := range list {
-				first, last = min(first, list[i].start, list[i].end), max(last, list[i].start, list[i].end)
-			}
-			p.raw = encodeBundles(p.raw[:0], list)
-			e, err := p.pack(p.raw, len(list), first, last)
-			if err != nil {
-				return nil, nil, err
-			}
-			l.blocks = append(l.blocks, e)
+		if l.blocks, err = linkBlocks(p, bundles, encodeBundles, func(b *bundle) (int64, int64) { return b.start, b.end }); err != nil {
+			return nil, nil, err
 		}
 		levels = append(levels, l)
 		if wide > dir.Last-dir.First || wide > widest {
@@ -277,6 +259,24 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 			bundles[i].bucket = floorDiv(bundles[i].bucket, linkStep)
 		}
 	}
+}
+
+// linkBlocks writes links, or bundles, whose times ends tells.
+func linkBlocks[T any](p *packer, list []T, encode func([]byte, []T) []byte, ends func(*T) (start, end int64)) (out []blockEntry, err error) {
+	for l := range slices.Chunk(list, blockLinks) {
+		first, last := int64(math.MaxInt64), int64(math.MinInt64)
+		for i := range l {
+			start, end := ends(&l[i])
+			first, last = min(first, start, end), max(last, start, end)
+		}
+		p.raw = encode(p.raw[:0], l)
+		e, err := p.pack(p.raw, len(l), first, last)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // compareBundles finds what is one bundle alike; how those alike stand is all the same.

@@ -195,4 +195,29 @@ func (p *planeReader) numbers(c *columns, n int, to []uint64) ([]uint64, error) 
 	return to, nil
 }
 
+// table reads blocks that have three columns of numbers and three of bytes, each with as many
+// rows as the first number says, though columns of bytes may be shorter.
+type table struct {
+	planes  planeReader
+	numbers [3][]uint64
+	bytes   [3][]byte // memory of the columns
+	columns [3][]byte
+}
+
+// read reads the columns and returns how many rows there are.
+func (t *table) read(c *columns) (n int, err error) {
+	n = int(min(c.uint(), maxBlock/16))
+	for i := range t.numbers {
+		if t.numbers[i], err = t.planes.numbers(c, n, t.numbers[i]); err != nil {
+			return 0, err
+		}
+	}
+	for i := range t.columns {
+		if t.columns[i], err = t.planes.plane(c, &t.bytes[i], n); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
 func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }

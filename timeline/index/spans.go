@@ -37,9 +37,7 @@ type spanBlock struct {
 	spans     []Span
 	recursive []bool // belong to the spans
 	open      []open // behind the last span
-	planes    planeReader
-	numbers   [3][]uint64
-	bytes     [3][]byte
+	table     table
 }
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
@@ -136,22 +134,12 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 // decode reads a block.
 func (x *spanBlock) decode(b []byte) error {
 	c := columns{b: b}
-	n := int(min(c.uint(), maxBlock/16))
 	x.spans, x.recursive, x.open = x.spans[:0], x.recursive[:0], x.open[:0]
-	for i := range x.numbers {
-		var err error
-		if x.numbers[i], err = x.planes.numbers(&c, n, x.numbers[i]); err != nil {
-			return err
-		}
+	n, err := x.table.read(&c)
+	if err != nil {
+		return err
 	}
-	var planes [3][]byte
-	for i := range planes {
-		var err error
-		if planes[i], err = x.planes.plane(&c, &x.bytes[i], n); err != nil {
-			return err
-		}
-	}
-	depth, height, recursive := planes[0], planes[1], planes[2]
+	depth, height, recursive := x.table.columns[0], x.table.columns[1], x.table.columns[2]
 	if len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
 		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
 	}
@@ -159,7 +147,7 @@ func (x *spanBlock) decode(b []byte) error {
 	clear(x.recursive)
 	last := int64(0)
 	var in inner
-	ends, lengths, regions := x.numbers[0][:n], x.numbers[1][:n], x.numbers[2][:n]
+	ends, lengths, regions := x.table.numbers[0][:n], x.table.numbers[1][:n], x.table.numbers[2][:n]
 	for i := range x.spans {
 		last += zigzag(ends[i])
 		d := depth[i]
