@@ -11,9 +11,10 @@ build:
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
-# Open MPI for archives of real programs, and Chromium with Node.js for the page. Packages of headers are looked for by name where
-# there is dpkg: mpicc is there without them, too. Where nothing may be installed, the tests that
-# need a missing thing skip and say so.
+# Open MPI for archives of real programs, and Chromium with Node.js (20 at least, or the tests
+# of the page skip). Packages of headers are looked for by name where there is dpkg: mpicc is
+# there without them, too. Where nothing may be installed, the tests that need a missing thing
+# skip and say so.
 deps:
 	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc chromium:chromium node:nodejs npm:npm; do \
 		p=$${x#*:}; \
@@ -52,7 +53,8 @@ web/node_modules:
 # Ratios against mawk and wc on generated files of 10 MB and 1 GB, and against OTF's
 # own tools on a trace of 8 million events, and Pallas beside what its own library was
 # measured to take; takes some minutes and 6 GB of disk.
-# Writes docs/performance.md, and docs/performance-otf.md, -pallas.md and -otf2.md.
+# Writes docs/performance.md, and docs/performance-otf.md, -pallas.md, -otf2.md, -transform.md
+# and -viewer.md. The page is measured if `make web` has put its packages there.
 bench:
 	$(GO) run ./internal/bench -files cps.etf,stencil.trf -o docs/performance.md
 

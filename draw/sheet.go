@@ -419,7 +419,7 @@ func (l *sheet) findLinks(ctx context.Context) error {
 	}
 	drawn := int64(0)
 	for _, x := range set.Links {
-		if !x.Alone && shown[x.Source] && shown[x.Destination] {
+		if shown[x.Source] && shown[x.Destination] {
 			l.arrows = append(l.arrows, x)
 			drawn += x.Count
 		}

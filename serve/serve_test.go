@@ -1115,8 +1115,8 @@ func TestLocationsOfResources(t *testing.T) {
 	}
 }
 
-// TestUnreceived: a message counts with its bytes for the location that it was sent to, also
-// when nobody has seen it arrive.
+// TestUnreceived: a message that nobody received counts for its sender alone, and leads to
+// nowhere.
 func TestUnreceived(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lost.otf2")
 	r := trace.NewRecorder(trace.Seconds(1000))
@@ -1129,9 +1129,16 @@ func TestUnreceived(t *testing.T) {
 	save(t, path, r)
 	s := viewing(t, options(t), path)
 	rows := get(t, s, ready(t, s, 0)+"/locations")
-	for path, want := range map[string]string{"rows/0/sent": "2", "rows/0/sentBytes": "107", "rows/1/received": "2", "rows/1/receivedBytes": "107", "rows/0/received": "0", "rows/0/receivedBytes": "0"} {
+	for path, want := range map[string]string{"rows/0/sent": "2", "rows/0/sentBytes": "107", "rows/1/received": "1", "rows/1/receivedBytes": "100", "rows/0/received": "0", "rows/0/receivedBytes": "0"} {
 		if got := fmt.Sprint(look(rows, path)); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
+	}
+	links := get(t, s, ready(t, s, 0)+"/links?from=0&to=40&width=40")
+	if got := fmt.Sprint(look(links, "total"), " ", look(links, "links/0/bytes")); got != "1 100" {
+		t.Errorf("found a total of links, and bytes, of %s, want 1 100", got)
+	}
+	if got := fmt.Sprint(look(get(t, s, ready(t, s, 0)), "links")); got != "1" {
+		t.Errorf("the trace has %s links, want 1", got)
 	}
 }

@@ -190,11 +190,12 @@ type linkFact struct {
 	Bytes        int64       `json:"bytes"`
 	Tag          string      `json:"tag"`
 	Communicator string      `json:"communicator"`
+	Alone        bool        `json:"alone,omitempty"` // a send that nobody received
 	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
 func (v *shown) link(l *index.Link) linkFact {
-	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, nil}
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}
@@ -448,15 +449,15 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 			rows = append(rows, x.row(t, all[i]))
 		}
 	}
-	// A message counts for both sides, also when nobody has seen it arrive.
+	// A message that nobody received counts for its sender.
 	for _, c := range cells {
 		if i, ok := at[c.Source]; ok {
 			rows[i].Sent += c.Count
 			rows[i].SentBytes += c.Bytes
 		}
 		if i, ok := at[c.Destination]; ok {
-			rows[i].Received += c.Count
-			rows[i].ReceivedBytes += c.Bytes
+			rows[i].Received += c.Matched
+			rows[i].ReceivedBytes += c.MatchedBytes
 		}
 	}
 	slices.SortFunc(rows, func(a, b locationRow) int { return cmp.Compare(a.Track, b.Track) })

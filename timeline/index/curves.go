@@ -82,7 +82,7 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*time
 				continue
 			}
 			start := e.First + s.bucket*l.width
-			p.Between(start, start+s.n*l.width, float64(s.first), float64(s.last), float64(s.low), float64(s.high))
+			p.Between(start, saturate(start, s.n*l.width), float64(s.first), float64(s.last), float64(s.low), float64(s.high))
 		}
 	}
 	return p.Curve(), nil

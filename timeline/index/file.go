@@ -18,11 +18,11 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 4
+const Version = 5
 
 const (
-	head    = "weftidx4"
-	tail    = "xdi4"
+	head    = "weftidx5"
+	tail    = "xdi5"
 	endSize = 24
 )
 
@@ -372,7 +372,8 @@ func (x *Index) Clock() trace.Clock { return x.dir.Clock }
 // Extent is the times of the first and the last event, and how many there are.
 func (x *Index) Extent() (first, last, events int64) { return x.dir.First, x.dir.Last, x.dir.Events }
 
-// Counts is how much is in an index, and how many bytes of it are links.
+// Counts is how much is in an index, and how many bytes of it are links. Sends that nobody
+// received are no links.
 type Counts struct{ Events, Spans, Instants, Links, LinkBytes int64 }
 
 // Counts adds up the tracks.
@@ -455,7 +456,7 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// reach is from a time to one behind the window, kept in range.
+// saturate adds ticks to a time, and stays in range.
 func saturate(t int64, add int64) int64 {
 	s := t + add
 	if add > 0 && s < t {

@@ -214,7 +214,11 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 				return d, err
 			}
 		}
-		d.n = int64(len(list))
+		for i := range list {
+			if !list[i].alone {
+				d.n++
+			}
+		}
 		d.links, d.levels, err = packers[w].links(list, dir, wide)
 		return d, err
 	}, func(d done) error {
@@ -239,10 +243,11 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 	if blocks, err = linkBlocks(p, list, encodeLinks, func(l *link) (int64, int64) { return l.start, l.end }); err != nil {
 		return nil, nil, err
 	}
-	bundles := make([]bundle, len(list))
+	bundles := make([]bundle, 0, len(list))
 	for i := range list {
-		x := &list[i]
-		bundles[i] = bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1, x.bytes}
+		if x := &list[i]; !x.alone {
+			bundles = append(bundles, bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1, x.bytes})
+		}
 	}
 	for {
 		bundles = joined(bundles)

@@ -273,8 +273,9 @@ func (x *Index) locations(tracks []int) map[uint32]bool {
 // mostLinks is how many links, or bundles, a question may read.
 const mostLinks = 1 << 16
 
-// Links are the links of a window, in the order of their begins. Where there are too many
-// they come as bundles, and of these the heaviest.
+// Links are the links of a window, in the order of their begins, but for sends that nobody
+// received: these lead nowhere. Where there are too many they come as bundles, and of these
+// the heaviest.
 func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	if q.Limit <= 0 {
 		q.Limit = 2000
@@ -315,7 +316,7 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 					return nil, err
 				}
 				for k := range list {
-					if l := &list[k]; wanted(l.source, l.destination, l.start, l.end) {
+					if l := &list[k]; !l.alone && wanted(l.source, l.destination, l.start, l.end) {
 						set.Links = append(set.Links, x.link(l, i, k, at))
 					}
 				}
@@ -407,7 +408,7 @@ func (l *Link) hash() uint64 {
 }
 
 // LinksOf are the links that begin or end in a track from a time to another, both
-// inclusive, up to a limit.
+// inclusive, up to a limit; sends that nobody received are among them.
 func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 	e, err := x.track(track, from, to)
 	if err != nil {
@@ -455,11 +456,11 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 type Cell struct {
 	Source, Destination int // tracks, -1 for locations without
 	Count, Bytes        int64
-	// Matched is how many of them were received; Min, Max and Sum are their times from send
-	// to receive, in ticks.
-	Matched  int64
-	Min, Max int64
-	Sum      float64
+	// Matched is how many of them were received, and MatchedBytes what these had; Min, Max
+	// and Sum are their times from send to receive, in ticks.
+	Matched, MatchedBytes int64
+	Min, Max              int64
+	Sum                   float64
 }
 
 // Matrix adds up the messages that are sent from a time to before another, by track, in the
@@ -505,6 +506,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 				c.Bytes += l.bytes
 				if !l.alone {
 					c.Matched++
+					c.MatchedBytes += l.bytes
 					d := l.end - l.start
 					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), c.Sum+float64(d)
 				}
@@ -514,7 +516,8 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 		defer mu.Unlock()
 		for k, c := range mine {
 			if o := all[k]; o != nil {
-				o.Count, o.Bytes, o.Matched, o.Sum = o.Count+c.Count, o.Bytes+c.Bytes, o.Matched+c.Matched, o.Sum+c.Sum
+				o.Count, o.Bytes, o.Sum = o.Count+c.Count, o.Bytes+c.Bytes, o.Sum+c.Sum
+				o.Matched, o.MatchedBytes = o.Matched+c.Matched, o.MatchedBytes+c.MatchedBytes
 				o.Min, o.Max = min(o.Min, c.Min), max(o.Max, c.Max)
 				continue
 			}

@@ -347,7 +347,7 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 				continue
 			}
 			start := e.First + u.bucket*l.width
-			f(start, start+u.n*l.width, u)
+			f(start, saturate(start, u.n*l.width), u)
 		}
 	}
 	return nil

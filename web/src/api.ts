@@ -29,8 +29,8 @@ export interface Attribute { name: string; value: string }
 export interface Around { region: number; name: string; start: string; end: string; depth: number }
 /** LinkEnd is one end of a link. */
 export interface LinkEnd { track: number; time: string }
-/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number }
+/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received. */
+export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean }
 /** SpanDetails is the answer of /span. */
 export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; around: Around[] | null; links: LinkInfo[] | null }
 /** InstantDetails is the answer of /instant. */

@@ -97,6 +97,7 @@ export class Details {
     const other = out ? l.to : l.from;
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
     const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
+    if (l.alone) return el("li", {}, name(text), " ", name(lane.fullName(other.track)), el("span", { class: "num" }, "never received"), el("div", { class: "faint" }, name(facts)));
     return el("li", {},
       el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, out ? BigInt(other.time) : departure(l)) } }, name(text), " ", name(lane.fullName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));

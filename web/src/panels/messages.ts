@@ -21,6 +21,8 @@ export function messages(): Panel {
       if (rows.length === 0) { tools.body.append(el("p", { class: "faint" }, "No messages were sent in this time.")); tools.csv(null); return; }
       const side = el("div", { class: "side" }), info = el("p", { class: "faint", role: "status" }, "The pointer over a cell tells its figures; a click lists its messages.");
       const value = (c: MatrixCell): number => (measure === "count" ? c.count : measure === "bytes" ? c.bytes : Number(BigInt(c.mean)));
+      // of a pair whose messages nobody received the server knows no times
+      const took = (t: string): string => (t === "" ? "–" : short(BigInt(t), lane.clock));
       const words = (v: number): string => (measure === "count" ? count(v) : measure === "bytes" ? bytes(v) : short(BigInt(Math.round(v)), lane.clock));
       const list = async (c: MatrixCell): Promise<void> => {
         side.replaceChildren(el("p", { class: "faint" }, "loading …"));
@@ -45,9 +47,9 @@ export function messages(): Panel {
           { title: "to", text: true, show: (c) => lane.fullName(c.destination), sort: (c) => lane.fullName(c.destination), csv: (c) => lane.fullName(c.destination) },
           { title: "count", show: (c) => count(c.count), sort: (c) => c.count, csv: (c) => c.count },
           { title: "bytes", show: (c) => bytes(c.bytes), sort: (c) => c.bytes, csv: (c) => c.bytes },
-          { title: "min", hint: "shortest transfer", show: (c) => short(BigInt(c.min), lane.clock), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
-          { title: "mean", hint: "mean transfer time", show: (c) => short(BigInt(c.mean), lane.clock), sort: (c) => BigInt(c.mean), csv: (c) => c.mean, unit: "ticks" },
-          { title: "max", hint: "longest transfer", show: (c) => short(BigInt(c.max), lane.clock), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
+          { title: "min", hint: "shortest transfer", show: (c) => took(c.min), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
+          { title: "mean", hint: "mean transfer time", show: (c) => took(c.mean), sort: (c) => BigInt(c.mean), csv: (c) => c.mean, unit: "ticks" },
+          { title: "max", hint: "longest transfer", show: (c) => took(c.max), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
         ], rows, { order: 3, memory, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);
         tools.csv(t.csv);
@@ -76,7 +78,7 @@ export function messages(): Panel {
       cv.addEventListener("pointermove", (e) => {
         const b = cv.getBoundingClientRect(), i = Math.floor((e.clientY - b.top) / cell), j = Math.floor((e.clientX - b.left) / cell), c = under(e);
         if (tracks[i] === undefined || tracks[j] === undefined) return;
-        info.replaceChildren(name(lane.trackName(tracks[i])), " → ", name(lane.trackName(tracks[j])), c ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ${short(BigInt(c.min), lane.clock)} to ${short(BigInt(c.max), lane.clock)}` : ": none");
+        info.replaceChildren(name(lane.trackName(tracks[i])), " → ", name(lane.trackName(tracks[j])), c ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ${c.min === "" ? "none of them received" : `${took(c.min)} to ${took(c.max)}`}` : ": none");
       });
       cv.addEventListener("click", (e) => { const c = under(e); if (c) void list(c); });
       const scale = el("span", { class: "faint" }, words(low === Infinity ? 0 : low), " ", el("span", { style: { display: "inline-block", width: "90px", height: "9px", background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})` } }), " ", words(high));
