@@ -339,7 +339,7 @@ type location struct {
 	seriesOf    map[uint32]*series
 	coll        openCollectives
 	threads     threads
-	numbers     map[numbered]*int64 // of messages so far
+	channels    map[numbered]*channel // of its messages
 }
 
 func (w *worker) location(n uint32) *location {

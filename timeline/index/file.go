@@ -214,6 +214,12 @@ type packer struct {
 	planes planePacker
 	raw    []byte
 	packed []byte
+
+	// Memory that is used again.
+	levels   levelMaker
+	sections sections
+	order    linkOrder
+	bundles  []bundle
 }
 
 func newPacker(f *file) packer {

@@ -110,17 +110,20 @@ func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 		return nil
 	}
 	wide := width(extent, slices.Max(depths)/perBucket)
-	r := reader{f: p.file.f}
-	lower := make([]*buckets, len(depths))
-	for d := range lower {
-		lower[d] = &buckets{width: wide, first: e.First}
+	m := &p.levels
+	m.reader.f = p.file.f
+	for len(m.lower) < len(depths) {
+		m.lower = append(m.lower, &buckets{})
 	}
-	var x spanBlock
+	lower := m.lower[:len(depths)]
+	for _, b := range lower {
+		b.begin(wide, e.First)
+	}
 	for i := range e.blocks {
-		if err := r.decode(&e.blocks[i], x.decode); err != nil {
+		if err := m.reader.decode(&e.blocks[i], m.block.decode); err != nil {
 			return err
 		}
-		for _, s := range x.spans {
+		for _, s := range m.block.spans {
 			if int(s.Depth) < len(lower) {
 				lower[s.Depth].span(s)
 			}
@@ -136,9 +139,17 @@ func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 	return nil
 }
 
+// levelMaker is the memory that the levels of a track need, and those of the next again.
+type levelMaker struct {
+	reader reader
+	block  spanBlock
+	lower  []*buckets // of each depth
+	upper  [2]buckets
+}
+
 // write writes a level, and those above it.
 func (x *buckets) write(p *packer) (out []levelEntry, err error) {
-	for {
+	for i := 0; ; i++ {
 		x.flush()
 		l, err := x.one(p)
 		if err != nil {
@@ -148,7 +159,8 @@ func (x *buckets) write(p *packer) (out []levelEntry, err error) {
 		if len(x.runs) <= leastBuckets || x.width > widest {
 			return out, nil
 		}
-		upper := &buckets{width: x.width * step, first: x.first}
+		upper := &p.levels.upper[i%2]
+		upper.begin(x.width*step, x.first)
 		for _, r := range x.runs {
 			upper.run(r, x.width)
 		}
@@ -185,6 +197,11 @@ type buckets struct {
 type part struct {
 	region uint32
 	ticks  int64
+}
+
+// begin begins a level.
+func (b *buckets) begin(width, first int64) {
+	*b = buckets{width: width, first: first, runs: b.runs[:0], parts: b.parts[:0]}
 }
 
 // span adds a span.

@@ -42,8 +42,12 @@ type bundle struct {
 	count, bytes        int64
 }
 
-func encodeLinks(b []byte, l []link) []byte {
-	var kind, source, destination, start, length, bytes, tag, comm, name []byte
+// sections are the columns of a block of links while it is made.
+type sections [9][]byte
+
+func encodeLinks(s *sections, b []byte, l []link) []byte {
+	kind, source, destination, start, length := s[0][:0], s[1][:0], s[2][:0], s[3][:0], s[4][:0]
+	bytes, tag, comm, name := s[5][:0], s[6][:0], s[7][:0], s[8][:0]
 	last := int64(0)
 	for _, x := range l {
 		k := byte(x.kind) << 1
@@ -62,8 +66,9 @@ func encodeLinks(b []byte, l []link) []byte {
 		name = binary.AppendUvarint(name, uint64(x.name+1))
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range [][]byte{kind, source, destination, start, length, bytes, tag, comm, name} {
-		b = appendSection(b, s)
+	*s = sections{kind, source, destination, start, length, bytes, tag, comm, name}
+	for _, x := range s {
+		b = appendSection(b, x)
 	}
 	return b
 }
@@ -88,8 +93,9 @@ func decodeLinks(b []byte, l []link) ([]link, error) {
 	return l, c.end(kind, source, destination, start, length, bytes, tag, comm, name)
 }
 
-func encodeBundles(b []byte, l []bundle) []byte {
-	var bucket, source, destination, start, length, count, bytes []byte
+func encodeBundles(s *sections, b []byte, l []bundle) []byte {
+	bucket, source, destination, start, length := s[0][:0], s[1][:0], s[2][:0], s[3][:0], s[4][:0]
+	count, bytes := s[5][:0], s[6][:0]
 	last, at := int64(0), int64(0)
 	for _, x := range l {
 		bucket = binary.AppendVarint(bucket, x.bucket-at)
@@ -103,8 +109,9 @@ func encodeBundles(b []byte, l []bundle) []byte {
 		bytes = binary.AppendUvarint(bytes, uint64(x.bytes))
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range [][]byte{bucket, source, destination, start, length, count, bytes} {
-		b = appendSection(b, s)
+	*s = sections{bucket, source, destination, start, length, count, bytes, s[7], s[8]}
+	for _, x := range s[:7] {
+		b = appendSection(b, x)
 	}
 	return b
 }
@@ -154,9 +161,14 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 			names[k] = b.name(meetKind(k).String())
 		}
 	}
-	ends := int64(0)
+	ends := int64(0) // or some more
+	pairs := int64(1)
 	for part := range parts {
-		for _, x := range append(slices.Clone(b.links.pieces[part]), b.meets.pieces[part]...) {
+		for _, c := range b.links.channels[part].list {
+			ends += c.sends + c.recvs
+			pairs += 2
+		}
+		for _, x := range b.meets.pieces[part] {
 			ends += int64(x.size) / 16
 		}
 	}
@@ -170,14 +182,6 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 	}
 	// The shortest buckets are for some 8 messages of each pair of locations, so that the
 	// bundles are an eighth of the messages.
-	pairs := int64(1)
-	for _, w := range b.workers {
-		for _, l := range w.locations {
-			if l != nil {
-				pairs += int64(len(l.numbers))
-			}
-		}
-	}
 	wide := width(dir.Last-dir.First, (ends/2+int64(len(b.links.stored)))/8/pairs)
 	if dir.Last < dir.First {
 		wide = widest
@@ -237,13 +241,11 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 // links writes the links of a part, and the levels of their bundles, from buckets of a
 // width on.
 func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry, err error) {
-	slices.SortFunc(list, func(a, b link) int {
-		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
-	})
+	list = p.order.links(list)
 	if blocks, err = linkBlocks(p, list, encodeLinks, func(l *link) (int64, int64) { return l.start, l.end }); err != nil {
 		return nil, nil, err
 	}
-	bundles := make([]bundle, 0, len(list))
+	bundles := slices.Grow(p.bundles[:0], len(list))
 	for i := range list {
 		if x := &list[i]; !x.alone {
 			bundles = append(bundles, bundle{floorDiv(x.start-dir.First, wide), x.source, x.destination, x.start, x.end, 1, x.bytes})
@@ -251,6 +253,7 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 	}
 	for {
 		bundles = joined(bundles)
+		p.bundles = bundles
 		l := levelEntry{width: wide}
 		if l.blocks, err = linkBlocks(p, bundles, encodeBundles, func(b *bundle) (int64, int64) { return b.start, b.end }); err != nil {
 			return nil, nil, err
@@ -266,15 +269,83 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 	}
 }
 
+// linkOrder sorts links. Its memory is used again.
+type linkOrder struct {
+	keys, other []linkKey
+	sorted      []link
+}
+
+// linkKey is a link's begin and its number in the list.
+type linkKey struct {
+	start  uint64
+	number uint32
+}
+
+// links returns the links in the order of their begins, those that begin at once in that of
+// their locations, tags and ends. They are valid until the next call.
+func (o *linkOrder) links(list []link) []link {
+	n := len(list)
+	if n > math.MaxUint32 {
+		slices.SortFunc(list, compareLinks)
+		return list
+	}
+	o.keys, o.other = slices.Grow(o.keys[:0], n)[:n], slices.Grow(o.other[:0], n)[:n]
+	// Begins as numbers from the least on, sorted byte by byte.
+	least, most := int64(math.MaxInt64), int64(math.MinInt64)
+	for i := range list {
+		least, most = min(least, list[i].start), max(most, list[i].start)
+	}
+	from, to := o.keys, o.other
+	for i := range list {
+		from[i] = linkKey{uint64(list[i].start) - uint64(least), uint32(i)}
+	}
+	for shift := 0; shift < 64 && n > 0 && (uint64(most)-uint64(least))>>shift > 0; shift += 8 {
+		var at [256]int
+		for i := range from {
+			at[from[i].start>>shift&0xff]++
+		}
+		sum := 0
+		for i, k := range at {
+			at[i] = sum
+			sum += k
+		}
+		for i := range from {
+			p := &at[from[i].start>>shift&0xff]
+			to[*p] = from[i]
+			*p++
+		}
+		from, to = to, from
+	}
+	o.sorted = slices.Grow(o.sorted[:0], n)[:n]
+	same := 0 // where those begin that begin at once
+	for i := range from {
+		o.sorted[i] = list[from[i].number]
+		if from[i].start != from[same].start {
+			if i-same > 1 {
+				slices.SortFunc(o.sorted[same:i], compareLinks)
+			}
+			same = i
+		}
+	}
+	if n-same > 1 {
+		slices.SortFunc(o.sorted[same:], compareLinks)
+	}
+	return o.sorted
+}
+
+func compareLinks(a, b link) int {
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
+}
+
 // linkBlocks writes links, or bundles, whose times ends tells.
-func linkBlocks[T any](p *packer, list []T, encode func([]byte, []T) []byte, ends func(*T) (start, end int64)) (out []blockEntry, err error) {
+func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) []byte, ends func(*T) (start, end int64)) (out []blockEntry, err error) {
 	for l := range slices.Chunk(list, blockLinks) {
 		first, last := int64(math.MaxInt64), int64(math.MinInt64)
 		for i := range l {
 			start, end := ends(&l[i])
 			first, last = min(first, start, end), max(last, start, end)
 		}
-		p.raw = encode(p.raw[:0], l)
+		p.raw = encode(&p.sections, p.raw[:0], l)
 		e, err := p.pack(p.raw, len(l), first, last)
 		if err != nil {
 			return nil, err
@@ -284,10 +355,8 @@ func linkBlocks[T any](p *packer, list []T, encode func([]byte, []T) []byte, end
 	return out, nil
 }
 
-// compareBundles finds what is one bundle alike; how those alike stand is all the same.
-func compareBundles(a, b bundle) int {
-	return cmp.Or(cmp.Compare(a.bucket, b.bucket), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination))
-}
+// pair is which locations a bundle is of.
+func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destination) }
 
 // joined makes one of those of a bucket that are one bundle; the buckets are in order.
 func joined(list []bundle) []bundle {
@@ -297,10 +366,10 @@ func joined(list []bundle) []bundle {
 		for to < len(list) && list[to].bucket == list[from].bucket {
 			to++
 		}
-		slices.SortFunc(list[from:to], compareBundles)
+		slices.SortFunc(list[from:to], func(a, b bundle) int { return cmp.Compare(a.pair(), b.pair()) })
 		begin := n
 		for _, x := range list[from:to] {
-			if n > begin && compareBundles(list[n-1], x) == 0 {
+			if n > begin && list[n-1].pair() == x.pair() {
 				o := &list[n-1]
 				o.start, o.end = min(o.start, x.start), max(o.end, x.end)
 				o.count += x.count

@@ -11,22 +11,33 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// channel is what messages are paired by: the n-th send of one location to another with a
+// pairing is what messages are paired by: the n-th send of one location to another with a
 // tag, on a communicator, belongs to the n-th receive there.
-type channel struct {
+type pairing struct {
 	source, destination, comm uint32
 	tag                       int64
+	stretch                   int64 // of stretchLength messages each
 }
 
-// numbered is the sends or the receives of a channel.
+// stretchLength is how many messages of the same kind between the same locations go to the
+// same part of the spool.
+const stretchLength = 1 << 18
+
+// channel is a stretch of messages.
+type channel struct {
+	pairing
+	part  uint8
+	slot  uint32 // in its part
+	sends int64  // so far; the source's worker counts them
+	recvs int64  // and the destination's these
+}
+
+// numbered is the sends, or the receives, that a location has with another.
 type numbered struct {
-	channel
-	recv bool
+	peer, comm uint32
+	tag        int64
+	recv       bool
 }
-
-// stretchBits is how many messages of a channel, as a power of two, go to the same part of
-// the spool.
-const stretchBits = 18
 
 // parts is how many parts the ends of messages are divided into, so that what belongs
 // together can be found in the memory of one.
@@ -41,6 +52,33 @@ type linkSpool struct {
 	size   int64 // of the file
 	pieces [parts][]spooled
 	stored []link
+	// channels has all channels of a part, by slot, and of those whose other side may come.
+	channels [parts]struct {
+		mu   sync.Mutex
+		list []*channel
+		of   map[pairing]*channel
+	}
+}
+
+// channel is the one of a pairing.
+func (s *linkSpool) channel(k pairing) *channel {
+	// The messages of a pair of locations are in one part, as long as they are not too many.
+	h := (uint64(k.source)*0x9e3779b97f4a7c15 ^ uint64(k.destination)*0xc2b2ae3d27d4eb4f ^ uint64(k.stretch)) * 0x9e3779b97f4a7c15
+	part := uint8(h >> 58)
+	p := &s.channels[part]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.of[k]; c != nil {
+		delete(p.of, k) // both sides have it now
+		return c
+	}
+	if p.of == nil {
+		p.of = map[pairing]*channel{}
+	}
+	c := &channel{pairing: k, part: part, slot: uint32(len(p.list))}
+	p.list = append(p.list, c)
+	p.of[k] = c
+	return c
 }
 
 // spooled is some ends of one worker, here or in the file.
@@ -85,14 +123,6 @@ func (s *linkSpool) put(part int, data []byte) error {
 	return err
 }
 
-// end is an end of a message.
-type end struct {
-	channel
-	stretch     int64 // which of its channel
-	recv        bool
-	time, bytes int64
-}
-
 // endWriter writes the ends of the messages of a worker's locations.
 type endWriter struct {
 	spool   *linkSpool
@@ -109,46 +139,54 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	if peer >= uint64(trace.NoRef) {
 		return nil // nobody knows the other side
 	}
-	k := numbered{channel{l.index, uint32(peer), communicator(c.Op(1)), int64(c.Op(2))}, c.Kind().IsRecv()}
-	if k.recv {
-		k.source, k.destination = k.destination, k.source
+	k := numbered{uint32(peer), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
+	if l.channels == nil {
+		l.channels = map[numbered]*channel{}
 	}
-	if l.numbers == nil {
-		l.numbers = map[numbered]*int64{}
+	ch := l.channels[k]
+	n := int64(0)
+	if ch != nil {
+		if n = ch.sends; k.recv {
+			n = ch.recvs
+		}
 	}
-	n := l.numbers[k]
-	if n == nil {
-		n = new(int64)
-		l.numbers[k] = n
+	if ch == nil || n == stretchLength {
+		pair := pairing{source: l.index, destination: k.peer, comm: k.comm, tag: k.tag}
+		if k.recv {
+			pair.source, pair.destination = k.peer, l.index
+		}
+		if ch != nil {
+			pair.stretch = ch.stretch + 1
+		}
+		ch = w.spool.channel(pair)
+		l.channels[k] = ch
 	}
-	e := end{channel: k.channel, stretch: *n >> stretchBits, recv: k.recv, time: c.Time()}
-	*n++
-	if x := c.Op(3); x <= math.MaxInt64 {
-		e.bytes = int64(x)
-	}
-	// The messages of a pair of locations are in one part, as long as they are not too many.
-	h := (uint64(e.source)*0x9e3779b97f4a7c15 ^ uint64(e.destination)*0xc2b2ae3d27d4eb4f ^ uint64(e.stretch)) * 0x9e3779b97f4a7c15
-	p := int(h >> 58)
+	p := ch.part
 	b := w.buffers[p]
 	if len(b) == 0 {
 		w.last[p] = 0
 	}
-	tag := binary.AppendUvarint(b, uint64(e.source)<<1)
-	if e.recv {
-		tag = binary.AppendUvarint(b, uint64(e.source)<<1|1)
+	at := c.Time()
+	if k.recv {
+		ch.recvs++
+		b = binary.AppendUvarint(b, uint64(ch.slot)<<1|1)
+		b = binary.AppendVarint(b, at-w.last[p])
+	} else {
+		ch.sends++
+		b = binary.AppendUvarint(b, uint64(ch.slot)<<1)
+		b = binary.AppendVarint(b, at-w.last[p])
+		bytes := c.Op(3)
+		if bytes > math.MaxInt64 {
+			bytes = 0
+		}
+		b = binary.AppendUvarint(b, bytes)
 	}
-	b = binary.AppendUvarint(tag, uint64(e.destination))
-	b = binary.AppendUvarint(b, uint64(e.comm+1))
-	b = binary.AppendVarint(b, e.tag)
-	b = binary.AppendUvarint(b, uint64(e.stretch))
-	b = binary.AppendVarint(b, e.time-w.last[p])
-	b = binary.AppendUvarint(b, uint64(e.bytes))
-	w.last[p] = e.time
+	w.last[p] = at
 	if w.buffers[p] = b; len(b) < bufferSize {
 		return nil
 	}
 	w.buffers[p] = b[:0]
-	return w.spool.put(p, b)
+	return w.spool.put(int(p), b)
 }
 
 // flush hands on what is left.
@@ -187,61 +225,45 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 	return nil
 }
 
-// waiting is the ends of a stretch of a channel.
-type waiting struct {
-	sends []sent
-	recvs []int64 // their times
-}
-
-type sent struct{ time, bytes int64 }
-
 // pair finds the messages of a part. The sends, and the receives, of a channel come in their
 // order: those of a location come from one worker, which has put them here so.
 func (s *linkSpool) pair(part int) ([]link, error) {
-	type key struct {
-		channel
-		stretch int64
+	list := s.channels[part].list
+	// at is where the messages of a channel are in the result, and how many ends came.
+	type place struct{ base, sends, recvs int64 }
+	at := make([]place, len(list))
+	n := int64(0)
+	for i, c := range list {
+		at[i].base = n
+		n += c.sends
 	}
-	open := map[key]*waiting{}
-	var order []key
-	sends := 0
+	out := make([]link, n)
+	for i, c := range list {
+		for k := range out[at[i].base:][:c.sends] {
+			l := &out[at[i].base+int64(k)]
+			l.kind, l.alone, l.source, l.destination = Message, int64(k) >= c.recvs, c.source, c.destination
+			l.tag, l.comm, l.name = c.tag, c.comm, trace.NoRef
+		}
+	}
 	err := s.each(part, func(c *columns) {
 		for last := int64(0); len(c.b) > 0 && !c.bad; {
-			var e end
 			u := c.uint()
-			e.source, e.recv = uint32(u>>1), u&1 == 1
-			e.destination, e.comm, e.tag, e.stretch = uint32(c.uint()), uint32(c.uint())-1, c.int(), int64(c.uint())
 			last += c.int()
-			e.time, e.bytes = last, int64(c.uint())
-			k := key{e.channel, e.stretch}
-			w := open[k]
-			if w == nil {
-				w = &waiting{}
-				open[k] = w
-				order = append(order, k)
-			}
-			if e.recv {
-				w.recvs = append(w.recvs, e.time)
+			slot := u >> 1
+			p := &at[slot]
+			if u&1 == 0 {
+				l := &out[p.base+p.sends]
+				p.sends++
+				if l.start, l.bytes = last, int64(c.uint()); l.alone {
+					l.end = last
+				}
 			} else {
-				w.sends = append(w.sends, sent{e.time, e.bytes})
-				sends++
+				if p.recvs < list[slot].sends {
+					out[p.base+p.recvs].end = last
+				}
+				p.recvs++
 			}
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := make([]link, 0, sends)
-	for _, k := range order {
-		w := open[k]
-		for i, e := range w.sends {
-			l := link{kind: Message, source: k.source, destination: k.destination, start: e.time, end: e.time, bytes: e.bytes, comm: k.comm, tag: k.tag, name: trace.NoRef, alone: true}
-			if i < len(w.recvs) {
-				l.end, l.alone = w.recvs[i], false
-			}
-			out = append(out, l)
-		}
-		delete(open, k)
-	}
-	return out, nil
+	return out, err
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/klauspost/compress/huff0"
@@ -32,37 +33,42 @@ type planePacker struct {
 	enc     *zstd.Encoder
 	huff    huff0.Scratch
 	packed  []byte
-	planes  [8][]byte
+	values  []uint64 // of the column in hand
+	plane   []byte   // of these
 	columns [6][]byte
+	seen    [256]uint32 // stretches of a sample, by their hash
 }
 
 // numbers appends a column of n numbers, which are given as varints.
 func (p *planePacker) numbers(b, varints []byte, n int) []byte {
-	count := 0
-	for i := range p.planes {
-		p.planes[i] = p.planes[i][:0]
+	values, all := slices.Grow(p.values[:0], n)[:n], uint64(0)
+	at := 0
+	for i := range values {
+		c := varints[at]
+		x := uint64(c & 0x7f)
+		for shift := 7; c >= 0x80; shift += 7 {
+			at++
+			c = varints[at]
+			x |= uint64(c&0x7f) << (shift & 63)
+		}
+		at++
+		values[i] = x
+		all |= x
 	}
-	for i := range n {
-		x, k := binary.Uvarint(varints)
-		varints = varints[k:]
-		for j := 0; x > 0 || j == 0; j++ {
-			if j == count {
-				// Those before had nothing here.
-				p.planes[j] = append(p.planes[j], make([]byte, i)...)
-				count++
-			}
-			p.planes[j] = append(p.planes[j], byte(x))
-			x >>= 8
-		}
-		for j := range count {
-			if len(p.planes[j]) == i {
-				p.planes[j] = append(p.planes[j], 0)
-			}
-		}
+	p.values = values
+	count := (bits.Len64(all) + 7) / 8
+	if n > 0 {
+		count = max(count, 1)
 	}
 	b = append(b, byte(count))
+	plane := slices.Grow(p.plane[:0], n)[:n]
+	p.plane = plane
 	for j := range count {
-		b = p.append(b, p.planes[j])
+		shift := 8 * j & 63
+		for i, x := range values {
+			plane[i] = byte(x >> shift)
+		}
+		b = p.append(b, plane)
 	}
 	return b
 }
@@ -76,17 +82,12 @@ func (p *planePacker) append(b, plane []byte) []byte {
 			case huff0.ErrUseRLE:
 				return p.put(b, planeSame, len(plane), plane[:1])
 			case nil:
-				if len(out) > len(plane)*3/4 {
-					// Bytes that differ so much seldom repeat.
+				if len(out) > len(plane)*3/4 || len(plane) > 2*planeSample && !p.repeats(plane[:planeSample]) {
+					// Bytes that differ so much seldom repeat, and what does not repeat in a
+					// part will not in the whole.
 					return p.put(b, planeHuff, len(plane), out)
 				}
 				codes = out
-			}
-		}
-		if n := planeSample; codes != nil && len(plane) > 2*n {
-			// What does not repeat in a part will not in the whole.
-			if p.packed = p.enc.EncodeAll(plane[:n], p.packed[:0]); len(p.packed)*len(plane)/n > len(codes) {
-				return p.put(b, planeHuff, len(plane), codes)
 			}
 		}
 		// Codes are read faster than repeats, which must be worth it.
@@ -100,6 +101,21 @@ func (p *planePacker) append(b, plane []byte) []byte {
 	}
 	b = binary.AppendUvarint(append(b, planeStored), uint64(len(plane)))
 	return append(b, plane...)
+}
+
+// repeats reports whether many stretches of a sample were there before.
+func (p *planePacker) repeats(sample []byte) bool {
+	clear(p.seen[:])
+	n := 0
+	for i := range len(sample) - 4 {
+		x := binary.LittleEndian.Uint32(sample[i:])
+		seen := &p.seen[x*0x9e3779b1>>24]
+		if *seen == x {
+			n++
+		}
+		*seen = x
+	}
+	return n > len(sample)/4
 }
 
 func (p *planePacker) put(b []byte, kind byte, n int, packed []byte) []byte {
