@@ -18,10 +18,10 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 5
+const Version = 6
 
 const (
-	head    = "weftidx5"
+	head    = "weftidx6"
 	tail    = "xdi5"
 	endSize = 24
 )

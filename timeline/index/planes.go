@@ -14,16 +14,14 @@ import (
 // on, as many as the greatest number needs (a byte says how many). The bytes of one plane
 // are like each other, so each is compressed alone; and numbers are read from planes without
 // a branch. A plane is what it is packed as (a byte), its length, and its packed length as
-// varints if it is packed, and the bytes.
+// varints if it is packed, and the bytes. Short columns are codes (rice).
 const (
 	planeStored = iota
 	planeZstd   // repeats
 	planeHuff   // Huffman codes of bytes that do not repeat but differ in frequency
 	planeSame   // one byte for all
+	planeRice   // codes of a short column
 )
-
-// planeMin is the least length that is worth packing.
-const planeMin = 64
 
 // planeSample is the length of a part that is tried first.
 const planeSample = 1 << 10
@@ -56,6 +54,9 @@ func (p *planePacker) numbers(b, varints []byte, n int) []byte {
 		all |= x
 	}
 	p.values = values
+	if n > 0 && n < smallColumn {
+		return rice(append(b, riceColumn), values)
+	}
 	count := (bits.Len64(all) + 7) / 8
 	if n > 0 {
 		count = max(count, 1)
@@ -74,7 +75,15 @@ func (p *planePacker) numbers(b, varints []byte, n int) []byte {
 }
 
 func (p *planePacker) append(b, plane []byte) []byte {
-	if len(plane) >= planeMin {
+	if len(plane) > 0 && len(plane) < smallColumn {
+		values := p.values[:0]
+		for _, x := range plane {
+			values = append(values, uint64(x))
+		}
+		p.values = values
+		return rice(binary.AppendUvarint(append(b, planeRice), uint64(len(plane))), values)
+	}
+	if len(plane) > 0 {
 		var codes []byte
 		if len(plane) <= huff0.BlockSizeMax {
 			p.huff.Reuse = huff0.ReusePolicyNone // each plane has its own table
@@ -128,6 +137,7 @@ func (p *planePacker) put(b []byte, kind byte, n int, packed []byte) []byte {
 type planeReader struct {
 	huff   *huff0.Scratch
 	buffer []byte
+	values []uint64
 }
 
 // plane unpacks the next plane, of at most most bytes, into buf, which it may replace by a
@@ -136,6 +146,18 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	kind, n := c.byte(), c.uint()
 	if n > uint64(most) {
 		return nil, fmt.Errorf("found a column of %d bytes, expected at most %d", n, most)
+	}
+	if kind == planeRice {
+		values, err := c.rice(int(n), p.values)
+		if err != nil {
+			return nil, err
+		}
+		p.values = values
+		*buf = slices.Grow((*buf)[:0], int(n))
+		for _, x := range values {
+			*buf = append(*buf, byte(x))
+		}
+		return *buf, nil
 	}
 	if kind == planeStored {
 		if n > uint64(len(c.b)) {
@@ -184,6 +206,9 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 // numbers reads a column of n numbers. It makes room for them when as many bytes are there.
 func (p *planeReader) numbers(c *columns, n int, to []uint64) ([]uint64, error) {
 	count := c.byte()
+	if count == riceColumn {
+		return c.rice(n, to)
+	}
 	if count > 8 || count == 0 && n > 0 {
 		return nil, fmt.Errorf("found numbers of %d bytes, expected 1 to 8", count)
 	}

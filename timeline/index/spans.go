@@ -50,10 +50,9 @@ type spanWriter struct {
 	n                   int
 	last                int64
 	end, length, region []byte // varints
-	depth, height       []byte
-	recursive           []byte // bits
-	partial             bool   // there is another height than 255
-	any                 bool   // there is a recursive one
+	depth               []byte
+	height              []byte // none if all are 255
+	recursive           []byte // bits, none if none is set
 	inner               inner
 }
 
@@ -87,13 +86,16 @@ func (w *spanWriter) add(s Span, recursive bool) {
 	w.inner.begin(&s)
 	w.region = binary.AppendUvarint(w.region, uint64(s.Region+1)) // no region is 0
 	w.depth = append(w.depth, s.Depth)
-	w.height = append(w.height, s.Height)
-	w.partial = w.partial || s.Height != math.MaxUint8
-	if w.n%8 == 0 {
-		w.recursive = append(w.recursive, 0)
+	if s.Height != math.MaxUint8 || len(w.height) > 0 {
+		for len(w.height) < w.n {
+			w.height = append(w.height, math.MaxUint8)
+		}
+		w.height = append(w.height, s.Height)
 	}
 	if recursive {
-		w.any = true
+		for len(w.recursive) <= w.n/8 {
+			w.recursive = append(w.recursive, 0)
+		}
 		w.recursive[w.n/8] |= 1 << (w.n % 8)
 	}
 	w.n++
@@ -102,11 +104,8 @@ func (w *spanWriter) add(s Span, recursive bool) {
 // encode ends the block.
 func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	b = binary.AppendUvarint(b, uint64(w.n))
-	if !w.partial {
-		w.height = w.height[:0]
-	}
-	if !w.any {
-		w.recursive = w.recursive[:0]
+	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
+		w.recursive = append(w.recursive, 0)
 	}
 	for _, s := range [][]byte{w.end, w.length, w.region} {
 		b = p.numbers(b, s, w.n)
@@ -124,7 +123,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 		}
 		b = append(binary.AppendUvarint(b, r), o.depth, o.height)
 	}
-	w.n, w.last, w.partial, w.any = 0, 0, false, false
+	w.n, w.last = 0, 0
 	w.inner.reset()
 	w.end, w.length, w.region = w.end[:0], w.length[:0], w.region[:0]
 	w.depth, w.height, w.recursive = w.depth[:0], w.height[:0], w.recursive[:0]

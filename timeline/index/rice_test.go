@@ -1,0 +1,67 @@
+package index
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// What was written as codes is read again, whatever it is, and what follows is still there.
+func TestRice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		values := make([]uint64, 1+rng.IntN(smallColumn-1))
+		wide, far := rng.IntN(64), rng.IntN(3) == 0
+		for i := range values {
+			values[i] = rng.Uint64() >> wide
+			if far && rng.IntN(10) == 0 {
+				values[i] = rng.Uint64() >> rng.IntN(64)
+			}
+		}
+		if rng.IntN(10) == 0 {
+			values[0] = math.MaxUint64
+		}
+		b := append(rice(nil, values), 0xa5)
+		c := columns{b: b}
+		got, err := c.rice(len(values), nil)
+		if err != nil || !slices.Equal(got, values) {
+			t.Fatalf("found %v, %v, expected %v", got, err, values)
+		}
+		if len(c.b) != 1 || c.b[0] != 0xa5 {
+			t.Fatalf("found %v behind the numbers", c.b)
+		}
+		if len(b) > 2 {
+			c = columns{b: b[:rng.IntN(len(b)-1)]}
+			if _, err := c.rice(len(values), nil); err == nil {
+				t.Fatalf("a column of %d bytes that was cut to %d was read", len(b)-1, len(c.b))
+			}
+		}
+	}
+}
+
+// Numbers without a pattern take about as many bits as they have information.
+func TestRiceSize(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, mean := range []float64{1, 10, 1000, 1e6} {
+		values := make([]uint64, smallColumn-1)
+		for i := range values {
+			values[i] = uint64(rng.ExpFloat64() * mean)
+		}
+		n := 8 * float64(len(rice(nil, values))) / float64(len(values))
+		if least := math.Log2(mean*math.E) + 0.1; n > least+0.4 {
+			t.Errorf("mean %g: %.2f bits a number, expected some %.2f", mean, n, least)
+		}
+	}
+}
+
+// Numbers that are all the same take no room.
+func TestRiceSame(t *testing.T) {
+	values := slices.Repeat([]uint64{1 << 40}, smallColumn-1)
+	b := rice(nil, values)
+	c := columns{b: b}
+	got, err := c.rice(len(values), nil)
+	if err != nil || !slices.Equal(got, values) || len(b) > 8 || len(c.b) > 0 {
+		t.Fatalf("found %v, %v, in %d bytes", got, err, len(b))
+	}
+}
