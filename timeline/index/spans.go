@@ -150,13 +150,17 @@ func (x *spanBlock) decode(b []byte) error {
 	for i := range x.spans {
 		last += zigzag(ends[i])
 		d := depth[i]
-		from := last
-		if in.known[int(d)+1] {
-			from = in.start[int(d)+1]
+		// As inner.begin does.
+		start := last
+		if below := int(d) + 1; in.known[below] {
+			in.known[below] = false
+			start = in.start[below]
 		}
-		s := &x.spans[i]
-		s.Start, s.End, s.Region, s.Depth, s.Height = from-zigzag(lengths[i]), last, uint32(regions[i])-1, d, math.MaxUint8
-		in.begin(s)
+		start -= zigzag(lengths[i])
+		if !in.known[d] {
+			in.known[d], in.start[d] = true, start
+		}
+		x.spans[i] = Span{start, last, uint32(regions[i]) - 1, d, math.MaxUint8}
 	}
 	for i, h := range height {
 		x.spans[i].Height = h

@@ -122,36 +122,53 @@ func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-// grow makes room for more runs, and cells of curves.
-func (t *Tile) grow(runs, cells int) {
-	t.Region = slices.Grow(t.Region, runs)
-	t.X, t.N = slices.Grow(t.X, runs), slices.Grow(t.N, runs)
-	t.Cover, t.Share = slices.Grow(t.Cover, runs), slices.Grow(t.Share, runs)
-	t.Height, t.Flags = slices.Grow(t.Height, runs), slices.Grow(t.Flags, runs)
-	t.CurveX = slices.Grow(t.CurveX, cells)
-	t.Min, t.Max = slices.Grow(t.Min, cells), slices.Grow(t.Max, cells)
-	t.First, t.Last = slices.Grow(t.First, cells), slices.Grow(t.Last, cells)
+// room makes room for strips, runs and cells of curves, all nought.
+func (t *Tile) room(strips, runs, cells int) {
+	t.Strips = make([]Strip, strips)
+	t.Region, t.X, t.N = make([]uint32, runs), make([]uint16, runs), make([]uint16, runs)
+	t.Cover, t.Share, t.Height, t.Flags = make([]uint8, runs), make([]uint8, runs), make([]uint8, runs), make([]uint8, runs)
+	t.CurveX = make([]uint16, cells)
+	t.Min, t.Max, t.First, t.Last = make([]float32, cells), make([]float32, cells), make([]float32, cells), make([]float32, cells)
 }
 
-// join appends the strips of another tile.
-func (t *Tile) join(o *Tile) {
-	runs, cells := len(t.Region), len(t.CurveX)
-	for _, s := range o.Strips {
+// put puts the strips of a part where there is room for them.
+func (t *Tile) put(p *tilePart, strip, run, cell int) {
+	for i, s := range p.strips {
 		if s.Kind >= CurveStrip {
-			s.First += cells
+			s.First += cell
 		} else {
-			s.First += runs
+			s.First += run
 		}
-		t.Strips = append(t.Strips, s)
+		t.Strips[strip+i] = s
 	}
-	t.Region = append(t.Region, o.Region...)
-	t.X, t.N = append(t.X, o.X...), append(t.N, o.N...)
-	t.Cover, t.Share = append(t.Cover, o.Cover...), append(t.Share, o.Share...)
-	t.Height, t.Flags = append(t.Height, o.Height...), append(t.Flags, o.Flags...)
-	t.CurveX = append(t.CurveX, o.CurveX...)
-	t.Min, t.Max = append(t.Min, o.Min...), append(t.Max, o.Max...)
-	t.First, t.Last = append(t.First, o.First...), append(t.Last, o.Last...)
+	n := len(p.runs)
+	region, x, columns := t.Region[run:][:n], t.X[run:][:n], t.N[run:][:n]
+	cover, share, height, flags := t.Cover[run:][:n], t.Share[run:][:n], t.Height[run:][:n], t.Flags[run:][:n]
+	for i := range p.runs {
+		u := &p.runs[i]
+		region[i], x[i], columns[i] = u.region, u.x, u.n
+		cover[i], share[i], height[i], flags[i] = u.cover, u.share, u.height, u.flags
+	}
+	for i, u := range p.cells {
+		t.CurveX[cell+i] = u.x
+		t.Min[cell+i], t.Max[cell+i], t.First[cell+i], t.Last[cell+i] = u.min, u.max, u.first, u.last
+	}
 }
+
+// tilePart is the strips of some tracks of a tile.
+type tilePart struct {
+	strips []Strip
+	runs   []pixels
+	cells  []cell
+}
+
+// cell is one column of a curve.
+type cell struct {
+	x                     uint16
+	min, max, first, last float32
+}
+
+var tileParts = sync.Pool{New: func() any { return &tilePart{} }}
 
 func (x *Index) check(q *TileRequest) error {
 	if q.From >= q.To || q.Width < 1 || q.Width > MaxWidth || q.Depths < 0 {
@@ -170,15 +187,18 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 	if err := x.check(&q); err != nil {
 		return nil, err
 	}
-	// A piece of tracks each.
-	const piece = 16
-	n := (len(q.Tracks) + piece - 1) / piece
-	tiles, errs := make([]*Tile, n), make([]error, n)
+	// Parts of some tracks each, so many that all cores have work.
+	size := max(1, min(16, len(q.Tracks)/8))
+	n := (len(q.Tracks) + size - 1) / size
+	made, errs := make([]*tilePart, n), make([]error, n)
 	blur := x.blur(&q)
 	each(n, func(i int) {
-		t := &tiler{x.scratch(), x, &q, &Tile{Width: q.Width}, blur}
+		p := tileParts.Get().(*tilePart)
+		*p = tilePart{p.strips[:0], p.runs[:0], p.cells[:0]}
+		made[i] = p
+		t := &tiler{x.scratch(), x, &q, p, blur}
 		defer scratches.Put(t.scratch)
-		for _, track := range q.Tracks[i*piece : min((i+1)*piece, len(q.Tracks))] {
+		for _, track := range q.Tracks[i*size : min((i+1)*size, len(q.Tracks))] {
 			if errs[i] = ctx.Err(); errs[i] == nil {
 				errs[i] = t.track(track)
 			}
@@ -186,20 +206,22 @@ func (x *Index) Tile(ctx context.Context, q TileRequest) (*Tile, error) {
 				return
 			}
 		}
-		tiles[i] = t.out
 	})
-	strips, runs, cells := 0, 0, 0
-	for i, t := range tiles {
+	// Where each begins.
+	type begin struct{ strips, runs, cells int }
+	at := make([]begin, n+1)
+	for i, p := range made {
 		if errs[i] != nil {
 			return nil, errs[i]
 		}
-		strips, runs, cells = strips+len(t.Strips), runs+len(t.Region), cells+len(t.CurveX)
+		at[i+1] = begin{at[i].strips + len(p.strips), at[i].runs + len(p.runs), at[i].cells + len(p.cells)}
 	}
-	out := &Tile{Width: q.Width, Strips: make([]Strip, 0, strips)}
-	out.grow(runs, cells)
-	for _, t := range tiles {
-		out.join(t)
-	}
+	out := &Tile{Width: q.Width}
+	out.room(at[n].strips, at[n].runs, at[n].cells)
+	each(n, func(i int) {
+		out.put(made[i], at[i].strips, at[i].runs, at[i].cells)
+		tileParts.Put(made[i])
+	})
 	return out, nil
 }
 
@@ -241,15 +263,16 @@ type scratch struct {
 	rasters   []*raster
 }
 
-// raster is an empty one, number i.
-func (s *scratch) raster(i int, q *TileRequest) *raster {
-	for i >= len(s.rasters) {
+// rows are n empty rasters; they are valid until the next call.
+func (s *scratch) rows(n int, q *TileRequest) []*raster {
+	for len(s.rasters) < n {
 		s.rasters = append(s.rasters, &raster{})
 	}
-	r := s.rasters[i]
-	*r = raster{runs: r.runs[:0], parts: r.parts[:0]}
-	r.set(q)
-	return r
+	for _, r := range s.rasters[:n] {
+		*r = raster{runs: r.runs[:0], parts: r.parts[:0]}
+		r.set(q)
+	}
+	return s.rasters[:n]
 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
@@ -266,7 +289,7 @@ type tiler struct {
 	*scratch
 	x   *Index
 	q   *TileRequest
-	out *Tile
+	out *tilePart
 	// blur is how many pixels the shortest buckets of a level may be.
 	blur float64
 }
@@ -276,28 +299,23 @@ func (t *tiler) track(track int) error {
 	depths := min(q.Depths, e.Depth)
 	pixel := float64(uint64(q.To)-uint64(q.From)) / float64(q.Width)
 	// Strips that the spans themselves are needed for are made together.
-	var rows []*raster
-	first := len(t.out.Strips)
-	for d := range depths {
-		t.out.Strips = append(t.out.Strips, Strip{Track: track, Depth: d})
+	rows, exact := t.rows(depths, q), false
+	for d, row := range rows {
 		var levels []levelEntry
 		if d < len(e.levels) {
 			levels = e.levels[d]
 		}
 		level := spanLevel(levels, pixel, t.blur)
-		row := t.raster(d, q)
-		rows = append(rows, row)
 		if level < 0 {
-			row.exact = true
+			row.exact, exact = true, true
 			continue
 		}
 		if err := t.level(e, &levels[level], row.bucket); err != nil {
 			return err
 		}
 	}
-	exact := slices.ContainsFunc(rows, func(r *raster) bool { return r.exact })
 	if exact {
-		err := t.x.spans(&t.reader, e, q.From, q.To, &t.b, func(s Span) {
+		err := t.x.spans(&t.reader, e, q.From, q.To, &t.b, func(s *Span) {
 			if int(s.Depth) < depths && rows[s.Depth].exact {
 				rows[s.Depth].span(s)
 			}
@@ -308,12 +326,7 @@ func (t *tiler) track(track int) error {
 	}
 	for d, row := range rows {
 		row.flush()
-		s := &t.out.Strips[first+d]
-		s.First, s.Count = len(t.out.Region), len(row.runs)
-		t.out.grow(len(row.runs), 0)
-		for _, u := range row.runs {
-			t.out.add(u)
-		}
+		t.out.strip(Strip{Track: track, Depth: d}, row.runs)
 	}
 	if e.Instants > 0 {
 		if err := t.instants(track, e, pixel); err != nil {
@@ -326,12 +339,11 @@ func (t *tiler) track(track int) error {
 	return nil
 }
 
-// add appends a run.
-func (t *Tile) add(u pixels) {
-	t.Region = append(t.Region, u.region)
-	t.X, t.N = append(t.X, uint16(u.x)), append(t.N, uint16(u.n))
-	t.Cover, t.Share = append(t.Cover, u.cover), append(t.Share, u.share)
-	t.Height, t.Flags = append(t.Height, u.height), append(t.Flags, u.flags)
+// strip appends a strip of runs.
+func (p *tilePart) strip(s Strip, runs []pixels) {
+	s.First, s.Count = len(p.runs), len(runs)
+	p.strips = append(p.strips, s)
+	p.runs = append(p.runs, runs...)
 }
 
 // level calls f for the runs of a level that have a part in the window, with their times.
@@ -341,10 +353,13 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 		if err := t.decode(&l.blocks[i], t.runs.decode); err != nil {
 			return err
 		}
-		for i := range t.runs.list {
-			u := &t.runs.list[i]
-			if u.bucket > high || u.bucket+u.n <= low {
-				continue
+		// They are from left to right.
+		list := t.runs.list
+		list = list[sort.Search(len(list), func(i int) bool { return list[i].bucket+list[i].n > low }):]
+		for i := range list {
+			u := &list[i]
+			if u.bucket > high {
+				break
 			}
 			start := e.First + u.bucket*l.width
 			f(start, saturate(start, u.n*l.width), u)
@@ -356,12 +371,13 @@ func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *
 // spans calls f for the spans of a track that have a part in a window: those that end up to
 // the end of a block in the order of their ends; then those that are open behind it, the
 // outermost first, whose ends are taken for that of the window.
-func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(Span)) error {
+func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f func(*Span)) error {
 	for i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from }); i < len(e.blocks); i++ {
 		if err := r.decode(&e.blocks[i], b.decode); err != nil {
 			return err
 		}
-		for _, s := range b.spans {
+		for i := range b.spans {
+			s := &b.spans[i]
 			if s.End >= from && s.Start < to && (s.End > from || s.Start == s.End) {
 				f(s)
 			}
@@ -369,7 +385,8 @@ func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f 
 		if e.blocks[i].last >= to {
 			for _, o := range b.open {
 				if o.start < to {
-					f(o.span(saturate(to, 1)))
+					s := o.span(saturate(to, 1))
+					f(&s)
 				}
 			}
 			return nil
@@ -380,19 +397,18 @@ func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f 
 
 func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 	q := t.q
-	row := newRaster(q)
-	s := Strip{Track: track, Kind: InstantStrip, First: len(t.out.Region)}
+	row := t.rows(1, q)[0]
 	mark := func(at int64, n int, region uint32) {
 		if at < q.From || at >= q.To {
 			return
 		}
 		c := min(int(row.column(at)), q.Width-1)
-		if l := len(row.runs); l > 0 && row.runs[l-1].x == c {
+		if l := len(row.runs); l > 0 && int(row.runs[l-1].x) == c {
 			u := &row.runs[l-1]
 			u.share = uint8(min(int(u.share)+n, math.MaxUint8))
 			return
 		}
-		row.runs = append(row.runs, pixels{x: c, n: 1, region: region, cover: math.MaxUint8, share: uint8(min(n, math.MaxUint8)), height: math.MaxUint8})
+		row.runs = append(row.runs, pixels{x: uint16(c), n: 1, region: region, cover: math.MaxUint8, share: uint8(min(n, math.MaxUint8)), height: math.MaxUint8})
 	}
 	if level := levelFor(e.instantLvl, pixel); level >= 0 {
 		err := t.level(e, &e.instantLvl[level], func(start, end int64, u *run) { mark(max(start, q.From), int(u.share), u.region) })
@@ -405,11 +421,7 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 			return err
 		}
 	}
-	for _, u := range row.runs {
-		t.out.add(u)
-	}
-	s.Count = len(row.runs)
-	t.out.Strips = append(t.out.Strips, s)
+	t.out.strip(Strip{Track: track, Kind: InstantStrip}, row.runs)
 	return nil
 }
 
@@ -435,7 +447,7 @@ func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*insta
 
 func (t *tiler) curve(track int, e *trackEntry) error {
 	q := t.q
-	s := Strip{Track: track, Kind: CurveStrip, First: len(t.out.CurveX)}
+	s := Strip{Track: track, Kind: CurveStrip, First: len(t.out.cells)}
 	if e.Kind == ResourceTrack {
 		s.Kind = AmountStrip
 	}
@@ -447,18 +459,16 @@ func (t *tiler) curve(track int, e *trackEntry) error {
 		if math.IsNaN(low) {
 			continue
 		}
-		t.out.CurveX = append(t.out.CurveX, uint16(i))
-		t.out.Min, t.out.Max = append(t.out.Min, float32(low)), append(t.out.Max, float32(c.Max[i]))
-		t.out.First, t.out.Last = append(t.out.First, float32(c.First[i])), append(t.out.Last, float32(c.Last[i]))
+		t.out.cells = append(t.out.cells, cell{uint16(i), float32(low), float32(c.Max[i]), float32(c.First[i]), float32(c.Last[i])})
 		s.Count++
 	}
-	t.out.Strips = append(t.out.Strips, s)
+	t.out.strips = append(t.out.strips, s)
 	return nil
 }
 
 // pixels is a run of columns.
 type pixels struct {
-	x, n                        int
+	x, n                        uint16
 	region                      uint32
 	cover, share, height, flags uint8
 }
@@ -505,7 +515,7 @@ func (r *raster) column(t int64) float64 {
 
 // span draws a span: one that is wider than a column takes those that it has the greater
 // part of, narrower ones add to what is in their columns.
-func (r *raster) span(s Span) {
+func (r *raster) span(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
 		r.add(a, b, s.Region, 1, 1, s.Height)
@@ -526,23 +536,24 @@ func (r *raster) span(s Span) {
 	if s.End <= r.to {
 		flags |= Ends
 	}
-	r.runs = append(r.runs, pixels{first, last - first, s.Region, math.MaxUint8, math.MaxUint8, s.Height, flags})
+	r.runs = append(r.runs, pixels{uint16(first), uint16(last - first), s.Region, math.MaxUint8, math.MaxUint8, s.Height, flags})
 	r.next = last
 }
 
 // bucket draws buckets of a level.
 func (r *raster) bucket(start, end int64, u *run) {
-	r.add(r.column(start), r.column(end), u.region, float64(u.share)/math.MaxUint8, float64(u.cover)/math.MaxUint8, u.height)
+	const in255 = 1.0 / math.MaxUint8
+	r.add(r.column(start), r.column(end), u.region, float64(u.share)*in255, float64(u.cover)*in255, u.height)
 }
 
 // add adds a stretch of a region, of which it was a share, and any region another.
 func (r *raster) add(a, b float64, region uint32, part, cover float64, height uint8) {
-	first, last := int(a), min(int(math.Ceil(b)), r.width)
-	if last <= first {
-		last = min(first+1, r.width) // no length
+	first, last := int(a), int(b)
+	if float64(last) < b || last <= first {
+		last++ // it has a part of that column too, or no length
 	}
+	last = min(last, r.width)
 	for p := max(first, r.next); p < last; p++ {
-		in := max(0, min(b, float64(p+1))-max(a, float64(p)))
 		if p != r.at {
 			if p < r.at && len(r.parts) > 0 {
 				continue
@@ -550,9 +561,19 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 			r.flush()
 			r.at = p
 		}
+		left, right := max(a, float64(p)), min(b, float64(p+1))
+		in := max(0, right-left)
 		r.cover += in * cover
 		r.high += in * cover * float64(height)
 		r.part(region, in*part)
+		if k := last - 1; p > first && p+1 < k {
+			// All whole columns are like this one.
+			r.flush()
+			u := &r.runs[len(r.runs)-1]
+			u.n += uint16(k - p - 1)
+			r.next = k
+			p = k - 1
+		}
 	}
 }
 
@@ -566,22 +587,24 @@ func (r *raster) part(region uint32, part float64) {
 	r.parts = append(r.parts, share{region, part})
 }
 
+// in255 is a part as so many 255ths, at least one.
+func in255(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, int(f*math.MaxUint8+0.5)))) }
+
 // flush ends the column in hand.
 func (r *raster) flush() {
 	if len(r.parts) == 0 {
 		return
 	}
-	most := r.parts[0]
-	for _, p := range r.parts[1:] {
-		if p.part > most.part {
+	most := &r.parts[0]
+	for i := range r.parts[1:] {
+		if p := &r.parts[i+1]; p.part > most.part {
 			most = p
 		}
 	}
-	in255 := func(f float64) uint8 { return uint8(max(1, min(math.MaxUint8, math.Round(f*math.MaxUint8)))) }
-	u := pixels{x: r.at, n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
+	u := pixels{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
 	u.cover = max(u.share, in255(r.cover))
 	if r.cover > 0 {
-		u.height = uint8(max(1, min(math.MaxUint8, math.Round(r.high/r.cover))))
+		u.height = uint8(max(1, min(math.MaxUint8, int(r.high/r.cover+0.5))))
 	}
 	r.parts, r.cover, r.high, r.next = r.parts[:0], 0, 0, r.at+1
 	if n := len(r.runs); n > 0 {
@@ -671,14 +694,14 @@ func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 		}
 		row.flush()
 	}
-	out := &Tile{Width: q.Width}
 	first := -1
 	if len(all) > 0 {
 		first = all[0]
 	}
-	out.Strips = []Strip{{Track: first, Count: len(row.runs)}}
-	for _, u := range row.runs {
-		out.add(u)
-	}
+	p := &tilePart{}
+	p.strip(Strip{Track: first}, row.runs)
+	out := &Tile{Width: q.Width}
+	out.room(1, len(p.runs), 0)
+	out.put(p, 0, 0, 0)
 	return out, nil
 }
