@@ -56,7 +56,7 @@ func TestSumsOfColumns(t *testing.T) {
 	loc, now := r.Location("p"), int64(0)
 	var stack []uint32
 	for range 20000 {
-		now += 1 + rng.Int64N(20)
+		now += rng.Int64N(20) // some spans have no length
 		if n := len(stack); n > 9 || n > 0 && rng.IntN(2) == 0 {
 			r.Leave(loc, now, stack[n-1])
 			stack = stack[:n-1]
@@ -76,6 +76,9 @@ func TestSumsOfColumns(t *testing.T) {
 		inner := map[int]uint32{}
 		for _, s := range tile.Strips { // the outermost first
 			for k := s.First; k < s.First+s.Count; k++ {
+				if tile.Share[k] < 255 {
+					continue // of no length: the tick is another one's
+				}
 				for c := int(tile.X[k]); c < int(tile.X[k])+int(tile.N[k]); c++ {
 					inner[c] = tile.Region[k]
 				}

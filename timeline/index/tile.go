@@ -617,9 +617,9 @@ func (r *raster) flush() {
 	r.runs = append(r.runs, u)
 }
 
-// summaryTracks is how many tracks a summary looks at: of more, some that are evenly far
-// apart stand for all.
-const summaryTracks = 256
+// summaryStrips is how many strips a summary looks at: of more tracks than these are of, some
+// that are evenly far apart stand for all.
+const summaryStrips = 2048
 
 // summaryDepths is how deep a summary looks.
 const summaryDepths = 16
@@ -629,10 +629,16 @@ const summaryDepths = 16
 // any region was open, both as averages of the tracks.
 func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 	all := q.Tracks
-	if n := len(all); n > summaryTracks {
-		q.Tracks = make([]int, summaryTracks)
+	deep := 1
+	for _, t := range all {
+		if t >= 0 && t < len(x.dir.Tracks) {
+			deep = max(deep, min(summaryDepths, x.dir.Tracks[t].Depth))
+		}
+	}
+	if n, most := len(all), summaryStrips/deep; n > most {
+		q.Tracks = make([]int, most)
 		for i := range q.Tracks {
-			q.Tracks[i] = all[i*n/summaryTracks]
+			q.Tracks[i] = all[i*n/most]
 		}
 	}
 	q.Tracks = slices.DeleteFunc(slices.Clone(q.Tracks), func(t int) bool {
