@@ -36,8 +36,8 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	// the window is the blocks between, and the parts of two.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
-	nested := e.Kind == LocationTrack
-	if nested {
+	visits := e.Kind == LocationTrack
+	if visits {
 		// Of the last block there are no sums; what it has is what has been up to any time
 		// behind it.
 		i, j = min(i, e.summed()), min(j, e.summed())
@@ -47,7 +47,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	for k := i; k < j; k++ {
 		// A block with spans that are cut has shorter ones than its sums say.
 		cut := e.blocks[k].first <= from
-		if nested || !cut && k < e.summed() {
+		if visits || !cut && k < e.summed() {
 			list, err := sums.read(&w.reader, e, k)
 			if err != nil {
 				return nil, err
@@ -63,26 +63,26 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 				}
 			}
 		}
-		if !cut && (nested || k < e.summed()) {
+		if !cut && (visits || k < e.summed()) {
 			continue
 		}
 		if err := w.decode(&e.blocks[k], b.decode); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, nested)
+		t.cut(b.spans, from, to, visits)
 	}
 	if j < len(e.blocks) {
 		if err := w.decode(&e.blocks[j], b.decode); err != nil {
 			return nil, err
 		}
-		t.cut(b.spans, from, to, nested)
+		t.cut(b.spans, from, to, visits)
 		for _, o := range b.open {
 			if o.start < to {
-				t.cut([]Span{o.span(math.MaxInt64)}, from, to, nested)
+				t.cut([]Span{o.span(math.MaxInt64)}, from, to, visits)
 			}
 		}
 	}
-	if nested {
+	if visits {
 		if err := upTo(w, e, i, from, -1, t); err != nil {
 			return nil, err
 		}
@@ -99,6 +99,44 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	}
 	slices.SortFunc(out, func(a, b Sum) int { return cmp.Compare(a.Region+1, b.Region+1) })
 	return out, nil
+}
+
+// Busy is the time in a window in which a track had any span, each tick once: of a resource
+// the time that anything was claimed. It reads the spans in the window.
+func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return 0, fmt.Errorf("busy time: %w", err)
+	}
+	w := x.scratch()
+	defer scratches.Put(w)
+	busy, left := int64(0), to // all that is busy from left on is known
+	add := func(start, end int64) {
+		if end = min(end, left); max(start, from) < end {
+			left = max(start, from)
+			busy += end - left
+		}
+	}
+	// From the last end to the first.
+	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
+	end := min(i, len(e.blocks)-1)
+	for i = end; i >= 0 && e.blocks[i].last > from && left > from; i-- {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
+			return 0, err
+		}
+		if i == end {
+			for k := range w.b.open {
+				add(w.b.open[k].start, math.MaxInt64)
+			}
+		}
+		for k := len(w.b.spans) - 1; k >= 0; k-- {
+			add(w.b.spans[k].Start, w.b.spans[k].End)
+		}
+	}
+	return busy, nil
 }
 
 // Profiles is [Index.Profile] of several tracks, made on all cores.
@@ -195,8 +233,8 @@ type moment struct {
 // upTo adds, or takes away, what block i has up to a time: the spans that end before it,
 // and the parts before it of those that are open then.
 func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error {
-	if i == len(e.blocks) {
-		return nil // all has ended before
+	if i == len(e.blocks) || at <= e.First {
+		return nil // all has ended before, or nothing has begun
 	}
 	var frames []open
 	since := e.First
@@ -207,10 +245,104 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error
 		frames = w.before.open
 		since = e.blocks[i-1].last
 	}
-	b := &w.b
-	if err := w.decode(&e.blocks[i], b.decode); err != nil {
+	if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
 		return err
 	}
+	if nested(frames, &w.b) {
+		t.tree(frames, since, &w.b, at, sign)
+	} else {
+		t.replay(frames, since, &w.b, at, sign)
+	}
+	return nil
+}
+
+// nested reports whether spans end before those that they are in, and their depths tell
+// which these are.
+func nested(frames []open, b *spanBlock) bool {
+	for i := range frames {
+		if frames[i].depth != uint8(min(i, DeepDepth)) {
+			return false
+		}
+	}
+	// The last end at each lower depth, of those that are not deeper than a later one.
+	var ends [DeepDepth + 1]struct {
+		depth uint8
+		end   int64
+	}
+	n := 0
+	in := func(depth uint8, start, end int64) bool {
+		for n > 0 && ends[n-1].depth >= depth {
+			n--
+		}
+		if depth == DeepDepth || n > 0 && ends[n-1].end > start {
+			return false
+		}
+		ends[n].depth, ends[n].end = depth, end
+		n++
+		return true
+	}
+	for i := range b.spans {
+		if s := &b.spans[i]; !in(s.Depth, s.Start, s.End) {
+			return false
+		}
+	}
+	for i := range b.open {
+		o := &b.open[i]
+		if o.depth != uint8(min(i, DeepDepth)) || !in(o.depth, o.start, math.MinInt64) {
+			return false
+		}
+	}
+	return true
+}
+
+// tree adds what a block of nested spans has up to a time: a span was the innermost one for
+// its time less that of those directly in it, which come before it.
+func (t tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
+	var below [DeepDepth + 2]int64 // what spans of a depth come to that are in none yet
+	for i, f := range frames {
+		below[i+1] = since - f.start - f.exclusive
+		if i+1 < len(frames) {
+			below[i+1] -= since - frames[i+1].start
+		}
+	}
+	var c *entry
+	add := func(start, end int64, region uint32, depth uint8, recursive bool) {
+		n := end - start
+		exclusive := n - below[int(depth)+1]
+		below[int(depth)+1] = 0
+		below[depth] += n
+		if c == nil || c.Region != region {
+			c = t.at(region)
+		}
+		c.Exclusive += sign * exclusive
+		if !recursive {
+			c.Inclusive += sign * n
+		}
+	}
+	for i := range b.spans {
+		s := &b.spans[i]
+		if s.Start >= at {
+			continue
+		}
+		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
+		if s.End < at || sign > 0 { // what is open at the begin is counted where it ends
+			c.Count += sign
+		}
+	}
+	for i := len(b.open) - 1; i >= 0; i-- {
+		o := &b.open[i]
+		if o.start >= at {
+			continue
+		}
+		add(o.start, at, o.region, o.depth, o.recursive)
+		if sign > 0 {
+			c.Count++
+		}
+	}
+}
+
+// replay is tree for spans that end in any order.
+func (t tally) replay(frames []open, since int64, b *spanBlock, at, sign int64) {
 	// The frames that were open ahead of the block come first, in their order; the spans
 	// and what is open behind the block are told from them by their begins, depths and
 	// regions. Of those alike, the innermost one ends first.
@@ -322,5 +454,4 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error
 			c.Inclusive += sign * (at - f.start)
 		}
 	}
-	return nil
 }

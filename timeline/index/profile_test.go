@@ -1,0 +1,84 @@
+package index
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// What a block of nested spans has up to a time is found quickly, and is what a replay of it
+// finds; and spans that end in any order are told from them.
+func TestTree(t *testing.T) {
+	for _, astray := range []bool{false, true} {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		rng := rand.New(rand.NewPCG(9, 9))
+		loc, now := r.Location("p"), int64(-50)
+		var stack []uint32
+		for range 60000 {
+			now += rng.Int64N(4)
+			n := len(stack)
+			if n > 30 || n > 0 && rng.IntN(2) == 0 {
+				i := n - 1
+				if astray && rng.IntN(3000) == 0 {
+					i = rng.IntN(n)
+				}
+				// It leaves the innermost one of its region.
+				for j := n - 1; j > i; j-- {
+					if stack[j] == stack[i] {
+						i = j
+					}
+				}
+				r.Leave(loc, now, stack[i])
+				stack = slices.Delete(stack, i, i+1)
+				continue
+			}
+			stack = append(stack, r.Region(string('a'+rune(rng.IntN(5)))))
+			r.Enter(loc, now, stack[len(stack)-1])
+		}
+		x := build(t, r)
+		e := x.dir.Tracks[0]
+		w := x.scratch()
+		trees, replays := 0, 0
+		for i := range e.blocks {
+			var frames []open
+			since := e.First
+			if i > 0 {
+				if err := w.decode(&e.blocks[i-1], w.before.decode); err != nil {
+					t.Fatal(err)
+				}
+				frames, since = w.before.open, e.blocks[i-1].last
+			}
+			if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
+				t.Fatal(err)
+			}
+			if !nested(frames, &w.b) {
+				replays++
+				continue
+			}
+			trees++
+			for range 40 {
+				at := since + rng.Int64N(e.blocks[i].last-since+1)
+				for _, sign := range []int64{-1, 1} {
+					got, want := tally{}, tally{}
+					got.tree(frames, since, &w.b, at, sign)
+					want.replay(slices.Clone(frames), since, &w.b, at, sign)
+					for region, c := range want {
+						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive {
+							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected %+v", i, at, sign, region, g.Sum, c.Sum)
+						}
+					}
+					for region, g := range got {
+						if c := want[region]; c == nil && (g.Count != 0 || g.Inclusive != 0 || g.Exclusive != 0) {
+							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected none", i, at, sign, region, g.Sum)
+						}
+					}
+				}
+			}
+		}
+		if trees == 0 || astray == (replays == 0) {
+			t.Errorf("astray %v: %d blocks are nested, %d are not", astray, trees, replays)
+		}
+	}
+}
