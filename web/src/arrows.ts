@@ -81,6 +81,26 @@ export function departure(l: LinkInfo): bigint {
   return l.kind === "dependency" && t > 0n ? t - 1n : t;
 }
 
+/** Held is a span that may hold the end of a link. */
+export interface Held { depth: number; start: bigint; end: bigint }
+
+/** atEnd tells whether an end of a link is where its span ends: messages arrive there, dependencies leave there. */
+export function atEnd(l: LinkInfo, leaves: boolean): boolean { return l.kind === (leaves ? "dependency" : "message"); }
+
+/**
+ * holder is the span that the end of a link at a time belongs to, of those around it: one that ends there where it is
+ * expected to (ends), else the innermost that is open or begins there. Of the lanes of a resource, which are not
+ * nested, the first whose claim ends, or begins, there is taken. Spans of no length give way to others as deep. null
+ * if none is near.
+ */
+export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: boolean, nested: boolean): T | null {
+  const long = spans.filter((s) => s.start < s.end), inward = (a: T, b: T): number => (nested ? b.depth - a.depth : a.depth - b.depth);
+  const edge = long.filter((s) => (ends ? s.end : s.start) === time).sort(inward);
+  if (edge.length > 0 && (ends || !nested)) return edge[0];
+  const at = spans.filter((s) => s.start <= time && (time < s.end || s.start === s.end)).sort((a, b) => b.depth - a.depth || (a.end - a.start < b.end - b.start ? 1 : -1));
+  return at[0] ?? long.filter((s) => s.end === time).sort(inward)[0] ?? null;
+}
+
 /**
  * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
  * nested spans the innermost; of the lanes of a resource that in which a claim ends or begins there, else the only one
