@@ -146,15 +146,34 @@ export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: 
   return out;
 }
 
+/** away is how far a point is from a segment. */
+function away(s: Segment, x: number, y: number): number {
+  const dx = s.x1 - s.x0, dy = s.y1 - s.y0, n = dx * dx + dy * dy;
+  const f = n === 0 ? 0 : Math.max(0, Math.min(1, ((x - s.x0) * dx + (y - s.y0) * dy) / n));
+  return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
+}
+
 /** nearest is the segment a point lies on, within `reach` pixels. */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null, least = reach;
-  for (const s of list) {
-    const dx = s.x1 - s.x0, dy = s.y1 - s.y0, n = dx * dx + dy * dy;
-    const f = n === 0 ? 0 : Math.max(0, Math.min(1, ((x - s.x0) * dx + (y - s.y0) * dy) / n));
-    const d = Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
-    if (d < least) { least = d; best = s; }
-  }
+  for (const s of list) { const d = away(s, x, y); if (d < least) { least = d; best = s; } }
+  return best;
+}
+
+/**
+ * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span. Spans win where more than
+ * `crowd` arrows pass within `crowded` pixels, and those that are smaller than `small`: an arrow would cover them.
+ */
+const reach = 5, onSpan = 2, crowd = 2, crowded = 12, small = 10;
+
+/** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
+export function arrowAt(list: readonly Segment[], x: number, y: number, over: { w: number; h: number } | null): Segment | null {
+  if (over === null) return nearest(list, x, y, reach);
+  if (Math.max(over.w, over.h) < small) return null;
+  const best = nearest(list, x, y, onSpan);
+  if (best === null) return null;
+  let n = 0;
+  for (const s of list) if (away(s, x, y) < crowded && ++n > crowd) return null;
   return best;
 }
 

@@ -1,6 +1,6 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { type Arrow, depthAt, drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, arrowAt, depthAt, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
@@ -421,8 +421,12 @@ export class Timeline {
     g.lineWidth = 2; g.strokeStyle = c.select; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
   }
 
-  /** linkAt is the arrow under a point. */
-  linkAt(x: number, y: number): Segment | null { return this.segs.length > 0 ? nearest(this.segs, x, y, 5) : null; }
+  /** linkAt is the arrow that a click at a point is for, where h lies. */
+  linkAt(x: number, y: number, h: Hit | null): Segment | null {
+    if (this.segs.length === 0) return null;
+    const own = h !== null && h.track >= 0 && (h.kind === "span" || h.kind === "instant");
+    return arrowAt(this.segs, x, y, own ? { w: Math.min(this.width, h.x1) - Math.max(0, h.x0), h: this.hitRect(h).h } : null);
+  }
 
   /** hit finds what lies under a point, in CSS pixels of the plot. */
   hit(x: number, y: number): Hit | null {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LinkInfo } from "../src/api";
-import { type Arrow, atEnd, departure, depthAt, holder, nearest, segments } from "../src/arrows";
+import { type Arrow, arrowAt, atEnd, departure, depthAt, holder, nearest, type Segment, segments } from "../src/arrows";
 import { buildTree, layout, rowOfTrack } from "../src/rows";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
@@ -62,4 +62,18 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   const s = segments([arrow(1)], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300);
   expect(nearest(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
   expect(nearest(s, 150, 60, 5)).toBeNull();
+});
+
+test("a click is for the span unless an arrow is right under it", () => {
+  const down = (x: number): Segment => ({ x0: x, y0: 0, x1: x, y1: 100, count: 1, kind: "message", arrow: { link: link("message", [0, "1"], [1, "2"]), start: 1n, end: 2n } });
+  const one = [down(50)], span = { w: 200, h: 12 };
+  expect(arrowAt(one, 51, 50, span)).toBe(one[0]);
+  expect(arrowAt(one, 53, 50, span)).toBeNull();
+  expect(arrowAt(one, 53, 50, null)).toBe(one[0]);
+  expect(arrowAt(one, 56, 50, null)).toBeNull();
+  // one that the arrow would cover
+  expect(arrowAt(one, 50, 50, { w: 3, h: 5 })).toBeNull();
+  const many = Array.from({ length: 40 }, (_, i) => down(30 + i));
+  for (let x = 30; x < 70; x += 0.5) expect(arrowAt(many, x, 50, span)).toBeNull();
+  expect(arrowAt(many, 50, 50, null)).not.toBeNull();
 });

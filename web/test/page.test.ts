@@ -153,6 +153,22 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(page.url()).toContain("a=0");
   });
 
+  test("many arrows do not keep one from selecting spans", async () => {
+    await open("#t=a1&a=1&sh=18&l=1");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const rows = await page.evaluate(() => window.weft.layout().rows.filter((r) => r.strips.some((s) => s.kind === 0)).map((r) => r.strips[0].y + 6));
+    let clicks = 0, spans = 0;
+    for (const y of rows.slice(0, 5)) for (let x = 140; x < box.width - 140; x += 97) {
+      await page.keyboard.press("Escape");
+      await page.mouse.click(box.x + x, box.y + y);
+      clicks++;
+      if ((await view()).selection !== null) spans++;
+    }
+    expect(clicks).toBeGreaterThan(30);
+    expect(spans / clicks).toBeGreaterThan(0.9);
+  });
+
   test("the profile has claims, the legend those regions too", async () => {
     await open("#t=a1&f=CPU&p=profile");
     expect(await page.locator("#panel").innerText()).toContain("claims");
