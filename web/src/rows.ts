@@ -102,6 +102,11 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
+/** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
+const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20]];
+/** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
+const tiny = [8, 6];
+
 const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
@@ -133,13 +138,13 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
 
 /** measure gives the rows their heights and places; it returns the height of all. */
 function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
-  const set = (strip: number): number => {
+  const set = (strip: number, curve: number): number => {
     let y = 0;
     for (const r of rows) {
       const t = r.track >= 0 ? meta.tracks[r.track] : undefined;
       r.y = y;
       if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
-      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
+      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curve; r.height = curve + 4 + r.strips * strip; }
       else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack, r.strips * strip)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
       else {
         r.stripHeight = strip;
@@ -151,10 +156,11 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     }
     return y;
   };
-  if (o.stripHeight > 0) return set(o.stripHeight);
-  for (const s of [18, 16, 14, 12, 10, 8, 6]) { const h = set(s); if (h <= o.available) return h; }
+  if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
+  for (const [strip, curve] of sizes) { const h = set(strip, curve); if (h <= o.available) return h; }
+  if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
   // not all fit: a size in which names inside of spans can still be read
-  return set(11);
+  return set(11, curveHeight);
 }
 
 /** rowAt is the index of the row at a height, -1 outside. */
