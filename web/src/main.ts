@@ -25,7 +25,8 @@ import { rowKey } from "./tiles";
 import { compact, type Hit, Timeline } from "./timeline";
 import { read, write } from "./url";
 import { around, clamp, pan, reveal, same, scaled } from "./view";
-import { rowMenu } from "./rowmenu";
+import { steps } from "./rows";
+import { deeper, rowMenu } from "./rowmenu";
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -356,7 +357,7 @@ class Page implements App {
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
     const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
     const resort = button("↻", "Sort again by the busy time in what the window shows now", () => void this.busyOrder());
-    const levels = select("Levels of nesting", [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"], ["8", "8 levels"], ["16", "16 levels"], ["255", "all levels"]], String(s.levels), (v) => this.store.set({ levels: Number(v) }));
+    const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
     filter.addEventListener("input", () => this.store.set({ rowFilter: filter.value }));
@@ -609,7 +610,7 @@ class Page implements App {
       if (!set.delete(key)) set.add(key);
       this.store.set({ collapsed: set });
     };
-    labels.addEventListener("click", (e) => { const i = at(e); if (i < 0) return; t.focusRow = i; if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i); else t.focusLabel(i); });
+    labels.addEventListener("click", (e) => { const i = at(e); if (i < 0) return; t.focusRow = i; if (e.target instanceof Element && e.target.closest(".more")) deeper(this, t.lane.rows[i]); else if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i); else t.focusLabel(i); });
     labels.addEventListener("contextmenu", (e) => { const i = at(e); if (i < 0) return; e.preventDefault(); rowMenu(this, t.lane, i, e.clientX, e.clientY); });
     labels.addEventListener("keydown", (e) => {
       const i = at(e);

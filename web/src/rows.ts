@@ -15,6 +15,8 @@ export interface Row {
   y: number; height: number;
   /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
   strips: number; stripHeight: number; extra: number;
+  /** more is how many lines the track has below those that are shown. */
+  more: number;
   /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
   stacked: boolean;
 }
@@ -128,7 +130,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
       const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -161,6 +163,15 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
   if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
   // not all fit: a size in which names inside of spans can still be read
   return set(11, curveHeight);
+}
+
+/** steps are the levels of nesting that one can choose; the last is all that the server gives. */
+export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
+
+/** moreWords says what a row does not show, "" when it shows all. */
+export function moreWords(r: Row): string {
+  const what = r.stacked ? "lane" : "level";
+  return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
 
 /** rowAt is the index of the row at a height, -1 outside. */

@@ -5,7 +5,7 @@ import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { type Row, rowAt } from "./rows";
+import { moreWords, type Row, rowAt, steps } from "./rows";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -27,6 +27,8 @@ export interface Hit {
   /** around is the outline of a claim in a stack, in CSS pixels. */
   around?: [number, number][];
 }
+
+const mostLevels = steps[steps.length - 1];
 
 /** Timeline draws one lane. */
 export class Timeline {
@@ -274,11 +276,13 @@ export class Timeline {
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
       const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit && t.unit !== "#" ? name(" " + t.unit) : ""), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
+      const hidden = moreWords(r);
+      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, aria: { hidden: true } }, `+${compact(r.more)}`);
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
-      }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, values);
+      }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
       this.labelBox.insertBefore(e, before);
     }

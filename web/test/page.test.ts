@@ -169,6 +169,25 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(spans / clicks).toBeGreaterThan(0.9);
   });
 
+  test("a row says that it is deeper than it shows, and shows all", async () => {
+    await open("#t=a1&l=2&sh=12");
+    const row = page.locator(".label", { has: page.locator(".more") }).first();
+    expect(await row.getAttribute("aria-label")).toMatch(/, 2 more levels below$/);
+    const strips = (): Promise<number> => page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.filter((s) => s.kind === 0).length ?? 0);
+    await row.locator(".more").click();
+    await ready();
+    await page.waitForURL(/[&]l=4[&]/, { timeout: 5000 });
+    expect(await page.locator(".more").count()).toBe(0);
+    expect(await strips()).toBe(4);
+    // by the keyboard
+    await open("#t=a1&l=1&sh=12");
+    await page.locator(".label", { has: page.locator(".more") }).first().focus();
+    await page.keyboard.press("ContextMenu");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect(await page.locator(".more").count()).toBe(0);
+  });
+
   test("the profile has claims, the legend those regions too", async () => {
     await open("#t=a1&f=CPU&p=profile");
     expect(await page.locator("#panel").innerText()).toContain("claims");

@@ -55,6 +55,8 @@ test("places", () => {
 test("levels limit the lines of a track", () => {
   const one = layout(buildTree(meta), meta, { ...plain, levels: 1 }).rows.find((r) => r.key === "t0");
   expect(one?.strips).toBe(1);
+  expect(one?.more).toBe(1);
+  expect(layout(buildTree(meta), meta, plain).rows.map((r) => r.more)).toEqual(new Array(8).fill(0));
 });
 
 test("curves give way to spans, and spans stay readable", () => {
