@@ -3,7 +3,7 @@
 type Child = Node | string | null | undefined | false;
 interface Props {
   class?: string; id?: string; title?: string; role?: string; tabindex?: number; type?: string; value?: string; placeholder?: string; href?: string; download?: string;
-  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number;
+  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number; label?: string;
   aria?: Record<string, string | number | boolean>; data?: Record<string, string>; style?: Record<string, string>;
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }

@@ -1,6 +1,6 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
@@ -27,6 +27,9 @@ import { read, write } from "./url";
 import { around, clamp, pan, reveal, same, scaled } from "./view";
 import { steps } from "./rows";
 import { deeper, rowMenu } from "./rowmenu";
+
+/** ofAttribute begins the values of the menu of colours that stand for attributes. */
+const ofAttribute = "=";
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -274,7 +277,7 @@ class Page implements App {
     try {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) { this.fail("weft", say(e)); return; }
-    let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === id));
+    let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === baseID(id)));
     const lost = this.store.state.traces.length - wanted.length;
     if (wanted.length === 0) {
       const all = this.list.traces;
@@ -293,7 +296,8 @@ class Page implements App {
   }
 
   private fail(title: string, text: string): void {
-    document.body.replaceChildren(el("main", { class: "start" }, el("h1", {}, name(title)), el("p", { class: "error", role: "alert" }, name(text)), button("Try again", "Load the page again", () => location.reload()), this.list.traces.length > 1 ? button("All traces", "Show the list of traces", () => { location.hash = ""; location.reload(); }) : null));
+    const traces = this.store.state.traces, plain = traces.map(baseID);
+    document.body.replaceChildren(el("main", { class: "start" }, el("h1", {}, name(title)), el("p", { class: "error", role: "alert" }, name(text)), button("Try again", "Load the page again", () => location.reload()), plain.join() !== traces.join() ? button("Colours by region", "Show the trace by region instead of by an attribute", () => { location.hash = write({ ...this.store.state, traces: plain }); }) : null, this.list.traces.length > 1 ? button("All traces", "Show the list of traces", () => { location.hash = ""; location.reload(); }) : null));
     this.started = true; this.state();
   }
 
@@ -352,7 +356,11 @@ class Page implements App {
     arrows.disabled = metas.every((m) => m.links === 0);
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
     const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () => this.mode("measure"));
-    const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
+    const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => void this.colorBy(v));
+    const attributes = [...new Set(metas.flatMap((m) => (m.color === "" ? m.attributes : [m.color, ...m.attributes])))].sort();
+    if (attributes.length > 0) colorSelect.append(el("optgroup", { label: "by attribute" }, ...attributes.map((a) => { const o = el("option", { value: ofAttribute + a }); o.textContent = printable(a); return o; })));
+    // what the menu shows: the colours that all traces are in are those of the attribute that one of them is by
+    const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
     const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
@@ -368,7 +376,7 @@ class Page implements App {
       arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
       arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
       range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
-      colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
+      colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
       resort.hidden = n.order !== "busy";
@@ -459,6 +467,20 @@ class Page implements App {
   private nextArrows(): void {
     const n = this.store.state.arrows;
     if (this.lanes.some((l) => l.meta.links > 0)) this.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" }); else this.announce("this trace has no links");
+  }
+
+  /** colorBy chooses what colours stand for. The values of an attribute take the place of regions: a trace in these colours has an index of its own, for which the page is loaded anew. */
+  private async colorBy(choice: string): Promise<void> {
+    const color = choice === "group" || choice === "track" ? choice : "region", attribute = choice.startsWith(ofAttribute) ? choice.slice(ofAttribute.length) : "";
+    try {
+      const traces = await Promise.all(this.lanes.map(async (l) => {
+        const wanted = attribute === "" || l.meta.attributes.includes(attribute) ? attribute : l.meta.color;
+        return wanted === l.meta.color ? l.meta.id : (await this.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(l.meta.id)), { color: wanted })).id;
+      }));
+      if (traces.every((id, i) => id === this.store.state.traces[i])) { this.store.set({ color }); return; }
+      if (this.history) clearTimeout(this.history);
+      location.hash = write({ ...this.store.state, traces, color, highlight: null });
+    } catch (e) { this.parts?.sync(); this.announce("colours: " + say(e)); }
   }
 
   private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
