@@ -85,7 +85,13 @@ func say(t *testing.T, args ...string) []byte {
 // view runs weft view and gives the address that it prints.
 func view(t *testing.T, trace string) string {
 	t.Helper()
-	c := program(t, "view", "--no-open", "--quiet", trace)
+	return serving(t, "view", "--no-open", "--quiet", trace)
+}
+
+// serving runs a command that serves the page, and gives the address that it prints.
+func serving(t *testing.T, args ...string) string {
+	t.Helper()
+	c := program(t, args...)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.StdoutPipe()
@@ -105,7 +111,7 @@ func view(t *testing.T, trace string) string {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("weft view %s: found no address: %v\n%s", trace, err, &errs)
+		t.Fatalf("weft %s: found no address: %v\n%s", strings.Join(args, " "), err, &errs)
 	}
 	return strings.TrimSuffix(line, "\n")
 }

@@ -51,7 +51,7 @@ export class Dock {
     this.scopeBar = el("div", { class: "scope" });
     this.progress = el("div", { class: "progress", role: "progressbar", aria: { label: "computing", hidden: true } });
     this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
-    this.element = el("div", { class: "dock" }, el("div", { class: "dockmain" }, this.tabs, this.scopeBar, this.progress, this.body), details);
+    this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, this.tabs, this.scopeBar, this.progress, this.body), details);
   }
 
   /** pending tells whether a panel is being made or will be soon. */

@@ -7,7 +7,7 @@ import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
 import { Dock } from "./dock";
-import { button, bytes, count, el, name, percent, printable, select } from "./dom";
+import { button, bytes, count, el, name, percent, printable, select, spoken } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -342,7 +342,7 @@ class Page implements App {
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
     const legend = makeLegend(this, () => this.timelines);
-    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region));
+    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
     const notice = el("div", { class: "notice", role: "status" });
@@ -382,6 +382,7 @@ class Page implements App {
       resort.hidden = n.order !== "busy";
       unhide.hidden = n.hidden.size === 0;
       unhide.textContent = `+${n.hidden.size}`;
+      unhide.setAttribute("aria-label", spoken(unhide.textContent, unhide.title));
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
@@ -394,12 +395,13 @@ class Page implements App {
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
-      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
-      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
+      el("section", { class: "axes", aria: { label: "Rows and time" } },
+        el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
+        el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element)),
       lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
     this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");

@@ -2,7 +2,7 @@
 import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkInfo, say, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
-import { button, bytes, count, el, name } from "./dom";
+import { button, bytes, count, el, name, replace } from "./dom";
 import type { Lane } from "./lane";
 import type { Selection } from "./store";
 import { decodeTile, runAt, StripKind } from "./tile";
@@ -19,12 +19,12 @@ export class Details {
   private abort: AbortController | null = null;
 
   constructor(private app: App, private located: (lane: number, w: Window | null) => void) {
-    this.element = el("aside", { class: "details", aria: { label: "Selection" } });
+    this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
     this.empty();
   }
 
   private empty(): void {
-    this.element.replaceChildren(el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
+    replace(this.element, el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
   }
 
   /** follow loads the details of a selection. */
@@ -52,7 +52,7 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      this.element.replaceChildren(el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
+      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
@@ -63,7 +63,7 @@ export class Details {
   }
 
   private instant(lane: Lane, track: number, d: InstantDetails): void {
-    this.element.replaceChildren(el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
+    replace(this.element, el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
   }
 
   private show(lane: Lane, d: SpanDetails): void {
@@ -88,7 +88,7 @@ export class Details {
     if (d.links && d.links.length > 0) {
       parts.push(el("h3", {}, `Messages and dependencies (${d.links.length}${d.links.length >= 100 ? " or more" : ""})`), el("ul", { class: "links" }, ...d.links.map((l) => this.link(lane, s, l))));
     }
-    this.element.replaceChildren(...parts.filter((x) => x !== null));
+    replace(this.element, ...parts.filter((x) => x !== null));
     this.element.scrollTop = 0;
   }
 
@@ -153,7 +153,7 @@ export class Details {
       return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))));
     };
     const a = lane.toAxis(from), b = lane.toAxis(to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
-    this.element.replaceChildren(el("h2", {}, what, " ", name(l.name)),
+    replace(this.element, el("h2", {}, what, " ", name(l.name)),
       el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => app.show({ from: both.from - m, to: both.to + m }))),
       el("dl", {}, ...this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock)), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),

@@ -275,14 +275,14 @@ export class Timeline {
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
-      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit && t.unit !== "#" ? name(" " + t.unit) : ""), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
+      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: compact(high) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : "") } }), el("span", { data: { text: compact(t.kind === "counter" ? t.low : 0) } })) : null;
       const hidden = moreWords(r);
-      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, aria: { hidden: true } }, `+${compact(r.more)}`);
+      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { label: [r.label, r.detail, hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, values ? `${compact(t?.kind === "counter" ? t.low : 0)} to ${compact(high)}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
-      }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
+      }, arrow, name(r.label, "text"), r.track < 0 ? " " : null, r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
       this.labelBox.insertBefore(e, before);
     }
