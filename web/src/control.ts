@@ -28,7 +28,7 @@ export function wheelFactor(e: WheelEvent): number {
 /** attach makes a time line answer to the pointer. */
 export function attach(app: App, t: Timeline, act: Actions): void {
   const plot = t.plot;
-  const local = (e: MouseEvent): { x: number; y: number } => { const b = plot.getBoundingClientRect(); return { x: e.clientX - b.left, y: e.clientY - b.top }; };
+  const local = (e: MouseEvent): { x: number; y: number } => ({ x: e.clientX - t.left, y: e.clientY - t.top });
   let dragging = false;
 
   plot.addEventListener("wheel", (e) => {

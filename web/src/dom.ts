@@ -37,6 +37,9 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
+/** setText writes a text where there is another: the same text again would make the browser lay out the page. */
+export function setText(e: HTMLElement, text: string): void { if (e.textContent !== text) e.textContent = text; }
+
 /** spoken is the name of a control for those who hear it: what it shows, as one says that to speak to it, and what it does. */
 export function spoken(label: string, title: string): string {
   const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");

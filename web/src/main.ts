@@ -7,7 +7,7 @@ import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
 import { Dock } from "./dock";
-import { button, bytes, count, el, name, percent, printable, select, spoken } from "./dom";
+import { button, bytes, count, el, name, percent, printable, select, setText, spoken } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -201,9 +201,9 @@ class Page implements App {
     p.minimap.draw(String(this.version));
     p.legend.update();
     const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : "")).find((e) => e !== "") ?? "";
-    p.linkText.textContent = this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
+    setText(p.linkText, this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "");
     const empty = this.lanes.every((l) => l.meta.events === 0);
-    p.notice.textContent = this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
+    setText(p.notice, this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "");
     const end = performance.now();
     this.frames.push({ at: begin, cost: end - begin });
     if (this.frames.length > 600) this.frames.splice(0, 300);
@@ -452,7 +452,8 @@ class Page implements App {
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
-    p?.sync();
+    // the window moves at each frame of a zoom; no control shows it
+    if (c.size > 1 || !c.has("window")) p?.sync();
     p?.dock.follow();
     this.save();
     this.draw();
