@@ -135,7 +135,8 @@ func claims(t *testing.T) string {
 		name     string
 		capacity float64
 		amounts  []float64
-	}{{"heads", 4, []float64{1}}, {"memory", 100, []float64{0.1, 3, 30, 60}}, {"tokens", 0, []float64{1, 2}}} {
+		lanes    int
+	}{{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4}, {"queue", 100, []float64{0.1, 9, 90}, 1}} {
 		resource := r.Resource(x.name, x.capacity, "of it")
 		type end struct{ id, time int64 }
 		var open []end
@@ -147,7 +148,7 @@ func claims(t *testing.T) string {
 					i--
 				}
 			}
-			if len(open) < 4 {
+			if len(open) < x.lanes {
 				id := r.Claim(resource, at, r.Region(fmt.Sprint("job ", random.IntN(5))), x.amounts[random.IntN(len(x.amounts))])
 				open = append(open, end{id, at + 1 + random.Int64N(400)})
 			}
@@ -226,7 +227,7 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 					box.y, box.h = p.Y, p.Height
 					continue
 				}
-				raster.Spans(img, at, p.Y, p.Height, tile, s, back, c)
+				raster.Spans(img, at, p.Y, p.Height, raster.LeastClaim, tile, s, back, c)
 			case index.InstantStrip:
 				raster.Instants(img, at, p.Y, p.Height, tile, s, c)
 			case index.CurveStrip:

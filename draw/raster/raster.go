@@ -41,9 +41,14 @@ type Box struct {
 	Run        int // number of the run, or cell, that it shows
 }
 
+// LeastClaim is how high a claim is at least, in pixels of a picture of scale 1: less would
+// not be seen.
+const LeastClaim = 3
+
 // SpanBoxes are what a strip of spans with a height consists of on a background of one
-// colour, from left to right.
-func SpanBoxes(h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
+// colour, from left to right. A claim is as high as its part of the capacity, but least
+// pixels at least.
+func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
 			f := c.Other
@@ -57,7 +62,7 @@ func SpanBoxes(h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) 
 			if t.Flags[k]&index.Ends != 0 && n >= 4 {
 				n--
 			}
-			high := max(1, (h*int(t.Height[k])+127)/255)
+			high := min(h, max(least, (h*int(t.Height[k])+127)/255))
 			if !yield(Box{int(t.X[k]), h - high, n, high, Blend(f, back, a), k}) {
 				return
 			}
@@ -179,8 +184,8 @@ func Stack(img *image.RGBA, x0, y0, h int, t *index.Tile, lanes []index.Strip, f
 
 // Spans draws a strip of spans in the rectangle of the tile's width whose upper left corner
 // is x0, y0 and whose height is h, on a background of one colour.
-func Spans(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
-	for b := range SpanBoxes(h, t, s, back, c) {
+func Spans(img *image.RGBA, x0, y0, h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
+	for b := range SpanBoxes(h, least, t, s, back, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }
