@@ -556,7 +556,7 @@ func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 		y, h := l.rect(r, s, scale)
 		switch s.Kind {
 		case index.SpanStrip:
-			raster.Spans(c.img, x0, y, h, t, s, l.t.paper.rgba(), &l.colors)
+			raster.Spans(c.img, x0, y, h, raster.LeastClaim*scale, t, s, l.t.paper.rgba(), &l.colors)
 		case index.InstantStrip:
 			raster.Instants(c.img, x0, y, h, t, s, &l.colors)
 		default:
@@ -575,7 +575,7 @@ func (l *sheet) boxes(c canvas, t *index.Tile) {
 		title := func(raster.Box) string { return "" }
 		switch s.Kind {
 		case index.SpanStrip:
-			all = raster.SpanBoxes(h, t, s, l.t.paper.rgba(), &l.colors)
+			all = raster.SpanBoxes(h, raster.LeastClaim, t, s, l.t.paper.rgba(), &l.colors)
 			title = func(b raster.Box) string {
 				if r := t.Region[b.Run]; int(r) < len(l.regions) {
 					return l.Index.Region(r)

@@ -135,7 +135,7 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 			places = append(places, image.Rect(gutter*scale, y, gutter*scale+width, y+h))
 			switch s.Kind {
 			case index.SpanStrip:
-				raster.Spans(img, gutter*scale, y, h, tile, s, back, &colors)
+				raster.Spans(img, gutter*scale, y, h, raster.LeastClaim*scale, tile, s, back, &colors)
 			case index.InstantStrip:
 				raster.Instants(img, gutter*scale, y, h, tile, s, &colors)
 			case index.CurveStrip:

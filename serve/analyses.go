@@ -65,6 +65,12 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		if e.color != "" {
+			// The regions are others there than those of calls.
+			for i := range nodes {
+				nodes[i].Region = trace.NoRef
+			}
+		}
 		return map[string][]*nodeFact{"roots": tree(nodes)}, nil
 	}
 }

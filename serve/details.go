@@ -83,7 +83,7 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 // name is what the span is named by.
 func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span) (d described, err error) {
 	var find func(context.Context, *reader, *index.Track, index.Span, begins, []index.Span, *described) error
-	color := e.s.opt.Reading.Color
+	color := e.color
 	switch t.Kind {
 	case index.LocationTrack:
 		find = findVisit
@@ -287,7 +287,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 			if c.Kind() != i.Kind {
 				return false
 			}
-			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.s.opt.Reading.Color == "" && i.Region != trace.NoRef && c.Ref() != i.Region {
+			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef && c.Ref() != i.Region {
 				return false
 			}
 			d.attributes = eventAttributes(defs, c)

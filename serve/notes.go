@@ -43,6 +43,8 @@ const notesSuffix = ".notes.json"
 // index, since nothing is written beside the trace.
 func (e *entry) notesPath() (string, error) {
 	switch {
+	case e.base != nil:
+		return e.base.notesPath()
 	case e.given.Once:
 		return "", nil
 	case e.given.Index != "":

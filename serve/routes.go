@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -101,8 +102,14 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 // entry finds the trace of a request.
 func (s *Server) entry(r *http.Request) (*entry, error) {
 	id := r.PathValue("id")
-	if e := s.traces.find(id); e != nil {
-		return e, nil
+	base, color, colored := strings.Cut(id, colorMark)
+	if e := s.traces.find(base); e != nil {
+		if !colored {
+			return e, nil
+		}
+		if name, err := url.PathUnescape(color); err == nil {
+			return e.in(name)
+		}
 	}
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
 }
@@ -248,6 +255,11 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	e, err := s.entry(r)
 	if err != nil {
 		return err
+	}
+	if q := r.URL.Query(); q.Has("color") {
+		if e, err = e.in(q.Get("color")); err != nil {
+			return err
+		}
 	}
 	e.refresh()
 	l, before, ready := e.line()

@@ -27,19 +27,23 @@ type shown struct {
 
 // traceFacts is the part of a trace's description that is there when it is ready.
 type traceFacts struct {
-	ETag     string      `json:"etag,omitempty"`
-	Clock    *clockFact  `json:"clock,omitempty"`
-	Origin   string      `json:"origin"`
-	Epoch    string      `json:"epoch"`
-	Length   string      `json:"length"`
-	Events   int64       `json:"events"`
-	Spans    int64       `json:"spans"`
-	Links    int64       `json:"links"`
-	Groups   []groupFact `json:"groups"`
-	Tracks   []trackFact `json:"tracks"`
-	Regions  []regFact   `json:"regions"`
-	Palettes palettes    `json:"palettes"`
-	Defects  int64       `json:"defects"`
+	ETag string `json:"etag,omitempty"`
+	// Color is the attribute whose values the regions are, "" for regions. Attributes are
+	// those that can be asked for.
+	Color      string      `json:"color"`
+	Attributes []string    `json:"attributes"`
+	Clock      *clockFact  `json:"clock,omitempty"`
+	Origin     string      `json:"origin"`
+	Epoch      string      `json:"epoch"`
+	Length     string      `json:"length"`
+	Events     int64       `json:"events"`
+	Spans      int64       `json:"spans"`
+	Links      int64       `json:"links"`
+	Groups     []groupFact `json:"groups"`
+	Tracks     []trackFact `json:"tracks"`
+	Regions    []regFact   `json:"regions"`
+	Palettes   palettes    `json:"palettes"`
+	Defects    int64       `json:"defects"`
 }
 
 // earlyFacts is what of it is there before.
@@ -175,12 +179,12 @@ func groupFacts(l []trace.LocationGroup) []groupFact {
 
 func clockOf(c trace.Clock) *clockFact { return &clockFact{c.Num, c.Den} }
 
-func newShown(ctx context.Context, x Index, found cache.Entry) (*shown, error) {
+func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*shown, error) {
 	v := &shown{tag: found.Key, clock: x.Clock(), tracks: x.Tracks(), regions: x.Regions(), groups: x.Groups()}
 	v.first, v.last, _ = x.Extent()
 	c := x.Counts()
 	f := &v.facts
-	*f = traceFacts{ETag: v.tag, Clock: clockOf(v.clock), Origin: strconv.FormatInt(v.first, 10), Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
+	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, found.Attributes...), Clock: clockOf(v.clock), Origin: strconv.FormatInt(v.first, 10), Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
 		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups), Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
 	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {

@@ -200,14 +200,15 @@ type making struct {
 }
 
 // make writes an index to a file.
-func (m *making) make(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+func (m *making) make(ctx context.Context, src format.Source, path string) (cache.Facts, error) {
+	var none cache.Facts
 	d, err := m.reading.open(ctx, m.format, src, m.progress)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
 	defer d.Close()
 	if err := format.Prepare(ctx, d.Decoder); err != nil {
-		return 0, err
+		return none, err
 	}
 	if m.early != nil {
 		f := newEarly(d.Defs())
@@ -215,7 +216,7 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 		if s, ok := d.Decoder.(format.Summarizer); ok {
 			x, ok, err := s.Summarize(ctx)
 			if ctx.Err() != nil {
-				return 0, ctx.Err()
+				return none, ctx.Err()
 			}
 			if ok && err == nil { // what is wrong, reading the events finds
 				told := *f
@@ -224,10 +225,11 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 			}
 		}
 	}
-	if err := m.indexes.build(ctx, d.Decoder, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
-		return 0, err
+	n := &noting{Decoder: d.Decoder}
+	if err := m.indexes.build(ctx, n.decoder(), path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
+		return none, err
 	}
-	return d.defects(), nil
+	return cache.Facts{Defects: d.defects(), Attributes: n.names()}, nil
 }
 
 // settings are those that an index of a format depends on.
@@ -271,7 +273,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
 			}
 		}
-		defects, err := m.make(ctx, src, o.Path)
+		facts, err := m.make(ctx, src, o.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -279,7 +281,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{o.Path, st.Size(), true, f, defects}, nil
+		return &Made{o.Path, st.Size(), true, f, facts.Defects}, nil
 	}
 	settings := r.settings(f)
 	if !o.Force {

@@ -35,9 +35,13 @@ type entry struct {
 	name     string // of its main file
 	path     string // as people know it
 	given    Given
-	decoders pool
+	color    string // attribute that spans are named by, "" for their region
+	base     *entry // the trace that this one is in other colours; nil if it is none
+	decoders *pool
 
 	mu       sync.Mutex
+	colors   map[string]*entry // the same trace in other colours
+	used     time.Time         // when it was last asked for, of one in other colours
 	state    state
 	stamp    stamp // of the main file, when indexing began
 	format   *format.Format
@@ -62,8 +66,8 @@ func traceID(path string, again int) string {
 }
 
 func (s *Server) newEntry(g Given, id, name string) *entry {
-	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, state: stateNew, format: s.opt.Reading.Format}
-	e.decoders = pool{e: e, free: make(chan struct{}, maxDecoders)}
+	e := &entry{s: s, id: id, name: name, path: g.Source.Path, given: g, color: s.opt.Reading.Color, state: stateNew, format: s.opt.Reading.Format}
+	e.decoders = &pool{e: e, free: make(chan struct{}, maxDecoders)}
 	if st, err := fs.Stat(g.Source.FS, g.Source.Name); err == nil {
 		e.bytes = st.Size()
 	}
@@ -157,13 +161,13 @@ func (e *entry) index(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.s.opt.Reading.settings(f))
+		key, err := cache.Key(e.given.Source, []string{e.given.Source.Name}, e.reading().settings(f))
 		if err != nil {
 			return err
 		}
 		return e.ready(cache.Entry{Key: key, Path: e.given.Index, Size: st.Size()})
 	}
-	settings := e.s.opt.Reading.settings(f)
+	settings := e.reading().settings(f)
 	found, ok, err := e.s.opt.Cache.Find(e.given.Source, settings)
 	if err != nil {
 		return err
@@ -188,8 +192,8 @@ func (e *entry) index(ctx context.Context) error {
 }
 
 // build makes an index.
-func (e *entry) build(ctx context.Context, src format.Source, path string) (defects int64, err error) {
-	m := &making{reading: &e.s.opt.Reading, format: e.format, indexes: e.s.indexes, progress: e.advance}
+func (e *entry) build(ctx context.Context, src format.Source, path string) (cache.Facts, error) {
+	m := &making{reading: e.reading(), format: e.format, indexes: e.s.indexes, progress: e.advance}
 	m.early = func(f *earlyFacts) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
@@ -217,7 +221,7 @@ func (e *entry) ready(found cache.Entry) error {
 	if err != nil {
 		return err
 	}
-	shown, err := newShown(e.s.ctx, x, found)
+	shown, err := newShown(e.s.ctx, x, found, e.color)
 	if err != nil {
 		x.Close()
 		return err

@@ -85,7 +85,13 @@ func say(t *testing.T, args ...string) []byte {
 // view runs weft view and gives the address that it prints.
 func view(t *testing.T, trace string) string {
 	t.Helper()
-	c := program(t, "view", "--no-open", "--quiet", trace)
+	return serving(t, "view", "--no-open", "--quiet", trace)
+}
+
+// serving runs a command that serves the page, and gives the address that it prints.
+func serving(t *testing.T, args ...string) string {
+	t.Helper()
+	c := program(t, args...)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.StdoutPipe()
@@ -105,7 +111,7 @@ func view(t *testing.T, trace string) string {
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("weft view %s: found no address: %v\n%s", trace, err, &errs)
+		t.Fatalf("weft %s: found no address: %v\n%s", strings.Join(args, " "), err, &errs)
 	}
 	return strings.TrimSuffix(line, "\n")
 }
@@ -183,12 +189,21 @@ type known struct {
 	spans  []span
 	tracks map[string]int // of locations and resources, by id
 	lanes  map[string]int // that a resource has
+	// received tells of each receive, by location and time, the numbers of the innermost
+	// spans that were open there.
+	received map[receive][]int
+}
+
+// receive is where and when a message was received.
+type receive struct {
+	location string
+	at       int64
 }
 
 // told asks the command line for the spans of a trace, and its tracks.
 func told(t *testing.T, path string) *known {
 	t.Helper()
-	k := &known{path: path, tracks: map[string]int{}, lanes: map[string]int{}}
+	k := &known{path: path, tracks: map[string]int{}, lanes: map[string]int{}, received: map[receive][]int{}}
 	var info struct {
 		First     int64
 		Clock     struct{ TicksPerSecond json.Number }
@@ -236,6 +251,11 @@ func told(t *testing.T, path string) *known {
 			if stack := stacks[e.Location]; len(stack) > 0 {
 				closed(stack[len(stack)-1])
 				stacks[e.Location] = stack[:len(stack)-1]
+			}
+		case "recv", "recv-complete":
+			if stack := stacks[e.Location]; len(stack) > 0 {
+				r := receive{e.Location, at}
+				k.received[r] = append(k.received[r], stack[len(stack)-1])
 			}
 		case "claim-begin":
 			claims[e.Claim.String()] = len(k.spans)
@@ -477,23 +497,22 @@ func (k *known) followed(t *testing.T, sender *span, s *seen) {
 	if _, err := fmt.Sscanf(s.Followed.View.Selection, "%d.%d.%d.%d", &lane, &track, &depth, &at); err != nil {
 		t.Fatalf("found the selection %q: %v", s.Followed.View.Selection, err)
 	}
+	start, ok1 := k.ticks(s.Followed.Details.Facts["start"])
+	end, ok2 := k.ticks(s.Followed.Details.Facts["end"])
 	var expected []string
 	for _, m := range k.messages(t) {
 		if m.Send == nil || m.Recv == nil || m.Source != sender.location || *m.Send-k.origin < sender.start || *m.Send-k.origin > sender.end {
 			continue
 		}
-		if k.tracks[m.Destination] == track && *m.Recv-k.origin == at {
-			// The span that is selected there is one that receives.
-			start, ok1 := k.ticks(s.Followed.Details.Facts["start"])
-			end, ok2 := k.ticks(s.Followed.Details.Facts["end"])
-			if !ok1 || !ok2 || start > at || end < at {
-				t.Errorf("the message is received at %d, where the page has: %s", at, s.Followed.Details.Text)
+		for _, i := range k.received[receive{m.Destination, *m.Recv - k.origin}] {
+			r := &k.spans[i]
+			if r.Track == track && r.Depth == depth && r.name == s.Followed.Details.Title && ok1 && ok2 && r.start == start && r.end == end {
+				return
 			}
-			return
+			expected = append(expected, fmt.Sprintf("%s on track %d from %d to %d", r.name, r.Track, r.start, r.end))
 		}
-		expected = append(expected, fmt.Sprintf("track %d at %d", k.tracks[m.Destination], *m.Recv-k.origin))
 	}
-	t.Errorf("the message led to track %d at %d, expected one of %q", track, at, expected)
+	t.Errorf("the message led to %q on track %d from %d to %d, expected one of %q", s.Followed.Details.Title, track, start, end, expected)
 }
 
 // ranged checks the numbers of the profile of a range.

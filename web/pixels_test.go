@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // drawn is a view as pixels.mjs hands it out.
@@ -76,9 +78,9 @@ func indexed(t *testing.T, path string) *index.Index {
 // The page draws the pixels that package draw/raster draws of the same tiles.
 func TestPixels(t *testing.T) {
 	browser(t)
-	traces := map[string]string{"pixels-otf2": "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "pixels-etf": "../examples/odse.etf"}
+	traces := map[string]string{"pixels-otf2": "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "pixels-etf": "../examples/odse.etf", "pixels-claims": claims(t)}
 	var list []map[string]any
-	for _, name := range []string{"pixels-otf2", "pixels-etf"} {
+	for _, name := range []string{"pixels-otf2", "pixels-etf", "pixels-claims"} {
 		url := view(t, traces[name])
 		f := meta(t, url)
 		length, err := strconv.ParseInt(f.Length, 10, 64)
@@ -97,18 +99,19 @@ func TestPixels(t *testing.T) {
 	var out []drawn
 	play(t, "pixels.mjs", map[string]any{"traces": list}, &out)
 	indexes := map[string]*index.Index{}
-	strips, summaries := map[index.StripKind]int{}, 0
+	strips, summaries, stacks := map[index.StripKind]int{}, 0, 0
 	for _, v := range out {
 		if indexes[v.Name] == nil {
 			indexes[v.Name] = indexed(t, traces[v.Name])
 		}
-		s, n := v.compare(t, indexes[v.Name])
+		s, n, several := v.compare(t, indexes[v.Name])
 		for _, kind := range s {
 			strips[kind]++
 		}
 		summaries += n
+		stacks += several
 	}
-	for _, kind := range []index.StripKind{index.SpanStrip, index.InstantStrip, index.CurveStrip} {
+	for _, kind := range []index.StripKind{index.SpanStrip, index.InstantStrip, index.CurveStrip, index.AmountStrip} {
 		if strips[kind] < 10 {
 			t.Errorf("compared %d strips of kind %d, expected 10 at least", strips[kind], kind)
 		}
@@ -116,11 +119,47 @@ func TestPixels(t *testing.T) {
 	if summaries == 0 {
 		t.Error("compared no group")
 	}
+	if stacks < 20 {
+		t.Errorf("compared %d resources with several lanes, expected 20 at least", stacks)
+	}
 }
 
-// compare draws the rows again and compares them; it tells which strips there were, and how
-// many of them were summaries of groups.
-func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries int) {
+// claims writes a trace with resources whose claims overlap: with a capacity, which is held
+// in parts of any size and beyond what there is, and without one.
+func claims(t *testing.T) string {
+	t.Helper()
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	random := rand.New(rand.NewPCG(7, 9))
+	r.Location("main")
+	for _, x := range []struct {
+		name     string
+		capacity float64
+		amounts  []float64
+		lanes    int
+	}{{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4}, {"queue", 100, []float64{0.1, 9, 90}, 1}} {
+		resource := r.Resource(x.name, x.capacity, "of it")
+		type end struct{ id, time int64 }
+		var open []end
+		for at := int64(10); at < 20_000; at += random.Int64N(60) {
+			for i := 0; i < len(open); i++ {
+				if open[i].time <= at {
+					r.Release(open[i].id, at)
+					open = slices.Delete(open, i, i+1)
+					i--
+				}
+			}
+			if len(open) < x.lanes {
+				id := r.Claim(resource, at, r.Region(fmt.Sprint("job ", random.IntN(5))), x.amounts[random.IntN(len(x.amounts))])
+				open = append(open, end{id, at + 1 + random.Int64N(400)})
+			}
+		}
+	}
+	return save(t, "claims.otf2", r)
+}
+
+// compare draws the rows again and compares them; it tells which strips there were, how many
+// of them were summaries of groups, and how many resources had several lanes.
+func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries, several int) {
 	t.Helper()
 	l := &v.Layout
 	size := image.Rect(0, 0, v.Pixels.Width, v.Pixels.Height)
@@ -131,9 +170,17 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 	first, _, _ := x.Extent()
 	tracks := x.Tracks()
 	for _, row := range l.Rows {
-		// The lanes of a resource are stacked by the page alone.
-		if row.Tile == nil || row.Track >= 0 && tracks[row.Track].Kind == index.ResourceTrack && tracks[row.Track].Depth > 1 {
+		if row.Tile == nil {
 			continue
+		}
+		lanes, stacked := false, false
+		if row.Track >= 0 && tracks[row.Track].Kind == index.ResourceTrack {
+			// One that has a capacity shows its lanes stacked.
+			lanes = tracks[row.Track].Depth > 1
+			stacked = lanes && tracks[row.Track].Capacity > 0
+		}
+		if lanes {
+			several++
 		}
 		from, err1 := strconv.ParseInt(row.Tile.From, 10, 64)
 		to, err2 := strconv.ParseInt(row.Tile.To, 10, 64)
@@ -167,31 +214,51 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 			}
 		}
 		c := &raster.Colors{Region: func(r uint32) color.RGBA { return paint(t, l.Regions[r]) }, Other: paint(t, l.Other), Mark: paint(t, l.Mark), Curve: paint(t, l.Curve)}
+		at := int(row.Tile.Offset)
+		var stack []index.Strip
+		var box struct{ y, h int }
 		for i, s := range tile.Strips {
 			p := row.Strips[i]
-			at := int(row.Tile.Offset)
 			kinds = append(kinds, s.Kind)
 			switch s.Kind {
 			case index.SpanStrip:
-				raster.Spans(img, at, p.Y, p.Height, tile, s, back, c)
+				if stacked {
+					stack = append(stack, s)
+					box.y, box.h = p.Y, p.Height
+					continue
+				}
+				raster.Spans(img, at, p.Y, p.Height, raster.LeastClaim, tile, s, back, c)
 			case index.InstantStrip:
 				raster.Instants(img, at, p.Y, p.Height, tile, s, c)
 			case index.CurveStrip:
 				raster.Curve(img, at, p.Y, p.Height, tile, s, tracks[row.Track].Low, tracks[row.Track].High, c)
 			default:
-				// The amount of a resource with one lane is not drawn.
-				kinds = kinds[:len(kinds)-1]
+				if !lanes {
+					kinds = kinds[:len(kinds)-1]
+					continue // the height of the one lane shows it
+				}
+				amounts := *c
+				amounts.Curve = paint(t, l.Line)
+				high := tracks[row.Track].Capacity
+				if !stacked {
+					amounts.Curve = raster.Blend(c.Curve, back, 110)
+					high = float64(slices.Max(tile.Max[s.First : s.First+s.Count]))
+				}
+				raster.Curve(img, at, p.Y, p.Height, tile, s, 0, high, &amounts)
 			}
+		}
+		if len(stack) > 0 {
+			raster.Stack(img, at, box.y, box.h, tile, stack, max(0, -at), min(row.Tile.Width, size.Dx()-at), 1, c)
 		}
 		for y := max(0, row.Y); y < min(row.Y+row.Height, size.Dy()); y++ {
 			for x := range size.Dx() {
 				if got, want := page.RGBAAt(x, y), img.RGBAAt(x, y); got != want {
 					i := slices.IndexFunc(row.Strips, func(s struct{ Track, Depth, Kind, Y, Height int }) bool { return y >= s.Y && y < s.Y+s.Height })
 					t.Errorf("%s: track %d, strip %d, pixel %d,%d: found %v, expected %v", v.Fragment, row.Track, i, x, y, got, want)
-					return kinds, summaries
+					return kinds, summaries, several
 				}
 			}
 		}
 	}
-	return kinds, summaries
+	return kinds, summaries, several
 }

@@ -11,6 +11,7 @@ import (
 	"image/color"
 	"iter"
 	"math"
+	"sort"
 
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
@@ -40,9 +41,14 @@ type Box struct {
 	Run        int // number of the run, or cell, that it shows
 }
 
+// LeastClaim is how high a claim is at least, in pixels of a picture of scale 1: less would
+// not be seen.
+const LeastClaim = 3
+
 // SpanBoxes are what a strip of spans with a height consists of on a background of one
-// colour, from left to right.
-func SpanBoxes(h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
+// colour, from left to right. A claim is as high as its part of the capacity, but least
+// pixels at least.
+func SpanBoxes(h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) iter.Seq[Box] {
 	return func(yield func(Box) bool) {
 		for k := s.First; k < s.First+s.Count; k++ {
 			f := c.Other
@@ -56,7 +62,7 @@ func SpanBoxes(h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) 
 			if t.Flags[k]&index.Ends != 0 && n >= 4 {
 				n--
 			}
-			high := max(1, (h*int(t.Height[k])+127)/255)
+			high := min(h, max(least, (h*int(t.Height[k])+127)/255))
 			if !yield(Box{int(t.X[k]), h - high, n, high, Blend(f, back, a), k}) {
 				return
 			}
@@ -105,10 +111,81 @@ func CurveBoxes(h int, t *index.Tile, s index.Strip, low, high float64, c *Color
 	}
 }
 
+// StackBoxes are what the lanes of a resource look like stacked in one box of a height, the
+// first lane at the bottom, from a column to before another. A claim is as high as its part
+// of the capacity, where columns hold several the mean of them, but least pixels at least;
+// what is beyond the capacity is cut at the top. Claims that lie on each other are kept
+// apart by a line where there is room for it, those after each other by a column.
+func StackBoxes(h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) iter.Seq[Box] {
+	return func(yield func(Box) bool) {
+		at := make([]int, len(lanes)) // the run of each lane that ends behind x
+		begin := func(k int) int { return int(t.X[k]) }
+		end := func(k int) int { return int(t.X[k]) + max(1, int(t.N[k])) }
+		for i, s := range lanes {
+			at[i] = s.First + sort.Search(s.Count, func(k int) bool { return end(s.First+k) > from })
+		}
+		for x := from; x < to; {
+			next := to // until there nothing changes in any lane
+			for i, s := range lanes {
+				for at[i] < s.First+s.Count && end(at[i]) <= x {
+					at[i]++
+				}
+				if at[i] == s.First+s.Count {
+					continue
+				}
+				if b := begin(at[i]); b > x {
+					next = min(next, b)
+				} else {
+					next = min(next, end(at[i]))
+				}
+			}
+			sum, low := 0.0, 0
+			for i, s := range lanes {
+				k := at[i]
+				if k == s.First+s.Count || begin(k) > x {
+					continue
+				}
+				part := float64(t.Height[k])
+				if t.Flags[k]&index.Single == 0 {
+					part = part * float64(t.Cover[k]) / 255
+				}
+				sum += part
+				high := min(h, max(low+least, int(math.Floor(float64(h)*sum/255+0.5))))
+				if high <= low {
+					continue
+				}
+				b := Box{x, h - high, next - x, high - low, c.Other, k}
+				if t.Region[k] != trace.NoRef {
+					b.Color = c.Region(t.Region[k])
+				}
+				if b.H >= 4 {
+					b.Y, b.H = b.Y+1, b.H-1
+				}
+				if end(k) == next && end(k)-begin(k) >= 4 && t.Flags[k]&index.Ends != 0 && b.W > 1 {
+					b.W--
+				}
+				if !yield(b) {
+					return
+				}
+				low = high
+			}
+			x = next
+		}
+	}
+}
+
+// Stack draws the lanes of a resource in a box of a height whose upper left corner is x0, y0
+// for the first column of the tile; of the columns those from one to before another.
+func Stack(img *image.RGBA, x0, y0, h int, t *index.Tile, lanes []index.Strip, from, to, least int, c *Colors) {
+	for b := range StackBoxes(h, t, lanes, from, to, least, c) {
+		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
+	}
+}
+
 // Spans draws a strip of spans in the rectangle of the tile's width whose upper left corner
 // is x0, y0 and whose height is h, on a background of one colour.
-func Spans(img *image.RGBA, x0, y0, h int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
-	for b := range SpanBoxes(h, t, s, back, c) {
+func Spans(img *image.RGBA, x0, y0, h, least int, t *index.Tile, s index.Strip, back color.RGBA, c *Colors) {
+	for b := range SpanBoxes(h, least, t, s, back, c) {
 		fill(img, x0+b.X, y0+b.Y, b.W, b.H, b.Color)
 	}
 }

@@ -16,7 +16,10 @@ export interface TrackInfo { kind: TrackKind; name: string; sort: string; id: st
 export interface RegionInfo { name: string; group: string; color: number }
 /** TraceMeta is a trace whose index is ready; before that a part of it may be there. */
 export interface TraceMeta extends TraceEntry {
-  etag: string; clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
+  etag: string;
+  /** color is the attribute whose values the regions are, "" for regions; attributes are those that can be chosen. */
+  color: string; attributes: string[];
+  clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
   groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
   /** overview is what is known while the index is made. */
   overview?: { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number };
@@ -90,6 +93,9 @@ export function ranges(tracks: readonly number[]): string {
   }
   return out.join(",");
 }
+
+/** baseID is the id of a trace, whatever the colours it is asked for in. */
+export function baseID(id: string): string { return id.split("~", 1)[0]; }
 
 type Query = Record<string, string | number | bigint | undefined>;
 

@@ -81,6 +81,26 @@ export function departure(l: LinkInfo): bigint {
   return l.kind === "dependency" && t > 0n ? t - 1n : t;
 }
 
+/** Held is a span that may hold the end of a link. */
+export interface Held { depth: number; start: bigint; end: bigint }
+
+/** atEnd tells whether an end of a link is where its span ends: messages arrive there, dependencies leave there. */
+export function atEnd(l: LinkInfo, leaves: boolean): boolean { return l.kind === (leaves ? "dependency" : "message"); }
+
+/**
+ * holder is the span that the end of a link at a time belongs to, of those around it: one that ends there where it is
+ * expected to (ends), else the innermost that is open or begins there. Of the lanes of a resource, which are not
+ * nested, the first whose claim ends, or begins, there is taken. Spans of no length give way to others as deep. null
+ * if none is near.
+ */
+export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: boolean, nested: boolean): T | null {
+  const long = spans.filter((s) => s.start < s.end), inward = (a: T, b: T): number => (nested ? b.depth - a.depth : a.depth - b.depth);
+  const edge = long.filter((s) => (ends ? s.end : s.start) === time).sort(inward);
+  if (edge.length > 0 && (ends || !nested)) return edge[0];
+  const at = spans.filter((s) => s.start <= time && (time < s.end || s.start === s.end)).sort((a, b) => b.depth - a.depth || (a.end - a.start < b.end - b.start ? 1 : -1));
+  return at[0] ?? long.filter((s) => s.end === time).sort(inward)[0] ?? null;
+}
+
 /**
  * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
  * nested spans the innermost; of the lanes of a resource that in which a claim ends or begins there, else the only one
@@ -126,15 +146,34 @@ export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: 
   return out;
 }
 
+/** away is how far a point is from a segment. */
+function away(s: Segment, x: number, y: number): number {
+  const dx = s.x1 - s.x0, dy = s.y1 - s.y0, n = dx * dx + dy * dy;
+  const f = n === 0 ? 0 : Math.max(0, Math.min(1, ((x - s.x0) * dx + (y - s.y0) * dy) / n));
+  return Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
+}
+
 /** nearest is the segment a point lies on, within `reach` pixels. */
 export function nearest(list: readonly Segment[], x: number, y: number, reach: number): Segment | null {
   let best: Segment | null = null, least = reach;
-  for (const s of list) {
-    const dx = s.x1 - s.x0, dy = s.y1 - s.y0, n = dx * dx + dy * dy;
-    const f = n === 0 ? 0 : Math.max(0, Math.min(1, ((x - s.x0) * dx + (y - s.y0) * dy) / n));
-    const d = Math.hypot(x - s.x0 - f * dx, y - s.y0 - f * dy);
-    if (d < least) { least = d; best = s; }
-  }
+  for (const s of list) { const d = away(s, x, y); if (d < least) { least = d; best = s; } }
+  return best;
+}
+
+/**
+ * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span. Spans win where more than
+ * `crowd` arrows pass within `crowded` pixels, and those that are smaller than `small`: an arrow would cover them.
+ */
+const reach = 5, onSpan = 2, crowd = 2, crowded = 12, small = 10;
+
+/** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
+export function arrowAt(list: readonly Segment[], x: number, y: number, over: { w: number; h: number } | null): Segment | null {
+  if (over === null) return nearest(list, x, y, reach);
+  if (Math.max(over.w, over.h) < small) return null;
+  const best = nearest(list, x, y, onSpan);
+  if (best === null) return null;
+  let n = 0;
+  for (const s of list) if (away(s, x, y) < crowded && ++n > crowd) return null;
   return best;
 }
 

@@ -28,7 +28,7 @@ export function wheelFactor(e: WheelEvent): number {
 /** attach makes a time line answer to the pointer. */
 export function attach(app: App, t: Timeline, act: Actions): void {
   const plot = t.plot;
-  const local = (e: MouseEvent): { x: number; y: number } => { const b = plot.getBoundingClientRect(); return { x: e.clientX - b.left, y: e.clientY - b.top }; };
+  const local = (e: MouseEvent): { x: number; y: number } => ({ x: e.clientX - t.left, y: e.clientY - t.top });
   let dragging = false;
 
   plot.addEventListener("wheel", (e) => {
@@ -68,6 +68,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
         else if (mode === "zoom") app.show(span(p.x));
       } else if (u.type === "pointerup") {
         const h = t.hit(p.x, p.y);
+        t.hoverLink = t.linkAt(p.x, p.y, h);
         if (s.mode === "measure") act.mark(t, h, t.timeAt(p.x), e.shiftKey);
         else if (t.hoverLink) act.pickLink(t, h);
         else act.pick(t, h);
@@ -88,8 +89,8 @@ export function attach(app: App, t: Timeline, act: Actions): void {
     if (dragging) return;
     const p = local(e);
     t.pointer = p;
-    t.hoverLink = t.linkAt(p.x, p.y);
     t.hover = t.hit(p.x, p.y);
+    t.hoverLink = t.linkAt(p.x, p.y, t.hover);
     act.hover(t, t.hover, e.clientX, e.clientY);
     app.draw(true);
   });

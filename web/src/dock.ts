@@ -51,7 +51,7 @@ export class Dock {
     this.scopeBar = el("div", { class: "scope" });
     this.progress = el("div", { class: "progress", role: "progressbar", aria: { label: "computing", hidden: true } });
     this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
-    this.element = el("div", { class: "dock" }, el("div", { class: "dockmain" }, this.tabs, this.scopeBar, this.progress, this.body), details);
+    this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, this.tabs, this.scopeBar, this.progress, this.body), details);
   }
 
   /** pending tells whether a panel is being made or will be soon. */
@@ -68,7 +68,8 @@ export class Dock {
   /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
   follow(now = false): void {
     const s = this.app.store.state, p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
-    [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
+    if (this.tabs.dataset.panel !== p.id) [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
+    this.tabs.dataset.panel = p.id;
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
     const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""}`;

@@ -3,7 +3,7 @@
 type Child = Node | string | null | undefined | false;
 interface Props {
   class?: string; id?: string; title?: string; role?: string; tabindex?: number; type?: string; value?: string; placeholder?: string; href?: string; download?: string;
-  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number;
+  disabled?: boolean; hidden?: boolean; checked?: boolean; min?: string; max?: string; for?: string; colspan?: number; label?: string;
   aria?: Record<string, string | number | boolean>; data?: Record<string, string>; style?: Record<string, string>;
   on?: { [K in keyof HTMLElementEventMap]?: (e: HTMLElementEventMap[K]) => void };
 }
@@ -37,9 +37,45 @@ export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
 }
 
+/** setText writes a text where there is another: the same text again would make the browser lay out the page. */
+export function setText(e: HTMLElement, text: string): void { if (e.textContent !== text) e.textContent = text; }
+
+/** spoken is the name of a control for those who hear it: what it shows, as one says that to speak to it, and what it does. */
+export function spoken(label: string, title: string): string {
+  const words = label.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+  return words === "" || title.toLowerCase().startsWith(words.toLowerCase()) ? title : `${words}: ${title}`;
+}
+
 /** button makes a push button; title is its tooltip, label what it shows. */
 export function button(label: string | Node, title: string, click: () => void, cls = ""): HTMLButtonElement {
-  return el("button", { type: "button", title, class: cls, aria: { label: title }, on: { click: () => click() } }, label);
+  return el("button", { type: "button", title, class: cls, aria: { label: spoken(typeof label === "string" ? label : label.textContent ?? "", title) }, on: { click: () => click() } }, label);
+}
+
+/** rove makes the elements of a list one stop of Tab; arrow keys, Home and End go from one to another. The first is to have tabindex 0, the others -1. */
+export function rove(box: HTMLElement, selector: string, keys: { back: readonly string[]; on: readonly string[] }): void {
+  box.addEventListener("focusin", (e) => {
+    const t = e.target;
+    if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
+    for (const x of box.querySelectorAll<HTMLElement>(`${selector}[tabindex="0"]`)) if (x !== t) x.tabIndex = -1;
+    t.tabIndex = 0;
+  });
+  box.addEventListener("keydown", (e) => {
+    const t = e.target;
+    if (!(t instanceof HTMLElement) || !t.matches(selector)) return;
+    const items = [...box.querySelectorAll<HTMLElement>(selector)], i = items.indexOf(t);
+    const n = keys.back.includes(e.key) ? i - 1 : keys.on.includes(e.key) ? i + 1 : e.key === "Home" ? 0 : e.key === "End" ? items.length - 1 : -2;
+    if (n === -2) return;
+    items[Math.max(0, Math.min(items.length - 1, n))]?.focus();
+    e.preventDefault(); e.stopPropagation();
+  });
+}
+
+/** replace puts other children into an element; a button that had the keyboard gives it to the one in its place, else to the element. */
+export function replace(box: HTMLElement, ...children: Node[]): void {
+  const held = box.contains(document.activeElement) ? document.activeElement : null;
+  box.replaceChildren(...children);
+  if (!(held instanceof HTMLElement)) return;
+  ([...box.querySelectorAll<HTMLElement>("button")].find((b) => b.title === held.title && b.textContent === held.textContent) ?? box).focus({ preventScroll: true });
 }
 
 /** select makes a drop-down list of [value, text]. */

@@ -1,6 +1,6 @@
 // The legend: the regions that fill most of what is on the screen.
 import type { App } from "./app";
-import { button, el, name, printable } from "./dom";
+import { button, el, name, printable, replace, rove } from "./dom";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
@@ -35,7 +35,8 @@ export function weigh(t: Tile, strips: readonly Strip[], from: number, to: numbe
 
 /** makeLegend makes the legend; it is filled again a moment after the picture changed. */
 export function makeLegend(app: App, timelines: () => readonly Timeline[]): Legend {
-  const element = el("div", { class: "legend", role: "toolbar", aria: { label: "Regions in view; a click greys out the others" } });
+  const element = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "Regions in view; a click greys out the others" } });
+  rove(element, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
   let timer = 0, key = "";
   const fill = (): void => {
     timer = 0;
@@ -64,10 +65,11 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[]): Lege
     const next = s.highlight + "\n" + top.map(([n, e]) => n + e.color).join("\n");
     if (next === key) return;
     key = next;
-    element.replaceChildren(...top.map(([n, e]) => {
+    replace(element, ...top.map(([n, e], i) => {
       const b = button(name(n), `${printable(n)}: click greys out all others`, () => app.highlight(n));
       b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
       b.setAttribute("aria-pressed", String(s.highlight === n));
+      b.tabIndex = i === 0 ? 0 : -1;
       return b;
     }));
   };

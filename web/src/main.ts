@@ -1,13 +1,13 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
 import { Dock } from "./dock";
-import { button, bytes, count, el, name, percent, printable, select } from "./dom";
+import { button, bytes, count, el, name, percent, printable, select, setText, spoken } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -25,7 +25,11 @@ import { rowKey } from "./tiles";
 import { compact, type Hit, Timeline } from "./timeline";
 import { read, write } from "./url";
 import { around, clamp, pan, reveal, same, scaled } from "./view";
-import { rowMenu } from "./rowmenu";
+import { steps } from "./rows";
+import { deeper, rowMenu } from "./rowmenu";
+
+/** ofAttribute begins the values of the menu of colours that stand for attributes. */
+const ofAttribute = "=";
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -197,9 +201,9 @@ class Page implements App {
     p.minimap.draw(String(this.version));
     p.legend.update();
     const error = this.lanes.map((l) => l.tiles.error || (this.store.state.arrows !== "off" ? l.links.error : "")).find((e) => e !== "") ?? "";
-    p.linkText.textContent = this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "";
+    setText(p.linkText, this.store.state.arrows !== "off" ? this.lanes.map((l) => l.links.words).filter((x) => x !== "").join("; ") : "");
     const empty = this.lanes.every((l) => l.meta.events === 0);
-    p.notice.textContent = this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "";
+    setText(p.notice, this.banner ? "" : error !== "" ? printable(error) : empty ? "This trace holds no events." : this.lanes.every((l) => l.rows.length === 0) ? "No rows: all are hidden or filtered out." : "");
     const end = performance.now();
     this.frames.push({ at: begin, cost: end - begin });
     if (this.frames.length > 600) this.frames.splice(0, 300);
@@ -273,7 +277,7 @@ class Page implements App {
     try {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) { this.fail("weft", say(e)); return; }
-    let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === id));
+    let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === baseID(id)));
     const lost = this.store.state.traces.length - wanted.length;
     if (wanted.length === 0) {
       const all = this.list.traces;
@@ -292,7 +296,8 @@ class Page implements App {
   }
 
   private fail(title: string, text: string): void {
-    document.body.replaceChildren(el("main", { class: "start" }, el("h1", {}, name(title)), el("p", { class: "error", role: "alert" }, name(text)), button("Try again", "Load the page again", () => location.reload()), this.list.traces.length > 1 ? button("All traces", "Show the list of traces", () => { location.hash = ""; location.reload(); }) : null));
+    const traces = this.store.state.traces, plain = traces.map(baseID);
+    document.body.replaceChildren(el("main", { class: "start" }, el("h1", {}, name(title)), el("p", { class: "error", role: "alert" }, name(text)), button("Try again", "Load the page again", () => location.reload()), plain.join() !== traces.join() ? button("Colours by region", "Show the trace by region instead of by an attribute", () => { location.hash = write({ ...this.store.state, traces: plain }); }) : null, this.list.traces.length > 1 ? button("All traces", "Show the list of traces", () => { location.hash = ""; location.reload(); }) : null));
     this.started = true; this.state();
   }
 
@@ -337,7 +342,7 @@ class Page implements App {
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
     const legend = makeLegend(this, () => this.timelines);
-    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region));
+    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
     const notice = el("div", { class: "notice", role: "status" });
@@ -351,12 +356,16 @@ class Page implements App {
     arrows.disabled = metas.every((m) => m.links === 0);
     const range = toggle("Range", "Drag selects a range of time for the tables (alt + drag does always; R takes the window)", () => this.mode("range"));
     const ruleMode = toggle("Measure", "Two clicks measure the time between span edges (M)", () => this.mode("measure"));
-    const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => this.store.set({ color: v === "group" || v === "track" ? v : "region" }));
+    const colorSelect = select("Colours by", [["region", "by region"], ["group", "by group"], ["track", "by row"]], s.color, (v) => void this.colorBy(v));
+    const attributes = [...new Set(metas.flatMap((m) => (m.color === "" ? m.attributes : [m.color, ...m.attributes])))].sort();
+    if (attributes.length > 0) colorSelect.append(el("optgroup", { label: "by attribute" }, ...attributes.map((a) => { const o = el("option", { value: ofAttribute + a }); o.textContent = printable(a); return o; })));
+    // what the menu shows: the colours that all traces are in are those of the attribute that one of them is by
+    const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
     const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
     const resort = button("↻", "Sort again by the busy time in what the window shows now", () => void this.busyOrder());
-    const levels = select("Levels of nesting", [["1", "1 level"], ["2", "2 levels"], ["3", "3 levels"], ["4", "4 levels"], ["8", "8 levels"], ["16", "16 levels"], ["255", "all levels"]], String(s.levels), (v) => this.store.set({ levels: Number(v) }));
+    const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
     filter.addEventListener("input", () => this.store.set({ rowFilter: filter.value }));
@@ -367,12 +376,13 @@ class Page implements App {
       arrows.setAttribute("aria-label", `Links ${n.arrows}. ${arrows.title}`);
       arrows.setAttribute("aria-pressed", String(n.arrows === "on"));
       range.setAttribute("aria-pressed", String(n.mode === "range")); ruleMode.setAttribute("aria-pressed", String(n.mode === "measure"));
-      colorSelect.value = n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
+      colorSelect.value = n.color === "region" && colored !== "" ? ofAttribute + colored : n.color; order.value = n.order; levels.value = String(n.levels); size.value = String(n.stripHeight);
       if (document.activeElement !== filter) filter.value = n.rowFilter;
       if (align) align.value = n.align;
       resort.hidden = n.order !== "busy";
       unhide.hidden = n.hidden.size === 0;
       unhide.textContent = `+${n.hidden.size}`;
+      unhide.setAttribute("aria-label", spoken(unhide.textContent, unhide.title));
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
@@ -385,12 +395,13 @@ class Page implements App {
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("span", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
         button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       legend.element,
-      el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
-      el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element),
+      el("section", { class: "axes", aria: { label: "Rows and time" } },
+        el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
+        el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element)),
       lanes, splitter, dock.element, el("footer", { class: "status" }, message, linkText, measure), tip);
     this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
@@ -441,7 +452,8 @@ class Page implements App {
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
-    p?.sync();
+    // the window moves at each frame of a zoom; no control shows it
+    if (c.size > 1 || !c.has("window")) p?.sync();
     p?.dock.follow();
     this.save();
     this.draw();
@@ -458,6 +470,20 @@ class Page implements App {
   private nextArrows(): void {
     const n = this.store.state.arrows;
     if (this.lanes.some((l) => l.meta.links > 0)) this.store.set({ arrows: n === "auto" ? "on" : n === "on" ? "off" : "auto" }); else this.announce("this trace has no links");
+  }
+
+  /** colorBy chooses what colours stand for. The values of an attribute take the place of regions: a trace in these colours has an index of its own, for which the page is loaded anew. */
+  private async colorBy(choice: string): Promise<void> {
+    const color = choice === "group" || choice === "track" ? choice : "region", attribute = choice.startsWith(ofAttribute) ? choice.slice(ofAttribute.length) : "";
+    try {
+      const traces = await Promise.all(this.lanes.map(async (l) => {
+        const wanted = attribute === "" || l.meta.attributes.includes(attribute) ? attribute : l.meta.color;
+        return wanted === l.meta.color ? l.meta.id : (await this.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(l.meta.id)), { color: wanted })).id;
+      }));
+      if (traces.every((id, i) => id === this.store.state.traces[i])) { this.store.set({ color }); return; }
+      if (this.history) clearTimeout(this.history);
+      location.hash = write({ ...this.store.state, traces, color, highlight: null });
+    } catch (e) { this.parts?.sync(); this.announce("colours: " + say(e)); }
   }
 
   private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
@@ -609,7 +635,7 @@ class Page implements App {
       if (!set.delete(key)) set.add(key);
       this.store.set({ collapsed: set });
     };
-    labels.addEventListener("click", (e) => { const i = at(e); if (i < 0) return; t.focusRow = i; if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i); else t.focusLabel(i); });
+    labels.addEventListener("click", (e) => { const i = at(e); if (i < 0) return; t.focusRow = i; if (e.target instanceof Element && e.target.closest(".more")) deeper(this, t.lane.rows[i]); else if (t.lane.rows[i].track < 0 || (e.target instanceof Element && e.target.closest(".twist"))) fold(i); else t.focusLabel(i); });
     labels.addEventListener("contextmenu", (e) => { const i = at(e); if (i < 0) return; e.preventDefault(); rowMenu(this, t.lane, i, e.clientX, e.clientY); });
     labels.addEventListener("keydown", (e) => {
       const i = at(e);

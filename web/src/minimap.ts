@@ -15,12 +15,17 @@ export class Minimap {
   private tile: Tile | null = null;
   private key = "";
   private painted = "";
+  // asking the element in each frame would make the browser lay out the page in it
+  private resized = true;
+  private width = 0;
+  private height = 0;
   private abort: AbortController | null = null;
 
   constructor(private app: App) {
     this.canvas = el("canvas", { aria: { hidden: true } });
     this.frame = el("div", { class: "frame" }, el("div", { class: "grip left" }), el("div", { class: "grip right" }));
     this.element = el("div", { class: "minimap", role: "slider", tabindex: 0, aria: { label: "Window within the whole trace. Left and right arrow pan.", valuemin: 0, valuemax: 100, valuenow: 0 } }, this.canvas, this.frame);
+    new ResizeObserver(() => { this.resized = true; app.draw(); }).observe(this.element);
     this.element.addEventListener("pointerdown", (e) => this.grab(e));
     this.element.addEventListener("dblclick", () => app.show(app.limits()));
     this.element.addEventListener("keydown", (e) => {
@@ -73,7 +78,8 @@ export class Minimap {
 
   /** draw places the frame, and the picture when it changed. */
   draw(version: string): void {
-    const box = this.element.clientWidth, dpr = devicePixelRatio, W = Math.min(8192, Math.round(box * dpr)), H = Math.round(this.element.clientHeight * dpr);
+    if (this.resized) { this.resized = false; this.width = this.element.clientWidth; this.height = this.element.clientHeight; }
+    const dpr = devicePixelRatio, W = Math.min(8192, Math.round(this.width * dpr)), H = Math.round(this.height * dpr);
     if (W <= 0 || this.app.lanes.length === 0) return;
     const limits = this.app.limits(), w = this.app.store.state.window, lane = this.app.lanes[0];
     const a = fraction(limits, w.from), b = fraction(limits, w.to);

@@ -1,14 +1,23 @@
 // The menu of a row: hide, show only, fold like ones.
 import type { App } from "./app";
-import { button, el } from "./dom";
+import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
-import type { Node } from "./rows";
+import { moreWords, type Node, type Row, steps } from "./rows";
+
+/** deeper shows as many levels as a row needs. */
+export function deeper(app: App, r: Row): void {
+  const levels = steps.find((n) => n >= r.strips + r.more) ?? steps[steps.length - 1];
+  if (levels === app.store.state.levels) { app.announce(`${moreWords(r)}: more than can be shown`); return; }
+  app.store.set({ levels });
+  app.announce(`all rows show up to ${levels} levels of nesting`);
+}
 
 /** rowMenu opens the menu of a row at a place of the window. */
 export function rowMenu(app: App, lane: Lane, index: number, x: number, y: number): void {
   const row = lane.rows[index], s = app.store.state, key = (n: string): string => `${lane.index}/${n}`;
   const siblings = siblingsOf(lane.tree, row.key) ?? [];
-  const close = (): void => { menu.remove(); removeEventListener("pointerdown", outside, true); removeEventListener("keydown", escape, true); };
+  const before = document.activeElement;
+  const close = (): void => { if (before instanceof HTMLElement && menu.contains(document.activeElement)) before.focus({ preventScroll: true }); menu.remove(); removeEventListener("pointerdown", outside, true); removeEventListener("keydown", escape, true); };
   const outside = (e: PointerEvent): void => { if (!(e.target instanceof HTMLElement && menu.contains(e.target))) close(); };
   const escape = (e: KeyboardEvent): void => {
     const items = [...menu.querySelectorAll("button")], i = items.findIndex((b) => b === document.activeElement);
@@ -18,7 +27,8 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
   const item = (label: string, go: () => void): HTMLElement => { const b = button(label, label, () => { close(); go(); }); b.setAttribute("role", "menuitem"); return b; };
   const hide = (keys: string[]): void => app.store.set({ hidden: new Set([...s.hidden, ...keys.map(key)]) });
   const foldable = siblings.filter((n) => n.children.length > 0);
-  const menu = el("div", { class: "menu", role: "menu", style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" } },
+  const menu = el("div", { class: "menu", role: "menu", aria: { label: "Row " + printable(row.label) }, style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" } },
+    ...(row.more > 0 && s.levels < steps[steps.length - 1] ? [item(`Show ${moreWords(row)}`, () => deeper(app, row))] : []),
     item("Hide", () => hide([row.key])),
     item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
     ...(foldable.length > 0 ? [item("Collapse all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) })), item("Expand all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))) }))] : []),

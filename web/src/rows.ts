@@ -15,6 +15,8 @@ export interface Row {
   y: number; height: number;
   /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
   strips: number; stripHeight: number; extra: number;
+  /** more is how many lines the track has below those that are shown. */
+  more: number;
   /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
   stacked: boolean;
 }
@@ -102,6 +104,11 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
+/** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
+const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20]];
+/** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
+const tiny = [8, 6];
+
 const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
@@ -123,7 +130,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
       const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -133,13 +140,13 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
 
 /** measure gives the rows their heights and places; it returns the height of all. */
 function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
-  const set = (strip: number): number => {
+  const set = (strip: number, curve: number): number => {
     let y = 0;
     for (const r of rows) {
       const t = r.track >= 0 ? meta.tracks[r.track] : undefined;
       r.y = y;
       if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
-      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curveHeight; r.height = curveHeight + 4 + r.strips * strip; }
+      else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curve; r.height = curve + 4 + r.strips * strip; }
       else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack, r.strips * strip)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
       else {
         r.stripHeight = strip;
@@ -151,10 +158,20 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     }
     return y;
   };
-  if (o.stripHeight > 0) return set(o.stripHeight);
-  for (const s of [18, 16, 14, 12, 10, 8, 6]) { const h = set(s); if (h <= o.available) return h; }
+  if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
+  for (const [strip, curve] of sizes) { const h = set(strip, curve); if (h <= o.available) return h; }
+  if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
   // not all fit: a size in which names inside of spans can still be read
-  return set(11);
+  return set(11, curveHeight);
+}
+
+/** steps are the levels of nesting that one can choose; the last is all that the server gives. */
+export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
+
+/** moreWords says what a row does not show, "" when it shows all. */
+export function moreWords(r: Row): string {
+  const what = r.stacked ? "lane" : "level";
+  return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
 
 /** rowAt is the index of the row at a height, -1 outside. */

@@ -14,7 +14,7 @@ export class Search {
   private found: Found[] = [];
   private at = 0;
 
-  constructor(private app: App, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void) {
+  constructor(private app: App, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void, private left: () => void) {
     this.input = el("input", { type: "search", placeholder: "Search region, row, time  ( / )", role: "combobox", aria: { label: "Search regions and rows, or go to a time", expanded: false, controls: "found", autocomplete: "list" } });
     this.list = el("div", { class: "found", id: "found", role: "listbox", aria: { label: "Results" }, hidden: true });
     this.element = el("div", { class: "search" }, this.input, this.list);
@@ -24,7 +24,7 @@ export class Search {
     this.input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
       else if (e.key === "Enter") { this.found[this.at]?.go(); e.preventDefault(); }
-      else if (e.key === "Escape") { this.input.value = ""; this.close(); this.input.blur(); e.stopPropagation(); }
+      else if (e.key === "Escape") { this.input.value = ""; this.close(); this.left(); e.stopPropagation(); }
     });
   }
 

@@ -1,12 +1,15 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
 import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkInfo, say, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
-import { departure } from "./arrows";
-import { button, bytes, count, el, name } from "./dom";
+import { atEnd, type Held, holder } from "./arrows";
+import { button, bytes, count, el, name, replace } from "./dom";
 import type { Lane } from "./lane";
 import type { Selection } from "./store";
-import { decodeTile, StripKind } from "./tile";
+import { decodeTile, runAt, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
+
+/** mostLanes is how many claims of a resource are asked for to find that of a dependency. */
+const mostLanes = 32;
 
 /** Details is the side panel; it follows the selection. */
 export class Details {
@@ -16,12 +19,12 @@ export class Details {
   private abort: AbortController | null = null;
 
   constructor(private app: App, private located: (lane: number, w: Window | null) => void) {
-    this.element = el("aside", { class: "details", aria: { label: "Selection" } });
+    this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
     this.empty();
   }
 
   private empty(): void {
-    this.element.replaceChildren(el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
+    replace(this.element, el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
   }
 
   /** follow loads the details of a selection. */
@@ -49,7 +52,7 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      this.element.replaceChildren(el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
+      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
@@ -60,7 +63,7 @@ export class Details {
   }
 
   private instant(lane: Lane, track: number, d: InstantDetails): void {
-    this.element.replaceChildren(el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
+    replace(this.element, el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
   }
 
   private show(lane: Lane, d: SpanDetails): void {
@@ -85,7 +88,7 @@ export class Details {
     if (d.links && d.links.length > 0) {
       parts.push(el("h3", {}, `Messages and dependencies (${d.links.length}${d.links.length >= 100 ? " or more" : ""})`), el("ul", { class: "links" }, ...d.links.map((l) => this.link(lane, s, l))));
     }
-    this.element.replaceChildren(...parts.filter((x) => x !== null));
+    replace(this.element, ...parts.filter((x) => x !== null));
     this.element.scrollTop = 0;
   }
 
@@ -99,32 +102,42 @@ export class Details {
     const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
     if (l.alone) return el("li", {}, name(text), " ", name(lane.fullName(other.track)), el("span", { class: "num" }, "never received"), el("div", { class: "faint" }, name(facts)));
     return el("li", {},
-      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, other.track, out ? BigInt(other.time) : departure(l)) } }, name(text), " ", name(lane.fullName(other.track))),
+      el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, l, !out) } }, name(text), " ", name(lane.fullName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
   }
 
-  /** innermost asks for the innermost span at a time of a track; null when nothing is there. */
-  private async innermost(lane: Lane, track: number, time: bigint, signal?: AbortSignal): Promise<SpanDetails | null> {
-    const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
-    try {
-      // a tile of one column tells which depths have something there
-      const t = decodeTile(await this.app.client.binary(path + "tiles", { from: time, to: time + 1n, width: 1, tracks: track, depths: 255 }, signal));
-      let depth = -1;
-      for (const x of t.strips) if (x.kind === StripKind.spans && x.count > 0) depth = Math.max(depth, x.depth);
-      return depth < 0 ? null : await this.app.client.json<SpanDetails>(path + "span", { track, depth, time }, signal);
-    } catch (e) {
-      if (e instanceof ApiError && e.status === 404) return null;
-      throw e;
+  /** spansAt asks for the spans of a track that hold a time, or end there. */
+  private async spansAt(lane: Lane, track: number, time: bigint, signal?: AbortSignal): Promise<(Held & { name: string })[]> {
+    const path = `traces/${encodeURIComponent(lane.meta.id)}/`, nested = this.nested(lane, track), from = time > 0n ? time - 1n : 0n;
+    // a tile of two ticks tells which depths have something there
+    const t = decodeTile(await this.app.client.binary(path + "tiles", { from, to: time + 1n, width: Number(time - from) + 1, tracks: track, depths: 255 }, signal));
+    const strips = t.strips.filter((x) => x.kind === StripKind.spans).sort((a, b) => b.depth - a.depth);
+    const asked: { depth: number; time: bigint }[] = [];
+    for (let column = 0; column <= Number(time - from); column++) {
+      const depths = strips.filter((x) => runAt(t, x, column) >= 0).map((x) => x.depth);
+      // what is nested comes with the innermost
+      for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
+    const answers = await Promise.all(asked.map((q) => this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => { if (e instanceof ApiError && e.status === 404) return null; throw e; })));
+    return answers.flatMap((d) => (d === null ? [] : [d.span, ...(nested ? d.around ?? [] : [])]).map((s) => ({ depth: s.depth, start: BigInt(s.start), end: BigInt(s.end), name: s.name })));
   }
 
-  /** jump selects the innermost span at a time of a track. */
-  async jump(lane: Lane, track: number, time: bigint): Promise<void> {
+  private nested(lane: Lane, track: number): boolean { return lane.meta.tracks[track]?.kind !== "resource"; }
+
+  /** holder asks for the span at an end of a link; null when nothing is there. */
+  private async holder(lane: Lane, l: LinkInfo, leaves: boolean, signal?: AbortSignal): Promise<(Held & { name: string }) | null> {
+    const e = leaves ? l.from : l.to, time = BigInt(e.time);
+    return holder(await this.spansAt(lane, e.track, time, signal), time, atEnd(l, leaves), this.nested(lane, e.track));
+  }
+
+  /** jump selects the span at an end of a link. */
+  async jump(lane: Lane, l: LinkInfo, leaves: boolean): Promise<void> {
+    const e = leaves ? l.from : l.to, time = BigInt(e.time);
     try {
-      const d = await this.innermost(lane, track, time);
-      if (d) this.app.reveal({ lane: lane.index, track, depth: d.span.depth, time: this.within(d.span, time) }, BigInt(d.span.start), BigInt(d.span.end));
-      else this.app.reveal({ lane: lane.index, track, depth: 0, time }, time, time);
-    } catch (e) { this.app.announce(say(e)); }
+      const s = await this.holder(lane, l, leaves);
+      if (s) this.app.reveal({ lane: lane.index, track: e.track, depth: s.depth, time: this.within(s, time) }, s.start, s.end);
+      else this.app.reveal({ lane: lane.index, track: e.track, depth: 0, time }, time, time);
+    } catch (x) { this.app.announce(say(x)); }
   }
 
   /** followLink shows a link with both its ends. */
@@ -134,22 +147,23 @@ export class Details {
     const lane = this.app.lanes[s.lane], l = s.link, app = this.app, from = BigInt(l.from.time), to = BigInt(l.to.time);
     const abort = (this.abort = new AbortController());
     const what = l.count > 1 ? `${count(l.count)} ${l.kind}s` : l.kind, known = (x: string | number): boolean => x !== "" && x !== undefined;
-    const end = (title: string, track: number, time: bigint, at: bigint): HTMLElement => {
+    const end = (title: string, track: number, time: bigint, leaves: boolean): HTMLElement => {
       const span = el("div", {}, "");
-      if (l.count === 1) void this.innermost(lane, track, at, abort.signal).then((d) => { if (d) span.replaceChildren("in ", name(d.span.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
-      return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, track, at))));
+      if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", name(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
+      return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))));
     };
     const a = lane.toAxis(from), b = lane.toAxis(to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
-    this.element.replaceChildren(el("h2", {}, what, " ", name(l.name)),
+    replace(this.element, el("h2", {}, what, " ", name(l.name)),
       el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => app.show({ from: both.from - m, to: both.to + m }))),
       el("dl", {}, ...this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock)), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
-      end("From", l.from.track, from, departure(l)), end("To", l.to.track, to, to));
+      end("From", l.from.track, from, true), end("To", l.to.track, to, false));
     this.element.scrollTop = 0;
     app.announce(`selected ${what} ${l.name} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track)}, ${exact(to - from, lane.clock)}`);
   }
 
-  private within(s: SpanInfo, t: bigint): bigint { const a = BigInt(s.start), b = BigInt(s.end); return t >= a && t < b ? t : a; }
+  /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */
+  private within(s: Held, t: bigint): bigint { return t >= s.end && s.end > s.start ? s.end - 1n : t >= s.start ? t : s.start; }
 
   /** step goes to the next or previous span of the selected one's region on its row. */
   async step(direction: "next" | "previous"): Promise<void> {

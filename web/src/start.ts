@@ -28,7 +28,7 @@ export function startPage(app: App, notice: string): void {
   document.body.replaceChildren(el("main", { class: "start" },
     el("h1", {}, "Traces"), notice === "" ? null : el("p", { class: "error", role: "alert" }, notice),
     el("div", { class: "row" }, input, together, el("span", { class: "faint" }, app.list.version ? "weft " + app.list.version : "")),
-    el("table", {}, el("thead", {}, el("tr", {}, ...["", "Name", "Path", "Format", "Size", "State"].map((h) => el("th", { class: h === "Size" ? "" : "text" }, el("span", { style: { padding: "2px 8px" } }, h))))), body)));
+    el("table", {}, el("thead", {}, el("tr", {}, ...["Choose", "Name", "Path", "Format", "Size", "State"].map((h) => el("th", { class: h === "Size" ? "" : "text" }, el("span", { style: { padding: "2px 8px" } }, h))))), body)));
   fill();
   input.focus();
 }

@@ -1,11 +1,11 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { App } from "./app";
-import { type Arrow, depthAt, drawArrow, nearest, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, arrowAt, depthAt, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { type Row, rowAt } from "./rows";
+import { moreWords, type Row, rowAt, steps } from "./rows";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -28,6 +28,10 @@ export interface Hit {
   around?: [number, number][];
 }
 
+/** sliceTime is how long a slice of the first picture may take, in milliseconds. */
+const sliceTime = 8;
+const mostLevels = steps[steps.length - 1];
+
 /** Timeline draws one lane. */
 export class Timeline {
   readonly element: HTMLElement;
@@ -43,6 +47,7 @@ export class Timeline {
   private image: ImageData | null = null;
   private labelBox: HTMLElement;
   private labelKey = "";
+  private labelTop = 0;
   private labelOf = new Map<number, HTMLElement>();
   private segs: Segment[] = [];
   private stacks = new Map<string, { key: string; tile: Tile; pieces: Piece[] }>();
@@ -51,8 +56,11 @@ export class Timeline {
   hover: Hit | null = null;
   hoverLink: Segment | null = null;
   pointer: { x: number; y: number } | null = null;
-  /** width and height of the plot in CSS pixels. */
-  width = 0; height = 0;
+  /** width and height of the plot in CSS pixels, and its place in the window. */
+  width = 0; height = 0; left = 0; top = 0;
+  private resized = true;
+  /** next is the row where the next slice of the first picture begins; null once that is there. */
+  private next: number | null = null;
   /** sharp tells whether the last frame was drawn at full resolution. */
   sharp = false;
   /** focusRow is the row the keyboard is on. */
@@ -69,17 +77,22 @@ export class Timeline {
     this.scroller = el("div", { class: "scroller" }, this.spacer);
     this.shiftField = title === null ? null : el("input", { value: "0 s", title: "How far this trace is shifted: type a time, or drag with ctrl", aria: { label: "Shift of " + printable(title) } });
     this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
+    const watch = new ResizeObserver(() => { this.resized = true; app.draw(); });
+    watch.observe(this.scroller); watch.observe(this.plot);
     this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; app.draw(); }, { passive: true });
   }
 
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
   get scrollTop(): number { return this.scrolled; }
-  set scrollTop(v: number) { this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
+  set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
   // asking the element each time would make the browser lay out the page many times a frame
   private scrolled = 0;
 
-  /** measure takes the size from the layout; it tells whether it changed. */
+  /** measure takes the size from the layout where that has changed; it tells whether it did. */
   measure(): boolean {
+    if (!this.resized) return false;
+    this.resized = false;
+    ({ left: this.left, top: this.top } = this.plot.getBoundingClientRect());
     const w = this.plot.clientWidth, h = this.scroller.clientHeight;
     const changed = w !== this.width || h !== this.height;
     this.width = w; this.height = h;
@@ -156,18 +169,50 @@ export class Timeline {
     }
     const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
     const [first, end] = this.visible();
+    if (begins) { this.next = first; g.fillStyle = this.app.colors.background; g.fillRect(0, 0, W, H); }
+    const slices = this.next !== null;
+    if (slices && this.slice(g, b, this.image, end, dpr)) { this.drawLabels(first, end); this.app.draw(); return; }
     this.sharp = this.paint(b, first, end, dpr);
     g.putImageData(this.image, 0, 0);
     this.drawLabels(first, end);
-    if (begins) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+    if (slices) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+  }
+
+  /**
+   * slice paints rows of the first picture as long as a frame has time, and tells whether there were any left. That
+   * picture is painted while nothing is warm and would hold up the page; names and arrows come behind it.
+   */
+  private slice(g: CanvasRenderingContext2D, b: Bitmap, image: ImageData, end: number, dpr: number): boolean {
+    const begin = performance.now(), from = this.next ?? end, rows = this.lane.rows, bottom = (i: number): number => Math.max(0, Math.min(b.height, Math.round((rows[i].y + rows[i].height - this.scrollTop) * dpr)));
+    this.sharp = false;
+    let i = from, y0 = from > 0 && from <= rows.length ? bottom(from - 1) : 0;
+    for (; i < end && (i === from || performance.now() - begin < sliceTime); i++) {
+      const y1 = bottom(i);
+      fill(b, { x: 0, y: y0, w: b.width, h: y1 - y0 }, pack(this.app.colors.background));
+      this.paintRows(b, i, i + 1, dpr);
+      g.putImageData(image, 0, 0, 0, y0, b.width, y1 - y0);
+      y0 = y1;
+    }
+    if (i === from) { this.next = null; return false; }
+    this.next = i;
+    return true;
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
   paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
+    const s = this.app.store.state;
+    b.pixels.fill(pack(this.app.colors.background));
+    const sharp = this.paintRows(b, first, end, dpr);
+    this.segs = s.arrows !== "off" ? this.place(this.lane.links.arrows) : [];
+    if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
+    return sharp;
+  }
+
+  /** paintRows is paint on a bitmap that holds the background already, without arrows. */
+  private paintRows(b: Bitmap, first: number, end: number, dpr: number): boolean {
     const c = this.app.colors, lane = this.lane, s = this.app.store.state;
     const bg = pack(c.background), groupBG = pack(c.row), line = pack(c.line), mark = pack(c.mark), curve = pack(c.curve), amount = blend(curve, bg, 110), behind = pack(c.line);
     const w = lane.local(s.window);
-    b.pixels.fill(bg);
     let sharp = true;
     for (let i = first; i < end; i++) {
       const r = lane.rows[i];
@@ -204,8 +249,6 @@ export class Timeline {
         if (r.stacked) { const x = this.stackOf(r, layer, dpr, x0, x1); if (x) drawStack(b, layer.entry.tile, x.lanes, x.box, colors, lane.colors.other, m, Math.round(dpr)); }
       });
     }
-    this.segs = s.arrows !== "off" ? this.place(lane.links.arrows) : [];
-    if (this.segs.length > 0) rasterArrows(b, this.segs, mark, dpr);
     return sharp;
   }
 
@@ -227,8 +270,8 @@ export class Timeline {
     return { pieces, box };
   }
 
-  /** top is the tile that a row is drawn from last, the sharpest. */
-  private top(r: Row): Layer | undefined {
+  /** sharpest is the tile that a row is drawn from last, the sharpest. */
+  private sharpest(r: Row): Layer | undefined {
     const key = rowKey(r);
     if (key === null) return undefined;
     const { layers } = this.lane.tiles.layers(key, this.lane.local(this.app.store.state.window), Math.round(this.width * devicePixelRatio));
@@ -240,7 +283,7 @@ export class Timeline {
     const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();
     const end = (r: Row, track: number, time: bigint, leaves: boolean): number | null => {
       if (r.track !== track || r.strips === 0) return null;
-      if (!tops.has(r)) tops.set(r, this.top(r));
+      if (!tops.has(r)) tops.set(r, this.sharpest(r));
       const l = tops.get(r);
       if (!l) return null;
       const x = this.x(lane.toAxis(time)) * dpr, column = (x - l.offset) / l.scale, resource = lane.meta.tracks[track].kind === "resource";
@@ -256,7 +299,7 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
-    this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`;
+    if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
     const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
     const fresh = this.labelKey === "";
@@ -273,12 +316,14 @@ export class Timeline {
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
-      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range" }, el("span", {}, compact(high), t.unit && t.unit !== "#" ? name(" " + t.unit) : ""), el("span", {}, compact(t.kind === "counter" ? t.low : 0))) : null;
+      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: compact(high) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : "") } }), el("span", { data: { text: compact(t.kind === "counter" ? t.low : 0) } })) : null;
+      const hidden = moreWords(r);
+      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, values ? `${compact(t?.kind === "counter" ? t.low : 0)} to ${compact(high)}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
-      }, arrow, name(r.label, "text"), r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, values);
+      }, arrow, name(r.label, "text"), r.track < 0 ? " " : null, r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
       this.labelBox.insertBefore(e, before);
     }
@@ -410,7 +455,7 @@ export class Timeline {
     const w = this.selectedSpan;
     const t = this.lane.toAxis(this.app.store.state.selection.time);
     const x0 = w ? this.x(w.from) : this.x(t), x1 = w ? this.x(w.to) : x0;
-    const l = r.stacked && r.track === track ? this.top(r) : undefined, p = l ? this.pieces(r, l, dpr) : null, at = Math.max(0, Math.min(this.width - 1, (x0 + x1) / 2)) * dpr;
+    const l = r.stacked && r.track === track ? this.sharpest(r) : undefined, p = l ? this.pieces(r, l, dpr) : null, at = Math.max(0, Math.min(this.width - 1, (x0 + x1) / 2)) * dpr;
     const piece = p?.pieces.find((q) => q.depth === depth && q.x <= at && at < q.x + q.n);
     if (p && piece) { const a = this.around(p, piece.run, dpr); this.trace(g, a, c.background, 4); this.trace(g, a, c.select, 2); return; }
     const own = !r.stacked && r.track === track && depth >= 0 && depth < r.strips;
@@ -421,8 +466,12 @@ export class Timeline {
     g.lineWidth = 2; g.strokeStyle = c.select; g.strokeRect(a - 1, y - 1, b - a + 2, h + 1);
   }
 
-  /** linkAt is the arrow under a point. */
-  linkAt(x: number, y: number): Segment | null { return this.segs.length > 0 ? nearest(this.segs, x, y, 5) : null; }
+  /** linkAt is the arrow that a click at a point is for, where h lies. */
+  linkAt(x: number, y: number, h: Hit | null): Segment | null {
+    if (this.segs.length === 0) return null;
+    const own = h !== null && h.track >= 0 && (h.kind === "span" || h.kind === "instant");
+    return arrowAt(this.segs, x, y, own ? { w: Math.min(this.width, h.x1) - Math.max(0, h.x0), h: this.hitRect(h).h } : null);
+  }
 
   /** hit finds what lies under a point, in CSS pixels of the plot. */
   hit(x: number, y: number): Hit | null {

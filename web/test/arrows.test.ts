@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LinkInfo } from "../src/api";
-import { type Arrow, departure, depthAt, nearest, segments } from "../src/arrows";
+import { type Arrow, arrowAt, atEnd, departure, depthAt, holder, nearest, type Segment, segments } from "../src/arrows";
 import { buildTree, layout, rowOfTrack } from "../src/rows";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
@@ -11,6 +11,29 @@ test("a dependency leaves within the span that it ends", () => {
   expect(departure(link("dependency", [0, "100"], [1, "100"]))).toBe(99n);
   expect(departure(link("dependency", [0, "0"], [1, "0"]))).toBe(0n);
   expect(departure(link("message", [0, "100"], [1, "200"]))).toBe(100n);
+});
+
+const held = (depth: number, start: bigint, end: bigint): { depth: number; start: bigint; end: bigint } => ({ depth, start, end });
+
+test("a message belongs to the span that ends with it, not to one of no length at the same time", () => {
+  const main = held(0, 0n, 100n), recv = held(1, 10n, 20n), send = held(1, 20n, 20n), next = held(1, 20n, 30n);
+  const arrives = atEnd(link("message", [0, "5"], [1, "20"]), false), leaves = atEnd(link("message", [0, "20"], [1, "30"]), true);
+  expect(holder([main, recv, send], 20n, arrives, true)).toBe(recv);
+  expect(holder([main, send, recv, next], 20n, arrives, true)).toBe(recv);
+  expect(holder([main, recv], 15n, arrives, true)).toBe(recv);
+  expect(holder([main, send], 20n, arrives, true)).toBe(send);
+  expect(holder([recv, send], 20n, leaves, true)).toBe(send);
+  expect(holder([main, recv, next], 20n, leaves, true)).toBe(next);
+  // the end of the trace
+  expect(holder([held(0, 0n, 20n)], 20n, leaves, true)).toEqual(held(0, 0n, 20n));
+  expect(holder([], 20n, arrives, true)).toBeNull();
+});
+
+test("a dependency goes from the claim that ends to the one that begins", () => {
+  const l = link("dependency", [0, "20"], [1, "20"]), first = held(0, 10n, 20n), long = held(1, 0n, 50n), next = held(2, 20n, 30n);
+  expect(holder([first, long, next], 20n, atEnd(l, true), false)).toBe(first);
+  expect(holder([first, long, next], 20n, atEnd(l, false), false)).toBe(next);
+  expect(holder([long], 20n, atEnd(l, true), false)).toBe(long);
 });
 
 test("the end of a link lies in the innermost span", () => {
@@ -39,4 +62,18 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   const s = segments([arrow(1)], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300);
   expect(nearest(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
   expect(nearest(s, 150, 60, 5)).toBeNull();
+});
+
+test("a click is for the span unless an arrow is right under it", () => {
+  const down = (x: number): Segment => ({ x0: x, y0: 0, x1: x, y1: 100, count: 1, kind: "message", arrow: { link: link("message", [0, "1"], [1, "2"]), start: 1n, end: 2n } });
+  const one = [down(50)], span = { w: 200, h: 12 };
+  expect(arrowAt(one, 51, 50, span)).toBe(one[0]);
+  expect(arrowAt(one, 53, 50, span)).toBeNull();
+  expect(arrowAt(one, 53, 50, null)).toBe(one[0]);
+  expect(arrowAt(one, 56, 50, null)).toBeNull();
+  // one that the arrow would cover
+  expect(arrowAt(one, 50, 50, { w: 3, h: 5 })).toBeNull();
+  const many = Array.from({ length: 40 }, (_, i) => down(30 + i));
+  for (let x = 30; x < 70; x += 0.5) expect(arrowAt(many, x, 50, span)).toBeNull();
+  expect(arrowAt(many, 50, 50, null)).not.toBeNull();
 });

@@ -96,7 +96,7 @@ function meta(t: MockTrace): Record<string, unknown> {
   return {
     ...head, etag: "x", clock: { num: 1000000000, den: 1 }, origin: t.origin, epoch: "1700000000000000000", length: String(t.length),
     events: t.tracks.reduce((n, x) => n + 2 * x.spans.reduce((m, s) => m + s.length, 0), 0), spans: t.tracks.reduce((n, x) => n + x.spans.reduce((m, s) => m + s.length, 0), 0), links: t.links.length,
-    groups: t.groups, regions: t.regions, palettes: { light, dark }, defects: 2,
+    groups: t.groups, regions: t.regions, palettes: { light, dark }, color: "", attributes: [], defects: 2,
     tracks: t.tracks.map((x) => ({ kind: x.kind, name: x.name, sort: x.sort, id: x.id, group: x.group, parent: x.parent, depth: x.depth, spans: x.spans.reduce((m, s) => m + s.length, 0), events: 2 * x.spans.reduce((m, s) => m + s.length, 0), instants: x.instants.length, first: "0", last: String(t.length), unit: x.unit, capacity: x.capacity, low: x.low, high: x.high, style: x.style })),
   };
 }

@@ -153,6 +153,41 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(page.url()).toContain("a=0");
   });
 
+  test("many arrows do not keep one from selecting spans", async () => {
+    await open("#t=a1&a=1&sh=18&l=1");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    const rows = await page.evaluate(() => window.weft.layout().rows.filter((r) => r.strips.some((s) => s.kind === 0)).map((r) => r.strips[0].y + 6));
+    let clicks = 0, spans = 0;
+    for (const y of rows.slice(0, 5)) for (let x = 140; x < box.width - 140; x += 97) {
+      await page.keyboard.press("Escape");
+      await page.mouse.click(box.x + x, box.y + y);
+      clicks++;
+      if ((await view()).selection !== null) spans++;
+    }
+    expect(clicks).toBeGreaterThan(30);
+    expect(spans / clicks).toBeGreaterThan(0.9);
+  });
+
+  test("a row says that it is deeper than it shows, and shows all", async () => {
+    await open("#t=a1&l=2&sh=12");
+    const row = page.locator(".label", { has: page.locator(".more") }).first();
+    expect(await row.getAttribute("aria-label")).toMatch(/, 2 more levels below$/);
+    const strips = (): Promise<number> => page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.filter((s) => s.kind === 0).length ?? 0);
+    await row.locator(".more").click();
+    await ready();
+    await page.waitForURL(/[&]l=4[&]/, { timeout: 5000 });
+    expect(await page.locator(".more").count()).toBe(0);
+    expect(await strips()).toBe(4);
+    // by the keyboard
+    await open("#t=a1&l=1&sh=12");
+    await page.locator(".label", { has: page.locator(".more") }).first().focus();
+    await page.keyboard.press("ContextMenu");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect(await page.locator(".more").count()).toBe(0);
+  });
+
   test("the profile has claims, the legend those regions too", async () => {
     await open("#t=a1&f=CPU&p=profile");
     expect(await page.locator("#panel").innerText()).toContain("claims");
@@ -210,6 +245,49 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect((await view()).sharp).toBe(true);
     await page.unroute("**/api/traces/a1/tiles**");
   }, 60000);
+
+  test("the first picture comes in slices, on the page's background", async () => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 720 } }), other = await context.newPage();
+    await other.addInitScript(() => {
+      const w = window as unknown as { puts: { y: number; h: number; below: number[] }[] }, put = CanvasRenderingContext2D.prototype.putImageData;
+      w.puts = [];
+      CanvasRenderingContext2D.prototype.putImageData = function (this: CanvasRenderingContext2D, ...a: [ImageData, number, number, number, number, number, number]) {
+        if (this.canvas.className === "pixels") w.puts.push({ y: a[4] ?? 0, h: a[6] ?? this.canvas.height, below: [...this.getImageData(5, this.canvas.height - 1, 1, 1).data] });
+        put.apply(this, a);
+      } as typeof put;
+    });
+    await other.goto(url + "#t=a1");
+    await other.waitForFunction(() => document.documentElement.dataset.state === "ready");
+    const { puts, height } = await other.evaluate(() => ({ puts: (window as unknown as { puts: { y: number; h: number; below: number[] }[] }).puts, height: document.querySelector<HTMLCanvasElement>("canvas.pixels")?.height ?? 0 }));
+    // rows follow each other without a gap, then the whole
+    expect(puts[0].y).toBe(0);
+    const whole = puts.findIndex((p) => p.h === height);
+    expect(whole).toBeGreaterThan(5);
+    for (let i = 1; i < whole; i++) expect(puts[i].y).toBe(puts[i - 1].y + puts[i - 1].h);
+    expect(puts[whole - 1].y + puts[whole - 1].h).toBe(height);
+    expect(puts[0].below).toEqual([255, 255, 255, 255]);
+    await context.close();
+  });
+
+  test("a zoom lays out the page once a frame", async () => {
+    await open("#t=a1");
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send("Performance.enable");
+    const layouts = async (): Promise<number> => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "LayoutCount")?.value ?? 0;
+    const before = await layouts();
+    const frames = await page.evaluate(async () => {
+      const canvas = document.querySelector("canvas.over"), box = canvas?.getBoundingClientRect(), first = window.weft.frames().length;
+      for (let i = 0; i < 40; i++) {
+        canvas?.dispatchEvent(new WheelEvent("wheel", { bubbles: true, cancelable: true, clientX: (box?.left ?? 0) + 400, clientY: (box?.top ?? 0) + 60, deltaY: -30 }));
+        await new Promise((r) => requestAnimationFrame(r));
+      }
+      return window.weft.frames().length - first;
+    });
+    const done = await layouts() - before;
+    expect(frames).toBeGreaterThan(30);
+    // and a few for what comes beside
+    expect(done).toBeLessThan(frames * 1.4);
+  });
 
   test("panning keeps the main thread free", async () => {
     await open("#t=a1&w=1000000~3000000&a=1");

@@ -55,6 +55,24 @@ test("places", () => {
 test("levels limit the lines of a track", () => {
   const one = layout(buildTree(meta), meta, { ...plain, levels: 1 }).rows.find((r) => r.key === "t0");
   expect(one?.strips).toBe(1);
+  expect(one?.more).toBe(1);
+  expect(layout(buildTree(meta), meta, plain).rows.map((r) => r.more)).toEqual(new Array(8).fill(0));
+});
+
+test("curves give way to spans, and spans stay readable", () => {
+  const make = (counters: number): { groups: GroupInfo[]; tracks: TrackInfo[] } => ({ groups: [], tracks: [track("main", { depth: 4 }), ...Array.from({ length: counters }, (_, i) => track(`c${i}`, { kind: "counter", parent: 0, depth: 0 }))] });
+  const fit = (counters: number): { strip: number; curve: number; height: number } => {
+    const m = make(counters), { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available: 400 });
+    return { strip: rows[0].stripHeight, curve: rows[1]?.extra ?? 0, height };
+  };
+  expect(fit(2)).toEqual({ strip: 18, curve: 34, height: 4 * 18 + 4 + 2 * 38 });
+  // 10 curves of 34 leave spans of 12 no room
+  expect(fit(10)).toMatchObject({ strip: 12, curve: 26 });
+  for (let n = 0; n < 60; n++) expect(fit(n).strip, `${n} counters`).toBeGreaterThanOrEqual(10);
+  expect(fit(40).height).toBeGreaterThan(400);
+  // of spans alone many rows may be small
+  const many = { groups: [], tracks: Array.from({ length: 20 }, (_, i) => track(`r${i}`)) };
+  expect(layout(buildTree(many), many, { ...plain, stripHeight: 0, available: 400 }).rows[0].stripHeight).toBe(8);
 });
 
 test("tracks find the row that shows them", () => {

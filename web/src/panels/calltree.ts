@@ -1,6 +1,6 @@
 // The call tree: time by call path, to be opened level by level.
 import type { CallNode } from "../api";
-import { button, count, el, name, percent } from "../dom";
+import { button, count, el, name, percent, rove } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import { short } from "../time";
@@ -31,14 +31,13 @@ export function calltree(): Panel {
             const path = above + "/" + n.name, kids = n.children ?? [], is = open.has(path);
             const flip = (): void => { if (!open.delete(path)) open.add(path); fill(); };
             const color = lane.colors.css[n.region] ?? app.colors.other;
-            const tr = el("tr", { tabindex: 0, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
+            const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
               el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), el("span", { class: "swatch", style: { background: color } }), name(n.name)),
               el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
               el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
             tr.addEventListener("click", () => app.highlight(n.name));
             tr.addEventListener("keydown", (e) => {
               if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) { flip(); body.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)?.focus(); }
-              else if (e.key === "ArrowDown" || e.key === "ArrowUp") { const x = e.key === "ArrowDown" ? tr.nextElementSibling : tr.previousElementSibling; if (x instanceof HTMLElement) x.focus(); }
               else if (e.key === "Enter") app.highlight(n.name); else return;
               e.preventDefault(); e.stopPropagation();
             });
@@ -49,6 +48,7 @@ export function calltree(): Panel {
         walk(roots, 0, "");
         body.replaceChildren(...out);
       };
+      rove(body, "tr", { back: ["ArrowUp"], on: ["ArrowDown"] });
       fill();
       const all = (nodes: readonly CallNode[], above: string, f: (path: string, n: CallNode) => void): void => { for (const n of nodes) { const p = above + "/" + n.name; f(p, n); all(n.children ?? [], p, f); } };
       tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", (p) => open.add(p)); fill(); }), button("Close all", "Close all call paths", () => { open.clear(); fill(); }));

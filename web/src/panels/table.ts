@@ -1,5 +1,5 @@
 // A sortable table: the one way rows of numbers are shown.
-import { el, name } from "../dom";
+import { el, name, rove } from "../dom";
 import { csv } from "../export";
 
 /** Column is one column of a table; sort gives what to compare, csv what to export. */
@@ -47,10 +47,10 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
   const fill = (): void => {
     heads.forEach((h, i) => { if (i === memory.order) h.setAttribute("aria-sort", memory.ascending ? "ascending" : "descending"); else h.removeAttribute("aria-sort"); const b = h.firstElementChild; if (b && columns[i].sort) b.textContent = columns[i].title + (i === memory.order ? (memory.ascending ? " ▲" : " ▼") : ""); });
     const list = sorted();
-    body.replaceChildren(...list.slice(0, most).map((r) => {
+    body.replaceChildren(...list.slice(0, most).map((r, i) => {
       const go = o.click;
-      const tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { tabindex: 0, title: o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.text ? "text" : c.bar ? "barcell" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
-      if (go) { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } else if (e.key === "ArrowDown" || e.key === "ArrowUp") { const n = e.key === "ArrowDown" ? tr.nextElementSibling : tr.previousElementSibling; if (n instanceof HTMLElement) n.focus(); e.preventDefault(); e.stopPropagation(); } }); }
+      const tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { tabindex: i === 0 ? 0 : -1, title: o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.text ? "text" : c.bar ? "barcell" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
+      if (go) { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } }); }
       return tr;
     }));
     foot.textContent = list.length > most ? `the first ${most} of ${list.length} rows; the filter and the export have all` : list.length === 0 ? (rows.length === 0 ? "nothing in this time" : "no row matches the filter") : "";
@@ -61,6 +61,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
     input.addEventListener("input", () => { memory.filter = input.value; fill(); });
     filter = input;
   }
+  rove(body, "tr", { back: ["ArrowUp"], on: ["ArrowDown"] });
   fill();
   return {
     element: el("div", {}, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body), foot), filter,

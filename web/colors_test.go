@@ -1,0 +1,71 @@
+package web_test
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestColors: colours by an attribute are chosen in the page; its values are those that the
+// command line prints, and a link shows the same.
+func TestColors(t *testing.T) {
+	browser(t)
+	type sight struct {
+		Chosen, Pixels string
+		Legend         []string
+		View           struct{ From, To string }
+	}
+	var out []struct {
+		Name                          string
+		Options, Errors               []string
+		Region, Attribute, Link, Back sight
+	}
+	traces := []struct{ name, path, attribute string }{
+		{"colors-etf", "../examples/odse.etf", "id"},
+		{"colors-pallas", "../format/pallas/testdata/ok/attrs/trace/main.pallas", "u32"},
+	}
+	var list []map[string]any
+	for _, c := range traces {
+		list = append(list, map[string]any{"name": c.name, "url": view(t, c.path), "attribute": c.attribute})
+	}
+	play(t, "colors.mjs", map[string]any{"traces": list}, &out)
+	for i, s := range out {
+		t.Run(s.Name, func(t *testing.T) {
+			for _, e := range s.Errors {
+				t.Error(e)
+			}
+			c := traces[i]
+			if !slices.Contains(s.Options, c.attribute) {
+				t.Errorf("the menu has %q, expected %s", s.Options, c.attribute)
+			}
+			values := map[string]bool{}
+			for _, sp := range told(t, c.path).spans {
+				if v, ok := sp.attributes[c.attribute]; ok {
+					values[v] = true
+				}
+			}
+			if len(s.Attribute.Legend) == 0 {
+				t.Error("found no values in the legend")
+			}
+			for _, v := range s.Attribute.Legend {
+				if !values[v] {
+					t.Errorf("found the value %q, expected one of %v", v, values)
+				}
+			}
+			if s.Attribute.Chosen != "="+c.attribute || s.Region.Chosen != "region" {
+				t.Errorf("found %q chosen, and %q before", s.Attribute.Chosen, s.Region.Chosen)
+			}
+			if s.Attribute.View != s.Region.View {
+				t.Errorf("found the view %v, expected %v as before", s.Attribute.View, s.Region.View)
+			}
+			if s.Attribute.Pixels == s.Region.Pixels {
+				t.Error("the colours did not change")
+			}
+			if s.Link.Pixels != s.Attribute.Pixels || s.Link.Chosen != s.Attribute.Chosen {
+				t.Error("the link shows something else")
+			}
+			if s.Back.Pixels != s.Region.Pixels {
+				t.Error("by region again: found other pixels than before")
+			}
+		})
+	}
+}

@@ -1,0 +1,96 @@
+// Goes through the page without a mouse and without eyes: what axe finds wrong in its states, where Tab leads, what keys
+// do, and what is told to screen readers.
+import { createRequire } from "node:module";
+import { readFile } from "node:fs/promises";
+import { script } from "./page.mjs";
+
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** check asks axe for what is wrong in the page as it is now. */
+async function check(w, state, out) {
+  await w.ready();
+  await w.page.evaluate(axe);
+  const r = await w.page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  for (const v of r.violations) out.push({ state, rule: v.id, impact: v.impact ?? "", help: v.help, nodes: v.nodes.slice(0, 4).map((n) => n.html.slice(0, 160) + " " + (n.failureSummary ?? "").replace(/\s+/g, " ").slice(0, 200)) });
+  await w.shot(state.replace(/\W+/g, "-"));
+}
+
+/** focused describes what has the keyboard, and whether that can be seen. */
+function focused(w) {
+  return w.page.evaluate(() => {
+    const e = document.activeElement;
+    if (!e || e === document.body) return { name: "", role: "", seen: false };
+    const c = getComputedStyle(e), box = e.getBoundingClientRect();
+    const outline = (c.outlineStyle !== "none" && parseFloat(c.outlineWidth) > 0) || e.matches(".splitter, .labelgrip");
+    return { name: e.getAttribute("aria-label") ?? e.textContent.slice(0, 40), role: e.getAttribute("role") ?? e.tagName.toLowerCase(), region: ["header", ".legend", ".top", "main", ".splitter", ".tabs", ".scope", ".panel", ".details"].findIndex((s) => e.closest(s)), seen: outline && box.width > 0 && box.height > 0 };
+  });
+}
+
+await script(async (input, open) => {
+  const violations = [], w = await open("access", input.url);
+  await check(w, "whole", violations);
+  const stops = [];
+  // from the top of the page until the keyboard leaves it
+  await w.page.evaluate(() => { const d = document.createElement("div"); d.tabIndex = -1; document.body.prepend(d); d.focus(); });
+  for (let i = 0; i < 120; i++) {
+    await w.page.keyboard.press("Tab");
+    const f = await focused(w);
+    if (f.name === "" && f.role === "") break;
+    if (stops.length > 2 && stops[0].name === f.name && stops[0].role === f.role) break;
+    stops.push(f);
+  }
+  const text = (selector) => w.page.locator(selector).first().innerText();
+  const said = () => text("footer .message");
+  const acts = {};
+  // a span without the mouse
+  await w.page.locator(".plot").focus();
+  await w.page.keyboard.press("Enter");
+  await w.page.waitForFunction(() => window.weft.view().selection !== null);
+  await w.ready();
+  acts.selected = await said();
+  acts.live = await w.page.locator("footer .message").getAttribute("aria-live");
+  acts.title = await text(".details h2");
+  await check(w, "selection", violations);
+  await w.page.keyboard.press("Escape");
+  acts.dropped = (await w.view()).selection;
+  // tabs
+  await w.page.locator("[role=tab][aria-selected=true]").focus();
+  await w.page.keyboard.press("ArrowRight");
+  await w.ready();
+  acts.tab = await w.page.evaluate(() => { const t = document.activeElement; return { selected: t?.getAttribute("aria-selected"), panel: document.getElementById(t?.getAttribute("aria-controls") ?? "")?.getAttribute("aria-labelledby") === t?.id }; });
+  for (const tab of await w.page.locator("[role=tab]").all()) { await tab.focus(); await w.page.keyboard.press("Enter"); await check(w, "panel " + await tab.innerText(), violations); }
+  // the search, its list and the way back
+  await w.page.locator(".plot").focus();
+  await w.page.keyboard.press("/");
+  await w.page.keyboard.type(input.search);
+  await w.page.waitForSelector(".found [role=option]");
+  await check(w, "search", violations);
+  await w.page.keyboard.press("Escape");
+  acts.searchClosed = await w.page.locator(".found:visible").count();
+  // menus give the keyboard back
+  const opener = w.page.getByRole("button", { name: "Picture or table as a file" });
+  await opener.focus();
+  await w.page.keyboard.press("Enter");
+  await check(w, "export", violations);
+  acts.inMenu = await w.page.evaluate(() => document.activeElement?.closest("dialog") !== null);
+  await w.page.keyboard.press("Escape");
+  acts.afterMenu = (await focused(w)).name;
+  await w.page.locator(".label[tabindex='0']").focus();
+  const row = (await focused(w)).name;
+  await w.page.keyboard.press("Shift+F10");
+  await check(w, "row menu", violations);
+  await w.page.keyboard.press("Escape");
+  acts.afterRowMenu = (await focused(w)).name === row;
+  await w.page.getByRole("button", { name: "Keys and mouse (?)" }).focus();
+  await w.page.keyboard.press("Space");
+  await check(w, "help", violations);
+  await w.page.keyboard.press("Escape");
+  acts.afterHelp = (await focused(w)).name;
+  acts.dialogs = await w.page.locator("dialog[open]").count();
+  await w.page.evaluate(() => { location.hash += "&theme=dark"; });
+  await check(w, "dark", violations);
+  const list = await open("access-list", input.folder);
+  await list.page.waitForSelector("main.start");
+  await check(list, "list of traces", violations);
+  return { violations, stops, acts, errors: [...w.errors, ...list.errors] };
+});
