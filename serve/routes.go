@@ -45,6 +45,7 @@ func (s *Server) table() []api {
 		get(one+"/instant", s.quickly(instantAt)),
 		get(one+"/find", s.quickly(find)),
 		get(one+"/links", s.quickly(links)),
+		get(one+"/link", s.quickly(linkAt)),
 		get(one+"/profile", s.quickly(profileOf)),
 		get(one+"/locations", s.quickly(locations)),
 		get(one+"/matrix", s.slowly(matrix)),
@@ -120,6 +121,9 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 // binary is an answer that is no JSON.
 type binary []byte
 
+// unfinished is an answer that may lack what took too long to read.
+type unfinished interface{ lacks() bool }
+
 // tag is the ETag of what a request asks of a trace: of the content of the trace and the
 // version of its index, which are in its key, and of the question.
 func (s *Server) tag(x *shown, r *http.Request) string {
@@ -148,6 +152,11 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.shown})
 		if err != nil {
 			return e.lost(err)
+		}
+		if y, ok := v.(unfinished); ok && y.lacks() {
+			// The next answer has more.
+			w.Header().Del("ETag")
+			w.Header().Set("Cache-Control", "no-store")
 		}
 		if b, ok := v.(binary); ok {
 			s.write(w, r, http.StatusOK, "application/octet-stream", b)

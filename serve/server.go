@@ -83,6 +83,7 @@ type Server struct {
 	busy    chan struct{} // requests that are being answered
 	shelf   shelf
 	answers answers
+	tables  linkTables
 	pages   pages
 	zips    sync.Pool
 	work    struct { // what runs in the background
@@ -126,6 +127,7 @@ func newServer(opt Options, indexes indexer) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{opt: opt, ctx: ctx, stop: stop, indexes: indexes, cookie: "weft"}
 	s.builds = make(chan struct{}, cmp.Or(opt.Builds, 2))
+	s.tables.turn = make(chan struct{}, maxLinkTables)
 	s.busy = make(chan struct{}, maxRequests)
 	s.shelf.limit = cmp.Or(opt.Indexes, 16)
 	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}}

@@ -30,12 +30,13 @@ const (
 
 // entry is a trace that the server shows.
 type entry struct {
-	s        *Server
-	id       string
-	name     string // of its main file
-	path     string // as people know it
-	given    Given
-	decoders pool
+	s         *Server
+	id        string
+	name      string // of its main file
+	path      string // as people know it
+	given     Given
+	decoders  pool
+	linkTable linkShelf
 
 	mu       sync.Mutex
 	state    state
@@ -99,6 +100,7 @@ func (e *entry) start() {
 	}
 	e.s.shelf.drop(e)
 	e.decoders.close()
+	e.linkTable.clear()
 	started := e.s.background(func() {
 		err := guarded(func() error { return e.index(e.s.ctx) })
 		e.mu.Lock()

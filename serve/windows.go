@@ -74,6 +74,9 @@ type spanAnswer struct {
 	Links      []linkFact   `json:"links"`
 }
 
+func (a spanAnswer) lacks() bool    { return a.Partial }
+func (a instantAnswer) lacks() bool { return a.Partial }
+
 // linksOfSpan is how many links are listed of a span.
 const linksOfSpan = 100
 
@@ -219,6 +222,9 @@ func links(ctx context.Context, x *opened, p *params) (any, error) {
 	set, err := x.Links(ctx, q)
 	if err != nil {
 		return nil, err
+	}
+	if i := slices.IndexFunc(set.Links, func(l index.Link) bool { return l.Kind == index.Dependency && l.Count == 1 }); i >= 0 {
+		x.e.linkTable.ahead(x.e, set.Links[i].Start)
 	}
 	a := linksAnswer{set.Total, len(set.Links), set.Bundled, make([]linkFact, len(set.Links))}
 	for i := range set.Links {
