@@ -110,7 +110,13 @@ func (s *Server) entry(r *http.Request) (*entry, error) {
 
 // json answers with a value.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := json.Marshal(v)
+	var body []byte
+	var err error
+	if x, ok := v.(interface{ appendJSON([]byte) ([]byte, error) }); ok {
+		body, err = x.appendJSON(nil)
+	} else {
+		body, err = json.Marshal(v)
+	}
 	if err != nil {
 		return err
 	}
