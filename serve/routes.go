@@ -39,15 +39,15 @@ func (s *Server) table() []api {
 		get("/api/traces", s.listTraces),
 		get("/api/openapi.json", s.describe),
 		get(one, s.showTrace),
-		get(one+"/tiles", s.quickly(tiles)),
-		get(one+"/summary", s.quickly(summary)),
+		get(one+"/tiles", s.quickly(s.inTurn(tiles))),
+		get(one+"/summary", s.quickly(s.inTurn(summary))),
 		get(one+"/span", s.quickly(spanAt)),
 		get(one+"/instant", s.quickly(instantAt)),
 		get(one+"/find", s.quickly(find)),
-		get(one+"/links", s.quickly(links)),
+		get(one+"/links", s.quickly(s.inTurn(links))),
 		get(one+"/link", s.quickly(linkAt)),
-		get(one+"/profile", s.quickly(profileOf)),
-		get(one+"/locations", s.quickly(locations)),
+		get(one+"/profile", s.quickly(s.inTurn(profileOf))),
+		get(one+"/locations", s.quickly(s.inTurn(locations))),
 		get(one+"/matrix", s.slowly(matrix)),
 		get(one+"/calltree", s.slowly(callTree)),
 		get(one+"/utilisation", s.slowly(utilisation)),
@@ -136,6 +136,19 @@ func (s *Server) tag(x *shown, r *http.Request) string {
 	q := r.URL.Query()
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
+}
+
+// inTurn makes answers that may need much memory, or all cores, a few at a time.
+func (s *Server) inTurn(f quick) quick {
+	return func(ctx context.Context, x *opened, p *params) (any, error) {
+		select {
+		case s.making <- struct{}{}:
+			defer func() { <-s.making }()
+			return f(ctx, x, p)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // quickly answers from the index.
