@@ -62,6 +62,36 @@ type RegionSummary struct {
 	Missing              int64
 }
 
+// Previewer is a decoder of a format whose traces may have sums beside the events that tell
+// less than a [Summary]. It can be asked before the trace is prepared; ok is false if there
+// are none, or to read them would take long. Nothing is reported.
+type Previewer interface {
+	Preview(ctx context.Context) (p *Preview, ok bool, err error)
+}
+
+// Preview is what a trace tells of its begin, most often of nearly all of it, without a
+// look at its events. Times are ticks of its clock.
+type Preview struct {
+	To        int64          // what is earlier is in the sums
+	Regions   []RegionSums   // that are visited, in the order of the definitions
+	Locations []LocationSums // in the order of the definitions
+}
+
+// RegionSums adds up the visits of a region. The inclusive times of those inside of each
+// other are all in the sum.
+type RegionSums struct {
+	Region               uint32
+	Count                int64
+	Inclusive, Exclusive int64
+}
+
+// LocationSums says how many visits a location has begun, and how many messages it has sent
+// and received.
+type LocationSums struct {
+	Location              uint32
+	Count, Sent, Received int64
+}
+
 // Detailer is a decoder that knows things of which only its format has a notion.
 type Detailer interface {
 	Details(ctx context.Context) ([]Table, error)

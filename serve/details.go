@@ -226,53 +226,6 @@ func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	return r.ID == t.ID && r.Name == t.Name
 }
 
-// smallTrace is the bytes of a trace whose links are read to tell the attributes of some: it
-// takes a part of a second.
-const smallTrace = 16 << 20
-
-// describeLinks says what the trace has on dependencies, for those of links that are.
-func (e *entry) describeLinks(ctx context.Context, links []index.Link, facts []linkFact) (partial bool, err error) {
-	type key struct{ id, start, end int64 }
-	wanted := map[key][]int{}
-	for i := range links {
-		if l := &links[i]; l.Kind == index.Dependency && l.Count == 1 {
-			k := key{l.Tag, l.Start, l.End}
-			wanted[k] = append(wanted[k], i)
-		}
-	}
-	e.mu.Lock()
-	size := e.bytes
-	e.mu.Unlock()
-	if len(wanted) == 0 || size > smallTrace {
-		return false, nil
-	}
-	found := map[int][]attribute{}
-	var d described
-	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
-		sel := trace.Everything()
-		sel.Kind = func(trace.Kind) bool { return false }
-		return x.Scan(ctx, sel, func(int) format.Sink {
-			return format.SinkFuncs{OnLinks: func(list []trace.Link) error {
-				for i := range list {
-					l := &list[i]
-					for _, k := range wanted[key{l.ID, l.Src.Time, l.Dst.Time}] {
-						if found[k] == nil {
-							for _, a := range l.Attrs {
-								found[k] = append(found[k], attribute{a.Key, valueText(x.Defs(), a.Value)})
-							}
-						}
-					}
-				}
-				return nil
-			}}
-		})
-	})
-	for i, a := range found {
-		facts[i].Attributes = a
-	}
-	return d.partial, err
-}
-
 // describeInstant says what the trace has on an instant.
 func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Instant) (d described, err error) {
 	if int(i.Kind) < len(trace.KindTable) {

@@ -77,6 +77,15 @@ func (s *Server) write(w http.ResponseWriter, r *http.Request, status int, kind 
 		}
 		s.zips.Put(z)
 	}
+	if n := int64(len(body)); n >= largeAnswer {
+		// Clients that take their time hold their answers in memory.
+		defer s.sending.Add(-n)
+		if sum := s.sending.Add(n); sum > maxSending && sum > n {
+			h.Del("Content-Encoding")
+			s.fail(w, r, unavailable("too many large answers at once"))
+			return
+		}
+	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	// The time to write counts from here: making the answer may have taken long.
 	http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))

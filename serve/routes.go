@@ -40,14 +40,15 @@ func (s *Server) table() []api {
 		get("/api/traces", s.listTraces),
 		get("/api/openapi.json", s.describe),
 		get(one, s.showTrace),
-		get(one+"/tiles", s.quickly(tiles)),
-		get(one+"/summary", s.quickly(summary)),
+		get(one+"/tiles", s.quickly(s.inTurn(tiles))),
+		get(one+"/summary", s.quickly(s.inTurn(summary))),
 		get(one+"/span", s.quickly(spanAt)),
 		get(one+"/instant", s.quickly(instantAt)),
 		get(one+"/find", s.quickly(find)),
-		get(one+"/links", s.quickly(links)),
-		get(one+"/profile", s.quickly(profileOf)),
-		get(one+"/locations", s.quickly(locations)),
+		get(one+"/links", s.quickly(s.inTurn(links))),
+		get(one+"/link", s.quickly(linkAt)),
+		get(one+"/profile", s.quickly(s.inTurn(profileOf))),
+		get(one+"/locations", s.quickly(s.inTurn(locations))),
 		get(one+"/matrix", s.slowly(matrix)),
 		get(one+"/calltree", s.slowly(callTree)),
 		get(one+"/utilisation", s.slowly(utilisation)),
@@ -116,7 +117,13 @@ func (s *Server) entry(r *http.Request) (*entry, error) {
 
 // json answers with a value.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
-	body, err := json.Marshal(v)
+	var body []byte
+	var err error
+	if x, ok := v.(interface{ appendJSON([]byte) ([]byte, error) }); ok {
+		body, err = x.appendJSON(nil)
+	} else {
+		body, err = json.Marshal(v)
+	}
 	if err != nil {
 		return err
 	}
@@ -127,12 +134,28 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 // binary is an answer that is no JSON.
 type binary []byte
 
+// unfinished is an answer that may lack what took too long to read.
+type unfinished interface{ lacks() bool }
+
 // tag is the ETag of what a request asks of a trace: of the content of the trace and the
 // version of its index, which are in its key, and of the question.
 func (s *Server) tag(x *shown, r *http.Request) string {
 	q := r.URL.Query()
 	h := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s", s.opt.Version, x.tag, r.URL.Path, q.Encode()))
 	return `W/"` + hex.EncodeToString(h[:16]) + `"`
+}
+
+// inTurn makes answers that may need much memory, or all cores, a few at a time.
+func (s *Server) inTurn(f quick) quick {
+	return func(ctx context.Context, x *opened, p *params) (any, error) {
+		select {
+		case s.making <- struct{}{}:
+			defer func() { <-s.making }()
+			return f(ctx, x, p)
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 // quickly answers from the index.
@@ -155,6 +178,11 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.shown})
 		if err != nil {
 			return e.lost(err)
+		}
+		if y, ok := v.(unfinished); ok && y.lacks() {
+			// The next answer has more.
+			w.Header().Del("ETag")
+			w.Header().Set("Cache-Control", "no-store")
 		}
 		if b, ok := v.(binary); ok {
 			s.write(w, r, http.StatusOK, "application/octet-stream", b)

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzip"
@@ -81,8 +82,11 @@ type Server struct {
 	traces  catalogue
 	builds  chan struct{}
 	busy    chan struct{} // requests that are being answered
+	making  chan struct{} // answers that are being made and may need much memory
+	sending atomic.Int64  // bytes of large answers that are being sent
 	shelf   shelf
 	answers answers
+	tables  linkTables
 	pages   pages
 	zips    sync.Pool
 	work    struct { // what runs in the background
@@ -115,6 +119,8 @@ const (
 	maxHeader      = 32 << 10
 	graceOfStop    = 3 * time.Second
 	maxAnswerBytes = 64 << 20 // of analyses that are kept
+	largeAnswer    = 1 << 20  // bytes, from which on those that are being sent are counted
+	maxSending     = 512 << 20
 )
 
 // New makes a server. It reads nothing yet.
@@ -126,6 +132,8 @@ func newServer(opt Options, indexes indexer) *Server {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{opt: opt, ctx: ctx, stop: stop, indexes: indexes, cookie: "weft"}
 	s.builds = make(chan struct{}, cmp.Or(opt.Builds, 2))
+	s.tables.turn = make(chan struct{}, maxLinkTables)
+	s.making = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
 	s.busy = make(chan struct{}, maxRequests)
 	s.shelf.limit = cmp.Or(opt.Indexes, 16)
 	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}}

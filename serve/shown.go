@@ -62,6 +62,9 @@ type overview struct {
 	Events    int64              `json:"events"`
 	// Missing is what a time may lack at most.
 	Missing ticks `json:"missing"`
+	// To is set where the sums are those of the time up to it, and only visits and
+	// messages are counted as events: a time of the trace's own.
+	To *ticks `json:"to,omitempty"`
 }
 
 type overviewRegion struct {
@@ -104,11 +107,32 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 		x := d.Locations.At(int(l.Location))
 		o.Locations = append(o.Locations, overviewLocation{x.Label(), l.Events})
 	}
+	o.shorten()
+	return o
+}
+
+// newPreview is newOverview of sums that tell less.
+func newPreview(d *trace.Definitions, p *format.Preview) *overview {
+	to := ticks(p.To)
+	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
+	for _, r := range p.Regions {
+		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(int(r.Region)).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+	}
+	for _, l := range p.Locations {
+		n := add(l.Count, add(l.Sent, l.Received))
+		o.Events = add(o.Events, n)
+		o.Locations = append(o.Locations, overviewLocation{d.Locations.At(int(l.Location)).Label(), n})
+	}
+	o.shorten()
+	return o
+}
+
+// shorten keeps what is greatest.
+func (o *overview) shorten() {
 	slices.SortStableFunc(o.Regions, func(a, b overviewRegion) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
 	slices.SortStableFunc(o.Locations, func(a, b overviewLocation) int { return cmp.Compare(b.Events, a.Events) })
 	o.Regions = o.Regions[:min(len(o.Regions), mostOverview)]
 	o.Locations = o.Locations[:min(len(o.Locations), mostOverview)]
-	return o
 }
 
 type clockFact struct {

@@ -207,29 +207,50 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (cach
 		return none, err
 	}
 	defer d.Close()
+	var told *earlyFacts
+	if m.early != nil {
+		if told, err = m.tell(ctx, d); err != nil {
+			return none, err
+		}
+	}
 	if err := format.Prepare(ctx, d.Decoder); err != nil {
 		return none, err
 	}
-	if m.early != nil {
-		f := newEarly(d.Defs())
-		m.early(f)
-		if s, ok := d.Decoder.(format.Summarizer); ok {
-			x, ok, err := s.Summarize(ctx)
-			if ctx.Err() != nil {
-				return none, ctx.Err()
-			}
-			if ok && err == nil { // what is wrong, reading the events finds
-				told := *f
-				told.Overview = newOverview(d.Defs(), x)
-				m.early(&told)
-			}
-		}
+	if told != nil && len(told.Tracks) < d.Defs().Locations.Len() {
+		more := newEarly(d.Defs())
+		more.Overview = told.Overview
+		m.early(more)
 	}
 	n := &noting{Decoder: d.Decoder}
 	if err := m.indexes.build(ctx, n.decoder(), path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
 		return none, err
 	}
 	return cache.Facts{Defects: d.defects(), Attributes: n.names()}, nil
+}
+
+// tell tells what is known before the events are read. What is wrong with it reading the
+// events finds.
+func (m *making) tell(ctx context.Context, d *reader) (*earlyFacts, error) {
+	f := newEarly(d.Defs())
+	m.early(f)
+	var o *overview
+	switch x := d.Decoder.(type) {
+	case format.Summarizer:
+		if s, ok, err := x.Summarize(ctx); ok && err == nil {
+			o = newOverview(d.Defs(), s)
+		}
+	case format.Previewer:
+		if p, ok, err := x.Preview(ctx); ok && err == nil {
+			o = newPreview(d.Defs(), p)
+		}
+	}
+	if o != nil {
+		told := *f
+		told.Overview = o
+		f = &told
+		m.early(f)
+	}
+	return f, ctx.Err()
 }
 
 // settings are those that an index of a format depends on.

@@ -494,3 +494,26 @@ func TestOverviewOfPallas(t *testing.T) {
 		t.Errorf("found %d regions of %d, with %d ticks missing in %d visits", len(told), len(rows), missing, visits)
 	}
 }
+
+// TestOverviewOfOTF: the statistics of a trace are there before its index is. Those of
+// testdata were written by libotf.
+func TestOverviewOfOTF(t *testing.T) {
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	get(t, s, api)
+	<-h.at
+	v := get(t, s, api)
+	h.go_ <- nil
+	// SF1NaE200000000I10000000000, of messages SM2...NS100000000NR2 and SM0...NS1NR2.
+	for path, want := range map[string]string{
+		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10", "overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),
+		"overview/locations/len": "1", "overview/events": fmt.Sprint(10 + 0x100000000 + 2),
+	} {
+		if got := fmt.Sprint(look(v, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	checkAnswer(t, s, "Trace", v)
+	ready(t, s, 0)
+}

@@ -30,14 +30,15 @@ const (
 
 // entry is a trace that the server shows.
 type entry struct {
-	s        *Server
-	id       string
-	name     string // of its main file
-	path     string // as people know it
-	given    Given
-	color    string // attribute that spans are named by, "" for their region
-	base     *entry // the trace that this one is in other colours; nil if it is none
-	decoders *pool
+	s         *Server
+	id        string
+	name      string // of its main file
+	path      string // as people know it
+	given     Given
+	color     string // attribute that spans are named by, "" for their region
+	base      *entry // the trace that this one is in other colours; nil if it is none
+	decoders  *pool
+	linkTable linkShelf
 
 	mu       sync.Mutex
 	colors   map[string]*entry // the same trace in other colours
@@ -49,6 +50,8 @@ type entry struct {
 	progress float64
 	err      string
 	early    *earlyFacts // what is known while it is being indexed
+	failed   time.Time   // when indexing did
+	again    bool        // it may not fail the next time
 	found    cache.Entry // its index, when ready
 	shown    *shown      // what was made of the index, when ready
 }
@@ -78,10 +81,10 @@ func (s *Server) newEntry(g Given, id, name string) *entry {
 // make one if there is none.
 func (e *entry) refresh() {
 	e.mu.Lock()
-	fresh := e.state == stateNew
+	fresh := e.state == stateNew || e.state == stateFailed && e.again && time.Since(e.failed) > retryFailed
 	if e.state == stateReady || e.state == stateFailed {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
-		fresh = err == nil && (stamp{st.Size(), st.ModTime()}) != e.stamp
+		fresh = fresh || err == nil && (stamp{st.Size(), st.ModTime()}) != e.stamp
 	}
 	e.mu.Unlock()
 	if fresh {
@@ -103,12 +106,14 @@ func (e *entry) start() {
 	}
 	e.s.shelf.drop(e)
 	e.decoders.close()
+	e.linkTable.clear()
 	started := e.s.background(func() {
 		err := guarded(func() error { return e.index(e.s.ctx) })
 		e.mu.Lock()
 		e.early = nil
 		if err != nil {
 			e.state, e.err = stateFailed, err.Error()
+			e.failed, e.again = time.Now(), outside(err)
 		} else {
 			e.state, e.progress = stateReady, 1
 		}
@@ -120,6 +125,18 @@ func (e *entry) start() {
 	if !started {
 		e.state = stateNew
 	}
+}
+
+// retryFailed is after how long it is tried again to index a trace, when somebody asks for
+// it, where that failed for a reason such as a full disk.
+const retryFailed = 10 * time.Second
+
+// outside reports whether an error is one of files and the system, not of what is in a trace.
+func outside(err error) bool {
+	var path *fs.PathError
+	var call *os.SyscallError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
 }
 
 // guarded turns a panic into an error: one trace must not end the server.
@@ -273,6 +290,12 @@ func (e *entry) lost(err error) error {
 	e.mu.Lock()
 	ready, found := e.state == stateReady, e.found
 	e.mu.Unlock()
+	if !errors.Is(err, index.ErrDamaged) {
+		// It may be the trace that is gone: what was made of it is all that is left then.
+		if _, gone := os.Stat(found.Path); gone == nil {
+			return notFound("a file of " + e.path + " is gone")
+		}
+	}
 	if ready {
 		e.s.opt.Cache.Remove(found)
 		e.start()

@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"runtime"
 	"slices"
@@ -73,6 +74,9 @@ type spanAnswer struct {
 	Around     []aroundFact `json:"around"`
 	Links      []linkFact   `json:"links"`
 }
+
+func (a spanAnswer) lacks() bool    { return a.Partial }
+func (a instantAnswer) lacks() bool { return a.Partial }
 
 // linksOfSpan is how many links are listed of a span.
 const linksOfSpan = 100
@@ -220,6 +224,9 @@ func links(ctx context.Context, x *opened, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := slices.IndexFunc(set.Links, func(l index.Link) bool { return l.Kind == index.Dependency && l.Count == 1 }); i >= 0 {
+		x.e.linkTable.ahead(x.e, set.Links[i].Start)
+	}
 	a := linksAnswer{set.Total, len(set.Links), set.Bundled, make([]linkFact, len(set.Links))}
 	for i := range set.Links {
 		a.Links[i] = x.link(&set.Links[i])
@@ -247,14 +254,56 @@ type profileAnswer struct {
 	Rows []profileRow `json:"rows"`
 }
 
-// profiles are those of some tracks in a window, made on all cores.
-func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
-	out := make([][]index.Sum, len(tracks))
+// appendJSON writes the answer as json.Marshal would, in a fraction of the time: of many
+// locations it has as many rows as all of them have regions.
+func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
+	names := map[string][]byte{}
+	number := func(name string, t ticks) {
+		b = append(append(b, name...), '"')
+		b = append(strconv.AppendInt(b, int64(t), 10), '"')
+	}
+	number(`{"from":`, a.From)
+	number(`,"to":`, a.To)
+	b = append(b, `,"rows":[`...)
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		name, ok := names[r.Name]
+		if !ok {
+			var err error
+			if name, err = json.Marshal(r.Name); err != nil {
+				return nil, err
+			}
+			names[r.Name] = name
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"kind":"`...), r.Kind...), `","track":`...)
+		b = append(strconv.AppendInt(b, int64(r.Track), 10), `,"group":`...)
+		b = append(strconv.AppendInt(b, int64(r.Group), 10), `,"region":`...)
+		b = append(strconv.AppendInt(b, int64(r.Region), 10), `,"name":`...)
+		b = append(append(b, name...), `,"count":`...)
+		b = strconv.AppendInt(b, r.Count, 10)
+		number(`,"inclusive":`, r.Inclusive)
+		number(`,"exclusive":`, r.Exclusive)
+		number(`,"min":`, r.Min)
+		number(`,"max":`, r.Max)
+		number(`,"mean":`, r.Mean)
+		b = append(b, '}')
+	}
+	return append(b, "]}"...), nil
+}
+
+// eachProfile calls f with the profile of each of some tracks in a window, on all cores: at
+// the same time for those of different workers, of which it says how many there are.
+func eachProfile(ctx context.Context, x Index, tracks []int, from, to int64, begin func(workers int), f func(worker, i int, sums []index.Sum)) error {
+	workers := max(1, min(len(tracks), runtime.GOMAXPROCS(0)))
+	begin(workers)
 	var next atomic.Int64
 	var once sync.Once
 	var first error
 	var group sync.WaitGroup
-	for range min(len(tracks), runtime.GOMAXPROCS(0)) {
+	for w := range workers {
 		group.Go(func() {
 			err := guarded(func() error {
 				for {
@@ -265,10 +314,11 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 					if err := ctx.Err(); err != nil {
 						return err
 					}
-					var err error
-					if out[i], err = x.Profile(tracks[i], from, to); err != nil {
+					sums, err := x.Profile(tracks[i], from, to)
+					if err != nil {
 						return err
 					}
+					f(w, i, sums)
 				}
 			})
 			if err != nil {
@@ -278,7 +328,41 @@ func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]i
 		})
 	}
 	group.Wait()
-	return out, first
+	return first
+}
+
+// profiles are those of some tracks in a window.
+func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
+	out := make([][]index.Sum, len(tracks))
+	err := eachProfile(ctx, x, tracks, from, to, func(int) {}, func(_, i int, sums []index.Sum) { out[i] = sums })
+	return out, err
+}
+
+// profileKey is what a row of a profile is for; -1 stands for all.
+type profileKey struct {
+	track, group int32
+	region       uint32
+}
+
+// profileSums are sums of profiles.
+type profileSums struct {
+	at   map[profileKey]int32
+	sums []index.Sum
+	keys []profileKey
+}
+
+func (p *profileSums) add(k profileKey, s *index.Sum) {
+	i, ok := p.at[k]
+	if !ok {
+		p.at[k] = int32(len(p.sums))
+		p.sums, p.keys = append(p.sums, *s), append(p.keys, k)
+		return
+	}
+	o := &p.sums[i]
+	o.Count += s.Count
+	o.Inclusive += s.Inclusive
+	o.Exclusive += s.Exclusive
+	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
 // What a row of a profile is of.
@@ -293,12 +377,14 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	type key struct {
-		kind         string
-		track, group int
-		region       uint32
+	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
+	row := func(kind string, k profileKey, s *index.Sum) {
+		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
+		if s.Count > 0 {
+			r.Mean = ticks(s.Inclusive / s.Count)
+		}
+		a.Rows = append(a.Rows, r)
 	}
-	sums := map[key]*index.Sum{}
 	for _, of := range []struct {
 		kind   string
 		tracks index.TrackKind
@@ -309,47 +395,59 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			// All of it is known, however many locations there are.
 			all, _ := x.Totals()
 			for _, s := range all {
-				sums[key{of.kind, -1, -1, s.Region}] = &s
+				row(of.kind, profileKey{-1, -1, s.Region}, &s)
 			}
 			continue
 		}
-		all, err := profiles(ctx, x, wanted, of.from, to)
+		// Of many locations the sums of each worker are far less than those of each location.
+		var parts []profileSums
+		err := eachProfile(ctx, x, wanted, of.from, to, func(workers int) {
+			for range workers {
+				parts = append(parts, profileSums{at: map[profileKey]int32{}})
+			}
+		}, func(worker, i int, sums []index.Sum) {
+			k := profileKey{-1, -1, 0}
+			switch by {
+			case "location":
+				k.track = int32(wanted[i])
+			case "group":
+				k.group = int32(number(x.tracks[wanted[i]].Group))
+			}
+			o := &parts[worker]
+			for j := range sums {
+				if k.region = sums[j].Region; by == "location" {
+					o.sums, o.keys = append(o.sums, sums[j]), append(o.keys, k) // each is a row
+				} else {
+					o.add(k, &sums[j])
+				}
+			}
+		})
 		if err != nil {
 			return nil, err
 		}
-		for i, t := range wanted {
-			for _, s := range all[i] {
-				k := key{of.kind, -1, -1, s.Region}
-				switch by {
-				case "location":
-					k.track = t
-				case "group":
-					k.group = number(x.tracks[t].Group)
+		whole := &parts[0]
+		for i := range parts {
+			o := &parts[i]
+			if by == "location" {
+				for j := range o.sums {
+					row(of.kind, o.keys[j], &o.sums[j])
 				}
-				o := sums[k]
-				if o == nil {
-					sums[k] = &s
-					continue
+			} else if i > 0 {
+				for j := range o.sums {
+					whole.add(o.keys[j], &o.sums[j])
 				}
-				o.Count += s.Count
-				o.Inclusive += s.Inclusive
-				o.Exclusive += s.Exclusive
-				o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 			}
 		}
-	}
-	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
-	for k, s := range sums {
-		r := profileRow{k.kind, k.track, k.group, number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
-		if s.Count > 0 {
-			r.Mean = ticks(s.Inclusive / s.Count)
+		if by != "location" {
+			for j := range whole.sums {
+				row(of.kind, whole.keys[j], &whole.sums[j])
+			}
 		}
-		a.Rows = append(a.Rows, r)
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {
 		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
 	})
-	return a, nil
+	return &a, nil
 }
 
 // claimsFrom is where the window of claims begins: a claim without length that is where a

@@ -453,8 +453,11 @@ type Cell struct {
 	// SourceID and DestinationID are the file's own ids of the locations.
 	SourceID      string `json:"sourceId"`
 	DestinationID string `json:"destinationId,omitempty"`
-	Count         int64  `json:"count"`
-	Bytes         int64  `json:"bytes"`
+	// SourceName and DestinationName are their names, "" if they have none.
+	SourceName      string `json:"sourceName,omitempty"`
+	DestinationName string `json:"destinationName,omitempty"`
+	Count           int64  `json:"count"`
+	Bytes           int64  `json:"bytes"`
 	// Latency is how long those took that were received, if asked for; nil if none was.
 	Latency *Transfer `json:"latency,omitempty"`
 }
@@ -472,7 +475,7 @@ func (p *Part) Result() *Result {
 		r.MaxPending, r.MaxBytes = p.pending.most()
 	}
 	for k, v := range p.matrix {
-		c := Cell{Source: k.source, Destination: k.destination, SourceID: p.id(k.source), DestinationID: p.id(k.destination), Count: v.count, Bytes: v.bytes}
+		c := Cell{Source: k.source, Destination: k.destination, SourceID: p.id(k.source), DestinationID: p.id(k.destination), SourceName: p.name(k.source), DestinationName: p.name(k.destination), Count: v.count, Bytes: v.bytes}
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
 			x := p.latencies.pairs[k].result()
 			c.Latency = &x
@@ -491,6 +494,13 @@ func (p *Part) Result() *Result {
 func (p *Part) id(loc uint32) string {
 	if int(loc) < p.defs.Locations.Len() {
 		return p.defs.Locations.At(int(loc)).ID
+	}
+	return ""
+}
+
+func (p *Part) name(loc uint32) string {
+	if int(loc) < p.defs.Locations.Len() {
+		return p.defs.Locations.At(int(loc)).Name
 	}
 	return ""
 }

@@ -98,7 +98,7 @@ by one, and counts them over time.`,
 			case asCSV:
 				err = a.commCSV(x, clock, append(show, showMatrix)[0])
 			default:
-				a.printComm(x, clock, show, top)
+				a.printComm(x, in.Defs(), show, top)
 			}
 			a.tell(in, r.quiet)
 			return err
@@ -183,8 +183,9 @@ func meanOf(c trace.Clock, sum, n int64) string {
 	return trace.FormatFloatSeconds(c.Float(sum) / float64(n))
 }
 
-func (a *app) printComm(x *commResult, clock trace.Clock, show []string, top int) {
-	m := x.Messages
+func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top int) {
+	m, clock := x.Messages, d.Clock
+	label, _ := locationLabels(d)
 	a.printMatching(m)
 	f := clock.FormatDuration
 	if l := m.Latency; l.Count > 0 {
@@ -204,7 +205,7 @@ func (a *app) printComm(x *commResult, clock trace.Clock, show []string, top int
 	if wanted(showMatrix) {
 		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"}, func(i int) table.Row {
 			c := m.Matrix[i]
-			row := table.Row{c.SourceID, c.DestinationID, c.Count, c.Bytes, "–", "–", "–", "–"}
+			row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–"}
 			if l := c.Latency; l != nil {
 				row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
 			}
@@ -266,13 +267,13 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	var rows [][]string
 	switch table {
 	case showMatrix:
-		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min", "latency_mean", "latency_max"})
+		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min", "latency_mean", "latency_max", "from_name", "to_name"})
 		for _, m := range x.Messages.Matrix {
 			l := m.Latency
 			if l == nil {
 				l = &messages.Transfer{}
 			}
-			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), n(m.Bytes), n(l.Count), n(l.Early)}, times(l.Count, l.Sum, l.Min, l.Max)...))
+			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), n(m.Bytes), n(l.Count), n(l.Early)}, append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
 		}
 	case showSizes:
 		rows = append(rows, []string{"least", "most", "messages", "bytes"})

@@ -13,12 +13,16 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
 )
 
 // comm is what weft comm --json says of a trace.
@@ -379,7 +383,7 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum/l.Count), nano(l.Max))
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum/l.Count), nano(l.Max), c.SourceName, c.DestinationName)
 		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum/l.Count)))] // means have fractions of ticks
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
@@ -425,4 +429,41 @@ func TestCommTables(t *testing.T) {
 func nano(ticks int64) string {
 	s := strings.TrimRight(fmt.Sprintf("%.9f", float64(ticks)/1e9), "0")
 	return strings.TrimSuffix(s, ".")
+}
+
+// TestNamesInComm: people see the names of locations, told apart where several have the same;
+// programs get ids and names.
+func TestNamesInComm(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	first, second := r.Location("worker"), r.Location("worker")
+	other := r.Location("a longer name than most others have, by far")
+	for i, l := range []uint32{first, second, other} {
+		r.Send(l, int64(i), []uint32{second, other, first}[i], 1, 8)
+	}
+	for i, l := range []uint32{second, other, first} {
+		r.Recv(l, int64(10+i), []uint32{first, second, other}[i], 1, 8)
+	}
+	f, _ := format.ByExtension(all.Formats(), "x.otf2")
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	if err := format.Save(t.Context(), path, f, r); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range [][]string{{"comm", path}, {"messages", path}, {"messages", "--list", path}} {
+		text := weft(t, 0, command...)
+		for _, want := range []string{"worker (0) +worker (1) ", "worker (1) +a", " longer name than most others have, by far +worker (0) "} {
+			if !regexp.MustCompile(strings.NewReplacer("(", `\(`, ")", `\)`).Replace(want)).MatchString(text) {
+				t.Errorf("%v: expected %q in\n%s", command, want, text)
+			}
+		}
+	}
+	x := comm(t, path).Messages.Matrix[0]
+	if x.SourceID != "0" || x.SourceName != "worker" || x.DestinationID != "1" || x.DestinationName != "worker" {
+		t.Errorf("found %+v", x)
+	}
+	if text := weft(t, 0, "messages", "--list", "--json", path); !strings.HasPrefix(text, `{"source":"0","destination":"1","sourceName":"worker","destinationName":"worker",`) {
+		t.Errorf("found %s", text)
+	}
+	if text := weft(t, 0, "messages", "--list", "--csv", path); !strings.Contains(text, ",worker,worker\n") {
+		t.Errorf("found %s", text)
+	}
 }

@@ -77,7 +77,7 @@ operations.`,
 			if o.json {
 				return a.writeJSON(x)
 			}
-			a.printMessages(x, &o, in.Defs().Clock)
+			a.printMessages(x, &o, in.Defs())
 			a.tell(in, r.quiet)
 			return nil
 		},
@@ -116,11 +116,13 @@ func (o *messageOptions) window(ctx context.Context, in *input) (*messages.Windo
 	return w, nil
 }
 
-func (a *app) printMessages(x *messages.Result, o *messageOptions, clock trace.Clock) {
+func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Definitions) {
+	clock := d.Clock
+	label, _ := locationLabels(d)
 	a.printMatching(x)
 	a.printList("pairs", len(x.Matrix), o.top, table.Row{"from", "to", "messages", "bytes"}, func(i int) table.Row {
 		m := x.Matrix[i]
-		return table.Row{m.SourceID, m.DestinationID, m.Count, m.Bytes}
+		return table.Row{label(m.Source), label(m.Destination), m.Count, m.Bytes}
 	})
 	if o.sizes {
 		a.printSizes(x.Sizes, o.top)
@@ -181,15 +183,18 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 
 // listedMessage is a line of weft messages --list --json.
 type listedMessage struct {
-	Source       string `json:"source,omitempty"` // the file's own ids
-	Destination  string `json:"destination,omitempty"`
-	Communicator string `json:"communicator,omitempty"`
-	Tag          int64  `json:"tag"`
-	Bytes        int64  `json:"bytes"`
-	Send         *int64 `json:"send"` // ticks; null where the trace has none
-	SendComplete *int64 `json:"sendComplete"`
-	RecvBegin    *int64 `json:"recvBegin"`
-	Recv         *int64 `json:"recv"`
+	Source      string `json:"source,omitempty"` // the file's own ids
+	Destination string `json:"destination,omitempty"`
+	// The names of both, if they have any.
+	SourceName      string `json:"sourceName,omitempty"`
+	DestinationName string `json:"destinationName,omitempty"`
+	Communicator    string `json:"communicator,omitempty"`
+	Tag             int64  `json:"tag"`
+	Bytes           int64  `json:"bytes"`
+	Send            *int64 `json:"send"` // ticks; null where the trace has none
+	SendComplete    *int64 `json:"sendComplete"`
+	RecvBegin       *int64 `json:"recvBegin"`
+	Recv            *int64 `json:"recv"`
 }
 
 // listMessages lists messages as soon as all is known of them.
@@ -200,7 +205,8 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	header := []string{"source", "destination", "communicator", "tag", "bytes", "send", "send_complete", "recv_begin", "recv"}
-	const columns = "%-12s %-12s %-12s %8s %12s %20s %20s %20s %20s\n"
+	label, longest := locationLabels(d)
+	columns := fmt.Sprintf("%%-%[1]ds %%-%[1]ds %%-12s %%8s %%12s %%20s %%20s %%20s %%20s\n", min(max(longest, 12), 40))
 	text := func(l []string) error {
 		x := make([]any, len(l))
 		for i := range l {
@@ -212,21 +218,24 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	var err error
 	switch {
 	case o.csv:
-		err = rows.Write(header)
+		err = rows.Write(append(header, "source_name", "destination_name"))
 	case !o.json:
 		err = text(header)
 	}
 	if err != nil {
 		return err
 	}
-	id := func(loc uint32) string {
+	name := func(loc uint32) (id, name string) {
 		if int(loc) < d.Locations.Len() {
-			return d.Locations.At(int(loc)).ID
+			l := d.Locations.At(int(loc))
+			return l.ID, l.Name
 		}
-		return ""
+		return "", ""
 	}
 	p := messages.New(d, messages.Options{Window: window, List: func(m *messages.Message) error {
-		x := listedMessage{Source: id(m.Source), Destination: id(m.Destination), Tag: m.Tag, Bytes: m.Bytes}
+		x := listedMessage{Tag: m.Tag, Bytes: m.Bytes}
+		x.Source, x.SourceName = name(m.Source)
+		x.Destination, x.DestinationName = name(m.Destination)
 		if m.Communicator < uint64(d.Communicator.Len()) {
 			c := d.Communicator.At(int(m.Communicator))
 			if x.Communicator = c.Name; x.Communicator == "" {
@@ -249,8 +258,9 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		case o.json:
 			return lines.Encode(&x)
 		case o.csv:
-			return rows.Write(l)
+			return rows.Write(append(l, x.SourceName, x.DestinationName))
 		}
+		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
 	sel := trace.Everything()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -183,6 +184,29 @@ func locationLabel(d *trace.Definitions, loc uint32) string {
 		}
 	}
 	return label
+}
+
+// locationLabels names the locations so that no two names are the same: by their ids where
+// nothing else tells them apart.
+func locationLabels(d *trace.Definitions) (label func(loc uint32) string, longest int) {
+	labels := make([]string, d.Locations.Len())
+	seen := map[string]int{}
+	for i := range labels {
+		labels[i] = locationLabel(d, uint32(i))
+		seen[labels[i]]++
+	}
+	for i := range labels {
+		if id := d.Locations.At(i).ID; seen[labels[i]] > 1 && labels[i] != id {
+			labels[i] += " (" + id + ")"
+		}
+		longest = max(longest, utf8.RuneCountInString(labels[i]))
+	}
+	return func(loc uint32) string {
+		if int(loc) >= len(labels) {
+			return "–" // not known
+		}
+		return labels[loc]
+	}, longest
 }
 
 // What the picture of a report may have, so that the page stays small.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -112,11 +113,15 @@ func listenAt(place string) (net.Listener, []string, error) {
 // behind is replaced.
 func listenUnix(path string) (net.Listener, error) {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&fs.ModeSocket != 0 {
-		if c, err := net.Dial("unix", path); err == nil {
+		// A server that has too much to do, or is another user's, refuses in other ways.
+		c, err := net.Dial("unix", path)
+		if err == nil {
 			c.Close()
+		}
+		if err == nil || !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: found a server that listens there, expected none", path)
 		}
-		if err := os.Remove(path); err != nil {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}

@@ -66,7 +66,9 @@ func Open(dir string, size int64) (*Cache, error) {
 }
 
 // Default opens the cache of the user: the folder that WEFT_CACHE names, or weft in the
-// user's cache folder. Where neither can be made it is a folder that Close removes.
+// user's cache folder. Where that can be neither made nor written to it is a folder that
+// Close removes. That which WEFT_CACHE names is taken as it is: indexes that are in it can be
+// used without writing.
 func Default(size int64) (*Cache, error) {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
@@ -76,7 +78,7 @@ func Default(size int64) (*Cache, error) {
 	}
 	if dir != "" {
 		c, err := Open(dir, size)
-		if err == nil || os.Getenv("WEFT_CACHE") != "" {
+		if os.Getenv("WEFT_CACHE") != "" || err == nil && c.writable() {
 			return c, err
 		}
 	}
@@ -85,6 +87,16 @@ func Default(size int64) (*Cache, error) {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
 	}
 	return &Cache{dir, cmp.Or(size, DefaultSize), true}, nil
+}
+
+// writable reports whether files can be made in the folder.
+func (c *Cache) writable() bool {
+	f, err := os.CreateTemp(c.dir, unfinished+"weft-try-*")
+	if err != nil {
+		return false
+	}
+	f.Close()
+	return os.Remove(f.Name()) == nil
 }
 
 // Close removes the cache if it was made for the time being.

@@ -351,3 +351,31 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a cache for the time being keeps notes in %s, %v", path, err)
 	}
 }
+
+// A folder that is there, but cannot be written to, is as good as none, unless it was named.
+func TestUnwritable(t *testing.T) {
+	base := t.TempDir()
+	// In this one not even root can make files.
+	if err := os.Symlink("/proc/self", filepath.Join(base, "weft")); err != nil {
+		t.Skip(err)
+	}
+	if st, err := os.Stat("/proc/self"); err != nil || !st.IsDir() {
+		t.Skip("there is no /proc/self")
+	}
+	t.Setenv("XDG_CACHE_HOME", base)
+	t.Setenv("WEFT_CACHE", "")
+	c, err := Default(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.temp || c.dir == filepath.Join(base, "weft") {
+		t.Errorf("found the folder %s, expected one for the time being", c.dir)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	t.Setenv("WEFT_CACHE", filepath.Join(base, "weft"))
+	if c, err = Default(0); err != nil || c.temp || c.dir != filepath.Join(base, "weft") {
+		t.Errorf("found %+v, %v, expected the folder that was named", c, err)
+	}
+}

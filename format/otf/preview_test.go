@@ -1,0 +1,142 @@
+package otf
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// previewed is what a trace tells of its regions and of the messages of its locations, by
+// their ids; "" if it tells nothing.
+func previewed(t *testing.T, path string) (string, int64) {
+	t.Helper()
+	d, err := open(t.Context(), format.FileSource(path), &format.ReadOptions{Strict: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	p, ok, err := d.(format.Previewer).Preview(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !ok {
+		return "", 0
+	}
+	var b strings.Builder
+	for _, r := range p.Regions {
+		fmt.Fprintln(&b, "region", d.Defs().Regions.At(int(r.Region)).ID, r.Count, r.Exclusive, r.Inclusive)
+	}
+	for _, l := range p.Locations {
+		fmt.Fprintln(&b, "location", d.Defs().Locations.At(int(l.Location)).ID, l.Count, l.Sent, l.Received)
+	}
+	return b.String(), p.To
+}
+
+// Of what otfaux writes the last statistics are told, here found in its text.
+func TestPreviewOfOtfaux(t *testing.T) {
+	otfaux := tool(t, "otfaux")
+	dir := t.TempDir()
+	const name = "mpi4"
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "ok", name))); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, name+".otf")
+	if got, _ := previewed(t, path); got != "" {
+		t.Errorf("a trace without statistics tells %q", got)
+	}
+	if out, err := exec.Command(otfaux, "--all", "-n", "7", path).CombinedOutput(); err != nil {
+		t.Fatalf("otfaux: %v: %s", err, out)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.stats"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("otfaux wrote %v, %v", files, err)
+	}
+	type sums struct{ count, exclusive, inclusive int64 }
+	regions, order := map[int64]*sums{}, []int64{}
+	var locations strings.Builder
+	lines := regexp.MustCompile(`^SF([0-9a-f]+)N([0-9a-f]+)E([0-9a-f]+)I([0-9a-f]+)$|^SM0C0T0NS([0-9a-f]+)NR([0-9a-f]+)S.*$`)
+	hex := func(s string) int64 {
+		n, err := strconv.ParseInt(s, 16, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	end := int64(0)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Each process has a block at each time; the last one of a file that has records is
+		// the last of its process.
+		type block struct {
+			time    int64
+			records []string
+		}
+		last, ids := map[int64]*block{}, []int64{}
+		now, process := int64(0), int64(0)
+		for l := range strings.Lines(string(text)) {
+			switch l = strings.TrimSpace(l); {
+			case l[0] == '*':
+				process = hex(l[1:])
+			case l[0] == 'S':
+				b := last[process]
+				if b == nil {
+					ids = append(ids, process)
+				}
+				if b == nil || b.time != now {
+					b = &block{time: now}
+					last[process] = b
+				}
+				b.records = append(b.records, l)
+			default:
+				now = hex(l)
+			}
+		}
+		for _, id := range ids {
+			b := last[id]
+			end = b.time
+			calls, sent, received := int64(0), int64(0), int64(0)
+			for _, l := range b.records {
+				m := lines.FindStringSubmatch(l)
+				switch {
+				case m == nil:
+				case m[1] != "":
+					k := hex(m[1])
+					if regions[k] == nil {
+						regions[k] = &sums{}
+						order = append(order, k)
+					}
+					r := regions[k]
+					r.count += hex(m[2])
+					r.exclusive += hex(m[3])
+					r.inclusive += hex(m[4])
+					calls += hex(m[2])
+				default:
+					sent, received = hex(m[5]), hex(m[6])
+				}
+			}
+			fmt.Fprintln(&locations, "location", id, calls, sent, received)
+		}
+	}
+	var want strings.Builder
+	for _, k := range order {
+		fmt.Fprintln(&want, "region", k, regions[k].count, regions[k].exclusive, regions[k].inclusive)
+	}
+	want.WriteString(locations.String())
+	got, to := previewed(t, path)
+	if got != want.String() || to != end {
+		t.Errorf("found at %d\n%swant at %d\n%s", to, got, end, want.String())
+	}
+	if strings.Count(got, "location") != 4 || strings.Count(got, "region") < 2 {
+		t.Errorf("found %s, want 4 processes and some functions", got)
+	}
+}
