@@ -1,15 +1,10 @@
 package serve
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/trace"
 )
 
 // colorMark stands in the id of a trace in other colours between that of the trace and the
@@ -38,7 +33,7 @@ func (e *entry) in(color string) (*entry, error) {
 	defer e.mu.Unlock()
 	x := e.colors[color]
 	if x == nil {
-		if e.state == stateReady && e.found.Attributes != nil && color != "" && !slices.Contains(e.found.Attributes, color) {
+		if e.state == stateReady && color != "" && !slices.Contains(e.shown.facts.Attributes, color) {
 			return nil, notFound("visits and claims of " + e.path + " have no attribute " + quote(color))
 		}
 		if len(e.colors) >= maxColors && !e.dropColor() {
@@ -80,83 +75,4 @@ func (e *entry) reading() *Reading {
 	r := e.s.opt.Reading
 	r.Color = e.color
 	return &r
-}
-
-// noting is a decoder that notes which attributes visits and claims begin with.
-type noting struct {
-	format.Decoder
-	mu    sync.Mutex
-	sinks []*notingSink
-}
-
-// decoder is the decoder to read from: it can try if the one inside can.
-func (n *noting) decoder() format.Decoder {
-	if t, ok := n.Decoder.(format.Trier); ok {
-		return &notingTrier{n, t}
-	}
-	return n
-}
-
-// Prepare prepares the decoder inside.
-func (n *noting) Prepare(ctx context.Context) error { return format.Prepare(ctx, n.Decoder) }
-
-// Scan is that of the decoder inside.
-func (n *noting) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return n.Decoder.Scan(ctx, sel, n.around(sink))
-}
-
-func (n *noting) around(sink func(int) format.Sink) func(int) format.Sink {
-	n.mu.Lock()
-	n.sinks = nil // what others got is void
-	n.mu.Unlock()
-	return func(worker int) format.Sink {
-		s := &notingSink{Sink: sink(worker)}
-		n.mu.Lock()
-		n.sinks = append(n.sinks, s)
-		n.mu.Unlock()
-		return s
-	}
-}
-
-// names are those of the attributes, sorted.
-func (n *noting) names() []string {
-	defs, out := n.Defs(), []string{}
-	for _, s := range n.sinks {
-		for k, seen := range s.seen {
-			if seen && k < defs.Attributes.Len() && defs.Attributes.At(k).Name != "" {
-				out = append(out, defs.Attributes.At(k).Name)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
-type notingTrier struct {
-	*noting
-	trier format.Trier
-}
-
-// Try is that of the decoder inside.
-func (n *notingTrier) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (bool, error) {
-	return n.trier.Try(ctx, sel, n.around(sink))
-}
-
-type notingSink struct {
-	format.Sink
-	seen []bool // of each attribute
-}
-
-// Batch notes the attributes and hands the batch on.
-func (s *notingSink) Batch(b *trace.Batch) error {
-	for i, key := range b.AttrKey {
-		if k := b.Kind[b.AttrRow[i]]; k != trace.Enter && k != trace.ClaimBegin {
-			continue
-		}
-		for int(key) >= len(s.seen) {
-			s.seen = append(s.seen, false)
-		}
-		s.seen[key] = true
-	}
-	return s.Sink.Batch(b)
 }

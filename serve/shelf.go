@@ -17,6 +17,7 @@ type Index interface {
 	Extent() (first, last, events int64)
 	Counts() index.Counts
 	Groups() []trace.LocationGroup
+	Attributes() []string
 	Tracks() []index.Track
 	Regions() []index.Region
 	Tile(ctx context.Context, q index.TileRequest) (*index.Tile, error)

@@ -208,7 +208,7 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 	v.first, v.last, _ = x.Extent()
 	c := x.Counts()
 	f := &v.facts
-	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, found.Attributes...), Clock: clockOf(v.clock), Origin: strconv.FormatInt(v.first, 10), Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
+	*f = traceFacts{ETag: v.tag, Color: color, Attributes: append([]string{}, x.Attributes()...), Clock: clockOf(v.clock), Origin: strconv.FormatInt(v.first, 10), Length: strconv.FormatUint(uint64(v.last)-uint64(v.first), 10),
 		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups), Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
 	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {

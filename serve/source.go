@@ -200,32 +200,30 @@ type making struct {
 }
 
 // make writes an index to a file.
-func (m *making) make(ctx context.Context, src format.Source, path string) (cache.Facts, error) {
-	var none cache.Facts
+func (m *making) make(ctx context.Context, src format.Source, path string) (defects int64, err error) {
 	d, err := m.reading.open(ctx, m.format, src, m.progress)
 	if err != nil {
-		return none, err
+		return 0, err
 	}
 	defer d.Close()
 	var told *earlyFacts
 	if m.early != nil {
 		if told, err = m.tell(ctx, d); err != nil {
-			return none, err
+			return 0, err
 		}
 	}
 	if err := format.Prepare(ctx, d.Decoder); err != nil {
-		return none, err
+		return 0, err
 	}
 	if told != nil && len(told.Tracks) < d.Defs().Locations.Len() {
 		more := newEarly(d.Defs())
 		more.Overview = told.Overview
 		m.early(more)
 	}
-	n := &noting{Decoder: d.Decoder}
-	if err := m.indexes.build(ctx, n.decoder(), path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
-		return none, err
+	if err := m.indexes.build(ctx, d.Decoder, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
+		return 0, err
 	}
-	return cache.Facts{Defects: d.defects(), Attributes: n.names()}, nil
+	return d.defects(), nil
 }
 
 // tell tells what is known before the events are read. What is wrong with it reading the
@@ -294,7 +292,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
 			}
 		}
-		facts, err := m.make(ctx, src, o.Path)
+		defects, err := m.make(ctx, src, o.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -302,7 +300,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{o.Path, st.Size(), true, f, facts.Defects}, nil
+		return &Made{o.Path, st.Size(), true, f, defects}, nil
 	}
 	settings := r.settings(f)
 	if !o.Force {

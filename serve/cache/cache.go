@@ -112,24 +112,16 @@ type Entry struct {
 	Key  string
 	Path string
 	Size int64
-	Facts
-	TraceSize int64 // bytes of all files of the trace
-}
-
-// Facts are what reading a trace has told beside its index.
-type Facts struct {
-	Defects int64 // that were reported
-	// Attributes are the names of those that visits or claims have, sorted; nil if that is
-	// not known.
-	Attributes []string
+	// Defects is how many defects reading the trace reported, TraceSize the bytes of all
+	// files of the trace.
+	Defects, TraceSize int64
 }
 
 // list is what is in a file of names.
 type list struct {
-	Files      []string `json:"files"`
-	Defects    int64    `json:"defects"`
-	Attributes []string `json:"attributes"`
-	Size       int64    `json:"size"` // of all files, in bytes
+	Files   []string `json:"files"`
+	Defects int64    `json:"defects"`
+	Size    int64    `json:"size"` // of all files, in bytes
 }
 
 // maxList bounds what is read of a list; it is beyond the traces of any machine.
@@ -149,7 +141,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if e.Key, err = Key(src, l.Files, s); err != nil {
 		return e, false, nil
 	}
-	e.Path, e.Facts, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), Facts{l.Defects, l.Attributes}, l.Size
+	e.Path, e.Defects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Defects, l.Size
 	st, err := os.Stat(e.Path)
 	if err != nil {
 		return e, false, nil
@@ -182,7 +174,7 @@ func readList(path string) (*list, error) {
 
 // Build makes the index of a trace. build writes it to a path, reading the trace from the
 // source that it is given.
-func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build func(ctx context.Context, src format.Source, path string) (Facts, error)) (e Entry, err error) {
+func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build func(ctx context.Context, src format.Source, path string) (defects int64, err error)) (e Entry, err error) {
 	c.sweep()
 	main, err := Key(src, []string{src.Name}, s)
 	if err != nil {
@@ -195,7 +187,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	temp.Close()
 	defer os.Remove(temp.Name())
 	recorded, files := Record(src)
-	if e.Facts, err = build(ctx, recorded, temp.Name()); err != nil {
+	if e.Defects, err = build(ctx, recorded, temp.Name()); err != nil {
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
@@ -213,7 +205,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err := replace(temp.Name(), e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(main, &list{names, e.Defects, e.Attributes, e.TraceSize}); err != nil {
+	if err := c.writeList(main, &list{names, e.Defects, e.TraceSize}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)

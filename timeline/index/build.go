@@ -96,6 +96,7 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 		return err
 	}
 	dir := &directory{Version: Version, Clock: b.defs.Clock, Format: b.defs.Format, First: math.MaxInt64, Last: math.MinInt64, Groups: slices.Clone(b.defs.Groups.All())}
+	dir.Attrs = b.attributes()
 	if b.color != "" {
 		if err := b.checkColor(); err != nil {
 			return err
@@ -222,6 +223,7 @@ type worker struct {
 	locations []*location
 	regions   int    // that are known to be defined
 	isColor   []bool // of each attribute: it is the one that spans are named by
+	attrs     []bool // of each attribute: visits or claims have it
 	links     endWriter
 	meets     endWriter
 	coll      collector
@@ -235,6 +237,14 @@ func newWorker(b *builder) *worker {
 
 // Batch takes the rows of a batch.
 func (w *worker) Batch(b *trace.Batch) error {
+	for i, key := range b.AttrKey {
+		if k := b.Kind[b.AttrRow[i]]; k == trace.Enter || k == trace.ClaimBegin {
+			for int(key) >= len(w.attrs) {
+				w.attrs = append(w.attrs, false)
+			}
+			w.attrs[key] = true
+		}
+	}
 	if b.Loc == trace.MixedLoc || len(b.OpRow) > 0 || w.b.color != "" {
 		return w.rows(b, 0)
 	}

@@ -57,6 +57,19 @@ func (b *builder) value(v *trace.Value) uint32 {
 	return n
 }
 
+// attributes are the names of those that visits and claims begin with, sorted.
+func (b *builder) attributes() (names []string) {
+	for _, w := range b.workers {
+		for k, has := range w.attrs {
+			if has && k < b.defs.Attributes.Len() && b.defs.Attributes.At(k).Name != "" {
+				names = append(names, b.defs.Attributes.At(k).Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // checkColor refuses an attribute that nothing has.
 func (b *builder) checkColor() error {
 	if b.colored {

@@ -18,10 +18,10 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 6
+const Version = 7
 
 const (
-	head    = "weftidx6"
+	head    = "weftidx7"
 	tail    = "xdi5"
 	endSize = 24
 )
@@ -43,7 +43,8 @@ type directory struct {
 	Groups  []trace.LocationGroup `json:"groups"`
 	Color   string                `json:"color,omitempty"` // attribute whose values the regions are
 	Regions []Region              `json:"regions"`
-	Names   []string              `json:"names,omitempty"` // of links
+	Attrs   []string              `json:"attributes,omitempty"` // that visits and claims begin with
+	Names   []string              `json:"names,omitempty"`      // of links
 	Comms   []string              `json:"communicators,omitempty"`
 	Links   int64                 `json:"links"`
 	Tracks  []*trackEntry         `json:"tracks"`
@@ -402,6 +403,10 @@ func (x *Index) Counts() Counts {
 
 // Groups are the location groups of the trace. The caller must not change them.
 func (x *Index) Groups() []trace.LocationGroup { return x.dir.Groups }
+
+// Attributes are the names of those that visits and claims begin with, sorted: spans can be
+// named by each (Options.Color). The caller must not change them.
+func (x *Index) Attributes() []string { return x.dir.Attrs }
 
 // Color is the attribute that spans are named by instead of their region, "" for none.
 func (x *Index) Color() string { return x.dir.Color }
