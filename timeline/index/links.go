@@ -135,7 +135,7 @@ func decodeBundles(b []byte, l []bundle) ([]bundle, error) {
 }
 
 const (
-	blockLinks = 4096
+	blockLinks = 1024
 	// linkStep is how many buckets of a level of links one of the next is for.
 	linkStep = 8
 )

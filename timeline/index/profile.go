@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 )
 
 // Sum is what the spans of a region come to in a window.
@@ -29,9 +30,11 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	if err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	t := tally{}
 	w := x.scratch()
 	defer scratches.Put(w)
+	t := tallies.Get().(*tally)
+	defer tallies.Put(t)
+	t.reset(len(x.dir.Regions))
 	// What has been up to a time is what has ended in blocks before, and a part of one; so
 	// the window is the blocks between, and the parts of two.
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
@@ -43,6 +46,18 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		i, j = min(i, e.summed()), min(j, e.summed())
 	}
 	b := &w.b
+	held := -1 // the block that b has
+	load := func(k int) error {
+		if held == k {
+			return nil
+		}
+		held = -1
+		err := w.decode(&e.blocks[k], b.decode)
+		if err == nil {
+			held = k
+		}
+		return err
+	}
 	var sums sumReader
 	for k := i; k < j; k++ {
 		// A block with spans that are cut has shorter ones than its sums say.
@@ -66,13 +81,13 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		if !cut && (visits || k < e.summed()) {
 			continue
 		}
-		if err := w.decode(&e.blocks[k], b.decode); err != nil {
+		if err := load(k); err != nil {
 			return nil, err
 		}
 		t.cut(b.spans, from, to, visits)
 	}
 	if j < len(e.blocks) {
-		if err := w.decode(&e.blocks[j], b.decode); err != nil {
+		if err := load(j); err != nil {
 			return nil, err
 		}
 		t.cut(b.spans, from, to, visits)
@@ -83,15 +98,19 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 		}
 	}
 	if visits {
-		if err := upTo(w, e, i, from, -1, t); err != nil {
+		// The last block first: it has been read just now.
+		if err := upTo(w, e, j, to, 1, t, load); err != nil {
 			return nil, err
 		}
-		if err := upTo(w, e, j, to, 1, t); err != nil {
+		if err := upTo(w, e, i, from, -1, t, load); err != nil {
 			return nil, err
 		}
 	}
 	var out []Sum
-	for _, c := range t {
+	if len(t.list) > 0 {
+		out = make([]Sum, 0, len(t.list))
+	}
+	for _, c := range t.list {
 		if c.Count != 0 {
 			c.Min = max(c.Min, 0)
 			out = append(out, c.Sum)
@@ -187,24 +206,61 @@ func (s *sumReader) read(r *reader, e *trackEntry, block int) ([]sum, error) {
 }
 
 // tally is sums by region.
-type tally map[uint32]*entry
+type tally struct {
+	list []entry
+	slot []int32          // of a region in list, and one: of none first, then those of the index
+	odd  map[uint32]int32 // the same of others, which a damaged index may have
+}
 
 type entry struct{ Sum }
 
-func (t tally) at(region uint32) *entry {
-	s := t[region]
-	if s == nil {
-		s = &entry{Sum{Region: region, Min: math.MaxInt64}}
-		t[region] = s
+// tallies are used again and again.
+var tallies = sync.Pool{New: func() any { return &tally{} }}
+
+// reset makes it empty, for an index with some regions.
+func (t *tally) reset(regions int) {
+	if len(t.slot) == regions+1 {
+		for _, s := range t.list {
+			if i := int(s.Region + 1); i < len(t.slot) {
+				t.slot[i] = 0
+			}
+		}
+	} else {
+		t.slot = make([]int32, regions+1)
 	}
-	return s
+	t.list, t.odd = t.list[:0], nil
+}
+
+// at is the sum of a region, good until the next call.
+func (t *tally) at(region uint32) *entry {
+	i := int(region + 1)
+	k := int32(0)
+	if i < len(t.slot) {
+		k = t.slot[i]
+	} else {
+		k = t.odd[region]
+	}
+	if k > 0 {
+		return &t.list[k-1]
+	}
+	t.list = append(t.list, entry{Sum{Region: region, Min: math.MaxInt64}})
+	k = int32(len(t.list))
+	if i < len(t.slot) {
+		t.slot[i] = k
+	} else {
+		if t.odd == nil {
+			t.odd = map[uint32]int32{}
+		}
+		t.odd[region] = k
+	}
+	return &t.list[k-1]
 }
 
 // length notes the length of a span.
 func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 
 // cut notes the lengths of spans in a window; those of visits are summed up elsewhere.
-func (t tally) cut(l []Span, from, to int64, nested bool) {
+func (t *tally) cut(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		n := min(s.End, to) - max(s.Start, from)
 		if nested {
@@ -232,7 +288,7 @@ type moment struct {
 
 // upTo adds, or takes away, what block i has up to a time: the spans that end before it,
 // and the parts before it of those that are open then.
-func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error {
+func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load func(int) error) error {
 	if i == len(e.blocks) || at <= e.First {
 		return nil // all has ended before, or nothing has begun
 	}
@@ -245,7 +301,7 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t tally) error
 		frames = w.before.open
 		since = e.blocks[i-1].last
 	}
-	if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
+	if err := load(i); err != nil {
 		return err
 	}
 	if nested(frames, &w.b) {
@@ -297,7 +353,7 @@ func nested(frames []open, b *spanBlock) bool {
 
 // tree adds what a block of nested spans has up to a time: a span was the innermost one for
 // its time less that of those directly in it, which come before it.
-func (t tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
+func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 	var below [DeepDepth + 2]int64 // what spans of a depth come to that are in none yet
 	for i, f := range frames {
 		below[i+1] = since - f.start - f.exclusive
@@ -342,7 +398,7 @@ func (t tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 }
 
 // replay is tree for spans that end in any order.
-func (t tally) replay(frames []open, since int64, b *spanBlock, at, sign int64) {
+func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64) {
 	// The frames that were open ahead of the block come first, in their order; the spans
 	// and what is open behind the block are told from them by their begins, depths and
 	// regions. Of those alike, the innermost one ends first.

@@ -270,8 +270,10 @@ func (x *Index) locations(tracks []int) map[uint32]bool {
 	return m
 }
 
-// mostLinks is how many links, or bundles, a question may read.
-const mostLinks = 1 << 16
+// mostLinks is how many links, or bundles, a question may read. Links are in parts, of each
+// of which a window has one block or two at least, however short it is: less would be bundles
+// at any zoom.
+const mostLinks = 2 * parts * blockLinks
 
 // Links are the links of a window, in the order of their begins, but for sends that nobody
 // received: these lead nowhere. Where there are too many they come as bundles, and of these

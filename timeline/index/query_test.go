@@ -792,3 +792,36 @@ func TestForks(t *testing.T) {
 		t.Errorf("found    %q\nexpected %q", got, want)
 	}
 }
+
+// However many messages a trace has, those of a short window are told one by one.
+func TestLinksOfShortWindow(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	const locations, rounds = 24, 800
+	var locs []uint32
+	for i := range locations {
+		locs = append(locs, r.Location(fmt.Sprint(i)))
+	}
+	for round := range int64(rounds) {
+		for i := range locs {
+			for k := 1; k <= 8; k++ {
+				r.Send(locs[i], round*100, locs[(i+k)%locations], 1, 8)
+			}
+		}
+		for i := range locs {
+			for k := 1; k <= 8; k++ {
+				r.Recv(locs[i], round*100+50, locs[(i+locations-k)%locations], 1, 8)
+			}
+		}
+	}
+	x := build(t, r)
+	for round := range int64(5) {
+		from := round * 100 * rounds / 5
+		set, err := x.Links(t.Context(), LinkRequest{From: from, To: from + 60, Limit: 20000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set.Bundled || len(set.Links) != 8*locations || set.Links[0].ID == "" {
+			t.Errorf("from %d: found %d links, bundled %v, want %d one by one", from, len(set.Links), set.Bundled, 8*locations)
+		}
+	}
+}
