@@ -1079,14 +1079,14 @@ func TestTracksOfProfile(t *testing.T) {
 	}
 }
 
-// TestLocationsOfResources: the busy time of a resource is that of weft profile where claims
-// never overlap, and not told elsewhere.
+// TestLocationsOfResources: the busy time of a resource is that of weft profile, also where
+// claims overlap.
 func TestLocationsOfResources(t *testing.T) {
 	s := viewing(t, options(t), "../examples/odse.etf")
 	api := ready(t, s, 0)
 	v := get(t, s, api)
 	for _, w := range []profile.Window{{From: 0, To: 130_001}, {From: 50_000, To: 90_000}, {From: 1961, To: 1962}} {
-		known, unknown := 0, 0
+		known := 0
 		resources := map[string]profile.Resource{}
 		for _, r := range profiled(t, s, "etf", s.traceAt(t, 0).given.Source, &w).Resources {
 			resources[r.ID] = r
@@ -1100,19 +1100,12 @@ func TestLocationsOfResources(t *testing.T) {
 			if got := fmt.Sprint(look(r, "spans")); got != fmt.Sprint(want.Count) {
 				t.Errorf("%+v: %s: %s claims, want %d", w, want.Name, got, want.Count)
 			}
-			if look(r, "busy") == "" {
-				unknown++
-				if fmt.Sprint(look(v, track+"/depth")) == "1" {
-					t.Errorf("%+v: %s: no busy time, though claims do not overlap", w, want.Name)
-				}
-				continue
-			}
 			if known++; look(r, "busy") != fmt.Sprint(want.Busy) {
 				t.Errorf("%+v: %s: busy %v, want %d", w, want.Name, look(r, "busy"), want.Busy)
 			}
 		}
-		if known != 6 || unknown != 2 {
-			t.Errorf("%+v: found %d busy times, and %d that are not known, want 6 and 2", w, known, unknown)
+		if known != 8 {
+			t.Errorf("%+v: found %d resources, want 8", w, known)
 		}
 	}
 }

@@ -29,6 +29,7 @@ type Index interface {
 	Links(ctx context.Context, q index.LinkRequest) (*index.LinkSet, error)
 	LinksOf(track int, from, to int64, limit int) ([]index.Link, error)
 	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
+	Busy(ctx context.Context, track int, from, to int64) (int64, error)
 	Profile(track int, from, to int64) ([]index.Sum, error)
 	Totals() (visits, claims []index.Sum)
 }

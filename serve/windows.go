@@ -511,7 +511,7 @@ type locationRow struct {
 	Track         int         `json:"track"`
 	Events        int64       `json:"events"` // of all the time, on the first track of a location
 	Spans         int64       `json:"spans"`
-	Busy          string      `json:"busy"` // ticks, "" if not known
+	Busy          ticks       `json:"busy"`
 	Exclusive     []shareFact `json:"exclusive"`
 	Sent          int64       `json:"sent"`
 	Received      int64       `json:"received"`
@@ -545,6 +545,14 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 		for i, t := range wanted {
 			at[t] = len(rows)
 			rows = append(rows, x.row(t, all[i]))
+			if k := &x.tracks[t]; k.Kind == index.ResourceTrack && k.Depth > 1 {
+				// Its claims overlap.
+				busy, err := x.Busy(ctx, t, of.from, to)
+				if err != nil {
+					return nil, err
+				}
+				rows[len(rows)-1].Busy = ticks(busy)
+			}
 		}
 	}
 	// A message that nobody received counts for its sender.
@@ -566,18 +574,12 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 func (v *shown) row(track int, sums []index.Sum) locationRow {
 	t := &v.tracks[track]
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
-	busy := int64(0)
 	for _, s := range sums {
 		r.Spans += s.Count
-		busy += s.Exclusive
+		r.Busy += ticks(s.Exclusive) // one at a time, if no claims overlap
 		if s.Exclusive > 0 {
 			r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
 		}
-	}
-	// A location is in one innermost region at a time, and the claims of one lane do not
-	// overlap. Of several lanes the index knows the sum alone.
-	if t.Kind == index.LocationTrack || t.Depth <= 1 {
-		r.Busy = strconv.FormatInt(busy, 10)
 	}
 	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
 	r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
