@@ -358,7 +358,8 @@ func (w *worker) location(n uint32) *location {
 	}
 	l := w.locations[n]
 	if l == nil {
-		l = &location{index: n}
+		w.region(0)
+		l = &location{index: n, stack: make([]open, 0, 16), matches: make([]uint32, 0, 16), opened: make([]int32, startRegions(w.regions))}
 		w.locations[n] = l
 	}
 	return l
@@ -436,7 +437,7 @@ func (w *worker) leave(l *location, at int64, ref uint32) error {
 // close ends an open region.
 func (w *worker) close(l *location, i int, at int64) error {
 	if l.visits == nil {
-		l.visits = &spanTrack{entry: &trackEntry{}}
+		l.visits = newSpanTrack(w.regions)
 	}
 	return l.close(&w.packer, i, at)
 }
@@ -463,7 +464,7 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 		l.instants = &instantWriter{}
 	}
 	if l.visits == nil {
-		l.visits = &spanTrack{entry: &trackEntry{}}
+		l.visits = newSpanTrack(w.regions)
 	}
 	x := instant{time: c.Time(), kind: c.Kind(), name: trace.NoRef}
 	ref, d := int(c.Ref()), w.b.defs
@@ -570,14 +571,14 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 	}
 	for len(l.stack) > 0 {
 		if l.visits == nil {
-			l.visits = &spanTrack{entry: &trackEntry{}}
+			l.visits = newSpanTrack(0)
 		}
 		if err := l.close(p, len(l.stack)-1, l.last); err != nil {
 			return nil, err
 		}
 	}
 	if l.visits == nil && len(l.resources)+len(l.series) == 0 {
-		l.visits = &spanTrack{entry: &trackEntry{}}
+		l.visits = newSpanTrack(0)
 	}
 	if l.visits != nil {
 		e := l.visits.entry

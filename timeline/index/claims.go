@@ -46,7 +46,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	}
 	r := l.resource(res)
 	if r == nil {
-		r = &resource{resource: res, spans: &spanTrack{entry: &trackEntry{}}}
+		r = &resource{resource: res, spans: newSpanTrack(w.regions)}
 		r.held.style = timeline.Steps
 		if res != trace.NoRef {
 			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {

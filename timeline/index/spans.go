@@ -238,6 +238,27 @@ type spanTrack struct {
 	depths []int64
 }
 
+// startRegions is for how many regions there is room from the beginning on.
+func startRegions(regions int) int { return min(regions+1, 256) }
+
+// newSpanTrack is a track for spans of some regions. Its memory comes at once: there may be
+// many tracks of few spans.
+func newSpanTrack(regions int) *spanTrack {
+	const least = 256
+	columns := make([]byte, 4*least)
+	column := func(i int) []byte { return columns[i*least : i*least : (i+1)*least] }
+	n := startRegions(regions)
+	slots := make([]int32, 2*n)
+	return &spanTrack{
+		entry:   &trackEntry{},
+		w:       spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3)},
+		slot:    slots[:n:n],
+		totalOf: slots[n:],
+		cells:   make([]sum, 0, min(regions+1, 16)),
+		depths:  make([]int64, 0, 16),
+	}
+}
+
 // add adds a span that has ended; stack is what is open behind it.
 func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stack []open) error {
 	if t.w.n == 0 {
@@ -289,6 +310,9 @@ func (t *spanTrack) block(p *packer, stack []open) error {
 
 // sum adds the sums of the block to those of the track.
 func (t *spanTrack) sum() {
+	if t.entry.total == nil {
+		t.entry.total = make([]sum, 0, len(t.cells))
+	}
 	for _, s := range t.cells {
 		for int(s.region+1) >= len(t.totalOf) {
 			t.totalOf = append(t.totalOf, 0)
