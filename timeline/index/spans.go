@@ -254,7 +254,7 @@ func newSpanTrack(regions int) *spanTrack {
 		w:       spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3)},
 		slot:    slots[:n:n],
 		totalOf: slots[n:],
-		cells:   make([]sum, 0, min(regions+1, 16)),
+		cells:   make([]sum, 0, min(regions+1, 128)),
 		depths:  make([]int64, 0, 16),
 	}
 }
