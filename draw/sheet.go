@@ -19,10 +19,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Sheet is a picture of an index: a row a track, with a strip for each depth of nesting or
-// lane of claims, instants, curves and links between them. It is what the viewer's page
-// shows, and takes as long as the page does, whatever the size of the trace: the strips of
-// a PNG are the same pixels (package raster), those of an SVG the same boxes.
+// Sheet is a picture of an index: a row a track, with a strip for each depth of nesting,
+// instants, curves and links between them. The claims of a resource with a capacity lie on
+// each other in one box, each as high as what it holds; without a capacity there is a strip
+// for each lane of them. It is what the viewer's page shows, and takes as long as the page
+// does, whatever the size of the trace: the strips of a PNG are the same pixels (package
+// raster), those of an SVG the same boxes.
 type Sheet struct {
 	Index *index.Index
 	// From and To bound the window, To exclusive; if To is not behind From it is all of
@@ -32,7 +34,7 @@ type Sheet struct {
 	// each other. No more than MaxRows (0 is 64) are drawn.
 	Tracks  []int
 	MaxRows int
-	// MaxDepth is how many strips of spans a track has at most; 0 is 8.
+	// MaxDepth is how many strips of spans, or lanes of claims, a track has at most; 0 is 8.
 	MaxDepth int
 	// StripHeight is that of a strip, in pixels; 0 chooses one by how many there are.
 	StripHeight int
@@ -112,14 +114,18 @@ type sheetRow struct {
 	indent float64
 	y, h   int
 	strips int
-	extra  int // height of the curve
+	extra  int // height of the curve, or of the stack
+	// stacked says that the lanes of a resource lie on each other in one box.
+	stacked bool
 }
 
 // The heights of rows' parts are those of the page.
 const (
 	curveHeight    = 34
-	leastRow       = 13
+	leastRow       = 15
 	leastAmount    = 14
+	leastStack     = 36
+	mostStack      = 128
 	sheetFits      = 900 // rows get as much height as they need to be no higher together
 	sheetRows      = 64
 	sheetDepths    = 8
@@ -220,7 +226,8 @@ func (l *sheet) layRows() error {
 	head := ""
 	for _, k := range order {
 		t := &l.all[k]
-		r := sheetRow{track: k, label: cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID), strips: min(t.Depth, l.depths)}
+		r := sheetRow{track: k, label: cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID), strips: min(t.Depth, l.depths),
+			stacked: t.Kind == index.ResourceTrack && t.Depth > 1 && t.Capacity > 0}
 		cut = max(cut, t.Depth-l.depths)
 		above := heading(t, groups)
 		switch {
@@ -267,15 +274,18 @@ func (l *sheet) placeRows() int {
 		if r.head != "" {
 			y += headHeight
 		}
-		switch l.all[r.track].Kind {
-		case index.CounterTrack:
+		switch t := &l.all[r.track]; {
+		case t.Kind == index.CounterTrack:
 			r.extra = curveHeight
 			r.h = curveHeight + 4 + r.strips*l.strip
-		case index.ResourceTrack:
-			r.extra = max(leastAmount, (3*l.strip+1)/2)
-			r.h = r.strips*l.strip + r.extra + 2*l.pad()
+		case r.stacked:
+			r.extra = max(leastStack, min(mostStack, r.strips*l.strip))
+			r.h = r.extra + 2*l.pad()
 		default:
-			r.h = max(leastRow, r.strips*l.strip+2*l.pad())
+			if t.Kind == index.ResourceTrack && t.Depth > 1 { // a single lane shows the amount by its height
+				r.extra = max(leastAmount, (3*l.strip+1)/2)
+			}
+			r.h = max(leastRow, r.strips*l.strip+r.extra+2*l.pad())
 		}
 		r.y = y
 		y += r.h
@@ -298,10 +308,12 @@ func (l *sheet) rect(r *sheetRow, s index.Strip, scale int) (y, h int) {
 	if l.strip >= 8 {
 		gap = 1
 	}
-	switch s.Kind {
-	case index.CurveStrip, index.AmountStrip:
+	switch {
+	case r.stacked && s.Kind != index.InstantStrip:
+		return top * scale, r.extra * scale
+	case s.Kind == index.CurveStrip || s.Kind == index.AmountStrip:
 		return (top+r.strips*l.strip)*scale + 1, r.extra*scale - 1
-	case index.InstantStrip:
+	case s.Kind == index.InstantStrip:
 		if r.strips > 0 {
 			return top * scale, l.strip*scale - 1
 		}
@@ -511,18 +523,33 @@ func (l *sheet) tile(ctx context.Context, scale int) (*index.Tile, error) {
 	return l.Index.Tile(ctx, q)
 }
 
-// strips are those of the rows, in their order.
-func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, index.Strip] {
-	return func(yield func(*sheetRow, index.Strip) bool) {
+// strips are those that each row shows, in their order. What lies one upon another in a
+// stack is not among the first, but in lanes.
+func (l *sheet) strips(t *index.Tile) iter.Seq2[*sheetRow, rowStrips] {
+	return func(yield func(*sheetRow, rowStrips) bool) {
 		k := 0
 		for i := range l.rows {
-			for r := &l.rows[i]; k < len(t.Strips) && t.Strips[k].Track == r.track; k++ {
-				if !yield(r, t.Strips[k]) {
-					return
+			r := &l.rows[i]
+			var of rowStrips
+			for ; k < len(t.Strips) && t.Strips[k].Track == r.track; k++ {
+				switch s := t.Strips[k]; {
+				case r.stacked && s.Kind == index.SpanStrip:
+					of.lanes = append(of.lanes, s)
+				case s.Kind != index.AmountStrip || r.extra > 0:
+					of.single = append(of.single, s)
 				}
+			}
+			if !yield(r, of) {
+				return
 			}
 		}
 	}
+}
+
+// rowStrips are the strips of a row.
+type rowStrips struct {
+	single []index.Strip
+	lanes  []index.Strip // of a stack, which lies on the others
 }
 
 // values are those at the lower and upper edge of a curve.
@@ -540,10 +567,14 @@ func (l *sheet) values(r *sheetRow, t *index.Tile, s index.Strip) (low, high flo
 	return 0, high
 }
 
-// curveColors are those that curves and amounts are drawn in.
-func (l *sheet) curveColors(s index.Strip) *raster.Colors {
+// curveColors are those that curves and amounts are drawn in. Behind a stack the amount
+// shows what the lanes hold that are left out.
+func (l *sheet) curveColors(r *sheetRow, s index.Strip) *raster.Colors {
 	c := l.colors
-	if s.Kind == index.AmountStrip {
+	switch {
+	case r.stacked:
+		c.Curve = l.t.grid.rgba()
+	case s.Kind == index.AmountStrip:
 		c.Curve = raster.Blend(c.Curve, l.t.paper.rgba(), amountAlpha)
 	}
 	return &c
@@ -552,58 +583,71 @@ func (l *sheet) curveColors(s index.Strip) *raster.Colors {
 // pixels draws the strips as the page does.
 func (l *sheet) pixels(c *pngCanvas, t *index.Tile, scale int) {
 	x0 := int(l.plot.x) * scale
-	for r, s := range l.strips(t) {
-		y, h := l.rect(r, s, scale)
-		switch s.Kind {
-		case index.SpanStrip:
-			raster.Spans(c.img, x0, y, h, raster.LeastClaim*scale, t, s, l.t.paper.rgba(), &l.colors)
-		case index.InstantStrip:
-			raster.Instants(c.img, x0, y, h, t, s, &l.colors)
-		default:
-			low, high := l.values(r, t, s)
-			raster.Curve(c.img, x0, y, h, t, s, low, high, l.curveColors(s))
+	for r, of := range l.strips(t) {
+		for _, s := range of.single {
+			y, h := l.rect(r, s, scale)
+			switch s.Kind {
+			case index.SpanStrip:
+				raster.Spans(c.img, x0, y, h, raster.LeastClaim*scale, t, s, l.t.paper.rgba(), &l.colors)
+			case index.InstantStrip:
+				raster.Instants(c.img, x0, y, h, t, s, &l.colors)
+			default:
+				low, high := l.values(r, t, s)
+				raster.Curve(c.img, x0, y, h, t, s, low, high, l.curveColors(r, s))
+			}
+		}
+		if len(of.lanes) > 0 {
+			y, h := l.rect(r, of.lanes[0], scale)
+			raster.Stack(c.img, x0, y, h, t, of.lanes, 0, t.Width, scale, &l.colors)
 		}
 	}
 }
 
 // boxes draws the strips as shapes, those of a row that look alike as one.
 func (l *sheet) boxes(c canvas, t *index.Tile) {
-	for r, s := range l.strips(t) {
-		y, h := l.rect(r, s, 1)
-		var all iter.Seq[raster.Box]
-		alpha := 1.0
-		title := func(raster.Box) string { return "" }
-		switch s.Kind {
-		case index.SpanStrip:
-			all = raster.SpanBoxes(h, raster.LeastClaim, t, s, l.t.paper.rgba(), &l.colors)
-			title = func(b raster.Box) string {
-				if r := t.Region[b.Run]; int(r) < len(l.regions) {
-					return l.Index.Region(r)
-				}
-				return unknownRegion
+	none := func(raster.Box) string { return "" }
+	region := func(b raster.Box) string {
+		if r := t.Region[b.Run]; int(r) < len(l.regions) {
+			return l.Index.Region(r)
+		}
+		return unknownRegion
+	}
+	for r, of := range l.strips(t) {
+		for _, s := range of.single {
+			y, h := l.rect(r, s, 1)
+			switch s.Kind {
+			case index.SpanStrip:
+				l.shapes(c, y, 1, region, raster.SpanBoxes(h, raster.LeastClaim, t, s, l.t.paper.rgba(), &l.colors))
+			case index.InstantStrip:
+				l.shapes(c, y, raster.MarkAlpha/255.0, none, raster.InstantBoxes(h, t, s, &l.colors))
+			default:
+				low, high := l.values(r, t, s)
+				l.shapes(c, y, 1, none, raster.CurveBoxes(h, t, s, low, high, l.curveColors(r, s)))
 			}
-		case index.InstantStrip:
-			all = raster.InstantBoxes(h, t, s, &l.colors)
-			alpha = raster.MarkAlpha / 255.0
-		default:
-			low, high := l.values(r, t, s)
-			all = raster.CurveBoxes(h, t, s, low, high, l.curveColors(s))
 		}
-		var shapes []shape
-		at := map[look]int{}
-		for b := range all {
-			k := look{fromRGBA(b.Color), title(b)}
-			i, ok := at[k]
-			if !ok {
-				i = len(shapes)
-				at[k] = i
-				shapes = append(shapes, shape{look: k})
-			}
-			shapes[i].add(box{l.plot.x + float64(b.X), float64(y + b.Y), float64(b.W), float64(b.H)})
+		if len(of.lanes) > 0 {
+			y, h := l.rect(r, of.lanes[0], 1)
+			l.shapes(c, y, 1, region, raster.StackBoxes(h, t, of.lanes, 0, t.Width, 1, &l.colors))
 		}
-		for _, p := range shapes {
-			c.boxes(p.color, alpha, p.title, p.list...)
+	}
+}
+
+// shapes draws the boxes of a strip that is at y, those that look alike as one shape.
+func (l *sheet) shapes(c canvas, y int, alpha float64, title func(raster.Box) string, all iter.Seq[raster.Box]) {
+	var shapes []shape
+	at := map[look]int{}
+	for b := range all {
+		k := look{fromRGBA(b.Color), title(b)}
+		i, ok := at[k]
+		if !ok {
+			i = len(shapes)
+			at[k] = i
+			shapes = append(shapes, shape{look: k})
 		}
+		shapes[i].add(box{l.plot.x + float64(b.X), float64(y + b.Y), float64(b.W), float64(b.H)})
+	}
+	for _, p := range shapes {
+		c.boxes(p.color, alpha, p.title, p.list...)
 	}
 }
 
@@ -709,7 +753,10 @@ func (l *sheet) drawLabel(c canvas, r *sheetRow) {
 		c.text(label{x: margin, y: y - 5, s: bold.fit(r.head, smallSize, right-margin), full: r.head, size: smallSize, bold: true, color: l.t.dim})
 	}
 	c.boxes(l.t.grid, 1, "", box{margin - 4, y + h - 1, right - margin + 4, 1})
-	high, low := l.edges(r)
+	high, low := "", ""
+	if r.extra > 0 {
+		high, low = l.edges(r)
+	}
 	edge := l.plot.x - 6
 	taken := max(regular.measure(high, smallSize), regular.measure(low, smallSize))
 	note := func(s string, y float64) {
@@ -744,33 +791,69 @@ func (l *sheet) edges(r *sheetRow) (high, low string) {
 		if t.Capacity > 0 {
 			high = strings.TrimSpace(number(t.Capacity) + " " + t.Unit)
 		}
+		if r.stacked {
+			low = "0"
+		}
 	}
 	return regular.fit(high, smallSize, 90), regular.fit(low, smallSize, 90)
 }
 
 // drawNames writes the names of regions into spans that have the room.
 func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
-	for r, s := range l.strips(t) {
-		y, h := l.rect(r, s, scale)
-		height := float64(h) / float64(scale)
-		if s.Kind != index.SpanStrip || height < 11 {
+	of := float64(scale)
+	// write puts a name into a box, in pixels of the tile from the plot's left edge.
+	write := func(region uint32, x, y, w, h int, size float64) {
+		full := l.Index.Region(region)
+		name := regular.fit(full, size, float64(w)/of-8)
+		if name != full && len([]rune(name)) < 4 {
+			return
+		}
+		c.text(label{x: l.plot.x + float64(x)/of + 4, y: (float64(y)+float64(h)/2)/of + size*0.36, s: name, full: full, size: size, color: l.regions[region].ink()})
+	}
+	named := func(k int) bool { return t.Flags[k]&index.Single != 0 && int(t.Region[k]) < len(l.regions) }
+	for r, strips := range l.strips(t) {
+		for _, s := range strips.single {
+			y, h := l.rect(r, s, scale)
+			height := float64(h) / of
+			if s.Kind != index.SpanStrip || height < 11 {
+				continue
+			}
+			for k := s.First; k < s.First+s.Count; k++ {
+				if w := int(t.N[k]); named(k) && w >= 24*scale && t.Height[k] == math.MaxUint8 {
+					write(t.Region[k], int(t.X[k]), y, w, h, min(11, height-2))
+				}
+			}
+		}
+		if len(strips.lanes) == 0 || l.strip < leastNamed {
 			continue
 		}
-		for k := s.First; k < s.First+s.Count; k++ {
-			w := float64(t.N[k]) / float64(scale)
-			region := t.Region[k]
-			if t.Flags[k]&index.Single == 0 || w < 24 || t.Height[k] != math.MaxUint8 || int(region) >= len(l.regions) {
-				continue
+		y, h := l.rect(r, strips.lanes[0], scale)
+		for _, p := range pieces(raster.StackBoxes(h, t, strips.lanes, 0, t.Width, scale, &l.colors)) {
+			if p.W >= 26*scale && p.H >= 9*scale && named(p.Run) {
+				write(t.Region[p.Run], p.X, y+p.Y, p.W, p.H, min(11, max(8.5, float64(l.strip-3))))
 			}
-			full := l.Index.Region(region)
-			size := min(11, height-2)
-			name := regular.fit(full, size, w-8)
-			if name != full && len([]rune(name)) < 4 {
-				continue
-			}
-			c.text(label{x: l.plot.x + float64(t.X[k])/float64(scale) + 4, y: float64(y)/float64(scale) + height/2 + size*0.36, s: name, full: full, size: size, color: l.regions[region].ink()})
 		}
 	}
+}
+
+// leastNamed is how high strips are at least for claims in stacks to have names.
+const leastNamed = 9
+
+// pieces puts the boxes of each claim together as far as it keeps its place in the stack.
+func pieces(boxes iter.Seq[raster.Box]) []raster.Box {
+	var out []raster.Box
+	last := map[int]int{} // of each run
+	for b := range boxes {
+		if i, ok := last[b.Run]; ok {
+			if p := &out[i]; p.Y == b.Y && p.H == b.H && p.X+p.W == b.X {
+				p.W += b.W
+				continue
+			}
+		}
+		last[b.Run] = len(out)
+		out = append(out, b)
+	}
+	return out
 }
 
 // drawArrows draws links from the middles of rows to those of others, bundles thicker.

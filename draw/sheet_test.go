@@ -82,11 +82,33 @@ func sheets(t testing.TB) map[string]*Sheet {
 	first, last, _ := cps.Extent()
 	return map[string]*Sheet{
 		"claims":       {Index: cps, StripHeight: 11, MaxRows: 7},
-		"claims, part": {Index: cps, From: first + (last-first)/3, To: first + (last-first)/2, StripHeight: 9, Options: Options{Dark: true, Width: 700}},
+		"claims, part": {Index: cps, From: first + (last-first)/3, To: first + (last-first)/2, StripHeight: 8, Options: Options{Dark: true, Width: 700}},
 		"messages":     {Index: stencil, StripHeight: 10, Options: Options{Width: 500}},
 		"levels":       {Index: generated(t, "calltree", 30000, 3), StripHeight: 6, MaxDepth: 12, Options: Options{Width: 640}},
 		"counters":     {Index: loops, StripHeight: 8, MaxDepth: 2},
+		"stacked":      {Index: stacked(t), StripHeight: 8},
+		"stacked, cut": {Index: stacked(t), StripHeight: 16, MaxDepth: 2, Options: Options{Dark: true, Width: 500}},
 	}
+}
+
+// stacked is an index of resources whose claims overlap, with a capacity and without one, and
+// of one whose claims do not. No claim of those with a capacity has room for a name.
+func stacked(t testing.TB) *index.Index {
+	t.Helper()
+	r := trace.NewRecorder(trace.Seconds(1000))
+	r.Location("main")
+	heads, tokens, queue := r.Resource("heads", 10, "of it"), r.Resource("tokens", 0, ""), r.Resource("queue", 4, "")
+	for i := range int64(60) {
+		for k := range int64(3) {
+			id := r.Claim(heads, 10*i+2*k, r.Region(fmt.Sprint("job ", k)), float64(1+k))
+			r.Release(id, 10*i+2*k+8)
+			id = r.Claim(tokens, 10*i+k, r.Region(fmt.Sprint("job ", k)), 1)
+			r.Release(id, 10*i+k+5)
+		}
+		id := r.Claim(queue, 10*i, r.Region("job 0"), float64(i%5))
+		r.Release(id, 10*i+9)
+	}
+	return indexOf(t, format.Recorded(r))
 }
 
 // theStrips are the pixels that the rasteriser makes of the rows, on the background of the
@@ -97,9 +119,9 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, mark, curve, other := color.RGBA{255, 255, 255, 255}, color.RGBA{0x1c, 0x21, 0x27, 255}, color.RGBA{0, 0x72, 0xb2, 255}, color.RGBA{0xa9, 0xb0, 0xb8, 255}
+	back, mark, curve, other, line := color.RGBA{255, 255, 255, 255}, color.RGBA{0x1c, 0x21, 0x27, 255}, color.RGBA{0, 0x72, 0xb2, 255}, color.RGBA{0xa9, 0xb0, 0xb8, 255}, color.RGBA{0xd9, 0xde, 0xe3, 255}
 	if s.Dark {
-		back, mark, curve, other = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255}, color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}
+		back, mark, curve, other, line = color.RGBA{0x15, 0x18, 0x1c, 255}, color.RGBA{0xe8, 0xeb, 0xee, 255}, color.RGBA{0x56, 0xb4, 0xe9, 255}, color.RGBA{0x6d, 0x75, 0x7e, 255}, color.RGBA{0x2b, 0x31, 0x38, 255}
 	}
 	first, last, _ := s.Index.Extent()
 	of, err := RegionColors(s.Index.Regions(), s.Index.Tracks(), func(tracks []int) ([][]index.Sum, error) {
@@ -130,8 +152,18 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 			t.Fatal(err)
 		}
 		track := l.all[r.track]
+		resource := track.Kind == index.ResourceTrack && track.Depth > 1
+		box := resource && track.Capacity > 0 // where the lanes lie on each other
+		var lanes []index.Strip
 		for _, s := range tile.Strips {
+			if s.Kind == index.AmountStrip && !resource {
+				continue
+			}
 			y, h := l.rect(r, s, scale)
+			if box && s.Kind == index.SpanStrip {
+				lanes = append(lanes, s)
+				continue
+			}
 			places = append(places, image.Rect(gutter*scale, y, gutter*scale+width, y+h))
 			switch s.Kind {
 			case index.SpanStrip:
@@ -141,8 +173,21 @@ func theStrips(t testing.TB, s *Sheet, scale int) (*image.RGBA, []image.Rectangl
 			case index.CurveStrip:
 				raster.Curve(img, gutter*scale, y, h, tile, s, track.Low, track.High, &colors)
 			case index.AmountStrip:
-				raster.Curve(img, gutter*scale, y, h, tile, s, 0, track.Capacity, &soft)
+				c, high := &soft, float64(slices.Max(tile.Max[s.First:s.First+s.Count]))
+				if box {
+					behind := colors
+					behind.Curve = line
+					c, high = &behind, track.Capacity
+				}
+				raster.Curve(img, gutter*scale, y, h, tile, s, 0, high, c)
 			}
+		}
+		if len(lanes) > 0 {
+			y, h := l.rect(r, lanes[0], scale)
+			if want := min(128, max(36, l.strip*min(track.Depth, l.depths))) * scale; h != want {
+				t.Errorf("%s: the stack is %d pixels high, expected %d", track.Name, h, want)
+			}
+			raster.Stack(img, gutter*scale, y, h, tile, lanes, 0, width, scale, &colors)
 		}
 	}
 	return img, places
@@ -336,6 +381,7 @@ func TestSheetTexts(t *testing.T) {
 		{"none", &Sheet{Index: stencil, Tracks: []int{}}, []string{"no events"}, []string{"rank"}},
 		{"shallow", &Sheet{Index: stencil, MaxDepth: 1}, []string{"No more than 1 of 2 strips of a row are shown."}, nil},
 		{"few arrows", &Sheet{Index: stencil, Links: 10}, []string{"10 of 400 messages and dependencies are drawn."}, nil},
+		{"stacked", &Sheet{Index: stacked(t)}, []string{"10 of it", "0", "heads", "tokens", "queue"}, nil},
 		{"bundles", &Sheet{Index: generated(t, "ring", 9000, 2), Links: 130}, []string{"messages and dependencies are drawn as 12"}, nil},
 	} {
 		all := texts(x.s)
@@ -414,5 +460,42 @@ func TestArrange(t *testing.T) {
 	}
 	if s := path(groups, 3); s != "3 / 4 / 3" {
 		t.Errorf("found the heading %q", s)
+	}
+}
+
+// Names are written into the claims of a stack that have the room, again where a claim gets
+// another place, and where strips are as high as the page writes names in.
+func TestSheetNamesInStacks(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	heads := r.Resource("heads", 100, "")
+	first, second := r.Claim(heads, 0, r.Region("first"), 30), r.Claim(heads, 0, r.Region("second"), 40)
+	r.Release(first, 40)
+	flat := r.Claim(heads, 80, r.Region("flat"), 5)
+	r.Release(second, 100)
+	r.Release(flat, 100)
+	x := indexOf(t, format.Recorded(r))
+	name := regexp.MustCompile(`<text x="([\d.]+)" y="([\d.]+)" font-size="11"[^>]*>(?:<title>[^<]*</title>)?(first|second|flat)<`)
+	for _, c := range []struct {
+		strip, width int
+		want         []string
+	}{
+		// The plot begins at 200, the box of 50 pixels at 80: below the title, the axis, the
+		// heading and 2 pixels. A claim of 30 is 15 pixels high; a line of paper is its upper
+		// edge. A base line is 4 pixels below the middle.
+		{25, 1216, []string{"204 127 first", "204 109.5 second", "604 124.5 second", "1004 121.5 second"}},
+		{8, 1216, nil},
+		{25, 280, nil},
+	} {
+		var b bytes.Buffer
+		if err := (&Sheet{Index: x, From: 0, To: 100, StripHeight: c.strip, Options: Options{Width: c.width}}).SVG(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range name.FindAllStringSubmatch(b.String(), -1) {
+			got = append(got, strings.Join(m[1:], " "))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("strips of %d pixels, width %d: found %q, expected %q", c.strip, c.width, got, c.want)
+		}
 	}
 }

@@ -1,15 +1,19 @@
 package web_test
 
 import (
+	"bytes"
 	"fmt"
 	"image"
 	"image/color"
+	"image/png"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/draw/raster"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
@@ -75,7 +79,8 @@ func indexed(t *testing.T, path string) *index.Index {
 	return x
 }
 
-// The page draws the pixels that package draw/raster draws of the same tiles.
+// The page draws the pixels that package draw/raster draws of the same tiles, and rows of it
+// are those of a picture that package draw makes.
 func TestPixels(t *testing.T) {
 	browser(t)
 	traces := map[string]string{"pixels-otf2": "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "pixels-etf": "../examples/odse.etf", "pixels-claims": claims(t)}
@@ -88,18 +93,19 @@ func TestPixels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fragments []string
-		for _, w := range [][2]int64{{0, length + 1}, {length / 7, length / 2}, {length / 3, length/3 + length/50}, {length * 2 / 3, length*2/3 + 1500}, {length / 2, length/2 + 300}} {
-			for _, look := range []string{"", "&sh=18", "&sh=4&c=0/g0"} {
+		for i, w := range [][2]int64{{0, length + 1}, {length / 7, length / 2}, {length / 3, length/3 + length/50}, {length * 2 / 3, length*2/3 + 1500}, {length / 2, length/2 + 300}} {
+			for _, look := range []string{"", "&sh=18", "&sh=4&c=0/g0", []string{"&sh=8", "&sh=4"}[i%2]} {
 				fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=light&a=0%s", f.ID, w[0], w[1], look))
 			}
 		}
-		fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=dark&a=0", f.ID, length/4, length/2))
+		fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=dark&a=0", f.ID, length/4, length/2), fmt.Sprintf("t=%s&w=%d~%d&a=0&theme=dark&sh=8", f.ID, length/4, length/2))
 		list = append(list, map[string]any{"name": name, "url": url, "fragments": fragments})
 	}
 	var out []drawn
 	play(t, "pixels.mjs", map[string]any{"traces": list}, &out)
 	indexes := map[string]*index.Index{}
 	strips, summaries, stacks := map[index.StripKind]int{}, 0, 0
+	pictured, boxed := map[string]int{}, 0
 	for _, v := range out {
 		if indexes[v.Name] == nil {
 			indexes[v.Name] = indexed(t, traces[v.Name])
@@ -110,6 +116,21 @@ func TestPixels(t *testing.T) {
 		}
 		summaries += n
 		stacks += several
+		for _, look := range []string{"&sh=8", "&sh=4"} { // too low for names
+			if strings.HasSuffix(v.Fragment, look) {
+				n, several := v.picture(t, indexes[v.Name])
+				pictured[v.Name] += n
+				boxed += several
+			}
+		}
+	}
+	for name := range traces {
+		if pictured[name] < 20 {
+			t.Errorf("%s: compared %d rows with those of a picture, expected 20 at least", name, pictured[name])
+		}
+	}
+	if boxed < 20 {
+		t.Errorf("compared %d stacks with those of a picture, expected 20 at least", boxed)
 	}
 	for _, kind := range []index.StripKind{index.SpanStrip, index.InstantStrip, index.CurveStrip, index.AmountStrip} {
 		if strips[kind] < 10 {
@@ -122,6 +143,94 @@ func TestPixels(t *testing.T) {
 	if stacks < 20 {
 		t.Errorf("compared %d resources with several lanes, expected 20 at least", stacks)
 	}
+}
+
+// picture draws the rows as draw.Sheet does, which is what weft plot --index draws, and
+// compares them with those of the page, each from its first line to the rule below it. The
+// rows lie elsewhere: where, the rules at the left of their names tell. It tells how many rows
+// it compared, and how many of them were stacks.
+func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
+	t.Helper()
+	_, look, _ := strings.Cut(v.Fragment, "&sh=")
+	strip, err := strconv.Atoi(look)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &v.Layout
+	page := &image.RGBA{Pix: v.Pixels.Data, Stride: 4 * v.Pixels.Width, Rect: image.Rect(0, 0, v.Pixels.Width, v.Pixels.Height)}
+	first, _, _ := x.Extent()
+	all := x.Tracks()
+	var sheet *draw.Sheet
+	var shown []int // of the page's rows
+	for i, row := range l.Rows {
+		if row.Track < 0 || row.Y < 0 || row.Y+row.Height > v.Pixels.Height {
+			continue
+		}
+		if row.Tile == nil || row.Tile.Scale != 1 {
+			t.Errorf("%s: track %d is drawn of %+v, expected a tile with columns of a pixel", v.Fragment, row.Track, row.Tile)
+			return rows, stacks
+		}
+		from, err1 := strconv.ParseInt(row.Tile.From, 10, 64)
+		to, err2 := strconv.ParseInt(row.Tile.To, 10, 64)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		if sheet == nil {
+			sheet = &draw.Sheet{Index: x, From: first + from, To: first + to, MaxRows: len(l.Rows), StripHeight: strip,
+				Options: draw.Options{Width: row.Tile.Width + draw.DefaultWidth - draw.Columns(0), Dark: strings.Contains(v.Fragment, "theme=dark")}}
+		}
+		if sheet.From != first+from || sheet.To != first+to || draw.Columns(sheet.Width) != row.Tile.Width {
+			continue // of another tile than the others
+		}
+		sheet.Tracks = append(sheet.Tracks, row.Track)
+		shown = append(shown, i)
+	}
+	if sheet == nil {
+		t.Errorf("%s: found no row", v.Fragment)
+		return rows, stacks
+	}
+	var b bytes.Buffer
+	if err := sheet.PNG(t.Context(), &b); err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(x, y int) color.RGBA { return color.RGBAModel.Convert(img.At(x, y)).(color.RGBA) }
+	line, left := paint(t, l.Line), draw.DefaultWidth-draw.Columns(0)-16
+	var rules []int
+	for y := range img.Bounds().Dy() {
+		if at(13, y) == line {
+			rules = append(rules, y)
+		}
+	}
+	if len(rules) != len(shown) {
+		t.Errorf("%s: the picture has %d rows, expected %d", v.Fragment, len(rules), len(shown))
+		return rows, stacks
+	}
+	for k, i := range shown {
+		row := &l.Rows[i]
+		top := rules[k] + 1 - row.Height
+		if k > 0 && top <= rules[k-1] {
+			t.Errorf("%s: the row of track %d is %d pixels high at most, expected %d", v.Fragment, row.Track, rules[k]-rules[k-1], row.Height)
+			continue
+		}
+		rows++
+		if c := &all[row.Track]; c.Kind == index.ResourceTrack && c.Depth > 1 && c.Capacity > 0 {
+			stacks++
+		}
+		off := left - int(row.Tile.Offset) // of the page's first column in the picture
+		for y := range row.Height {
+			for x := max(0, left-off); x < min(v.Pixels.Width, left-off+row.Tile.Width); x++ {
+				if got, want := at(off+x, top+y), page.RGBAAt(x, row.Y+y); got != want {
+					t.Errorf("%s: track %d, pixel %d,%d of its row: the picture has %v, the page %v", v.Fragment, row.Track, x, y, got, want)
+					return rows, stacks
+				}
+			}
+		}
+	}
+	return rows, stacks
 }
 
 // claims writes a trace with resources whose claims overlap: with a capacity, which is held

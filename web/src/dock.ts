@@ -35,7 +35,7 @@ export class Dock {
   private lane = 0;
   private csvMaker: (() => string) | null = null;
 
-  constructor(private app: App, private panels: readonly Panel[], details: HTMLElement) {
+  constructor(private app: App, private panels: readonly Panel[], splitter: HTMLElement, details: HTMLElement) {
     this.tabs = el("div", { class: "tabs", role: "tablist", aria: { label: "Tables and charts" } }, ...panels.map((p) => {
       const b = button(p.title, p.title, () => app.store.set({ panel: p.id }));
       b.setAttribute("role", "tab"); b.id = "tab-" + p.id; b.setAttribute("aria-controls", "panel");
@@ -51,7 +51,7 @@ export class Dock {
     this.scopeBar = el("div", { class: "scope" });
     this.progress = el("div", { class: "progress", role: "progressbar", aria: { label: "computing", hidden: true } });
     this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
-    this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, this.tabs, this.scopeBar, this.progress, this.body), details);
+    this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, splitter, this.tabs, this.scopeBar, this.progress, this.body), details);
   }
 
   /** pending tells whether a panel is being made or will be soon. */

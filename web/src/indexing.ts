@@ -56,7 +56,7 @@ export class Indexing {
     const time = (t: string | number): string => (clock ? short(BigInt(t), clock) : `${count(Number(t))} ticks`);
     const regions = [...(o.regions ?? [])].sort((a, b) => (BigInt(b.exclusive) > BigInt(a.exclusive) ? 1 : -1)), most = Number(regions[0]?.exclusive ?? 0) || 1;
     const locations = [...(o.locations ?? [])].sort((a, b) => b.events - a.events);
-    const head = (...titles: string[]): HTMLElement => el("thead", {}, el("tr", {}, ...titles.map((t, i) => el("th", { class: i === 0 ? "text" : "" }, el("span", { style: { padding: "2px 8px" } }, t)))));
+    const head = (...titles: string[]): HTMLElement => el("thead", {}, el("tr", {}, ...titles.map((t, i) => el(t === "" ? "td" : "th", { class: i === 0 ? "text" : "" }, el("span", { style: { padding: "2px 8px" } }, t)))));
     const cell = (t: string): HTMLElement => el("td", {}, t);
     const part = (title: string, of: number, shown: number): string => (of > shown ? `${title} (the first ${shown} of ${count(of)})` : title);
     return [

@@ -33,7 +33,8 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
     item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
     ...(foldable.length > 0 ? [item("Collapse all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) })), item("Expand all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))) }))] : []),
     ...(s.hidden.size > 0 ? [item(`Show all hidden (${s.hidden.size})`, () => app.store.set({ hidden: new Set() }))] : []));
-  document.body.append(menu);
+  // all content is to lie in a landmark
+  (document.querySelector("main") ?? document.body).append(menu);
   menu.querySelector("button")?.focus();
   addEventListener("pointerdown", outside, true);
   addEventListener("keydown", escape, true);

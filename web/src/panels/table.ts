@@ -34,7 +34,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
   const body = el("tbody", {}), foot = el("p", { class: "faint" });
   const heads = columns.map((c, i) => {
     const b = el("button", { type: "button", title: c.hint ?? `sort by ${c.title}`, on: { click: () => { if (memory.order === i) memory.ascending = !memory.ascending; else { memory.order = i; memory.ascending = c.text === true; } fill(); } } }, c.title);
-    return el("th", { class: c.text || c.bar ? "text" : "" }, c.sort ? b : el("span", { style: { padding: "2px 8px" }, title: c.hint }, c.title));
+    return el(c.title === "" ? "td" : "th", { class: c.text || c.bar ? "text" : "" }, c.sort ? b : el("span", { style: { padding: "2px 8px" }, title: c.hint }, c.title));
   });
   const sorted = (): R[] => {
     const c = columns[memory.order], needle = memory.filter.trim().toLocaleLowerCase();

@@ -29,6 +29,12 @@ function focused(w) {
 await script(async (input, open) => {
   const violations = [], w = await open("access", input.url);
   await check(w, "whole", violations);
+  // what the pointer is over is told beside it
+  const row = (await w.layout()).rows.find((r) => r.track >= 0 && r.strips.some((s) => s.kind === 0)), box = await w.page.locator(".plot").boundingBox();
+  await w.page.mouse.move(box.x + box.width / 2, box.y + row.y + row.height / 2);
+  await w.page.waitForSelector(".tip:visible");
+  await check(w, "pointer", violations);
+  await w.page.mouse.move(2, 2);
   const stops = [];
   // from the top of the page until the keyboard leaves it
   await w.page.evaluate(() => { const d = document.createElement("div"); d.tabIndex = -1; document.body.prepend(d); d.focus(); });
@@ -76,11 +82,11 @@ await script(async (input, open) => {
   await w.page.keyboard.press("Escape");
   acts.afterMenu = (await focused(w)).name;
   await w.page.locator(".label[tabindex='0']").focus();
-  const row = (await focused(w)).name;
+  const label = (await focused(w)).name;
   await w.page.keyboard.press("Shift+F10");
   await check(w, "row menu", violations);
   await w.page.keyboard.press("Escape");
-  acts.afterRowMenu = (await focused(w)).name === row;
+  acts.afterRowMenu = (await focused(w)).name === label;
   await w.page.getByRole("button", { name: "Keys and mouse (?)" }).focus();
   await w.page.keyboard.press("Space");
   await check(w, "help", violations);
