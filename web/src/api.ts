@@ -33,7 +33,11 @@ export interface Around { region: number; name: string; start: string; end: stri
 /** LinkEnd is one end of a link. */
 export interface LinkEnd { track: number; time: string }
 /** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean }
+export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; attributes?: Attribute[] | null }
+/** LinkPoint is the event, or the claim, at an end of a link; kind is "" if it is not known. */
+export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
+/** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */
+export interface LinkDetails { link: LinkInfo; from: LinkPoint; to: LinkPoint; partial: boolean }
 /** SpanDetails is the answer of /span. */
 export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; around: Around[] | null; links: LinkInfo[] | null }
 /** InstantDetails is the answer of /instant. */

@@ -8,7 +8,7 @@ import path from "node:path";
 interface Span { start: number; end: number; region: number; depth: number; height: number }
 interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number }
 interface Track { kind: string; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: Span[][]; instants: number[]; unit: string; capacity: number; low: number; high: number; style: string; values: [number, number][] }
-export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number }
+export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean }
 
 const light = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7a5195", "#4d7c0f", "#8c6d46", "#3b7ea1", "#b04a5a"];
 const dark = ["#3d9bd6", "#f0b03c", "#2dbd93", "#dc93bb", "#7cc7ef", "#ee7f33", "#f3e96b", "#a583c4", "#86b84a", "#b59a74", "#6fb1d1", "#d97f8d"];
@@ -242,6 +242,13 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       for (const l of all) { const key = `${l.from.track}.${l.to.track}.${Math.floor(l.from.time / w)}`; const o = m.get(key); if (!o) m.set(key, { ...l, id: key }); else { o.count++; o.bytes += l.bytes; o.to = { ...o.to, time: Math.max(o.to.time, l.to.time) }; } }
       const links = [...m.values()].slice(0, limit);
       return { total: all.length, shown: links.length, bundled: true, links: links.map(linkJSON) };
+    }
+    case "link": {
+      const l = t.links.find((x) => x.id === q.get("link") && x.from.track === Number(q.get("track")) && x.from.time === Number(q.get("time"))); if (!l) return null;
+      // the first time one is asked for, the server is still reading
+      const partial = !t.read; t.read = true;
+      const note = (what: string): unknown[] => (partial ? [] : [{ name: "note", value: `<i>${what}</i> ${l.id}` }]);
+      return { link: { ...(linkJSON(l) as object), ...(partial ? {} : { attributes: note("the message") }) }, from: { kind: partial ? "" : "send", name: "", attributes: note("sent") }, to: { kind: partial ? "" : "recv", name: "", attributes: note("received") }, partial };
     }
     case "profile": {
       const by = q.get("by") ?? "region"; const acc = new Map<string, Sum & { track: number; group: number }>();

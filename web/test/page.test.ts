@@ -142,10 +142,23 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await ready();
     const details = page.locator(".details");
     expect(await details.innerText()).toMatch(/message[\s\S]*From[\s\S]*in MPI_Send[\s\S]*To[\s\S]*in MPI_Recv/);
+    // the mock lacks the attributes at first
+    expect(await details.innerText()).toContain("still being read");
+    await details.getByText("the message").waitFor({ timeout: 10000 });
+    const whole = /note\s*<i>the message<\/i> \d+\.\d+[\s\S]*From[\s\S]*send\s*note\s*<i>sent<\/i>[\s\S]*To[\s\S]*recv\s*note\s*<i>received<\/i>/;
+    expect(await details.innerText()).toMatch(whole);
+    expect(await details.innerText()).not.toContain("still being read");
     await details.getByText("go to").nth(1).click();
     await page.waitForTimeout(100);
     await ready();
     expect(await details.locator("h2").innerText()).toBe("MPI_Recv");
+    expect(await details.innerText()).toMatch(new RegExp("Followed here[\\s\\S]*" + whole.source));
+    // another selection has nothing of that message
+    await page.locator(".plot").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.waitForTimeout(100);
+    await ready();
+    expect(await details.innerText()).not.toContain("Followed here");
     await page.locator(".plot").focus();
     await page.keyboard.press("l");
     await page.keyboard.press("l");
