@@ -21,9 +21,14 @@ export interface TraceMeta extends TraceEntry {
   color: string; attributes: string[];
   clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
   groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
-  /** overview is what is known while the index is made. */
-  overview?: { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number };
+  /** overview is what the trace says of itself while the index is made. */
+  overview?: Overview;
 }
+/**
+ * Overview is sums that a trace has beside its events; missing is what a time may lack at most. Where `to` is set they
+ * are those up to that time of the trace's own, and events are visits and messages alone.
+ */
+export interface Overview { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number; missing: string; to?: string }
 /** SpanInfo is one span, exactly. */
 export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
 /** Attribute is a named value of a span or an instant. */

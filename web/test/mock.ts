@@ -84,12 +84,12 @@ export function synthetic(id: string, name: string, processes: number, iteration
 function meta(t: MockTrace): Record<string, unknown> {
   const head = { id: t.id, name: t.name, path: "runs/" + t.name, format: "otf2", bytes: 1234567, state: t.state, progress: t.progress, error: t.error };
   if (t.state === "indexing") {
-    // what the server knows before the index is ready: names, and sums that grow
-    const sums = new Map<number, { count: number; inclusive: number }>(), part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length * t.progress));
+    // what the server knows before the index is ready: names, and the trace's own sums of its first half
+    const sums = new Map<number, { count: number; inclusive: number }>(), part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
     for (const x of t.tracks) if (x.kind === "location") for (const strip of x.spans) for (const s of part(strip)) { const o = sums.get(s.region) ?? { count: 0, inclusive: 0 }; o.count++; o.inclusive += s.end - s.start; sums.set(s.region, o); }
     const locations = t.tracks.filter((x) => x.kind === "location").map((x) => ({ name: x.name, events: 2 * part(x.spans.flat()).length }));
     const tracks = t.tracks.map((x) => ({ kind: x.kind, name: x.name, sort: x.sort, id: x.id, group: x.group, parent: x.parent }));
-    const overview = { regions: [...sums].map(([r, o]) => ({ name: t.regions[r].name, count: o.count, inclusive: String(o.inclusive), exclusive: String(Math.round(o.inclusive / 2)) })), locations, events: locations.reduce((n, l) => n + l.events, 0) };
+    const overview = { regions: [...sums].map(([r, o]) => ({ name: t.regions[r].name, count: o.count, inclusive: String(o.inclusive), exclusive: String(Math.round(o.inclusive / 2)) })), locations, events: locations.reduce((n, l) => n + l.events, 0), missing: "0", to: String(BigInt(t.origin) + BigInt(Math.floor(t.length / 2))) };
     return { ...head, clock: { num: 1000000000, den: 1 }, groups: t.groups, tracks, ...(t.progress > 0.3 ? { overview } : {}) };
   }
   if (t.state !== "ready") return head;

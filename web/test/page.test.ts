@@ -220,11 +220,14 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
   test("an index on its way shows what is known, then the trace", async () => {
     await page.goto("about:blank");
     await page.goto(url + "#t=s1");
-    await page.waitForFunction(() => document.body.innerText.includes("Regions so far"));
+    await page.waitForFunction(() => document.body.innerText.includes("Locations with most"));
     const text = await page.locator("main.indexing").innerText();
     expect(text).toContain("Indexing slow.otf2");
     expect(text).toContain("kernel_a");
     expect(text).toContain("process 3");
+    expect(text).toContain("of its clock; of its events they count visits and messages");
+    expect(text).toContain("Locations with most visits and messages");
+    expect(text).not.toMatch(/(events|Regions|Locations.*) so far/);
     await page.waitForSelector(".plot", { timeout: 20000 });
     await ready();
     expect((await view()).rows).toBeGreaterThan(4);
