@@ -51,6 +51,8 @@ export interface InstantDetails { time: string; name: string; kind: string; attr
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
 /** ProfileRow sums the spans of a region, or its claims of resources. */
 export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+/** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
+export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
 /** CallNode is a call path. */
 export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
 /** MatrixCell sums the messages from one track to another. */

@@ -1,5 +1,5 @@
 // The page in a browser, over the mock server; skipped where there is no Chromium or the page is not built.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -205,6 +205,24 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await open("#t=a1&f=CPU&p=profile");
     expect(await page.locator("#panel").innerText()).toContain("claims");
     expect(await page.locator(".legend").innerText()).toContain("job 1");
+  });
+
+  test("a profile of many rows says what it leaves out, in its export too", async () => {
+    await open("#t=a1&p=profile");
+    expect(await page.locator("#panel").innerText()).not.toContain("left out");
+    await page.getByLabel("Rows of the profile").selectOption("location");
+    await page.waitForTimeout(100);
+    await ready();
+    // 64 processes, each with the regions of the mock
+    const says = /(\d+) rows with less exclusive time are left out/, text = await page.locator("#panel").innerText();
+    expect(text).toContain("the first 500 of 600 rows; the filter and the export have these");
+    const left = Number(says.exec(text)?.[1] ?? 0);
+    expect(left).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Picture or table as a file" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "the table of the open panel" }).click()]);
+    const lines = readFileSync(await download.path(), "utf8").trimEnd().split("\r\n");
+    expect(lines.length).toBe(1 + 600 + 1);
+    expect(lines[601]).toMatch(new RegExp(`^${left} rows with less exclusive time are left out,+$`));
   });
 
   test("rows are sorted by the window, and again when asked", async () => {
