@@ -3,7 +3,10 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/trace"
@@ -87,12 +90,68 @@ func TestProfileOfMany(t *testing.T) {
 			t.Errorf("by %s: found %d rows", by, n)
 		}
 	}
-	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, 4, 5, 6, 7, 8}, {claims, 1, -1, 2, "", 3, 4, 5, 6, 7, 8}}}
+	// What a limit leaves out is in the sums.
+	v := get(t, s, api+"/profile?from=5&to=100&by=location&limit=7")
+	all, told := int64(0), int64(0)
+	for _, x := range sums {
+		all += x[2]
+	}
+	for _, r := range append(v["rows"].([]any), v["left"]) {
+		n, err := strconv.ParseInt(fmt.Sprint(look(r, "exclusive")), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told += n
+	}
+	if told != all || fmt.Sprint(look(v, "rows/len")) != "7" || fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
+		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", told, all, look(v, "rows/len"), v["left"])
+	}
+	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, 4, 5, 6, 7, 8}, {claims, 1, -1, 2, "", 3, 4, 5, 6, 7, 8}}, profileLeft{9, 10, 11}}
 	want, err := json.Marshal(&a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := a.appendJSON(nil); err != nil || string(got) != string(want) {
 		t.Errorf("found %s, %v, want %s", got, err, want)
+	}
+}
+
+// TestProfileLimit: of many rows those with most exclusive time are told, and what the others
+// sum up to. The expected figures are those of the trace's making.
+func TestProfileLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "many.etf")
+	var text strings.Builder
+	text.WriteString("TU SECONDS\n")
+	// Claim i of resource i takes 1 + i*7 mod 50 s: each length from 1 to 50 s once.
+	const many = 50
+	for i := range many {
+		fmt.Fprintf(&text, "R %d 1 false ; name=r%d\nC %d 0 %d %d 1 ; name=work\n", i, i, i, 1+i*7%many, i)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for _, x := range []struct {
+		limit, rows, left int
+		held              string
+	}{{1, 1, 49, "1225"}, {10, 10, 40, "820"}, {49, 49, 1, "1"}, {50, 50, 0, "0"}, {1000000, 50, 0, "0"}} {
+		v := get(t, s, fmt.Sprintf("%s/profile?by=location&limit=%d", api, x.limit))
+		checkAnswer(t, s, "Profile", v)
+		rows := v["rows"].([]any)
+		for i, r := range rows {
+			if got, want := fmt.Sprint(look(r, "exclusive")), fmt.Sprint(many-i); got != want {
+				t.Fatalf("limit %d: row %d holds %s, want %s", x.limit, i, got, want)
+			}
+		}
+		if got := fmt.Sprintln(look(v, "left/rows"), look(v, "left/exclusive"), look(v, "left/held")); len(rows) != x.rows || got != fmt.Sprintln(x.left, 0, x.held) {
+			t.Errorf("limit %d: found %d rows, left out %s, want %d, %d and %s", x.limit, len(rows), got, x.rows, x.left, x.held)
+		}
+	}
+	if v := get(t, s, api+"/profile"); fmt.Sprint(look(v, "left/rows")) != "0" || fmt.Sprint(look(v, "rows/0/exclusive")) != "1275" {
+		t.Errorf("by region: found %v", v)
+	}
+	if w := ask(s, "GET", api+"/profile?limit=0"); w.Code != 400 {
+		t.Errorf("limit 0: status %d", w.Code)
 	}
 }

@@ -252,6 +252,24 @@ type profileAnswer struct {
 	From ticks        `json:"from"`
 	To   ticks        `json:"to"`
 	Rows []profileRow `json:"rows"`
+	Left profileLeft  `json:"left"`
+}
+
+// profileLeft sums up the rows that a limit leaves out of a profile.
+type profileLeft struct {
+	Rows      int64 `json:"rows"`
+	Exclusive ticks `json:"exclusive"` // of visits
+	Held      ticks `json:"held"`      // by claims
+}
+
+// add takes rows of a kind that are left out.
+func (l *profileLeft) add(kind string, rows, exclusive int64) {
+	l.Rows = add(l.Rows, rows)
+	to := &l.Exclusive
+	if kind == claims {
+		to = &l.Held
+	}
+	*to = ticks(add(int64(*to), exclusive))
 }
 
 // appendJSON writes the answer as json.Marshal would, in a fraction of the time: of many
@@ -291,7 +309,11 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 		number(`,"mean":`, r.Mean)
 		b = append(b, '}')
 	}
-	return append(b, "]}"...), nil
+	b = append(b, `],"left":{"rows":`...)
+	b = strconv.AppendInt(b, a.Left.Rows, 10)
+	number(`,"exclusive":`, a.Left.Exclusive)
+	number(`,"held":`, a.Left.Held)
+	return append(b, "}}"...), nil
 }
 
 // eachProfile calls f with the profile of each of some tracks in a window, on all cores: at
@@ -344,26 +366,51 @@ type profileKey struct {
 	region       uint32
 }
 
+// profileSum is what a row of a profile sums up.
+type profileSum struct {
+	key profileKey
+	index.Sum
+}
+
 // profileSums are sums of profiles.
 type profileSums struct {
 	at   map[profileKey]int32
-	sums []index.Sum
-	keys []profileKey
+	list []profileSum
+	left profileLeft
 }
 
 func (p *profileSums) add(k profileKey, s *index.Sum) {
 	i, ok := p.at[k]
 	if !ok {
-		p.at[k] = int32(len(p.sums))
-		p.sums, p.keys = append(p.sums, *s), append(p.keys, k)
+		p.at[k] = int32(len(p.list))
+		p.list = append(p.list, profileSum{k, *s})
 		return
 	}
-	o := &p.sums[i]
+	o := &p.list[i]
 	o.Count += s.Count
 	o.Inclusive += s.Inclusive
 	o.Exclusive += s.Exclusive
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
+
+// shorten leaves out all but the first ones, in the order of the answer. They must not be
+// added to any more.
+func (p *profileSums) shorten(kind string, most int) {
+	slices.SortFunc(p.list, func(a, b profileSum) int {
+		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), cmp.Compare(number(a.key.region), number(b.key.region)), cmp.Compare(a.key.track, b.key.track), cmp.Compare(a.key.group, b.key.group))
+	})
+	for _, s := range p.list[most:] {
+		p.left.add(kind, 1, s.Exclusive)
+	}
+	p.list = p.list[:most]
+}
+
+// mostProfileRows is how many rows a profile can have, and profileRows how many it has
+// unless more are asked for.
+const (
+	mostProfileRows = 1_000_000
+	profileRows     = 20_000
+)
 
 // What a row of a profile is of.
 const (
@@ -373,11 +420,12 @@ const (
 
 func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	by, tracks := p.choice("by", "region", "location", "group"), p.tracks(len(x.tracks))
+	limit := int(p.number("limit", 1, mostProfileRows, profileRows))
 	from, to, _ := p.window()
 	if p.err != nil {
 		return nil, p.err
 	}
-	a := profileAnswer{x.at(from), x.at(to), []profileRow{}}
+	a := profileAnswer{x.at(from), x.at(to), []profileRow{}, profileLeft{}}
 	row := func(kind string, k profileKey, s *index.Sum) {
 		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
 		if s.Count > 0 {
@@ -416,10 +464,13 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			o := &parts[worker]
 			for j := range sums {
 				if k.region = sums[j].Region; by == "location" {
-					o.sums, o.keys = append(o.sums, sums[j]), append(o.keys, k) // each is a row
+					o.list = append(o.list, profileSum{k, sums[j]}) // each is a row
 				} else {
 					o.add(k, &sums[j])
 				}
+			}
+			if by == "location" && len(o.list) >= 2*limit {
+				o.shorten(of.kind, limit)
 			}
 		})
 		if err != nil {
@@ -428,25 +479,31 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		whole := &parts[0]
 		for i := range parts {
 			o := &parts[i]
+			a.Left.add(visits, o.left.Rows, int64(o.left.Exclusive))
+			a.Left.add(claims, 0, int64(o.left.Held))
 			if by == "location" {
-				for j := range o.sums {
-					row(of.kind, o.keys[j], &o.sums[j])
+				for j := range o.list {
+					row(of.kind, o.list[j].key, &o.list[j].Sum)
 				}
 			} else if i > 0 {
-				for j := range o.sums {
-					whole.add(o.keys[j], &o.sums[j])
+				for j := range o.list {
+					whole.add(o.list[j].key, &o.list[j].Sum)
 				}
 			}
 		}
 		if by != "location" {
-			for j := range whole.sums {
-				row(of.kind, whole.keys[j], &whole.sums[j])
+			for j := range whole.list {
+				row(of.kind, whole.list[j].key, &whole.list[j].Sum)
 			}
 		}
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {
 		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
 	})
+	for _, r := range a.Rows[min(limit, len(a.Rows)):] {
+		a.Left.add(r.Kind, 1, int64(r.Exclusive))
+	}
+	a.Rows = a.Rows[:min(limit, len(a.Rows))]
 	return &a, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -484,6 +485,9 @@ func (k *known) details(t *testing.T, want span, p *picked) {
 	}
 }
 
+// bothEnds is what the page says of a message that was followed.
+var bothEnds = regexp.MustCompile(`(?s)Followed here.*message.*From .*send.*To .*recv`)
+
 // followed checks where a message led.
 func (k *known) followed(t *testing.T, sender *span, s *seen) {
 	t.Helper()
@@ -491,6 +495,9 @@ func (k *known) followed(t *testing.T, sender *span, s *seen) {
 	if s.Followed == nil {
 		t.Errorf("the span that sends has no message: %q", s.Sender.Details.Links)
 		return
+	}
+	if text := s.Followed.Details.Text; !bothEnds.MatchString(text) {
+		t.Errorf("found %q, expected what the trace says of the message and of both its ends", text)
 	}
 	var lane, track, depth int
 	var at int64

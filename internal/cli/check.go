@@ -129,9 +129,7 @@ func (a *app) listRules(asJSON bool, only []string) error {
 	if asJSON {
 		return a.writeJSON(list)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.out)
-	t.SetStyle(plainTable())
+	t := newTable(a.out)
 	t.AppendHeader(table.Row{"RULE", "SEVERITY", "MEANING", "EXAMPLE"})
 	for _, r := range list {
 		t.AppendRow(table.Row{r.Rule, r.Severity, r.Doc, r.Example})
@@ -210,7 +208,7 @@ func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
 		a.printRule(res.Path, x)
 	}
-	fmt.Fprintf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
+	printf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
 }
 
 // printRule prints the first places of a rule.
@@ -223,9 +221,9 @@ func (a *app) printRule(path string, x checkRule) {
 		case "warning":
 			d.Severity = trace.Warning
 		}
-		fmt.Fprintln(a.out, d.Error())
+		fmt.Fprintln(a.out, plain(d.Error()))
 	}
 	if n := x.Count - int64(len(x.Places)); n > 0 {
-		fmt.Fprintf(a.out, "%s: and %d more of %s\n", path, n, x.Rule)
+		printf(a.out, "%s: and %d more of %s\n", path, n, x.Rule)
 	}
 }

@@ -108,7 +108,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitGood // whoever read our output has had enough
 	}
 	if s := err.Error(); s != "" {
-		fmt.Fprintln(a.err, "weft:", s)
+		fmt.Fprintln(a.err, "weft:", plainLines(s))
 	}
 	var e *exitError
 	var d *trace.Defect

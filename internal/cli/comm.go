@@ -189,7 +189,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	a.printMatching(m)
 	f := clock.FormatDuration
 	if l := m.Latency; l.Count > 0 {
-		fmt.Fprintf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median), meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median), meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
 	}
 	early := int64(0)
 	for _, o := range x.Collectives.Operations {

@@ -126,7 +126,7 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Decoder, from ...
 		return nil, usageError("%w", err)
 	}
 	for _, l := range format.Foresee(d.Defs(), w.format.Name) {
-		fmt.Fprintf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.Title, l.Count, l.Kind, l.Reason)
+		printf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.Title, l.Count, l.Kind, l.Reason)
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
 		return nil, err
@@ -165,22 +165,11 @@ func (a *app) printLoss(l *format.Loss, asJSON, outIsStdout bool) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(plainTable())
+	t := newTable(w)
 	t.AppendHeader(table.Row{"KIND", "FIELD", "HOW", "REASON", "COUNT"})
 	for _, x := range rows {
 		t.AppendRow(table.Row{x.Kind, x.Field, string(x.How), x.Reason, x.Count})
 	}
 	t.Render()
 	return nil
-}
-
-// plainTable is a table without lines.
-func plainTable() table.Style {
-	s := table.StyleDefault
-	s.Options = table.OptionsNoBordersAndSeparators
-	s.Box.PaddingLeft = ""
-	s.Box.PaddingRight = "  "
-	return s
 }

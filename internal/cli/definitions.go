@@ -167,7 +167,7 @@ func cell(v any) any {
 // printDefinitions prints all tables, without columns in which nothing stands.
 func (a *app) printDefinitions(tables []definitionTable) {
 	for _, t := range tables {
-		fmt.Fprintf(a.out, "\n%s (%d)\n", t.title, len(t.rows))
+		printf(a.out, "\n%s (%d)\n", t.title, len(t.rows))
 		w := newTable(a.out)
 		var used []int
 		header := table.Row{}

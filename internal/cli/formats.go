@@ -53,9 +53,7 @@ func (a *app) formatsCommand() *cobra.Command {
 			if asJSON {
 				return a.writeJSON(list)
 			}
-			t := table.NewWriter()
-			t.SetOutputMirror(a.out)
-			t.SetStyle(plainTable())
+			t := newTable(a.out)
 			if options {
 				t.AppendHeader(table.Row{"OPTION", "DEFAULT", "SIDE", "MEANING"})
 				for _, x := range list {
@@ -119,9 +117,7 @@ func (a *app) listKinds(asJSON bool) error {
 	if asJSON {
 		return a.writeJSON(list)
 	}
-	t := table.NewWriter()
-	t.SetOutputMirror(a.out)
-	t.SetStyle(plainTable())
+	t := newTable(a.out)
 	t.AppendHeader(table.Row{"KIND", "REFERS TO", "OPERANDS", "MEANING"})
 	for _, x := range list {
 		var ops []string

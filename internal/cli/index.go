@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
@@ -62,9 +60,9 @@ since, or of another version, is made anew.`,
 			if !m.Built {
 				how = "was there"
 			}
-			fmt.Fprintf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
+			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)
 			if m.Defects > 0 && !v.quiet {
-				fmt.Fprintf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, m.Defects)
+				printf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, m.Defects)
 			}
 			return nil
 		},

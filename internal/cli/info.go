@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -80,7 +79,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			a.printDefinitions(tables)
 			a.printDetails(details)
 			if picture != "" && picture != "-" {
-				fmt.Fprintf(a.out, "\nTime line drawn to %s\n", picture)
+				printf(a.out, "\nTime line drawn to %s\n", picture)
 			}
 			a.tell(in, r.quiet)
 			return nil
@@ -129,7 +128,7 @@ func detailObjects(tables []format.Table) map[string][]map[string]any {
 // printDetails lists what only the format has.
 func (a *app) printDetails(tables []format.Table) {
 	for _, t := range tables {
-		fmt.Fprintf(a.out, "\n%s (%d)\n", t.Title, len(t.Rows))
+		printf(a.out, "\n%s (%d)\n", t.Title, len(t.Rows))
 		w := newTable(a.out)
 		header := table.Row{}
 		for _, c := range t.Columns {
@@ -154,7 +153,7 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	d := in.Defs()
 	w := a.out
 	field := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
+		printf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
 	}
 	field("Trace", "%s", x.Path)
 	origin := ""
@@ -279,11 +278,4 @@ func more(n int64, format string) string {
 		return ""
 	}
 	return fmt.Sprintf(format, n)
-}
-
-func newTable(w io.Writer) table.Writer {
-	t := table.NewWriter()
-	t.SetOutputMirror(w)
-	t.SetStyle(plainTable())
-	return t
 }

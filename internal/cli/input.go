@@ -292,10 +292,10 @@ func (a *app) tell(in *input, quiet bool) {
 	}
 	for _, r := range rules {
 		if r.Severity == trace.Error {
-			fmt.Fprintln(a.err, r.First[0])
+			fmt.Fprintln(a.err, plain(r.First[0].Error()))
 		}
 	}
-	fmt.Fprintf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
 }
 
 // extent is the times of the first and last event.

@@ -177,7 +177,7 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 	}
 	t.Render()
 	if shown < n {
-		fmt.Fprintf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
+		printf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
 	}
 }
 
@@ -212,8 +212,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		for i := range l {
 			x[i] = l[i]
 		}
-		_, err := fmt.Fprintf(w, columns, x...)
-		return err
+		return printf(w, columns, x...)
 	}
 	var err error
 	switch {

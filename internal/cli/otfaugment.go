@@ -422,7 +422,7 @@ func (q *intervalSums) duration(ticks uint64) string {
 
 // print writes the sums as text.
 func (q *intervalSums) print(a *app) {
-	fmt.Fprintf(a.out, "Process    %s\nTimes      %d to %d, %s\n", named{q.Process, q.Name}, q.From, q.To, q.duration(q.To-q.From))
+	printf(a.out, "Process    %s\nTimes      %d to %d, %s\n", named{q.Process, q.Name}, q.From, q.To, q.duration(q.To-q.From))
 	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n", q.Messages.Sent, q.Messages.SentBytes, q.Messages.Received, q.Messages.ReceivedBytes)
 	section := func(n int, head table.Row, row func(i int) table.Row) {
 		if n == 0 {

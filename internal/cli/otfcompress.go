@@ -75,7 +75,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 			return errors.Join(a.writeJSON(done), err)
 		}
 		for _, x := range done {
-			fmt.Fprintf(a.out, "%s -> %s: %d -> %d bytes\n", x.From, x.To, x.SizeBefore, x.Size)
+			printf(a.out, "%s -> %s: %d -> %d bytes\n", x.From, x.To, x.SizeBefore, x.Size)
 		}
 		if len(files) == 0 {
 			fmt.Fprintln(a.out, "Nothing to do.")
@@ -133,7 +133,7 @@ func (a *app) replaceFiles(ctx context.Context, files []string, inflate bool, op
 		bar.done()
 		var d *trace.Defect
 		if errors.As(err, &d) {
-			fmt.Fprintln(a.err, d)
+			fmt.Fprintln(a.err, plain(d.Error()))
 			bad = &exitError{code: exitDefects}
 			if !opt.Keep {
 				continue

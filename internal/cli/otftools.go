@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path"
 	"strconv"
@@ -38,7 +37,7 @@ match anything. --invert keeps the others instead.`,
 			if asJSON {
 				return a.writeJSON(x)
 			}
-			fmt.Fprintf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore, x.Streams, x.StreamsBefore)
+			printf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore, x.Streams, x.StreamsBefore)
 			return nil
 		},
 	}

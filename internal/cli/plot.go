@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
@@ -192,7 +191,7 @@ func (a *app) indexOf(ctx context.Context, in *input, r *reading) (*index.Index,
 	b.done()
 	x, err := index.Open(made.Path)
 	if err == nil && made.Defects > 0 && !r.quiet {
-		fmt.Fprintf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, made.Defects)
+		printf(a.err, "%s: %d defects; weft check lists them\n", in.src.Path, made.Defects)
 	}
 	return x, err
 }

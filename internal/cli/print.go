@@ -265,7 +265,8 @@ func (p *printer) unique(keys []uint32, i int) string {
 // textRow writes one event for people.
 func (p *printer) textRow(c *trace.Cursor) {
 	b := p.buf
-	from := len(b)
+	line := len(b)
+	from := line
 	b = append(b, p.defs.Clock.FormatSeconds(c.Time())...)
 	b = pad(b, from, 14)
 	from = len(b)
@@ -303,7 +304,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	if c.Derived() {
 		b = append(b, "  (derived)"...)
 	}
-	p.buf = append(b, '\n')
+	p.buf = append(plainTail(b, line), '\n')
 }
 
 // pad fills a column that began at from to at least n characters and a gap.
@@ -391,6 +392,7 @@ func (p *printer) jsonLink(l *trace.Link) {
 }
 
 func (p *printer) textLink(l *trace.Link) {
+	line := len(p.buf)
 	b := append(p.buf, "link "...)
 	b = digits.AppendInt(b, l.ID)
 	for i, e := range [2]*trace.End{&l.Src, &l.Dst} {
@@ -413,5 +415,5 @@ func (p *printer) textLink(l *trace.Link) {
 		b = append(b, '=')
 		b = l.Attrs[i].Value.Append(b)
 	}
-	p.buf = append(b, '\n')
+	p.buf = append(plainTail(b, line), '\n')
 }

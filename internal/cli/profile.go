@@ -364,7 +364,7 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		if shown {
 			fmt.Fprintln(a.out)
 		}
-		fmt.Fprintf(a.out, "%s %s\n", what, cmp.Or(name, id))
+		printf(a.out, "%s %s\n", what, cmp.Or(name, id))
 		regions(l, covered)
 		shown = true
 	}

@@ -201,10 +201,9 @@ func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 			return nil
 		}
 		if x.By != byRegion {
-			b.WriteString(strings.ReplaceAll(x.Roots[n.Root], ";", ":") + ";")
+			b.WriteString(plain(strings.ReplaceAll(x.Roots[n.Root], ";", ":")) + ";")
 		}
-		_, err := fmt.Fprintf(b, "%s %d\n", strings.Join(path, ";"), ns)
-		return err
+		return printf(b, "%s %d\n", strings.Join(path, ";"), ns)
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -88,7 +87,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 			}
 		}
 		if !x.json {
-			_, err = fmt.Fprintf(a.out, "%s: %d changes\n", in.src.Path, total)
+			err = printf(a.out, "%s: %d changes\n", in.src.Path, total)
 		}
 		return res, err
 	})

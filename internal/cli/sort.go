@@ -49,9 +49,9 @@ whose records may stand in any order are not sorted.`,
 			if asJSON {
 				err = a.writeJSON(x)
 			} else if x.Unsorted == 0 {
-				fmt.Fprintf(a.out, "%s: all records are in the order of time\n", x.Path)
+				printf(a.out, "%s: all records are in the order of time\n", x.Path)
 			} else {
-				fmt.Fprintf(a.out, "%s: %d records were not in the order of time\n", x.Path, x.Unsorted)
+				printf(a.out, "%s: %d records were not in the order of time\n", x.Path, x.Unsorted)
 			}
 			if err == nil && only && x.Unsorted > 0 {
 				err = &exitError{code: exitDefects}

@@ -56,6 +56,7 @@ contention score). It is worked out of the events, whatever the trace's format.`
 			if asJSON {
 				return a.writeJSON(structureResult{in.src.Path, in.format.Name, info.NewClock(in.Defs().Clock), x})
 			}
+			plainNames(x)
 			if _, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth)); err != nil {
 				return err
 			}
@@ -69,6 +70,27 @@ contention score). It is worked out of the events, whatever the trace's format.`
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&depth, "depth", 8, "how deep the tree is shown; --json has all of it")
 	return c
+}
+
+// plainNames makes the names of a structure plain text.
+func plainNames(x *structure.Result) {
+	steps := func(l []structure.Step) {
+		for i := range l {
+			l[i].Name = plain(l[i].Name)
+		}
+	}
+	for i := range x.Sequences {
+		s := &x.Sequences[i]
+		s.Name = plain(s.Name)
+		steps(s.Steps)
+	}
+	for i := range x.Shapes {
+		s := &x.Shapes[i]
+		for k := range s.IDs {
+			s.IDs[k], s.Names[k] = plain(s.IDs[k]), plain(s.Names[k])
+		}
+		steps(s.Steps)
+	}
 }
 
 // structure scans a trace: each worker fills a part of its own.

@@ -381,7 +381,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 		a.tell(in, x.quiet)
 	}
 	if n.events == 0 && !x.quiet {
-		fmt.Fprintf(a.err, "%s: no event is left\n", dst)
+		printf(a.err, "%s: no event is left\n", dst)
 	}
 	refused, err := w.commit(loss, x.allowLoss)
 	if err != nil {

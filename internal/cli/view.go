@@ -172,7 +172,7 @@ func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, 
 	opt.Ended = func(name string, err error) {
 		bars.done(name)
 		if err != nil && !quiet {
-			fmt.Fprintf(a.err, "weft: %v\n", err)
+			printf(a.err, "weft: %v\n", err)
 		}
 	}
 	tuneForTiles()

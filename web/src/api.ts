@@ -21,9 +21,14 @@ export interface TraceMeta extends TraceEntry {
   color: string; attributes: string[];
   clock: { num: number | string; den: number | string }; origin: string; epoch: string; length: string; events: number; spans: number; links: number;
   groups: GroupInfo[]; tracks: TrackInfo[]; regions: RegionInfo[]; palettes: { light: string[]; dark: string[] }; defects: number;
-  /** overview is what is known while the index is made. */
-  overview?: { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number };
+  /** overview is what the trace says of itself while the index is made. */
+  overview?: Overview;
 }
+/**
+ * Overview is sums that a trace has beside its events; missing is what a time may lack at most. Where `to` is set they
+ * are those up to that time of the trace's own, and events are visits and messages alone.
+ */
+export interface Overview { regions: { name: string; count: number; inclusive: string; exclusive: string }[] | null; locations: { name: string; events: number }[] | null; events: number; missing: string; to?: string }
 /** SpanInfo is one span, exactly. */
 export interface SpanInfo { track: number; depth: number; region: number; name: string; group: string; start: string; end: string; open: boolean }
 /** Attribute is a named value of a span or an instant. */
@@ -33,7 +38,11 @@ export interface Around { region: number; name: string; start: string; end: stri
 /** LinkEnd is one end of a link. */
 export interface LinkEnd { track: number; time: string }
 /** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean }
+export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; attributes?: Attribute[] | null }
+/** LinkPoint is the event, or the claim, at an end of a link; kind is "" if it is not known. */
+export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
+/** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */
+export interface LinkDetails { link: LinkInfo; from: LinkPoint; to: LinkPoint; partial: boolean }
 /** SpanDetails is the answer of /span. */
 export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; around: Around[] | null; links: LinkInfo[] | null }
 /** InstantDetails is the answer of /instant. */
@@ -42,6 +51,8 @@ export interface InstantDetails { time: string; name: string; kind: string; attr
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
 /** ProfileRow sums the spans of a region, or its claims of resources. */
 export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+/** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
+export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
 /** CallNode is a call path. */
 export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
 /** MatrixCell sums the messages from one track to another. */

@@ -1,7 +1,7 @@
 // What is shown while the server makes the index of a trace: how far it is, and what is known already.
-import type { TraceMeta } from "./api";
+import type { Overview, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
-import { type Clock, short } from "./time";
+import { type Clock, exact, short } from "./time";
 
 const mostRegions = 24, mostNames = 400;
 
@@ -11,6 +11,13 @@ export function left(first: number, progress: number, seconds: number): number |
 }
 
 function inWords(seconds: number): string { return seconds < 90 ? `about ${Math.max(1, Math.round(seconds))} s left` : `about ${Math.round(seconds / 60)} min left`; }
+
+/** saying is what the sums of an overview are, in words: what is counted as events, and of which part of the trace. */
+export function saying(o: Overview, clock: Clock | null): { events: string; sums: string } {
+  const time = (t: string): string => (clock ? exact(BigInt(t), clock) : `${t} ticks`);
+  if (o.to !== undefined) return { events: "visits and messages", sums: `The trace's own sums, up to ${time(o.to)} of its clock; of its events they count visits and messages.` };
+  return { events: "events", sums: `The trace's own sums, of all its events${o.missing === "0" ? "" : `; each time may lack up to ${time(o.missing)}`}.` };
+}
 
 /** Indexing is the page while an index is made. */
 export class Indexing {
@@ -39,20 +46,20 @@ export class Indexing {
     this.line.textContent = `${percent(progress)} of ${bytes(m.bytes)}${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
     this.bar.value = progress;
     document.title = `${Math.floor(100 * progress)} % ${m.name}`;
-    const o = m.overview, facts: [string, string][] = [["format", m.format]];
-    if (o) facts.push(["events so far", count(o.events)]);
+    const o = m.overview, clock: Clock | null = m.clock ? { num: BigInt(m.clock.num), den: BigInt(m.clock.den) } : null, facts: [string, string][] = [["format", m.format]];
+    if (o) facts.push([saying(o, clock).events, count(o.events)]);
     if (m.tracks) facts.push(["rows so far", count(m.tracks.length)]);
     if (m.regions) facts.push(["regions so far", count(m.regions.length)]);
     this.facts.replaceChildren(...facts.flatMap(([k, v]) => [el("dt", {}, k), el("dd", {}, name(v))]));
     // names do not change once they are known: a list of thousands is made once
-    const key = o ? `${o.events}` : `${m.id} ${m.tracks?.length ?? 0}`;
+    const key = o ? `${m.id} ${o.events} ${o.to}` : `${m.id} ${m.tracks?.length ?? 0}`;
     if (key === this.shown) return;
     this.shown = key;
-    this.known.replaceChildren(...(o ? this.overview(o, m) : m.tracks ? [this.names("Rows", m.tracks.map((t) => t.name || `${t.sort || t.kind} ${t.id}`))] : []));
+    this.known.replaceChildren(...(o ? this.overview(o, clock) : m.tracks ? [this.names("Rows", m.tracks.map((t) => t.name || `${t.sort || t.kind} ${t.id}`))] : []));
   }
 
-  private overview(o: NonNullable<TraceMeta["overview"]>, m: TraceMeta): HTMLElement[] {
-    const clock: Clock | null = m.clock ? { num: BigInt(m.clock.num), den: BigInt(m.clock.den) } : null;
+  private overview(o: Overview, clock: Clock | null): HTMLElement[] {
+    const words = saying(o, clock);
     const time = (t: string | number): string => (clock ? short(BigInt(t), clock) : `${count(Number(t))} ticks`);
     const regions = [...(o.regions ?? [])].sort((a, b) => (BigInt(b.exclusive) > BigInt(a.exclusive) ? 1 : -1)), most = Number(regions[0]?.exclusive ?? 0) || 1;
     const locations = [...(o.locations ?? [])].sort((a, b) => b.events - a.events);
@@ -60,8 +67,9 @@ export class Indexing {
     const cell = (t: string): HTMLElement => el("td", {}, t);
     const part = (title: string, of: number, shown: number): string => (of > shown ? `${title} (the first ${shown} of ${count(of)})` : title);
     return [
-      regions.length === 0 ? el("p", { class: "faint" }, "No regions yet.") : el("section", {}, el("h3", {}, part("Regions so far", regions.length, mostRegions)), el("table", {}, head("region", "", "exclusive", "inclusive", "count"), el("tbody", {}, ...regions.slice(0, mostRegions).map((r) => el("tr", {}, el("td", { class: "text" }, name(r.name)), el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${(100 * Number(r.exclusive)) / most}%`, background: "var(--accent)" } })), cell(time(r.exclusive)), cell(time(r.inclusive)), cell(count(r.count))))))),
-      el("section", {}, el("h3", {}, part("Locations with most events so far", locations.length, mostRegions)), el("table", {}, head("location", "events"), el("tbody", {}, ...locations.slice(0, mostRegions).map((l) => el("tr", {}, el("td", { class: "text" }, name(l.name)), cell(count(l.events))))))),
+      el("p", { class: "faint sums" }, words.sums),
+      regions.length === 0 ? el("p", { class: "faint" }, "No region is visited.") : el("section", {}, el("h3", {}, part("Regions", regions.length, mostRegions)), el("table", {}, head("region", "", "exclusive", "inclusive", "count"), el("tbody", {}, ...regions.slice(0, mostRegions).map((r) => el("tr", {}, el("td", { class: "text" }, name(r.name)), el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${(100 * Number(r.exclusive)) / most}%`, background: "var(--accent)" } })), cell(time(r.exclusive)), cell(time(r.inclusive)), cell(count(r.count))))))),
+      el("section", {}, el("h3", {}, part(`Locations with most ${words.events}`, locations.length, mostRegions)), el("table", {}, head("location", words.events), el("tbody", {}, ...locations.slice(0, mostRegions).map((l) => el("tr", {}, el("td", { class: "text" }, name(l.name)), cell(count(l.events))))))),
     ];
   }
 

@@ -1,5 +1,5 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
-import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkInfo, say, type SpanDetails, type SpanInfo } from "./api";
+import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import { button, bytes, count, el, name, replace } from "./dom";
@@ -11,12 +11,17 @@ import { exact, short, type Window } from "./time";
 /** mostLanes is how many claims of a resource are asked for to find that of a dependency. */
 const mostLanes = 32;
 
+/** again is how often the attributes of a link are asked for anew while the server still reads them, and rest the milliseconds between. */
+const again = 10, rest = 1500;
+
 /** Details is the side panel; it follows the selection. */
 export class Details {
   readonly element: HTMLElement;
   /** span is what the server told of the selected span; null for instants, while loading and for nothing. */
   span: SpanDetails | null = null;
   private abort: AbortController | null = null;
+  /** followed is the link that led to a selection. */
+  private followed: { at: Selection; link: LinkInfo } | null = null;
 
   constructor(private app: App, private located: (lane: number, w: Window | null) => void) {
     this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
@@ -31,10 +36,13 @@ export class Details {
   async follow(s: Selection | null): Promise<void> {
     this.abort?.abort();
     this.span = null;
+    const f = this.followed, by = f && s && f.at.lane === s.lane && f.at.track === s.track && f.at.depth === s.depth && f.at.time === s.time ? f.link : null;
+    if (!by) this.followed = null;
     const lane = s ? this.app.lanes[s.lane] : undefined;
     if (!s || !lane) { this.abort = null; this.located(s?.lane ?? 0, null); this.empty(); return; }
     const abort = (this.abort = new AbortController());
     const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
+    const came = (): HTMLElement[] => (by ? [el("h3", {}, "Followed here"), ...this.whole(lane, by, abort.signal)] : []);
     try {
       if (s.depth < 0) {
         const d = await this.app.client.json<InstantDetails>(path + "instant", { track: s.track, time: s.time, radius: lane.length / 1000n + 1n }, abort.signal);
@@ -47,12 +55,12 @@ export class Details {
       const d = await this.app.client.json<SpanDetails>(path + "span", { track: s.track, depth: s.depth, time: s.time }, abort.signal);
       this.span = d;
       this.located(s.lane, { from: lane.toAxis(BigInt(d.span.start)), to: lane.toAxis(BigInt(d.span.end)) });
-      this.show(lane, d);
+      this.show(lane, d, came());
       this.app.announce(`selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.fullName(d.span.track)}`);
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)));
+      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)), ...came());
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
@@ -62,11 +70,43 @@ export class Details {
     return list && list.length > 0 ? el("dl", {}, ...list.flatMap((a) => [el("dt", {}, name(a.name)), el("dd", {}, name(a.value))])) : null;
   }
 
+  /**
+   * told has places for what the trace says of a link and of both its ends, and fills them once the server has
+   * answered. While the server still reads, it says so and asks again. Of bundles there is nothing to ask.
+   */
+  private told(lane: Lane, l: LinkInfo, signal: AbortSignal): { state: HTMLElement; link: HTMLElement; from: HTMLElement; to: HTMLElement } {
+    const state = el("div", { class: "faint", role: "status" }), link = el("div", {}), from = el("div", {}), to = el("div", {});
+    const point = (box: HTMLElement, p: LinkPoint): void => {
+      const list = this.attributes(p.attributes);
+      box.replaceChildren(...(p.kind ? [el("div", { class: "faint" }, p.kind, ...(p.name ? [" ", name(p.name)] : []))] : []), ...(list ? [list] : []));
+    };
+    const ask = async (): Promise<void> => {
+      for (let n = 0; ; n++) {
+        const d = await this.app.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: l.id, track: l.from.track, time: l.from.time }, signal);
+        const list = this.attributes(d.link.attributes ?? null);
+        link.replaceChildren(...(list ? [list] : []));
+        point(from, d.from); point(to, d.to);
+        state.textContent = !d.partial ? "" : n < again ? "Attributes are missing: the trace is still being read for them. Asking again …" : "Attributes are missing: reading them takes the server too long.";
+        if (!d.partial || n >= again) return;
+        await sleep(rest, signal);
+      }
+    };
+    if (l.count === 1) ask().catch((e: unknown) => { if (!isAbort(e)) state.textContent = say(e); });
+    return { state, link, from, to };
+  }
+
+  /** whole is a link with its attributes and those of both its ends, below the span that it led to. */
+  private whole(lane: Lane, l: LinkInfo, signal: AbortSignal): HTMLElement[] {
+    const told = this.told(lane, l, signal);
+    return [el("div", {}, `${l.kind} `, name(l.name)), told.link, told.state,
+      el("h4", {}, "From ", name(lane.fullName(l.from.track))), told.from, el("h4", {}, "To ", name(lane.fullName(l.to.track))), told.to];
+  }
+
   private instant(lane: Lane, track: number, d: InstantDetails): void {
     replace(this.element, el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
   }
 
-  private show(lane: Lane, d: SpanDetails): void {
+  private show(lane: Lane, d: SpanDetails, link: HTMLElement[]): void {
     const app = this.app, s = d.span, start = BigInt(s.start), end = BigInt(s.end);
     const swatch = el("span", { class: "swatch", style: { background: lane.colors.css[s.region] ?? app.colors.other } });
     const window: Window = { from: lane.toAxis(start), to: lane.toAxis(end) > lane.toAxis(start) ? lane.toAxis(end) : lane.toAxis(start) + 1n };
@@ -88,6 +128,7 @@ export class Details {
     if (d.links && d.links.length > 0) {
       parts.push(el("h3", {}, `Messages and dependencies (${d.links.length}${d.links.length >= 100 ? " or more" : ""})`), el("ul", { class: "links" }, ...d.links.map((l) => this.link(lane, s, l))));
     }
+    parts.push(...link);
     replace(this.element, ...parts.filter((x) => x !== null));
     this.element.scrollTop = 0;
   }
@@ -135,8 +176,9 @@ export class Details {
     const e = leaves ? l.from : l.to, time = BigInt(e.time);
     try {
       const s = await this.holder(lane, l, leaves);
-      if (s) this.app.reveal({ lane: lane.index, track: e.track, depth: s.depth, time: this.within(s, time) }, s.start, s.end);
-      else this.app.reveal({ lane: lane.index, track: e.track, depth: 0, time }, time, time);
+      const at: Selection = { lane: lane.index, track: e.track, depth: s?.depth ?? 0, time: s ? this.within(s, time) : time };
+      this.followed = { at, link: l };
+      this.app.reveal(at, s?.start ?? time, s?.end ?? time);
     } catch (x) { this.app.announce(say(x)); }
   }
 
@@ -146,17 +188,19 @@ export class Details {
     this.span = null;
     const lane = this.app.lanes[s.lane], l = s.link, app = this.app, from = BigInt(l.from.time), to = BigInt(l.to.time);
     const abort = (this.abort = new AbortController());
+    const told = this.told(lane, l, abort.signal);
     const what = l.count > 1 ? `${count(l.count)} ${l.kind}s` : l.kind, known = (x: string | number): boolean => x !== "" && x !== undefined;
     const end = (title: string, track: number, time: bigint, leaves: boolean): HTMLElement => {
       const span = el("div", {}, "");
       if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", name(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
-      return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))));
+      return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))), leaves ? told.from : told.to);
     };
     const a = lane.toAxis(from), b = lane.toAxis(to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
     replace(this.element, el("h2", {}, what, " ", name(l.name)),
       el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => app.show({ from: both.from - m, to: both.to + m }))),
       el("dl", {}, ...this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock)), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
+      told.link, told.state,
       end("From", l.from.track, from, true), end("To", l.to.track, to, false));
     this.element.scrollTop = 0;
     app.announce(`selected ${what} ${l.name} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track)}, ${exact(to - from, lane.clock)}`);

@@ -8,7 +8,7 @@ import path from "node:path";
 interface Span { start: number; end: number; region: number; depth: number; height: number }
 interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number }
 interface Track { kind: string; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: Span[][]; instants: number[]; unit: string; capacity: number; low: number; high: number; style: string; values: [number, number][] }
-export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number }
+export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean }
 
 const light = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7a5195", "#4d7c0f", "#8c6d46", "#3b7ea1", "#b04a5a"];
 const dark = ["#3d9bd6", "#f0b03c", "#2dbd93", "#dc93bb", "#7cc7ef", "#ee7f33", "#f3e96b", "#a583c4", "#86b84a", "#b59a74", "#6fb1d1", "#d97f8d"];
@@ -84,12 +84,12 @@ export function synthetic(id: string, name: string, processes: number, iteration
 function meta(t: MockTrace): Record<string, unknown> {
   const head = { id: t.id, name: t.name, path: "runs/" + t.name, format: "otf2", bytes: 1234567, state: t.state, progress: t.progress, error: t.error };
   if (t.state === "indexing") {
-    // what the server knows before the index is ready: names, and sums that grow
-    const sums = new Map<number, { count: number; inclusive: number }>(), part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length * t.progress));
+    // what the server knows before the index is ready: names, and the trace's own sums of its first half
+    const sums = new Map<number, { count: number; inclusive: number }>(), part = <T>(list: T[]): T[] => list.slice(0, Math.ceil(list.length / 2));
     for (const x of t.tracks) if (x.kind === "location") for (const strip of x.spans) for (const s of part(strip)) { const o = sums.get(s.region) ?? { count: 0, inclusive: 0 }; o.count++; o.inclusive += s.end - s.start; sums.set(s.region, o); }
     const locations = t.tracks.filter((x) => x.kind === "location").map((x) => ({ name: x.name, events: 2 * part(x.spans.flat()).length }));
     const tracks = t.tracks.map((x) => ({ kind: x.kind, name: x.name, sort: x.sort, id: x.id, group: x.group, parent: x.parent }));
-    const overview = { regions: [...sums].map(([r, o]) => ({ name: t.regions[r].name, count: o.count, inclusive: String(o.inclusive), exclusive: String(Math.round(o.inclusive / 2)) })), locations, events: locations.reduce((n, l) => n + l.events, 0) };
+    const overview = { regions: [...sums].map(([r, o]) => ({ name: t.regions[r].name, count: o.count, inclusive: String(o.inclusive), exclusive: String(Math.round(o.inclusive / 2)) })), locations, events: locations.reduce((n, l) => n + l.events, 0), missing: "0", to: String(BigInt(t.origin) + BigInt(Math.floor(t.length / 2))) };
     return { ...head, clock: { num: 1000000000, den: 1 }, groups: t.groups, tracks, ...(t.progress > 0.3 ? { overview } : {}) };
   }
   if (t.state !== "ready") return head;
@@ -243,6 +243,13 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const links = [...m.values()].slice(0, limit);
       return { total: all.length, shown: links.length, bundled: true, links: links.map(linkJSON) };
     }
+    case "link": {
+      const l = t.links.find((x) => x.id === q.get("link") && x.from.track === Number(q.get("track")) && x.from.time === Number(q.get("time"))); if (!l) return null;
+      // the first time one is asked for, the server is still reading
+      const partial = !t.read; t.read = true;
+      const note = (what: string): unknown[] => (partial ? [] : [{ name: "note", value: `<i>${what}</i> ${l.id}` }]);
+      return { link: { ...(linkJSON(l) as object), ...(partial ? {} : { attributes: note("the message") }) }, from: { kind: partial ? "" : "send", name: "", attributes: note("sent") }, to: { kind: partial ? "" : "recv", name: "", attributes: note("received") }, partial };
+    }
     case "profile": {
       const by = q.get("by") ?? "region"; const acc = new Map<string, Sum & { track: number; group: number }>();
       for (const [k, m] of profile(t, tracks, from, to)) for (const s of m.values()) {
@@ -259,7 +266,9 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
         o.count++; o.held += d; o.min = Math.min(o.min, c.end - c.start); o.max = Math.max(o.max, c.end - c.start); claims.set(c.region, o);
       }
       const held = [...claims].map(([r, c]) => ({ kind: "claim", track: -1, group: -1, region: r, name: t.regions[r].name, count: c.count, inclusive: String(c.held), exclusive: String(c.held), min: String(c.min), max: String(c.max), mean: String(Math.round(c.held / c.count)) }));
-      return { from: String(from), to: String(to), rows: [...[...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ kind: "region", track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)) })), ...held] };
+      const rows = [...[...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ kind: "region", track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)) })), ...held];
+      const limit = Number(q.get("limit") ?? 600), left = rows.slice(limit), sum = (kind: string): string => String(left.reduce((n, x) => (x.kind === kind ? n + Number(x.exclusive) : n), 0));
+      return { from: String(from), to: String(to), rows: rows.slice(0, limit), left: { rows: left.length, exclusive: sum("region"), held: sum("claim") } };
     }
     case "calltree": {
       interface N { region: number; count: number; inc: number; exc: number; min: number; max: number; kids: Map<number, N> }

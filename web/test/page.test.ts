@@ -1,5 +1,5 @@
 // The page in a browser, over the mock server; skipped where there is no Chromium or the page is not built.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -142,10 +142,23 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await ready();
     const details = page.locator(".details");
     expect(await details.innerText()).toMatch(/message[\s\S]*From[\s\S]*in MPI_Send[\s\S]*To[\s\S]*in MPI_Recv/);
+    // the mock lacks the attributes at first
+    expect(await details.innerText()).toContain("still being read");
+    await details.getByText("the message").waitFor({ timeout: 10000 });
+    const whole = /note\s*<i>the message<\/i> \d+\.\d+[\s\S]*From[\s\S]*send\s*note\s*<i>sent<\/i>[\s\S]*To[\s\S]*recv\s*note\s*<i>received<\/i>/;
+    expect(await details.innerText()).toMatch(whole);
+    expect(await details.innerText()).not.toContain("still being read");
     await details.getByText("go to").nth(1).click();
     await page.waitForTimeout(100);
     await ready();
     expect(await details.locator("h2").innerText()).toBe("MPI_Recv");
+    expect(await details.innerText()).toMatch(new RegExp("Followed here[\\s\\S]*" + whole.source));
+    // another selection has nothing of that message
+    await page.locator(".plot").focus();
+    await page.keyboard.press("ArrowUp");
+    await page.waitForTimeout(100);
+    await ready();
+    expect(await details.innerText()).not.toContain("Followed here");
     await page.locator(".plot").focus();
     await page.keyboard.press("l");
     await page.keyboard.press("l");
@@ -194,6 +207,24 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator(".legend").innerText()).toContain("job 1");
   });
 
+  test("a profile of many rows says what it leaves out, in its export too", async () => {
+    await open("#t=a1&p=profile");
+    expect(await page.locator("#panel").innerText()).not.toContain("left out");
+    await page.getByLabel("Rows of the profile").selectOption("location");
+    await page.waitForTimeout(100);
+    await ready();
+    // 64 processes, each with the regions of the mock
+    const says = /(\d+) rows with less exclusive time are left out/, text = await page.locator("#panel").innerText();
+    expect(text).toContain("the first 500 of 600 rows; the filter and the export have these");
+    const left = Number(says.exec(text)?.[1] ?? 0);
+    expect(left).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "Picture or table as a file" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "the table of the open panel" }).click()]);
+    const lines = readFileSync(await download.path(), "utf8").trimEnd().split("\r\n");
+    expect(lines.length).toBe(1 + 600 + 1);
+    expect(lines[601]).toMatch(new RegExp(`^${left} rows with less exclusive time are left out,+$`));
+  });
+
   test("rows are sorted by the window, and again when asked", async () => {
     const first = async (): Promise<number> => { const t = await page.evaluate(() => window.weft.view().tracks); return t.find((x) => x >= 0) ?? -1; };
     await open("#t=a1&o=busy");
@@ -207,11 +238,14 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
   test("an index on its way shows what is known, then the trace", async () => {
     await page.goto("about:blank");
     await page.goto(url + "#t=s1");
-    await page.waitForFunction(() => document.body.innerText.includes("Regions so far"));
+    await page.waitForFunction(() => document.body.innerText.includes("Locations with most"));
     const text = await page.locator("main.indexing").innerText();
     expect(text).toContain("Indexing slow.otf2");
     expect(text).toContain("kernel_a");
     expect(text).toContain("process 3");
+    expect(text).toContain("of its clock; of its events they count visits and messages");
+    expect(text).toContain("Locations with most visits and messages");
+    expect(text).not.toMatch(/(events|Regions|Locations.*) so far/);
     await page.waitForSelector(".plot", { timeout: 20000 });
     await ready();
     expect((await view()).rows).toBeGreaterThan(4);

@@ -1,9 +1,9 @@
 // Two traces region by region: what became faster, what slower.
-import type { ProfileRow } from "../api";
+import type { Profile, ProfileRow } from "../api";
 import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import { seconds, short } from "../time";
-import { mergeByName } from "./merge";
+import { leftOut, mergeByName } from "./merge";
 import { makeTable, type TableMemory } from "./table";
 
 /** compare makes the panel of the first two traces' profiles; regions are matched by name. */
@@ -13,8 +13,10 @@ export function compare(): Panel {
     id: "compare", title: "Compare", of: "range", both: true,
     async render(app, { axis }, tools) {
       const [a, b] = app.lanes;
+      const left: string[] = [];
       const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
-        const w = l.cut(axis), r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal);
+        const w = l.cut(axis), r = await app.client.json<Profile>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal), lacking = leftOut(r, true);
+        if (lacking) left.push(`${l === a ? "A" : "B"}: ${lacking}`);
         return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
       };
       const [pa, pb] = await Promise.all([get(a), get(b)]);
@@ -34,7 +36,7 @@ export function compare(): Panel {
         { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
         { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },
         { title: "B: count", show: (r) => count(r.y?.count ?? 0), sort: (r) => r.y?.count ?? 0, csv: (r) => r.y?.count ?? 0 },
-      ], rows, { order: 3, memory, filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
+      ], rows, { order: 3, memory, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
       tools.bar.append(el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)), ...(t.filter ? [t.filter] : []));
       tools.body.append(t.element);
       tools.csv(t.csv);

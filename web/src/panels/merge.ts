@@ -1,5 +1,6 @@
 // Some tools define a region anew for each process: a profile by region then has a row for each.
-import type { ProfileRow } from "../api";
+import type { Profile, ProfileRow } from "../api";
+import { count } from "../dom";
 
 /** mergeByName adds up the rows of regions of one name, calls and claims apart; the colour is that of the first. */
 export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
@@ -15,4 +16,12 @@ export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
     o.mean = String(BigInt(o.inclusive) / BigInt(Math.max(1, o.count)));
   }
   return [...out.values()];
+}
+
+/** leftOut says what a profile lacks, "" if it has all; merged are sums of rows by name. */
+export function leftOut(p: Profile, merged: boolean): string {
+  const n = p.left.rows;
+  if (n === 0) return "";
+  const what = `${count(n)} ${n === 1 ? "row" : "rows"} with less exclusive time`;
+  return merged ? `${what} ${n === 1 ? "is" : "are"} not in these sums` : `${what} ${n === 1 ? "is" : "are"} left out`;
 }

@@ -1,9 +1,9 @@
 // The flat profile: how often and how long each region ran, or held resources.
-import type { ProfileRow } from "../api";
+import type { Profile } from "../api";
 import { count, el, name, percent, select } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
-import { mergeByName } from "./merge";
+import { leftOut, mergeByName } from "./merge";
 import { type Column, makeTable, type TableMemory } from "./table";
 
 /** profile makes the panel of the flat profile. */
@@ -15,14 +15,14 @@ export function profile(): Panel {
   async render(app, scope, tools) {
     const { lane, window: w } = scope;
     let by = chosen.by;
-    const r = await app.client.json<{ rows: ProfileRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: by === "name" || by === "" ? "region" : by }, tools.signal);
+    const r = await app.client.json<Profile>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: by === "name" || by === "" ? "region" : by }, tools.signal);
     const given = r.rows ?? [];
     // regions defined anew for each process are one row, unless asked for each
     if (by === "") by = new Set(given.map((x) => `${x.kind === "claim"} ${x.name}`)).size < given.length ? "name" : "region";
     const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, claim: x.kind === "claim", inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
     // time that calls took and time that claims held cannot be added up: parts are of one kind
-    const sums = [false, true].map((claim) => rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), 0n));
+    const sums = [false, true].map((claim) => rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)));
     const part = (x: Row): number => { const total = sums[x.claim ? 1 : 0]; return total > 0n ? Number(x.exc) / Number(total) : 0; };
     const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
@@ -37,7 +37,7 @@ export function profile(): Panel {
       time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
-    const t = makeTable(columns, rows, { order: exclusive, memory, filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
+    const t = makeTable(columns, rows, { order: exclusive, memory, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
     tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { chosen.by = v; memory.order = -1; tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);
     tools.csv(t.csv);

@@ -16,8 +16,8 @@ export interface Column<R> {
   unit?: string;
 }
 
-/** TableOptions say what a click does and how the table begins. */
-export interface TableOptions<R> { order?: number; ascending?: boolean; click?: (r: R) => void; clickHint?: string; chosen?: (r: R) => boolean; filter?: (r: R) => string; most?: number; memory?: TableMemory }
+/** TableOptions say what a click does and how the table begins; left says what it lacks, "" for nothing: below it, and in the last line of its export. */
+export interface TableOptions<R> { order?: number; ascending?: boolean; click?: (r: R) => void; clickHint?: string; chosen?: (r: R) => boolean; filter?: (r: R) => string; most?: number; memory?: TableMemory; left?: string }
 /** TableMemory keeps order and filter over a table's being made again. */
 export interface TableMemory { order: number; ascending: boolean; filter: string }
 
@@ -53,7 +53,7 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
       if (go) { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } }); }
       return tr;
     }));
-    foot.textContent = list.length > most ? `the first ${most} of ${list.length} rows; the filter and the export have all` : list.length === 0 ? (rows.length === 0 ? "nothing in this time" : "no row matches the filter") : "";
+    foot.textContent = [list.length > most ? `the first ${most} of ${list.length} rows; the filter and the export have ${o.left ? "these" : "all"}` : list.length === 0 ? (rows.length === 0 ? "nothing in this time" : "no row matches the filter") : "", o.left ?? ""].filter((x) => x !== "").join("; ");
   };
   let filter: HTMLInputElement | null = null;
   if (o.filter) {
@@ -65,6 +65,6 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
   fill();
   return {
     element: el("div", {}, el("table", {}, el("thead", {}, el("tr", {}, ...heads)), body), foot), filter,
-    csv: () => { const cols = columns.filter((c) => c.csv); return csv(cols.map((c) => c.title + (c.unit ? ` (${c.unit})` : "")), sorted().map((r) => cols.map((c) => c.csv?.(r) ?? ""))); },
+    csv: () => { const cols = columns.filter((c) => c.csv); return csv(cols.map((c) => c.title + (c.unit ? ` (${c.unit})` : "")), [...sorted().map((r) => cols.map((c) => c.csv?.(r) ?? "")), ...(o.left ? [cols.map((_, i) => (i === 0 ? o.left ?? "" : ""))] : [])]); },
   };
 }

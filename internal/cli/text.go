@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// This file is where text of a trace becomes text for a terminal: a name may have in it
+// whatever moves the cursor, ends a line or turns the direction of writing.
+
+// plain is s with such characters, and bytes that are not UTF-8, written as Go writes them:
+// \n, \x1b, \u202e.
+func plain(s string) string {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return string(appendPlain(make([]byte, 0, len(s)+8), []byte(s)))
+		}
+	}
+	return s
+}
+
+// appendPlain appends plain text to b.
+func appendPlain(b, text []byte) []byte {
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = fmt.Appendf(b, `\x%02x`, text[i])
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			q := strconv.QuoteRuneToASCII(r)
+			b = append(b, q[1:len(q)-1]...)
+		default:
+			b = append(b, text[i:i+n]...)
+		}
+		i += n
+	}
+	return b
+}
+
+// plainLines is plain text of several lines, such as a message that has several in it.
+func plainLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i := range lines {
+		lines[i] = plain(lines[i])
+	}
+	return strings.Join(lines, "\n")
+}
+
+// plainTail makes plain what b has from a place on.
+func plainTail(b []byte, from int) []byte {
+	for _, c := range b[from:] {
+		if c < ' ' || c > '~' {
+			return appendPlain(b[:from], bytes.Clone(b[from:]))
+		}
+	}
+	return b
+}
+
+// plainValue is a value as it is, or as plain text if its text is not that.
+func plainValue(v any) any {
+	switch x := v.(type) {
+	case string:
+		return plain(x)
+	case int, int64, uint64, float64:
+		return v
+	}
+	s := fmt.Sprint(v)
+	if p := plain(s); p != s {
+		return p
+	}
+	return v
+}
+
+// printf is fmt.Fprintf of plain values; the format may have lines.
+func printf(w io.Writer, format string, values ...any) error {
+	text := make([]any, len(values))
+	for i, v := range values {
+		text[i] = plainValue(v)
+	}
+	_, err := fmt.Fprintf(w, format, text...)
+	return err
+}
+
+// plainRows is a table of plain values.
+type plainRows struct{ table.Writer }
+
+// AppendRow adds a row.
+func (t plainRows) AppendRow(row table.Row, config ...table.RowConfig) {
+	text := make(table.Row, len(row))
+	for i, v := range row {
+		text[i] = plainValue(v)
+	}
+	t.Writer.AppendRow(text, config...)
+}
+
+// newTable is a table without lines, as all commands print them: its rows go through
+// AppendRow.
+func newTable(w io.Writer) table.Writer {
+	t := table.NewWriter()
+	t.SetOutputMirror(w)
+	s := table.StyleDefault
+	s.Options = table.OptionsNoBordersAndSeparators
+	s.Box.PaddingLeft = ""
+	s.Box.PaddingRight = "  "
+	t.SetStyle(s)
+	return plainRows{t}
+}
