@@ -50,12 +50,10 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 }
 
 // runReader reads blocks of runs.
-type runReader struct {
-	table table
-	list  []run // of the last block
-}
+type runReader struct{ table table }
 
-func (x *runReader) decode(b []byte) error {
+// each calls f for the runs of a block that have a part in the buckets from low to high.
+func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 	c := columns{b: b}
 	n, err := x.table.read(&c)
 	if err != nil {
@@ -65,16 +63,23 @@ func (x *runReader) decode(b []byte) error {
 	if len(share) != n || len(cover) != n || len(height) > 0 && len(height) != n {
 		return fmt.Errorf("found %d buckets, but %d shares", n, len(share))
 	}
-	x.list = slices.Grow(x.list[:0], n)[:n]
-	skip, counts, regions := x.table.numbers[0][:n], x.table.numbers[1][:n], x.table.numbers[2][:n]
+	skip, counts, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	next := int64(0)
-	for i := range x.list {
-		r := &x.list[i]
-		*r = run{next + zigzag(skip[i]), int64(counts[i]), uint32(regions[i]) - 1, share[i], cover[i], math.MaxUint8}
+	var r run // one for all: it is not kept
+	for i := range n {
+		r = run{bucket: next + zigzag(skip.at(i)), n: int64(counts.at(i)), height: math.MaxUint8}
 		next = r.bucket + r.n
-	}
-	for i, h := range height {
-		x.list[i].height = h
+		if next <= low {
+			continue
+		}
+		if r.bucket > high {
+			break // they are from left to right
+		}
+		r.region, r.share, r.cover = uint32(regions.at(i))-1, share[i], cover[i]
+		if len(height) > 0 {
+			r.height = height[i]
+		}
+		f(&r)
 	}
 	return c.end()
 }

@@ -136,7 +136,6 @@ func (p *planePacker) put(b []byte, kind byte, n int, packed []byte) []byte {
 // planeReader unpacks planes.
 type planeReader struct {
 	huff   *huff0.Scratch
-	buffer []byte
 	values []uint64
 }
 
@@ -203,44 +202,67 @@ func (p *planeReader) plane(c *columns, buf *[]byte, most int) ([]byte, error) {
 	return out, err
 }
 
+// column is numbers that were read.
+type column struct {
+	narrow []byte   // the numbers, if each fits into a byte
+	wide   []uint64 // else
+	buffer []byte
+	memory []uint64
+}
+
+// at is number i.
+func (x *column) at(i int) uint64 {
+	if x.wide == nil {
+		return uint64(x.narrow[i])
+	}
+	return x.wide[i]
+}
+
 // numbers reads a column of n numbers. It makes room for them when as many bytes are there.
-func (p *planeReader) numbers(c *columns, n int, to []uint64) ([]uint64, error) {
+func (p *planeReader) numbers(c *columns, n int, to *column) (err error) {
+	to.narrow, to.wide = nil, nil
 	count := c.byte()
 	if count == riceColumn {
-		return c.rice(n, to)
+		to.memory, err = c.rice(n, to.memory)
+		to.wide = to.memory
+		return err
 	}
 	if count > 8 || count == 0 && n > 0 {
-		return nil, fmt.Errorf("found numbers of %d bytes, expected 1 to 8", count)
+		return fmt.Errorf("found numbers of %d bytes, expected 1 to 8", count)
 	}
-	to = to[:0]
 	for j := range count {
-		plane, err := p.plane(c, &p.buffer, n)
+		plane, err := p.plane(c, &to.buffer, n)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if len(plane) != n {
-			return nil, fmt.Errorf("found %d numbers, expected %d", len(plane), n)
+			return fmt.Errorf("found %d numbers, expected %d", len(plane), n)
+		}
+		if count == 1 {
+			to.narrow = plane
+			return nil
 		}
 		if j == 0 {
-			to = slices.Grow(to, n)[:n]
+			to.memory = slices.Grow(to.memory[:0], n)[:n]
+			to.wide = to.memory
 			for i, x := range plane {
-				to[i] = uint64(x)
+				to.wide[i] = uint64(x)
 			}
 			continue
 		}
 		shift := 8 * j & 63
-		for i, x := range plane[:len(to)] {
-			to[i] |= uint64(x) << shift
+		for i, x := range plane[:len(to.wide)] {
+			to.wide[i] |= uint64(x) << shift
 		}
 	}
-	return to, nil
+	return nil
 }
 
 // table reads blocks that have three columns of numbers and three of bytes, each with as many
 // rows as the first number says, though columns of bytes may be shorter.
 type table struct {
 	planes  planeReader
-	numbers [3][]uint64
+	numbers [3]column
 	bytes   [3][]byte // memory of the columns
 	columns [3][]byte
 }
@@ -249,7 +271,7 @@ type table struct {
 func (t *table) read(c *columns) (n int, err error) {
 	n = int(min(c.uint(), maxBlock/16))
 	for i := range t.numbers {
-		if t.numbers[i], err = t.planes.numbers(c, n, t.numbers[i]); err != nil {
+		if err = t.planes.numbers(c, n, &t.numbers[i]); err != nil {
 			return 0, err
 		}
 	}

@@ -146,9 +146,9 @@ func (x *spanBlock) decode(b []byte) error {
 	clear(x.recursive)
 	last := int64(0)
 	var in inner
-	ends, lengths, regions := x.table.numbers[0][:n], x.table.numbers[1][:n], x.table.numbers[2][:n]
+	ends, lengths, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	for i := range x.spans {
-		last += zigzag(ends[i])
+		last += zigzag(ends.at(i))
 		d := depth[i]
 		// As inner.begin does.
 		start := last
@@ -156,11 +156,11 @@ func (x *spanBlock) decode(b []byte) error {
 			in.known[below] = false
 			start = in.start[below]
 		}
-		start -= zigzag(lengths[i])
+		start -= zigzag(lengths.at(i))
 		if !in.known[d] {
 			in.known[d], in.start[d] = true, start
 		}
-		x.spans[i] = Span{start, last, uint32(regions[i]) - 1, d, math.MaxUint8}
+		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
 	}
 	for i, h := range height {
 		x.spans[i].Height = h

@@ -350,19 +350,14 @@ func (p *tilePart) strip(s Strip, runs []pixels) {
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
 	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		if err := t.decode(&l.blocks[i], t.runs.decode); err != nil {
+		err := t.decode(&l.blocks[i], func(b []byte) error {
+			return t.runs.each(b, low, high, func(u *run) {
+				start := e.First + u.bucket*l.width
+				f(start, saturate(start, u.n*l.width), u)
+			})
+		})
+		if err != nil {
 			return err
-		}
-		// They are from left to right.
-		list := t.runs.list
-		list = list[sort.Search(len(list), func(i int) bool { return list[i].bucket+list[i].n > low }):]
-		for i := range list {
-			u := &list[i]
-			if u.bucket > high {
-				break
-			}
-			start := e.First + u.bucket*l.width
-			f(start, saturate(start, u.n*l.width), u)
 		}
 	}
 	return nil
@@ -484,7 +479,7 @@ type raster struct {
 	at       int // column that is being filled
 	parts    []share
 	cover    float64
-	high     float64 // of what covers it, times the part
+	low      float64 // what is missing at the height of what covers it, times the part
 }
 
 type share struct {
@@ -526,7 +521,7 @@ func (r *raster) span(s *Span) {
 		return
 	}
 	if len(r.parts) > 0 && r.at >= first {
-		r.parts, r.cover, r.high = r.parts[:0], 0, 0 // it has the greater part
+		r.parts, r.cover, r.low = r.parts[:0], 0, 0 // it has the greater part
 	}
 	r.flush()
 	flags := Single
@@ -564,7 +559,9 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 		left, right := max(a, float64(p)), min(b, float64(p+1))
 		in := max(0, right-left)
 		r.cover += in * cover
-		r.high += in * cover * float64(height)
+		if height != math.MaxUint8 {
+			r.low += in * cover * float64(math.MaxUint8-height)
+		}
 		r.part(region, in*part)
 		if k := last - 1; p > first && p+1 < k {
 			// All whole columns are like this one.
@@ -602,11 +599,13 @@ func (r *raster) flush() {
 		}
 	}
 	u := pixels{x: uint16(r.at), n: 1, region: most.region, share: in255(most.part), height: math.MaxUint8}
-	u.cover = max(u.share, in255(r.cover))
-	if r.cover > 0 {
-		u.height = uint8(max(1, min(math.MaxUint8, int(r.high/r.cover+0.5))))
+	if u.cover = u.share; r.cover != most.part {
+		u.cover = max(u.share, in255(r.cover))
 	}
-	r.parts, r.cover, r.high, r.next = r.parts[:0], 0, 0, r.at+1
+	if r.low > 0 {
+		u.height = uint8(max(1, min(math.MaxUint8, int(math.MaxUint8-r.low/r.cover+0.5))))
+	}
+	r.parts, r.cover, r.low, r.next = r.parts[:0], 0, 0, r.at+1
 	if n := len(r.runs); n > 0 {
 		o := &r.runs[n-1]
 		if o.x+o.n == u.x && o.flags == 0 && o.region == u.region && o.share == u.share && o.cover == u.cover && o.height == u.height {
@@ -691,7 +690,7 @@ func (x *Index) Summary(ctx context.Context, q TileRequest) (*Tile, error) {
 			continue
 		}
 		n := float64(max(1, len(q.Tracks)))
-		row.at, row.cover, row.high = c, e.cover/n, e.cover/n*math.MaxUint8
+		row.at, row.cover = c, e.cover/n
 		for _, p := range e.parts {
 			row.part(p.region, p.part/n)
 		}
