@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 //go:embed openapi.json
@@ -134,6 +135,9 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 // binary is an answer that is no JSON.
 type binary []byte
 
+// bodies are answers that were sent, of which the memory is used again.
+var bodies = sync.Pool{New: func() any { return &binary{} }}
+
 // unfinished is an answer that may lack what took too long to read.
 type unfinished interface{ lacks() bool }
 
@@ -184,8 +188,9 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 			w.Header().Del("ETag")
 			w.Header().Set("Cache-Control", "no-store")
 		}
-		if b, ok := v.(binary); ok {
-			s.write(w, r, http.StatusOK, "application/octet-stream", b)
+		if b, ok := v.(*binary); ok {
+			s.write(w, r, http.StatusOK, "application/octet-stream", *b)
+			bodies.Put(b)
 			return nil
 		}
 		return s.json(w, r, v)

@@ -38,8 +38,9 @@ func tileOf(ctx context.Context, x *opened, p *params, most int, f func(context.
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.AppendBinary(nil)
-	return binary(b), err
+	b := bodies.Get().(*binary)
+	*b, err = t.AppendBinary((*b)[:0])
+	return b, err
 }
 
 // spanFact is a span.

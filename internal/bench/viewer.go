@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
@@ -182,13 +181,18 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path, file string) error
 		return err
 	}
 	client := &http.Client{Jar: jar}
+	var answer bytes.Buffer
 	get := func(url string) ([]byte, error) {
 		resp, err := client.Get(url)
 		if err != nil {
 			return nil, err
 		}
 		defer resp.Body.Close()
-		body, err := io.ReadAll(resp.Body)
+		// Into the same memory: making room for it is not the server's work.
+		answer.Reset()
+		answer.Grow(int(max(0, resp.ContentLength)) + bytes.MinRead)
+		_, err = answer.ReadFrom(resp.Body)
+		body := answer.Bytes()
 		if err == nil && resp.StatusCode != http.StatusOK {
 			err = fmt.Errorf("%s: %s: %s", url, resp.Status, body)
 		}

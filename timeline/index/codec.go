@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // columns reads numbers of a block. Past its end it gives zeros, and is bad.
@@ -50,6 +51,44 @@ func (c *columns) float() float64 {
 	v := math.Float64frombits(binary.LittleEndian.Uint64(c.b))
 	c.b = c.b[8:]
 	return v
+}
+
+// appendUvarint is binary.AppendUvarint without branches for numbers below 2^28, whose
+// lengths nobody can foresee.
+func appendUvarint(b []byte, x uint64) []byte {
+	n := len(b)
+	if x >= 1<<28 || cap(b)-n < 4 {
+		return binary.AppendUvarint(b, x)
+	}
+	size := (9*bits.Len64(x|1) + 64) >> 6
+	spread := x&0x7f | x&0x3f80<<1 | x&0x1fc000<<2 | x&0xfe00000<<3 | 0x808080&(1<<(8*(size-1))-1)
+	binary.LittleEndian.PutUint32(b[n:n+4], uint32(spread))
+	return b[:n+size]
+}
+
+// appendVarint is binary.AppendVarint, so.
+func appendVarint(b []byte, x int64) []byte {
+	return appendUvarint(b, uint64(x)<<1^uint64(x>>63))
+}
+
+// uvarints reads as many numbers as there is room for, which must be there.
+func uvarints(b []byte, to []uint64) {
+	at := 0
+	for i := range to {
+		if at+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[at:])
+			if ends := ^x & 0x80808080; ends != 0 { // at most four bytes
+				size := bits.TrailingZeros64(ends)/8 + 1
+				x = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
+				to[i] = x & (1<<(7*size&63) - 1)
+				at += size
+				continue
+			}
+		}
+		x, n := binary.Uvarint(b[at:])
+		to[i] = x
+		at += n
+	}
 }
 
 // count is a number of entries that follow, each of at least one byte.

@@ -29,10 +29,10 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 	}
 	next, partial := int64(0), false
 	for _, r := range l {
-		c[0] = binary.AppendVarint(c[0], r.bucket-next)
-		c[1] = binary.AppendUvarint(c[1], uint64(r.n))
+		c[0] = appendVarint(c[0], r.bucket-next)
+		c[1] = appendUvarint(c[1], uint64(r.n))
 		next = r.bucket + r.n
-		c[2] = binary.AppendUvarint(c[2], uint64(r.region+1))
+		c[2] = appendUvarint(c[2], uint64(r.region+1))
 		c[3], c[4], c[5] = append(c[3], r.share), append(c[4], r.cover), append(c[5], r.height)
 		partial = partial || r.height != math.MaxUint8
 	}

@@ -40,17 +40,8 @@ type planePacker struct {
 // numbers appends a column of n numbers, which are given as varints.
 func (p *planePacker) numbers(b, varints []byte, n int) []byte {
 	values, all := slices.Grow(p.values[:0], n)[:n], uint64(0)
-	at := 0
-	for i := range values {
-		c := varints[at]
-		x := uint64(c & 0x7f)
-		for shift := 7; c >= 0x80; shift += 7 {
-			at++
-			c = varints[at]
-			x |= uint64(c&0x7f) << (shift & 63)
-		}
-		at++
-		values[i] = x
+	uvarints(varints, values)
+	for _, x := range values {
 		all |= x
 	}
 	p.values = values

@@ -76,15 +76,15 @@ func (x *inner) begin(s *Span) {
 
 // add adds a span.
 func (w *spanWriter) add(s Span, recursive bool) {
-	w.end = binary.AppendVarint(w.end, s.End-w.last)
+	w.end = appendVarint(w.end, s.End-w.last)
 	w.last = s.End
 	from := s.End
 	if d := int(s.Depth) + 1; w.inner.known[d] {
 		from = w.inner.start[d]
 	}
-	w.length = binary.AppendVarint(w.length, from-s.Start)
+	w.length = appendVarint(w.length, from-s.Start)
 	w.inner.begin(&s)
-	w.region = binary.AppendUvarint(w.region, uint64(s.Region+1)) // no region is 0
+	w.region = appendUvarint(w.region, uint64(s.Region+1)) // no region is 0
 	w.depth = append(w.depth, s.Depth)
 	if s.Height != math.MaxUint8 || len(w.height) > 0 {
 		for len(w.height) < w.n {

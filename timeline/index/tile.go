@@ -79,45 +79,50 @@ type Tile struct {
 // Cover, Share, Height, Flags (1); then CurveX (2), Min, Max, First, Last (floats of 4). Both
 // groups of columns, and Min, begin at multiples of 8.
 func (t *Tile) AppendBinary(b []byte) ([]byte, error) {
-	base := len(b)
-	pad := func() {
-		for (len(b)-base)%8 != 0 {
-			b = append(b, 0)
-		}
-	}
+	even := func(n int) int { return (n + 7) &^ 7 }
+	runs, cells := len(t.Region), len(t.CurveX)
+	size := even(24+16*len(t.Strips)+12*runs) + even(2*cells) + 16*cells
+	from := len(b)
+	b = slices.Grow(b, size)[:from+size]
+	out := b[from:]
+	clear(out[24+16*len(t.Strips)+12*runs:]) // what lies between
 	le := binary.LittleEndian
-	b = append(b, "weftile1"...)
-	for _, n := range []int{len(t.Strips), len(t.Region), len(t.CurveX), t.Width} {
-		b = le.AppendUint32(b, uint32(n))
+	copy(out, "weftile1")
+	for i, n := range []int{len(t.Strips), runs, cells, t.Width} {
+		le.PutUint32(out[8+4*i:], uint32(n))
 	}
+	at := out[24:]
 	for _, s := range t.Strips {
-		b = le.AppendUint32(b, uint32(s.Track))
-		b = le.AppendUint16(b, uint16(s.Depth))
-		b = append(b, byte(s.Kind), 0)
-		b = le.AppendUint32(b, uint32(s.First))
-		b = le.AppendUint32(b, uint32(s.Count))
+		le.PutUint32(at, uint32(s.Track))
+		le.PutUint16(at[4:], uint16(s.Depth))
+		at[6], at[7] = byte(s.Kind), 0
+		le.PutUint32(at[8:], uint32(s.First))
+		le.PutUint32(at[12:], uint32(s.Count))
+		at = at[16:]
 	}
-	b = slices.Grow(b, 12*len(t.Region)+18*len(t.CurveX)+24)
-	for _, v := range t.Region {
-		b = le.AppendUint32(b, v)
+	for i, v := range t.Region {
+		le.PutUint32(at[4*i:], v)
 	}
+	at = at[4*runs:]
 	for _, l := range [][]uint16{t.X, t.N} {
-		for _, v := range l {
-			b = le.AppendUint16(b, v)
+		for i, v := range l {
+			le.PutUint16(at[2*i:], v)
 		}
+		at = at[2*runs:]
 	}
 	for _, l := range [][]uint8{t.Cover, t.Share, t.Height, t.Flags} {
-		b = append(b, l...)
+		at = at[copy(at, l):]
 	}
-	pad()
-	for _, v := range t.CurveX {
-		b = le.AppendUint16(b, v)
+	at = out[even(len(out)-len(at)):]
+	for i, v := range t.CurveX {
+		le.PutUint16(at[2*i:], v)
 	}
-	pad()
+	at = at[even(2*cells):]
 	for _, l := range [][]float32{t.Min, t.Max, t.First, t.Last} {
-		for _, v := range l {
-			b = le.AppendUint32(b, math.Float32bits(v))
+		for i, v := range l {
+			le.PutUint32(at[4*i:], math.Float32bits(v))
 		}
+		at = at[4*cells:]
 	}
 	return b, nil
 }
