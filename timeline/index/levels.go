@@ -87,7 +87,7 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 const (
 	// perBucket is how many spans a bucket of the lowest level is for at least; it may be
 	// twice as many, as its length is a power of two.
-	perBucket = 4
+	perBucket = 8
 	// step is how many buckets of the level below a bucket is for.
 	step = 4
 	// leastBuckets is how many a level has that no further one is made of.
