@@ -16,6 +16,8 @@ export interface App {
   readonly axis: Clock;
   readonly colors: Colors;
   readonly notes: Notes;
+  /** pictured tells whether the first picture is there: what is less urgent waits for it. */
+  readonly pictured: boolean;
   /** limits is the window that holds all traces. */
   limits(): Window;
   /** show moves the window, clamped to the limits. */

@@ -67,6 +67,7 @@ export class Dock {
 
   /** follow makes the panel anew when what it is for has changed; a moving window is waited for. */
   follow(now = false): void {
+    if (!this.app.pictured) return;
     const s = this.app.store.state, p = this.panels.find((x) => x.id === s.panel) ?? this.panels[0];
     if (this.tabs.dataset.panel !== p.id) [...this.tabs.children].forEach((b, i) => { const on = this.panels[i] === p; b.setAttribute("aria-selected", String(on)); (b as HTMLElement).tabIndex = on ? 0 : -1; });
     this.tabs.dataset.panel = p.id;

@@ -45,6 +45,7 @@ class Page implements App {
   timelines: Timeline[] = [];
   readonly frames: Frame[] = [];
   private dirty = false;
+  pictured = false;
   private started = false;
   private history = 0;
   private pushed: Window | null = null;
@@ -85,7 +86,7 @@ class Page implements App {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
       this.stateTimer = 0;
-      const busy = this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      const busy = !this.pictured || this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
   }
@@ -208,6 +209,12 @@ class Page implements App {
     this.frames.push({ at: begin, cost: end - begin });
     if (this.frames.length > 600) this.frames.splice(0, 300);
     this.started = true;
+    if (!this.pictured && this.timelines.every((t) => t.painted)) {
+      this.pictured = true;
+      document.documentElement.dataset.picture = "drawn";
+      p.dock.follow();
+      this.draw();
+    }
     this.state();
   }
 
@@ -431,7 +438,7 @@ class Page implements App {
     // the first view is the one that back leads to, however soon the next follows
     history.replaceState(null, "", "#" + write(this.store.state));
     this.pushed = window0;
-    dock.follow(); this.draw();
+    this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
 

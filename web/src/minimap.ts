@@ -88,8 +88,8 @@ export class Minimap {
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
     const local = lane.cut(limits);
     const key = `${local.from} ${local.to} ${W}`;
-    if (key !== this.key) { this.key = key; void this.fetch(local, W); }
-    const paint = `${version} ${key} ${W} ${H} ${this.tile !== null}`;
+    if (key !== this.key && this.app.pictured) { this.key = key; void this.fetch(local, W); }
+    const paint = `${version} ${this.key} ${W} ${H} ${this.tile !== null}`;
     if (paint === this.painted) return;
     this.painted = paint;
     this.canvas.width = W; this.canvas.height = H;

@@ -278,6 +278,9 @@ export class Timeline {
     return layers[layers.length - 1];
   }
 
+  /** painted tells whether all rows that are seen are on the screen, as far as their tiles are there. */
+  get painted(): boolean { return this.next === null && !this.lane.tiles.pending; }
+
   /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
   private place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();

@@ -24,8 +24,9 @@ try {
     server.once("exit", (code) => reject(new Error(`${command} ended with ${code}`)));
   });
   await page.goto(address);
-  await ready();
+  await page.waitForFunction(() => document.documentElement.dataset.picture === "drawn", null, { timeout: 60000, polling: "raf" });
   const first = (performance.now() - begin) / 1000;
+  await ready();
 
   // Events come from inside the page, one a frame: what they take to get there is not its fault.
   const measured = await page.evaluate(async (seconds) => {
