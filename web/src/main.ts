@@ -86,7 +86,7 @@ class Page implements App {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
       this.stateTimer = 0;
-      const busy = !this.pictured || this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      const busy = (this.timelines.length > 0 && !this.pictured) || this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
   }

