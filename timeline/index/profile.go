@@ -326,13 +326,23 @@ func nested(frames []open, b *spanBlock) bool {
 		end   int64
 	}
 	n := 0
+	// Where the first one of a depth begins that is in none yet, and the depth of the last
+	// one: what comes next is around it, beside it, or deeper.
+	var begins [DeepDepth + 2]int64
+	for i := range begins {
+		begins[i] = math.MaxInt64
+	}
+	last := 0
 	in := func(depth uint8, start, end int64) bool {
 		for n > 0 && ends[n-1].depth >= depth {
 			n--
 		}
-		if depth == DeepDepth || n > 0 && ends[n-1].end > start {
+		d := int(depth)
+		if d == DeepDepth || n > 0 && ends[n-1].end > start || d < last-1 || begins[d+1] < start {
 			return false
 		}
+		begins[d+1], begins[d] = math.MaxInt64, min(begins[d], start)
+		last = d
 		ends[n].depth, ends[n].end = depth, end
 		n++
 		return true
@@ -342,13 +352,12 @@ func nested(frames []open, b *spanBlock) bool {
 			return false
 		}
 	}
-	for i := range b.open {
-		o := &b.open[i]
-		if o.depth != uint8(min(i, DeepDepth)) || !in(o.depth, o.start, math.MinInt64) {
+	for i := len(b.open) - 1; i >= 0; i-- {
+		if o := &b.open[i]; int(o.depth) != i || !in(o.depth, o.start, math.MaxInt64) {
 			return false
 		}
 	}
-	return true
+	return len(b.open) > 0 || last == 0
 }
 
 // tree adds what a block of nested spans has up to a time: a span was the innermost one for

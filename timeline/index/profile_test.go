@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -81,6 +83,56 @@ func TestTree(t *testing.T) {
 		}
 		if trees == 0 || astray == (replays == 0) {
 			t.Errorf("astray %v: %d blocks are nested, %d are not", astray, trees, replays)
+		}
+	}
+}
+
+// Windows are right also where regions are left in any order and much happens at once.
+func TestProfileOfDisorder(t *testing.T) {
+	for seed := range uint64(300) {
+		r := trace.NewRecorder(trace.Seconds(1_000_000))
+		rng := rand.New(rand.NewPCG(seed, 1))
+		loc, now := r.Location("p"), int64(0)
+		regions := make([]uint32, 4)
+		for i := range regions {
+			regions[i] = r.Region(string('a' + rune(i)))
+		}
+		for range 5 + rng.IntN(60) {
+			if rng.IntN(2) == 0 {
+				now += rng.Int64N(3)
+			}
+			if region := regions[rng.IntN(len(regions))]; rng.IntN(2) == 0 {
+				r.Enter(loc, now, region)
+			} else {
+				r.Leave(loc, now, region)
+			}
+		}
+		x := build(t, r)
+		first, last, _ := x.Extent()
+		for range 30 {
+			from := first + rng.Int64N(last-first+1)
+			to := from + 1 + rng.Int64N(last-from+1)
+			p := profile.New(r.Defs(), profile.Options{Window: &profile.Window{From: from, To: to}})
+			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+				t.Fatal(err)
+			}
+			want := map[uint32]int64{}
+			for _, g := range p.Result().Regions {
+				want[g.Region] = g.Exclusive
+			}
+			got := map[uint32]int64{}
+			list, err := x.Profile(0, from, to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range list {
+				got[s.Region] = s.Exclusive
+			}
+			for _, region := range regions {
+				if got[region] != want[region] {
+					t.Fatalf("seed %d, %d to %d: region %d was the innermost one for %d ticks, expected %d", seed, from, to, region, got[region], want[region])
+				}
+			}
 		}
 	}
 }
