@@ -145,10 +145,12 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	}
 	ch := l.channels[k]
 	n := int64(0)
-	if ch != nil {
-		if n = ch.sends; k.recv {
-			n = ch.recvs
-		}
+	switch { // each side reads its own number alone
+	case ch == nil:
+	case k.recv:
+		n = ch.recvs
+	default:
+		n = ch.sends
 	}
 	if ch == nil || n == stretchLength {
 		pair := pairing{source: l.index, destination: k.peer, comm: k.comm, tag: k.tag}
