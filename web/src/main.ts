@@ -258,14 +258,30 @@ class Page implements App {
   private save(): void {
     if (this.restoring) return;
     if (this.history) clearTimeout(this.history);
-    this.history = window.setTimeout(() => {
-      this.history = 0;
-      const url = "#" + write(this.store.state);
-      if (url === location.hash) return;
-      const w = this.store.state.window;
-      if (this.pushed && !same(this.pushed, w)) history.pushState(null, "", url); else history.replaceState(null, "", url);
-      this.pushed = w;
-    }, 500);
+    this.history = window.setTimeout(() => this.record(), 500);
+  }
+
+  /** record puts the view into the address. The state of an entry says how many views of this page are before it. */
+  private record(): void {
+    if (this.history) clearTimeout(this.history);
+    this.history = 0;
+    const url = "#" + write(this.store.state);
+    if (url === location.hash) return;
+    const w = this.store.state.window;
+    if (this.pushed && !same(this.pushed, w)) history.pushState({ views: this.before + 1 }, "", url); else history.replaceState({ views: this.before }, "", url);
+    this.pushed = w;
+  }
+
+  /** before is how many views of this page the browser can go back to. */
+  private get before(): number {
+    const views = (history.state as { views?: number } | null)?.views;
+    return typeof views === "number" ? views : 0;
+  }
+
+  /** back shows the view before; the page that was open before this one stays where it is. */
+  private back(): void {
+    this.record();
+    if (this.before > 0) history.back(); else this.announce("this is the first view");
   }
 
   private restore(): void {
@@ -403,7 +419,7 @@ class Page implements App {
     document.body.replaceChildren(
       el("header", { class: "bar" },
         el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
-        button("⟨", "Previous view (Backspace or [)", () => history.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
+        button("⟨", "Previous view (Backspace or [)", () => this.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
         arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       el("section", { aria: { label: "Legend" } }, legend.element),
       el("section", { class: "axes", aria: { label: "Rows and time" } },
@@ -436,7 +452,7 @@ class Page implements App {
     if (s.order === "busy") void this.busyOrder();
     void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
     // the first view is the one that back leads to, however soon the next follows
-    history.replaceState(null, "", "#" + write(this.store.state));
+    history.replaceState({ views: this.before }, "", "#" + write(this.store.state));
     this.pushed = window0;
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
@@ -696,7 +712,7 @@ class Page implements App {
       if (keys.press(e.key)) { e.preventDefault(); return; }
       switch (e.key) {
         case "Home": case "0": this.show(this.limits()); break;
-        case "Backspace": case "[": history.back(); break;
+        case "Backspace": case "[": this.back(); break;
         case "]": history.forward(); break;
         case "ArrowLeft": case "ArrowRight":
           if (onButton && target.closest(".panel")) return;

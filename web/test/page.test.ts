@@ -323,6 +323,19 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(done).toBeLessThan(frames * 1.4);
   });
 
+  test("back leads to the view before, however soon, and not out of the page", async () => {
+    await open("#t=a1&w=1000000~3000000&a=1");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("Home");
+    await page.waitForFunction(() => window.weft.view().from === "0");
+    await page.keyboard.press("Backspace");
+    await page.waitForFunction(() => window.weft.view().from === "1000000");
+    await page.keyboard.press("Backspace");
+    await page.waitForFunction(() => document.body.innerText.includes("this is the first view"));
+    await ready();
+    expect(await page.evaluate(() => window.weft.view().from)).toBe("1000000");
+  });
+
   // How fast that is, the benchmark measures.
   test("the view moves while a key is held", async () => {
     await open("#t=a1&w=1000000~3000000&a=1");
