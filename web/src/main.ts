@@ -644,6 +644,7 @@ class Page implements App {
     const span = s.selection && this.parts ? this.parts.details.span?.span : undefined;
     const w = lane.cut(s.range ?? s.window);
     const note = { id: newID(), from: span ? span.start : String(w.from), to: span ? span.end : String(w.to), track: s.selection?.track ?? -1, text: span ? span.name : "", created: new Date().toISOString() };
+    this.notes.fresh = note.id;
     this.notes.set(lane.index, [...this.notes.of(lane.index), note]).then((where) => { this.announce(where === "server" ? "bookmark added" : "bookmark added, kept in this browser only: the server is read-only"); this.store.set({ panel: "notes" }); this.parts?.dock.follow(true); }).catch((e: unknown) => this.announce("bookmark: " + say(e)));
   }
 

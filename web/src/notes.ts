@@ -24,6 +24,9 @@ export class Notes {
     try { const t = localStorage.getItem("weft-notes-" + id); return t === null ? null : valid(JSON.parse(t)); } catch { return null; }
   }
 
+  /** fresh is the note that was made last; its text is asked for where it is shown first. */
+  fresh = "";
+
   /** set replaces the notes of a lane and stores them; the result says where. */
   async set(lane: number, notes: Note[]): Promise<"server" | "browser"> {
     this.lists[lane] = [...notes].sort((a, b) => (BigInt(a.from) < BigInt(b.from) ? -1 : 1));

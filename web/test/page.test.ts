@@ -336,6 +336,16 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.evaluate(() => window.weft.view().from)).toBe("1000000");
   });
 
+  test("a note takes what is typed next", async () => {
+    await open("#t=a1&w=1000000~3000000&a=1");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("b");
+    await page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
+    await page.keyboard.type("all at rest");
+    expect(await page.evaluate(() => [(document.activeElement as HTMLTextAreaElement).value, window.weft.view().from])).toEqual(["all at rest", "1000000"]);
+    await page.keyboard.press("Escape");
+  });
+
   // How fast that is, the benchmark measures.
   test("the view moves while a key is held", async () => {
     await open("#t=a1&w=1000000~3000000&a=1");

@@ -28,6 +28,9 @@ export function notes(): Panel {
         const from = BigInt(n.from), to = BigInt(n.to);
         const area = el("textarea", { aria: { label: "Text of the note" } });
         area.rows = 1; area.value = n.text;
+        // what is typed next is its text
+        const begin = (): void => { if (area.isConnected) { app.notes.fresh = ""; area.focus(); area.select(); } else if (!tools.signal.aborted) requestAnimationFrame(begin); };
+        if (n.id === app.notes.fresh) begin();
         area.addEventListener("change", () => store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))));
         const go = (): void => { const a = lane.toAxis(from), b = lane.toAxis(to), m = (b - a) / 20n; app.show({ from: a - m, to: (b > a ? b : a + 100n) + m }); const i = lane.rowOf.get(n.track); if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to); };
         return el("tr", {}, el("td", { class: "text" }, el("button", { type: "button", class: "link", on: { click: go } }, exact(from, lane.clock)), " ", el("span", { class: "faint" }, to > from ? `for ${short(to - from, lane.clock)}` : "")), el("td", { class: "text" }, n.track >= 0 ? name(lane.fullName(n.track)) : ""), el("td", { class: "text", style: { width: "60%" } }, area), el("td", {}, button("Delete", "Delete this note", () => store(app.notes.of(lane.index).filter((x) => x.id !== n.id)))));
