@@ -121,13 +121,22 @@ const inCache = "cache"
 // mostArrows is how many arrows are drawn from an index, as on the viewer's page.
 const mostArrows = 2000
 
-// plotIndex draws from the index of a trace.
+// plotIndex draws from the index of a trace. One in the cache that turns out to be damaged is
+// made anew.
 func (a *app) plotIndex(ctx context.Context, arg, from, out string, r *reading, s *selecting, d drawing, maxRows int, links bool) error {
+	err := a.plotFrom(ctx, arg, from, out, r, s, d, maxRows, links, false)
+	if from == inCache && errors.Is(err, index.ErrDamaged) {
+		err = a.plotFrom(ctx, arg, from, out, r, s, d, maxRows, links, true)
+	}
+	return err
+}
+
+func (a *app) plotFrom(ctx context.Context, arg, from, out string, r *reading, s *selecting, d drawing, maxRows int, links, anew bool) error {
 	kind, err := d.kind(out, maxRows)
 	if err != nil {
 		return err
 	}
-	x, path, err := a.openIndex(ctx, arg, from, r)
+	x, path, err := a.openIndex(ctx, arg, from, r, anew)
 	if err != nil {
 		return err
 	}
@@ -155,7 +164,7 @@ func (a *app) plotIndex(ctx context.Context, arg, from, out string, r *reading, 
 
 // openIndex opens the index of the trace that an argument names: the one in the cache, or
 // in a file. path is what the trace is called.
-func (a *app) openIndex(ctx context.Context, arg, from string, r *reading) (x *index.Index, path string, err error) {
+func (a *app) openIndex(ctx context.Context, arg, from string, r *reading, anew bool) (x *index.Index, path string, err error) {
 	if from != inCache {
 		if x, err = index.Open(from); errors.Is(err, index.ErrDamaged) {
 			err = &exitError{exitDefects, err}
@@ -167,12 +176,13 @@ func (a *app) openIndex(ctx context.Context, arg, from string, r *reading) (x *i
 		return nil, "", err
 	}
 	defer in.Close()
-	x, err = a.indexOf(ctx, in, r)
+	x, err = a.indexOf(ctx, in, r, anew)
 	return x, in.src.Path, err
 }
 
-// indexOf opens the index of a trace in the cache, and makes it if it is not there.
-func (a *app) indexOf(ctx context.Context, in *input, r *reading) (*index.Index, error) {
+// indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to
+// be made anew.
+func (a *app) indexOf(ctx context.Context, in *input, r *reading, anew bool) (*index.Index, error) {
 	how, err := a.forServer(r)
 	if err != nil {
 		return nil, err
@@ -184,7 +194,7 @@ func (a *app) indexOf(ctx context.Context, in *input, r *reading) (*index.Index,
 	defer store.Close()
 	b := a.newBar("indexing " + in.src.Path)
 	defer b.done()
-	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Progress: b.set})
+	made, err := serve.MakeIndex(ctx, how, store, in.src, serve.IndexOptions{Force: anew, Progress: b.set})
 	if err != nil {
 		return nil, err
 	}

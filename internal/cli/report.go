@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -219,9 +220,18 @@ const (
 	smallPNG     = 400 << 10
 )
 
-// reportPicture draws the time line, and says which colours regions have in it.
+// reportPicture draws the time line, and says which colours regions have in it. A damaged
+// index is made anew.
 func (a *app) reportPicture(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report) ([]int, error) {
-	x, err := a.indexOf(ctx, base, r)
+	colors, err := a.reportPictureOf(ctx, base, r, s, to, false)
+	if errors.Is(err, index.ErrDamaged) {
+		colors, err = a.reportPictureOf(ctx, base, r, s, to, true)
+	}
+	return colors, err
+}
+
+func (a *app) reportPictureOf(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report, anew bool) ([]int, error) {
+	x, err := a.indexOf(ctx, base, r, anew)
 	if err != nil {
 		return nil, err
 	}
