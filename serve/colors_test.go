@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -110,6 +111,26 @@ func TestColorsOfLink(t *testing.T) {
 	}
 	if got := fmt.Sprint(get(t, s, ready(t, s, 0))["attributes"]); got != "[step]" {
 		t.Errorf("found attributes %s", got)
+	}
+}
+
+// TestColorsOfIndex: an index that is given tells the attributes too.
+func TestColorsOfIndex(t *testing.T) {
+	path, index := filepath.Join(t.TempDir(), "a.otf2"), filepath.Join(t.TempDir(), "a.weftidx")
+	sample(t, path)
+	opt := options(t)
+	if _, err := MakeIndex(t.Context(), opt.Reading, opt.Cache, format.FileSource(path), IndexOptions{Path: index}); err != nil {
+		t.Fatal(err)
+	}
+	opt.Traces = []Given{{Source: format.FileSource(path), Index: index}}
+	s := New(opt)
+	t.Cleanup(s.Close)
+	api := ready(t, s, 0)
+	if got := fmt.Sprint(get(t, s, api)["attributes"]); got != "[step]" {
+		t.Errorf("found attributes %s, expected step", got)
+	}
+	if got := regionNames(colored(t, s, api+"?color=step")); !slices.Equal(got, []string{"5", "6"}) {
+		t.Errorf("found regions %q, expected the values of step", got)
 	}
 }
 

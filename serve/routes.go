@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 )
 
 //go:embed openapi.json
@@ -135,9 +134,6 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 // binary is an answer that is no JSON.
 type binary []byte
 
-// bodies are answers that were sent, of which the memory is used again.
-var bodies = sync.Pool{New: func() any { return &binary{} }}
-
 // unfinished is an answer that may lack what took too long to read.
 type unfinished interface{ lacks() bool }
 
@@ -190,7 +186,7 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 		}
 		if b, ok := v.(*binary); ok {
 			s.write(w, r, http.StatusOK, "application/octet-stream", *b)
-			bodies.Put(b)
+			s.bodies.Put(b)
 			return nil
 		}
 		return s.json(w, r, v)

@@ -89,7 +89,8 @@ type Server struct {
 	tables  linkTables
 	pages   pages
 	zips    sync.Pool
-	work    struct { // what runs in the background
+	bodies  sync.Pool // binary answers that were sent, of which the memory is used again
+	work    struct {  // what runs in the background
 		sync.Mutex
 		sync.WaitGroup
 		ended bool
@@ -138,6 +139,7 @@ func newServer(opt Options, indexes indexer) *Server {
 	s.shelf.limit = cmp.Or(opt.Indexes, 16)
 	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}}
 	s.pages.fs = opt.Page
+	s.bodies.New = func() any { return &binary{} }
 	s.zips.New = func() any {
 		w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
 		if err != nil {

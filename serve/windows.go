@@ -38,7 +38,7 @@ func tileOf(ctx context.Context, x *opened, p *params, most int, f func(context.
 	if err != nil {
 		return nil, err
 	}
-	b := bodies.Get().(*binary)
+	b := x.e.s.bodies.Get().(*binary)
 	*b, err = t.AppendBinary((*b)[:0])
 	return b, err
 }

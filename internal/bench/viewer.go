@@ -367,7 +367,7 @@ func (r *viewerResult) document() []byte {
 			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Pan }).median, paged),
 			f("%.0f", over(t.page, func(p pageTimes) float64 { return p.Longest * 1e3 }).median, paged)})
 	}
-	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond decoding,\nMiB of memory and of index, bytes of index a span and a message, then\nmilliseconds: until the server answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, frames a second, milliseconds of the longest\ntask.\n\n")
+	r.printf("## Traces\n\nSeconds of wall time to decode and to build the index, nanoseconds an event beyond decoding,\nMiB of memory and of index, bytes of index a span and a message, then\nmilliseconds: until the server answers that the trace is ready, and of tiles. Of the page:\nseconds from the command to the first picture, in which all rows that are seen are painted,\nframes a second, milliseconds of the longest task.\n\n")
 	r.table([]string{"Trace", "decode", "index", "ns", "memory", "size", "bytes a span", "a message", "ready", "tile p50", "p95", "picture", "zoom", "pan", "task"}, rows)
 	if r.speedscope > 0 {
 		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope, r.speedTrace, over(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)

@@ -85,8 +85,8 @@ func (x *runReader) each(b []byte, low, high int64, f func(*run)) error {
 }
 
 const (
-	// perBucket is how many spans a bucket of the lowest level is for at least; it may be
-	// twice as many, as its length is a power of two.
+	// perBucket is how many spans, instants or values a bucket of the lowest level is for at
+	// least; it may be twice as many, as its length is a power of two.
 	perBucket = 8
 	// step is how many buckets of the level below a bucket is for.
 	step = 4

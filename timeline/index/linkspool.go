@@ -52,7 +52,7 @@ type linkSpool struct {
 	size   int64 // of the file
 	pieces [parts][]spooled
 	stored []link
-	// channels has all channels of a part, by slot, and of those whose other side may come.
+	// Of each part all channels, by slot, and those that one side alone has asked for.
 	channels [parts]struct {
 		mu   sync.Mutex
 		list []*channel
