@@ -58,7 +58,7 @@ func TestProfileOfMany(t *testing.T) {
 				Track, Group, Region int
 				Count                int64
 				Inclusive, Exclusive int64 `json:",string"`
-				Min, Max, Mean       int64 `json:",string"`
+				Min, Max, Mean, Sum  int64 `json:",string"`
 			}
 		}
 		text := w.Body.Bytes()
@@ -78,7 +78,7 @@ func TestProfileOfMany(t *testing.T) {
 			}
 			got[x.Name] = [5]int64{o[0] + x.Count, o[1] + x.Inclusive, o[2] + x.Exclusive, min(o[3], x.Min), max(o[4], x.Max)}
 			key := fmt.Sprint(x.Track, x.Group, x.Name)
-			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" || x.Mean != x.Inclusive/x.Count || (x.Track < 0) != (by != "location") {
+			if seen[key] || x.Exclusive > last || names[x.Region] != x.Name || x.Kind != "region" || x.Mean != x.Sum/x.Count || (x.Track < 0) != (by != "location") {
 				t.Fatalf("by %s: found the row %+v behind %d", by, x, last)
 			}
 			seen[key], last = true, x.Exclusive
@@ -106,7 +106,7 @@ func TestProfileOfMany(t *testing.T) {
 	if told != all || fmt.Sprint(look(v, "rows/len")) != "7" || fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
 		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", told, all, look(v, "rows/len"), v["left"])
 	}
-	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, 4, 5, 6, 7, 8}, {claims, 1, -1, 2, "", 3, 4, 5, 6, 7, 8}}, profileLeft{9, 10, 11}}
+	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, 4, 5, 6, 7, 8, 9}, {claims, 1, -1, 2, "", 3, 4, 5, 6, 7, 8, 9}}, profileLeft{9, 10, 11}}
 	want, err := json.Marshal(&a)
 	if err != nil {
 		t.Fatal(err)

@@ -316,7 +316,7 @@ func TestProfileIsExact(t *testing.T) {
 		to := from + 1 + random.Int64N(length-from)
 		got := map[string]string{}
 		for _, r := range get(t, s, fmt.Sprintf("%s/profile?from=%d&to=%d", api, from, to))["rows"].([]any) {
-			got[look(r, "name").(string)] = fmt.Sprint(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"))
+			got[look(r, "name").(string)] = fmt.Sprint(look(r, "count"), look(r, "inclusive"), look(r, "exclusive"), look(r, "min"), look(r, "max"), look(r, "mean"))
 		}
 		d, err := s.opt.Reading.open(context.Background(), mustFormat(t, "picl"), format.FileSource(path), nil)
 		if err != nil {
@@ -330,7 +330,7 @@ func TestProfileIsExact(t *testing.T) {
 		want := map[string]string{}
 		for _, r := range p.Result().Regions {
 			if r.Count > 0 {
-				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max))
+				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max), fmt.Sprint(r.Sum/r.Count))
 			}
 		}
 		for k, w := range want {

@@ -246,7 +246,8 @@ type profileRow struct {
 	Exclusive ticks  `json:"exclusive"`
 	Min       ticks  `json:"min"`
 	Max       ticks  `json:"max"`
-	Mean      ticks  `json:"mean"`
+	Mean      ticks  `json:"mean"` // sum over count, rounded down
+	Sum       ticks  `json:"sum"`
 }
 
 type profileAnswer struct {
@@ -308,6 +309,7 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 		number(`,"min":`, r.Min)
 		number(`,"max":`, r.Max)
 		number(`,"mean":`, r.Mean)
+		number(`,"sum":`, r.Sum)
 		b = append(b, '}')
 	}
 	b = append(b, `],"left":{"rows":`...)
@@ -391,6 +393,7 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 	o.Count += s.Count
 	o.Inclusive += s.Inclusive
 	o.Exclusive += s.Exclusive
+	o.Sum.Sum += s.Sum
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
@@ -428,9 +431,9 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a := profileAnswer{x.at(from), x.at(to), []profileRow{}, profileLeft{}}
 	row := func(kind string, k profileKey, s *index.Sum) {
-		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0}
+		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0, ticks(s.Sum)}
 		if s.Count > 0 {
-			r.Mean = ticks(s.Inclusive / s.Count)
+			r.Mean = ticks(s.Sum / s.Count)
 		}
 		a.Rows = append(a.Rows, r)
 	}

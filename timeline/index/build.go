@@ -77,7 +77,8 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	sel := trace.Everything()
 	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
 		b.colored = false
-		b.file.at, b.workers, b.names, b.nameOf, b.values = int64(len(head)), nil, nil, map[string]uint32{}, map[string]uint32{}
+		b.file.begin()
+		b.workers, b.names, b.nameOf, b.values = nil, nil, map[string]uint32{}, map[string]uint32{}
 		b.links.close()
 		b.meets.close()
 		b.links, b.meets = &linkSpool{}, &linkSpool{}
@@ -153,6 +154,19 @@ func (b *builder) name(s string) uint32 {
 	return n
 }
 
+// packers are those of the workers, which have read all, and as many more as there are to be.
+func (b *builder) packers(n int) []*packer {
+	list := make([]*packer, n)
+	for i := range list {
+		if i < len(b.workers) {
+			list[i] = b.workers[i].packer
+		} else {
+			list[i] = newPacker(b.file)
+		}
+	}
+	return list
+}
+
 // tracks ends all tracks and makes their levels, several at a time.
 func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error {
 	var jobs []*location
@@ -164,10 +178,7 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 		}
 	}
 	slices.SortFunc(jobs, func(a, b *location) int { return cmp.Compare(a.index, b.index) })
-	enders := make([]packer, workers)
-	for i := range enders {
-		enders[i] = newPacker(b.file)
-	}
+	enders := b.packers(workers)
 	next := 0
 	return pipeline.Run(ctx, workers, func() (*location, bool, error) {
 		if next == len(jobs) {
@@ -176,7 +187,7 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 		next++
 		return jobs[next-1], true, nil
 	}, func(w int, l *location) ([]*trackEntry, error) {
-		return l.end(&enders[w], b.defs)
+		return l.end(enders[w], b.defs)
 	}, func(list []*trackEntry) error {
 		parent := -1
 		for i, e := range list {
@@ -211,6 +222,7 @@ func (d *directory) total(e *trackEntry) {
 		x := &(*to)[s.region+1]
 		x.Count += s.count
 		x.Inclusive += s.inclusive
+		x.Sum += s.inclusive + s.nested
 		x.Exclusive += s.exclusive
 		x.Min, x.Max = min(x.Min, s.min), max(x.Max, s.max)
 	}
@@ -219,7 +231,7 @@ func (d *directory) total(e *trackEntry) {
 
 // worker takes the batches of some locations.
 type worker struct {
-	packer
+	*packer
 	b         *builder
 	locations []*location
 	regions   int    // that are known to be defined
@@ -228,6 +240,7 @@ type worker struct {
 	links     endWriter
 	meets     endWriter
 	coll      collector
+	like      *spanTrack // the latest one
 }
 
 func newWorker(b *builder) *worker {
@@ -350,7 +363,7 @@ type location struct {
 	seriesOf    map[uint32]*series
 	coll        openCollectives
 	threads     threads
-	channels    map[numbered]*channel // of its messages
+	channels    channels // of its messages
 }
 
 func (w *worker) location(n uint32) *location {
@@ -364,6 +377,12 @@ func (w *worker) location(n uint32) *location {
 		w.locations[n] = l
 	}
 	return l
+}
+
+// spans is a new track.
+func (w *worker) spans() *spanTrack {
+	w.like = newSpanTrack(w.regions, w.like)
+	return w.like
 }
 
 // event counts an event.
@@ -391,14 +410,11 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	if w.b.color == "" {
 		key = ref
 	}
-	depth := uint8(0)
+	level := uint32(0)
 	if n := len(l.stack); n > 0 {
 		top := &l.stack[n-1]
 		top.exclusive += at - l.since
-		depth = top.depth
-		if depth < DeepDepth {
-			depth++
-		}
+		level = top.level + 1
 	}
 	l.since = at
 	for int(ref+1) >= len(l.opened) {
@@ -410,7 +426,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	if w.b.color != "" {
 		recursive = l.named(key, 1) > 1
 	}
-	l.stack = append(l.stack, open{at, 0, key, depth, math.MaxUint8, recursive})
+	l.stack = append(l.stack, open{at, 0, key, level, math.MaxUint8, recursive})
 	l.matches = append(l.matches, ref)
 }
 
@@ -438,9 +454,9 @@ func (w *worker) leave(l *location, at int64, ref uint32) error {
 // close ends an open region.
 func (w *worker) close(l *location, i int, at int64) error {
 	if l.visits == nil {
-		l.visits = newSpanTrack(w.regions)
+		l.visits = w.spans()
 	}
-	return l.close(&w.packer, i, at)
+	return l.close(w.packer, i, at)
 }
 
 func (l *location) close(p *packer, i int, at int64) error {
@@ -456,7 +472,7 @@ func (l *location) close(p *packer, i int, at int64) error {
 	if l.keys != nil {
 		l.named(o.region, -1)
 	}
-	return l.visits.add(p, o.span(at), o.exclusive, o.recursive, l.stack)
+	return l.visits.add(p, o.span(at), o.level, o.exclusive, o.recursive, l.stack)
 }
 
 // instant takes an event without length.
@@ -465,7 +481,7 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 		l.instants = &instantWriter{}
 	}
 	if l.visits == nil {
-		l.visits = newSpanTrack(w.regions)
+		l.visits = w.spans()
 	}
 	x := instant{time: c.Time(), kind: c.Kind(), name: trace.NoRef}
 	ref, d := int(c.Ref()), w.b.defs
@@ -484,7 +500,7 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 			x.name = w.b.name(*d.Strings.At(ref))
 		}
 	}
-	return l.instants.add(&w.packer, l.visits.entry, x)
+	return l.instants.add(w.packer, l.visits.entry, x)
 }
 
 // series is a counter of a location.
@@ -525,7 +541,7 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 		if x.a-x.a != 0 || x.b-x.b != 0 || x.c-x.c != 0 {
 			return nil // no number, or without end
 		}
-		return s.w.add(&w.packer, &s.entry, x)
+		return s.w.add(w.packer, &s.entry, x)
 	}
 	switch c.Kind() {
 	case trace.Fragment:
@@ -572,14 +588,14 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 	}
 	for len(l.stack) > 0 {
 		if l.visits == nil {
-			l.visits = newSpanTrack(0)
+			l.visits = newSpanTrack(0, nil)
 		}
 		if err := l.close(p, len(l.stack)-1, l.last); err != nil {
 			return nil, err
 		}
 	}
 	if l.visits == nil && len(l.resources)+len(l.series) == 0 {
-		l.visits = newSpanTrack(0)
+		l.visits = newSpanTrack(0, nil)
 	}
 	if l.visits != nil {
 		e := l.visits.entry

@@ -46,7 +46,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	}
 	r := l.resource(res)
 	if r == nil {
-		r = &resource{resource: res, spans: newSpanTrack(w.regions)}
+		r = &resource{resource: res, spans: w.spans()}
 		r.held.style = timeline.Steps
 		if res != trace.NoRef {
 			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
@@ -62,7 +62,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	if lane == len(r.lanes) {
 		r.lanes = append(r.lanes, nil)
 	}
-	x := &openClaim{open: open{start: t, region: w.key(c), depth: uint8(min(lane, DeepDepth)), height: math.MaxUint8}, id: id, resource: r, lane: lane}
+	x := &openClaim{open: open{start: t, region: w.key(c), level: uint32(lane), height: math.MaxUint8}, id: id, resource: r, lane: lane}
 	if len(c.Ops()) > 2 {
 		if a := math.Float64frombits(c.Op(2)); a-a == 0 {
 			x.amount = a
@@ -76,7 +76,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 		l.claims = map[int64]*openClaim{}
 	}
 	l.claims[id] = x
-	return r.change(&w.packer, t, 1, x.amount)
+	return r.change(w.packer, t, 1, x.amount)
 }
 
 func (l *location) resource(n uint32) *resource {
@@ -98,7 +98,7 @@ func (r *resource) change(p *packer, t int64, claims int, amount float64) error 
 }
 
 // release ends a claim.
-func (w *worker) release(l *location, t, id int64) error { return l.release(&w.packer, t, id) }
+func (w *worker) release(l *location, t, id int64) error { return l.release(w.packer, t, id) }
 
 func (l *location) release(p *packer, t, id int64) error {
 	x := l.claims[id]
@@ -121,7 +121,7 @@ func (l *location) release(p *packer, t, id int64) error {
 			}
 		}
 	}
-	if err := r.spans.add(p, x.span(t), t-x.start, false, r.open); err != nil {
+	if err := r.spans.add(p, x.span(t), x.level, t-x.start, false, r.open); err != nil {
 		return err
 	}
 	return r.change(p, t, -1, -x.amount)

@@ -114,7 +114,7 @@ func (b *builder) collectives(dir *directory) error {
 		comms = append(comms, c)
 	}
 	slices.Sort(comms)
-	p := newPacker(b.file)
+	p := b.packers(1)[0]
 	regions := map[uint64]uint32{}
 	for _, comm := range comms {
 		list := all[comm]
@@ -161,14 +161,14 @@ func (b *builder) collectives(dir *directory) error {
 			behind = behind[:0]
 			for _, l := range next {
 				if t.w.n+1 >= blockSpans && len(l) > 0 && l[0].Start < s.End {
-					behind = append(behind, open{start: l[0].Start, region: l[0].Region, depth: l[0].Depth, height: math.MaxUint8})
+					behind = append(behind, open{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth), height: math.MaxUint8})
 				}
 			}
-			if err := t.add(&p, s, s.End-s.Start, false, behind); err != nil {
+			if err := t.add(p, s, uint32(s.Depth), s.End-s.Start, false, behind); err != nil {
 				return err
 			}
 		}
-		if err := t.end(&p); err != nil {
+		if err := t.end(p); err != nil {
 			return err
 		}
 		dir.Tracks = append(dir.Tracks, e)

@@ -21,11 +21,11 @@
 // # File
 //
 // All numbers are little-endian; "varint" is an unsigned LEB128 number, a "zigzag" one of
-// a signed number. The file is "weftidx7", then blocks, then the directory, then 24 bytes:
-// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi5". A
+// a signed number. The file is "weftidx8", then blocks, then the directory, then 24 bytes:
+// offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi6". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
 // zstd), and columns of numbers; those of spans are packed one by one. Its place and length
-// are in the directory, which is a zstd frame: JSON with the tracks, behind its length as a
-// varint, then the tables of blocks as varints. Readers refuse what has another beginning
+// are in the directory, which is a zstd frame: JSON behind its length as a varint, the tables
+// of blocks of links as varints, and each track with its tables. Readers refuse what has another beginning
 // or end, or a wrong checksum.
 package index

@@ -18,11 +18,11 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 7
+const Version = 8
 
 const (
-	head    = "weftidx7"
-	tail    = "xdi5"
+	head    = "weftidx8"
+	tail    = "xdi6"
 	endSize = 24
 )
 
@@ -47,7 +47,7 @@ type directory struct {
 	Names   []string              `json:"names,omitempty"`      // of links
 	Comms   []string              `json:"communicators,omitempty"`
 	Links   int64                 `json:"links"`
-	Tracks  []*trackEntry         `json:"tracks"`
+	Tracks  []*trackEntry         `json:"-"`
 	// Visits and Claims are the sums of all locations and resources, by region and one.
 	Visits []Sum `json:"visits"`
 	Claims []Sum `json:"claims"`
@@ -75,30 +75,30 @@ const (
 
 // Track describes a row of the time line.
 type Track struct {
-	Kind     TrackKind `json:"kind"`
-	Location uint32    `json:"location"` // index into the definitions, NoRef for a communicator
-	ID       string    `json:"id"`
-	Name     string    `json:"name,omitempty"`
-	Sort     string    `json:"sort,omitempty"` // what sort of location, operation mode of a counter
-	Group    uint32    `json:"group"`          // index into Groups, or NoRef
-	Parent   int       `json:"parent"`         // the track of the location of a counter or resource, -1 for none
-	Events   int64     `json:"events"`         // of the location, on its first track
-	Spans    int64     `json:"spans"`
-	Instants int64     `json:"instants"`
-	First    int64     `json:"first"` // times of its first and its last event
-	Last     int64     `json:"last"`
-	Depth    int       `json:"depth"` // how many spans are inside of each other, or lanes, at most
-	Unit     string    `json:"unit,omitempty"`
-	Capacity float64   `json:"capacity,omitempty"` // of a resource, 0 for none
-	Low      float64   `json:"low"`                // extremes of a curve
-	High     float64   `json:"high"`
-	Style    string    `json:"style,omitempty"` // of a curve: smooth, steps, points
+	Kind     TrackKind
+	Location uint32 // index into the definitions, NoRef for a communicator
+	ID       string
+	Name     string
+	Sort     string // what sort of location, operation mode of a counter
+	Group    uint32 // index into Groups, or NoRef
+	Parent   int    // the track of the location of a counter or resource, -1 for none
+	Events   int64  // of the location, on its first track
+	Spans    int64
+	Instants int64
+	First    int64 // times of its first and its last event
+	Last     int64
+	Depth    int // how many spans are inside of each other, or lanes, at most
+	Unit     string
+	Capacity float64 // of a resource, 0 for none
+	Low      float64 // extremes of a curve
+	High     float64
+	Style    string // of a curve: smooth, steps, points
 }
 
 // trackEntry is a track in the directory.
 type trackEntry struct {
 	Track
-	MetricUnit float64 `json:"unitTicks,omitempty"` // ticks of the time unit of a signal
+	MetricUnit float64 // ticks of the time unit of a signal
 
 	blocks     []blockEntry
 	sums       []blockEntry
@@ -118,7 +118,9 @@ func (d *directory) encode() ([]byte, error) {
 	b := appendSection(nil, text)
 	b = appendBlocks(b, d.links)
 	b = appendLevels(b, d.linkLevels)
+	b = binary.AppendUvarint(b, uint64(len(d.Tracks)))
 	for _, e := range d.Tracks {
+		b = e.describe(b)
 		b = appendBlocks(b, e.blocks)
 		b = appendBlocks(b, e.sums)
 		b = binary.AppendUvarint(b, uint64(len(e.levels)))
@@ -141,10 +143,16 @@ func (d *directory) decode(b []byte) error {
 	}
 	d.links = c.blocks()
 	d.linkLevels = c.levels()
-	for i, e := range d.Tracks {
-		if e == nil {
-			return fmt.Errorf("found no track %d", i)
-		}
+	n := c.count()
+	if n > len(c.b)/leastTrack {
+		return fmt.Errorf("found %d tracks in %d bytes", n, len(c.b))
+	}
+	d.Tracks = make([]*trackEntry, n)
+	entries := make([]trackEntry, len(d.Tracks))
+	for i := range entries {
+		e := &entries[i]
+		d.Tracks[i] = e
+		c.describe(e)
 		e.blocks = c.blocks()
 		e.sums = c.blocks()
 		e.levels = make([][]levelEntry, c.count())
@@ -159,25 +167,117 @@ func (d *directory) decode(b []byte) error {
 	return c.end(text)
 }
 
-// file is an index that is being written.
-type file struct {
-	f  *os.File
-	mu sync.Mutex
-	at int64
+// leastTrack is how many bytes of the directory a track has at least.
+const leastTrack = 40
+
+// trackKinds are numbered so in the directory.
+var trackKinds = [...]TrackKind{LocationTrack, ResourceTrack, CounterTrack, CommunicatorTrack}
+
+// describe appends what a track is.
+func (e *trackEntry) describe(b []byte) []byte {
+	b = append(b, byte(slices.Index(trackKinds[:], e.Kind)))
+	for _, s := range [...]string{e.ID, e.Name, e.Sort, e.Unit, e.Style} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	for _, u := range [...]uint64{uint64(e.Location + 1), uint64(e.Group + 1), uint64(e.Parent + 1), uint64(e.Events), uint64(e.Spans), uint64(e.Instants), uint64(e.Depth)} {
+		b = binary.AppendUvarint(b, u)
+	}
+	b = binary.AppendVarint(binary.AppendVarint(b, e.First), e.Last-e.First)
+	for _, f := range [...]float64{e.Capacity, e.Low, e.High, e.MetricUnit} {
+		b = appendFloat(b, f)
+	}
+	return b
 }
+
+// describe reads it.
+func (c *columns) describe(e *trackEntry) {
+	k := c.byte()
+	if int(k) >= len(trackKinds) {
+		c.b, c.bad = nil, true
+		return
+	}
+	e.Kind = trackKinds[k]
+	for _, s := range [...]*string{&e.ID, &e.Name, &e.Sort, &e.Unit, &e.Style} {
+		*s = string(c.section().b)
+	}
+	e.Location, e.Group, e.Parent = uint32(c.uint())-1, uint32(c.uint())-1, int(c.uint())-1
+	e.Events, e.Spans, e.Instants, e.Depth = int64(c.uint()), int64(c.uint()), int64(c.uint()), int(c.uint())
+	e.First = c.int()
+	e.Last = e.First + c.int()
+	e.Capacity, e.Low, e.High, e.MetricUnit = c.float(), c.float(), c.float(), c.float()
+}
+
+// file is an index that is being written. Small blocks are written some at a time: each
+// track of a short trace has one.
+type file struct {
+	f    *os.File
+	mu   sync.Mutex
+	at   int64
+	held []byte // what is not written yet, from place from on
+	from int64
+}
+
+const (
+	// smallBlock is how long a block is at most to be held.
+	smallBlock = 4 << 10
+	// heldBytes is how many bytes of small blocks are held.
+	heldBytes = 64 << 10
+)
+
+// begin begins the file anew.
+func (f *file) begin() { f.at, f.held = int64(len(head)), f.held[:0] }
 
 // write appends a block and returns its place.
 func (f *file) write(data []byte) (at int64, err error) {
 	f.mu.Lock()
 	at = f.at
 	f.at += int64(len(data))
+	large := len(data) > smallBlock
+	if large || len(f.held)+len(data) > heldBytes {
+		err = f.flush()
+	}
+	if !large {
+		if len(f.held) == 0 {
+			f.from = at
+		}
+		f.held = append(f.held, data...)
+	}
 	f.mu.Unlock()
-	_, err = f.f.WriteAt(data, at)
+	if large && err == nil {
+		_, err = f.f.WriteAt(data, at)
+	}
 	return at, err
+}
+
+// flush writes what is held.
+func (f *file) flush() error {
+	if len(f.held) == 0 {
+		return nil
+	}
+	_, err := f.f.WriteAt(f.held, f.from)
+	f.held = f.held[:0]
+	return err
+}
+
+// ReadAt reads what has been written.
+func (f *file) ReadAt(b []byte, at int64) (int, error) {
+	f.mu.Lock()
+	held := len(f.held) > 0 && at >= f.from && at-f.from <= int64(len(f.held)-len(b))
+	if held {
+		copy(b, f.held[at-f.from:])
+	}
+	f.mu.Unlock()
+	if held {
+		return len(b), nil
+	}
+	return f.f.ReadAt(b, at)
 }
 
 // finish writes the directory and both ends.
 func (f *file) finish(d *directory) error {
+	if err := f.flush(); err != nil {
+		return err
+	}
 	if err := f.f.Truncate(f.at); err != nil {
 		return err
 	}
@@ -196,12 +296,14 @@ func (f *file) finish(d *directory) error {
 	end := binary.LittleEndian.AppendUint64(nil, uint64(at))
 	end = binary.LittleEndian.AppendUint64(end, uint64(len(packed)))
 	end = binary.LittleEndian.AppendUint32(end, crc32.Checksum(packed, castagnoli))
-	_, err = f.write(append(end, tail...))
+	if _, err = f.write(append(end, tail...)); err == nil {
+		err = f.flush()
+	}
 	return err
 }
 
 func newEncoder(level zstd.EncoderLevel) *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false)) // blocks have their own
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(level), zstd.WithLowerEncoderMem(true), zstd.WithSingleSegment(true), zstd.WithEncoderCRC(false)) // blocks have their own
 	if err != nil {
 		panic(err) // the options are wrong
 	}
@@ -221,11 +323,12 @@ type packer struct {
 	sections sections
 	order    linkOrder
 	bundles  []bundle
+	joiner   joiner
 }
 
-func newPacker(f *file) packer {
+func newPacker(f *file) *packer {
 	e := newEncoder(zstd.SpeedFastest)
-	return packer{file: f, enc: e, planes: planePacker{enc: e}}
+	return &packer{file: f, enc: e, planes: planePacker{enc: e}}
 }
 
 // pack writes a block.

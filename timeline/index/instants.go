@@ -92,7 +92,7 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 		return nil
 	}
 	b := counted{width: width(extent, e.Instants/perBucket), first: e.First}
-	r := reader{f: p.file.f}
+	r := reader{f: p.file}
 	var list []instant
 	for i := range e.instants {
 		err := r.decode(&e.instants[i], func(raw []byte) (err error) {

@@ -116,7 +116,7 @@ func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 	}
 	wide := width(extent, slices.Max(depths)/perBucket)
 	m := &p.levels
-	m.reader.f = p.file.f
+	m.reader.f = p.file
 	for len(m.lower) < len(depths) {
 		m.lower = append(m.lower, &buckets{})
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-trace/weft/internal/pipeline"
@@ -151,10 +152,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) e
 			return err
 		}
 	}
-	packers := make([]packer, workers)
-	for i := range packers {
-		packers[i] = newPacker(b.file)
-	}
+	packers := b.packers(workers)
 	var names [4]uint32
 	if b.meets.size+b.meets.kept > 0 {
 		for k := range names {
@@ -252,7 +250,7 @@ func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockE
 		}
 	}
 	for {
-		bundles = joined(bundles)
+		bundles = p.joiner.joined(bundles)
 		p.bundles = bundles
 		l := levelEntry{width: wide}
 		if l.blocks, err = linkBlocks(p, bundles, encodeBundles, func(b *bundle) (int64, int64) { return b.start, b.end }); err != nil {
@@ -358,28 +356,63 @@ func linkBlocks[T any](p *packer, list []T, encode func(*sections, []byte, []T) 
 // pair is which locations a bundle is of.
 func (b *bundle) pair() uint64 { return uint64(b.source)<<32 | uint64(b.destination) }
 
-// joined makes one of those of a bucket that are one bundle; the buckets are in order.
-func joined(list []bundle) []bundle {
+// joiner makes one of the bundles of a bucket that are between the same locations. Its
+// memory is used again.
+type joiner struct {
+	slots []int32 // by hash of a pair: where its bundle is, and one; all 0 between calls
+}
+
+// joined joins bundles, whose buckets are in order.
+func (j *joiner) joined(list []bundle) []bundle {
 	n := 0
 	for from := 0; from < len(list); {
 		to := from + 1
 		for to < len(list) && list[to].bucket == list[from].bucket {
 			to++
 		}
-		slices.SortFunc(list[from:to], func(a, b bundle) int { return cmp.Compare(a.pair(), b.pair()) })
 		begin := n
-		for _, x := range list[from:to] {
-			if n > begin && list[n-1].pair() == x.pair() {
-				o := &list[n-1]
-				o.start, o.end = min(o.start, x.start), max(o.end, x.end)
-				o.count += x.count
-				o.bytes += x.bytes
-				continue
-			}
-			list[n] = x
-			n++
+		if n += j.bucket(list[from:to]); begin < from {
+			copy(list[begin:n], list[from:])
 		}
 		from = to
 	}
 	return list[:n]
+}
+
+// bucket joins the bundles of a bucket at the list's front, in the order of their pairs, and
+// returns how many remain.
+func (j *joiner) bucket(list []bundle) int {
+	if len(list) == 1 {
+		return 1
+	}
+	// At least twice as many slots as bundles.
+	size := uint(bits.Len(uint(2 * len(list))))
+	if len(j.slots) < 1<<size {
+		j.slots = make([]int32, 1<<size)
+	}
+	slots := j.slots[:1<<size]
+	n := 0
+	for i := range list {
+		x := &list[i]
+		h := x.pair() * 0x9e3779b97f4a7c15 >> (64 - size)
+		for {
+			k := slots[h]
+			if k == 0 {
+				list[n] = *x
+				n++
+				slots[h] = int32(n)
+				break
+			}
+			if o := &list[k-1]; o.pair() == x.pair() {
+				o.start, o.end = min(o.start, x.start), max(o.end, x.end)
+				o.count += x.count
+				o.bytes += x.bytes
+				break
+			}
+			h = (h + 1) & (1<<size - 1)
+		}
+	}
+	clear(slots)
+	slices.SortFunc(list[:n], func(a, b bundle) int { return cmp.Compare(a.pair(), b.pair()) })
+	return n
 }

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -37,6 +36,60 @@ type numbered struct {
 	peer, comm uint32
 	tag        int64
 	recv       bool
+}
+
+// channels are those of a location. Most have few, and use them one after another.
+type channels struct {
+	few  []numberedChannel
+	next int // in few, behind the last one that was looked for
+	many map[numbered]*channel
+}
+
+type numberedChannel struct {
+	numbered
+	channel *channel
+}
+
+// fewChannels is how many are looked through.
+const fewChannels = 16
+
+// of is the channel of a number, nil if there is none.
+func (c *channels) of(k numbered) *channel {
+	if c.many != nil {
+		return c.many[k]
+	}
+	for range c.few {
+		if c.next == len(c.few) {
+			c.next = 0
+		}
+		x := &c.few[c.next]
+		c.next++
+		if x.numbered == k {
+			return x.channel
+		}
+	}
+	return nil
+}
+
+func (c *channels) set(k numbered, ch *channel) {
+	if c.many == nil {
+		for i := range c.few {
+			if c.few[i].numbered == k {
+				c.few[i].channel = ch
+				return
+			}
+		}
+		if len(c.few) < fewChannels {
+			c.few = append(c.few, numberedChannel{k, ch})
+			return
+		}
+		c.many = map[numbered]*channel{}
+		for _, x := range c.few {
+			c.many[x.numbered] = x.channel
+		}
+		c.few = nil
+	}
+	c.many[k] = ch
 }
 
 // parts is how many parts the ends of messages are divided into, so that what belongs
@@ -140,10 +193,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 		return nil // nobody knows the other side
 	}
 	k := numbered{uint32(peer), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
-	if l.channels == nil {
-		l.channels = map[numbered]*channel{}
-	}
-	ch := l.channels[k]
+	ch := l.channels.of(k)
 	n := int64(0)
 	switch { // each side reads its own number alone
 	case ch == nil:
@@ -161,7 +211,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 			pair.stretch = ch.stretch + 1
 		}
 		ch = w.spool.channel(pair)
-		l.channels[k] = ch
+		l.channels.set(k, ch)
 	}
 	p := ch.part
 	b := w.buffers[p]
@@ -171,17 +221,17 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 	at := c.Time()
 	if k.recv {
 		ch.recvs++
-		b = binary.AppendUvarint(b, uint64(ch.slot)<<1|1)
-		b = binary.AppendVarint(b, at-w.last[p])
+		b = appendUvarint(b, uint64(ch.slot)<<1|1)
+		b = appendVarint(b, at-w.last[p])
 	} else {
 		ch.sends++
-		b = binary.AppendUvarint(b, uint64(ch.slot)<<1)
-		b = binary.AppendVarint(b, at-w.last[p])
+		b = appendUvarint(b, uint64(ch.slot)<<1)
+		b = appendVarint(b, at-w.last[p])
 		bytes := c.Op(3)
 		if bytes > math.MaxInt64 {
 			bytes = 0
 		}
-		b = binary.AppendUvarint(b, bytes)
+		b = appendUvarint(b, bytes)
 	}
 	w.last[p] = at
 	if w.buffers[p] = b; len(b) < bufferSize {

@@ -18,6 +18,9 @@ type Sum struct {
 	// Inclusive is the time in which the region was open, Exclusive that in which it was
 	// the innermost one. Of claims and operations both are their lengths added up.
 	Inclusive, Exclusive int64
+	// Sum is the parts that the spans have in the window added up, those inside of others of
+	// the region too. Sum / Count is the mean.
+	Sum int64
 	// Min and Max are the shortest and the longest part that a span has in the window.
 	Min, Max int64
 }
@@ -71,6 +74,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 				c := t.at(s.region)
 				c.Count += s.count
 				c.Inclusive += s.inclusive
+				c.Sum.Sum += s.inclusive + s.nested
 				c.Exclusive += s.exclusive
 				if !cut {
 					c.length(s.min)
@@ -274,6 +278,7 @@ func (t *tally) cut(l []Span, from, to int64, nested bool) {
 			c.Count++
 			c.Inclusive += n
 			c.Exclusive += n
+			c.Sum.Sum += n
 			c.length(n)
 		}
 	}
@@ -316,7 +321,7 @@ func upTo(w *scratch, e *trackEntry, i int, at int64, sign int64, t *tally, load
 // which these are.
 func nested(frames []open, b *spanBlock) bool {
 	for i := range frames {
-		if frames[i].depth != uint8(min(i, DeepDepth)) {
+		if int(frames[i].level) != i {
 			return false
 		}
 	}
@@ -353,7 +358,7 @@ func nested(frames []open, b *spanBlock) bool {
 		}
 	}
 	for i := len(b.open) - 1; i >= 0; i-- {
-		if o := &b.open[i]; int(o.depth) != i || !in(o.depth, o.start, math.MaxInt64) {
+		if o := &b.open[i]; int(o.level) != i || !in(o.depth(), o.start, math.MaxInt64) {
 			return false
 		}
 	}
@@ -380,6 +385,7 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 			c = t.at(region)
 		}
 		c.Exclusive += sign * exclusive
+		c.Sum.Sum += sign * n
 		if !recursive {
 			c.Inclusive += sign * n
 		}
@@ -399,7 +405,7 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 		if o.start >= at {
 			continue
 		}
-		add(o.start, at, o.region, o.depth, o.recursive)
+		add(o.start, at, o.region, o.depth(), o.recursive)
 		if sign > 0 {
 			c.Count++
 		}
@@ -413,19 +419,19 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	// regions. Of those alike, the innermost one ends first.
 	type mark struct {
 		start  int64
-		depth  uint8
+		level  uint32
 		region uint32
 	}
 	known := map[mark][]int{}
 	for k, f := range frames {
-		m := mark{f.start, f.depth, f.region}
+		m := mark{f.start, f.level, f.region}
 		known[m] = append(known[m], k)
 	}
 	old := len(frames)
 	var moments []moment
 	begin := since
 	add := func(o open, end int64, ends bool) {
-		m := mark{o.start, o.depth, o.region}
+		m := mark{o.start, o.level, o.region}
 		var k int
 		var l []int
 		if o.start <= begin {
@@ -447,8 +453,10 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 			moments = append(moments, moment{end, k, true})
 		}
 	}
-	for k, s := range b.spans {
-		add(open{start: s.Start, region: s.Region, depth: s.Depth, recursive: b.recursive[k]}, s.End, true)
+	level := b.levels()
+	for k := range b.spans {
+		s := &b.spans[k]
+		add(open{start: s.Start, region: s.Region, level: level(s), recursive: b.recursive[k]}, s.End, true)
 	}
 	for _, o := range b.open {
 		add(o, 0, false)
@@ -467,7 +475,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		case a.leave:
 			return 0
 		}
-		return cmp.Or(cmp.Compare(frames[a.frame].depth, frames[b.frame].depth), cmp.Compare(b.frame, a.frame))
+		return cmp.Or(cmp.Compare(frames[a.frame].level, frames[b.frame].level), cmp.Compare(b.frame, a.frame))
 	})
 	stack := make([]int, old)
 	begun := make([]bool, len(frames))
@@ -499,6 +507,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		c := t.at(f.region)
 		c.Count += sign
 		c.Exclusive += sign * f.exclusive
+		c.Sum.Sum += sign * (m.time - f.start)
 		if !f.recursive {
 			c.Inclusive += sign * (m.time - f.start)
 		}
@@ -515,6 +524,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 			c.Count++ // what is open at the begin is counted where it ends
 		}
 		c.Exclusive += sign * f.exclusive
+		c.Sum.Sum += sign * (at - f.start)
 		if !f.recursive {
 			c.Inclusive += sign * (at - f.start)
 		}

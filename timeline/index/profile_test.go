@@ -68,7 +68,7 @@ func TestTree(t *testing.T) {
 					want.replay(slices.Clone(frames), since, &w.b, at, sign)
 					for _, c := range want.list {
 						region := c.Region
-						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive {
+						if g := got.at(region); g.Count != c.Count || g.Inclusive != c.Inclusive || g.Exclusive != c.Exclusive || g.Sum.Sum != c.Sum.Sum {
 							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected %+v", i, at, sign, region, g.Sum, c.Sum)
 						}
 					}
@@ -87,7 +87,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// Windows are right also where regions are left in any order and much happens at once.
+// Windows are right also where regions are left in any order and much happens at once, also
+// deeper than is drawn, and over several blocks.
 func TestProfileOfDisorder(t *testing.T) {
 	for seed := range uint64(300) {
 		r := trace.NewRecorder(trace.Seconds(1_000_000))
@@ -97,7 +98,17 @@ func TestProfileOfDisorder(t *testing.T) {
 		for i := range regions {
 			regions[i] = r.Region(string('a' + rune(i)))
 		}
-		for range 5 + rng.IntN(60) {
+		events := 5 + rng.IntN(60)
+		if seed%3 == 2 {
+			for range DeepDepth - 10 + rng.IntN(30) {
+				r.Enter(loc, now, regions[rng.IntN(len(regions))])
+				now += rng.Int64N(2)
+			}
+		}
+		if seed%30 == 29 {
+			events = 12000 // some blocks
+		}
+		for range events {
 			if rng.IntN(2) == 0 {
 				now += rng.Int64N(3)
 			}

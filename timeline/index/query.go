@@ -41,7 +41,7 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 			return s, true, nil
 		}
 		for _, o := range b.open {
-			if int(o.depth) == depth && o.start <= at {
+			if int(o.depth()) == depth && o.start <= at {
 				end, err := x.endOf(&r, e, i, &o)
 				return o.span(end), true, err
 			}
@@ -56,7 +56,7 @@ func (x *Index) SpanAt(track, depth int, at int64) (s Span, ok bool, err error) 
 func (x *Index) endOf(r *reader, e *trackEntry, block int, o *open) (int64, error) {
 	var b spanBlock
 	var err error
-	same := func(p open) bool { return p.start == o.start && p.depth == o.depth && p.region == o.region }
+	same := func(p open) bool { return p.start == o.start && p.level == o.level && p.region == o.region }
 	i := block + 1 + sort.Search(len(e.blocks)-block-1, func(k int) bool {
 		if err == nil {
 			err = r.decode(&e.blocks[block+1+k], b.decode)
@@ -71,7 +71,7 @@ func (x *Index) endOf(r *reader, e *trackEntry, block int, o *open) (int64, erro
 			return 0, err
 		}
 		for _, s := range b.spans {
-			if s.Start == o.start && s.Depth == o.depth && s.Region == o.region {
+			if s.Start == o.start && s.Depth == o.depth() && s.Region == o.region {
 				return s.End, nil
 			}
 		}

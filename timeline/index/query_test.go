@@ -290,7 +290,7 @@ func TestClaims(t *testing.T) {
 		}
 		var want []Sum
 		for _, a := range p.Result().Activities {
-			want = append(want, Sum{a.Region, a.Count, a.Time, a.Time, a.Min, a.Max})
+			want = append(want, Sum{a.Region, a.Count, a.Time, a.Time, a.Time, a.Min, a.Max})
 		}
 		got, err := x.Profile(k, from, to)
 		if err != nil || !slices.Equal(got, want) {
@@ -550,7 +550,7 @@ func TestOdd(t *testing.T) {
 		if w[0] == first && w[1] == last+1 {
 			var want []Sum
 			for _, g := range p.Result().Regions {
-				want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Min, g.Max})
+				want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 			}
 			if visits, claims := x.Totals(); !slices.Equal(visits, want) || len(claims) > 0 {
 				t.Fatalf("found the totals %v and %v, expected %v", visits, claims, want)
@@ -562,7 +562,7 @@ func TestOdd(t *testing.T) {
 				if l.Location == x.Tracks()[k].Location {
 					for _, g := range l.Regions {
 						if g.Count > 0 {
-							want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Min, g.Max})
+							want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 						}
 					}
 				}
@@ -742,10 +742,10 @@ func TestColor(t *testing.T) {
 		}
 	}
 	want := map[string]Sum{
-		"a": {0, 1, 10, 4, 10, 10}, // 0–2, 7–8, 9–10
-		"b": {0, 2, 5, 5, 2, 5},
-		"":  {0, 1, 1, 1, 1, 1},
-		"c": {0, 1, 3, 3, 3, 3},
+		"a": {0, 1, 10, 4, 10, 10, 10}, // 0–2, 7–8, 9–10
+		"b": {0, 2, 5, 5, 7, 2, 5},
+		"":  {0, 1, 1, 1, 1, 1, 1},
+		"c": {0, 1, 3, 3, 3, 3, 3},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("found    %v\nexpected %v", got, want)

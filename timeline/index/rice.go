@@ -38,7 +38,9 @@ func rice(b []byte, values []uint64) []byte {
 	}
 	// So many low bits that those above are a few ones, by the mean.
 	low := max(0, bits.Len64(sum/uint64(len(values)))-1)
-	w := bitWriter{b: append(b, byte(low))}
+	b = append(b, byte(low))
+	w := bitWriter{b: slices.Grow(b, riceBytes*len(values)+8), at: len(b)}
+	w.b = w.b[:cap(w.b)]
 	for _, x := range values {
 		x -= least
 		if high := x >> low; high < riceMost {
@@ -57,29 +59,32 @@ func rice(b []byte, values []uint64) []byte {
 	return w.end()
 }
 
-// bitWriter writes bits.
+// riceBytes is how many bytes the code of a number has at most.
+const riceBytes = 12
+
+// bitWriter writes bits into a slice that has room for them and eight bytes more.
 type bitWriter struct {
 	b     []byte
+	at    int
 	hold  uint64
-	count uint // bits that are held
+	count uint // bits that are held, fewer than 8
 }
 
 // write writes the low bits of x, at most 56, which has no others.
 func (w *bitWriter) write(x uint64, n uint) {
 	w.hold |= x << w.count
+	binary.LittleEndian.PutUint64(w.b[w.at:], w.hold)
 	w.count += n
-	for w.count >= 8 {
-		w.b = append(w.b, byte(w.hold))
-		w.hold >>= 8
-		w.count -= 8
-	}
+	w.at += int(w.count / 8)
+	w.hold >>= w.count &^ 7
+	w.count &= 7
 }
 
 func (w *bitWriter) end() []byte {
 	if w.count > 0 {
-		w.b = append(w.b, byte(w.hold))
+		w.at++
 	}
-	return w.b
+	return w.b[:w.at]
 }
 
 // rice reads n numbers.

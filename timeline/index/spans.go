@@ -24,20 +24,25 @@ type open struct {
 	start     int64
 	exclusive int64 // so far
 	region    uint32
-	depth     uint8
+	level     uint32 // depth, of those deeper than DeepDepth too
 	height    uint8
 	recursive bool // the same region is open around it
 }
 
+// depth is that of its span.
+func (o *open) depth() uint8 { return uint8(min(o.level, DeepDepth)) }
+
 // span is what an open one becomes at its end.
-func (o *open) span(end int64) Span { return Span{o.start, end, o.region, o.depth, o.height} }
+func (o *open) span(end int64) Span { return Span{o.start, end, o.region, o.depth(), o.height} }
 
 // spanBlock is a block of spans.
 type spanBlock struct {
 	spans     []Span
-	recursive []bool // belong to the spans
-	open      []open // behind the last span
+	recursive []bool   // belong to the spans
+	deep      []uint32 // levels of the spans of depth DeepDepth, in their order
+	open      []open   // behind the last span
 	table     table
+	inner     inner
 }
 
 // blockSpans is how many spans a block has, unless more are open: these are written with
@@ -52,6 +57,7 @@ type spanWriter struct {
 	end, length, region []byte // varints
 	depth               []byte
 	height              []byte // none if all are 255
+	deep                []byte // varints: the levels of spans of depth DeepDepth, less this
 	recursive           []byte // bits, none if none is set
 	inner               inner
 }
@@ -59,33 +65,48 @@ type spanWriter struct {
 // inner is, for each depth, where the first span begins that the next one around it has
 // inside, as far as they are in the same block.
 type inner struct {
-	start [DeepDepth + 2]int64
-	known [DeepDepth + 2]bool
+	known [(DeepDepth + 2 + 63) / 64]uint64
+	start []int64
 }
 
 // reset begins a block.
-func (x *inner) reset() { clear(x.known[:]) }
+func (x *inner) reset() { x.known = [len(x.known)]uint64{} }
 
-// begin notes a span that has ended.
-func (x *inner) begin(s *Span) {
-	x.known[int(s.Depth)+1] = false
-	if !x.known[s.Depth] {
-		x.known[s.Depth], x.start[s.Depth] = true, s.Start
+// add notes a span that has ended, and returns where the first one begins that is inside of
+// it, or its end.
+func (x *inner) add(depth uint8, end int64) (first int64) {
+	first = end
+	if below := uint(depth) + 1; x.known[below/64]>>(below%64)&1 == 1 {
+		x.known[below/64] &^= 1 << (below % 64)
+		first = x.start[below]
 	}
+	return first
+}
+
+// begin notes where a span begins that has been added.
+func (x *inner) begin(depth uint8, start int64) {
+	d := uint(depth)
+	if x.known[d/64]>>(d%64)&1 == 1 {
+		return
+	}
+	x.known[d/64] |= 1 << (d % 64)
+	for int(d) >= len(x.start) {
+		x.start = append(x.start, 0)
+	}
+	x.start[d] = start
 }
 
 // add adds a span.
-func (w *spanWriter) add(s Span, recursive bool) {
+func (w *spanWriter) add(s Span, level uint32, recursive bool) {
 	w.end = appendVarint(w.end, s.End-w.last)
 	w.last = s.End
-	from := s.End
-	if d := int(s.Depth) + 1; w.inner.known[d] {
-		from = w.inner.start[d]
-	}
-	w.length = appendVarint(w.length, from-s.Start)
-	w.inner.begin(&s)
+	w.length = appendVarint(w.length, w.inner.add(s.Depth, s.End)-s.Start)
+	w.inner.begin(s.Depth, s.Start)
 	w.region = appendUvarint(w.region, uint64(s.Region+1)) // no region is 0
 	w.depth = append(w.depth, s.Depth)
+	if s.Depth == DeepDepth {
+		w.deep = appendUvarint(w.deep, uint64(level-DeepDepth))
+	}
 	if s.Height != math.MaxUint8 || len(w.height) > 0 {
 		for len(w.height) < w.n {
 			w.height = append(w.height, math.MaxUint8)
@@ -113,6 +134,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	for _, s := range [][]byte{w.depth, w.height, w.recursive} {
 		b = p.append(b, s)
 	}
+	b = appendSection(b, w.deep)
 	b = binary.AppendUvarint(b, uint64(len(open)))
 	for _, o := range open {
 		b = binary.AppendVarint(b, o.start)
@@ -121,12 +143,12 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 		if o.recursive {
 			r |= 1
 		}
-		b = append(binary.AppendUvarint(b, r), o.depth, o.height)
+		b = append(binary.AppendUvarint(binary.AppendUvarint(b, r), uint64(o.level)), o.height)
 	}
 	w.n, w.last = 0, 0
 	w.inner.reset()
 	w.end, w.length, w.region = w.end[:0], w.length[:0], w.region[:0]
-	w.depth, w.height, w.recursive = w.depth[:0], w.height[:0], w.recursive[:0]
+	w.depth, w.height, w.recursive, w.deep = w.depth[:0], w.height[:0], w.recursive[:0], w.deep[:0]
 	return b
 }
 
@@ -145,21 +167,13 @@ func (x *spanBlock) decode(b []byte) error {
 	x.spans, x.recursive = slices.Grow(x.spans, n)[:n], slices.Grow(x.recursive, n)[:n]
 	clear(x.recursive)
 	last := int64(0)
-	var in inner
+	x.inner.reset()
 	ends, lengths, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
 	for i := range x.spans {
 		last += zigzag(ends.at(i))
 		d := depth[i]
-		// As inner.begin does.
-		start := last
-		if below := int(d) + 1; in.known[below] {
-			in.known[below] = false
-			start = in.start[below]
-		}
-		start -= zigzag(lengths.at(i))
-		if !in.known[d] {
-			in.known[d], in.start[d] = true, start
-		}
+		start := x.inner.add(d, last) - zigzag(lengths.at(i))
+		x.inner.begin(d, start)
 		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
 	}
 	for i, h := range height {
@@ -170,13 +184,29 @@ func (x *spanBlock) decode(b []byte) error {
 			x.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
 		}
 	}
+	deep := c.section()
+	for x.deep = x.deep[:0]; len(deep.b) > 0; {
+		x.deep = append(x.deep, DeepDepth+uint32(deep.uint()))
+	}
 	for range c.count() {
 		o := open{start: c.int(), exclusive: int64(c.uint())}
 		r := c.uint()
-		o.region, o.recursive, o.depth, o.height = uint32(r>>1)-1, r&1 == 1, c.byte(), c.byte()
+		o.region, o.recursive, o.level, o.height = uint32(r>>1)-1, r&1 == 1, uint32(c.uint()), c.byte()
 		x.open = append(x.open, o)
 	}
-	return c.end()
+	return c.end(deep)
+}
+
+// levels are the levels of the spans, one by one.
+func (x *spanBlock) levels() func(*Span) uint32 {
+	next := 0
+	return func(s *Span) uint32 {
+		if s.Depth < DeepDepth || next == len(x.deep) {
+			return uint32(s.Depth)
+		}
+		next++
+		return x.deep[next-1]
+	}
 }
 
 // sum is what spans of a region come to.
@@ -184,6 +214,7 @@ type sum struct {
 	region    uint32
 	count     int64
 	inclusive int64 // without those inside of others of the region
+	nested    int64 // of those
 	exclusive int64
 	min, max  int64 // lengths
 }
@@ -192,7 +223,9 @@ type sum struct {
 func (s *sum) add(length, exclusive int64, recursive bool) {
 	s.count++
 	s.exclusive += exclusive
-	if !recursive {
+	if recursive {
+		s.nested += length
+	} else {
 		s.inclusive += length
 	}
 	s.min, s.max = min(s.min, length), max(s.max, length)
@@ -207,6 +240,7 @@ func appendSums(b []byte, l []sum) []byte {
 		b = binary.AppendUvarint(b, uint64(s.region+1))
 		b = binary.AppendUvarint(b, uint64(s.count))
 		b = binary.AppendUvarint(b, uint64(s.inclusive))
+		b = binary.AppendUvarint(b, uint64(s.nested))
 		b = binary.AppendUvarint(b, uint64(s.exclusive))
 		b = binary.AppendUvarint(b, uint64(s.min))
 		b = binary.AppendUvarint(b, uint64(s.max-s.min))
@@ -217,7 +251,7 @@ func appendSums(b []byte, l []sum) []byte {
 // sums are those of one block.
 func (c *columns) sums(l []sum) []sum {
 	for range c.count() {
-		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
+		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), nested: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
 		s.max = s.min + int64(c.uint())
 		l = append(l, s)
 	}
@@ -241,30 +275,45 @@ type spanTrack struct {
 // startRegions is for how many regions there is room from the beginning on.
 func startRegions(regions int) int { return min(regions+1, 256) }
 
-// newSpanTrack is a track for spans of some regions. Its memory comes at once: there may be
-// many tracks of few spans.
-func newSpanTrack(regions int) *spanTrack {
-	const least = 256
-	columns := make([]byte, 4*least)
-	column := func(i int) []byte { return columns[i*least : i*least : (i+1)*least] }
+// newSpanTrack is a track for spans of some regions. There may be many tracks of few spans,
+// so its memory comes at once, as much as an earlier track has needed so far: those of a trace
+// are like each other.
+func newSpanTrack(regions int, like *spanTrack) *spanTrack {
+	size, deep, cells, all := [4]int{}, 8, 8, 0
+	if like != nil {
+		deep, cells = max(deep, len(like.depths)), max(cells, len(like.cells))
+		for i, c := range [...][]byte{like.w.end, like.w.length, like.w.region, like.w.depth} {
+			if size[i] = len(c); len(like.entry.blocks) > 0 {
+				size[i] = cap(c)
+			}
+		}
+	}
+	for i := range size {
+		size[i] = max(64, size[i]+size[i]/16)
+		all += size[i]
+	}
+	columns := make([]byte, all)
+	column := func(i int) (c []byte) {
+		c, columns = columns[:0:size[i]], columns[size[i]:]
+		return c
+	}
 	n := startRegions(regions)
-	slots := make([]int32, 2*n)
+	slots, depths := make([]int32, n), make([]int64, 2*deep)
 	return &spanTrack{
-		entry:   &trackEntry{},
-		w:       spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3)},
-		slot:    slots[:n:n],
-		totalOf: slots[n:],
-		cells:   make([]sum, 0, min(regions+1, 128)),
-		depths:  make([]int64, 0, 16),
+		entry:  &trackEntry{},
+		w:      spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3), inner: inner{start: depths[deep:deep]}},
+		slot:   slots,
+		cells:  make([]sum, 0, cells),
+		depths: depths[:0:deep],
 	}
 }
 
-// add adds a span that has ended; stack is what is open behind it.
-func (t *spanTrack) add(p *packer, s Span, exclusive int64, recursive bool, stack []open) error {
+// add adds a span that has ended, at a level; stack is what is open behind it.
+func (t *spanTrack) add(p *packer, s Span, level uint32, exclusive int64, recursive bool, stack []open) error {
 	if t.w.n == 0 {
 		t.least = math.MaxInt64
 	}
-	t.w.add(s, recursive)
+	t.w.add(s, level, recursive)
 	for int(s.Depth) >= len(t.depths) {
 		t.depths = append(t.depths, 0)
 	}
@@ -310,12 +359,9 @@ func (t *spanTrack) block(p *packer, stack []open) error {
 
 // sum adds the sums of the block to those of the track.
 func (t *spanTrack) sum() {
-	if t.entry.total == nil {
-		t.entry.total = make([]sum, 0, len(t.cells))
-	}
 	for _, s := range t.cells {
-		for int(s.region+1) >= len(t.totalOf) {
-			t.totalOf = append(t.totalOf, 0)
+		if int(s.region+1) >= len(t.totalOf) {
+			t.totalOf = append(t.totalOf, make([]int32, max(len(t.slot), int(s.region)+2)-len(t.totalOf))...)
 		}
 		k := t.totalOf[s.region+1]
 		if k == 0 {
@@ -326,6 +372,7 @@ func (t *spanTrack) sum() {
 		x := &t.entry.total[k-1]
 		x.count += s.count
 		x.inclusive += s.inclusive
+		x.nested += s.nested
 		x.exclusive += s.exclusive
 		x.min, x.max = min(x.min, s.min), max(x.max, s.max)
 	}
@@ -346,7 +393,11 @@ func (t *spanTrack) end(p *packer) error {
 		if err := t.block(p, nil); err != nil {
 			return err
 		}
-		t.sum()
+		if t.entry.total == nil {
+			t.entry.total = t.cells // of the only block
+		} else {
+			t.sum()
+		}
 	}
 	if t.group > 0 {
 		if err := t.sumBlock(p); err != nil {

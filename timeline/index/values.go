@@ -138,7 +138,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	for from := int64(0); from < count; from += maxColumns {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
-		plot, err := plotValues(&reader{f: p.file.f}, e, at, saturate(at, columns*wide), int(columns))
+		plot, err := plotValues(&reader{f: p.file}, e, at, saturate(at, columns*wide), int(columns))
 		if err != nil {
 			return err
 		}

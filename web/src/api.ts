@@ -50,7 +50,7 @@ export interface InstantDetails { time: string; name: string; kind: string; attr
 /** LinkSet is the answer of /links. */
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
 /** ProfileRow sums the spans of a region, or its claims of resources. */
-export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string }
+export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string; sum: string }
 /** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
 export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
 /** CallNode is a call path. */

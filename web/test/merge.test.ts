@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ProfileRow } from "../src/api";
 import { leftOut, mergeByName } from "../src/panels/merge";
 
-const row = (region: number, name: string, count: number, inclusive: string, exclusive: string, min: string, max: string): ProfileRow => ({ track: -1, group: -1, region, name, count, inclusive, exclusive, min, max, mean: "0" });
+const row = (region: number, name: string, count: number, inclusive: string, exclusive: string, min: string, max: string): ProfileRow => ({ track: -1, group: -1, region, name, count, inclusive, exclusive, min, max, mean: "0", sum: inclusive });
 
 test("regions of one name are added up exactly", () => {
   const m = mergeByName([row(4, "MPI_Send", 1, "9007199254740993", "9007199254740993", "9007199254740993", "9007199254740993"), row(2, "main", 1, "7", "1", "7", "7"), row(9, "MPI_Send", 3, "6", "5", "1", "3")]);

@@ -265,8 +265,8 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
         const o = claims.get(c.region) ?? { count: 0, held: 0, min: Infinity, max: 0 };
         o.count++; o.held += d; o.min = Math.min(o.min, c.end - c.start); o.max = Math.max(o.max, c.end - c.start); claims.set(c.region, o);
       }
-      const held = [...claims].map(([r, c]) => ({ kind: "claim", track: -1, group: -1, region: r, name: t.regions[r].name, count: c.count, inclusive: String(c.held), exclusive: String(c.held), min: String(c.min), max: String(c.max), mean: String(Math.round(c.held / c.count)) }));
-      const rows = [...[...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ kind: "region", track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)) })), ...held];
+      const held = [...claims].map(([r, c]) => ({ kind: "claim", track: -1, group: -1, region: r, name: t.regions[r].name, count: c.count, inclusive: String(c.held), exclusive: String(c.held), min: String(c.min), max: String(c.max), mean: String(Math.round(c.held / c.count)), sum: String(c.held) }));
+      const rows = [...[...acc.values()].sort((a, b) => b.exclusive - a.exclusive).map((s) => ({ kind: "region", track: s.track, group: s.group, region: s.region, name: t.regions[s.region].name, count: s.count, inclusive: String(s.inclusive), exclusive: String(s.exclusive), min: String(s.min), max: String(s.max), mean: String(Math.round(s.inclusive / s.count)), sum: String(s.inclusive) })), ...held];
       const limit = Number(q.get("limit") ?? 600), left = rows.slice(limit), sum = (kind: string): string => String(left.reduce((n, x) => (x.kind === kind ? n + Number(x.exclusive) : n), 0));
       return { from: String(from), to: String(to), rows: rows.slice(0, limit), left: { rows: left.length, exclusive: sum("region"), held: sum("claim") } };
     }

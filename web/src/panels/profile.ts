@@ -34,7 +34,7 @@ export function profile(): Panel {
       ...(calls || !claims ? [time("inclusive", "time in the region and all it calls", (x) => x.inc), time("exclusive", claims ? "time in the region itself, or that its claims held" : "time in the region itself", (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
       { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
       { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
-      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
+      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time of a visit", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
     const t = makeTable(columns, rows, { order: exclusive, memory, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
