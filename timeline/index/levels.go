@@ -40,8 +40,8 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 		c[5] = c[5][:0]
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range c[:3] {
-		b = p.numbers(b, s, len(l))
+	for k, s := range c[:3] {
+		b = p.numbers(b, k, s, len(l))
 	}
 	for _, s := range c[3:] {
 		b = p.append(b, s)
@@ -108,8 +108,9 @@ func width(extent, n int64) int64 {
 
 // makeLevels reads the blocks of a track again and makes the levels above them. The
 // shortest buckets of all depths are as long as is right for the depth with most spans: if
-// one depth had to be drawn from the spans, those of all would have to be read.
-func makeLevels(p *packer, e *trackEntry, depths []int64) error {
+// one depth had to be drawn from the spans, those of all would have to be read. The last
+// block is not read if its spans are in p.levels.last.
+func makeLevels(p *packer, e *trackEntry, depths []int64, last bool) error {
 	extent := e.Last - e.First
 	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
 		return nil
@@ -125,10 +126,14 @@ func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 		b.begin(wide, e.First)
 	}
 	for i := range e.blocks {
-		if err := m.reader.decode(&e.blocks[i], m.block.decode); err != nil {
-			return err
+		spans := m.last.spans
+		if !last || i < len(e.blocks)-1 {
+			if err := m.reader.decode(&e.blocks[i], m.block.decode); err != nil {
+				return err
+			}
+			spans = m.block.spans
 		}
-		for _, s := range m.block.spans {
+		for _, s := range spans {
 			if int(s.Depth) < len(lower) {
 				lower[s.Depth].span(s)
 			}
@@ -148,6 +153,7 @@ func makeLevels(p *packer, e *trackEntry, depths []int64) error {
 type levelMaker struct {
 	reader reader
 	block  spanBlock
+	last   spanBlock  // of the track that ends
 	lower  []*buckets // of each depth
 	upper  [2]buckets
 }

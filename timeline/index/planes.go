@@ -31,20 +31,21 @@ type planePacker struct {
 	enc     *zstd.Encoder
 	huff    huff0.Scratch
 	packed  []byte
-	values  []uint64 // of the column in hand
-	plane   []byte   // of these
+	values  []uint64    // of the column in hand
+	given   [3][]uint64 // of the latest columns of varints
+	plane   []byte      // of these
 	columns [6][]byte
 	seen    [256]uint32 // stretches of a sample, by their hash
 }
 
-// numbers appends a column of n numbers, which are given as varints.
-func (p *planePacker) numbers(b, varints []byte, n int) []byte {
-	values, all := slices.Grow(p.values[:0], n)[:n], uint64(0)
+// numbers appends column k of n numbers, which are given as varints.
+func (p *planePacker) numbers(b []byte, k int, varints []byte, n int) []byte {
+	values, all := slices.Grow(p.given[k][:0], n)[:n], uint64(0)
+	p.given[k] = values
 	uvarints(varints, values)
 	for _, x := range values {
 		all |= x
 	}
-	p.values = values
 	if n > 0 && n < smallColumn {
 		return rice(append(b, riceColumn), values)
 	}

@@ -128,10 +128,10 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
 		w.recursive = append(w.recursive, 0)
 	}
-	for _, s := range [][]byte{w.end, w.length, w.region} {
-		b = p.numbers(b, s, w.n)
+	for k, s := range [...][]byte{w.end, w.length, w.region} {
+		b = p.numbers(b, k, s, w.n)
 	}
-	for _, s := range [][]byte{w.depth, w.height, w.recursive} {
+	for _, s := range [...][]byte{w.depth, w.height, w.recursive} {
 		b = p.append(b, s)
 	}
 	b = appendSection(b, w.deep)
@@ -164,21 +164,9 @@ func (x *spanBlock) decode(b []byte) error {
 	if len(depth) != n || len(height) > 0 && len(height) != n || len(recursive) > 0 && len(recursive) != (n+7)/8 {
 		return fmt.Errorf("found %d spans, but %d depths", n, len(depth))
 	}
-	x.spans, x.recursive = slices.Grow(x.spans, n)[:n], slices.Grow(x.recursive, n)[:n]
+	x.recursive = slices.Grow(x.recursive, n)[:n]
 	clear(x.recursive)
-	last := int64(0)
-	x.inner.reset()
-	ends, lengths, regions := &x.table.numbers[0], &x.table.numbers[1], &x.table.numbers[2]
-	for i := range x.spans {
-		last += zigzag(ends.at(i))
-		d := depth[i]
-		start := x.inner.add(d, last) - zigzag(lengths.at(i))
-		x.inner.begin(d, start)
-		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
-	}
-	for i, h := range height {
-		x.spans[i].Height = h
-	}
+	x.fill(depth, height, &x.table.numbers)
 	if len(recursive) > 0 {
 		for i := range x.recursive {
 			x.recursive[i] = recursive[i/8]>>(i%8)&1 == 1
@@ -195,6 +183,24 @@ func (x *spanBlock) decode(b []byte) error {
 		x.open = append(x.open, o)
 	}
 	return c.end(deep)
+}
+
+// fill makes the spans of their ends, lengths and regions.
+func (x *spanBlock) fill(depth, height []byte, numbers *[3]column) {
+	x.spans = slices.Grow(x.spans[:0], len(depth))[:len(depth)]
+	last := int64(0)
+	x.inner.reset()
+	ends, lengths, regions := &numbers[0], &numbers[1], &numbers[2]
+	for i := range x.spans {
+		last += zigzag(ends.at(i))
+		d := depth[i]
+		start := x.inner.add(d, last) - zigzag(lengths.at(i))
+		x.inner.begin(d, start)
+		x.spans[i] = Span{start, last, uint32(regions.at(i)) - 1, d, math.MaxUint8}
+	}
+	for i, h := range height {
+		x.spans[i].Height = h
+	}
 }
 
 // levels are the levels of the spans, one by one.
@@ -389,9 +395,14 @@ func (t *spanTrack) sumBlock(p *packer) error {
 // end writes what is left, and the levels. The last block gets no sums: of a short track they
 // would be as much as the spans.
 func (t *spanTrack) end(p *packer) error {
-	if t.w.n > 0 {
+	last := t.w.n > 0
+	if last {
+		w := t.w // its columns are there until the next span
 		if err := t.block(p, nil); err != nil {
 			return err
+		}
+		if given := &p.planes.given; t.entry.Spans >= leastBuckets {
+			p.levels.last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
 		}
 		if t.entry.total == nil {
 			t.entry.total = t.cells // of the only block
@@ -408,5 +419,5 @@ func (t *spanTrack) end(p *packer) error {
 	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
 	t.entry.Depth = len(t.depths)
 	t.w, t.slot, t.cells, t.sums, t.totalOf = spanWriter{}, nil, nil, nil, nil
-	return makeLevels(p, t.entry, t.depths)
+	return makeLevels(p, t.entry, t.depths, last)
 }
