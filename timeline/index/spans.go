@@ -289,13 +289,13 @@ func newSpanTrack(regions int, like *spanTrack) *spanTrack {
 	if like != nil {
 		deep, cells = max(deep, len(like.depths)), max(cells, len(like.cells))
 		for i, c := range [...][]byte{like.w.end, like.w.length, like.w.region, like.w.depth} {
-			if size[i] = len(c); len(like.entry.blocks) > 0 {
+			if size[i] = len(c) + len(c)/16; len(like.entry.blocks) > 0 {
 				size[i] = cap(c)
 			}
 		}
 	}
 	for i := range size {
-		size[i] = max(64, size[i]+size[i]/16)
+		size[i] = min(max(64, size[i]), 4*blockSpans)
 		all += size[i]
 	}
 	columns := make([]byte, all)
