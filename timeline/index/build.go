@@ -64,6 +64,7 @@ type builder struct {
 	defs    *trace.Definitions
 	mu      sync.Mutex
 	workers []*worker
+	made    []*packer // those of the workers first
 	names   []string
 	nameOf  map[string]uint32
 	links   *linkSpool // messages and stored links
@@ -78,7 +79,7 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
 		b.colored = false
 		b.file.begin()
-		b.workers, b.names, b.nameOf, b.values = nil, nil, map[string]uint32{}, map[string]uint32{}
+		b.workers, b.made, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[string]uint32{}
 		b.links.close()
 		b.meets.close()
 		b.links, b.meets = &linkSpool{}, &linkSpool{}
@@ -118,6 +119,7 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	if err := b.tracks(ctx, dir, workers); err != nil {
 		return err
 	}
+	dir.Visits, dir.Claims = b.totals()
 	if dir.Events == 0 {
 		dir.First, dir.Last = 0, 0
 		for i, e := range dir.Tracks {
@@ -156,15 +158,17 @@ func (b *builder) name(s string) uint32 {
 
 // packers are those of the workers, which have read all, and as many more as there are to be.
 func (b *builder) packers(n int) []*packer {
-	list := make([]*packer, n)
-	for i := range list {
-		if i < len(b.workers) {
-			list[i] = b.workers[i].packer
-		} else {
-			list[i] = newPacker(b.file)
-		}
+	for len(b.made) < n {
+		b.packer()
 	}
-	return list
+	return b.made[:n]
+}
+
+// packer is a new one.
+func (b *builder) packer() *packer {
+	p := newPacker(b.file)
+	b.made = append(b.made, p)
+	return p
 }
 
 // tracks ends all tracks and makes their levels, several at a time.
@@ -203,30 +207,9 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 				}
 			}
 			dir.Tracks = append(dir.Tracks, e)
-			dir.total(e)
 		}
 		return nil
 	})
-}
-
-// total adds the sums of a track to those of all.
-func (d *directory) total(e *trackEntry) {
-	to := &d.Visits
-	if e.Kind == ResourceTrack {
-		to = &d.Claims
-	}
-	for _, s := range e.total {
-		for int(s.region+1) >= len(*to) {
-			*to = append(*to, Sum{Region: uint32(len(*to)) - 1, Min: math.MaxInt64})
-		}
-		x := &(*to)[s.region+1]
-		x.Count += s.count
-		x.Inclusive += s.inclusive
-		x.Sum += s.inclusive + s.nested
-		x.Exclusive += s.exclusive
-		x.Min, x.Max = min(x.Min, s.min), max(x.Max, s.max)
-	}
-	e.total = nil
 }
 
 // worker takes the batches of some locations.
@@ -241,10 +224,11 @@ type worker struct {
 	meets     endWriter
 	coll      collector
 	like      *spanTrack // the latest one
+	deep      int        // how many regions were open at most
 }
 
 func newWorker(b *builder) *worker {
-	w := &worker{packer: newPacker(b.file), b: b}
+	w := &worker{packer: b.packer(), b: b}
 	w.links.spool, w.meets.spool = b.links, b.meets
 	return w
 }
@@ -354,7 +338,7 @@ type location struct {
 	instants    *instantWriter
 	stack       []open
 	matches     []uint32         // the regions of these, which leaves name
-	opened      []int32          // how often each region is open, by index and one
+	opened      []uint32         // how often each region is open, by index and one
 	keys        map[uint32]int32 // how often each name is, if these are no regions
 	since       int64            // the innermost region has its exclusive time up to here
 	claims      map[int64]*openClaim
@@ -373,15 +357,17 @@ func (w *worker) location(n uint32) *location {
 	l := w.locations[n]
 	if l == nil {
 		w.region(0)
-		l = &location{index: n, stack: make([]open, 0, 16), matches: make([]uint32, 0, 16), opened: make([]int32, startRegions(w.regions))}
+		deep := max(8, min(w.deep, 256))
+		numbers := make([]uint32, deep+min(w.regions+1, 256))
+		l = &location{index: n, stack: make([]open, 0, deep), matches: numbers[:0:deep], opened: numbers[deep:]}
 		w.locations[n] = l
 	}
 	return l
 }
 
 // spans is a new track.
-func (w *worker) spans() *spanTrack {
-	w.like = newSpanTrack(w.regions, w.like)
+func (w *worker) spans(kind TrackKind) *spanTrack {
+	w.like = newSpanTrack(kind, w.like)
 	return w.like
 }
 
@@ -426,6 +412,7 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 	if w.b.color != "" {
 		recursive = l.named(key, 1) > 1
 	}
+	w.deep = max(w.deep, len(l.stack)+1)
 	l.stack = append(l.stack, open{at, 0, key, level, math.MaxUint8, recursive})
 	l.matches = append(l.matches, ref)
 }
@@ -454,7 +441,7 @@ func (w *worker) leave(l *location, at int64, ref uint32) error {
 // close ends an open region.
 func (w *worker) close(l *location, i int, at int64) error {
 	if l.visits == nil {
-		l.visits = w.spans()
+		l.visits = w.spans(LocationTrack)
 	}
 	return l.close(w.packer, i, at)
 }
@@ -472,7 +459,7 @@ func (l *location) close(p *packer, i int, at int64) error {
 	if l.keys != nil {
 		l.named(o.region, -1)
 	}
-	return l.visits.add(p, o.span(at), o.level, o.exclusive, o.recursive, l.stack)
+	return l.visits.add(p, &o, at, l.stack)
 }
 
 // instant takes an event without length.
@@ -481,7 +468,7 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 		l.instants = &instantWriter{}
 	}
 	if l.visits == nil {
-		l.visits = w.spans()
+		l.visits = w.spans(LocationTrack)
 	}
 	x := instant{time: c.Time(), kind: c.Kind(), name: trace.NoRef}
 	ref, d := int(c.Ref()), w.b.defs
@@ -588,14 +575,14 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 	}
 	for len(l.stack) > 0 {
 		if l.visits == nil {
-			l.visits = newSpanTrack(0, nil)
+			l.visits = newSpanTrack(LocationTrack, nil)
 		}
 		if err := l.close(p, len(l.stack)-1, l.last); err != nil {
 			return nil, err
 		}
 	}
 	if l.visits == nil && len(l.resources)+len(l.series) == 0 {
-		l.visits = newSpanTrack(0, nil)
+		l.visits = newSpanTrack(LocationTrack, nil)
 	}
 	if l.visits != nil {
 		e := l.visits.entry

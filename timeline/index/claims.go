@@ -46,7 +46,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	}
 	r := l.resource(res)
 	if r == nil {
-		r = &resource{resource: res, spans: w.spans()}
+		r = &resource{resource: res, spans: w.spans(ResourceTrack)}
 		r.held.style = timeline.Steps
 		if res != trace.NoRef {
 			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
@@ -121,7 +121,7 @@ func (l *location) release(p *packer, t, id int64) error {
 			}
 		}
 	}
-	if err := r.spans.add(p, x.span(t), x.level, t-x.start, false, r.open); err != nil {
+	if err := r.spans.add(p, &x.open, t, r.open); err != nil {
 		return err
 	}
 	return r.change(p, t, -1, -x.amount)

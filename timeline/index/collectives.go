@@ -150,7 +150,7 @@ func (b *builder) collectives(dir *directory) error {
 			spans = append(spans, Span{x.start, x.end, r, uint8(lane), math.MaxUint8})
 		}
 		slices.SortStableFunc(spans, func(a, b Span) int { return cmp.Compare(a.End, b.End) })
-		t := spanTrack{entry: e}
+		t := spanTrack{entry: e, kind: CommunicatorTrack}
 		next := make([][]Span, len(lanes)+1) // of each lane
 		for _, s := range spans {
 			next[s.Depth] = append(next[s.Depth], s)
@@ -164,7 +164,7 @@ func (b *builder) collectives(dir *directory) error {
 					behind = append(behind, open{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth), height: math.MaxUint8})
 				}
 			}
-			if err := t.add(p, s, uint32(s.Depth), s.End-s.Start, false, behind); err != nil {
+			if err := t.add(p, &open{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End, behind); err != nil {
 				return err
 			}
 		}

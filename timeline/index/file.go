@@ -107,7 +107,6 @@ type trackEntry struct {
 	instantLvl []levelEntry
 	values     []blockEntry
 	valueLvl   []levelEntry
-	total      []sum // while it is built
 }
 
 func (d *directory) encode() ([]byte, error) {
@@ -315,6 +314,7 @@ type packer struct {
 	file   *file
 	enc    *zstd.Encoder
 	planes planePacker
+	sums   summer
 	raw    []byte
 	packed []byte
 

@@ -58,6 +58,7 @@ type spanWriter struct {
 	depth               []byte
 	height              []byte // none if all are 255
 	deep                []byte // varints: the levels of spans of depth DeepDepth, less this
+	exclusive           []byte // varints: exclusive times of visits, for their sums
 	recursive           []byte // bits, none if none is set
 	inner               inner
 }
@@ -96,24 +97,25 @@ func (x *inner) begin(depth uint8, start int64) {
 	x.start[d] = start
 }
 
-// add adds a span.
-func (w *spanWriter) add(s Span, level uint32, recursive bool) {
-	w.end = appendVarint(w.end, s.End-w.last)
-	w.last = s.End
-	w.length = appendVarint(w.length, w.inner.add(s.Depth, s.End)-s.Start)
-	w.inner.begin(s.Depth, s.Start)
-	w.region = appendUvarint(w.region, uint64(s.Region+1)) // no region is 0
-	w.depth = append(w.depth, s.Depth)
-	if s.Depth == DeepDepth {
-		w.deep = appendUvarint(w.deep, uint64(level-DeepDepth))
+// add adds a span that was open.
+func (w *spanWriter) add(o *open, end int64) {
+	depth := o.depth()
+	w.end = appendVarint(w.end, end-w.last)
+	w.last = end
+	w.length = appendVarint(w.length, w.inner.add(depth, end)-o.start)
+	w.inner.begin(depth, o.start)
+	w.region = appendUvarint(w.region, uint64(o.region+1)) // no region is 0
+	w.depth = append(w.depth, depth)
+	if depth == DeepDepth {
+		w.deep = appendUvarint(w.deep, uint64(o.level-DeepDepth))
 	}
-	if s.Height != math.MaxUint8 || len(w.height) > 0 {
+	if o.height != math.MaxUint8 || len(w.height) > 0 {
 		for len(w.height) < w.n {
 			w.height = append(w.height, math.MaxUint8)
 		}
-		w.height = append(w.height, s.Height)
+		w.height = append(w.height, o.height)
 	}
-	if recursive {
+	if o.recursive {
 		for len(w.recursive) <= w.n/8 {
 			w.recursive = append(w.recursive, 0)
 		}
@@ -149,6 +151,7 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	w.inner.reset()
 	w.end, w.length, w.region = w.end[:0], w.length[:0], w.region[:0]
 	w.depth, w.height, w.recursive, w.deep = w.depth[:0], w.height[:0], w.recursive[:0], w.deep[:0]
+	w.exclusive = w.exclusive[:0]
 	return b
 }
 
@@ -215,80 +218,25 @@ func (x *spanBlock) levels() func(*Span) uint32 {
 	}
 }
 
-// sum is what spans of a region come to.
-type sum struct {
-	region    uint32
-	count     int64
-	inclusive int64 // without those inside of others of the region
-	nested    int64 // of those
-	exclusive int64
-	min, max  int64 // lengths
-}
-
-// add adds a span.
-func (s *sum) add(length, exclusive int64, recursive bool) {
-	s.count++
-	s.exclusive += exclusive
-	if recursive {
-		s.nested += length
-	} else {
-		s.inclusive += length
-	}
-	s.min, s.max = min(s.min, length), max(s.max, length)
-}
-
-// blockSums is how many blocks of spans share one of sums.
-const blockSums = 64
-
-func appendSums(b []byte, l []sum) []byte {
-	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range l {
-		b = binary.AppendUvarint(b, uint64(s.region+1))
-		b = binary.AppendUvarint(b, uint64(s.count))
-		b = binary.AppendUvarint(b, uint64(s.inclusive))
-		b = binary.AppendUvarint(b, uint64(s.nested))
-		b = binary.AppendUvarint(b, uint64(s.exclusive))
-		b = binary.AppendUvarint(b, uint64(s.min))
-		b = binary.AppendUvarint(b, uint64(s.max-s.min))
-	}
-	return b
-}
-
-// sums are those of one block.
-func (c *columns) sums(l []sum) []sum {
-	for range c.count() {
-		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), nested: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
-		s.max = s.min + int64(c.uint())
-		l = append(l, s)
-	}
-	return l
-}
-
 // spanTrack is a track of spans that is being built.
 type spanTrack struct {
-	entry   *trackEntry
-	least   int64 // start of the spans in the block
-	w       spanWriter
-	cells   []sum   // of the block
-	slot    []int32 // of a region in cells, and one
-	totalOf []int32 // of a region in the sums of the track, and one
-	sums    []byte  // of the blocks that are not written yet
-	group   int     // how many these are
+	entry *trackEntry
+	kind  TrackKind
+	w     spanWriter
+	sums  []byte // of the blocks that are not written yet
+	group int    // how many these are
 	// depths counts the spans by depth.
 	depths []int64
 }
 
-// startRegions is for how many regions there is room from the beginning on.
-func startRegions(regions int) int { return min(regions+1, 256) }
-
 // newSpanTrack is a track for spans of some regions. There may be many tracks of few spans,
 // so its memory comes at once, as much as an earlier track has needed so far: those of a trace
 // are like each other.
-func newSpanTrack(regions int, like *spanTrack) *spanTrack {
-	size, deep, cells, all := [4]int{}, 8, 8, 0
+func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
+	size, deep, all := [5]int{}, 8, 0
 	if like != nil {
-		deep, cells = max(deep, len(like.depths)), max(cells, len(like.cells))
-		for i, c := range [...][]byte{like.w.end, like.w.length, like.w.region, like.w.depth} {
+		deep = max(deep, len(like.depths))
+		for i, c := range [...][]byte{like.w.end, like.w.length, like.w.region, like.w.depth, like.w.exclusive} {
 			if size[i] = len(c) + len(c)/16; len(like.entry.blocks) > 0 {
 				size[i] = cap(c)
 			}
@@ -303,86 +251,51 @@ func newSpanTrack(regions int, like *spanTrack) *spanTrack {
 		c, columns = columns[:0:size[i]], columns[size[i]:]
 		return c
 	}
-	n := startRegions(regions)
-	slots, depths := make([]int32, n), make([]int64, 2*deep)
+	depths := make([]int64, 2*deep)
 	return &spanTrack{
 		entry:  &trackEntry{},
-		w:      spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3), inner: inner{start: depths[deep:deep]}},
-		slot:   slots,
-		cells:  make([]sum, 0, cells),
+		kind:   kind,
+		w:      spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3), exclusive: column(4), inner: inner{start: depths[deep:deep]}},
 		depths: depths[:0:deep],
 	}
 }
 
-// add adds a span that has ended, at a level; stack is what is open behind it.
-func (t *spanTrack) add(p *packer, s Span, level uint32, exclusive int64, recursive bool, stack []open) error {
-	if t.w.n == 0 {
-		t.least = math.MaxInt64
+// add adds a span that was open; stack is what is open behind it.
+func (t *spanTrack) add(p *packer, o *open, end int64, stack []open) error {
+	t.w.add(o, end)
+	if t.kind == LocationTrack {
+		t.w.exclusive = appendVarint(t.w.exclusive, o.exclusive)
 	}
-	t.w.add(s, level, recursive)
-	for int(s.Depth) >= len(t.depths) {
+	depth := int(o.depth())
+	for depth >= len(t.depths) {
 		t.depths = append(t.depths, 0)
 	}
-	t.depths[s.Depth]++
-	t.least = min(t.least, s.Start)
+	t.depths[depth]++
 	t.entry.Spans++
-	slot := s.Region + 1
-	for int(slot) >= len(t.slot) {
-		t.slot = append(t.slot, 0)
-	}
-	k := t.slot[slot]
-	if k == 0 {
-		t.cells = append(t.cells, sum{region: s.Region, min: math.MaxInt64})
-		k = int32(len(t.cells))
-		t.slot[slot] = k
-	}
-	t.cells[k-1].add(s.End-s.Start, exclusive, recursive)
 	if t.w.n < blockSpans || t.w.n < len(stack) {
 		return nil
 	}
 	if err := t.block(p, stack); err != nil {
 		return err
 	}
-	t.sums = appendSums(t.sums, t.cells)
-	t.sum()
+	t.sums = appendSums(t.sums, p.sums.cells)
 	if t.group++; t.group == blockSums {
 		return t.sumBlock(p)
 	}
 	return nil
 }
 
-// block writes the spans that are not written yet.
+// block writes the spans that are not written yet, and sums them up. They are in
+// p.levels.last then.
 func (t *spanTrack) block(p *packer, stack []open) error {
-	n, last := t.w.n, t.w.last
+	w := t.w // its columns are there until the next span
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
-	e, err := p.store(p.raw, n, t.least, last)
+	given, last := &p.planes.given, &p.levels.last
+	last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
+	least := p.sums.block(t.kind, last.spans, w.recursive, w.exclusive)
+	e, err := p.store(p.raw, w.n, least, w.last)
 	t.entry.blocks = append(t.entry.blocks, e)
-	for _, s := range t.cells {
-		t.slot[s.region+1] = 0
-	}
 	return err
-}
-
-// sum adds the sums of the block to those of the track.
-func (t *spanTrack) sum() {
-	for _, s := range t.cells {
-		if int(s.region+1) >= len(t.totalOf) {
-			t.totalOf = append(t.totalOf, make([]int32, max(len(t.slot), int(s.region)+2)-len(t.totalOf))...)
-		}
-		k := t.totalOf[s.region+1]
-		if k == 0 {
-			t.entry.total = append(t.entry.total, sum{region: s.region, min: math.MaxInt64})
-			k = int32(len(t.entry.total))
-			t.totalOf[s.region+1] = k
-		}
-		x := &t.entry.total[k-1]
-		x.count += s.count
-		x.inclusive += s.inclusive
-		x.nested += s.nested
-		x.exclusive += s.exclusive
-		x.min, x.max = min(x.min, s.min), max(x.max, s.max)
-	}
-	t.cells = t.cells[:0]
 }
 
 func (t *spanTrack) sumBlock(p *packer) error {
@@ -397,17 +310,8 @@ func (t *spanTrack) sumBlock(p *packer) error {
 func (t *spanTrack) end(p *packer) error {
 	last := t.w.n > 0
 	if last {
-		w := t.w // its columns are there until the next span
 		if err := t.block(p, nil); err != nil {
 			return err
-		}
-		if given := &p.planes.given; t.entry.Spans >= leastBuckets {
-			p.levels.last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
-		}
-		if t.entry.total == nil {
-			t.entry.total = t.cells // of the only block
-		} else {
-			t.sum()
 		}
 	}
 	if t.group > 0 {
@@ -418,6 +322,6 @@ func (t *spanTrack) end(p *packer) error {
 	// What is deeper than can be said is not drawn.
 	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
 	t.entry.Depth = len(t.depths)
-	t.w, t.slot, t.cells, t.sums, t.totalOf = spanWriter{}, nil, nil, nil, nil
+	t.w, t.sums = spanWriter{}, nil
 	return makeLevels(p, t.entry, t.depths, last)
 }
