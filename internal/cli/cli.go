@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -36,6 +35,7 @@ type app struct {
 	out      io.Writer
 	err      io.Writer
 	formats  []*format.Format
+	garbage  *garbage
 	workers  int
 	progress bool
 }
@@ -61,18 +61,9 @@ func usageError(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// collect tunes the garbage collection. Little of what a scan allocates lives
-// on, so collecting soon costs next to nothing and keeps the memory of large
-// traces' scans small; but short runs should end before the first collection.
-func collect() {
-	debug.SetGCPercent(300) // the first comes at 12 MB
-	first := new([16]byte)
-	runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, 50)
-}
-
 // Main runs a command line and returns the exit code.
 func Main(args []string, in io.Reader, out, errs io.Writer) int {
-	collect()
+	garbage := collect()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	// Who closes our output gets an error there, not a dead process here.
@@ -83,7 +74,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		stop()
 	}()
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	a := &app{in: in, out: buffered, err: errs, formats: all.Formats()}
+	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)

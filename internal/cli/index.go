@@ -48,6 +48,7 @@ since, or of another version, is made anew.`,
 			}
 			defer store.Close()
 			in.bar = a.newBar("indexing " + in.src.Path)
+			a.garbage.forIndex()
 			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Progress: in.bar.set})
 			if err != nil {
 				return err

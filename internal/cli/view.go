@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -82,13 +81,6 @@ func (a *app) forServer(r *reading) (serve.Reading, error) {
 		return x, &exitError{exitDefects, err}
 	}
 	return x, nil
-}
-
-// tuneForTiles lets the garbage wait: each tile leaves some MiB behind, which would be
-// cleaned up for every second one. Above a GiB memory counts more than time.
-func tuneForTiles() {
-	debug.SetGCPercent(400)
-	debug.SetMemoryLimit(1 << 30)
 }
 
 // viewed is forServer with what the commands of the viewer have beside.
@@ -175,7 +167,7 @@ func (a *app) runServer(ctx context.Context, opt serve.Options, l net.Listener, 
 			printf(a.err, "weft: %v\n", err)
 		}
 	}
-	tuneForTiles()
+	a.garbage.forTiles()
 	s := serve.New(opt)
 	fmt.Fprintln(a.out, s.URL(l))
 	if f, ok := a.out.(interface{ Flush() error }); ok {

@@ -1,0 +1,137 @@
+package index
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// sum is what spans of a region come to.
+type sum struct {
+	region    uint32
+	count     int64
+	inclusive int64 // without those inside of others of the region
+	nested    int64 // of those
+	exclusive int64
+	min, max  int64 // lengths
+}
+
+// add adds a span.
+func (s *sum) add(length, exclusive int64, recursive bool) {
+	s.count++
+	s.exclusive += exclusive
+	if recursive {
+		s.nested += length
+	} else {
+		s.inclusive += length
+	}
+	s.min, s.max = min(s.min, length), max(s.max, length)
+}
+
+// blockSums is how many blocks of spans share one of sums.
+const blockSums = 64
+
+func appendSums(b []byte, l []sum) []byte {
+	b = binary.AppendUvarint(b, uint64(len(l)))
+	for _, s := range l {
+		b = binary.AppendUvarint(b, uint64(s.region+1))
+		b = binary.AppendUvarint(b, uint64(s.count))
+		b = binary.AppendUvarint(b, uint64(s.inclusive))
+		b = binary.AppendUvarint(b, uint64(s.nested))
+		b = binary.AppendUvarint(b, uint64(s.exclusive))
+		b = binary.AppendUvarint(b, uint64(s.min))
+		b = binary.AppendUvarint(b, uint64(s.max-s.min))
+	}
+	return b
+}
+
+// sums are those of one block.
+func (c *columns) sums(l []sum) []sum {
+	for range c.count() {
+		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), nested: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
+		s.max = s.min + int64(c.uint())
+		l = append(l, s)
+	}
+	return l
+}
+
+// summer sums up blocks of spans. Its memory is used again.
+type summer struct {
+	cells     []sum   // of the latest block
+	slot      []int32 // of a region in cells, and one
+	exclusive []uint64
+	visits    []sum // of all blocks of locations, by region and one
+	claims    []sum // of resources
+}
+
+// block sums up the spans of a block, and returns when the first one begins. They have
+// recursive bits, and exclusive times as varints if they are visits.
+func (m *summer) block(kind TrackKind, spans []Span, recursive, exclusive []byte) (least int64) {
+	for i := range m.cells {
+		m.slot[m.cells[i].region+1] = 0
+	}
+	m.cells, least = m.cells[:0], math.MaxInt64
+	if kind == LocationTrack {
+		m.exclusive = slices.Grow(m.exclusive[:0], len(spans))[:len(spans)]
+		uvarints(exclusive, m.exclusive)
+	}
+	for i := range spans {
+		s := &spans[i]
+		least = min(least, s.Start)
+		slot := int(s.Region + 1)
+		if slot >= len(m.slot) {
+			m.slot = append(m.slot, make([]int32, slot+1-len(m.slot))...)
+		}
+		k := m.slot[slot]
+		if k == 0 {
+			m.cells = append(m.cells, sum{region: s.Region, min: math.MaxInt64})
+			k = int32(len(m.cells))
+			m.slot[slot] = k
+		}
+		length := s.End - s.Start
+		if kind == LocationTrack {
+			m.cells[k-1].add(length, zigzag(m.exclusive[i]), i/8 < len(recursive) && recursive[i/8]>>(i%8)&1 == 1)
+		} else {
+			m.cells[k-1].add(length, length, false)
+		}
+	}
+	switch kind {
+	case LocationTrack:
+		m.visits = total(m.visits, m.cells)
+	case ResourceTrack:
+		m.claims = total(m.claims, m.cells)
+	}
+	return least
+}
+
+// total adds sums to those of all, by region and one.
+func total(all, list []sum) []sum {
+	for i := range list {
+		s := &list[i]
+		for int(s.region+1) >= len(all) {
+			all = append(all, sum{region: uint32(len(all)) - 1, min: math.MaxInt64})
+		}
+		x := &all[s.region+1]
+		x.count += s.count
+		x.inclusive += s.inclusive
+		x.nested += s.nested
+		x.exclusive += s.exclusive
+		x.min, x.max = min(x.min, s.min), max(x.max, s.max)
+	}
+	return all
+}
+
+// totals are the sums of all tracks.
+func (b *builder) totals() (visits, claims []Sum) {
+	list := func(of func(*summer) []sum) (out []Sum) {
+		var all []sum
+		for _, p := range b.made {
+			all = total(all, of(&p.sums))
+		}
+		for _, s := range all {
+			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive, Sum: s.inclusive + s.nested, Min: s.min, Max: s.max})
+		}
+		return out
+	}
+	return list(func(m *summer) []sum { return m.visits }), list(func(m *summer) []sum { return m.claims })
+}
