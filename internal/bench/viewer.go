@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"net/http/cookiejar"
@@ -85,6 +87,13 @@ func (b *session) viewer(here machine) error {
 	return writeDocument(beside(b.out, "viewer"), r.document(), r.problems)
 }
 
+const (
+	// roundEvents is of how many events indexes are made of each trace at least, and
+	// mostRounds how often at most.
+	roundEvents = 30_000_000
+	mostRounds  = 9
+)
+
 func (t *viewerTrace) name() string {
 	return fmt.Sprintf("%s, %d locations, %d events", t.workload, t.locations, t.events)
 }
@@ -99,13 +108,22 @@ func (b *session) view(r *viewerResult, t *viewerTrace) error {
 	if _, err := b.run(nil, b.weft, "generate", "--workload", t.workload, "--locations", strconv.Itoa(t.locations), "--events", strconv.FormatInt(t.events, 10), "--seed", "1", path); err != nil {
 		return err
 	}
-	for range b.runs {
+	// A tenth of a second more or less is as much as the whole of a small trace.
+	rounds := b.runs
+	if !b.quick {
+		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
+	}
+	for range rounds {
 		u, err := b.weftRun("convert", "-q", "--to", "null", path, "-")
 		if err != nil {
 			return err
 		}
 		t.decode = append(t.decode, u)
-		if u, err = b.weftRun("index", "-q", "--force", "-o", file, path); err != nil {
+		// Some file systems write a file out at once that takes another's place.
+		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if u, err = b.weftRun("index", "-q", "-o", file, path); err != nil {
 			return err
 		}
 		t.build = append(t.build, u)
@@ -346,7 +364,7 @@ func (r *viewerResult) document() []byte {
 	if r.browser != "" {
 		r.printf("- %s, headless\n", r.browser)
 	}
-	r.printf("- Runs: %d; of %d tiles each\n\n## Acceptance\n\n", r.runs, tileRequests)
+	r.printf("- Runs: %d (of building indexes up to %d for small traces; medians); of %d tiles each\n\n## Acceptance\n\n", r.runs, mostRounds, tileRequests)
 	r.verdicts("Worst", r.acceptances())
 	r.failures(r.problems)
 	var rows [][]string
