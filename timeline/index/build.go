@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -26,7 +27,8 @@ type Options struct {
 }
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
-// all; what is begun has a name that begins with [Unfinished]. It holds some 10 bytes for
+// all; what is begun has a name that begins with [Unfinished], and needs twice the room for a
+// while. The same trace gives the same bytes, but if spans are named by an attribute. It holds some 10 bytes for
 // each of the last 4096 spans, instants and values of a track, what is open, 40 bytes for
 // each collective operation, some 200 for each pair of locations that send to each other, tag
 // and communicator, and a 64th of the ends of messages, which go to a temporary file; and
@@ -35,23 +37,26 @@ func Build(ctx context.Context, d format.Decoder, path string, opt Options) erro
 	if err := format.Prepare(ctx, d); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*")
-	if err != nil {
-		return fmt.Errorf("%s: cannot create: %w", path, err)
+	var files [2]*os.File // the blocks as they come, and the index
+	for i := range files {
+		f, err := os.CreateTemp(filepath.Dir(path), Unfinished+"*")
+		if err != nil {
+			return fmt.Errorf("%s: cannot create: %w", path, err)
+		}
+		files[i] = f
+		defer os.Remove(f.Name()) // unless it has its name
+		defer f.Close()
 	}
-	b := &builder{file: &file{f: f}, defs: d.Defs(), color: opt.Color}
+	os.Remove(files[0].Name()) // where an open file can be
+	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color}
 	// What a crash of the machine leaves unwritten is found by its checksum.
-	err = b.build(ctx, d, max(1, opt.Workers))
-	if e := f.Close(); err == nil {
-		err = e
+	if err := b.build(ctx, d, max(1, opt.Workers)); err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if err := files[1].Close(); err != nil {
+		return err
 	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return os.Rename(files[1].Name(), path)
 }
 
 // Unfinished is how the names of files begin that a build has not finished, or never will
@@ -60,7 +65,8 @@ const Unfinished = ".weft-index-"
 
 // builder writes the file.
 type builder struct {
-	file    *file
+	file    *file    // the blocks as they come
+	index   *os.File // where they go in the end
 	defs    *trace.Definitions
 	mu      sync.Mutex
 	workers []*worker
@@ -132,10 +138,18 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	if err := b.collectives(dir); err != nil {
 		return err
 	}
-	if err := b.writeLinks(ctx, dir, workers); err != nil {
+	for _, w := range b.workers {
+		if err := cmp.Or(w.links.flush(), w.meets.flush()); err != nil {
+			return err
+		}
+	}
+	final := b.sortNames(dir)
+	if err := b.writeLinks(ctx, dir, workers, final); err != nil {
 		return err
 	}
-	dir.Names = b.names
+	if err := b.file.arrange(ctx, dir, b.index, workers); err != nil {
+		return err
+	}
 	return b.file.finish(dir)
 }
 
@@ -154,6 +168,28 @@ func (b *builder) name(s string) uint32 {
 		b.nameOf[s] = n
 	}
 	return n
+}
+
+// sortNames makes the order of the names that of the alphabet, and returns their numbers
+// there: those that they got when they came first depend on what other workers did.
+func (b *builder) sortNames(dir *directory) (final []uint32) {
+	if b.meets.count > 0 {
+		for k := range meetNames {
+			b.name(meetKind(k).String())
+		}
+	}
+	dir.Names = slices.Sorted(maps.Keys(b.nameOf))
+	final = make([]uint32, len(b.names))
+	for i, s := range dir.Names {
+		final[b.nameOf[s]] = uint32(i)
+		b.nameOf[s] = uint32(i)
+	}
+	for _, e := range dir.Tracks {
+		for i, n := range e.names {
+			e.names[i] = final[n]
+		}
+	}
+	return final
 }
 
 // packers are those of the workers, which have read all, and as many more as there are to be.
@@ -486,6 +522,9 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 		if x.named = true; ref < d.Strings.Len() {
 			x.name = w.b.name(*d.Strings.At(ref))
 		}
+	}
+	if x.named && x.name != trace.NoRef {
+		x.name = l.instants.local(x.name, l.visits.entry)
 	}
 	return l.instants.add(w.packer, l.visits.entry, x)
 }

@@ -24,7 +24,8 @@
 // a signed number. The file is "weftidx8", then blocks, then the directory, then 24 bytes:
 // offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi6". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
-// zstd), and columns of numbers; those of spans are packed one by one. Its place and length
+// zstd), and columns of numbers; those of spans are packed one by one. Blocks stand in the
+// order of their tables, so that a trace has one index. Their places and lengths
 // are in the directory, which is a zstd frame: JSON behind its length as a varint, the tables
 // of blocks of links as varints, and each track with its tables. Readers refuse what has another beginning
 // or end, or a wrong checksum.

@@ -44,7 +44,7 @@ type directory struct {
 	Color   string                `json:"color,omitempty"` // attribute whose values the regions are
 	Regions []Region              `json:"regions"`
 	Attrs   []string              `json:"attributes,omitempty"` // that visits and claims begin with
-	Names   []string              `json:"names,omitempty"`      // of links
+	Names   []string              `json:"names,omitempty"`      // of links and instants
 	Comms   []string              `json:"communicators,omitempty"`
 	Links   int64                 `json:"links"`
 	Tracks  []*trackEntry         `json:"-"`
@@ -100,6 +100,7 @@ type trackEntry struct {
 	Track
 	MetricUnit float64 // ticks of the time unit of a signal
 
+	names      []uint32 // of the instants: indexes into Names
 	blocks     []blockEntry
 	sums       []blockEntry
 	levels     [][]levelEntry // of each depth, the shortest buckets first
@@ -185,6 +186,10 @@ func (e *trackEntry) describe(b []byte) []byte {
 	for _, f := range [...]float64{e.Capacity, e.Low, e.High, e.MetricUnit} {
 		b = appendFloat(b, f)
 	}
+	b = binary.AppendUvarint(b, uint64(len(e.names)))
+	for _, n := range e.names {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
 	return b
 }
 
@@ -204,6 +209,12 @@ func (c *columns) describe(e *trackEntry) {
 	e.First = c.int()
 	e.Last = e.First + c.int()
 	e.Capacity, e.Low, e.High, e.MetricUnit = c.float(), c.float(), c.float(), c.float()
+	if n := c.count(); n > 0 {
+		e.names = make([]uint32, n)
+		for i := range e.names {
+			e.names[i] = uint32(c.uint())
+		}
+	}
 }
 
 // file is an index that is being written. Small blocks are written some at a time: each
@@ -274,12 +285,6 @@ func (f *file) ReadAt(b []byte, at int64) (int, error) {
 
 // finish writes the directory and both ends.
 func (f *file) finish(d *directory) error {
-	if err := f.flush(); err != nil {
-		return err
-	}
-	if err := f.f.Truncate(f.at); err != nil {
-		return err
-	}
 	if _, err := f.f.WriteAt([]byte(head), 0); err != nil {
 		return err
 	}

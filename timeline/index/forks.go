@@ -20,7 +20,9 @@ const (
 )
 
 // String is the name of the links.
-func (k meetKind) String() string { return [...]string{"fork", "join", "create", "wait"}[k&3] }
+func (k meetKind) String() string { return meetNames[k&3] }
+
+var meetNames = [...]string{"fork", "join", "create", "wait"}
 
 // meeting is where and when threads meet: one of them is at one side, others at the other.
 type meeting struct {
@@ -99,6 +101,7 @@ func (w *worker) thread(l *location, c *trace.Cursor) error {
 func (w *endWriter) side(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
+	w.count++
 	b := w.buffers[p]
 	if len(b) == 0 {
 		w.last[p] = 0

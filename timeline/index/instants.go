@@ -7,8 +7,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// instant is an event without length. Its name is an index into the regions, or into the
-// names.
+// instant is an event without length. Its name is an index into the regions, or into those
+// names that its track has.
 type instant struct {
 	time  int64
 	kind  trace.Kind
@@ -31,6 +31,21 @@ type instantWriter struct {
 	lowest, highest int64 // of all
 	time            []byte
 	kind, name      []byte
+	numbers         map[uint32]uint32 // of names in the track
+}
+
+// local is the number of a name in a track.
+func (w *instantWriter) local(name uint32, e *trackEntry) uint32 {
+	n, ok := w.numbers[name]
+	if !ok {
+		if w.numbers == nil {
+			w.numbers = map[uint32]uint32{}
+		}
+		n = uint32(len(e.names))
+		e.names = append(e.names, name)
+		w.numbers[name] = n
+	}
+	return n
 }
 
 func (w *instantWriter) add(p *packer, e *trackEntry, i instant) error {

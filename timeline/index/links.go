@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
 )
 
 // LinkKind says what a link is.
@@ -143,31 +144,25 @@ const (
 
 // writeLinks pairs the messages, part by part, and writes all links and the levels of
 // bundles.
-func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int) error {
-	for _, w := range b.workers {
-		if err := w.links.flush(); err != nil {
-			return err
-		}
-		if err := w.meets.flush(); err != nil {
-			return err
-		}
-	}
+func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, final []uint32) error {
 	packers := b.packers(workers)
-	var names [4]uint32
-	if b.meets.size+b.meets.kept > 0 {
+	var names [len(meetNames)]uint32
+	if b.meets.count > 0 {
 		for k := range names {
-			names[k] = b.name(meetKind(k).String())
+			names[k] = b.nameOf[meetNames[k]]
 		}
 	}
-	ends := int64(0) // or some more
+	for i := range b.links.stored {
+		if l := &b.links.stored[i]; l.name != trace.NoRef {
+			l.name = final[l.name]
+		}
+	}
+	ends := b.meets.count
 	pairs := int64(1)
 	for part := range parts {
 		for _, c := range b.links.channels[part].list {
 			ends += c.sends + c.recvs
 			pairs += 2
-		}
-		for _, x := range b.meets.pieces[part] {
-			ends += int64(x.size) / 16
 		}
 	}
 	linksOf := func(part int) ([]link, error) {
@@ -332,7 +327,8 @@ func (o *linkOrder) links(list []link) []link {
 }
 
 func compareLinks(a, b link) int {
-	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end))
+	return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.source, b.source), cmp.Compare(a.destination, b.destination), cmp.Compare(a.tag, b.tag), cmp.Compare(a.end, b.end),
+		cmp.Compare(a.kind, b.kind), cmp.Compare(a.comm, b.comm), cmp.Compare(a.name, b.name), cmp.Compare(a.bytes, b.bytes))
 }
 
 // linkBlocks writes links, or bundles, whose times ends tells.

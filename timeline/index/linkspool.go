@@ -103,6 +103,7 @@ type linkSpool struct {
 	file   *os.File
 	kept   int64 // bytes in memory
 	size   int64 // of the file
+	count  int64 // of sides of meetings
 	pieces [parts][]spooled
 	stored []link
 	// Of each part all channels, by slot, and those that one side alone has asked for.
@@ -181,6 +182,7 @@ type endWriter struct {
 	spool   *linkSpool
 	buffers [parts][]byte
 	last    [parts]int64 // time written there
+	count   int64        // of sides of meetings
 }
 
 // bufferSize is when a buffer goes to the spool.
@@ -251,6 +253,7 @@ func (w *endWriter) flush() error {
 		}
 		w.buffers[p] = nil
 	}
+	w.spool.count, w.count = w.spool.count+w.count, 0
 	return nil
 }
 
