@@ -6,6 +6,15 @@ type Window struct {
 	Columns  int
 }
 
+// part is how much of the time from a to b, which is not before it, is in the window; all of
+// it in none.
+func (w *Window) part(a, b int64) int64 {
+	if w != nil {
+		a, b = max(a, w.From), min(b, w.To)
+	}
+	return max(0, b-a)
+}
+
 // Series is which part of the processors was in each state, from 0 to 1, in each column
 // of a window. The three add up to 1, and to 0 where the window is outside of the trace.
 type Series struct {

@@ -77,6 +77,7 @@ const none = -1
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+	p.engine.window = opt.Window
 	if opt.Series != nil {
 		p.engine.bins = newBins(*opt.Series)
 	}
@@ -226,8 +227,8 @@ func (p *Part) Merge(o *Part) error {
 // Result is what the processors did. Times are ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	First int64       `json:"first"` // first event of all processors
-	Last  int64       `json:"last"`  // last event of all processors
+	First int64       `json:"first"` // first event of all processors, or begin of the window
+	Last  int64       `json:"last"`  // last event of all processors, or end of the window
 	// Processors are in the order of their numbers.
 	Processors []Processor `json:"processors"`
 	// Profile has, for each number of processors from 0 to all, the time in
@@ -297,7 +298,7 @@ func (p *Part) replay() *engine {
 		}
 		return 0
 	})
-	e := &engine{}
+	e := &engine{window: p.opt.Window}
 	if p.opt.Series != nil {
 		e.bins = newBins(*p.opt.Series)
 	}
