@@ -30,7 +30,7 @@ export interface Panel {
 /** coverage says whether figures count rows that are not shown, "" if all are. */
 function coverage(lane: Lane): string {
   const all = lane.meta.tracks.length, away = all - lane.rowOf.size;
-  return away === 0 ? "" : `of all ${count(all)} rows, also the ${count(away)} hidden or filtered out`;
+  return away === 0 ? "" : `all ${count(all)} rows, ${count(away)} of them not shown`;
 }
 
 /** Dock shows one panel at a time. */
@@ -46,7 +46,7 @@ export class Dock {
   private lane = 0;
   /** had is what was chosen in the panel when it was made, or by itself since. */
   private had = "";
-  private covers = el("span", { class: "what" });
+  private covers = el("span", { class: "covers", title: "The figures are of all rows, also of those that are hidden or filtered out" });
   private csvMaker: (() => string) | null = null;
 
   constructor(private app: App, private panels: readonly Panel[], splitter: HTMLElement, details: HTMLElement) {
@@ -148,7 +148,7 @@ export class Dock {
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
     if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
-    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")), this.covers);
+    out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")), this.covers);
     if (ranged || (p.outlines && this.app.store.state.range)) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
     return out;

@@ -293,7 +293,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const all: { n: Node; above: Node | null }[] = [], list = (l: Node[], above: Node | null): void => { for (const n of l) { all.push({ n, above }); list(n.children, n); } };
       const roots = json(root);
       list(roots, null);
-      const limit = Number(q.get("limit") ?? 12), least = all.map((x) => Number(x.n.inclusive)).sort((a, b) => b - a)[Math.min(limit, all.length) - 1] ?? 0, left = { paths: 0, exclusive: "0" };
+      const limit = Number(q.get("limit") ?? 8), least = all.map((x) => Number(x.n.inclusive)).sort((a, b) => b - a)[Math.min(limit, all.length) - 1] ?? 0, left = { paths: 0, exclusive: "0" };
       const add = (to: { paths: number; exclusive: string }, n: Node): void => { to.paths++; to.exclusive = String(Number(to.exclusive) + Number(n.exclusive)); };
       const drop = (n: Node, above: Node | null): void => { add(left, n); if (above) add(above.left ??= { paths: 0, exclusive: "0" }, n); n.children.forEach((c) => drop(c, above)); };
       const prune = (l: Node[], above: Node | null): Node[] => l.filter((n) => { if (Number(n.inclusive) < least) { drop(n, above); return false; } n.children = prune(n.children, n); return true; });

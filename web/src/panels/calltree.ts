@@ -75,7 +75,7 @@ export function calltree(): Panel {
       tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", (p) => open.add(p)); fill(); }), button("Close all", "Close all call paths", () => { open.clear(); fill(); }));
       const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
       tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("max"))), body), foot);
-      if (!lack) tools.bar.append(el("span", { class: "faint" }, ` ${paths(r.paths)}`));
+      if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
       tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "max (ticks)"], rows); });
     },
   };

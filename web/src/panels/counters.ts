@@ -14,7 +14,8 @@ const means: Record<CounterRow["holding"], string> = {
 export function figure(x: number | undefined): string {
   if (x === undefined) return "–";
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return (x < 0 ? "−" : "") + count(Math.abs(x));
-  return String(Number(x.toPrecision(6))).replace("-", "−");
+  const v = Number(x.toPrecision(6));
+  return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
 /** counters makes the panel of counters and signals. */

@@ -30,31 +30,31 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   const m = lane.meta, of = (kind: string): typeof m.tracks => m.tracks.filter((t) => t.kind === kind), spans = (kind: string): number => of(kind).reduce((n, t) => n + t.spans, 0);
   const out: [string, string, string?][] = [["name", m.name], ["path", m.path], ["format", i.origin ? `${m.format}, made of ${i.origin}` : m.format], ["size", i.files && i.files.length > 1 ? `${bytes(i.files.reduce((n, f) => n + f.size, 0))} in ${some(i.files.length, "file")}` : bytes(m.bytes)]];
   if (m.epoch) out.push(["first event on", new Date(Number(BigInt(m.epoch) / 1000000n)).toISOString().replace("T", " ").replace("Z", " UTC")]);
-  out.push(["first event at", exact(BigInt(m.origin), lane.clock), "on the clock of the trace; all other times of this page count from it"]);
+  out.push(["first event at", exact(BigInt(m.origin), lane.clock), ", on the clock of the trace; all other times of this page count from it"]);
   const last = typeof i.first === "number" && typeof i.last === "number" && Number.isSafeInteger(i.last) && Number.isSafeInteger(i.first) && i.missing === undefined ? BigInt(i.last) - BigInt(i.first) : lane.length;
-  out.push(["length", exact(lane.length, lane.clock), last < lane.length ? `the last event is at ${exact(last, lane.clock)}; curves go on behind it` : ""]);
-  out.push(["clock", `${count(Number(m.clock.num))}${String(m.clock.den) === "1" ? "" : "/" + String(m.clock.den)} ticks a second`, i.clock?.resolution ? `a tick is ${i.clock.resolution}` : ""]);
+  out.push(["length", exact(lane.length, lane.clock), last < lane.length ? `, the last event is at ${exact(last, lane.clock)}; curves go on behind it` : ""]);
+  out.push(["clock", `${count(Number(m.clock.num))}${String(m.clock.den) === "1" ? "" : "/" + String(m.clock.den)} ticks a second`, i.clock?.resolution ? `, a tick is ${i.clock.resolution}` : ""]);
   const beside = (i.events ?? 0) + (i.derived ?? 0) - m.events;
-  out.push(["events", count(m.events), [i.derived ? `${count(i.derived)} of them follow from others` : "", beside > 0 && i.missing === undefined ? `besides ${some(beside, "marker, snapshot or summary", "markers, snapshots and summaries")}` : ""].filter((x) => x !== "").join("; ")]);
+  out.push(["events", count(m.events), (i.derived ? `, ${count(i.derived)} of them follow from others` : "") + (beside > 0 && i.missing === undefined ? `, besides ${some(beside, "marker, snapshot or summary", "markers, snapshots and summaries")}` : "")]);
   const tracks = m.tracks.filter((t) => t.events > 0 && t.kind !== "communicator").length, defined = i.locations?.length ?? tracks;
-  out.push(["locations", `${count(tracks)} with events`, defined > tracks ? `of ${count(defined)} that are defined` : ""]);
+  out.push(["locations", `${count(tracks)} with events`, defined > tracks ? ` of ${count(defined)} that are defined` : ""]);
   const visited = i.regions?.filter((r) => r.count > 0).length ?? 0;
-  if (spans("location") > 0) out.push(["visits", count(spans("location")), visited > 0 ? `of ${some(visited, "region")}` : ""]);
-  if (spans("resource") > 0) out.push(["claims", count(spans("resource")), `of ${some(of("resource").length, "resource")}`]);
-  if (spans("communicator") > 0) out.push(["collective operations", count(spans("communicator")), `of ${some(of("communicator").length, "communicator")}`]);
-  if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length), "by location"]);
-  out.push(["arrows", count(m.links), "messages that were received, dependencies, forks and joins"]);
-  if (i.unclosed) out.push(["never ended", count(i.unclosed), "visits and claims that are open at the end"]);
-  if (i.orphans) out.push(["never begun", count(i.orphans), "leaves and releases without a begin"]);
+  if (spans("location") > 0) out.push(["visits", count(spans("location")), visited > 0 ? ` of ${some(visited, "region")}` : ""]);
+  if (spans("resource") > 0) out.push(["claims", count(spans("resource")), ` of ${some(of("resource").length, "resource")}`]);
+  if (spans("communicator") > 0) out.push(["collective operations", count(spans("communicator")), ` of ${some(of("communicator").length, "communicator")}`]);
+  if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length), " in all locations"]);
+  out.push(["arrows", count(m.links), ": messages that were received, dependencies, forks and joins"]);
+  if (i.unclosed) out.push(["never ended", count(i.unclosed), " visits and claims, which are open at the end"]);
+  if (i.orphans) out.push(["never begun", count(i.orphans), " leaves and releases, which have no begin"]);
   const errors = i.errors, warnings = i.warnings ?? 0;
-  out.push(["defects", errors === undefined ? count(m.defects) : errors + warnings === 0 ? "none" : `${some(errors, "error")}, ${some(warnings, "warning")}`, errors === undefined || errors + warnings > 0 ? "found while reading; Defects has them all" : ""]);
+  out.push(["defects", errors === undefined ? count(m.defects) : errors + warnings === 0 ? "none" : `${some(errors, "error")}, ${some(warnings, "warning")}`, errors === undefined || errors + warnings > 0 ? " found while reading: see Defects" : ""]);
   return out;
 }
 
 /** list is a table that folds, "" for an empty one. */
 function list(title: string, head: readonly string[], rows: readonly (readonly string[])[], open = false): HTMLElement | string {
   if (rows.length === 0) return "";
-  const cell = (tag: "th" | "td", text: string, i: number): HTMLElement => el(tag, { class: i === 0 ? "text wrap" : i < head.length - 1 ? "text" : "" }, name(text));
+  const cell = (tag: "th" | "td", text: string, i: number): HTMLElement => el(tag, { class: i === 0 ? "text wrap" : i < head.length - 1 || head[i] === "value" ? "text" : "" }, name(text));
   const d = el("details", {}, el("summary", {}, title), el("table", { class: "list" }, el("thead", {}, el("tr", {}, ...head.map((h, i) => cell("th", h, i)))), el("tbody", {}, ...rows.slice(0, mostRows).map((r) => el("tr", {}, ...r.map((x, i) => cell("td", x, i)))))),
     rows.length > mostRows ? el("p", { class: "faint" }, `the first ${mostRows} of ${count(rows.length)}`) : null);
   d.open = open;
@@ -72,12 +72,12 @@ export function overview(): Panel {
       const i = await app.client.json<Info>(`traces/${encodeURIComponent(lane.meta.id)}/info`, {}, tools.signal).catch((e: unknown): Info => { if (tools.signal.aborted) throw e; failed = e instanceof Error ? e.message : String(e); return {}; });
       const l = i.locations ?? [], s = i.signals ?? [], f = i.files ?? [], k = i.kinds ?? [], p = Object.entries(i.properties ?? {}), a = i.attributes ?? [], r = i.resources ?? [], d = i.definitionRecords ?? [];
       tools.body.append(el("div", { class: "split" },
-        el("div", { class: "side" }, el("dl", { class: "facts2" }, ...facts(lane, i).flatMap(([t, v, more]) => [el("dt", {}, t), el("dd", {}, name(v), more ? el("span", { class: "faint" }, " ", printable(more)) : null)]))),
+        el("div", { class: "side" }, el("dl", { class: "facts2" }, ...facts(lane, i).flatMap(([t, v, more]) => [el("dt", {}, t), el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null)]))),
         el("div", { class: "side" },
           failed ? el("p", { class: "faint" }, `What the trace itself tells could not be read: ${printable(failed)}`) : "",
           i.missing !== undefined ? el("p", { class: "faint" }, "Numbers by kind and location are from sums that the trace keeps of itself.") : "",
           list(some(p.length, "property", "properties"), ["property", "value"], p.map(([x, v]) => [x, value(v)]), true),
-          list(some(k.length, "kind of event", "kinds of events"), ["kind", "records", "that follow from others"], k.map((x) => [x.name.replaceAll("-", " "), count(x.events), x.derived > 0 ? count(x.derived) : ""]), true),
+          list(some(k.length, "kind of event", "kinds of events"), ["kind", ...(i.derived ? ["that follow from others"] : []), "records"], k.map((x) => [x.name.replaceAll("-", " "), ...(i.derived ? [x.derived > 0 ? count(x.derived) : ""] : []), count(x.events)]), true),
           list(some(f.length, "file"), ["file", "size"], f.map((x) => [x.path, bytes(x.size)])),
           list(some(l.length, "location"), ["location", "of", "kind", "events"], l.map((x) => [x.name ?? x.id, x.group ?? "", x.kind, count(x.events)])),
           list(some(r.length, "resource"), ["resource", "capacity", "claims"], r.map((x) => [x.name ?? x.id, x.capacity === undefined ? "" : figure(x.capacity) + (x.unit ? " " + x.unit : ""), count(x.count)])),

@@ -5,7 +5,7 @@ import { count, el, percent } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import type { Lane } from "../lane";
-import { exact } from "../time";
+import { exact, short } from "../time";
 import { at, fraction } from "../view";
 import { parts, stateColors, states } from "./parts";
 
@@ -30,7 +30,7 @@ export function utilisation(): Panel {
       const nothing = why(lane, s);
       if (s.processors === 0 || (nothing !== "" && !range)) { tools.body.append(el("p", { class: "faint" }, nothing)); tools.csv(null); return; }
       const info = el("span", { class: "faint" }), figures = parts(s);
-      tools.bar.append(info, nothing !== "" ? el("span", {}, "range: nothing in it") : el("span", { title: `of ${count(s.processors)} processes, threads and streams, as weft states has it` }, range ? "range: " : "window: ", ...states.flatMap((k) => [" ", el("span", { class: "swatch", style: { background: stateColors[k] } }), `${k} ${percent(figures[k])}`])));
+      tools.bar.append(info, nothing !== "" ? el("span", {}, "range: nothing in it") : el("span", { title: `of ${count(s.processors)} processes, threads and streams, as weft states has it` }, range ? `range of ${short(of.to - of.from, lane.clock)}: ` : "window: ", ...states.flatMap((k) => [el("span", { class: "swatch", style: { background: stateColors[k] } }), `${k} ${percent(figures[k])} `])));
       tools.body.append(el("div", { style: { position: "relative", "margin-left": left + "px", width: width + "px" } }, chart(app, u, { x0, x1, width, height }, axis, info), ...([["100 %", 0], ["50 %", 0.5], ["0", 1]] as const).map(([t, f]) => el("span", { class: "faint", style: { position: "absolute", left: "-50px", width: "44px", "text-align": "right", top: `${f * height - (f === 0 ? 0 : f === 1 ? 16 : 8)}px` } }, t))));
       if (!lane.meta.tracks.some((t) => t.kind === "location" && t.spans > 0)) tools.body.append(el("p", { class: "faint" }, "No regions were entered: busy is all the time from the first to the last event of a location."));
       tools.csv(() => csv(["from (ticks)", "to (ticks)", "busy", "overhead", "idle"], u.busy.map((b, i) => { const d = w.to - w.from, n = BigInt(u.busy.length), t = (k: number): bigint => w.from + (d * BigInt(k)) / n; return [t(i), t(i + 1), b, u.overhead[i], u.idle[i]]; })));
