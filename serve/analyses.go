@@ -153,8 +153,14 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w := states.Window{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
 	return func(ctx context.Context) (any, error) {
-		var s *states.Series
-		err := e.decoders.with(ctx, func(d *reader) error {
+		s, err := e.indexedSeries(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return utilisationAnswer{w.Columns, s}, nil
+		}
+		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Series: &w})
 			sel := trace.Everything()
 			sel.Links = false

@@ -137,6 +137,14 @@ func TestStates(t *testing.T) {
 			want := statesOf(t, c.path, states.Window{From: origin + from, To: origin + to})
 			got := get(t, s, api+"/states"+query)
 			checkAnswer(t, s, "States", got)
+			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&from=%d&to=%d", from, to))
+			for k, l := range map[string][]float64{"busy": want.Series.Busy, "overhead": want.Series.Overhead, "idle": want.Series.Idle} {
+				for i, v := range l {
+					if found, err := look(series, fmt.Sprint(k, "/", i)).(json.Number).Float64(); err != nil || math.Abs(found-v) > 1e-9 {
+						t.Errorf("%s%s: column %d is %s for %v, expected %v", c.path, query, i, k, found, v)
+					}
+				}
+			}
 			var busy, overhead, idle int64
 			rows := map[string]bool{}
 			for _, x := range look(got, "rows").([]any) {
@@ -174,7 +182,7 @@ func statesOf(t *testing.T, path string, w states.Window) *states.Result {
 	if err := format.Prepare(context.Background(), d); err != nil {
 		t.Fatal(err)
 	}
-	p := states.New(d.Defs(), states.Options{Window: &w})
+	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Window{From: w.From, To: w.To, Columns: 7}})
 	sel := trace.Everything()
 	sel.Links = false
 	if err := d.ScanOrdered(context.Background(), sel, p); err != nil {

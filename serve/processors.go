@@ -159,25 +159,44 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 	}
 }
 
-// indexedStates are the states that the index tells; nil if it does not.
-func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
+// told opens the index that tells the states of a trace; nil if none does. It must be
+// released.
+func (e *entry) told(ctx context.Context) (*opened, *processors, error) {
 	if e.color != "" {
 		if e = e.base; e == nil || e.color != "" {
-			return nil, nil // spans have other names than regions there
+			return nil, nil, nil // spans have other names than regions there
 		}
 		if _, _, ready := e.line(); ready == nil {
-			return nil, nil
+			return nil, nil, nil
 		}
 	}
 	x, err := e.open()
 	if err != nil {
+		return nil, nil, err
+	}
+	p, err := e.processors(ctx, x)
+	if err != nil || !p.exact {
+		x.release()
+		return nil, nil, err
+	}
+	return x, p, nil
+}
+
+// rankOf is the rank of a region.
+func (p *processors) rankOf(region uint32) int {
+	if int(region) < len(p.rank) {
+		return p.rank[region]
+	}
+	return 0
+}
+
+// indexedStates are the states that the index tells; nil if it does not.
+func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswer, error) {
+	x, p, err := e.told(ctx)
+	if x == nil || err != nil {
 		return nil, err
 	}
 	defer x.release()
-	p, err := e.processors(ctx, x)
-	if err != nil || !p.exact {
-		return nil, err
-	}
 	from, to = max(from, p.first), min(to, p.last)
 	part := func(a, b int64) int64 { return max(0, min(b, to)-max(a, from)) }
 	rows := make([]stateRow, len(p.tracks))
@@ -187,13 +206,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 		times := make([]int64, stateRanks)
 		if alive > 0 && t.Kind == index.LocationTrack {
 			var err error
-			times, err = x.Ranks(ctx, p.tracks[i], from, to, stateRanks, func(region uint32) int {
-				if int(region) < len(p.rank) {
-					return p.rank[region]
-				}
-				return 0
-			})
-			if err != nil {
+			if times, err = x.Ranks(ctx, p.tracks[i], from, to, stateRanks, p.rankOf); err != nil {
 				return err
 			}
 		}
@@ -208,4 +221,50 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 		a.add(int64(r.Busy), int64(r.Overhead), int64(r.Idle))
 	}
 	return a, nil
+}
+
+// indexedSeries is the series that the index tells; nil if it does not.
+func (e *entry) indexedSeries(ctx context.Context, w states.Window) (*states.Series, error) {
+	x, p, err := e.told(ctx)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	defer x.release()
+	parts := make([]*states.Times, runtime.GOMAXPROCS(0))
+	for i := range parts {
+		parts[i] = states.NewTimes(w)
+	}
+	from, to := max(w.From, p.first), min(w.To, p.last)
+	err = spread(ctx, len(parts), len(p.tracks), func(worker, i int) error {
+		t, sum := &x.tracks[p.tracks[i]], parts[worker]
+		sum.Add(states.Idle, p.first, t.First)
+		sum.Add(states.Busy, t.First, t.Last)
+		sum.Add(states.Idle, t.Last, p.last)
+		if from >= to || t.Kind != index.LocationTrack {
+			return nil
+		}
+		return x.Ranked(ctx, p.tracks[i], from, to, stateRanks, p.rankOf, func(rank int, begin, end int64) {
+			// All of it is of rank 1, too.
+			if rank == overheadRank {
+				sum.Remove(states.Busy, begin, end)
+				sum.Add(states.Overhead, begin, end)
+			} else {
+				sum.Remove(states.Overhead, begin, end)
+				sum.Add(states.Idle, begin, end)
+			}
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range parts[1:] {
+		parts[0].Merge(o)
+	}
+	s := parts[0].Series(len(p.tracks))
+	for _, l := range [][]float64{s.Busy, s.Overhead, s.Idle} {
+		for i, v := range l {
+			l[i] = math.Round(v*1e12) / 1e12 // what is taken away leaves a rest
+		}
+	}
+	return s, nil
 }

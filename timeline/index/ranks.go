@@ -16,9 +16,9 @@ func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, err
 	if err != nil {
 		return 0, fmt.Errorf("busy time: %w", err)
 	}
-	var out [2]int64
-	err = x.walk(ctx, e, from, to, func(uint32) int { return 1 }, out[:])
-	return out[1], err
+	busy := int64(0)
+	err = x.walk(ctx, e, from, to, 2, func(uint32) int { return 1 }, func(_ int, begin, end int64) { busy += end - begin })
+	return busy, err
 }
 
 // Ranks is for how long in a window each rank from 0 to below a number was the highest one of
@@ -49,14 +49,31 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		}
 		clear(out)
 	}
-	return out, x.walk(ctx, e, from, to, rank, out)
+	err = x.walk(ctx, e, from, to, ranks, rank, func(r int, begin, end int64) {
+		out[r] += end - begin
+		if r > 1 {
+			out[r-1] -= end - begin // what is higher is not of the rank below
+		}
+	})
+	return out, err
 }
 
-// walk finds the times of ranks from the spans.
-func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, rank func(uint32) int, out []int64) error {
+// Ranked calls f with stretches of a window in which regions of a rank of 1 or more, or of
+// higher ones, were open in a track: for each rank, stretches that lie beside each other and
+// together are all that there is, the last ones first.
+func (x *Index) Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int, f func(rank int, begin, end int64)) error {
+	e, err := x.track(track, from, to)
+	if err != nil {
+		return fmt.Errorf("ranks: %w", err)
+	}
+	return x.walk(ctx, e, from, to, ranks, rank, f)
+}
+
+// walk does what Ranked does.
+func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks int, rank func(uint32) int, f func(rank int, begin, end int64)) error {
 	w := x.scratch()
 	defer scratches.Put(w)
-	left := make([]int64, len(out)) // for each rank, all from left on is known of what is as high
+	left := make([]int64, ranks) // for each rank, all from left on is known of what is as high
 	for r := range left {
 		left[r] = to
 	}
@@ -64,7 +81,7 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, rank fu
 		for r := rank(region); r > 0; r-- {
 			if end := min(end, left[r]); max(start, from) < end {
 				left[r] = max(start, from)
-				out[r] += end - left[r]
+				f(r, left[r], end)
 			}
 		}
 	}
@@ -85,10 +102,6 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, rank fu
 		for k := len(w.b.spans) - 1; k >= 0; k-- {
 			add(w.b.spans[k].Start, w.b.spans[k].End, w.b.spans[k].Region)
 		}
-	}
-	// What is higher is not of the rank below.
-	for r := 1; r+1 < len(out); r++ {
-		out[r] -= out[r+1]
 	}
 	return nil
 }
