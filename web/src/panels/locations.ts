@@ -22,7 +22,7 @@ export function locations(): Panel {
       const whole = Number(w.to - w.from) || 1, stateOf = new Map(s.rows.map((x) => [x.track, x]));
       const rows = (r.rows ?? []).map((x) => ({ ...x, time: BigInt(x.busy), label: lane.fullName(x.track), state: stateOf.get(x.track), parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })) }));
       type Row = (typeof rows)[number];
-      const resources = rows.every((x) => lane.meta.tracks[x.track]?.kind === "resource"), known = rows.some((x) => x.state);
+      const resources = !rows.some((x) => (lane.meta.tracks[x.track]?.kind === "location") && lane.meta.tracks[x.track].spans > 0), known = rows.some((x) => x.state);
       const bar = (x: Row): HTMLElement => el("span", { class: "stack" }, ...x.parts.map((p) => el("span", { title: `${printable(lane.meta.regions[p.region]?.name ?? "")}: ${short(p.ticks, lane.clock)}`, style: { width: `${(100 * Number(p.ticks)) / whole}%`, background: lane.colors.css[p.region] ?? app.colors.other } })));
       const stateBar = (x: Row): HTMLElement => { const p = x.state && parts(x.state); return el("span", { class: "stack" }, ...(p ? states.map((k) => el("span", { title: `${k} ${percent(p[k])}`, style: { width: `${100 * p[k]}%`, background: stateColors[k] } })) : [])); };
       const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
@@ -40,10 +40,12 @@ export function locations(): Panel {
         { title: "exclusive by region", bar: true, show: bar },
         ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: "exclusive time of the highlighted region, where it is among the eight largest", show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight, unit: "ticks" }] : []),
         { title: resources ? "claims" : "spans", show: (x) => count(x.spans), sort: (x) => x.spans, csv: (x) => x.spans },
-        { title: "sent", hint: "messages sent", show: (x) => `${count(x.sent)}`, sort: (x) => x.sent, csv: (x) => x.sent },
-        { title: "sent bytes", show: (x) => bytes(x.sentBytes), sort: (x) => x.sentBytes, csv: (x) => x.sentBytes },
-        { title: "received", hint: "messages received", show: (x) => `${count(x.received)}`, sort: (x) => x.received, csv: (x) => x.received },
-        { title: "received bytes", show: (x) => bytes(x.receivedBytes), sort: (x) => x.receivedBytes, csv: (x) => x.receivedBytes },
+        ...(lane.meta.links === 0 ? [] : [
+          { title: "sent", hint: "messages sent", show: (x) => `${count(x.sent)}`, sort: (x) => x.sent, csv: (x) => x.sent },
+          { title: "sent bytes", show: (x) => bytes(x.sentBytes), sort: (x) => x.sentBytes, csv: (x) => x.sentBytes },
+          { title: "received", hint: "messages received", show: (x) => `${count(x.received)}`, sort: (x) => x.received, csv: (x) => x.received },
+          { title: "received bytes", show: (x) => bytes(x.receivedBytes), sort: (x) => x.receivedBytes, csv: (x) => x.receivedBytes },
+        ] satisfies Column<Row>[]),
       ], rows, {
         order: 1, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { const i = lane.rowOf.get(x.track); if (i === undefined) app.announce("this row is hidden"); else app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); },

@@ -1,4 +1,5 @@
 // What the trace is: what its index counts, and what `weft info` tells besides.
+import { isAbort, say as words } from "../api";
 import { bytes, count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import type { Lane } from "../lane";
@@ -42,7 +43,7 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   if (spans("location") > 0) out.push(["visits", count(spans("location")), visited > 0 ? ` of ${some(visited, "region")}` : ""]);
   if (spans("resource") > 0) out.push(["claims", count(spans("resource")), ` of ${some(of("resource").length, "resource")}`]);
   if (spans("communicator") > 0) out.push(["collective operations", count(spans("communicator")), ` of ${some(of("communicator").length, "communicator")}`]);
-  if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length), " in all locations"]);
+  if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length)]);
   out.push(["arrows", count(m.links), ": messages that were received, dependencies, forks and joins"]);
   if (i.unclosed) out.push(["never ended", count(i.unclosed), " visits and claims, which are open at the end"]);
   if (i.orphans) out.push(["never begun", count(i.orphans), " leaves and releases, which have no begin"]);
@@ -63,28 +64,36 @@ function list(title: string, head: readonly string[], rows: readonly (readonly s
 
 function value(x: unknown): string { return typeof x === "number" ? figure(x) : x === null || x === undefined ? "–" : typeof x === "object" ? JSON.stringify(x) : String(x as string | boolean); }
 
+/** lists are what a trace has several of. */
+function lists(i: Info): (HTMLElement | string)[] {
+  const l = i.locations ?? [], s = i.signals ?? [], f = i.files ?? [], k = i.kinds ?? [], p = Object.entries(i.properties ?? {}), a = i.attributes ?? [], r = i.resources ?? [], d = i.definitionRecords ?? [];
+  return [
+    i.missing !== undefined ? el("p", { class: "faint" }, "Numbers by kind and location are from sums that the trace keeps of itself.") : "",
+    list(some(p.length, "property", "properties"), ["property", "value"], p.map(([x, v]) => [x, value(v)]), true),
+    list(some(k.length, "kind of event", "kinds of events"), ["kind", ...(i.derived ? ["that follow from others"] : []), "records"], k.map((x) => [x.name.replaceAll("-", " "), ...(i.derived ? [x.derived > 0 ? count(x.derived) : ""] : []), count(x.events)]), true),
+    list(some(f.length, "file"), ["file", "size"], f.map((x) => [x.path, bytes(x.size)])),
+    list(some(l.length, "location"), ["location", "of", "kind", "events"], l.map((x) => [x.name ?? x.id, x.group ?? "", x.kind, count(x.events)])),
+    list(some(r.length, "resource"), ["resource", "capacity", "claims"], r.map((x) => [x.name ?? x.id, x.capacity === undefined ? "" : figure(x.capacity) + (x.unit ? " " + x.unit : ""), count(x.count)])),
+    list(some(s.length, "counter or signal", "counters and signals"), ["counter", "unit", "least", "greatest", "values"], s.map((x) => [x.name ?? x.id, x.unit ?? "", value(x.min), value(x.max), count(x.events)])),
+    list(some(a.length, "attribute") + " of events", ["attribute", "used"], a.map((x) => [x.name, some(x.uses, "time")])),
+    list(some(d.length, "kind of definition", "kinds of definitions"), ["definition", "records"], d.map((x) => [x.type, count(x.count)])),
+  ];
+}
+
 /** overview makes the panel of general facts. */
 export function overview(): Panel {
   return {
     id: "overview", title: "Overview", of: "trace",
-    async render(app, { lane }, tools) {
-      let failed = "";
-      const i = await app.client.json<Info>(`traces/${encodeURIComponent(lane.meta.id)}/info`, {}, tools.signal).catch((e: unknown): Info => { if (tools.signal.aborted) throw e; failed = e instanceof Error ? e.message : String(e); return {}; });
-      const l = i.locations ?? [], s = i.signals ?? [], f = i.files ?? [], k = i.kinds ?? [], p = Object.entries(i.properties ?? {}), a = i.attributes ?? [], r = i.resources ?? [], d = i.definitionRecords ?? [];
-      tools.body.append(el("div", { class: "split" },
-        el("div", { class: "side" }, el("dl", { class: "facts2" }, ...facts(lane, i).flatMap(([t, v, more]) => [el("dt", {}, t), el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null)]))),
-        el("div", { class: "side" },
-          failed ? el("p", { class: "faint" }, `What the trace itself tells could not be read: ${printable(failed)}`) : "",
-          i.missing !== undefined ? el("p", { class: "faint" }, "Numbers by kind and location are from sums that the trace keeps of itself.") : "",
-          list(some(p.length, "property", "properties"), ["property", "value"], p.map(([x, v]) => [x, value(v)]), true),
-          list(some(k.length, "kind of event", "kinds of events"), ["kind", ...(i.derived ? ["that follow from others"] : []), "records"], k.map((x) => [x.name.replaceAll("-", " "), ...(i.derived ? [x.derived > 0 ? count(x.derived) : ""] : []), count(x.events)]), true),
-          list(some(f.length, "file"), ["file", "size"], f.map((x) => [x.path, bytes(x.size)])),
-          list(some(l.length, "location"), ["location", "of", "kind", "events"], l.map((x) => [x.name ?? x.id, x.group ?? "", x.kind, count(x.events)])),
-          list(some(r.length, "resource"), ["resource", "capacity", "claims"], r.map((x) => [x.name ?? x.id, x.capacity === undefined ? "" : figure(x.capacity) + (x.unit ? " " + x.unit : ""), count(x.count)])),
-          list(some(s.length, "counter or signal", "counters and signals"), ["counter", "unit", "least", "greatest", "values"], s.map((x) => [x.name ?? x.id, x.unit ?? "", value(x.min), value(x.max), count(x.events)])),
-          list(some(a.length, "attribute") + " of events", ["attribute", "used"], a.map((x) => [x.name, `${count(x.uses)} times`])),
-          list(some(d.length, "kind of definition", "kinds of definitions"), ["definition", "records"], d.map((x) => [x.type, count(x.count)])))));
+    render(app, { lane }, tools) {
+      const left = el("dl", { class: "facts2" }), right = el("div", { class: "side" }, el("p", { class: "faint" }, "Reading the trace for what else it tells …"));
+      const say = (i: Info): void => left.replaceChildren(...facts(lane, i).flatMap(([t, v, more]) => [el("dt", {}, t), el("dd", {}, name(v), more ? el("span", { class: "faint" }, printable(more)) : null)]));
+      // the index tells at once what it counts; the rest may mean to read the trace
+      say({});
+      tools.body.append(el("div", { class: "split" }, el("div", { class: "side" }, left), right));
       tools.csv(null);
+      app.client.json<Info>(`traces/${encodeURIComponent(lane.meta.id)}/info`, {}, tools.signal).then((i) => { say(i); right.replaceChildren(...lists(i)); }).catch((e: unknown) => {
+        if (!isAbort(e)) right.replaceChildren(el("p", { class: "error" }, `What else the trace tells could not be read: ${printable(words(e))}`));
+      });
     },
   };
 }
