@@ -29,7 +29,7 @@ export function counters(): Panel {
       const rows = (r.rows ?? []).map((x) => ({ ...x, label: label(x.track), unit: lane.meta.tracks[x.track]?.unit ?? "" }));
       type Row = (typeof rows)[number];
       const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({ title, hint, show: (x) => figure(f(x)), sort: (x) => f(x) ?? -Infinity, csv: (x) => f(x) ?? "" });
-      const grow = rows.some((x) => x.increase !== undefined);
+      const meanOf = (x: Row): string => (x.holding === "point" ? "values" : "time"), grow = rows.some((x) => x.increase !== undefined);
       const t = makeTable<Row>([
         { title: "counter", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
         { title: "unit", text: true, show: (x) => x.unit, sort: (x) => x.unit, csv: (x) => x.unit },
@@ -39,7 +39,7 @@ export function counters(): Panel {
         { ...value("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean), show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)) },
         value("max", "the greatest value", (x) => x.max),
         ...(grow ? [value("increase", "last less first, of counters that accumulate", (x) => x.increase), value("per second", "increase by the time between first and last", (x) => x.rate)] : []),
-        { title: "mean of", text: true, show: (x) => el("span", { title: means[x.holding] }, x.holding === "point" ? "values" : "time"), csv: (x) => (x.holding === "point" ? "values" : "time") },
+        ...(rows.some((x) => x.holding === "point") ? [{ title: "mean of", text: true, show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)), sort: meanOf, csv: meanOf }] : []),
       ], rows, {
         order: 0, ascending: true, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { if (lane.rowOf.has(x.track)) app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); else app.announce("this row is hidden"); },
