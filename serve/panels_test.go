@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/calltree"
@@ -290,5 +293,82 @@ func TestTree(t *testing.T) {
 	deep[len(deep)-1].Exclusive = 3
 	if a := tree(deep, 1000); a.Left != (pathsLeft{5, 3}) {
 		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
+	}
+}
+
+// TestCountersOfTool compares counters of windows with the values that otf2-print prints.
+func TestCountersOfTool(t *testing.T) {
+	tool, err := exec.LookPath("otf2-print")
+	if err != nil {
+		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
+	}
+	const path = "../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
+	text, err := exec.Command(tool, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type value struct {
+		at int64
+		v  float64
+	}
+	printed := map[string][]value{} // by location and name
+	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`), regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
+	for _, l := range line.FindAllStringSubmatch(string(text), -1) {
+		at, _ := strconv.ParseInt(l[2], 10, 64)
+		for _, m := range member.FindAllStringSubmatch(l[0], -1) {
+			v, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed[l[1]+" "+m[1]] = append(printed[l[1]+" "+m[1]], value{at, v})
+		}
+	}
+	if len(printed) != 8 {
+		t.Fatalf("found %d counters in what otf2-print prints, expected 8", len(printed))
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	about := get(t, s, api)
+	var origin, length int64
+	fmt.Sscan(about["origin"].(string), &origin)
+	fmt.Sscan(about["length"].(string), &length)
+	near := func(got any, want float64) bool {
+		f, err := got.(json.Number).Float64()
+		// otf2-print prints 5 or 6 digits of what the file has
+		return err == nil && math.Abs(f-want) <= 1e-4*math.Abs(want)
+	}
+	for i := range int64(8) {
+		from, to := i*length/9, i*length/9+length/4
+		for _, x := range look(get(t, s, fmt.Sprintf("%s/counters?from=%d&to=%d", api, from, to)), "rows").([]any) {
+			track := fmt.Sprint("tracks/", look(x, "track"))
+			parent := fmt.Sprint("tracks/", look(about, track+"/parent"))
+			key := fmt.Sprint(look(about, parent+"/id"), " ", look(about, track+"/name"))
+			list := printed[key]
+			if list == nil {
+				t.Fatalf("otf2-print has no counter %q", key)
+			}
+			samples, low, high, first, last := 0, math.Inf(1), math.Inf(-1), math.NaN(), math.NaN()
+			for k, v := range list {
+				holds := v.at-origin < from && (k+1 == len(list) || list[k+1].at-origin > from)
+				inside := v.at-origin >= from && v.at-origin < to
+				if inside {
+					samples++
+				}
+				if holds || inside {
+					if math.IsNaN(first) {
+						first = v.v
+					}
+					low, high, last = min(low, v.v), max(high, v.v), v.v
+				}
+			}
+			if fmt.Sprint(look(x, "samples")) != fmt.Sprint(samples) {
+				t.Errorf("%s from %d to %d: found %v values, expected %d", key, from, to, look(x, "samples"), samples)
+			}
+			for name, want := range map[string]float64{"min": low, "max": high, "first": first, "last": last} {
+				if got := look(x, name); math.IsNaN(first) != (got == nil) || got != nil && !near(got, want) {
+					t.Errorf("%s from %d to %d: found %s %v, expected %v", key, from, to, name, got, want)
+				}
+			}
+		}
 	}
 }

@@ -40,11 +40,11 @@ function facts(lane: Lane, i: Info): [string, string, string?][] {
   const tracks = m.tracks.filter((t) => t.events > 0 && t.kind !== "communicator").length, defined = i.locations?.length ?? tracks;
   out.push(["locations", `${count(tracks)} with events`, defined > tracks ? ` of ${count(defined)} that are defined` : ""]);
   const visited = i.regions?.filter((r) => r.count > 0).length ?? 0;
-  if (spans("location") > 0) out.push(["visits", count(spans("location")), visited > 0 ? ` of ${some(visited, "region")}` : ""]);
-  if (spans("resource") > 0) out.push(["claims", count(spans("resource")), ` of ${some(of("resource").length, "resource")}`]);
-  if (spans("communicator") > 0) out.push(["collective operations", count(spans("communicator")), ` of ${some(of("communicator").length, "communicator")}`]);
+  const sorts = [["location", "visit", "region", visited], ["resource", "claim", "resource", of("resource").length], ["communicator", "collective operation", "communicator", of("communicator").length]] as const;
+  const made = sorts.filter(([kind]) => spans(kind) > 0).map(([kind, one, what, n]) => some(spans(kind), one) + (n > 0 ? ` of ${some(n, what)}` : ""));
+  out.push(["spans", count(m.spans), made.length > 0 ? ": " + made.join(", ") : ""]);
   if (of("counter").length > 0) out.push(["counters and signals", count(of("counter").length)]);
-  out.push(["arrows", count(m.links), ": messages that were received, dependencies, forks and joins"]);
+  out.push(["links", count(m.links), ": messages that were received, dependencies, forks and joins"]);
   if (i.unclosed) out.push(["never ended", count(i.unclosed), " visits and claims, which are open at the end"]);
   if (i.orphans) out.push(["never begun", count(i.orphans), " leaves and releases, which have no begin"]);
   const errors = i.errors, warnings = i.warnings ?? 0;
