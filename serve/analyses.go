@@ -3,6 +3,8 @@ package serve
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 
 	"github.com/weft-trace/weft/analysis"
@@ -26,17 +28,28 @@ type nodeFact struct {
 	Min       ticks       `json:"min"`
 	Max       ticks       `json:"max"`
 	Children  []*nodeFact `json:"children"`
+	Left      *pathsLeft  `json:"left,omitempty"`
 }
 
-// A path is shown that has a 1000th of the whole at least, and is not too deep.
-const (
-	leastPart = 1000
-	mostDeep  = 256
-)
+// pathsLeft sums up call paths that are left out.
+type pathsLeft struct {
+	Paths     int64 `json:"paths"`
+	Exclusive ticks `json:"exclusive"`
+}
+
+type treeAnswer struct {
+	Roots []*nodeFact `json:"roots"`
+	Paths int64       `json:"paths"` // that there are
+	Left  pathsLeft   `json:"left"`
+}
+
+// mostDeep is how deep a call tree is shown.
+const mostDeep = 256
 
 func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	from, to, whole := p.window()
 	tracks := p.tracks(len(p.x.tracks))
+	limit := int(p.number("limit", 1, mostProfileRows, profileRows))
 	v := p.x
 	return func(ctx context.Context) (any, error) {
 		sel := trace.Everything()
@@ -71,34 +84,64 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 				nodes[i].Region = trace.NoRef
 			}
 		}
-		return map[string][]*nodeFact{"roots": tree(nodes)}, nil
+		return tree(nodes, limit), nil
 	}
 }
 
-// tree makes a tree of a list.
-func tree(nodes []calltree.Node) []*nodeFact {
-	roots := []*nodeFact{}
-	total := int64(0)
-	for _, n := range nodes {
-		if n.Parent < 0 {
-			total = add(total, n.Inclusive)
+// tree makes a tree of a list: of the paths with most inclusive time, up to a limit.
+func tree(nodes []calltree.Node, limit int) *treeAnswer {
+	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
+	least, alike := int64(math.MinInt64), 0 // what is shown has more, or is one of so many alike
+	if len(nodes) > limit {
+		times := make([]int64, len(nodes))
+		for i := range nodes {
+			times[i] = nodes[i].Inclusive
 		}
+		slices.Sort(times)
+		least = times[len(times)-limit]
+		more, _ := slices.BinarySearch(times, least+1)
+		alike = limit - (len(times) - more)
 	}
-	made := make([]*nodeFact, len(nodes))
-	for i, n := range nodes {
-		if n.Inclusive < (total+leastPart-1)/leastPart || n.Depth >= mostDeep {
+	made := make([]*nodeFact, len(nodes)) // those that are shown, and of others the one around them
+	shown := make([]bool, len(nodes))
+	for i := range nodes {
+		n := &nodes[i]
+		var above *nodeFact
+		if n.Parent >= 0 {
+			above, shown[i] = made[n.Parent], shown[n.Parent]
+		} else {
+			shown[i] = true
+		}
+		shown[i] = shown[i] && n.Depth < mostDeep && (n.Inclusive > least || n.Inclusive == least && alike > 0)
+		if !shown[i] {
+			made[i] = above
+			a.Left.add(n)
+			if above != nil {
+				if above.Left == nil {
+					above.Left = &pathsLeft{}
+				}
+				above.Left.add(n)
+			}
 			continue
 		}
-		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(n.Inclusive), ticks(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}}
+		if n.Inclusive == least {
+			alike--
+		}
+		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(n.Inclusive), ticks(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
 		made[i] = f
-		switch {
-		case n.Parent < 0:
-			roots = append(roots, f)
-		case made[n.Parent] != nil:
-			made[n.Parent].Children = append(made[n.Parent].Children, f)
+		if above == nil {
+			a.Roots = append(a.Roots, f)
+		} else {
+			above.Children = append(above.Children, f)
 		}
 	}
-	return roots
+	return a
+}
+
+// add takes a path that is left out.
+func (l *pathsLeft) add(n *calltree.Node) {
+	l.Paths++
+	l.Exclusive = ticks(add(int64(l.Exclusive), n.Exclusive))
 }
 
 type utilisationAnswer struct {
@@ -110,8 +153,14 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w := states.Window{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
 	return func(ctx context.Context) (any, error) {
-		var s *states.Series
-		err := e.decoders.with(ctx, func(d *reader) error {
+		s, err := e.indexedSeries(ctx, w)
+		if err != nil {
+			return nil, err
+		}
+		if s != nil {
+			return utilisationAnswer{w.Columns, s}, nil
+		}
+		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Series: &w})
 			sel := trace.Everything()
 			sel.Links = false

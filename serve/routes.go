@@ -50,6 +50,8 @@ func (s *Server) table() []api {
 		get(one+"/profile", s.quickly(s.inTurn(profileOf))),
 		get(one+"/locations", s.quickly(s.inTurn(locations))),
 		get(one+"/matrix", s.slowly(matrix)),
+		get(one+"/counters", s.slowly(counters)),
+		get(one+"/states", s.slowly(processorStates)),
 		get(one+"/calltree", s.slowly(callTree)),
 		get(one+"/utilisation", s.slowly(utilisation)),
 		get(one+"/structure", s.slowly(structureText)),

@@ -30,6 +30,10 @@ type Index interface {
 	LinksOf(track int, from, to int64, limit int) ([]index.Link, error)
 	Matrix(ctx context.Context, from, to int64) ([]index.Cell, error)
 	Busy(ctx context.Context, track int, from, to int64) (int64, error)
+	Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error)
+	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int, f func(rank int, begin, end int64)) error
+	Values(ctx context.Context, track int, from, to int64) (*index.Values, error)
+	EachInstant(track int, f func(at int64, kind trace.Kind)) error
 	Profile(track int, from, to int64) ([]index.Sum, error)
 	Totals() (visits, claims []index.Sum)
 }

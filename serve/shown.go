@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
@@ -23,6 +24,7 @@ type shown struct {
 	regions     []index.Region
 	groups      []trace.LocationGroup
 	facts       traceFacts
+	processors  atomic.Pointer[processors] // nil before somebody asks for them
 }
 
 // traceFacts is the part of a trace's description that is there when it is ready.

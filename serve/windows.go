@@ -104,6 +104,9 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a := spanAnswer{Span: x.span(track, s), Attributes: []attribute{}, Around: []aroundFact{}, Links: []linkFact{}}
 	for _, y := range around {
+		if x.tracks[track].Kind != index.LocationTrack {
+			break // claims and operations are in lanes, not in each other
+		}
 		a.Around = append(a.Around, aroundFact{number(y.Region), x.region(y.Region).Name, x.at(y.Start), x.at(y.End), int(y.Depth)})
 	}
 	for i := range near {
@@ -324,6 +327,17 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 func eachProfile(ctx context.Context, x Index, tracks []int, from, to int64, begin func(workers int), f func(worker, i int, sums []index.Sum)) error {
 	workers := max(1, min(len(tracks), runtime.GOMAXPROCS(0)))
 	begin(workers)
+	return spread(ctx, workers, len(tracks), func(worker, i int) error {
+		sums, err := x.Profile(tracks[i], from, to)
+		if err == nil {
+			f(worker, i, sums)
+		}
+		return err
+	})
+}
+
+// spread calls f with each number from 0 to below n, on some workers at once, until one fails.
+func spread(ctx context.Context, workers, n int, f func(worker, i int) error) error {
 	var next atomic.Int64
 	var once sync.Once
 	var first error
@@ -333,21 +347,19 @@ func eachProfile(ctx context.Context, x Index, tracks []int, from, to int64, beg
 			err := guarded(func() error {
 				for {
 					i := int(next.Add(1)) - 1
-					if i >= len(tracks) {
+					if i >= n {
 						return nil
 					}
 					if err := ctx.Err(); err != nil {
 						return err
 					}
-					sums, err := x.Profile(tracks[i], from, to)
-					if err != nil {
+					if err := f(w, i); err != nil {
 						return err
 					}
-					f(w, i, sums)
 				}
 			})
 			if err != nil {
-				next.Store(int64(len(tracks)))
+				next.Store(int64(n))
 				once.Do(func() { first = err })
 			}
 		})
@@ -409,8 +421,8 @@ func (p *profileSums) shorten(kind string, most int) {
 	p.list = p.list[:most]
 }
 
-// mostProfileRows is how many rows a profile can have, and profileRows how many it has
-// unless more are asked for.
+// mostProfileRows is how many rows a profile, or a call tree, can have, and profileRows how
+// many it has unless more are asked for.
 const (
 	mostProfileRows = 1_000_000
 	profileRows     = 20_000

@@ -294,6 +294,9 @@ type seen struct {
 		From, To string
 		Panel    string
 		CSV      *string
+		// Locations is a table, and Utilisation and Reason what that panel says.
+		Locations           *string
+		Utilisation, Reason string
 	}
 	Reload struct {
 		Before, After map[string]any
@@ -354,6 +357,7 @@ func TestBrowser(t *testing.T) {
 				k.followed(t, sender, &s)
 			}
 			k.ranged(t, &s)
+			k.states(t, &s)
 			if !maps.Equal(flat(s.Reload.Before), flat(s.Reload.After)) {
 				t.Errorf("reloaded: found the view %v, expected %v", s.Reload.After, s.Reload.Before)
 			}
@@ -577,5 +581,59 @@ func (k *known) ranged(t *testing.T, s *seen) {
 	slices.Sort(expected)
 	if !slices.Equal(got, expected) {
 		t.Errorf("profile of %s to %s: found\n%s\nexpected\n%s", s.Range.From, s.Range.To, strings.Join(got, "\n"), strings.Join(expected, "\n"))
+	}
+}
+
+// states checks busy, overhead and idle of a range against weft states.
+func (k *known) states(t *testing.T, s *seen) {
+	t.Helper()
+	var want struct {
+		Processors []struct{ Busy, Overhead, Idle int64 }
+	}
+	if err := json.Unmarshal(say(t, "states", "--json", "--quiet", "--from", s.Range.From, "--to", s.Range.To, k.path), &want); err != nil {
+		t.Fatal(err)
+	}
+	if len(want.Processors) == 0 {
+		if !strings.Contains(s.Range.Reason, "No process, thread or stream") {
+			t.Errorf("utilisation says %q, expected why it is empty", s.Range.Reason)
+		}
+		return
+	}
+	var got, expected []string
+	var all [3]int64
+	for _, p := range want.Processors {
+		expected = append(expected, fmt.Sprint(p.Busy, p.Overhead, p.Idle))
+		all = [3]int64{all[0] + p.Busy, all[1] + p.Overhead, all[2] + p.Idle}
+	}
+	if s.Range.Locations == nil {
+		t.Fatal("the locations are no table")
+	}
+	rows, err := csv.NewReader(strings.NewReader(*s.Range.Locations)).ReadAll()
+	if err != nil || len(rows) == 0 {
+		t.Fatalf("found the table %q: %v", *s.Range.Locations, err)
+	}
+	if head := strings.Join(rows[0][:4], ", "); head != "location, busy (ticks), overhead (ticks), idle (ticks)" {
+		t.Fatalf("found the columns %s", head)
+	}
+	for _, r := range rows[1:] {
+		if r[1] != "" {
+			got = append(got, strings.Join(r[1:4], " "))
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(expected)
+	if !slices.Equal(got, expected) {
+		t.Errorf("states of %s to %s: found %q, expected %q", s.Range.From, s.Range.To, got, expected)
+	}
+	whole := float64(max(1, all[0]+all[1]+all[2]))
+	for i, state := range []string{"busy", "overhead", "idle"} {
+		part := 100 * float64(all[i]) / whole
+		digits := 1
+		if part < 9.95 {
+			digits = 2
+		}
+		if words := fmt.Sprintf("%s %.*f %%", state, digits, part); !strings.Contains(s.Range.Utilisation, words) {
+			t.Errorf("utilisation of %s to %s says %q, expected %q", s.Range.From, s.Range.To, s.Range.Utilisation, words)
+		}
 	}
 }

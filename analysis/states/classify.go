@@ -62,6 +62,9 @@ type Options struct {
 	Changes bool
 	// Series asks for the states over time in a window; nil is none.
 	Series *Window
+	// Window counts the time in a window alone, whose Columns mean nothing; nil counts all.
+	// Whose events are all outside of it was idle there. Series is not cut.
+	Window *Window
 }
 
 // or is s, or other where s is Default.

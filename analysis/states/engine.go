@@ -27,7 +27,8 @@ type engine struct {
 	both        histogram // busy or in overhead
 	first, last int32     // the list
 	orphans     int64
-	bins        *bins // nil if nobody wants a series
+	bins        *bins   // nil if nobody wants a series
+	window      *Window // nil counts all the time
 }
 
 // histogram has the time for each number of processors.
@@ -128,7 +129,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	e.unlist(pl.processor)
 	if s := p.stateNow(); s != p.state {
-		p.ticks[p.state] += e.now - p.since
+		p.ticks[p.state] += e.window.part(p.since, e.now)
 		if e.bins != nil {
 			e.bins.add(p.state, p.since, e.now)
 		}
@@ -165,7 +166,7 @@ func (p *processor) stateNow() State {
 
 // advance counts the time up to t.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), t - e.now}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), e.window.part(e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -257,6 +258,10 @@ func (e *engine) result() *Result {
 		return r
 	}
 	r.First, r.Last = e.start, e.now
+	if w := e.window; w != nil {
+		r.First = min(max(r.First, w.From), r.Last)
+		r.Last = max(r.First, min(r.Last, w.To))
+	}
 	for _, pl := range e.places {
 		r.Unclosed += int64(len(pl.open))
 	}
@@ -264,7 +269,7 @@ func (e *engine) result() *Result {
 	for i := range e.processors {
 		p := &e.processors[i]
 		ticks[i] = p.ticks
-		ticks[i][p.state] += e.now - p.since
+		ticks[i][p.state] += e.window.part(p.since, e.now)
 	}
 	end := engine{settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])}, both: slices.Clone(e.both)}
 	// Going from the oldest last event to now, one processor more is idle.
@@ -272,7 +277,7 @@ func (e *engine) result() *Result {
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
 		idle[p.state]++
-		rest := e.now - p.heard
+		rest := e.window.part(p.heard, e.now)
 		ticks[i][p.state] -= rest
 		ticks[i][Idle] += rest
 		for _, s := range p.times {

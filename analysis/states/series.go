@@ -6,6 +6,15 @@ type Window struct {
 	Columns  int
 }
 
+// part is how much of the time from a to b, which is not before it, is in the window; all of
+// it in none.
+func (w *Window) part(a, b int64) int64 {
+	if w != nil {
+		a, b = max(a, w.From), min(b, w.To)
+	}
+	return max(0, b-a)
+}
+
 // Series is which part of the processors was in each state, from 0 to 1, in each column
 // of a window. The three add up to 1, and to 0 where the window is outside of the trace.
 type Series struct {
@@ -31,7 +40,10 @@ func newBins(w Window) *bins {
 }
 
 // add adds the time from a to before b, in which a processor was in a state.
-func (x *bins) add(s State, a, b int64) {
+func (x *bins) add(s State, a, b int64) { x.weigh(s, a, b, 1) }
+
+// weigh adds that time so many times.
+func (x *bins) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, x.w.From), min(b, x.w.To)
 	if x.w.Columns == 0 || a >= b {
 		return
@@ -45,13 +57,13 @@ func (x *bins) add(s State, a, b int64) {
 	first, from := at(a)
 	last, to := at(b)
 	if first == last {
-		x.part[s][first] += to - from
+		x.part[s][first] += times * (to - from)
 		return
 	}
-	x.part[s][first] += 1 - from
-	x.part[s][last] += to
-	x.whole[s][first+1]++
-	x.whole[s][last]--
+	x.part[s][first] += times * (1 - from)
+	x.part[s][last] += times * to
+	x.whole[s][first+1] += times
+	x.whole[s][last] -= times
 }
 
 // clone is a copy that can go on by itself.
@@ -76,3 +88,31 @@ func (x *bins) series(processors int) *Series {
 	}
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
+
+// Times adds up the times of processors by column, for those who know them from elsewhere
+// than the events.
+type Times struct{ bins *bins }
+
+// NewTimes makes empty ones for a window.
+func NewTimes(w Window) *Times { return &Times{newBins(w)} }
+
+// Add adds the time from one to before another, in which a processor was in a state.
+func (t *Times) Add(s State, from, to int64) { t.bins.weigh(s, from, to, 1) }
+
+// Remove takes away a time that was added, alone or as a part of others.
+func (t *Times) Remove(s State, from, to int64) { t.bins.weigh(s, from, to, -1) }
+
+// Merge adds the times of another one, for the same window.
+func (t *Times) Merge(o *Times) {
+	for s := range t.bins.part {
+		for c, v := range o.bins.part[s] {
+			t.bins.part[s][c] += v
+		}
+		for c, v := range o.bins.whole[s] {
+			t.bins.whole[s][c] += v
+		}
+	}
+}
+
+// Series is the average over so many processors.
+func (t *Times) Series(processors int) *Series { return t.bins.series(processors) }

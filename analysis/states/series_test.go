@@ -55,3 +55,21 @@ func TestSeriesOfNothing(t *testing.T) {
 		t.Errorf("found %+v, want two columns of 0", s)
 	}
 }
+
+// TestTimes: two processors over ten ticks in two columns; one is busy but for 4 to 6, in
+// which it is in overhead, the other one is idle. Counted by hand.
+func TestTimes(t *testing.T) {
+	w := Window{0, 10, 2}
+	a, b := NewTimes(w), NewTimes(w)
+	a.Add(Busy, -5, 10)
+	a.Remove(Busy, 4, 6)
+	a.Add(Overhead, 4, 6)
+	b.Add(Idle, 0, 20)
+	a.Merge(b)
+	s := a.Series(2)
+	for i := range 2 {
+		if math.Abs(s.Busy[i]-.4) > 1e-9 || math.Abs(s.Overhead[i]-.1) > 1e-9 || math.Abs(s.Idle[i]-.5) > 1e-9 {
+			t.Errorf("column %d: found %v, %v, %v, want 0.4, 0.1 and 0.5", i, s.Busy[i], s.Overhead[i], s.Idle[i])
+		}
+	}
+}

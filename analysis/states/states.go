@@ -5,7 +5,8 @@
 // For traces that stem from PICL a processor is all processes of that processor
 // number; the host, and records about several processors, are none. For other
 // traces each location that is a process, thread or stream is one. Only
-// processors with events count, and comments and statistics are no events here.
+// processors with events count; comments, statistics, markers, snapshots and
+// summaries are no events here.
 //
 // A processor is idle while one of its regions that mean idle is open (see
 // [Options]); otherwise in overhead while one that means overhead is open;
@@ -77,6 +78,7 @@ const none = -1
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+	p.engine.window = opt.Window
 	if opt.Series != nil {
 		p.engine.bins = newBins(*opt.Series)
 	}
@@ -87,7 +89,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 // location in its order.
 func (p *Part) Batch(b *trace.Batch) error {
 	for i, k := range b.Kind {
-		if k == trace.Comment || k == trace.Statistics {
+		if k == trace.Comment || k == trace.Statistics || !k.IsEvent() {
 			continue
 		}
 		loc := b.Location(i)
@@ -178,9 +180,7 @@ func (p *Part) meet(loc uint32) error {
 
 func (p *Part) number(loc uint32) int64 {
 	l := p.defs.Locations.At(int(loc))
-	switch l.Kind {
-	case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, trace.PeerLocation, "":
-	default:
+	if !IsProcessor(l.Kind) {
 		return none
 	}
 	if p.defs.Origin == "picl" {
@@ -191,6 +191,15 @@ func (p *Part) number(loc uint32) int64 {
 		return none
 	}
 	return int64(loc)
+}
+
+// IsProcessor reports whether locations of a kind are processors, or belong to one.
+func IsProcessor(k trace.LocationKind) bool {
+	switch k {
+	case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, trace.PeerLocation, "":
+		return true
+	}
+	return false
 }
 
 // Merge adds another part of the same trace, which must have seen other
@@ -226,8 +235,8 @@ func (p *Part) Merge(o *Part) error {
 // Result is what the processors did. Times are ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	First int64       `json:"first"` // first event of all processors
-	Last  int64       `json:"last"`  // last event of all processors
+	First int64       `json:"first"` // first event of all processors, or begin of the window
+	Last  int64       `json:"last"`  // last event of all processors, or end of the window
 	// Processors are in the order of their numbers.
 	Processors []Processor `json:"processors"`
 	// Profile has, for each number of processors from 0 to all, the time in
@@ -248,6 +257,8 @@ type Processor struct {
 	Busy     int64  `json:"busy"`
 	Overhead int64  `json:"overhead"`
 	Idle     int64  `json:"idle"`
+	// Locations are all that belong to it and have events, by index.
+	Locations []uint32 `json:"-"`
 }
 
 // Level is for how long exactly Count processors were in each state.
@@ -266,14 +277,20 @@ func (p *Part) Result() *Result {
 	}
 	r := e.result()
 	r.Clock = p.defs.Clock
+	at := map[int64]*Processor{}
 	for i := range r.Processors {
-		for loc, n := range p.numbers {
-			if p.met[loc] && n == r.Processors[i].Number {
-				l := p.defs.Locations.At(loc)
-				r.Processors[i].ID, r.Processors[i].Name = l.ID, l.Name
-				break
-			}
+		at[r.Processors[i].Number] = &r.Processors[i]
+	}
+	for loc, n := range p.numbers {
+		x := at[n]
+		if !p.met[loc] || x == nil {
+			continue
 		}
+		if len(x.Locations) == 0 {
+			l := p.defs.Locations.At(loc)
+			x.ID, x.Name = l.ID, l.Name
+		}
+		x.Locations = append(x.Locations, uint32(loc))
 	}
 	return r
 }
@@ -297,7 +314,7 @@ func (p *Part) replay() *engine {
 		}
 		return 0
 	})
-	e := &engine{}
+	e := &engine{window: p.opt.Window}
 	if p.opt.Series != nil {
 		e.bins = newBins(*p.opt.Series)
 	}

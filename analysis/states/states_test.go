@@ -118,7 +118,12 @@ func TestSlow(t *testing.T) {
 		}
 		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
 		first, last := rows[0].Time, rows[len(rows)-1].Time
-		p := New(d, Options{})
+		var w *Window // of the second half of the rounds
+		if round >= 150 {
+			w = &Window{From: rnd.Int64N(120) - 10}
+			w.To = w.From + 1 + rnd.Int64N(60)
+		}
+		p := New(d, Options{Window: w})
 		if err := p.Batch(made.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
@@ -136,6 +141,9 @@ func TestSlow(t *testing.T) {
 			ticks[int64(loc)] = &[Idle + 1]int64{}
 		}
 		for at := first; at < last; at++ {
+			if w != nil && (at < w.From || at >= w.To) {
+				continue
+			}
 			var in [Idle + 1]int64
 			for loc := range met {
 				s := slow(d, rows, loc, at)
@@ -154,9 +162,9 @@ func TestSlow(t *testing.T) {
 				t.Fatalf("processor %d: found %+v, expected %v", x.Number, x, *want)
 			}
 		}
-		merged := New(d, Options{Changes: true})
+		merged := New(d, Options{Changes: true, Window: w})
 		for i, b := range made.PerLocation(d, rows) {
-			one := New(d, Options{Changes: true})
+			one := New(d, Options{Changes: true, Window: w})
 			if err := one.Batch(b); err != nil {
 				t.Fatal(err)
 			}

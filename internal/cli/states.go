@@ -12,6 +12,7 @@ import (
 
 func (a *app) statesCommand() *cobra.Command {
 	var r reading
+	var s selecting
 	var asJSON bool
 	var barrier, collective, overhead string
 	c := &cobra.Command{
@@ -20,8 +21,9 @@ func (a *app) statesCommand() *cobra.Command {
 		Long: `Show how long each processor is busy, in overhead (communicating but not
 waiting) and idle, as ParaGraph defines it, and for how long how many of them are
 (concurrency profile). For PICL the event types decide, for other traces the
-groups and names of the regions.`,
-		Example: "  weft states trace.trf\n  weft states --barrier idle --json trace.trf",
+groups and names of the regions. --window, or --from and --to, count the time in a
+window alone.`,
+		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var opt states.Options
@@ -46,6 +48,13 @@ groups and names of the regions.`,
 				return err
 			}
 			defer in.Close()
+			if w, err := s.selection(c.Context(), in); err != nil {
+				return err
+			} else if s.from != "" || s.to != "" {
+				opt.Window = &states.Window{From: w.From, To: max(w.From, w.To)}
+			}
+			// What is open in a window depends on all events before it, and who has
+			// finished on those behind it.
 			p := states.New(in.Defs(), opt)
 			sel := trace.Everything()
 			sel.Links = false
@@ -83,6 +92,7 @@ groups and names of the regions.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	s.timeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")

@@ -124,44 +124,6 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	return out, nil
 }
 
-// Busy is the time in a window in which a track had any span, each tick once: of a resource
-// the time that anything was claimed. It reads the spans in the window.
-func (x *Index) Busy(ctx context.Context, track int, from, to int64) (int64, error) {
-	e, err := x.track(track, from, to)
-	if err != nil {
-		return 0, fmt.Errorf("busy time: %w", err)
-	}
-	w := x.scratch()
-	defer scratches.Put(w)
-	busy, left := int64(0), to // all that is busy from left on is known
-	add := func(start, end int64) {
-		if end = min(end, left); max(start, from) < end {
-			left = max(start, from)
-			busy += end - left
-		}
-	}
-	// From the last end to the first.
-	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
-	end := min(i, len(e.blocks)-1)
-	for i = end; i >= 0 && e.blocks[i].last > from && left > from; i-- {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		if err := w.decode(&e.blocks[i], w.b.decode); err != nil {
-			return 0, err
-		}
-		if i == end {
-			for k := range w.b.open {
-				add(w.b.open[k].start, math.MaxInt64)
-			}
-		}
-		for k := len(w.b.spans) - 1; k >= 0; k-- {
-			add(w.b.spans[k].Start, w.b.spans[k].End)
-		}
-	}
-	return busy, nil
-}
-
 // Profiles is [Index.Profile] of several tracks, made on all cores.
 func (x *Index) Profiles(ctx context.Context, tracks []int, from, to int64) ([][]Sum, error) {
 	out, errs := make([][]Sum, len(tracks)), make([]error, len(tracks))

@@ -43,21 +43,31 @@ export interface LinkInfo { id: string; kind: string; name: string; from: LinkEn
 export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
 /** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */
 export interface LinkDetails { link: LinkInfo; from: LinkPoint; to: LinkPoint; partial: boolean }
-/** SpanDetails is the answer of /span. */
-export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; around: Around[] | null; links: LinkInfo[] | null }
-/** InstantDetails is the answer of /instant. */
-export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null }
+/** SpanDetails is the answer of /span; partial says that attributes are missing, as reading the trace took too long. */
+export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; partial: boolean; around: Around[] | null; links: LinkInfo[] | null }
+/** InstantDetails is the answer of /instant; partial as in SpanDetails. */
+export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null; partial: boolean }
 /** LinkSet is the answer of /links. */
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
 /** ProfileRow sums the spans of a region, or its claims of resources. */
 export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string; sum: string }
 /** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
 export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
-/** CallNode is a call path. */
-export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null }
+/** PathsLeft sums up call paths that are not listed. */
+export interface PathsLeft { paths: number; exclusive: string }
+/** CallNode is a call path; left sums up those inside of it that are not listed. */
+export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null; left?: PathsLeft }
+/** CallTree is the answer of /calltree: of all paths those with most inclusive time. */
+export interface CallTree { roots: CallNode[] | null; paths: number; left: PathsLeft }
 /** MatrixCell sums the messages from one track to another. */
 export interface MatrixCell { source: number; destination: number; count: number; bytes: number; min: string; max: string; mean: string }
-/** LocationRow sums what a location did. */
+/** StateTimes are ticks in each state. */
+export interface StateTimes { busy: string; overhead: string; idle: string }
+/** States is the answer of /states: of all processors together, and by track. */
+export interface States extends StateTimes { processors: number; rows: (StateTimes & { track: number })[] }
+/** CounterRow is what the values of a counter or signal come to; what there is not is not there. */
+export interface CounterRow { track: number; samples: number; first?: number; last?: number; min?: number; max?: number; mean?: number; holding: "next" | "last" | "point" | "path"; increase?: number; rate?: number }
+/** LocationRow sums what a location did; busy is the time in any region, or with any claim. */
 export interface LocationRow { track: number; events: number; spans: number; busy: string; exclusive: { region: number; ticks: string }[] | null; sent: number; received: number; sentBytes: number; receivedBytes: number }
 /** Utilisation is the average state of the locations per column, each 0 to 1. */
 export interface Utilisation { width: number; busy: number[]; overhead: number[]; idle: number[] }

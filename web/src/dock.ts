@@ -1,14 +1,17 @@
 // The dock below the time lines: tabs of panels, each for the selected range or the visible window.
 import { isAbort, say } from "./api";
 import type { App } from "./app";
-import { button, el, name, select } from "./dom";
+import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
 import { exact, type Window } from "./time";
 
 /** Scope is what a panel is for. */
 export interface Scope { lane: Lane; window: Window; axis: Window; ranged: boolean }
-/** Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them. */
-export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void }
+/**
+ * Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them.
+ * get and set keep what is chosen in the panel, in the address of the page too; what was never chosen, or is not any more, is "".
+ */
+export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void; get: (what: string) => string; set: (what: string, value: string) => void }
 /** Panel is a tab. */
 export interface Panel {
   id: string; title: string;
@@ -16,10 +19,18 @@ export interface Panel {
   of: "range" | "window" | "trace";
   /** wide panels take the place of the details too, so that they line up with the time line. */
   wide?: boolean;
+  /** outlines panels of the window show the range in it. */
+  outlines?: boolean;
   /** both panels are of all traces: there is none to choose. */
   both?: boolean;
   /** render fills the body; it may take long and must give up when the signal says so. */
   render(app: App, scope: Scope, tools: Tools): Promise<void> | void;
+}
+
+/** coverage says whether figures count rows that are not shown, "" if all are. */
+function coverage(lane: Lane): string {
+  const all = lane.meta.tracks.length, away = all - lane.rowOf.size;
+  return away === 0 ? "" : `all ${count(all)} rows, ${count(away)} of them not shown`;
 }
 
 /** Dock shows one panel at a time. */
@@ -33,6 +44,9 @@ export class Dock {
   private timer = 0;
   private shown = "";
   private lane = 0;
+  /** had is what was chosen in the panel when it was made, or by itself since. */
+  private had = "";
+  private covers = el("span", { class: "covers", title: "The figures are of all rows, also of those that are hidden or filtered out" });
   private csvMaker: (() => string) | null = null;
 
   constructor(private app: App, private panels: readonly Panel[], splitter: HTMLElement, details: HTMLElement) {
@@ -73,8 +87,9 @@ export class Dock {
     this.tabs.dataset.panel = p.id;
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
-    const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""}`;
-    if (key === this.shown && !now) return;
+    const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
+    setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
+    if (key === this.shown && this.chosen(p.id) === this.had && !now) return;
     if (this.timer) clearTimeout(this.timer);
     const samePanel = this.shown.split(" ")[0] === p.id;
     this.timer = window.setTimeout(() => { this.timer = 0; void this.render(p, c, key); }, samePanel && !now ? 350 : 0);
@@ -85,6 +100,7 @@ export class Dock {
     const abort = (this.abort = new AbortController());
     const other = this.shown.split(" ")[0] !== p.id;
     this.shown = key;
+    this.had = this.chosen(p.id);
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
@@ -93,7 +109,7 @@ export class Dock {
     const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
     const body = el("div", {});
     if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
-    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true) };
+    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value) };
     this.body.classList.add("waiting");
     const slow = setTimeout(() => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } }, 250);
     try {
@@ -118,11 +134,22 @@ export class Dock {
     }
   }
 
+  /** chosen is what is chosen in a panel, as one text. */
+  private chosen(panel: string, choices = this.app.store.state.choices): string { return [...choices].filter(([k]) => k.startsWith(panel + ".")).sort().join("\n"); }
+
+  private keep(panel: string, what: string, value: string): void {
+    const all = new Map(this.app.store.state.choices), key = `${panel}.${what}`;
+    if (value === "") all.delete(key); else all.set(key, value.slice(0, 1000));
+    // the panel shows it already
+    if (this.shown.split(" ")[0] === panel) this.had = this.chosen(panel, all);
+    this.app.store.set({ choices: all });
+  }
+
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
     if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
-    out.push(el("span", { class: "what" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")));
-    if (ranged) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
+    out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")), this.covers);
+    if (ranged || (p.outlines && this.app.store.state.range)) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
     return out;
   }

@@ -1,6 +1,6 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, baseID, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
 import { type Colors, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
@@ -235,8 +235,10 @@ class Page implements App {
     for (const l of this.lanes) {
       const cut = l.cut(w);
       try {
-        const r = await this.client.json<{ rows: LocationRow[] | null }>(`traces/${encodeURIComponent(l.meta.id)}/locations`, { from: cut.from, to: cut.to });
-        l.busy = new Map((r.rows ?? []).map((x) => [x.track, Number(x.busy)]));
+        const path = `traces/${encodeURIComponent(l.meta.id)}/`, time = { from: cut.from, to: cut.to };
+        const [r, s] = await Promise.all([this.client.json<{ rows: LocationRow[] | null }>(path + "locations", time), this.client.json<States>(path + "states", time)]);
+        // of locations the time of work, of resources that in which anything was claimed
+        l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) { this.announce("busy times: " + say(e)); return; }
     }
     if (this.store.state.order !== "busy") return;
@@ -410,7 +412,7 @@ class Page implements App {
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
-      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null ? `from ${exact(a, this.axis)}: click the second place` : n.mode === "measure" ? "measure: click the first place" : "";
+      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null && n.mode === "measure" ? `from ${exact(a, this.axis)}: click the second place` : a !== null ? `marked: ${exact(a, this.axis)}` : n.mode === "measure" ? "measure: click the first place" : "";
     };
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
     const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names", role: "separator", tabindex: 0, aria: { orientation: "vertical", label: "Width of the names of rows. Left and right arrow change it.", valuenow: 0 } });

@@ -14,6 +14,8 @@ const mostLanes = 32;
 /** again is how often the attributes of a link are asked for anew while the server still reads them, and rest the milliseconds between. */
 const again = 10, rest = 1500;
 
+const reading = "Attributes are missing: the trace is still being read for them. Asking again …", tooLong = "Attributes are missing: reading them takes the server too long.";
+
 /** Details is the side panel; it follows the selection. */
 export class Details {
   readonly element: HTMLElement;
@@ -46,22 +48,42 @@ export class Details {
     try {
       if (s.depth < 0) {
         const d = await this.app.client.json<InstantDetails>(path + "instant", { track: s.track, time: s.time, radius: lane.length / 1000n + 1n }, abort.signal);
-        const t = lane.toAxis(BigInt(d.time));
+        const t = lane.toAxis(BigInt(d.time)), query = { track: s.track, time: s.time, radius: lane.length / 1000n + 1n };
         this.located(s.lane, { from: t, to: t });
         this.instant(lane, s.track, d);
+        if (d.partial) this.complete(() => this.app.client.json<InstantDetails>(path + "instant", query, abort.signal), (x) => this.instant(lane, s.track, x), abort.signal);
         this.app.announce(`selected ${d.kind} ${d.name} at ${exact(BigInt(d.time), lane.clock)}`);
         return;
       }
       const d = await this.app.client.json<SpanDetails>(path + "span", { track: s.track, depth: s.depth, time: s.time }, abort.signal);
       this.span = d;
       this.located(s.lane, { from: lane.toAxis(BigInt(d.span.start)), to: lane.toAxis(BigInt(d.span.end)) });
-      this.show(lane, d, came());
+      const link = came(), query = { track: s.track, depth: s.depth, time: s.time };
+      this.show(lane, d, link);
+      if (d.partial) this.complete(() => this.app.client.json<SpanDetails>(path + "span", query, abort.signal), (x) => { this.span = x; this.show(lane, x, link); }, abort.signal);
       this.app.announce(`selected ${d.span.name}, ${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}, on ${lane.fullName(d.span.track)}`);
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
       replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)), ...came());
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
+  }
+
+  /** complete asks again while the server still reads attributes, says so meanwhile, and shows what has come. */
+  private complete<T extends { partial: boolean }>(ask: () => Promise<T>, show: (d: T) => void, signal: AbortSignal): void {
+    const state = el("div", { class: "faint", role: "status" });
+    const follow = async (): Promise<void> => {
+      for (let n = 0; n < again; n++) {
+        state.textContent = reading;
+        this.element.append(state);
+        await sleep(rest, signal);
+        const d = await ask();
+        if (signal.aborted) return;
+        if (!d.partial) { show(d); return; }
+      }
+      state.textContent = tooLong;
+    };
+    follow().catch((e: unknown) => { if (!isAbort(e)) state.textContent = say(e); });
   }
 
   private fact(label: string, value: Node | string): HTMLElement[] { return [el("dt", {}, label), el("dd", {}, value)]; }
@@ -86,7 +108,7 @@ export class Details {
         const list = this.attributes(d.link.attributes ?? null);
         link.replaceChildren(...(list ? [list] : []));
         point(from, d.from); point(to, d.to);
-        state.textContent = !d.partial ? "" : n < again ? "Attributes are missing: the trace is still being read for them. Asking again …" : "Attributes are missing: reading them takes the server too long.";
+        state.textContent = !d.partial ? "" : n < again ? reading : tooLong;
         if (!d.partial || n >= again) return;
         await sleep(rest, signal);
       }
@@ -121,7 +143,7 @@ export class Details {
       ...this.fact("start", exact(start, lane.clock)), ...this.fact("end", exact(end, lane.clock)),
       ...this.fact("row", name(lane.fullName(s.track))), ...this.fact("depth", String(s.depth)), ...(s.group ? this.fact("group", name(s.group)) : []));
     const parts: (HTMLElement | null)[] = [el("h2", {}, swatch, name(s.name)), tools, facts, this.attributes(d.attributes)];
-    if (d.around && d.around.length > 0) {
+    if (d.around && d.around.length > 0 && this.nested(lane, s.track)) {
       parts.push(el("h3", {}, "Called from"), el("ol", { class: "stack" }, ...d.around.map((a) => el("li", { style: { "padding-left": Math.min(8, a.depth) * 8 + "px" } },
         el("button", { type: "button", class: "link", on: { click: () => app.reveal({ lane: lane.index, track: s.track, depth: a.depth, time: this.inside(start, end) }, BigInt(a.start), BigInt(a.end)) } }, name(a.name)), el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock))))));
     }
@@ -163,7 +185,8 @@ export class Details {
     return answers.flatMap((d) => (d === null ? [] : [d.span, ...(nested ? d.around ?? [] : [])]).map((s) => ({ depth: s.depth, start: BigInt(s.start), end: BigInt(s.end), name: s.name })));
   }
 
-  private nested(lane: Lane, track: number): boolean { return lane.meta.tracks[track]?.kind !== "resource"; }
+  /** nested tells whether the spans of a row are in each other: visits are, claims and operations lie in lanes. */
+  private nested(lane: Lane, track: number): boolean { return lane.meta.tracks[track]?.kind === "location"; }
 
   /** holder asks for the span at an end of a link; null when nothing is there. */
   private async holder(lane: Lane, l: LinkInfo, leaves: boolean, signal?: AbortSignal): Promise<(Held & { name: string }) | null> {

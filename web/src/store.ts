@@ -32,13 +32,15 @@ export interface State {
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
   align: "start" | "clock"; shift: bigint[];
   panel: string; dock: number; theme: Theme;
+  /** choices are what is chosen in the panels, such as the order of a table, by "panel.what". */
+  choices: ReadonlyMap<string, string>;
 }
 
 /** initial is the state before anything is known. */
 export const initial: State = {
   traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, stripHeight: 0, rowFilter: "",
   selection: null, link: null, range: null, marks: [null, null], color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
-  panel: "profile", dock: 260, theme: "auto",
+  panel: "profile", dock: 260, theme: "auto", choices: new Map(),
 };
 
 type Listener = (changed: ReadonlySet<keyof State>) => void;

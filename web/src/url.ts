@@ -33,8 +33,9 @@ export function write(s: State): string {
   if (s.panel !== initial.panel) q.set("p", s.panel);
   if (s.dock !== initial.dock) q.set("d", String(s.dock));
   if (s.theme !== initial.theme) q.set("theme", s.theme);
+  for (const [k, v] of [...s.choices].sort()) q.append("v", `${k}:${v}`);
   // the marks that need no escape in a fragment stay readable
-  return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~");
+  return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
 /** read is the part of a state that a fragment gives; what is damaged or unknown is left out. */
@@ -63,5 +64,6 @@ export function read(fragment: string): Partial<State> {
   out.panel = q.get("p") ?? initial.panel;
   const d = Number(q.get("d")); out.dock = q.has("d") && d >= 0 && d <= 4000 ? d : initial.dock;
   const t = q.get("theme"); out.theme = t === "light" || t === "dark" ? (t satisfies Theme) : "auto";
+  out.choices = new Map(q.getAll("v").flatMap((x) => { const m = /^([a-z]+\.[a-z]+):([\s\S]{1,1000})$/.exec(x); return m ? [[m[1], m[2]] as const] : []; }));
   return out;
 }

@@ -8,7 +8,7 @@ import path from "node:path";
 interface Span { start: number; end: number; region: number; depth: number; height: number }
 interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number }
 interface Track { kind: string; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: Span[][]; instants: number[]; unit: string; capacity: number; low: number; high: number; style: string; values: [number, number][] }
-export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean }
+export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean; told?: boolean }
 
 const light = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7a5195", "#4d7c0f", "#8c6d46", "#3b7ea1", "#b04a5a"];
 const dark = ["#3d9bd6", "#f0b03c", "#2dbd93", "#dc93bb", "#7cc7ef", "#ee7f33", "#f3e96b", "#a583c4", "#86b84a", "#b59a74", "#6fb1d1", "#d97f8d"];
@@ -178,7 +178,7 @@ function profile(t: MockTrace, tracks: number[], from: number, to: number): Map<
   return all;
 }
 
-interface Node { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: Node[] }
+interface Node { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: Node[]; left?: { paths: number; exclusive: string } }
 
 function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
   const from = Number(q.get("from") ?? 0), to = Number(q.get("to") ?? t.length), width = Math.min(8192, Number(q.get("width") ?? 1000));
@@ -219,13 +219,14 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
     case "span": {
       const k = Number(q.get("track")), at = Number(q.get("time")), depth = Number(q.get("depth")), x = t.tracks[k];
       const s = x?.spans[depth]?.find((u) => u.start <= at && at < u.end); if (!s) return null;
-      const around = x.kind === "resource" ? [] : x.spans.slice(0, depth).flatMap((l) => l.filter((u) => u.start <= at && at < u.end)).map((u) => ({ region: u.region, name: t.regions[u.region].name, start: String(u.start), end: String(u.end), depth: u.depth }));
-      return { span: spanJSON(k, s), attributes: [{ name: "file", value: "solver.c" }, { name: "line", value: String(100 + s.region) }, { name: "note", value: "<b>not bold</b>" }], around, links: t.links.filter((l) => (l.from.track === k && l.from.time >= s.start && l.from.time < s.end) || (l.to.track === k && l.to.time >= s.start && l.to.time < s.end)).slice(0, 100).map(linkJSON) };
+      const around = x.kind !== "location" ? [] : x.spans.slice(0, depth).flatMap((l) => l.filter((u) => u.start <= at && at < u.end)).map((u) => ({ region: u.region, name: t.regions[u.region].name, start: String(u.start), end: String(u.end), depth: u.depth }));
+      const partial = !t.told; t.told = true; // the first time one is asked for, the server is still reading
+      return { span: spanJSON(k, s), partial: partial && t.id === "b2", attributes: partial && t.id === "b2" ? [] : [{ name: "file", value: "solver.c" }, { name: "line", value: String(100 + s.region) }, { name: "note", value: "<b>not bold</b>" }], around, links: t.links.filter((l) => (l.from.track === k && l.from.time >= s.start && l.from.time < s.end) || (l.to.track === k && l.to.time >= s.start && l.to.time < s.end)).slice(0, 100).map(linkJSON) };
     }
     case "instant": {
       const x = t.tracks[Number(q.get("track"))], at = Number(q.get("time")), radius = Number(q.get("radius"));
       const b = x.instants.reduce((m, i) => (Math.abs(i - at) < Math.abs(m - at) ? i : m), Infinity);
-      return Math.abs(b - at) <= radius ? { time: String(b), name: "marker", kind: "instant", attributes: [] } : null;
+      return Math.abs(b - at) <= radius ? { time: String(b), name: "marker", kind: "instant", attributes: [], partial: false } : null;
     }
     case "find": {
       const x = t.tracks[Number(q.get("track"))], at = Number(q.get("time")), region = Number(q.get("region"));
@@ -288,7 +289,15 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
         walk(0, from, to, root);
       }
       const json = (m: Map<number, N>): Node[] => [...m.values()].sort((a, b) => b.inc - a.inc).map((n) => ({ region: n.region, name: t.regions[n.region].name, count: n.count, inclusive: String(n.inc), exclusive: String(n.exc), min: String(n.min), max: String(n.max), children: json(n.kids) }));
-      return { roots: json(root) };
+      // of all paths the heaviest; the mock lists fewer than the server
+      const all: { n: Node; above: Node | null }[] = [], list = (l: Node[], above: Node | null): void => { for (const n of l) { all.push({ n, above }); list(n.children, n); } };
+      const roots = json(root);
+      list(roots, null);
+      const limit = Number(q.get("limit") ?? 8), least = all.map((x) => Number(x.n.inclusive)).sort((a, b) => b - a)[Math.min(limit, all.length) - 1] ?? 0, left = { paths: 0, exclusive: "0" };
+      const add = (to: { paths: number; exclusive: string }, n: Node): void => { to.paths++; to.exclusive = String(Number(to.exclusive) + Number(n.exclusive)); };
+      const drop = (n: Node, above: Node | null): void => { add(left, n); if (above) add(above.left ??= { paths: 0, exclusive: "0" }, n); n.children.forEach((c) => drop(c, above)); };
+      const prune = (l: Node[], above: Node | null): Node[] => l.filter((n) => { if (Number(n.inclusive) < least) { drop(n, above); return false; } n.children = prune(n.children, n); return true; });
+      return { roots: prune(roots, null), paths: all.length, left };
     }
     case "matrix": {
       const m = new Map<string, { source: number; destination: number; count: number; bytes: number; min: number; max: number; sum: number }>();
@@ -305,13 +314,35 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       }
       return { rows };
     }
+    case "states": {
+      // MPI is overhead, what is outside of the first level idle
+      const rows = t.tracks.flatMap((x, k) => {
+        if (x.kind !== "location") return [];
+        const inside = (l: Span[]): number => l.reduce((n, s) => n + Math.max(0, Math.min(s.end, to) - Math.max(s.start, from)), 0);
+        const alive = inside(x.spans[0]), overhead = inside((x.spans[2] ?? []).filter((s) => t.regions[s.region].group === "MPI"));
+        return [{ track: k, busy: alive - overhead, overhead, idle: Math.min(to, t.length) - from - alive }];
+      });
+      const sum = (f: (r: (typeof rows)[number]) => number): string => String(rows.reduce((n, r) => n + f(r), 0));
+      return { processors: rows.length, busy: sum((r) => r.busy), overhead: sum((r) => r.overhead), idle: sum((r) => r.idle), rows: rows.map((r) => ({ track: r.track, busy: String(r.busy), overhead: String(r.overhead), idle: String(r.idle) })) };
+    }
+    case "counters": {
+      return { from: String(from), to: String(to), rows: t.tracks.flatMap((x, k) => {
+        if (x.kind !== "counter") return [];
+        const v = x.values.filter(([at]) => at >= from && at < to).map(([, y]) => y);
+        return [v.length > 0 ? { track: k, samples: v.length, first: v[0], last: v[v.length - 1], min: Math.min(...v), max: Math.max(...v), mean: v.reduce((a, b) => a + b, 0) / v.length, holding: "next", ...(k % 2 ? { increase: v[v.length - 1] - v[0], rate: 12.5 } : {}) } : { track: k, samples: 0, holding: "next" }];
+      }) };
+    }
     case "utilisation": {
       const a = Array.from({ length: width }, (_, i) => 0.6 + 0.3 * Math.sin(i / 20)), o = a.map((x) => (1 - x) * 0.6);
       return { width, busy: a, overhead: o, idle: a.map((x, i) => 1 - x - o[i]) };
     }
     case "structure": return { text: "10x solve (118.0 µs)\n  compute\n    kernel_a\n  MPI_Send\n  MPI_Recv\n1x write_output\n" };
     case "defects": return { defects: [{ rule: "late-receive", severity: "warning", message: "receive before its send", file: "traces.otf2", position: "event 17", time: "250000", track: 3 }, { rule: "unknown-region", severity: "error", message: "region 99 has no definition", file: "traces/0.evt", position: "byte 1234", time: "", track: -1 }], more: 0 };
-    case "info": return { file: t.name, format: "otf2", locations: t.tracks.length, properties: { creator: "mock", "a<b>": "1" } };
+    case "info": return {
+      path: t.name, format: "otf2", files: [{ path: t.name, size: 1000 }, { path: "0.evt", size: 1233567 }], clock: { ticksPerSecond: "1000000000", resolution: "1 ns", epoch: null }, events: 12, derived: 0, unclosed: 0, orphans: 2, errors: 1, warnings: 1,
+      properties: { creator: "mock", "a<b>": "1" }, kinds: [{ kind: 1, name: "enter", events: 6, derived: 0 }, { kind: 9, name: "send-begin", events: 6, derived: 0 }], locations: t.tracks.filter((x) => x.kind === "location").map((x) => ({ id: x.id, name: x.name, kind: "process", events: 4 })),
+      regions: t.regions.map((r) => ({ name: r.name, count: 1 })), signals: [{ id: "m0", name: "memory", unit: "MiB", kind: "counter", events: 5, min: 0, max: 7.25, last: 3 }], attributes: [{ name: "note", uses: 3 }], definitionRecords: [{ type: "Region", count: 14 }],
+    };
   }
   return null;
 }

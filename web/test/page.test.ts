@@ -4,7 +4,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { samples, serve } from "./mock";
+import { samples, serve, synthetic } from "./mock";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const built = existsSync(path.join(path.dirname(fileURLToPath(import.meta.url)), "../dist/app.js"));
@@ -92,7 +92,7 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect((await view()).selection).toMatch(/^0\.0\.2\./);
   });
 
-  test.each(["overview", "profile", "calltree", "flame", "messages", "locations", "utilisation", "structure", "defects", "notes"])("panel %s fills", async (id) => {
+  test.each(["overview", "profile", "calltree", "flame", "messages", "locations", "utilisation", "counters", "structure", "defects", "notes"])("panel %s fills", async (id) => {
     await open(`#t=a1&p=${id}`);
     const panel = page.locator("#panel");
     expect(await panel.locator(".error").count()).toBe(0);
@@ -358,6 +358,153 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     const rest = await page.evaluate(() => window.weft.view().from);
     await page.waitForTimeout(100);
     expect(await page.evaluate(() => window.weft.view().from)).toBe(rest);
+  });
+
+  const exported = async (): Promise<string[][]> => {
+    await page.getByRole("button", { name: "Picture or table as a file" }).click();
+    const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "the table of the open panel" }).click()]);
+    return readFileSync(await download.path(), "utf8").trimEnd().split("\r\n").map((l) => l.split(","));
+  };
+
+  test("counters of the range, in the export too", async () => {
+    await open("#t=a1&p=counters&r=1000000~2000000");
+    expect(await page.locator("#panel table").innerText()).toContain("memory");
+    const rows = await exported(), t = synthetic("a1", "ring.otf2", 64, 60).tracks.filter((x) => x.kind === "counter");
+    expect(rows[0]).toEqual(["counter", "unit", "values", "first", "last", "min", "mean", "max", "increase", "per second"]);
+    for (const [i, x] of t.entries()) {
+      const v = x.values.filter(([at]) => at >= 1000000 && at < 2000000).map(([, y]) => y), row = rows.find((r) => r[0].endsWith(x.name) && (i === 3 || r[0].includes(`process ${i} `)));
+      expect(row?.slice(1, 6)).toEqual([x.unit, String(v.length), String(v[0]), String(v[v.length - 1]), String(Math.min(...v))]);
+    }
+  });
+
+  test("utilisation and locations are of the range", async () => {
+    const bar = page.locator(".scope"), t = synthetic("a1", "ring.otf2", 64, 60), from = 1000000, to = 2000000;
+    const inside = (spans: { start: number; end: number; region: number }[]): number => spans.reduce((n, s) => n + Math.max(0, Math.min(s.end, to) - Math.max(s.start, from)), 0);
+    // MPI is overhead, and idle is what is in no region
+    let overhead = 0, busy = 0, all = 0;
+    for (const x of t.tracks) if (x.kind === "location") { const o = inside(x.spans[2].filter((s) => t.regions[s.region].group === "MPI")); overhead += o; busy += inside(x.spans[0]) - o; all += to - from; }
+    const words = `busy ${((100 * busy) / all).toFixed(1)} % overhead ${((100 * overhead) / all).toFixed(1)} %`;
+    await open(`#t=a1&p=utilisation&r=${from}~${to}`);
+    expect(await bar.innerText()).toContain("range of 1.000 ms");
+    expect((await bar.innerText()).replace(/\s+/g, " ")).toContain(words);
+    await page.getByRole("button", { name: "use window" }).click();
+    await page.waitForTimeout(400);
+    await ready();
+    expect(await bar.innerText()).toContain("window:");
+    expect((await bar.innerText()).replace(/\s+/g, " ")).not.toContain(words);
+    await open(`#t=a1&p=locations&r=${from}~${to}`);
+    const rows = await exported();
+    expect(rows[0].slice(0, 5)).toEqual(["location", "busy (ticks)", "overhead (ticks)", "idle (ticks)", "in regions (ticks)"]);
+    expect(rows.slice(1).reduce((n, r) => n + Number(r[1]), 0)).toBe(busy);
+    expect(rows.slice(1).reduce((n, r) => n + Number(r[2]), 0)).toBe(overhead);
+    // sorted by work; what a row is of stays when the table is scrolled
+    expect(Number(rows[1][1])).toBe(Math.max(...rows.slice(1).map((r) => Number(r[1]))));
+    const cell = page.locator("#panel tbody td").first(), x = (await cell.boundingBox())?.x ?? -1;
+    await page.locator("#panel").evaluate((e) => { e.scrollLeft = e.scrollWidth; });
+    expect(Math.abs(((await cell.boundingBox())?.x ?? 1e9) - x)).toBeLessThan(10);
+    expect(await page.locator("#panel").evaluate((e) => { const r = e.querySelector("thead")?.lastElementChild?.lastElementChild?.getBoundingClientRect(); return (r?.right ?? 1e9) <= e.getBoundingClientRect().right + 1; })).toBe(true);
+  });
+
+  test("an empty chart says why", async () => {
+    await page.route("**/api/traces/a1/states**", (r) => r.fulfill({ contentType: "application/json", body: '{"processors":0,"busy":"0","overhead":"0","idle":"0","rows":[]}' }));
+    await open("#t=a1&p=utilisation");
+    expect(await page.locator("#panel").innerText()).toContain("No process, thread or stream");
+    await page.unroute("**/api/traces/a1/states**");
+  });
+
+  test("the overview says each fact once, in words", async () => {
+    await open("#t=a1&p=overview");
+    const said = await page.locator("#panel .facts2 dt").allInnerTexts(), text = await page.locator("#panel").innerText();
+    expect(new Set(said).size).toBe(said.length);
+    expect(text).toContain("1.18 MiB in 2 files");
+    expect(text).toContain("64 locations");
+    expect(text).toContain("1 error, 1 warning");
+    expect(text).toContain("a<b>");
+    expect(text).not.toMatch(/entries|\bnull\b|\{|undefined/);
+  });
+
+  test("a defect leads to its place, which is marked", async () => {
+    await open("#t=a1&p=defects");
+    await page.locator("#panel tbody tr", { hasText: "receive before its send" }).click();
+    await page.waitForURL(/[&]m=250000~/, { timeout: 5000 });
+    await ready();
+    const v = await view(), from = Number(v.from), to = Number(v.to);
+    expect(to - from).toBeLessThan(600000);
+    expect(from).toBeLessThan(250000);
+    expect(to).toBeGreaterThan(250000);
+    expect(v.selection).toMatch(/^0\.3\./);
+    // a second click stays there
+    await page.locator("#panel tbody tr", { hasText: "receive before its send" }).click();
+    await page.waitForTimeout(700);
+    expect(await view()).toMatchObject({ from: v.from, to: v.to });
+    await page.locator("#panel tbody tr", { hasText: "no definition" }).click();
+    expect(await page.locator("footer").innerText()).toContain("no place");
+  });
+
+  test("visits have callers, claims have none", async () => {
+    const row = async (track: number, time: number): Promise<void> => {
+      await page.route("**/api/traces/a1/span**", async (r) => { const a = await r.fetch(), d = await a.json() as Record<string, unknown>; await r.fulfill({ json: { ...d, around: [{ region: 0, name: "main", start: "0", end: "9", depth: 0 }] } }); });
+      await open(`#t=a1&s=0.${track}.1.${time}`);
+      await page.unroute("**/api/traces/a1/span**");
+    };
+    const tracks = synthetic("a1", "ring.otf2", 64, 60).tracks;
+    await row(0, 700000);
+    expect(await page.locator(".details").innerText()).toContain("Called from");
+    const resource = tracks.findIndex((x) => x.kind === "resource");
+    await row(resource, tracks[resource].spans[1][2].start + 1);
+    expect(await page.locator(".details h2").innerText()).toContain("job");
+    expect(await page.locator(".details").innerText()).not.toContain("Called from");
+  });
+
+  test("a call tree says what is left out of it, in its export too", async () => {
+    await open("#t=a1&p=calltree");
+    await page.getByRole("button", { name: "Open all" }).click();
+    const says = /(\d+) of (\d+) call paths, those with least time, are left out: [\d.]+ % of the time/, text = await page.locator("#panel").innerText(), m = says.exec(text);
+    expect(Number(m?.[1])).toBeGreaterThan(0);
+    expect(text).toMatch(/… \d+ call paths? with less time/);
+    const lines = (await exported()).slice(1);
+    expect(lines.length).toBe(Number(m?.[2]) - Number(m?.[1]) + 1);
+    expect(lines[lines.length - 1].join(",")).toMatch(says);
+  });
+
+  test("how tables are sorted and what the profile lists is in the address", async () => {
+    await open("#t=a1&p=profile");
+    await page.getByLabel("Rows of the profile").selectOption("group");
+    await page.waitForTimeout(100);
+    await ready();
+    await page.locator("#panel th button", { hasText: "count" }).click();
+    await page.getByLabel("Filter the table").fill("compute");
+    await page.waitForURL(/v=profile\.by:group&v=profile\.filter:compute&v=profile\.sort:-count/, { timeout: 5000 });
+    const link = page.url(), seen = await page.locator("#panel table").innerText();
+    await open(link.slice(link.indexOf("#")));
+    expect(await page.locator("#panel th[aria-sort]").innerText()).toBe("count ▼");
+    expect(await page.locator("#panel table").innerText()).toBe(seen);
+    // the address alone may change
+    await page.evaluate(() => { location.hash = location.hash.replace("profile.sort:-count", "profile.sort:count"); });
+    await page.locator("#panel th[aria-sort='ascending']", { hasText: "count" }).waitFor({ timeout: 5000 });
+  });
+
+  test("the profile says that it counts rows that are hidden", async () => {
+    await open("#t=a1&p=profile");
+    expect(await page.locator(".scope").innerText()).not.toContain("not shown");
+    await open("#t=a1&p=profile&f=CPU");
+    expect(await page.locator(".scope").innerText()).toContain("all 70 rows, 69 of them not shown");
+  });
+
+  test("the profile has no colours of regions where rows have theirs", async () => {
+    await open("#t=a1&p=profile");
+    expect(await page.locator("#panel .swatch").count()).toBeGreaterThan(5);
+    await open("#t=a1&p=profile&color=track");
+    expect(await page.locator("#panel tbody tr").count()).toBeGreaterThan(5);
+    expect(await page.locator("#panel .swatch").count()).toBe(0);
+  });
+
+  test("attributes that are still being read are said to be missing, and come", async () => {
+    await open("#t=b2&s=0.0.2.700000");
+    const details = page.locator(".details");
+    expect(await details.innerText()).toContain("still being read");
+    await details.getByText("<b>not bold</b>").waitFor({ timeout: 10000 });
+    expect(await details.innerText()).not.toContain("still being read");
   });
 
   test("nothing was thrown", () => expect(errors).toEqual([]));

@@ -1,9 +1,24 @@
 // The call tree: time by call path, to be opened level by level.
-import type { CallNode } from "../api";
+import type { CallNode, CallTree, PathsLeft } from "../api";
 import { button, count, el, name, percent, rove } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import { short } from "../time";
+import { swatch } from "./parts";
+
+/** mostRows is how many paths are shown at once. */
+const mostRows = 3000;
+
+/** paths says how many call paths there are. */
+function paths(n: number): string { return `${count(n)} call ${n === 1 ? "path" : "paths"}`; }
+
+/** outside sums up the paths that are left out of no path that is listed. */
+export function outside(t: CallTree): PathsLeft {
+  let n = t.left.paths, time = BigInt(t.left.exclusive);
+  const take = (list: readonly CallNode[] | null): void => { for (const x of list ?? []) { if (x.left) { n -= x.left.paths; time -= BigInt(x.left.exclusive); } take(x.children); } };
+  take(t.roots);
+  return { paths: n, exclusive: String(time) };
+}
 
 /** calltree makes the panel of the call tree; which paths are open stays over changes of the window. */
 export function calltree(): Panel {
@@ -12,9 +27,9 @@ export function calltree(): Panel {
   return {
     id: "calltree", title: "Call tree", of: "range",
     async render(app, { lane, window: w }, tools) {
-      const r = await app.client.json<{ roots: CallNode[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
+      const r = await app.client.json<CallTree>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
       const roots = r.roots ?? [];
-      const total = roots.reduce((s, n) => s + BigInt(n.inclusive), 0n);
+      const apart = outside(r), total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
       const part = (t: string): number => (total > 0n ? Number(BigInt(t)) / Number(total) : 0);
       if (fresh) {
         // the heaviest path stands open at first
@@ -22,17 +37,20 @@ export function calltree(): Panel {
         let list = roots, path = "";
         while (list.length > 0 && path.split("/").length < 6) { path += "/" + list[0].name; open.add(path); list = list[0].children ?? []; }
       }
-      const body = el("tbody", {});
+      const body = el("tbody", {}), foot = el("p", { class: "faint" });
+      const lack = r.left.paths > 0 ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ${percent(part(r.left.exclusive))} of the time` : "";
       const fill = (): void => {
         const out: HTMLElement[] = [];
+        let cut = false;
+        const rest = (l: PathsLeft, level: number): void => { out.push(el("tr", { class: "faint" }, el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + 18 + "px" } }), `… ${paths(l.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.exclusive), lane.clock)), el("td", { colspan: 3 }))); };
         const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
           for (const n of nodes) {
-            if (out.length > 3000) return;
+            if (out.length >= mostRows) { cut = true; return; }
             const path = above + "/" + n.name, kids = n.children ?? [], is = open.has(path);
             const flip = (): void => { if (!open.delete(path)) open.add(path); fill(); };
-            const color = lane.colors.css[n.region] ?? app.colors.other;
+            const color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
             const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
-              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), el("span", { class: "swatch", style: { background: color } }), name(n.name)),
+              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), name(n.name)),
               el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
               el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
             tr.addEventListener("click", () => app.highlight(n.name));
@@ -43,18 +61,22 @@ export function calltree(): Panel {
             });
             out.push(tr);
             if (is) walk(kids, level + 1, path);
+            if (n.left && !cut && (is || kids.length === 0)) rest(n.left, level + 1);
           }
         };
         walk(roots, 0, "");
+        if (apart.paths > 0 && !cut) rest(apart, 0);
+        foot.textContent = [cut ? `the first ${count(mostRows)} of the open paths; the export has ${lack ? "all that are listed" : "all"}` : "", lack].filter((x) => x !== "").join("; ");
         body.replaceChildren(...out);
       };
-      rove(body, "tr", { back: ["ArrowUp"], on: ["ArrowDown"] });
+      rove(body, "tr[tabindex]", { back: ["ArrowUp"], on: ["ArrowDown"] });
       fill();
       const all = (nodes: readonly CallNode[], above: string, f: (path: string, n: CallNode) => void): void => { for (const n of nodes) { const p = above + "/" + n.name; f(p, n); all(n.children ?? [], p, f); } };
       tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", (p) => open.add(p)); fill(); }), button("Close all", "Close all call paths", () => { open.clear(); fill(); }));
       const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
-      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("max"))), body));
-      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, n.max])); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "max (ticks)"], rows); });
+      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("max"))), body), foot);
+      if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
+      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "max (ticks)"], rows); });
     },
   };
 }

@@ -4,11 +4,10 @@ import { count, el, name, printable } from "../dom";
 import type { Panel } from "../dock";
 import { seconds, short } from "../time";
 import { leftOut, mergeByName } from "./merge";
-import { makeTable, type TableMemory } from "./table";
+import { makeTable } from "./table";
 
 /** compare makes the panel of the first two traces' profiles; regions are matched by name. */
 export function compare(): Panel {
-  const memory: TableMemory = { order: -1, ascending: false, filter: "" };
   return {
     id: "compare", title: "Compare", of: "range", both: true,
     async render(app, { axis }, tools) {
@@ -28,7 +27,7 @@ export function compare(): Panel {
       const signed = (s: number): string => `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
       const na = printable(a.title), nb = printable(b.title);
       const t = makeTable<Row>([
-        { title: "region", text: true, show: (r) => el("span", {}, el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
+        { title: "region", text: true, show: (r) => el("span", {}, app.store.state.color === "track" ? null : el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
         { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa, unit: "s" },
         { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb, unit: "s" },
         { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },
@@ -36,7 +35,7 @@ export function compare(): Panel {
         { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
         { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },
         { title: "B: count", show: (r) => count(r.y?.count ?? 0), sort: (r) => r.y?.count ?? 0, csv: (r) => r.y?.count ?? 0 },
-      ], rows, { order: 3, memory, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
+      ], rows, { order: 3, memory: tools, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
       tools.bar.append(el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)), ...(t.filter ? [t.filter] : []));
       tools.body.append(t.element);
       tools.csv(t.csv);

@@ -1,5 +1,5 @@
 // The flame graph of the call tree: width is inclusive time, a call stands below its caller.
-import type { CallNode } from "../api";
+import type { CallNode, CallTree } from "../api";
 import { button, count, el, name, percent, printable, rove } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
@@ -10,7 +10,7 @@ export function flame(): Panel {
   return {
     id: "flame", title: "Flame graph", of: "range",
     async render(app, { lane, window: w }, tools) {
-      const r = await app.client.json<{ roots: CallNode[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
+      const r = await app.client.json<CallTree>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
       const box = el("div", { class: "flame", role: "tree", aria: { label: "Flame graph" } }), crumbs = el("div", { class: "crumbs" }), info = el("span", { class: "faint" });
       const draw = (): void => {
         let roots = r.roots ?? [];
@@ -20,10 +20,10 @@ export function flame(): Panel {
         const list = top ? [top] : r.roots ?? [];
         const total = Number(list.reduce((s, n) => s + BigInt(n.inclusive), 0n)) || 1;
         const out: HTMLElement[] = [];
-        let deepest = 0;
+        let deepest = 0, narrow = r.left.paths;
         const put = (n: CallNode, x: number, depth: number, path: string[]): void => {
           const width = Number(BigInt(n.inclusive)) / total;
-          if (width < 0.0008 || out.length > 4000) return;
+          if (width < 0.0008 || out.length > 4000) { narrow++; return; }
           deepest = Math.max(deepest, depth);
           const dim = app.store.state.highlight !== null && app.store.state.highlight !== n.name;
           const text = `${printable(n.name)}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
@@ -36,7 +36,7 @@ export function flame(): Panel {
         for (const n of list) { put(n, x, 0, top ? found.map((f) => f.name) : [n.name]); x += Number(BigInt(n.inclusive)) / total; }
         box.replaceChildren(...out);
         box.style.height = `${(deepest + 1) * 18 + 4}px`;
-        crumbs.replaceChildren(button("all", "The whole flame graph", () => { zoomed = []; draw(); }, "link"), ...found.flatMap((f, i) => [" › ", button(name(f.name), printable(f.name), () => { zoomed = zoomed.slice(0, i + 1); draw(); }, "link")]));
+        crumbs.replaceChildren(...(narrow > 0 ? [el("span", { class: "note" }, "calls too narrow to see are not drawn")] : []), button("all", "The whole flame graph", () => { zoomed = []; draw(); }, "link"), ...found.flatMap((f, i) => [" › ", button(name(f.name), printable(f.name), () => { zoomed = zoomed.slice(0, i + 1); draw(); }, "link")]));
         if (list.length === 0) box.replaceChildren(el("p", { class: "faint" }, "No calls in this time."));
       };
       rove(box, "[role=treeitem]", { back: ["ArrowLeft", "ArrowUp"], on: ["ArrowRight", "ArrowDown"] });

@@ -3,21 +3,20 @@ import type { LinkSet, MatrixCell } from "../api";
 import { bytes, count, el, name, select } from "../dom";
 import type { Panel } from "../dock";
 import { exact, short } from "../time";
-import { makeTable, type TableMemory } from "./table";
+import { makeTable } from "./table";
 
 type Measure = "count" | "bytes" | "mean";
 
 /** messages makes the panel of messages. */
 export function messages(): Panel {
-  const memory: TableMemory = { order: -1, ascending: false, filter: "" };
-  let measure: Measure = "bytes";
   return {
     id: "messages", title: "Messages", of: "range",
     async render(app, { lane, window: w }, tools) {
+      const measure: Measure = tools.get("measure") === "count" ? "count" : tools.get("measure") === "mean" ? "mean" : "bytes";
       const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
       const r = await app.client.json<{ rows: MatrixCell[] | null; tracks: number[] | null }>(path + "matrix", { from: w.from, to: w.to }, tools.signal);
       const rows = r.rows ?? [], tracks = r.tracks ?? [];
-      tools.bar.append(select("Colour shows", [["bytes", "bytes"], ["count", "count"], ["mean", "mean transfer time"]], measure, (v) => { measure = v === "count" || v === "mean" ? v : "bytes"; tools.again(); }));
+      tools.bar.append(select("Colour shows", [["bytes", "bytes"], ["count", "count"], ["mean", "mean transfer time"]], measure, (v) => { tools.set("measure", v === "bytes" ? "" : v); tools.again(); }));
       if (rows.length === 0) { tools.body.append(el("p", { class: "faint" }, "No messages were sent in this time.")); tools.csv(null); return; }
       const side = el("div", { class: "side" }), info = el("p", { class: "faint", role: "status" }, "The pointer over a cell tells its figures; a click lists its messages.");
       const value = (c: MatrixCell): number => (measure === "count" ? c.count : measure === "bytes" ? c.bytes : Number(BigInt(c.mean)));
@@ -50,7 +49,7 @@ export function messages(): Panel {
           { title: "min", hint: "shortest transfer", show: (c) => took(c.min), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
           { title: "mean", hint: "mean transfer time", show: (c) => took(c.mean), sort: (c) => BigInt(c.mean), csv: (c) => c.mean, unit: "ticks" },
           { title: "max", hint: "longest transfer", show: (c) => took(c.max), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
-        ], rows, { order: 3, memory, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
+        ], rows, { order: 3, memory: tools, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);
         tools.csv(t.csv);
       };

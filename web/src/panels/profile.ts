@@ -4,17 +4,16 @@ import { count, el, name, percent, select } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 import { leftOut, mergeByName } from "./merge";
-import { type Column, makeTable, type TableMemory } from "./table";
+import { swatch } from "./parts";
+import { type Column, makeTable } from "./table";
 
 /** profile makes the panel of the flat profile. */
 export function profile(): Panel {
-  const memory: TableMemory = { order: -1, ascending: false, filter: "" };
-  const chosen = { by: "" };
   return {
   id: "profile", title: "Profile", of: "range",
   async render(app, scope, tools) {
     const { lane, window: w } = scope;
-    let by = chosen.by;
+    let by = ["region", "name", "location", "group"].find((x) => x === tools.get("by")) ?? "";
     const r = await app.client.json<Profile>(`traces/${encodeURIComponent(lane.meta.id)}/profile`, { from: w.from, to: w.to, by: by === "name" || by === "" ? "region" : by }, tools.signal);
     const given = r.rows ?? [];
     // regions defined anew for each process are one row, unless asked for each
@@ -27,18 +26,18 @@ export function profile(): Panel {
     const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
-      { title: "region", text: true, show: (x) => { const s = el("span", {}, el("span", { class: "swatch", style: { background: lane.colors.css[x.region] ?? app.colors.other } }), name(x.name)); return s; }, sort: (x) => x.name, csv: (x) => x.name },
+      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), name(x.name)), sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
       ...(calls || !claims ? [time("inclusive", "time in the region and all it calls", (x) => x.inc), time("exclusive", claims ? "time in the region itself, or that its claims held" : "time in the region itself", (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
       { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
-      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: lane.colors.css[x.region] ?? app.colors.other } }) },
+      { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: app.store.state.color === "track" ? app.colors.other : lane.colors.css[x.region] ?? app.colors.other } }) },
       time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time of a visit", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
-    const t = makeTable(columns, rows, { order: exclusive, memory, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
-    tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { chosen.by = v; memory.order = -1; tools.again(); }), ...(t.filter ? [t.filter] : []));
+    const t = makeTable(columns, rows, { order: exclusive, memory: tools, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
+    tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { tools.set("sort", ""); tools.set("by", v); tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);
     tools.csv(t.csv);
   },

@@ -43,7 +43,22 @@ async function follow(w) {
   return null;
 }
 
-/** range drags over a part of the time line and takes the profile's numbers as CSV. */
+/** table takes the table of the open panel as CSV, null if it has none. */
+async function table(w) {
+  await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
+  const button = w.page.getByRole("button", { name: "the table of the open panel" });
+  if (await button.count() === 0 || await button.isDisabled()) { await w.page.keyboard.press("Escape"); return null; }
+  const [download] = await Promise.all([w.page.waitForEvent("download"), button.click()]);
+  return readFile(await download.path(), "utf8");
+}
+
+/** panel opens another panel. */
+async function panel(w, title) {
+  await w.page.getByRole("tab", { name: title }).click();
+  await w.ready();
+}
+
+/** range drags over a part of the time line and takes the numbers of the profile and of the locations as CSV, and what utilisation says. */
 async function range(w) {
   await w.page.keyboard.press("Home");
   await w.ready();
@@ -58,13 +73,14 @@ async function range(w) {
   await w.page.waitForFunction(() => /[#&]r=/.test(location.hash), null, { timeout: 10000 });
   await w.ready();
   const [from, to] = /[#&]r=(\d+)~(\d+)/.exec(w.page.url()).slice(1);
-  const out = { from, to, panel: await w.page.locator(".panel").innerText(), csv: null };
-  await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
-  const button = w.page.getByRole("button", { name: "the table of the open panel" });
-  if (await button.count() > 0) {
-    const [download] = await Promise.all([w.page.waitForEvent("download"), button.click()]);
-    out.csv = await readFile(await download.path(), "utf8");
-  } else await w.page.keyboard.press("Escape");
+  const out = { from, to, panel: await w.page.locator(".panel").innerText(), csv: await table(w) };
+  await panel(w, "Locations");
+  out.locations = await table(w);
+  await panel(w, "Utilisation");
+  out.utilisation = (await w.page.locator(".scope").innerText()).replace(/\s+/g, " ");
+  out.reason = await w.page.locator(".panel").innerText();
+  await w.shot("utilisation");
+  await panel(w, "Profile");
   return out;
 }
 

@@ -1,0 +1,374 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/calltree"
+	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// TestCounters: the figures of counters in windows of a file, counted by hand.
+func TestCounters(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "counters.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, work := r.Location("rank 0"), r.Region("work")
+	metric := func(name, mode, unit string) uint32 {
+		return r.Defs().Metrics.Add(trace.MetricDef{ID: name, Name: name, Kind: trace.CounterMetric, Mode: mode, Unit: unit, Type: trace.Float64, Location: trace.NoRef})
+	}
+	put := func(m uint32, at int64, v float64) { r.Event(loc, at, trace.Metric, m, []uint64{math.Float64bits(v)}) }
+	memory, cycles, power, hits := metric("memory", "ABSOLUTE_NEXT", "MiB"), metric("cycles", "ACCUMULATED_START", ""), metric("power", "ABSOLUTE_LAST", "W"), metric("hits", "ABSOLUTE_POINT", "")
+	r.Enter(loc, 100, work)
+	for i := range int64(5) { // at 110, 120 … 150
+		at := 110 + 10*i
+		put(memory, at, float64(10*i)) // 0, 10 … 40
+		put(cycles, at, float64(100*i*i))
+		put(power, at, float64(i+1))
+		put(hits, at, float64(i))
+	}
+	r.Leave(loc, 200, work)
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	rows := func(query string) map[string]any {
+		v := get(t, s, api+"/counters"+query)
+		checkAnswer(t, s, "Counters", v)
+		out := map[string]any{}
+		for _, x := range look(v, "rows").([]any) {
+			track := look(x, "track").(json.Number)
+			out[look(get(t, s, api), "tracks/"+string(track)+"/name").(string)] = x
+		}
+		return out
+	}
+	for _, c := range []struct{ query, name, path, want string }{
+		{"", "memory", "samples", "5"}, {"", "memory", "first", "0"}, {"", "memory", "last", "40"}, {"", "memory", "max", "40"},
+		// 0, 10, 20 and 30 for 10 ticks each, and 40 from 150 to 200
+		{"", "memory", "mean", fmt.Sprint((10*60 + 50*40) / 90.)}, {"", "memory", "holding", "next"}, {"", "memory", "increase", "<nil>"},
+		// from 125 to 145: 10 for 5 ticks, 20 for 10, 30 for 5
+		{"?from=25&to=45", "memory", "samples", "2"}, {"?from=25&to=45", "memory", "first", "10"}, {"?from=25&to=45", "memory", "mean", "20"}, {"?from=25&to=45", "memory", "min", "10"},
+		// ahead of the first value
+		{"?from=0&to=10", "memory", "samples", "0"}, {"?from=0&to=10", "memory", "mean", "<nil>"}, {"?from=0&to=10", "memory", "first", "<nil>"},
+		// behind the last one it holds on
+		{"?from=60&to=70", "memory", "samples", "0"}, {"?from=60&to=70", "memory", "mean", "40"},
+		// 1600 within 40 ms
+		{"", "cycles", "increase", "1600"}, {"", "cycles", "rate", "40000"},
+		// at 125 it is that of 120, at the end that of 140
+		{"?from=25&to=45", "cycles", "increase", "800"}, {"?from=25&to=45", "cycles", "rate", "40000"},
+		// 2 up to 120, 3 up to 130, 4 up to 140, 5 up to 150
+		{"", "power", "mean", "3.5"}, {"", "power", "holding", "last"}, {"?from=25&to=45", "power", "mean", "4"}, {"?from=25&to=45", "power", "last", "5"}, {"?from=25&to=45", "power", "samples", "2"},
+		{"?from=25&to=45", "hits", "mean", "2.5"}, {"?from=25&to=45", "hits", "first", "2"}, {"?from=21&to=29", "hits", "mean", "<nil>"}, {"", "hits", "holding", "point"},
+	} {
+		if got := fmt.Sprint(look(rows(c.query)[c.name], c.path)); got != c.want {
+			t.Errorf("%s %s/%s: found %s, expected %s", c.query, c.name, c.path, got, c.want)
+		}
+	}
+	if v := get(t, s, api+"/counters?tracks=0-1"); fmt.Sprint(look(v, "rows/len")) != "1" {
+		t.Errorf("found %v, expected the one counter of tracks 0 and 1", v)
+	}
+}
+
+// waiting writes a trace whose calls of MPI have work and waits in them, and whose locations
+// begin and end at times of their own.
+func waiting(t *testing.T, path string, comments bool) {
+	t.Helper()
+	r := trace.NewRecorder(trace.Seconds(1000))
+	random := rand.New(rand.NewPCG(5, 5))
+	names := []string{"main", "work", "MPI_Send", "MPI_Recv", "callback", "pvm_x"}
+	for i := range int64(5) {
+		l := r.Location(fmt.Sprint("rank ", i))
+		var open []uint32
+		at := 10 * i
+		if comments && i == 1 {
+			r.Event(l, 0, trace.Comment, trace.NoRef, nil)
+		}
+		for range 300 {
+			at += random.Int64N(9)
+			if n := len(open); n > 0 && (n > 4 || random.IntN(2) == 0) {
+				r.Leave(l, at, open[n-1])
+				open = open[:n-1]
+				continue
+			}
+			g := r.Region(names[random.IntN(len(names))])
+			r.Enter(l, at, g)
+			open = append(open, g)
+		}
+	}
+	save(t, path, r)
+}
+
+// TestStates compares the states of windows with those that weft states finds, which reads
+// all events in the order of time: where the index tells them, and where it does not.
+func TestStates(t *testing.T) {
+	dir := t.TempDir()
+	nested, commented, stencil := filepath.Join(dir, "nested.otf2"), filepath.Join(dir, "comments.otf"), filepath.Join(dir, "g.otf2")
+	waiting(t, nested, false)
+	waiting(t, commented, true)
+	generated(t, stencil, 5000)
+	for _, c := range []struct {
+		path    string
+		indexed bool
+	}{
+		{nested, true}, {commented, false}, {stencil, true}, {"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", true},
+		{"../analysis/testdata/conceptual-ring8.trf", false}, {"../examples/odse.etf", true}, {"../format/etf/testdata/ok/feature-coverage.etf", true},
+	} {
+		s := viewing(t, options(t), c.path)
+		api := ready(t, s, 0)
+		v := get(t, s, api)
+		var origin, length int64
+		fmt.Sscan(v["origin"].(string), &origin)
+		fmt.Sscan(v["length"].(string), &length)
+		random := rand.New(rand.NewPCG(3, 3))
+		for i := range 12 {
+			from, to, query := int64(0), length+1, ""
+			if i > 0 {
+				from = random.Int64N(length)
+				to = from + 1 + random.Int64N(length-from+1)
+				query = fmt.Sprintf("?from=%d&to=%d", from, to)
+			}
+			want := statesOf(t, c.path, states.Window{From: origin + from, To: origin + to})
+			got := get(t, s, api+"/states"+query)
+			checkAnswer(t, s, "States", got)
+			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&from=%d&to=%d", from, to))
+			for k, l := range map[string][]float64{"busy": want.Series.Busy, "overhead": want.Series.Overhead, "idle": want.Series.Idle} {
+				for i, v := range l {
+					if found, err := look(series, fmt.Sprint(k, "/", i)).(json.Number).Float64(); err != nil || math.Abs(found-v) > 1e-9 {
+						t.Errorf("%s%s: column %d is %s for %v, expected %v", c.path, query, i, k, found, v)
+					}
+				}
+			}
+			var busy, overhead, idle int64
+			rows := map[string]bool{}
+			for _, x := range look(got, "rows").([]any) {
+				rows[fmt.Sprintln(look(x, "busy"), look(x, "overhead"), look(x, "idle"))] = true
+			}
+			for _, p := range want.Processors {
+				busy, overhead, idle = busy+p.Busy, overhead+p.Overhead, idle+p.Idle
+				if !rows[fmt.Sprintln(p.Busy, p.Overhead, p.Idle)] {
+					t.Errorf("%s%s: found no row with %+v in %v", c.path, query, p, rows)
+				}
+			}
+			if found, expected := fmt.Sprintln(got["processors"], got["busy"], got["overhead"], got["idle"]), fmt.Sprintln(len(want.Processors), busy, overhead, idle); found != expected {
+				t.Errorf("%s%s: found %s, expected %s", c.path, query, found, expected)
+			}
+		}
+		e := s.traceAt(t, 0)
+		if p := e.shown.processors.Load(); p == nil || p.exact != c.indexed {
+			t.Errorf("%s: found %+v, expected that the index tells the states: %t", c.path, p, c.indexed)
+		}
+	}
+}
+
+func statesOf(t *testing.T, path string, w states.Window) *states.Result {
+	t.Helper()
+	src := format.FileSource(path)
+	f, err := format.Detect(all.Formats(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := f.Open(context.Background(), src, &format.ReadOptions{Report: format.NewReport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := format.Prepare(context.Background(), d); err != nil {
+		t.Fatal(err)
+	}
+	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Window{From: w.From, To: w.To, Columns: 7}})
+	sel := trace.Everything()
+	sel.Links = false
+	if err := d.ScanOrdered(context.Background(), sel, p); err != nil {
+		t.Fatal(err)
+	}
+	return p.Result()
+}
+
+// TestStatesOfColors: the states are those of regions, whatever spans are named by.
+func TestStatesOfColors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.otf2")
+	sample(t, path)
+	opt := options(t)
+	of := func() map[string]any {
+		s := viewing(t, opt, path)
+		return get(t, s, ready(t, s, 0)+"/states")
+	}
+	want := of()
+	opt.Reading.Color = "step"
+	if got := of(); fmt.Sprint(got) != fmt.Sprint(want) || fmt.Sprint(want["busy"]) != "190" {
+		t.Errorf("found %v, expected %v", got, want)
+	}
+}
+
+// TestTree: what a limit leaves out of a call tree is told, of each path and of all.
+func TestTree(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 9))
+	var nodes []calltree.Node
+	var grow func(parent, depth int, time int64)
+	grow = func(parent, depth int, time int64) {
+		i := len(nodes)
+		nodes = append(nodes, calltree.Node{Parent: parent, Depth: depth, Name: fmt.Sprint(i), Count: 1, Inclusive: time})
+		rest := time
+		for range random.IntN(5) {
+			if part := random.Int64N(rest/2 + 1); depth < 7 {
+				rest -= part
+				grow(i, depth+1, part)
+			}
+		}
+		nodes[i].Exclusive = rest
+	}
+	for len(nodes) < 200 {
+		grow(-1, 0, 10_000+random.Int64N(5))
+	}
+	all := int64(0)
+	for _, n := range nodes {
+		all += n.Exclusive
+	}
+	for _, limit := range []int{1, 7, 100, len(nodes) - 1, len(nodes), 1000} {
+		a := tree(nodes, limit)
+		shown, paths, exclusive := map[string]bool{}, a.Left.Paths, a.Left.Exclusive
+		var inside func(n *nodeFact) (int64, int64)
+		inside = func(n *nodeFact) (count, time int64) {
+			shown[n.Name] = true
+			time = int64(n.Exclusive)
+			if n.Left != nil {
+				time += int64(n.Left.Exclusive)
+				count += n.Left.Paths
+				paths, exclusive = paths-n.Left.Paths, exclusive-n.Left.Exclusive
+			}
+			for _, c := range n.Children {
+				x, y := inside(c)
+				count, time = count+x, time+y
+			}
+			if time != int64(n.Inclusive) {
+				t.Errorf("limit %d: %s has %d ticks, of which %d are told", limit, n.Name, n.Inclusive, time)
+			}
+			return count, time
+		}
+		for _, r := range a.Roots {
+			inside(r)
+		}
+		if len(shown) != min(limit, len(nodes)) || a.Paths != int64(len(nodes)) || a.Left.Paths != a.Paths-int64(len(shown)) {
+			t.Errorf("limit %d: %d of %d paths shown, %d left out, expected all of %d", limit, len(shown), a.Paths, a.Left.Paths, len(nodes))
+		}
+		// Nothing that is left out has more time than what is shown.
+		least, most := int64(math.MaxInt64), int64(0)
+		for _, n := range nodes {
+			if shown[n.Name] {
+				least = min(least, n.Inclusive)
+			} else {
+				most = max(most, n.Inclusive)
+			}
+		}
+		if most > least {
+			t.Errorf("limit %d: left out is one of %d ticks, shown one of %d", limit, most, least)
+		}
+		// What is left out of each path and beside the roots is all.
+		for i, n := range nodes {
+			if n.Parent < 0 && !shown[n.Name] {
+				exclusive -= ticks(n.Inclusive)
+				for k := i; k == i || k < len(nodes) && nodes[k].Parent >= 0; k++ {
+					paths--
+				}
+			}
+		}
+		if paths != 0 || exclusive != 0 {
+			t.Errorf("limit %d: %d paths of %d ticks are left out of no path", limit, paths, exclusive)
+		}
+	}
+	deep := slices.Repeat([]calltree.Node{{Inclusive: 3, Exclusive: 0}}, mostDeep+5)
+	for i := range deep {
+		deep[i].Parent, deep[i].Depth = i-1, i
+	}
+	deep[len(deep)-1].Exclusive = 3
+	if a := tree(deep, 1000); a.Left != (pathsLeft{5, 3}) {
+		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
+	}
+}
+
+// TestCountersOfTool compares counters of windows with the values that otf2-print prints.
+func TestCountersOfTool(t *testing.T) {
+	tool, err := exec.LookPath("otf2-print")
+	if err != nil {
+		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
+	}
+	const path = "../format/otf2/testdata/ok/heat2d-mt/traces.otf2"
+	text, err := exec.Command(tool, path).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type value struct {
+		at int64
+		v  float64
+	}
+	printed := map[string][]value{} // by location and name
+	line, member := regexp.MustCompile(`(?m)^METRIC +(\d+) +(\d+)  .*$`), regexp.MustCompile(`\("([^"]+)" <\d+>; \w+; ([^)]+)\)`)
+	for _, l := range line.FindAllStringSubmatch(string(text), -1) {
+		at, _ := strconv.ParseInt(l[2], 10, 64)
+		for _, m := range member.FindAllStringSubmatch(l[0], -1) {
+			v, err := strconv.ParseFloat(m[2], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed[l[1]+" "+m[1]] = append(printed[l[1]+" "+m[1]], value{at, v})
+		}
+	}
+	if len(printed) != 8 {
+		t.Fatalf("found %d counters in what otf2-print prints, expected 8", len(printed))
+	}
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	about := get(t, s, api)
+	var origin, length int64
+	fmt.Sscan(about["origin"].(string), &origin)
+	fmt.Sscan(about["length"].(string), &length)
+	near := func(got any, want float64) bool {
+		f, err := got.(json.Number).Float64()
+		// otf2-print prints 5 or 6 digits of what the file has
+		return err == nil && math.Abs(f-want) <= 1e-4*math.Abs(want)
+	}
+	for i := range int64(8) {
+		from, to := i*length/9, i*length/9+length/4
+		for _, x := range look(get(t, s, fmt.Sprintf("%s/counters?from=%d&to=%d", api, from, to)), "rows").([]any) {
+			track := fmt.Sprint("tracks/", look(x, "track"))
+			parent := fmt.Sprint("tracks/", look(about, track+"/parent"))
+			key := fmt.Sprint(look(about, parent+"/id"), " ", look(about, track+"/name"))
+			list := printed[key]
+			if list == nil {
+				t.Fatalf("otf2-print has no counter %q", key)
+			}
+			samples, low, high, first, last := 0, math.Inf(1), math.Inf(-1), math.NaN(), math.NaN()
+			for k, v := range list {
+				holds := v.at-origin < from && (k+1 == len(list) || list[k+1].at-origin > from)
+				inside := v.at-origin >= from && v.at-origin < to
+				if inside {
+					samples++
+				}
+				if holds || inside {
+					if math.IsNaN(first) {
+						first = v.v
+					}
+					low, high, last = min(low, v.v), max(high, v.v), v.v
+				}
+			}
+			if fmt.Sprint(look(x, "samples")) != fmt.Sprint(samples) {
+				t.Errorf("%s from %d to %d: found %v values, expected %d", key, from, to, look(x, "samples"), samples)
+			}
+			for name, want := range map[string]float64{"min": low, "max": high, "first": first, "last": last} {
+				if got := look(x, name); math.IsNaN(first) != (got == nil) || got != nil && !near(got, want) {
+					t.Errorf("%s from %d to %d: found %s %v, expected %v", key, from, to, name, got, want)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package index
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// counters records a counter of some mode with values at some times, and events at both ends
+// of the trace, from 0 to 1000.
+func counters(t *testing.T, mode string, kind trace.MetricKind, times []int64, values []float64) *Index {
+	t.Helper()
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, work := r.Location("p"), r.Region("work")
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: kind, Mode: mode, Type: trace.Float64, Location: loc})
+	r.Enter(loc, 0, work)
+	for i, at := range times {
+		r.Event(loc, at, trace.Metric, m, []uint64{math.Float64bits(values[i])})
+	}
+	r.Leave(loc, 1000, work)
+	return build(t, r)
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
+
+// The figures of a window against values that are asked for tick by tick: at each tick that
+// value stands whose mode says so.
+func TestValues(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, test := range []struct {
+		mode string
+		kind trace.MetricKind
+		// at is the value that stands at a tick, if any
+		at func(times []int64, tick int64) int
+	}{
+		{"ABSOLUTE_NEXT", trace.CounterMetric, since},
+		{"", trace.CounterMetric, since},
+		{"ACC/START/SIGNED8", trace.CounterMetric, since},
+		{"ABS/LAST/UNSIGNED8", trace.CounterMetric, func(times []int64, tick int64) int {
+			// The interval that ends with the value; nothing is known ahead of the first one.
+			for i := 1; i < len(times); i++ {
+				if times[i-1] <= tick && tick < times[i] {
+					return i
+				}
+			}
+			return -1
+		}},
+	} {
+		for _, n := range []int{1, 7, 400, 3000} {
+			var times []int64
+			var values []float64
+			for at := int64(5); len(times) < n && at < 990; at += rng.Int64N(2 + 1800/int64(n)) {
+				times, values = append(times, at), append(values, math.Round(100*rng.Float64()))
+			}
+			x := counters(t, test.mode, test.kind, times, values)
+			for range 200 {
+				from := rng.Int64N(1000)
+				to := from + 1 + rng.Int64N(1001-from)
+				v, err := x.Values(t.Context(), 1, from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum, ticks, samples := 0.0, 0.0, int64(0)
+				met := make([]bool, len(times))
+				for tick := from; tick < min(to, 1000); tick++ {
+					if i := test.at(times, tick); i >= 0 {
+						sum, ticks, met[i] = sum+values[i], ticks+1, true
+					}
+				}
+				low, high, first, last := math.Inf(1), math.Inf(-1), math.NaN(), math.NaN()
+				for i, at := range times {
+					if from <= at && at < to {
+						samples++
+						met[i] = true
+					}
+					if met[i] {
+						low, high, last = min(low, values[i]), max(high, values[i]), values[i]
+						if math.IsNaN(first) {
+							first = values[i]
+						}
+					}
+				}
+				if v.Samples != samples || v.Any != !math.IsNaN(first) {
+					t.Fatalf("%s, %d to %d: found %+v, expected %d samples of %v", test.mode, from, to, v, samples, times)
+				}
+				mean, ok := v.Mean()
+				if ok != (ticks > 0) || ok && !near(mean, sum/ticks) {
+					t.Errorf("%s, %d to %d: found the mean %v, %t, expected %v over %v ticks", test.mode, from, to, mean, ok, sum/ticks, ticks)
+				}
+				if v.Any && (v.Min != low || v.Max != high || v.First != first || v.Last != last) {
+					t.Errorf("%s, %d to %d: found %+v, expected %v to %v between %v and %v", test.mode, from, to, v, first, last, low, high)
+				}
+			}
+		}
+	}
+}
+
+// since is the value that holds on at a tick.
+func since(times []int64, tick int64) int {
+	at := -1
+	for i, s := range times {
+		if s <= tick {
+			at = i
+		}
+	}
+	return at
+}
+
+// Of a counter that is good for single times alone, and of a series, the mean is that of the
+// values; counted by hand.
+func TestValuesAtPoints(t *testing.T) {
+	for _, x := range []*Index{
+		counters(t, "ABSOLUTE_POINT", trace.CounterMetric, []int64{10, 20, 900}, []float64{1, 2, 9}),
+		counters(t, "", trace.SeriesMetric, []int64{10, 20, 900}, []float64{1, 2, 9}),
+	} {
+		v, err := x.Values(t.Context(), 1, 11, 901)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mean, ok := v.Mean(); !ok || mean != 5.5 || v.Samples != 2 || v.First != 2 || v.Last != 9 || v.Min != 2 || v.Max != 9 {
+			t.Errorf("found %+v, mean %v, expected 2 values of 5.5", v, mean)
+		}
+		if v, err := x.Values(t.Context(), 1, 30, 900); err != nil || v.Any || v.Samples != 0 {
+			t.Errorf("found %+v, %v, expected nothing between two values", v, err)
+		}
+	}
+}
+
+// A parabola from 0 to 4 units of 100 ticks and a line back; the integrals are those of the
+// books.
+func TestValuesOfSignal(t *testing.T) {
+	r := trace.NewRecorder(trace.Clock{Num: 1000, Den: 1, Unit: 100})
+	loc, work := r.Location("p"), r.Region("work")
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "level", Kind: trace.SignalMetric, Type: trace.Float64, Location: loc})
+	const unit = 100
+	f := math.Float64bits
+	r.Enter(loc, 0, work)
+	r.Event(loc, 0, trace.Fragment, m, []uint64{uint64(4 * unit), f(0), f(4), f(-1)}) // 4u - u², most at 2
+	r.Event(loc, 4*unit, trace.Fragment, m, []uint64{uint64(6 * unit), f(10), f(-5), f(0)})
+	r.Leave(loc, 6*unit, work)
+	x := build(t, r)
+	for _, test := range []struct {
+		from, to                     int64
+		samples                      int64
+		first, last, low, high, mean float64
+	}{
+		{0, 4 * unit, 1, 0, 0, 0, 4, 8. / 3},              // 32/3 over 4
+		{unit, 3 * unit, 1, 3, 3, 3, 4, 11. / 3},          // 22/3 over 2
+		{0, 6*unit + 1, 2, 0, 0, 0, 10, (32./3 + 10) / 6}, // and 10
+		{4 * unit, 5 * unit, 1, 10, 5, 5, 10, 7.5},
+	} {
+		v, err := x.Values(t.Context(), 1, test.from, test.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mean, ok := v.Mean()
+		if !ok || v.Samples != test.samples || !near(v.First, test.first) || !near(v.Last, test.last) || !near(v.Min, test.low) || !near(v.Max, test.high) || !near(mean, test.mean) {
+			t.Errorf("%d to %d: found %+v, mean %v, expected %+v", test.from, test.to, v, mean, test)
+		}
+	}
+}

@@ -1,0 +1,23 @@
+// What several panels show in the same way.
+import type { StateTimes } from "../api";
+import type { App } from "../app";
+import { el } from "../dom";
+import type { Lane } from "../lane";
+
+/** stateColors are those of the states that ParaGraph tells from each other. */
+export const stateColors = { busy: "#009e73", overhead: "#e69f00", idle: "#d55e00" };
+/** State is one of them. */
+export type State = keyof typeof stateColors;
+/** states are all of them, in the order in which charts stack them. */
+export const states: readonly State[] = ["busy", "overhead", "idle"];
+
+/** parts are the shares of the states in all the time, 0 where there is none. */
+export function parts(t: StateTimes): Record<State, number> {
+  const all = states.reduce((n, k) => n + BigInt(t[k]), 0n), part = (k: State): number => (all > 0n ? Number(BigInt(t[k])) / Number(all) : 0);
+  return { busy: part("busy"), overhead: part("overhead"), idle: part("idle") };
+}
+
+/** swatch is the colour that a region has in the time lines; null where rows have the colours there. */
+export function swatch(app: App, lane: Lane, region: number): HTMLElement | null {
+  return app.store.state.color === "track" && app.store.state.highlight === null ? null : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
+}
