@@ -260,14 +260,17 @@ func (r *Reading) settings(f *format.Format) *cache.Settings {
 type IndexOptions struct {
 	Path     string // file to write; "" is one in the cache
 	Force    bool   // make it anew even if there is one
+	Verify   bool   // read all of one that is there, and make it anew if it is damaged
 	Progress func(done, total int64)
 }
 
 // Made is an index that there is now.
 type Made struct {
-	Path    string
-	Size    int64
-	Built   bool // just now; it was there before otherwise
+	Path  string
+	Size  int64
+	Built bool // just now; it was there before otherwise
+	// Damage is what was wrong with the index that was there, nil if nothing was.
+	Damage  error
 	Format  *format.Format
 	Defects int64 // that reading the trace reported
 }
@@ -300,16 +303,21 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{o.Path, st.Size(), true, f, defects}, nil
+		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Defects: defects}, nil
 	}
 	settings := r.settings(f)
+	var damage error
 	if !o.Force {
-		if e, ok, err := c.Find(src, settings); err != nil {
+		e, ok, err := c.Find(src, settings)
+		if err != nil {
 			return nil, err
-		} else if ok {
-			if x, err := m.indexes.open(e.Path); err == nil {
-				x.Close()
-				return &Made{e.Path, e.Size, false, f, e.Defects}, nil
+		}
+		if ok {
+			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
+				return &Made{Path: e.Path, Size: e.Size, Format: f, Defects: e.Defects}, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 			c.Remove(e)
 		}
@@ -318,7 +326,19 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 	if err != nil {
 		return nil, err
 	}
-	return &Made{e.Path, e.Size, true, f, e.Defects}, nil
+	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Defects: e.Defects}, nil
+}
+
+// check opens an index, or reads the whole of it.
+func (m *making) check(ctx context.Context, path string, whole bool) error {
+	if whole {
+		return m.indexes.verify(ctx, path)
+	}
+	x, err := m.indexes.open(path)
+	if err != nil {
+		return err
+	}
+	return x.Close()
 }
 
 // same reports whether a path is the main file of a trace.
