@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -295,7 +296,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
 			}
 		}
-		defects, err := m.make(ctx, src, o.Path)
+		defects, err := m.makeFile(ctx, src, o.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -327,6 +328,28 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		return nil, err
 	}
 	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Defects: e.Defects}, nil
+}
+
+// makeFile makes an index in a file of its own, which appears whole or not at all.
+func (m *making) makeFile(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return 0, fmt.Errorf("%s: found a folder, expected a file for the index", path)
+	}
+	cache.Sweep(filepath.Dir(path))
+	room, err := cache.NewRoom(filepath.Dir(path))
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return 0, fmt.Errorf("%s: cannot create: %w", path, err)
+	}
+	defer room.Close()
+	made := room.Path("index")
+	if defects, err = m.make(ctx, src, made); err != nil {
+		return 0, err
+	}
+	return defects, os.Rename(made, path)
 }
 
 // check opens an index, or reads the whole of it.
