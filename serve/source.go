@@ -233,12 +233,12 @@ func (m *making) tell(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarly(d.Defs())
 	m.early(f)
 	var o *overview
-	switch x := d.Decoder.(type) {
-	case format.Summarizer:
+	if x, ok := d.Decoder.(format.Summarizer); ok {
 		if s, ok, err := x.Summarize(ctx); ok && err == nil {
 			o = newOverview(d.Defs(), s)
 		}
-	case format.Previewer:
+	}
+	if x, ok := d.Decoder.(format.Previewer); ok && o == nil {
 		if p, ok, err := x.Preview(ctx); ok && err == nil {
 			o = newPreview(d.Defs(), p)
 		}

@@ -517,3 +517,28 @@ func TestOverviewOfOTF(t *testing.T) {
 	checkAnswer(t, s, "Trace", v)
 	ready(t, s, 0)
 }
+
+// TestOverviewOfWritten: a trace with attributes that weft wrote as Pallas tells its visits and
+// messages before its index is there. The numbers are those of sample.
+func TestOverviewOfWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.pallas")
+	sample(t, path)
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	get(t, s, api)
+	<-h.at
+	v := get(t, s, api)
+	for path, want := range map[string]string{
+		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2", "overview/locations/0/events": "4",
+		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190", "overview/regions/0/exclusive": "145", // stuck does not end
+		"overview/regions/1/name": `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45", "overview/regions/1/exclusive": "45",
+	} {
+		if got := fmt.Sprint(look(v, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	checkAnswer(t, s, "Trace", v)
+	h.go_ <- nil
+	ready(t, s, 0)
+}
