@@ -87,7 +87,7 @@ func (p *pool) with(ctx context.Context, f func(*reader) error) error {
 		x := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		err := f(x)
+		err := guarded(func() error { return f(x) })
 		p.back(x, age, err)
 		return err
 	}
@@ -120,7 +120,7 @@ func (p *pool) with(ctx context.Context, f func(*reader) error) error {
 			p.back(nil, age, r.err)
 			return r.err
 		}
-		err := f(r.x)
+		err := guarded(func() error { return f(r.x) })
 		p.back(r.x, age, err)
 		return err
 	case <-ctx.Done():
