@@ -173,6 +173,9 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 
 // locate finds the file that an argument names; "-" is standard input, which is copied.
 func (a *app) locate(ctx context.Context, in *input, arg string) error {
+	if arg == "" {
+		return usageError("found an empty name, expected that of a trace")
+	}
 	in.src = format.FileSource(arg)
 	stream, name := a.in, "stdin"
 	if arg != "-" {
@@ -425,6 +428,9 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 			if sel.To, err = d.Clock.ParseTime(s.to, first, last); err != nil {
 				return sel, usageError("--to: %w", err)
 			}
+		}
+		if sel.From > sel.To {
+			return sel, usageError("--from %s is behind --to %s", s.from, s.to)
 		}
 	}
 	var err error
