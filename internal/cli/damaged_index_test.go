@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -90,4 +92,21 @@ func TestIndexFindsDamage(t *testing.T) {
 	if text := run(t, "index", in); !bytes.Contains(text, []byte("made anew, as it was damaged")) {
 		t.Errorf("found %q", text)
 	}
+}
+
+// Where no index can be kept weft index says so, and makes none that is gone at once.
+func TestIndexIsKept(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not let a variable say where the user's cache is")
+	}
+	dir := t.TempDir()
+	in := filepath.Join(dir, "t.trf")
+	run(t, "generate", "--events", "100", in)
+	t.Setenv("WEFT_CACHE", "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(in, "x"))
+	var out, errs bytes.Buffer
+	if code := Main([]string{"index", in}, strings.NewReader(""), &out, &errs); code != exitIO || out.Len() > 0 || !strings.Contains(errs.String(), "cannot keep indexes") {
+		t.Errorf("found exit code %d, %q, %q", code, out.String(), errs.String())
+	}
+	run(t, "index", "-o", filepath.Join(dir, "x.weftidx"), in)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
@@ -49,6 +51,9 @@ there is read to the end to know.`,
 				return err
 			}
 			defer store.Close()
+			if out == "" && !store.Lasts() {
+				return fmt.Errorf("cannot keep indexes: found no cache folder of the user that can be written to, expected one, or WEFT_CACHE, or -o")
+			}
 			in.bar = a.newBar("indexing " + in.src.Path)
 			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.set})
 			if err != nil {

@@ -101,6 +101,9 @@ func (c *Cache) writable() bool {
 	return os.Remove(f.Name()) == nil
 }
 
+// Lasts reports whether the cache outlasts the program: Close removes one that does not.
+func (c *Cache) Lasts() bool { return !c.temp }
+
 // Close removes the cache if it was made for the time being.
 func (c *Cache) Close() error {
 	if c.temp {
