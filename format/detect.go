@@ -11,6 +11,10 @@ import (
 // headSize is how much of a file the probes see.
 const headSize = 64 << 10
 
+// ErrDamaged is what an error is ([errors.Is]) that tells what is wrong in a file of a trace,
+// where it is so wrong that nothing can be read on.
+var ErrDamaged = errors.New("trace is damaged")
+
 // ErrUnknown is returned by Detect for a file that no format recognises.
 var ErrUnknown = errors.New("no known trace format")
 

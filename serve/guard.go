@@ -44,7 +44,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 		w.WriteHeader(http.StatusSeeOther)
 		return true
 	}
-	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok && s.isToken(t) {
+	if scheme, t, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") && s.isToken(strings.TrimSpace(t)) {
 		return false
 	}
 	if c, err := r.Cookie(s.cookie); err == nil && s.isToken(c.Value) {

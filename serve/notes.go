@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -122,7 +123,14 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 		if errors.As(err, &large) {
 			return &problem{http.StatusRequestEntityTooLarge, fmt.Sprintf("found more than %d bytes of notes", maxNoteBytes), 0}
 		}
-		return badRequest("notes: " + err.Error())
+		return badRequest("notes: " + jsonError(err))
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return badRequest("notes: found more behind them, expected nothing")
+	}
+	if l.Notes == nil {
+		// What would remove all notes must say so.
+		return badRequest("notes: found no list, expected {\"notes\":[…]}")
 	}
 	if err := l.check(time.Now()); err != nil {
 		return err
@@ -136,13 +144,24 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	return s.json(w, r, l)
 }
 
+// jsonError says what is wrong with a text without the names of our types.
+func jsonError(err error) string {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == io.EOF:
+		return "found nothing, expected JSON"
+	case errors.As(err, &kind) && kind.Field == "":
+		return "found JSON of another kind (" + kind.Value + "), expected an object with a list of notes"
+	case errors.As(err, &kind):
+		return "found JSON of another kind (" + kind.Value + ") in " + kind.Field + ", expected what weft writes"
+	}
+	return strings.TrimPrefix(err.Error(), "json: ")
+}
+
 // check refuses notes that make no sense, and dates new ones.
 func (l *noteList) check(now time.Time) error {
 	if len(l.Notes) > maxNotes {
 		return badRequest(fmt.Sprintf("found %d notes, expected at most %d", len(l.Notes), maxNotes))
-	}
-	if l.Notes == nil {
-		l.Notes = []note{}
 	}
 	seen := map[string]bool{}
 	for i := range l.Notes {

@@ -46,7 +46,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 		p = &problem{http.StatusServiceUnavailable, "the answer took too long", retrySoon}
 	case errors.Is(err, context.Canceled):
 		p = &problem{http.StatusServiceUnavailable, "the request was given up", retrySoon}
-	case errors.As(err, &defect), errors.Is(err, format.ErrUnknown):
+	case errors.As(err, &defect), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged):
 		p = &problem{http.StatusUnprocessableEntity, err.Error(), 0}
 	default:
 		p = &problem{http.StatusInternalServerError, err.Error(), 0}

@@ -96,7 +96,7 @@ func (s *Server) handler(methods map[string]func(http.ResponseWriter, *http.Requ
 			s.fail(w, r, &problem{http.StatusMethodNotAllowed, "found the method " + quote(r.Method) + ", expected " + strings.Join(allowed, " or "), 0})
 			return
 		}
-		if err := f(w, r); err != nil {
+		if err := guarded(func() error { return f(w, r) }); err != nil {
 			s.fail(w, r, err)
 		}
 	}

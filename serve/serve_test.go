@@ -493,6 +493,8 @@ func TestGuard(t *testing.T) {
 		{"wrong bearer", "/api/traces", []string{"Authorization", "Bearer wrong"}, 401},
 		{"other scheme", "/api/traces", []string{"Authorization", "Basic " + secret}, 401},
 		{"bearer", "/api/traces", []string{"Authorization", "Bearer " + secret}, 200},
+		{"bearer in small letters", "/api/traces", []string{"Authorization", "bearer  " + secret}, 200},
+		{"bearer alone", "/api/traces", []string{"Authorization", "Bearer"}, 401},
 		{"cookie", "/api/traces", []string{"Cookie", "weft=" + secret}, 200},
 		{"wrong cookie", "/api/traces", []string{"Cookie", "weft=" + secret + "x"}, 401},
 		{"other cookie", "/api/traces", []string{"Cookie", "weft-1=" + secret}, 401},
@@ -694,11 +696,11 @@ func TestNotes(t *testing.T) {
 		t.Errorf("a server with another cache finds %v", v)
 	}
 	for name, body := range map[string]string{
-		"no JSON": "x", "other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`, "id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,
+		"no JSON": "x", "nothing": "", "null": "null", "null notes": `{"notes":null}`, "no notes": `{}`, "a list": "[]", "more behind": `{"notes":[]} {}`, "rubbish behind": `{"notes":[]}x`, "deep": strings.Repeat("[", 100_000), "other field": `{"notes":[],"x":1}`, "no id": `{"notes":[{"from":"1","to":"2","track":0,"text":""}]}`, "id twice": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":""},{"id":"a","from":"1","to":"2","track":0,"text":""}]}`,
 		"times": `{"notes":[{"id":"a","from":"3","to":"2","track":0,"text":""}]}`, "number": `{"notes":[{"id":"a","from":3,"to":"2","track":0,"text":""}]}`, "date": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":"","created":"now"}]}`,
 		"long": `{"notes":[{"id":"a","from":"1","to":"2","track":0,"text":"` + strings.Repeat("x", maxNoteText+1) + `"}]}`,
 	} {
-		if w := put(body); w.Code != 400 {
+		if w := put(body); w.Code != 400 || strings.Contains(w.Body.String(), "serve.") {
 			t.Errorf("%s: status %d: %s", name, w.Code, w.Body)
 		}
 	}

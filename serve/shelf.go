@@ -42,6 +42,8 @@ type Index interface {
 type indexer interface {
 	build(ctx context.Context, d format.Decoder, path string, opt index.Options) error
 	open(path string) (Index, error)
+	// verify reads all of an index; an error says what is wrong with it.
+	verify(ctx context.Context, path string) error
 }
 
 // files are the indexes of package timeline/index.
@@ -57,6 +59,15 @@ func (files) open(path string) (Index, error) {
 		return nil, err // not an interface that holds nothing
 	}
 	return x, nil
+}
+
+func (files) verify(ctx context.Context, path string) error {
+	x, err := index.Open(path)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return x.Verify(ctx)
 }
 
 // shelf holds the open indexes, the last used ones. Those in use stay open.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (p *pool) with(ctx context.Context, f func(*reader) error) error {
 		x := p.idle[n-1]
 		p.idle = p.idle[:n-1]
 		p.mu.Unlock()
-		err := f(x)
+		err := guarded(func() error { return f(x) })
 		p.back(x, age, err)
 		return err
 	}
@@ -119,7 +120,7 @@ func (p *pool) with(ctx context.Context, f func(*reader) error) error {
 			p.back(nil, age, r.err)
 			return r.err
 		}
-		err := f(r.x)
+		err := guarded(func() error { return f(r.x) })
 		p.back(r.x, age, err)
 		return err
 	case <-ctx.Done():
@@ -232,12 +233,12 @@ func (m *making) tell(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarly(d.Defs())
 	m.early(f)
 	var o *overview
-	switch x := d.Decoder.(type) {
-	case format.Summarizer:
+	if x, ok := d.Decoder.(format.Summarizer); ok {
 		if s, ok, err := x.Summarize(ctx); ok && err == nil {
 			o = newOverview(d.Defs(), s)
 		}
-	case format.Previewer:
+	}
+	if x, ok := d.Decoder.(format.Previewer); ok && o == nil {
 		if p, ok, err := x.Preview(ctx); ok && err == nil {
 			o = newPreview(d.Defs(), p)
 		}
@@ -260,14 +261,17 @@ func (r *Reading) settings(f *format.Format) *cache.Settings {
 type IndexOptions struct {
 	Path     string // file to write; "" is one in the cache
 	Force    bool   // make it anew even if there is one
+	Verify   bool   // read all of one that is there, and make it anew if it is damaged
 	Progress func(done, total int64)
 }
 
 // Made is an index that there is now.
 type Made struct {
-	Path    string
-	Size    int64
-	Built   bool // just now; it was there before otherwise
+	Path  string
+	Size  int64
+	Built bool // just now; it was there before otherwise
+	// Damage is what was wrong with the index that was there, nil if nothing was.
+	Damage  error
 	Format  *format.Format
 	Defects int64 // that reading the trace reported
 }
@@ -292,7 +296,7 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 				return nil, fmt.Errorf("%s: found a file; expected none (--force replaces it)", o.Path)
 			}
 		}
-		defects, err := m.make(ctx, src, o.Path)
+		defects, err := m.makeFile(ctx, src, o.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -300,16 +304,21 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 		if err != nil {
 			return nil, err
 		}
-		return &Made{o.Path, st.Size(), true, f, defects}, nil
+		return &Made{Path: o.Path, Size: st.Size(), Built: true, Format: f, Defects: defects}, nil
 	}
 	settings := r.settings(f)
+	var damage error
 	if !o.Force {
-		if e, ok, err := c.Find(src, settings); err != nil {
+		e, ok, err := c.Find(src, settings)
+		if err != nil {
 			return nil, err
-		} else if ok {
-			if x, err := m.indexes.open(e.Path); err == nil {
-				x.Close()
-				return &Made{e.Path, e.Size, false, f, e.Defects}, nil
+		}
+		if ok {
+			if damage = m.check(ctx, e.Path, o.Verify); damage == nil {
+				return &Made{Path: e.Path, Size: e.Size, Format: f, Defects: e.Defects}, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
 			}
 			c.Remove(e)
 		}
@@ -318,7 +327,41 @@ func MakeIndex(ctx context.Context, r Reading, c *cache.Cache, src format.Source
 	if err != nil {
 		return nil, err
 	}
-	return &Made{e.Path, e.Size, true, f, e.Defects}, nil
+	return &Made{Path: e.Path, Size: e.Size, Built: true, Damage: damage, Format: f, Defects: e.Defects}, nil
+}
+
+// makeFile makes an index in a file of its own, which appears whole or not at all.
+func (m *making) makeFile(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return 0, fmt.Errorf("%s: found a folder, expected a file for the index", path)
+	}
+	cache.Sweep(filepath.Dir(path))
+	room, err := cache.NewRoom(filepath.Dir(path))
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return 0, fmt.Errorf("%s: cannot create: %w", path, err)
+	}
+	defer room.Close()
+	made := room.Path("index")
+	if defects, err = m.make(ctx, src, made); err != nil {
+		return 0, err
+	}
+	return defects, os.Rename(made, path)
+}
+
+// check opens an index, or reads the whole of it.
+func (m *making) check(ctx context.Context, path string, whole bool) error {
+	if whole {
+		return m.indexes.verify(ctx, path)
+	}
+	x, err := m.indexes.open(path)
+	if err != nil {
+		return err
+	}
+	return x.Close()
 }
 
 // same reports whether a path is the main file of a trace.

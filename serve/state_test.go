@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -516,4 +517,74 @@ func TestOverviewOfOTF(t *testing.T) {
 	}
 	checkAnswer(t, s, "Trace", v)
 	ready(t, s, 0)
+}
+
+// TestOverviewOfWritten: a trace with attributes that weft wrote as Pallas tells its visits and
+// messages before its index is there. The numbers are those of sample.
+func TestOverviewOfWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.pallas")
+	sample(t, path)
+	h := &held{at: make(chan struct{}, 10), go_: make(chan error)}
+	s := holding(t, options(t), h, path)
+	api := "/api/traces/" + s.traceAt(t, 0).id
+	get(t, s, api)
+	<-h.at
+	v := get(t, s, api)
+	for path, want := range map[string]string{
+		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2", "overview/locations/0/events": "4",
+		"overview/regions/0/name": "main", "overview/regions/0/count": "2", "overview/regions/0/inclusive": "190", "overview/regions/0/exclusive": "145", // stuck does not end
+		"overview/regions/1/name": `work<b>&"x"`, "overview/regions/1/count": "2", "overview/regions/1/inclusive": "45", "overview/regions/1/exclusive": "45",
+	} {
+		if got := fmt.Sprint(look(v, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	checkAnswer(t, s, "Trace", v)
+	h.go_ <- nil
+	ready(t, s, 0)
+}
+
+// bursting is a decoder that panics when it is told to.
+type bursting struct {
+	format.Decoder
+	armed *atomic.Bool
+}
+
+func (d *bursting) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+	if d.armed.Load() {
+		panic("burst")
+	}
+	return d.Decoder.Scan(ctx, sel, sink)
+}
+
+// TestPanic: a question that ends in a panic is answered in one line, and keeps none of the
+// places that the next one needs.
+func TestPanic(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	armed := &atomic.Bool{}
+	f := *mustFormat(t, "otf2")
+	open := f.Open
+	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+		d, err := open(ctx, src, opt)
+		return &bursting{d, armed}, err
+	}
+	opt := options(t)
+	opt.Reading.Format = &f
+	s := viewing(t, opt, path)
+	api := ready(t, s, 0)
+	armed.Store(true)
+	for i := range 3 * maxDecoders {
+		w := ask(s, "GET", fmt.Sprint(api, "/calltree?from=", i))
+		var a struct{ Error string }
+		if err := json.Unmarshal(w.Body.Bytes(), &a); w.Code != 500 || err != nil || !strings.HasPrefix(a.Error, "internal error: burst, in serve.(*bursting).Scan") || strings.Contains(a.Error, "\n") {
+			t.Fatalf("%d: status %d: %q, %v", i, w.Code, a.Error, err)
+		}
+	}
+	armed.Store(false)
+	get(t, s, api+"/calltree?from=1")
+	s.mux.HandleFunc("/api/burst", s.handler(map[string]func(http.ResponseWriter, *http.Request) error{"GET": func(http.ResponseWriter, *http.Request) error { panic("burst") }}))
+	if w := ask(s, "GET", "/api/burst"); w.Code != 500 || !strings.Contains(w.Body.String(), "internal error: burst") {
+		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
 }

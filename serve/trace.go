@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
-	"runtime/debug"
+	"path"
+	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -139,14 +141,27 @@ func outside(err error) bool {
 	return errors.As(err, &path) || errors.As(err, &call) || errors.As(err, &link)
 }
 
-// guarded turns a panic into an error: one trace must not end the server.
+// guarded turns a panic into an error, which tells the place in one line: one trace must not
+// end the server, or keep what others wait for.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error: %v\n%s", p, debug.Stack())
+			err = fmt.Errorf("internal error: %v, in %s", p, panicked())
 		}
 	}()
 	return f()
+}
+
+// panicked is the place of the panic that is being recovered from.
+func panicked() string {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // behind the function that recovers
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") || !more {
+			return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(f.File), f.Line)
+		}
+	}
 }
 
 // detect finds the format of a trace.

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -124,6 +125,10 @@ func ReadCorrection(r io.Reader, name string) (*Correction, error) {
 	d := json.NewDecoder(r)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
+		var kind *json.UnmarshalTypeError
+		if errors.As(err, &kind) {
+			err = fmt.Errorf("found a %s at byte %d", kind.Value, kind.Offset) // without the names of our types
+		}
 		return nil, fmt.Errorf("%s: expected a clock correction in JSON: %w", name, err)
 	}
 	if f.Type != correctionType || f.Version != 1 {

@@ -48,9 +48,12 @@ func (x *bins) weigh(s State, a, b int64, times float64) {
 	if x.w.Columns == 0 || a >= b {
 		return
 	}
-	scale := float64(x.w.Columns) / (float64(x.w.To) - float64(x.w.From))
+	// Differences first: times may be beyond 2^53, where floating point numbers are far apart.
+	// As a number without sign a difference of any two fits.
+	since := func(t int64) float64 { return float64(uint64(t) - uint64(x.w.From)) }
+	scale := float64(x.w.Columns) / since(x.w.To)
 	at := func(t int64) (int, float64) {
-		f := (float64(t) - float64(x.w.From)) * scale
+		f := since(t) * scale
 		c := min(int(f), x.w.Columns-1)
 		return c, f - float64(c)
 	}

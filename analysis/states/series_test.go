@@ -2,6 +2,7 @@ package states
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
@@ -23,9 +24,12 @@ func TestSeries(t *testing.T) {
 		{Window{-4, 4, 2}, []float64{0, .75}, []float64{0, 0}, []float64{0, .25}},
 		{Window{20, 30, 1}, []float64{0}, []float64{0}, []float64{0}},
 	} {
-		for _, changes := range []bool{false, true} {
+		for i := range 6 {
+			// Also where floating point numbers are 512 ticks apart.
+			changes, base := i%2 == 1, []int64{0, 1 << 62, math.MinInt64 + 4}[i/2]
+			test.w.From, test.w.To = test.w.From+base, test.w.To+base
 			p := New(picl(), Options{Changes: changes, Series: &test.w})
-			if err := p.Batch(made.Mixed(p.defs, rows)); err != nil {
+			if err := p.Batch(made.Mixed(p.defs, later(rows, base))); err != nil {
 				t.Fatal(err)
 			}
 			p.Result() // does not change what follows
@@ -44,8 +48,18 @@ func TestSeries(t *testing.T) {
 					}
 				}
 			}
+			test.w.From, test.w.To = test.w.From-base, test.w.To-base
 		}
 	}
+}
+
+// later moves events in time.
+func later(rows []made.Row, by int64) []made.Row {
+	rows = slices.Clone(rows)
+	for i := range rows {
+		rows[i].Time += by
+	}
+	return rows
 }
 
 // TestSeriesOfNothing: without events nothing was busy, nor idle.

@@ -21,6 +21,9 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
 }
 
+// Is reports that it is [format.ErrDamaged].
+func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
+
 // Property is one of an archive: a name that is unique, and a text.
 type Property struct{ Name, Value string }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // outline is what a thread's tokens come to when they are followed from the root. Its
@@ -32,6 +34,9 @@ type GrammarError struct {
 func (e *GrammarError) Error() string {
 	return fmt.Sprintf("%s: sequence %s: found %s, expected %s", e.Path, e.Sequence, e.Found, e.Expected)
 }
+
+// Is reports that it is [format.ErrDamaged].
+func (e *GrammarError) Is(target error) bool { return target == format.ErrDamaged }
 
 // step is what a token leads to: events and sequences occur once, sequences of loops
 // many times.

@@ -22,6 +22,9 @@ func (e *FileError) Error() string {
 	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
 }
 
+// Is reports that it is [format.ErrDamaged].
+func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
+
 // source goes through a file from its beginning. The first thing that is wrong ends
 // it: what is read after that is 0. Of files that may be long it has a part.
 type source struct {

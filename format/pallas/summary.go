@@ -2,6 +2,7 @@ package pallas
 
 import (
 	"context"
+	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -17,30 +18,69 @@ func (d *decoder) Summarize(ctx context.Context) (*format.Summary, bool, error) 
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
 		return nil, false, nil
 	}
+	x := d.summing()
+	ok, err := x.all(ctx)
+	if !ok || err != nil || circular(x.inner) {
+		return nil, false, err
+	}
+	return x.summary(), true, nil
+}
+
+// Preview tells less than a summary, of more traces: regions that are visited inside of
+// themselves, events with attributes and messages to anybody are no hindrance. Calls that do
+// not end, or not in the order in which they began, are in no sum of times. It reads no times
+// either; but where nothing repeats the grammars are as long as the trace, and there is no
+// preview if they are longer than mostGrammar bytes.
+func (d *decoder) Preview(ctx context.Context) (*format.Preview, bool, error) {
+	left := int64(mostGrammar)
+	for _, id := range d.threads {
+		st, err := fs.Stat(d.t.src.FS, d.t.dir+threadFolder(id.archive, id.id)+"thread.pallas")
+		if err == nil {
+			left -= st.Size()
+		}
+		if left < 0 {
+			return nil, false, nil
+		}
+	}
+	x := d.summing()
+	x.loose = true
+	if ok, err := x.all(ctx); !ok || err != nil {
+		return nil, false, err
+	}
+	return x.preview(), len(x.locations) > 0, nil
+}
+
+// mostGrammar is what can be read in a second, about; to read the events takes some ten times
+// as long.
+const mostGrammar = 512 << 20
+
+// summing begins a summary. What is wrong is not reported.
+func (d *decoder) summing() *summing {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	x := &summing{d: &decoder{d.model, &quiet}, regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
-	for _, id := range d.threads {
+	return &summing{d: &decoder{d.model, &quiet}, regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
+}
+
+// all adds all threads. It reports false if something is wrong, or says too little.
+func (x *summing) all(ctx context.Context) (bool, error) {
+	for _, id := range x.d.threads {
 		if err := ctx.Err(); err != nil {
-			return nil, false, err
+			return false, err
 		}
 		t, err := x.d.thread(id, false)
 		if err != nil {
-			return nil, false, err
+			return false, err
 		}
 		if t == nil {
 			continue
 		}
 		t.Close()
-		ok, err := x.thread(t, d.location[id])
+		ok, err := x.thread(t, x.d.location[id])
 		if !ok || err != nil {
-			return nil, false, err
+			return false, err
 		}
 	}
-	if len(quiet.Report.Rules()) > 0 || circular(x.inner) {
-		return nil, false, nil
-	}
-	return x.summary(), true, nil
+	return len(x.d.opt.Report.Rules()) == 0, nil
 }
 
 // summing is a summary in the making.
@@ -51,6 +91,8 @@ type summing struct {
 	regions   map[uint32]*sums
 	inner     map[uint32][]uint32 // regions that are visited inside of a region, directly
 	info      []eventInfo
+	loose     bool // a preview
+	begun     []format.LocationSums
 }
 
 // sums are what the blocks of a region come to, in nanoseconds.
@@ -91,11 +133,12 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 	}
 	s := x.d.scopes[t.Archive.ID]
 	first, last, events := uint64(math.MaxUint64), uint64(0), uint64(0)
+	begun := format.LocationSums{Location: loc}
 	x.info = x.info[:0]
 	for i := range t.Events {
 		e := &t.Events[i]
 		in, err := x.d.event(s, e, t)
-		if err != nil || e.HasAttributes() || in.payload != nil || in.rank != uint64(NoRef) {
+		if err != nil || !x.loose && (e.HasAttributes() || in.payload != nil || in.rank != uint64(NoRef)) {
 			return false, err
 		}
 		x.info = append(x.info, in)
@@ -109,6 +152,14 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 			x.kinds = append(x.kinds, make([]int64, n-len(x.kinds))...)
 		}
 		x.kinds[in.kind] += int64(v.Size)
+		switch in.kind {
+		case trace.Enter:
+			begun.Count += int64(v.Size)
+		case trace.Send, trace.SendBegin:
+			begun.Sent += int64(v.Size)
+		case trace.Recv, trace.RecvComplete:
+			begun.Received += int64(v.Size)
+		}
 	}
 	if events == 0 {
 		return true, nil
@@ -118,11 +169,12 @@ func (x *summing) thread(t *Thread, loc uint32) (ok bool, err error) {
 	}
 	k := x.d.ticks
 	x.locations = append(x.locations, format.LocationSummary{Location: loc, Events: int64(events), First: k.model(first), Last: k.model(last)})
+	x.begun = append(x.begun, begun)
 	return x.sequences(t, g, last-first), nil
 }
 
 // sequences adds the blocks of a thread; the result is whether they are all calls that
-// nest.
+// nest. Of a preview those that are not are left out.
 func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 	within := make([][]uint32, len(t.Sequences)) // regions that are visited directly, of sequences that are none themselves
 	region := make([]uint32, len(t.Sequences))
@@ -145,11 +197,16 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			in := &x.info[st.event]
 			switch {
 			case in.kind == trace.Enter && (i > 0 || s.Type != BlockSequence || at == g.root):
-				return false
+				if !x.loose {
+					return false
+				}
 			case in.kind == trace.Enter:
 				region[at] = in.ref
 			case in.kind == trace.Leave && (i < len(s.Tokens)-1 || region[at] != in.ref):
-				return false
+				if !x.loose {
+					return false
+				}
+				region[at] = trace.NoRef
 			}
 		}
 		r := region[at]
@@ -158,7 +215,10 @@ func (x *summing) sequences(t *Thread, g *outline, whole uint64) bool {
 			continue
 		}
 		if end, _ := t.step(s.Tokens[len(s.Tokens)-1]); end.event < 0 || x.info[end.event].kind != trace.Leave || s.Durations.Max > whole || s.Exclusive.Max > whole {
-			return false
+			if !x.loose {
+				return false
+			}
+			continue
 		}
 		if s.Durations.Size == 0 {
 			continue
@@ -249,6 +309,21 @@ func (x *summing) summary() *format.Summary {
 	}
 	slices.SortFunc(s.Regions, func(a, b format.RegionSummary) int { return int(a.Region) - int(b.Region) })
 	return s
+}
+
+func (x *summing) preview() *format.Preview {
+	p := &format.Preview{To: math.MinInt64, Locations: x.begun}
+	for _, l := range x.locations {
+		p.To = max(p.To, l.Last)
+	}
+	slices.SortFunc(p.Locations, func(a, b format.LocationSums) int { return int(a.Location) - int(b.Location) })
+	for r, y := range x.regions {
+		// Of what rounding has taken away half is as good as any.
+		ticks := func(z sum64) int64 { return int64((z.n + z.short/2) / x.d.ticks.Scale) }
+		p.Regions = append(p.Regions, format.RegionSums{Region: r, Count: int64(y.count), Inclusive: ticks(y.inclusive), Exclusive: ticks(y.exclusive)})
+	}
+	slices.SortFunc(p.Regions, func(a, b format.RegionSums) int { return int(a.Region) - int(b.Region) })
+	return p
 }
 
 // Extent is when the first and the last event are, which the blocks say; only threads in

@@ -2,7 +2,6 @@ package pallas
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -86,6 +85,58 @@ func TestDetails(t *testing.T) {
 	t.Logf("%d lines", compared)
 }
 
+// visits are those of a region, as reading the events finds them.
+type visits struct{ count, inclusive, exclusive, min, max int64 }
+
+// scanned reads a trace whose calls nest: how many events it has of each kind, the visits of
+// each region that end, and whether any is visited inside of itself.
+func scanned(t *testing.T, d format.Decoder) (kinds map[trace.Kind]int64, regions map[uint32]*visits, recursive bool) {
+	t.Helper()
+	kinds, regions = map[trace.Kind]int64{}, map[uint32]*visits{}
+	type call struct {
+		region       uint32
+		start, inner int64
+	}
+	stacks := map[uint32][]call{}
+	if err := d.Scan(t.Context(), trace.Everything(), func(int) format.Sink {
+		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, k := range b.Kind {
+				kinds[k]++
+				loc := b.Location(i)
+				stack := stacks[loc]
+				switch k {
+				case trace.Enter:
+					for _, c := range stack {
+						recursive = recursive || c.region == b.Ref[i]
+					}
+					stack = append(stack, call{b.Ref[i], b.Time[i], 0})
+				case trace.Leave:
+					c := stack[len(stack)-1]
+					stack = stack[:len(stack)-1]
+					long := b.Time[i] - c.start
+					if len(stack) > 0 {
+						stack[len(stack)-1].inner += long
+					}
+					r := regions[c.region]
+					if r == nil {
+						r = &visits{min: long}
+						regions[c.region] = r
+					}
+					r.count++
+					r.inclusive += long
+					r.exclusive += long - c.inner
+					r.min, r.max = min(r.min, long), max(r.max, long)
+				}
+				stacks[loc] = stack
+			}
+			return nil
+		}}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return kinds, regions, recursive
+}
+
 // A summary is what reading all events comes to.
 func TestSummarize(t *testing.T) {
 	summed := 0
@@ -113,47 +164,7 @@ func TestSummarize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		type region struct{ count, inclusive, exclusive, min, max int64 }
-		kinds, regions := map[trace.Kind]int64{}, map[uint32]*region{}
-		recursive := false
-		type call struct {
-			region       uint32
-			start, inner int64
-		}
-		var stack []call
-		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for i, k := range b.Kind {
-					kinds[k]++
-					switch k {
-					case trace.Enter:
-						for _, c := range stack {
-							recursive = recursive || c.region == b.Ref[i]
-						}
-						stack = append(stack, call{b.Ref[i], b.Time[i], 0})
-					case trace.Leave:
-						c := stack[len(stack)-1]
-						stack = stack[:len(stack)-1]
-						long := b.Time[i] - c.start
-						if len(stack) > 0 {
-							stack[len(stack)-1].inner += long
-						}
-						r := regions[c.region]
-						if r == nil {
-							r = &region{min: long}
-							regions[c.region] = r
-						}
-						r.count++
-						r.inclusive += long
-						r.exclusive += long - c.inner
-						r.min, r.max = min(r.min, long), max(r.max, long)
-					}
-				}
-				return nil
-			}}
-		}); err != nil {
-			t.Fatal(err)
-		}
+		kinds, regions, recursive := scanned(t, d)
 		if !ok {
 			if !recursive {
 				t.Errorf("seed %d: no summary", seed)
@@ -181,5 +192,67 @@ func TestSummarize(t *testing.T) {
 	}
 	if summed < 10 {
 		t.Errorf("%d summaries", summed)
+	}
+}
+
+// A preview is there also of calls inside of themselves, attributes and messages, and has
+// all visits but for those that do not end.
+func TestPreview(t *testing.T) {
+	recursions, without := 0, 0
+	for seed := range uint64(60) {
+		p := program{rng: rand.New(rand.NewPCG(seed, 22))}
+		for range 1 + seed%3 {
+			p.body(int(seed % 6))
+		}
+		if len(p.list) == 0 {
+			continue
+		}
+		// Of each third trace the last call does not end.
+		if seed%3 == 0 && p.list[len(p.list)-1].record == Leave {
+			p.list = p.list[:len(p.list)-1]
+		}
+		th := recorded(t, p.list, nil)
+		d, err := open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer d.Close()
+		v, ok, err := d.(format.Previewer).Preview(t.Context())
+		if err != nil || !ok {
+			t.Errorf("seed %d: found %t, %v, expected a preview", seed, ok, err)
+			continue
+		}
+		if _, ok, _ := d.(format.Summarizer).Summarize(t.Context()); !ok {
+			without++
+		}
+		kinds, regions, recursive := scanned(t, d)
+		if recursive {
+			recursions++
+		}
+		if last := int64(p.list[len(p.list)-1].time); v.To != last {
+			t.Errorf("seed %d: found the time %d, want that of the last event, %d", seed, v.To, last)
+		}
+		if len(v.Locations) != 1 || v.Locations[0].Count != kinds[trace.Enter] || v.Locations[0].Sent != kinds[trace.Send]+kinds[trace.SendBegin] || v.Locations[0].Received != kinds[trace.Recv]+kinds[trace.RecvComplete] {
+			t.Errorf("seed %d: found %+v, want the counts of %v", seed, v.Locations, kinds)
+		}
+		for _, x := range v.Regions {
+			r := regions[x.Region]
+			if r == nil {
+				t.Errorf("seed %d: found %+v, of a region that is not visited", seed, x)
+				continue
+			}
+			// Means of blocks are rounded down.
+			near := func(a, b int64) bool { return max(a-b, b-a) < max(1, r.count) }
+			if x.Count != r.count || !near(x.Inclusive, r.inclusive) || !near(x.Exclusive, r.exclusive) {
+				t.Errorf("seed %d: found %+v, want %+v", seed, x, *r)
+			}
+			delete(regions, x.Region)
+		}
+		if len(regions) > 0 {
+			t.Errorf("seed %d: %d regions are missing", seed, len(regions))
+		}
+	}
+	if recursions < 10 || without < 20 {
+		t.Errorf("%d traces with recursion, %d without a summary", recursions, without)
 	}
 }

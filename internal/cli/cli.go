@@ -109,7 +109,7 @@ func (a *app) exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &d), errors.Is(err, format.ErrUnknown):
+	case errors.As(err, &d), errors.Is(err, format.ErrUnknown), errors.Is(err, format.ErrDamaged):
 		return exitDefects
 	}
 	return exitIO

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -40,4 +43,70 @@ func TestDamagedIndex(t *testing.T) {
 			t.Errorf("%s: found another picture than before the damage, %v", args[0], err)
 		}
 	}
+}
+
+// weft index finds damage anywhere in the index that is there, says so, and makes it anew.
+func TestIndexFindsDamage(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
+	in := filepath.Join(dir, "t.otf2")
+	run(t, "generate", "--workload", "stencil", "--locations", "4", "--events", "5000", "--seed", "1", in)
+	index := func() (r indexResult) {
+		t.Helper()
+		if err := json.Unmarshal(run(t, "index", "-j", "1", "--json", in), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	made := index()
+	if !made.Built || made.Damage != "" {
+		t.Errorf("found %+v, expected an index that was made", made)
+	}
+	want, err := os.ReadFile(made.Index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 12 {
+		b := bytes.Clone(want)
+		at := 8 + (len(b)-9)*i/11
+		b[at] ^= 1
+		if err := os.WriteFile(made.Index, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := index(); !r.Built || r.Damage == "" {
+			t.Errorf("byte %d of %d: found %+v, expected that it was made anew", at, len(b), r)
+		}
+		if got, err := os.ReadFile(made.Index); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("byte %d of %d: found another index than before, %v", at, len(b), err)
+		}
+		if r := index(); r.Built || r.Damage != "" {
+			t.Errorf("byte %d of %d: found %+v, expected that it was there", at, len(b), r)
+		}
+	}
+	if text := run(t, "index", in); !bytes.Contains(text, []byte("was there")) {
+		t.Errorf("found %q", text)
+	}
+	if err := os.WriteFile(made.Index, want[:len(want)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := run(t, "index", in); !bytes.Contains(text, []byte("made anew, as it was damaged")) {
+		t.Errorf("found %q", text)
+	}
+}
+
+// Where no index can be kept weft index says so, and makes none that is gone at once.
+func TestIndexIsKept(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems do not let a variable say where the user's cache is")
+	}
+	dir := t.TempDir()
+	in := filepath.Join(dir, "t.trf")
+	run(t, "generate", "--events", "100", in)
+	t.Setenv("WEFT_CACHE", "")
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(in, "x"))
+	var out, errs bytes.Buffer
+	if code := Main([]string{"index", in}, strings.NewReader(""), &out, &errs); code != exitIO || out.Len() > 0 || !strings.Contains(errs.String(), "cannot keep indexes") {
+		t.Errorf("found exit code %d, %q, %q", code, out.String(), errs.String())
+	}
+	run(t, "index", "-o", filepath.Join(dir, "x.weftidx"), in)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
@@ -13,6 +15,7 @@ type indexResult struct {
 	Index   string `json:"index"`
 	Bytes   int64  `json:"bytes"`
 	Built   bool   `json:"built"` // now; false if it was there
+	Damage  string `json:"damage,omitempty"`
 	Defects int64  `json:"defects"`
 }
 
@@ -29,7 +32,8 @@ the user's cache folder, unless it is there already.
 
 The cache knows a trace again by the names, sizes, times of change and parts of the
 content of its files, in whatever folder they are. An index of a trace that has changed
-since, or of another version, is made anew.`,
+since, or of another version, is made anew. So is one that is damaged: that which is
+there is read to the end to know.`,
 		Example: "  weft index trace.otf2\n  weft index -o trace.weftidx trace.otf2 && weft view --index trace.weftidx trace.otf2",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -47,18 +51,28 @@ since, or of another version, is made anew.`,
 				return err
 			}
 			defer store.Close()
+			if out == "" && !store.Lasts() {
+				return fmt.Errorf("cannot keep indexes: found no cache folder of the user that can be written to, expected one, or WEFT_CACHE, or -o")
+			}
 			in.bar = a.newBar("indexing " + in.src.Path)
 			a.garbage.forIndex()
-			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Progress: in.bar.set})
+			m, err := serve.MakeIndex(c.Context(), r, store, in.src, serve.IndexOptions{Path: out, Force: force, Verify: true, Progress: in.bar.set})
 			if err != nil {
 				return err
 			}
 			in.bar.done()
 			if asJSON {
-				return a.writeJSON(indexResult{in.src.Path, m.Format.Name, m.Path, m.Size, m.Built, m.Defects})
+				r := indexResult{Path: in.src.Path, Format: m.Format.Name, Index: m.Path, Bytes: m.Size, Built: m.Built, Defects: m.Defects}
+				if m.Damage != nil {
+					r.Damage = m.Damage.Error()
+				}
+				return a.writeJSON(r)
 			}
 			how := "made"
-			if !m.Built {
+			switch {
+			case m.Damage != nil:
+				how = "made anew, as it was damaged"
+			case !m.Built:
 				how = "was there"
 			}
 			printf(a.out, "%s (%d bytes, %s)\n", m.Path, m.Size, how)

@@ -173,22 +173,20 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 
 // locate finds the file that an argument names; "-" is standard input, which is copied.
 func (a *app) locate(ctx context.Context, in *input, arg string) error {
+	if arg == "" {
+		return usageError("found an empty name, expected that of a trace")
+	}
 	in.src = format.FileSource(arg)
-	stream, name := a.in, "stdin"
+	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
-		stream = nil
+		open = nil
 		if st, err := os.Stat(arg); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
 			// A pipe or device can be read once only.
-			f, err := os.Open(arg)
-			if err != nil {
-				return err
-			}
-			in.close = append(in.close, f.Close)
-			stream, name = f, arg
+			open, name = func() (io.ReadCloser, error) { return os.Open(arg) }, arg
 		}
 	}
-	if stream != nil {
-		f, size, err := spill(ctx, stream)
+	if open != nil {
+		f, size, err := spill(ctx, open)
 		if err != nil {
 			in.Close()
 			return err
@@ -219,9 +217,9 @@ func (a *app) formatOf(src format.Source, r *reading) (*format.Format, error) {
 	return format.Detect(a.formats, src)
 }
 
-// spill copies a stream into a temporary file. A stream that gives nothing does
-// not keep an interrupt waiting.
-func spill(ctx context.Context, r io.Reader) (format.File, int64, error) {
+// spill copies a stream into a temporary file. A stream that gives nothing, or a pipe that
+// nobody writes to, does not keep an interrupt waiting.
+func spill(ctx context.Context, open func() (io.ReadCloser, error)) (format.File, int64, error) {
 	type result struct {
 		f    format.File
 		size int64
@@ -229,6 +227,12 @@ func spill(ctx context.Context, r io.Reader) (format.File, int64, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
+		r, err := open()
+		if err != nil {
+			done <- result{err: err}
+			return
+		}
+		defer r.Close()
 		f, n, err := format.Spill(r)
 		done <- result{f, n, err}
 	}()
@@ -425,6 +429,9 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 			if sel.To, err = d.Clock.ParseTime(s.to, first, last); err != nil {
 				return sel, usageError("--to: %w", err)
 			}
+		}
+		if sel.From > sel.To {
+			return sel, usageError("--from %s is behind --to %s", s.from, s.to)
 		}
 	}
 	var err error

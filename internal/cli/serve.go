@@ -43,6 +43,9 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err
 			}
+			if args[0] == "" {
+				return usageError("found an empty name, expected that of a folder")
+			}
 			if opt.Dir, err = os.OpenRoot(args[0]); err != nil {
 				return err
 			}
@@ -77,12 +80,18 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 // listenAt listens, and tells the names that the place is known by.
 func listenAt(place string) (net.Listener, []string, error) {
 	if path, ok := strings.CutPrefix(place, "unix:"); ok {
+		if path == "" {
+			return nil, nil, usageError("--listen %s: expected a path behind unix:", place)
+		}
 		l, err := listenUnix(path)
 		return l, nil, err
 	}
-	host, _, err := net.SplitHostPort(place)
+	host, port, err := net.SplitHostPort(place)
 	if err != nil {
 		return nil, nil, usageError("--listen %s: expected HOST:PORT or unix:PATH", place)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return nil, nil, usageError("--listen %s: found the port %q, expected a number up to 65535", place, port)
 	}
 	l, err := net.Listen("tcp", place)
 	if err != nil {
@@ -126,6 +135,9 @@ func listenUnix(path string) (net.Listener, error) {
 		}
 	}
 	l, err := net.Listen("unix", path)
+	if errors.Is(err, syscall.EINVAL) {
+		return nil, fmt.Errorf("%s: found a path of %d bytes, expected one that the system takes for a socket (about 100)", path, len(path))
+	}
 	if err != nil {
 		return nil, err
 	}

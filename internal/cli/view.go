@@ -118,6 +118,11 @@ index that --index names; nothing is written beside a trace.`,
 			if index != "" && len(args) > 1 {
 				return usageError("--index: found %d traces, expected one", len(args))
 			}
+			if index != "" {
+				if _, err := os.Stat(index); err != nil {
+					return err
+				}
+			}
 			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Token: serve.NewToken()}
 			var err error
 			if opt.Reading, err = a.viewed(&v); err != nil {

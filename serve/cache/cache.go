@@ -14,8 +14,7 @@
 //
 // Files appear whole or not at all. Two builds of the same trace, in one program or two,
 // do the work twice, and the later one's file takes the place of the other's. What a build
-// that was killed has left has a name that begins with a dot, and is removed by a later
-// build when it is a day old.
+// that was killed has left is removed by the next program that opens the cache ([Room]).
 package cache
 
 import (
@@ -43,7 +42,8 @@ const (
 	unfinished = "." // begins the names of files that are being written
 )
 
-// old is the age of unfinished files that nobody can be writing to any more.
+// old is the age of unfinished files that nobody can be writing to any more, whatever locks
+// say.
 const old = 24 * time.Hour
 
 // DefaultSize is how many bytes a cache may have when nobody says otherwise.
@@ -56,13 +56,15 @@ type Cache struct {
 	temp bool
 }
 
-// Open opens the cache in a folder, which is made if it is not there. size bounds it; 0
-// is [DefaultSize].
+// Open opens the cache in a folder, which is made if it is not there, and removes what killed
+// builds have left in it. size bounds it; 0 is [DefaultSize].
 func Open(dir string, size int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
 	}
-	return &Cache{dir: dir, size: cmp.Or(size, DefaultSize)}, nil
+	c := &Cache{dir: dir, size: cmp.Or(size, DefaultSize)}
+	c.sweep()
+	return c, nil
 }
 
 // Default opens the cache of the user: the folder that WEFT_CACHE names, or weft in the
@@ -98,6 +100,9 @@ func (c *Cache) writable() bool {
 	f.Close()
 	return os.Remove(f.Name()) == nil
 }
+
+// Lasts reports whether the cache outlasts the program: Close removes one that does not.
+func (c *Cache) Lasts() bool { return !c.temp }
 
 // Close removes the cache if it was made for the time being.
 func (c *Cache) Close() error {
@@ -180,14 +185,14 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err != nil {
 		return e, err
 	}
-	temp, err := os.CreateTemp(c.dir, unfinished+"weft-build-*")
+	room, err := NewRoom(c.dir)
 	if err != nil {
 		return e, fmt.Errorf("cannot keep indexes: %w", err)
 	}
-	temp.Close()
-	defer os.Remove(temp.Name())
+	defer room.Close()
+	made := room.Path("index")
 	recorded, files := Record(src)
-	if e.Defects, err = build(ctx, recorded, temp.Name()); err != nil {
+	if e.Defects, err = build(ctx, recorded, made); err != nil {
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
@@ -197,15 +202,15 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if name := files.Changed(); name != "" {
 		return e, fmt.Errorf("%s: %s changed while the trace was being indexed; expected a trace that is complete", src.Path, name)
 	}
-	st, err := os.Stat(temp.Name())
+	st, err := os.Stat(made)
 	if err != nil {
 		return e, err
 	}
 	e.Path, e.Size, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), st.Size(), files.Size()
-	if err := replace(temp.Name(), e.Path); err != nil {
+	if err := replace(made, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(main, &list{names, e.Defects, e.TraceSize}); err != nil {
+	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)
@@ -224,24 +229,16 @@ func replace(from, to string) error {
 	return err
 }
 
-func (c *Cache) writeList(main string, l *list) error {
+func (c *Cache) writeList(room *Room, main string, l *list) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(c.dir, unfinished+"weft-list-*")
-	if err != nil {
+	made := room.Path("list")
+	if err := os.WriteFile(made, text, 0o600); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(text)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = replace(f.Name(), filepath.Join(c.dir, main+listSuffix))
-	}
-	return err
+	return replace(made, filepath.Join(c.dir, main+listSuffix))
 }
 
 // Notes is the file of the notes on a trace, which need not be there; "" if the cache will
@@ -263,8 +260,10 @@ func (c *Cache) Remove(e Entry) error {
 	return err
 }
 
-// sweep removes what killed builds have left.
+// sweep removes what killed builds have left, and old files of other sorts that were not
+// finished.
 func (c *Cache) sweep() {
+	Sweep(c.dir)
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
 		return

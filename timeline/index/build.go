@@ -28,11 +28,13 @@ type Options struct {
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
 // all; what is begun has a name that begins with [Unfinished], and needs twice the room for a
-// while. The same trace gives the same bytes, but if spans are named by an attribute. It holds some 10 bytes for
-// each of the last 4096 spans, instants and values of a track, what is open, 40 bytes for
-// each collective operation, some 200 for each pair of locations that send to each other, tag
-// and communicator, and a 64th of the ends of messages, which go to a temporary file; and
-// behind the events the levels of as many tracks as there are workers.
+// while. The same trace gives the same bytes, but if spans are named by an attribute.
+//
+// It holds some 12 bytes for each of the last 4096 spans, instants and values of a track,
+// what is open, 40 bytes for each collective operation, some 200 for each pair of locations
+// that send to each other, tag and communicator, and a 64th of the ends of messages, which go
+// to a temporary file; and behind the events the levels of as many tracks as there are
+// workers.
 func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
 	if err := format.Prepare(ctx, d); err != nil {
 		return err

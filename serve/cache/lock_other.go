@@ -1,0 +1,23 @@
+//go:build !(darwin || dragonfly || freebsd || linux || netbsd || openbsd || windows)
+
+package cache
+
+import (
+	"errors"
+	"os"
+)
+
+// openLock opens a file that cannot be locked.
+func openLock(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, errors.ErrUnsupported
+}
+
+// removeLock removes the file.
+func removeLock(path string, f *os.File) {
+	f.Close()
+	os.Remove(path)
+}
