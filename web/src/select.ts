@@ -1,5 +1,5 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
-import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
+import { type Attribute, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import { button, bytes, count, el, name, replace } from "./dom";
@@ -60,7 +60,7 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)), ...came());
+      replace(this.element, el("p", { class: "faint" }, isNothing(e) ? "Nothing is there at this time." : say(e)), ...came());
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
@@ -159,7 +159,7 @@ export class Details {
       // what is nested comes with the innermost
       for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
-    const answers = await Promise.all(asked.map((q) => this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => { if (e instanceof ApiError && e.status === 404) return null; throw e; })));
+    const answers = await Promise.all(asked.map((q) => this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => { if (isNothing(e)) return null; throw e; })));
     return answers.flatMap((d) => (d === null ? [] : [d.span, ...(nested ? d.around ?? [] : [])]).map((s) => ({ depth: s.depth, start: BigInt(s.start), end: BigInt(s.end), name: s.name })));
   }
 
@@ -217,7 +217,7 @@ export class Details {
     try {
       const r = await this.app.client.json<{ span: SpanInfo }>(`traces/${encodeURIComponent(lane.meta.id)}/find`, { region: d.span.region, track: s.track, time: d.span.start, direction });
       this.app.reveal({ lane: s.lane, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) }, BigInt(r.span.start), BigInt(r.span.end));
-    } catch (e) { this.app.announce(e instanceof ApiError && e.status === 404 ? `no ${direction} ${d.span.name} on this row` : say(e)); }
+    } catch (e) { this.app.announce(isNothing(e) ? `no ${direction} ${d.span.name} on this row` : say(e)); }
   }
 
   /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee. */
@@ -252,7 +252,7 @@ export class Details {
         return;
       }
       none();
-    } catch (e) { if (e instanceof ApiError && e.status === 404) none(); else this.app.announce(say(e)); }
+    } catch (e) { if (isNothing(e)) none(); else this.app.announce(say(e)); }
   }
 
   /** zoom shows the selected span with some room around it. */

@@ -340,7 +340,8 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const v = answer(t, p[2], url.searchParams);
     const send = (): void => {
-      if (v === null) json(404, { error: "nothing there" });
+      if (v === null && ["span", "instant", "find"].includes(p[2])) { res.writeHead(204); res.end(); }
+      else if (v === null) json(404, { error: "nothing there" });
       else if (Buffer.isBuffer(v)) { res.writeHead(200, { "Content-Type": "application/octet-stream" }); res.end(v); }
       else json(200, v);
     };
