@@ -1,5 +1,6 @@
 // The ruler above the time lines: marks, range, measuring marks, bookmarks; dragging on it zooms.
 import type { App } from "./app";
+import { ink } from "./colors";
 import { el, printable } from "./dom";
 import { marksFor } from "./ruler";
 import { exact, short, type Window } from "./time";
@@ -44,6 +45,15 @@ export class RulerBar {
     const x = (t: bigint): number => fraction(s.window, t) * width;
     if (s.range) { g.fillStyle = c.range; g.fillRect(x(s.range.from), 0, Math.max(1, x(s.range.to) - x(s.range.from)), height); }
     this.app.lanes.forEach((l) => { for (const n of this.app.notes.of(l.index)) { const p = x(l.toAxis(BigInt(n.from))); if (p >= -6 && p <= width + 6) { g.fillStyle = "#c026a3"; g.beginPath(); g.moveTo(p - 5, 0); g.lineTo(p + 5, 0); g.lineTo(p, 9); g.fill(); if (n.text) { g.font = "10px system-ui, sans-serif"; g.textBaseline = "top"; g.fillText(printable(n.text).slice(0, 24), p + 6, 0); } } } });
+    if (s.place !== null) {
+      const p = x(s.place);
+      if (p >= -8 && p <= width + 8) {
+        g.font = "600 11px system-ui, sans-serif"; g.textBaseline = "middle";
+        const text = exact(s.place, this.app.axis), tw = g.measureText(text).width + 8, left = Math.max(0, Math.min(width - tw, p - tw / 2));
+        g.fillStyle = c.accent; g.fillRect(left, 3, tw, 15); g.fillRect(Math.round(p) - 1, 18, 2, height - 18);
+        g.fillStyle = ink(c.accent); g.fillText(text, left + 4, 11);
+      }
+    }
     const [a, b] = s.marks;
     if (a !== null && b !== null) {
       const p = x(a < b ? a : b), q = x(a < b ? b : a);

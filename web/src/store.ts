@@ -21,12 +21,19 @@ export interface State {
   window: Window;
   /** collapsed and hidden hold "lane/key". */
   collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>;
-  order: Order; levels: number; stripHeight: number; rowFilter: string;
+  order: Order;
+  /** orderWindow is the time by whose busy times the rows are sorted, in axis ticks; null for that which the screen shows first. */
+  orderWindow: Window | null;
+  /** top says for each lane that is scrolled which row is the first one seen, and how many pixels of it are above the edge: "0/t17:5,1/g2:0". */
+  top: string;
+  levels: number; stripHeight: number; rowFilter: string;
   selection: Selection | null;
   /** link is the link that is selected; a span and a link are never selected both. */
   link: { lane: number; link: LinkInfo } | null;
   range: Window | null;
   marks: Marks;
+  /** place is a time that was gone to, in axis ticks. */
+  place: bigint | null;
   color: "region" | "group" | "track"; highlight: string | null;
   arrows: Arrows; mode: Mode;
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
@@ -36,8 +43,8 @@ export interface State {
 
 /** initial is the state before anything is known. */
 export const initial: State = {
-  traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, stripHeight: 0, rowFilter: "",
-  selection: null, link: null, range: null, marks: [null, null], color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
+  traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", orderWindow: null, top: "", levels: 8, stripHeight: 0, rowFilter: "",
+  selection: null, link: null, range: null, marks: [null, null], place: null, color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
   panel: "profile", dock: 260, theme: "auto",
 };
 

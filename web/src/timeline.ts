@@ -79,14 +79,33 @@ export class Timeline {
     this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
     const watch = new ResizeObserver(() => { this.resized = true; app.draw(); });
     watch.observe(this.scroller); watch.observe(this.plot);
-    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; app.draw(); }, { passive: true });
+    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; if (this.scrolled !== this.held) this.tell(); app.draw(); }, { passive: true });
   }
 
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
   get scrollTop(): number { return this.scrolled; }
-  set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
+  set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; this.tell(); }
   // asking the element each time would make the browser lay out the page many times a frame
   private scrolled = 0;
+  /** held is where hold has scrolled to; that is told by nobody's hand. */
+  private held = 0;
+
+  /** tell puts into the state which row is the first one seen. */
+  private tell(): void {
+    this.held = -1;
+    const own = `${this.lane.index}/`, top = this.app.store.state.top, others = top.split(",").filter((x) => x !== "" && !x.startsWith(own)), r = this.lane.rows[rowAt(this.lane.rows, this.scrolled)];
+    this.app.store.set({ top: (this.scrolled > 0 && r ? [...others, `${own}${r.key}:${Math.floor(this.scrolled - r.y)}`].sort() : others).join(",") });
+  }
+
+  /** hold scrolls to the row that the state says is the first one seen; where that is gone all stays. */
+  hold(): void {
+    const own = `${this.lane.index}/`, [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "").slice(own.length).split(":");
+    const r = key === "" ? null : this.lane.rows.find((x) => x.key === key);
+    if (r === undefined) return;
+    const y = r === null ? 0 : r.y + Math.min(Number(above), r.height - 1);
+    if (y !== this.scrolled) { this.scroller.scrollTop = y; this.scrolled = this.scroller.scrollTop; }
+    this.held = this.scrolled;
+  }
 
   /** measure takes the size from the layout where that has changed; it tells whether it did. */
   measure(): boolean {
@@ -101,7 +120,7 @@ export class Timeline {
   }
 
   /** rowsChanged is to be called after the lane's rows were made anew. */
-  rowsChanged(): void { this.spacer.style.height = Math.max(this.height, this.lane.height) + "px"; this.labelKey = ""; }
+  rowsChanged(): void { this.spacer.style.height = Math.max(this.height, this.lane.height) + "px"; this.labelKey = ""; this.hold(); }
 
   /** scrollTo brings a row into view. */
   scrollTo(index: number): void {
@@ -425,6 +444,7 @@ export class Timeline {
       const { y, h } = this.hitRect(this.hover);
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
+    if (s.place !== null) line(this.x(s.place), c.accent, [6, 3], 2);
     s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
   }
@@ -518,7 +538,7 @@ export class Timeline {
         if (k < 0) return { ...base, depth: s.depth };
         const x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
         const single = (t.flags[k] & RunFlag.single) !== 0;
-        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: time >= lane.toLocal(this.timeAt(x0)) && single ? time : middleOf(x0, x1) };
+        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single && x >= x0 && x < x1 ? time : middleOf(x0, x1) };
       }
       if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
