@@ -15,6 +15,9 @@ export function themeColors(dark: boolean): Colors {
 /** RegionColors are the colours of a trace's regions, by region number. */
 export interface RegionColors { pixels: Uint32Array; css: string[]; ink: string[]; other: number; byTrack: (track: number) => Uint32Array | null }
 
+/** unpack is the way back from pack. */
+export function unpack(pixel: number): string { return "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join(""); }
+
 /** ink is black or white, whichever reads better on a colour. */
 export function ink(hex: string): string {
   return contrast(hex, "#000000") >= contrast(hex, "#ffffff") ? "#000000" : "#ffffff";
@@ -32,27 +35,40 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for one name. */
-export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: "region" | "group" | "track", highlight: string | null, c: Colors): RegionColors {
+/** ColorMode is what colours stand for. */
+export type ColorMode = "region" | "group" | "track";
+
+/** byRow tells whether each row has a colour of its own; what is highlighted keeps the colour of its region. */
+export function byRow(mode: ColorMode, highlight: string | null): boolean { return mode === "track" && highlight === null; }
+
+/** highlighted tells whether a region is what a highlight names: its own name or, by group, that of its group. */
+export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
+  return r.name === highlight || (mode === "group" && r.group === highlight);
+}
+
+/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
+export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors): RegionColors {
   const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
   const groups = new Map<string, number>();
   const dim = pack(c.other);
   const dimmed = blend(dim, pack(c.background), 90);
-  const dimmedCSS = "#" + [dimmed & 255, (dimmed >>> 8) & 255, (dimmed >>> 16) & 255].map((x) => x.toString(16).padStart(2, "0")).join("");
+  const dimmedCSS = unpack(dimmed);
   const css = meta.regions.map((r) => {
-    if (highlight !== null && r.name !== highlight) return dimmedCSS;
-    if (mode !== "group") return pick(r.color);
+    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(r.color);
     let g = groups.get(r.group);
-    if (g === undefined) { g = groups.size; groups.set(r.group, g); }
-    return r.group === "" ? c.other : pick(g);
+    if (g === undefined && r.group !== "") { g = groups.size; groups.set(r.group, g); }
+    return highlight !== null && !highlighted(r, mode, highlight) ? dimmedCSS : g === undefined ? c.other : pick(g);
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
+  // counters have a colour already: that of each of the others differs from its neighbour's
+  let n = 0;
+  const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {
-    if (mode !== "track" || highlight !== null) return null;
+    if (!byRow(mode, highlight)) return null;
     let a = tracks.get(track);
-    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(track))); tracks.set(track, a); }
+    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1))); tracks.set(track, a); }
     return a;
   };
   return { pixels, css, ink: css.map(ink), other: highlight !== null ? dimmed : dim, byTrack };

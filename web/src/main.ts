@@ -2,7 +2,7 @@
 import "./theme.css";
 import { ApiError, baseID, Client, isAbort, say, sleep, type LinkDetails, type LocationRow, type SpanDetails, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
-import { type Colors, regionColors, themeColors } from "./colors";
+import { type Colors, highlighted, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
@@ -251,7 +251,8 @@ class Page implements App {
       } catch (e) { this.announce("busy times: " + say(e)); return; }
     }
     if (this.store.state.order !== "busy") return;
-    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to, this.axis)}`);
+    const last = this.limits().to - 1n;
+    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to > last ? last : w.to, this.axis)}`);
     this.arrange(); this.draw();
   }
 
@@ -330,7 +331,7 @@ class Page implements App {
     out.collapsed = new Set(known("c", s.collapsed ?? []));
     out.hidden = new Set(known("h", s.hidden ?? []));
     out.top = known("y", (s.top ?? "").split(",").filter((x) => x !== "")).join(",");
-    if (typeof s.highlight === "string" && !this.lanes.some((l) => l.meta.regions.some((r) => r.name === s.highlight || (s.color === "group" && r.group === s.highlight)))) { this.wrong.push([cutShort(`hl=${s.highlight}`), "there is no such region"]); out.highlight = null; }
+    if (typeof s.highlight === "string" && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color ?? initial.color, s.highlight ?? "")))) { this.wrong.push([cutShort(`hl=${s.highlight}`), "there is no such region"]); out.highlight = null; }
     if (s.panel !== undefined && !this.panels.includes(s.panel)) { this.wrong.push([cutShort(`p=${s.panel}`), "the first table is shown"]); out.panel = initial.panel; }
     return out;
   }
@@ -350,6 +351,7 @@ class Page implements App {
     const h = this.parts?.hint, text = noticeOf(this.wrong);
     if (!h) return;
     h.hidden = text === "";
+    h.title = this.wrong.map(([piece, instead]) => printable(instead === "" ? piece : `${piece}: ${instead}`)).join("\n");
     h.replaceChildren(...(text === "" ? [] : [name(text), button("✕", "Close this message", () => { h.hidden = true; this.timelines[0]?.plot.focus({ preventScroll: true }); })]));
   }
 
@@ -428,7 +430,7 @@ class Page implements App {
     const dock = new Dock(this, panels, splitter, details.element);
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
-    const legend = makeLegend(this, () => this.timelines);
+    const legend = makeLegend(this, () => this.timelines, (lane, key) => this.goRow(lane, key));
     const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
@@ -451,7 +453,7 @@ class Page implements App {
     const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null }));
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null }));
     const resort = button("↻", "Sort again by the busy time in what the window shows now", () => this.store.set({ orderWindow: this.store.state.window }));
     const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
@@ -482,15 +484,15 @@ class Page implements App {
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title", title: this.lanes.map((l) => printable(l.title)).join("\n") }, name(this.lanes.map((l) => l.title).join("  |  "))), search.element,
         button("⟨", "Previous view (Backspace or [)", () => this.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
-        arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
+        arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, legend.shown(), () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
       hint,
       el("section", { aria: { label: "Legend" } }, legend.element),
       el("section", { class: "axes", aria: { label: "Rows and time" } },
         el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
         el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element)),
-      lanes, dock.element, el("footer", { class: "status" }, message, linkText, measure));
+      lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, facts));
     this.parts = { hint, minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
     this.splitting(splitter); this.gripping(grip);
@@ -528,9 +530,11 @@ class Page implements App {
   private changed(c: ReadonlySet<keyof State>): void {
     const s = this.store.state, p = this.parts;
     if (c.has("theme")) this.theme();
+    if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); return; }
     if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
     if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
     if (c.has("orderWindow") && s.order === "busy") void this.busyOrder();
+    else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
     if (c.has("collapsed") || c.has("hidden") || c.has("order") || c.has("levels") || c.has("rowFilter") || c.has("stripHeight")) {
       this.arrange();
     }

@@ -27,7 +27,7 @@ export class Search {
     this.element = el("div", { class: "search" }, this.input, this.list);
     this.input.addEventListener("input", () => this.update());
     this.input.addEventListener("focus", () => this.update());
-    this.input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    this.input.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== this.input) this.close(); }, 150));
     this.input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
       else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }
@@ -47,7 +47,7 @@ export class Search {
     const t = parse(text, this.app.axis);
     if (t !== null) {
       const outside = beyond(t, this.app.limits(), this.app.axis);
-      this.found.push({ label: exact(t, this.app.axis), kind: outside === "" ? "go to time" : outside, color: "", go: () => { if (outside === "") this.goTime(t); else this.app.announce(`${exact(t, this.app.axis)}: ${outside}`); this.close(); } });
+      this.found.push({ label: exact(t, this.app.axis), kind: outside === "" ? "go to time" : outside, color: "", go: () => { if (outside === "") { this.goTime(t); this.left(); } else this.app.announce(`${exact(t, this.app.axis)}: ${outside}`); this.close(); } });
     }
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";

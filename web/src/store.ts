@@ -1,5 +1,6 @@
 // The one place where the state of the page is kept. Views read it, change it by set, and are told.
 import type { LinkInfo } from "./api";
+import type { ColorMode } from "./colors";
 import type { Order } from "./rows";
 import type { Window } from "./time";
 
@@ -34,7 +35,9 @@ export interface State {
   marks: Marks;
   /** place is a time that was gone to, in axis ticks. */
   place: bigint | null;
-  color: "region" | "group" | "track"; highlight: string | null;
+  color: ColorMode;
+  /** highlight is the name of a region, or of a group where colours are by group, that alone keeps its colour. */
+  highlight: string | null;
   arrows: Arrows; mode: Mode;
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
   align: "start" | "clock"; shift: bigint[];

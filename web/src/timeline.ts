@@ -1,11 +1,13 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
+import type { TrackInfo } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, depthAt, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
-import { ink } from "./colors";
+import { ink, unpack } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { moreWords, type Row, rowAt, steps } from "./rows";
+import type { Pen } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -243,7 +245,7 @@ export class Timeline {
       if (key === null) continue;
       const l = lane.tiles.layers(key, w, b.width);
       if (!l.sharp) sharp = false;
-      const colors = (r.track >= 0 ? lane.colors.byTrack(r.track) : null) ?? lane.colors.pixels;
+      const colors = lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]) ?? lane.colors.pixels;
       l.layers.forEach((layer, n) => {
         const x0 = Math.max(0, Math.floor(layer.offset)), x1 = Math.min(b.width, Math.ceil(layer.offset + layer.scale * layer.entry.grid.width));
         if (x1 <= x0) return;
@@ -337,13 +339,12 @@ export class Timeline {
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
-      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: compact(high) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : "") } }), el("span", { data: { text: compact(t.kind === "counter" ? t.low : 0) } })) : null;
+      const edges = edgesOf(r, t), values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
       const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { label: [r.label, r.detail, values ? `${compact(t?.kind === "counter" ? t.low : 0)} to ${compact(high)}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, edges ? `${edges.low} to ${edges.high}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
       }, arrow, name(r.label, "text"), r.track < 0 ? " " : null, r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
@@ -375,7 +376,7 @@ export class Timeline {
   }
 
   /** drawNames writes region names into spans wide enough for them. */
-  drawNames(g: CanvasRenderingContext2D, first: number, end: number, dpr: number, w: Window): void {
+  drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     const lane = this.lane, width = Math.round(this.width * dpr);
     const lw = lane.local(w);
     g.textBaseline = "middle";
@@ -393,7 +394,7 @@ export class Timeline {
       const write = (k: number, x0: number, x1: number, y: number): void => {
         const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
         if (text === "") return;
-        g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
+        g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
         g.fillText(text, x0, y);
         budget--;
       };
@@ -419,7 +420,7 @@ export class Timeline {
     }
   }
 
-  private cut(g: CanvasRenderingContext2D, text: string, size: number, room: number): string {
+  private cut(g: Pen, text: string, size: number, room: number): string {
     const key = size + text;
     let w = this.textWidth.get(key);
     if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(text).width; this.textWidth.set(key, w); }
@@ -429,7 +430,7 @@ export class Timeline {
   }
 
   /** drawMarks draws what lies over the spans: range, notes, measure, selection, arrows, hover. */
-  private drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
+  drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
     const app = this.app, s = app.store.state, c = app.colors, lane = this.lane;
     const band = (w: Window, color: string): void => { const a = this.x(w.from), b = this.x(w.to); g.fillStyle = color; g.fillRect(a, 0, Math.max(1, b - a), this.height); };
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
@@ -546,6 +547,12 @@ export class Timeline {
     }
     return base;
   }
+}
+
+/** edgesOf are the values at the upper and lower edge of a row's curve or stack, null where there is none. */
+export function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
+  if (!t || (t.kind !== "counter" && !r.stacked)) return null;
+  return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
 }
 
 function greatest(l: Layer, s: Strip): number {

@@ -1,6 +1,7 @@
 // The state of the page in the fragment of its URL, so that a reload or a copied link shows the same.
 import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
+import type { ColorMode } from "./colors";
 import { initial, type Marks, type State, type Theme } from "./store";
 import type { Window } from "./time";
 
@@ -68,10 +69,10 @@ export function cutShort(text: string): string { return [...text].length > 40 ? 
  * piece, and what is shown instead.
  */
 export function read(fragment: string, wrong: (piece: string, instead: string) => void = () => undefined): Partial<State> {
-  const q = new Map<string, string>();
+  const q = new Map<string, string>(), strange: string[] = [];
   for (const [k, v] of parts(fragment)) {
     // an old or a hand-made address may have keys of its own
-    if (keys[k] === undefined) wrong(cutShort(v === "" ? k : `${k}=${v}`), ""); else if (!q.has(k)) q.set(k, v);
+    if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`)); else if (!q.has(k)) q.set(k, v);
   }
   const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
   // checked gives what f makes of a piece that is there, or else the value of the beginning
@@ -109,7 +110,7 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   out.range = checked("r", pair, null);
   out.marks = checked<Marks>("m", (v) => { const m = v.split("~"), [a, b] = [big(m[0] ?? null), big(m[1] ?? null)]; return a === null && b === null ? null : [a, b]; }, [null, null]);
   out.place = checked("at", big, null);
-  out.color = checked("color", one("region", "group", "track"), initial.color);
+  out.color = checked<ColorMode>("color", one("region", "group", "track"), initial.color);
   out.highlight = q.get("hl") ?? null;
   const a = checked("a", one("0", "1"), null); out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
   out.align = checked("align", one("start", "clock"), initial.align);
@@ -117,6 +118,7 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   out.panel = q.get("p") ?? initial.panel;
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
+  for (const piece of strange) wrong(piece, "");
   return out;
 }
 

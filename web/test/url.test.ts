@@ -36,7 +36,7 @@ test("what is damaged or unknown is told, with what is shown instead", () => {
   expect(told("#shift=5,a")).toEqual([["shift=a", "that trace is not shifted"]]);
   expect(told("#colour=blue&w=0~5")).toEqual([["colour=blue", ""]]);
   expect(noticeOf([])).toBe("");
-  expect(noticeOf(told("#w=5&zz=1"))).toBe("Not understood in this address: zz=1; w=5 (the whole is shown).");
+  expect(noticeOf(told("#w=5&zz=1"))).toBe("Not understood in this address: w=5 (the whole is shown); zz=1.");
   expect(noticeOf(told("#a1&a2&a3&a4&a5"))).toContain("a3 and 2 more");
   expect(told("#f=" + "x".repeat(100) + "&w=" + "9".repeat(100))[0][0].length).toBeLessThan(60);
 });
