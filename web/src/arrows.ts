@@ -161,20 +161,21 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 }
 
 /**
- * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span. Spans win where more than
- * `crowd` arrows pass within `crowded` pixels, and those that are smaller than `small`: an arrow would cover them.
+ * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span, and single that to an arrow
+ * that has no other beside it. Spans win where more than `crowd` arrows pass within `crowded` pixels, and those that are
+ * smaller than `small`: an arrow would cover them.
  */
-const reach = 5, onSpan = 2, crowd = 2, crowded = 12, small = 10;
+const reach = 5, onSpan = 2, single = 4, crowd = 2, crowded = 12, small = 10;
 
 /** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
 export function arrowAt(list: readonly Segment[], x: number, y: number, over: { w: number; h: number } | null): Segment | null {
   if (over === null) return nearest(list, x, y, reach);
   if (Math.max(over.w, over.h) < small) return null;
-  const best = nearest(list, x, y, onSpan);
+  const best = nearest(list, x, y, single);
   if (best === null) return null;
   let n = 0;
   for (const s of list) if (away(s, x, y) < crowded && ++n > crowd) return null;
-  return best;
+  return n === 1 || away(best, x, y) < onSpan ? best : null;
 }
 
 /**
@@ -228,6 +229,16 @@ function head(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: 
       b.pixels[o] = blend(color, b.pixels[o], alpha);
     }
   }
+}
+
+/** drawAlone marks the place of a message that has no other end. */
+export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
+  g.save();
+  g.strokeStyle = color; g.fillStyle = color; g.lineWidth = 2.5;
+  g.beginPath(); g.arc(x, y, 4, 0, 2 * Math.PI); g.fill();
+  g.setLineDash([4, 3]); g.beginPath(); g.moveTo(x, y); g.lineTo(x + 26, y); g.stroke();
+  g.setLineDash([]); g.beginPath(); g.moveTo(x + 28, y - 5); g.lineTo(x + 38, y + 5); g.moveTo(x + 38, y - 5); g.lineTo(x + 28, y + 5); g.stroke();
+  g.restore();
 }
 
 /** drawArrow draws one arrow thick, as for that below the pointer. */

@@ -49,7 +49,7 @@ const mostEntries = 60;
 /** makeLegend makes the legend; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
 export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow: (lane: number, key: string) => void): Legend {
   const list = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "What the colours stand for" } });
-  const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "more"), element = el("div", { class: "legendbox" }, list, more);
+  const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"), element = el("div", { class: "legendbox" }, list, more);
   rove(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
   let timer = 0, key = "", shown: readonly Entry[] = [];
 

@@ -701,7 +701,7 @@ class Page implements App {
       this.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !above.includes(k))), hidden: new Set([...s.hidden].filter((k) => !way.includes(k))), rowFilter: "" });
     }
     const i = l.rows.findIndex((r) => r.key === key);
-    if (i >= 0) { this.timelines[lane].scrollTo(i); this.timelines[lane].focusRow = i; this.draw(); }
+    if (i >= 0) this.timelines[lane].focusLabel(i);
   }
 
   /** goRegion highlights a region and goes to its next span behind the window's middle, or behind the last one found. */

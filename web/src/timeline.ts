@@ -1,7 +1,7 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { TrackInfo } from "./api";
 import type { App } from "./app";
-import { type Arrow, arrowAt, depthAt, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
@@ -437,7 +437,11 @@ export class Timeline {
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
-    if (s.link && s.link.lane === lane.index) for (const x of this.place([{ link: s.link.link, start: BigInt(s.link.link.from.time), end: BigInt(s.link.link.to.time) }])) drawArrow(g, x, c.accent);
+    if (s.link && s.link.lane === lane.index) {
+      // one that never arrived goes from its begin to nowhere
+      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true;
+      for (const x of this.place([{ link: alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
+    }
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
     if (this.hover?.around) this.trace(g, this.hover.around, c.select, 1);

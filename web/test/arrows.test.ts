@@ -68,7 +68,12 @@ test("a click is for the span unless an arrow is right under it", () => {
   const down = (x: number): Segment => ({ x0: x, y0: 0, x1: x, y1: 100, count: 1, kind: "message", arrow: { link: link("message", [0, "1"], [1, "2"]), start: 1n, end: 2n } });
   const one = [down(50)], span = { w: 200, h: 12 };
   expect(arrowAt(one, 51, 50, span)).toBe(one[0]);
-  expect(arrowAt(one, 53, 50, span)).toBeNull();
+  expect(arrowAt(one, 53, 50, span)).toBe(one[0]);
+  expect(arrowAt(one, 55, 50, span)).toBeNull();
+  // with another one beside it, it has to be meant more exactly
+  const two = [down(50), down(58)];
+  expect(arrowAt(two, 51, 50, span)).toBe(two[0]);
+  expect(arrowAt(two, 53, 50, span)).toBeNull();
   expect(arrowAt(one, 53, 50, null)).toBe(one[0]);
   expect(arrowAt(one, 56, 50, null)).toBeNull();
   // one that the arrow would cover
