@@ -103,30 +103,38 @@ export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: 
 
 /**
  * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
- * nested spans the innermost; of the lanes of a resource that in which a claim ends or begins there, else the only one
- * that holds something. -1 when the tile does not tell.
+ * nested spans the innermost, or, if the link is where its span ends, the innermost that ends there; of the lanes of a
+ * resource that in which a claim ends or begins there, else the only one that holds something. -1 when the tile does
+ * not tell.
  */
-export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, leaves: boolean): number {
+export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
   let inner = -1, edge = -1, near = 1.01, holds = 0;
   for (const s of strips) {
     if (s.kind !== StripKind.spans) continue;
-    const k = runAt(t, s, Math.floor(column), nested ? 0 : 1);
+    const k = runAt(t, s, Math.floor(column), nested && !ends ? 0 : 1);
     if (k < 0) continue;
     const within = t.x[k] <= column && column < t.x[k] + t.n[k];
     if (within) { holds++; inner = Math.max(inner, s.depth); }
-    if (nested) continue;
-    const at = leaves ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (leaves ? RunFlag.ends : RunFlag.begins)) !== 0;
-    if (own && Math.abs(at - column) < near) { near = Math.abs(at - column); edge = s.depth; }
+    const at = ends ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (ends ? RunFlag.ends : RunFlag.begins)) !== 0, far = Math.abs(at - column);
+    if (!own) continue;
+    if (nested && ends && far < 1.01) edge = Math.max(edge, s.depth);
+    else if (!nested && far < near) { near = far; edge = s.depth; }
   }
-  if (nested) return inner;
+  if (nested) return edge >= 0 ? edge : inner;
   return edge >= 0 ? edge : holds === 1 ? inner : -1;
 }
 
 /** Segment is an arrow on the screen, in CSS pixels. */
 export interface Segment { x0: number; y0: number; x1: number; y1: number; count: number; kind: string; arrow: Arrow }
 
-/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. */
-export type End = (row: Row, track: number, time: bigint, leaves: boolean) => number | null;
+/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. ends says that its span ends there. */
+export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
+
+/**
+ * upright is what part of the width a bundle has to be longer than to be drawn aslant: it stands for what begins in a
+ * stretch about half as long, and would show nothing but that.
+ */
+const upright = 1 / 32;
 
 /** segments places arrows; those with an end in a hidden row are left out. The ends of a bundle are in the middle of the rows. */
 export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: ReadonlyMap<number, number>, x: (t: bigint) => number, scroll: number, width: number, height: number, end: End = () => null): Segment[] {
@@ -136,11 +144,12 @@ export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: 
     if (i === undefined || j === undefined) continue;
     const p = rows[i], q = rows[j];
     if (Math.max(p.y + p.height, q.y + q.height) < scroll || Math.min(p.y, q.y) > scroll + height) continue;
-    const x0 = x(a.start), x1 = x(a.end);
+    let x0 = x(a.start), x1 = x(a.end);
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
     const one = a.link.count === 1;
-    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), true) : null) ?? p.height / 2);
-    const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, false) : null) ?? q.height / 2);
+    if (!one && Math.abs(x1 - x0) < width * upright) x0 = x1 = (x0 + x1) / 2;
+    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
+    const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, atEnd(a.link, false)) : null) ?? q.height / 2);
     out.push({ x0, y0, x1, y1, count: a.link.count, kind: a.link.kind, arrow: a });
   }
   return out;

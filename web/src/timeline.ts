@@ -305,18 +305,18 @@ export class Timeline {
   /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
   private place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();
-    const end = (r: Row, track: number, time: bigint, leaves: boolean): number | null => {
+    const end = (r: Row, track: number, time: bigint, ends: boolean): number | null => {
       if (r.track !== track || r.strips === 0) return null;
       if (!tops.has(r)) tops.set(r, this.sharpest(r));
       const l = tops.get(r);
       if (!l) return null;
       const x = this.x(lane.toAxis(time)) * dpr, column = (x - l.offset) / l.scale, resource = lane.meta.tracks[track].kind === "resource";
-      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, leaves);
+      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, ends);
       if (depth < 0) return null;
       const pad = r.stripHeight >= 8 ? 2 : 1;
       if (!r.stacked) return pad + (depth + 0.5) * r.stripHeight;
       if (!stacks.has(r)) stacks.set(r, this.pieces(r, l, dpr));
-      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (leaves ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
+      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (ends ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
       return p && p.x <= x + 1 ? pad + (p.y + p.h / 2) / dpr : null;
     };
     return segments(arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height, end);
