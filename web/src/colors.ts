@@ -3,13 +3,13 @@ import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
 /** Theme colours; those of the rasteriser are fixed by its definition. */
-export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string }
+export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string; note: string }
 
 /** themeColors gives the colours of the light or the dark theme. */
 export function themeColors(dark: boolean): Colors {
   return dark
-    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff" }
-    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000" };
+    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff", note: "#f08ad8" }
+    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000", note: "#a8188c" };
 }
 
 /** RegionColors are the colours of a trace's regions, by region number. */

@@ -541,6 +541,7 @@ class Page implements App {
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");
     if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
     else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }

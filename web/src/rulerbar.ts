@@ -74,6 +74,10 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     if (b >= 0 && a <= width) { g.fillStyle = "#d55e00"; g.fillRect(a, height - 4, Math.max(1, b - a), 3); boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background); }
   }
 
+  const notes = app.lanes.flatMap((l) => app.notes.of(l.index).map((n) => ({ at: x(l.toAxis(BigInt(n.from))), text: [...printable(n.text)].slice(0, 24).join("") }))).filter((n) => n.at >= 0 && n.at <= width);
+  g.font = "10px system-ui, sans-serif";
+  const taken = [...boxes, ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) }))];
+
   const { base, marks } = marksFor(s.window, width, app.axis);
   g.strokeStyle = c.faint; g.lineWidth = 1; g.beginPath();
   for (const k of marks) if (k.at >= 0 && k.at <= 1) { const at = Math.min(width - 1, Math.round(k.at * width)) + 0.5; g.moveTo(at, height); g.lineTo(at, height - (k.label ? 9 : 4)); }
@@ -82,7 +86,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
   let free = -Infinity;
   const write = (text: string, at: number): void => {
     const w = g.measureText(text).width;
-    if (at < free || at + w > width - 1 || boxes.some((b) => at < b.x + b.w + 3 && b.x - 3 < at + w)) return;
+    if (at < free || at + w > width - 1 || taken.some((b) => at < b.x + b.w + 3 && b.x - 3 < at + w)) return;
     g.fillText(text, at, height - 11);
     free = at + w + 8;
   };
@@ -94,10 +98,9 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
 
   g.font = bold; g.textBaseline = "middle";
   for (const b of boxes) { g.fillStyle = b.background; g.fillRect(b.x, b.y, b.w, 15); g.fillStyle = b.color; g.fillText(b.text, b.x + 4, b.y + 8); }
-  for (const l of app.lanes) for (const note of app.notes.of(l.index)) {
-    const at = x(l.toAxis(BigInt(note.from)));
-    if (at < 0 || at > width) continue;
-    g.fillStyle = "#c026a3"; g.beginPath(); g.moveTo(at - 5, 0); g.lineTo(at + 5, 0); g.lineTo(at, 9); g.closePath(); g.fill();
-    if (note.text) { g.font = "10px system-ui, sans-serif"; g.textBaseline = "top"; g.fillText(printable(note.text).slice(0, 24), at + 6, 0); }
+  g.fillStyle = c.note; g.font = "10px system-ui, sans-serif";
+  for (const n of notes) {
+    g.beginPath(); g.moveTo(n.at - 5, 0); g.lineTo(n.at + 5, 0); g.lineTo(n.at, 9); g.closePath(); g.fill();
+    if (n.text) { g.textBaseline = "middle"; g.fillText(n.text, n.at + 7, 8); }
   }
 }

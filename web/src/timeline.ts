@@ -421,12 +421,20 @@ export class Timeline {
   }
 
   private cut(g: Pen, text: string, size: number, room: number): string {
-    const key = size + text;
-    let w = this.textWidth.get(key);
-    if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(text).width; this.textWidth.set(key, w); }
-    if (w <= room) return text;
-    const n = Math.floor((text.length * (room - size * 0.8)) / w);
-    return n >= 2 ? [...text].slice(0, n).join("") + "…" : "";
+    const width = (of: string): number => {
+      const key = size + of;
+      let w = this.textWidth.get(key);
+      if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(of).width; this.textWidth.set(key, w); }
+      return w;
+    };
+    const all = width(text);
+    if (all <= room) return text;
+    // letters are not equally wide: the first guess may be too long
+    for (let n = Math.floor((text.length * (room - size * 0.8)) / all); n >= 2; n--) {
+      const short = [...text].slice(0, n).join("") + "…";
+      if (width(short) <= room) return short;
+    }
+    return "";
   }
 
   /** drawMarks draws what lies over the spans: range, notes, measure, selection, arrows, hover. */
@@ -435,7 +443,7 @@ export class Timeline {
     const band = (w: Window, color: string): void => { const a = this.x(w.from), b = this.x(w.to); g.fillStyle = color; g.fillRect(a, 0, Math.max(1, b - a), this.height); };
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
-    for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
+    for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, c.note, [2, 3]); }
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
     if (s.link && s.link.lane === lane.index) {
       // one that never arrived goes from its begin to nowhere
