@@ -530,7 +530,8 @@ class Page implements App {
   private changed(c: ReadonlySet<keyof State>): void {
     const s = this.store.state, p = this.parts;
     if (c.has("theme")) this.theme();
-    if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); return; }
+    // the name of a group greys out all where colours are not by group
+    if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); }
     if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
     if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
     if (c.has("orderWindow") && s.order === "busy") void this.busyOrder();
