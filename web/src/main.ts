@@ -844,8 +844,8 @@ class Page implements App {
 export interface Probe {
   view(): { from: string; to: string; length: string; rows: number; tracks: number[]; scroll: number; width: number; height: number; sharp: boolean; selection: string | null; traces: string[] };
   frames(): Frame[];
-  /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile. */
-  layout(): { background: string; group: string; line: string; other: string; mark: string; curve: string; regions: string[]; rows: { track: number; members: number[]; y: number; height: number; tile: { from: string; to: string; width: number; scale: number; offset: number } | null; strips: { track: number; depth: number; kind: number; y: number; height: number }[] }[] };
+  /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile; and where its arrows, in CSS pixels. */
+  layout(): { background: string; group: string; line: string; other: string; mark: string; curve: string; regions: string[]; rows: { track: number; members: number[]; y: number; height: number; tile: { from: string; to: string; width: number; scale: number; offset: number } | null; strips: { track: number; depth: number; kind: number; y: number; height: number }[] }[]; arrows: { x0: number; y0: number; x1: number; y1: number; count: number }[] };
 }
 
 declare global { interface Window { readonly weft: Probe } }
@@ -867,7 +867,7 @@ Object.defineProperty(window, "weft", {
         const strips = (l?.entry.strips ?? []).map((s) => { const { y, h } = t.stripRect(r, s, dpr); return { track: s.track, depth: s.depth, kind: s.kind, y, height: h }; });
         return { track: r.track, members: r.members, y, height, tile: l ? { from: String(l.entry.grid.from), to: String(l.entry.grid.to), width: l.entry.grid.width, scale: l.scale, offset: l.offset } : null, strips };
       });
-      return { background: c.background, group: c.row, line: c.line, other: c.other, mark: c.mark, curve: c.curve, regions: lane?.colors.css ?? [], rows };
+      return { background: c.background, group: c.row, line: c.line, other: c.other, mark: c.mark, curve: c.curve, regions: lane?.colors.css ?? [], rows, arrows: (t?.arrows ?? []).map(({ x0, y0, x1, y1, count: n }) => ({ x0, y0, x1, y1, count: n })) };
     },
   } satisfies Probe),
 });

@@ -61,6 +61,7 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
+      this.app.announce(isNothing(e) ? "nothing is there at this time" : say(e));
       replace(this.element, el("p", { class: "faint" }, isNothing(e) ? "Nothing is there at this time." : say(e)), ...came());
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }

@@ -84,6 +84,9 @@ export class Timeline {
     this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; if (this.scrolled !== this.held) this.tell(); app.draw(); }, { passive: true });
   }
 
+  /** arrows are those of the last frame, in CSS pixels. */
+  get arrows(): readonly Segment[] { return this.segs; }
+
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
   get scrollTop(): number { return this.scrolled; }
   set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; this.tell(); }
