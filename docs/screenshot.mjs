@@ -19,7 +19,7 @@ try {
     createInterface({ input: server.stdout }).once("line", resolve);
     server.once("exit", (code) => reject(new Error(`${weft} ended with ${code}`)));
   });
-  const page = await browser.newPage({ viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 });
+  const page = await browser.newPage({ viewport: { width: 1180, height: 720 }, deviceScaleFactor: 2 });
   const ready = async () => {
     await page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
     await page.waitForFunction(() => document.documentElement.dataset.state === "ready");
@@ -29,10 +29,12 @@ try {
   const { traces: [id], tracks } = await page.evaluate(() => window.weft.view());
   const rank = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind === 0)).track);
   if (!tracks.includes(rank)) throw new Error(`${trace} shows no spans`);
+  // one counter of each rank is enough
+  const hidden = await page.evaluate(async (trace) => (await (await fetch(`api/traces/${trace}`)).json()).tracks.flatMap((t, i) => (["markers", "user time"].includes(t.name) ? [`0/t${i}`] : [])), id);
   for (const [file, theme] of [[light, "light"], [dark, "dark"]]) {
     if (!file) continue;
     // some iterations of the computation, with the messages between the ranks and the waits for them
-    await page.evaluate((f) => { location.hash = f; }, `t=${id}&w=2040000~2420000&s=0.${rank}.0.2200000&sh=18&a=1&d=210&theme=${theme}`);
+    await page.evaluate((f) => { location.hash = f; }, `t=${id}&w=2040000~2420000&s=0.${rank}.0.2200000&h=${hidden.join()}&sh=18&a=1&d=196&theme=${theme}`);
     await ready();
     await page.screenshot({ path: file });
   }

@@ -679,7 +679,7 @@ func (l *sheet) draw(c canvas, t *index.Tile, scale int, strips func()) {
 	c.boxes(l.t.paper, 1, "", box{0, 0, float64(l.width), float64(l.height)})
 	l.drawFrame(c)
 	strips()
-	l.drawArrows(c)
+	l.drawArrows(c, t, scale)
 	l.drawNames(c, t, scale)
 	drawLegend(c, l.t, l.legend)
 	drawNotes(c, l.t, l.notes, l.notesY, float64(l.width-gutter-margin))
@@ -856,8 +856,14 @@ func pieces(boxes iter.Seq[raster.Box]) []raster.Box {
 	return out
 }
 
-// drawArrows draws links from the middles of rows to those of others, bundles thicker.
-func (l *sheet) drawArrows(c canvas) {
+// upright is what part of the width a bundle of links has to be longer than to be drawn
+// aslant: it stands for what begins in a stretch about half as long, and would show nothing
+// but that.
+const upright = 1.0 / 32
+
+// drawArrows draws links from the spans that hold their begins to those that hold their
+// ends, as the page does; bundles thicker, and from the middles of rows to those of others.
+func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	row := map[int]*sheetRow{}
 	for i := range l.rows {
 		row[l.rows[i].track] = &l.rows[i]
@@ -865,11 +871,26 @@ func (l *sheet) drawArrows(c canvas) {
 	x := func(t int64) float64 {
 		return l.plot.x + l.plot.w*((float64(t)-float64(l.from))/float64(uint64(l.to)-uint64(l.from)))
 	}
+	height := l.ends(t, scale)
 	strokes, heads := map[float64][][]point{}, map[float64][][]point{}
 	var all [][]point
 	for _, a := range l.arrows {
 		src, dst := row[a.Source], row[a.Destination]
 		s, d := point{x(a.Start), src.middle()}, point{x(a.End), dst.middle()}
+		switch {
+		case a.Count > 1:
+			if math.Abs(d.x-s.x) < l.plot.w*upright {
+				s.x = (s.x + d.x) / 2
+				d.x = s.x
+			}
+		default:
+			leaves := s.x
+			if a.Kind == index.Dependency && a.Start > l.origin {
+				leaves = x(a.Start - 1) // where the next span may begin already
+			}
+			// Messages arrive where what receives them ends, dependencies leave where claims do.
+			s.y, d.y = height(src, leaves, a.Kind == index.Dependency), height(dst, d.x, a.Kind == index.Message)
+		}
 		stroke := []point{s, d}
 		if src == dst && math.Abs(s.x-d.x) > 6 {
 			stroke = arc(s, d, min(float64(src.h)*0.4, 16))
@@ -900,6 +921,44 @@ func (l *sheet) drawArrows(c canvas) {
 	for _, w := range slices.Sorted(maps.Keys(strokes)) {
 		c.lines(l.t.arrow, alpha, w, strokes[w]...)
 		c.polygons(l.t.arrow, alpha, heads[w]...)
+	}
+}
+
+// ends finds how high the end of a link lies in a row, at a place of the picture: in the
+// strip that holds the span it belongs to, or else in the middle of the row.
+func (l *sheet) ends(t *index.Tile, scale int) func(r *sheetRow, x float64, ends bool) float64 {
+	strips, stacks := map[*sheetRow]rowStrips{}, map[*sheetRow][]raster.Box{}
+	for r, of := range l.strips(t) {
+		strips[r] = of
+	}
+	return func(r *sheetRow, x float64, ends bool) float64 {
+		of, column := strips[r], (x-l.plot.x)*float64(scale)
+		list := of.single
+		if r.stacked {
+			list = of.lanes
+		}
+		depth := raster.DepthAt(t, list, column, l.all[r.track].Kind != index.ResourceTrack, ends)
+		switch {
+		case depth < 0:
+			return r.middle()
+		case !r.stacked:
+			return float64(r.y+l.pad()) + (float64(depth)+0.5)*float64(l.strip)
+		}
+		y, h := l.rect(r, of.lanes[0], scale)
+		if stacks[r] == nil {
+			stacks[r] = pieces(raster.StackBoxes(h, t, of.lanes, 0, t.Width, scale, &l.colors))
+		}
+		for _, p := range stacks[r] {
+			lane := slices.IndexFunc(of.lanes, func(s index.Strip) bool { return s.First <= p.Run && p.Run < s.First+s.Count })
+			if right := float64(p.X + p.W); of.lanes[lane].Depth != depth || ends && right < column-1 || !ends && right <= column+1 {
+				continue
+			}
+			if float64(p.X) <= column+1 {
+				return (float64(y+p.Y) + float64(p.H)/2) / float64(scale)
+			}
+			break
+		}
+		return r.middle()
 	}
 }
 

@@ -499,3 +499,53 @@ func TestSheetNamesInStacks(t *testing.T) {
 		}
 	}
 }
+
+// Messages leave and arrive at the strips of the spans that send and receive them.
+func TestSheetArrowEnds(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(a, 0, r.Region("main"))
+	r.Enter(b, 0, r.Region("main"))
+	r.Enter(b, 10, r.Region("work"))
+	r.Enter(a, 200, r.Region("send"))
+	r.Send(a, 250, b, 7, 8)
+	r.Leave(a, 300, r.Region("send"))
+	r.Enter(b, 400, r.Region("receive"))
+	r.Recv(b, 500, a, 7, 8)
+	r.Leave(b, 600, r.Region("receive"))
+	r.Leave(b, 900, r.Region("work"))
+	r.Leave(a, 1000, r.Region("main"))
+	r.Leave(b, 1000, r.Region("main"))
+	s := &Sheet{Index: indexOf(t, format.Recorded(r)), StripHeight: 10, Links: 10, Options: Options{Width: 1000}}
+	l, err := s.lay(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	tile, err := l.tile(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c lineCanvas
+	l.drawArrows(&c, tile, 1)
+	if len(c) == 0 {
+		t.Fatal("found no arrow")
+	}
+	// A row begins with two pixels, and its strips are ten high: the send is the second one of
+	// the first row, the receive the third one of the second.
+	from, to := point{l.plot.x + l.plot.w*250/1001, float64(l.rows[0].y) + 2 + 15}, point{l.plot.x + l.plot.w*500/1001, float64(l.rows[1].y) + 2 + 25}
+	for _, got := range c {
+		for i, want := range []point{from, to} {
+			if end := got[i*(len(got)-1)]; math.Abs(end.x-want.x) > 0.01 || end.y != want.y {
+				t.Errorf("found an end at %v, expected %v", end, want)
+			}
+		}
+	}
+}
+
+// lineCanvas keeps the lines that are drawn.
+type lineCanvas [][]point
+
+func (c *lineCanvas) boxes(rgb, float64, string, ...box)      {}
+func (c *lineCanvas) polygons(rgb, float64, ...[]point)       {}
+func (c *lineCanvas) text(label)                              {}
+func (c *lineCanvas) lines(_ rgb, _, _ float64, s ...[]point) { *c = append(*c, s...) }

@@ -136,6 +136,9 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 // binary is an answer that is no JSON.
 type binary []byte
 
+// nothing is the answer that there is nothing at a place that one may well ask for: no error.
+type nothing struct{}
+
 // unfinished is an answer that may lack what took too long to read.
 type unfinished interface{ lacks() bool }
 
@@ -185,6 +188,10 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 			// The next answer has more.
 			w.Header().Del("ETag")
 			w.Header().Set("Cache-Control", "no-store")
+		}
+		if _, ok := v.(nothing); ok {
+			w.WriteHeader(http.StatusNoContent)
+			return nil
 		}
 		if b, ok := v.(*binary); ok {
 			s.write(w, r, http.StatusOK, "application/octet-stream", *b)

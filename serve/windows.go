@@ -92,7 +92,7 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, notFound("there is no span at that place")
+		return nothing{}, nil
 	}
 	around, err := x.Around(track, s)
 	if err != nil {
@@ -142,7 +142,7 @@ func instantAt(ctx context.Context, x *opened, p *params) (any, error) {
 		return nil, err
 	}
 	if !ok {
-		return nil, notFound("there is no instant at that place")
+		return nothing{}, nil
 	}
 	d, err := x.e.describeInstant(ctx, &x.tracks[track], i)
 	if err != nil {
@@ -178,7 +178,7 @@ func find(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 	}
 	if found < 0 {
-		return nil, notFound("there is no further span of the region")
+		return nothing{}, nil
 	}
 	return map[string]spanFact{"span": x.span(found, best)}, nil
 }

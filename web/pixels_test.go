@@ -6,8 +6,10 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +43,10 @@ type drawn struct {
 				Scale, Offset float64
 			}
 			Strips []struct{ Track, Depth, Kind, Y, Height int }
+		}
+		Arrows []struct {
+			X0, Y0, X1, Y1 float64
+			Count          int
 		}
 	}
 }
@@ -370,4 +376,77 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 		}
 	}
 	return kinds, summaries, several
+}
+
+// The arrows of the page and those of a picture lead from the same places to the same places.
+func TestArrowEnds(t *testing.T) {
+	browser(t)
+	traces := map[string]string{"arrows-picl": "../examples/ring.trf", "arrows-etf": "../examples/odse.etf"}
+	var list []map[string]any
+	for _, name := range []string{"arrows-picl", "arrows-etf"} {
+		url := view(t, traces[name])
+		f := meta(t, url)
+		length, err := strconv.ParseInt(f.Length, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fragments []string
+		for _, w := range [][2]int64{{0, length + 1}, {length / 5, length / 2}} {
+			fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=light&a=1&sh=18&d=0", f.ID, w[0], w[1]))
+		}
+		list = append(list, map[string]any{"name": name, "url": url, "fragments": fragments})
+	}
+	var out []drawn
+	play(t, "pixels.mjs", map[string]any{"traces": list}, &out)
+	left := float64(draw.DefaultWidth - draw.Columns(0) - 16)
+	for _, v := range out {
+		x := indexed(t, traces[v.Name])
+		first, _, _ := x.Extent()
+		from, err1 := strconv.ParseInt(v.View.From, 10, 64)
+		to, err2 := strconv.ParseInt(v.View.To, 10, 64)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		sheet := &draw.Sheet{Index: x, From: first + from, To: first + to, MaxRows: 100, StripHeight: 18, Links: 2000,
+			Options: draw.Options{Width: v.Pixels.Width + draw.DefaultWidth - draw.Columns(0)}}
+		for _, row := range v.Layout.Rows {
+			if row.Track >= 0 {
+				sheet.Tracks = append(sheet.Tracks, row.Track)
+			}
+		}
+		var b bytes.Buffer
+		if err := sheet.SVG(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		var picture [][4]float64
+		for _, path := range regexp.MustCompile(`<path fill="none"[^>]* stroke-width="1.2"[^>]* d="([^"]*)"`).FindAllStringSubmatch(b.String(), -1) {
+			for _, s := range regexp.MustCompile(`M([-\d.]+) ([-\d.]+)L([-\d.]+) ([-\d.]+)`).FindAllStringSubmatch(path[1], -1) {
+				var p [4]float64
+				for i := range p {
+					p[i], _ = strconv.ParseFloat(s[i+1], 64)
+				}
+				picture = append(picture, p)
+			}
+		}
+		// The first row of the page is as high in its canvas as the first one of the picture in
+		// it, but for what stands above: that is the same for all arrows.
+		above, found := math.NaN(), 0
+		for _, a := range v.Layout.Arrows {
+			if a.Count != 1 || min(a.X0, a.X1) < 0 || max(a.X0, a.X1) > float64(v.Pixels.Width) || math.Abs(a.Y0-a.Y1) < 4 {
+				continue // cut at the sides, or an arc
+			}
+			i := slices.IndexFunc(picture, func(p [4]float64) bool {
+				return math.Abs(p[0]-left-a.X0) < 0.2 && math.Abs(p[2]-left-a.X1) < 0.2 && math.Abs(p[3]-p[1]-a.Y1+a.Y0) < 0.2 && (math.IsNaN(above) || math.Abs(p[1]-a.Y0-above) < 0.2)
+			})
+			if i < 0 {
+				t.Errorf("%s: the picture has no arrow from %.1f,%.1f to %.1f,%.1f, as the page has one", v.Fragment, a.X0, a.Y0, a.X1, a.Y1)
+				continue
+			}
+			above = picture[i][1] - a.Y0
+			found++
+		}
+		if found < 8 {
+			t.Errorf("%s: compared %d arrows, expected 8 at least", v.Fragment, found)
+		}
+	}
 }

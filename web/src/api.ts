@@ -81,6 +81,9 @@ export class ApiError extends Error {
   constructor(message: string, readonly status: number) { super(message); }
 }
 
+/** isNothing tells that nothing is where one asked, which is an answer and no failure. */
+export function isNothing(e: unknown): boolean { return e instanceof ApiError && e.status === 204; }
+
 /** isAbort tells a request that the page itself gave up from one that failed. */
 export function isAbort(e: unknown): boolean { return e instanceof DOMException && e.name === "AbortError"; }
 
@@ -140,6 +143,7 @@ export class Client {
       let r: Response;
       try { r = await fetch(url, { credentials: "same-origin", ...init }); } catch (e) { if (!isAbort(e)) this.onLost(say(e)); throw e; }
       if (r.status !== 401) this.onLost("");
+      if (r.status === 204) throw new ApiError("Nothing is there.", 204);
       if (r.ok) return r;
       if (r.status === 503 && attempt < 5) {
         const after = Math.min(10, Number(r.headers.get("Retry-After") ?? "1") || 1);

@@ -103,30 +103,38 @@ export function holder<T extends Held>(spans: readonly T[], time: bigint, ends: 
 
 /**
  * depthAt is the depth of the strip whose span holds the end of a link at a column of a tile (a fraction counts): of
- * nested spans the innermost; of the lanes of a resource that in which a claim ends or begins there, else the only one
- * that holds something. -1 when the tile does not tell.
+ * nested spans the innermost, or, if the link is where its span ends, the innermost that ends there; of the lanes of a
+ * resource that in which a claim ends or begins there, else the only one that holds something. -1 when the tile does
+ * not tell.
  */
-export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, leaves: boolean): number {
+export function depthAt(t: Tile, strips: readonly Strip[], column: number, nested: boolean, ends: boolean): number {
   let inner = -1, edge = -1, near = 1.01, holds = 0;
   for (const s of strips) {
     if (s.kind !== StripKind.spans) continue;
-    const k = runAt(t, s, Math.floor(column), nested ? 0 : 1);
+    const k = runAt(t, s, Math.floor(column), nested && !ends ? 0 : 1);
     if (k < 0) continue;
     const within = t.x[k] <= column && column < t.x[k] + t.n[k];
     if (within) { holds++; inner = Math.max(inner, s.depth); }
-    if (nested) continue;
-    const at = leaves ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (leaves ? RunFlag.ends : RunFlag.begins)) !== 0;
-    if (own && Math.abs(at - column) < near) { near = Math.abs(at - column); edge = s.depth; }
+    const at = ends ? t.x[k] + t.n[k] : t.x[k], own = (t.flags[k] & (ends ? RunFlag.ends : RunFlag.begins)) !== 0, far = Math.abs(at - column);
+    if (!own) continue;
+    if (nested && ends && far < 1.01) edge = Math.max(edge, s.depth);
+    else if (!nested && far < near) { near = far; edge = s.depth; }
   }
-  if (nested) return inner;
+  if (nested) return edge >= 0 ? edge : inner;
   return edge >= 0 ? edge : holds === 1 ? inner : -1;
 }
 
 /** Segment is an arrow on the screen, in CSS pixels. */
 export interface Segment { x0: number; y0: number; x1: number; y1: number; count: number; kind: string; arrow: Arrow }
 
-/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. */
-export type End = (row: Row, track: number, time: bigint, leaves: boolean) => number | null;
+/** End finds how high in its row an end of a link lies, in CSS pixels from the row's top; null when nothing tells. ends says that its span ends there. */
+export type End = (row: Row, track: number, time: bigint, ends: boolean) => number | null;
+
+/**
+ * upright is what part of the width a bundle has to be longer than to be drawn aslant: it stands for what begins in a
+ * stretch about half as long, and would show nothing but that.
+ */
+const upright = 1 / 32;
 
 /** segments places arrows; those with an end in a hidden row are left out. The ends of a bundle are in the middle of the rows. */
 export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: ReadonlyMap<number, number>, x: (t: bigint) => number, scroll: number, width: number, height: number, end: End = () => null): Segment[] {
@@ -136,11 +144,12 @@ export function segments(arrows: readonly Arrow[], rows: readonly Row[], rowOf: 
     if (i === undefined || j === undefined) continue;
     const p = rows[i], q = rows[j];
     if (Math.max(p.y + p.height, q.y + q.height) < scroll || Math.min(p.y, q.y) > scroll + height) continue;
-    const x0 = x(a.start), x1 = x(a.end);
+    let x0 = x(a.start), x1 = x(a.end);
     if (Math.max(x0, x1) < 0 || Math.min(x0, x1) > width) continue;
     const one = a.link.count === 1;
-    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), true) : null) ?? p.height / 2);
-    const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, false) : null) ?? q.height / 2);
+    if (!one && Math.abs(x1 - x0) < width * upright) x0 = x1 = (x0 + x1) / 2;
+    const y0 = p.y - scroll + ((one ? end(p, a.link.from.track, departure(a.link), atEnd(a.link, true)) : null) ?? p.height / 2);
+    const y1 = q.y - scroll + ((one ? end(q, a.link.to.track, a.end, atEnd(a.link, false)) : null) ?? q.height / 2);
     out.push({ x0, y0, x1, y1, count: a.link.count, kind: a.link.kind, arrow: a });
   }
   return out;
@@ -161,20 +170,21 @@ export function nearest(list: readonly Segment[], x: number, y: number, reach: n
 }
 
 /**
- * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span. Spans win where more than
- * `crowd` arrows pass within `crowded` pixels, and those that are smaller than `small`: an arrow would cover them.
+ * reach is how near the pointer must be to an arrow, in pixels; onSpan is that over a span, and single that to an arrow
+ * that has no other beside it. Spans win where more than `crowd` arrows pass within `crowded` pixels, and those that are
+ * smaller than `small`: an arrow would cover them.
  */
-const reach = 5, onSpan = 2, crowd = 2, crowded = 12, small = 10;
+const reach = 5, onSpan = 2, single = 4, crowd = 2, crowded = 12, small = 10;
 
 /** arrowAt is the arrow that a click at a point is for. over is the size of the span or mark there, null for none. */
 export function arrowAt(list: readonly Segment[], x: number, y: number, over: { w: number; h: number } | null): Segment | null {
   if (over === null) return nearest(list, x, y, reach);
   if (Math.max(over.w, over.h) < small) return null;
-  const best = nearest(list, x, y, onSpan);
+  const best = nearest(list, x, y, single);
   if (best === null) return null;
   let n = 0;
   for (const s of list) if (away(s, x, y) < crowded && ++n > crowd) return null;
-  return best;
+  return n === 1 || away(best, x, y) < onSpan ? best : null;
 }
 
 /**
@@ -228,6 +238,16 @@ function head(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: 
       b.pixels[o] = blend(color, b.pixels[o], alpha);
     }
   }
+}
+
+/** drawAlone marks the place of a message that has no other end. */
+export function drawAlone(g: CanvasRenderingContext2D, x: number, y: number, color: string): void {
+  g.save();
+  g.strokeStyle = color; g.fillStyle = color; g.lineWidth = 2.5;
+  g.beginPath(); g.arc(x, y, 4, 0, 2 * Math.PI); g.fill();
+  g.setLineDash([4, 3]); g.beginPath(); g.moveTo(x, y); g.lineTo(x + 26, y); g.stroke();
+  g.setLineDash([]); g.beginPath(); g.moveTo(x + 28, y - 5); g.lineTo(x + 38, y + 5); g.moveTo(x + 38, y - 5); g.lineTo(x + 28, y + 5); g.stroke();
+  g.restore();
 }
 
 /** drawArrow draws one arrow thick, as for that below the pointer. */

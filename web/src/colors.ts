@@ -3,17 +3,20 @@ import type { TraceMeta } from "./api";
 import { blend, pack } from "./raster";
 
 /** Theme colours; those of the rasteriser are fixed by its definition. */
-export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string }
+export interface Colors { dark: boolean; background: string; row: string; line: string; text: string; faint: string; other: string; mark: string; curve: string; accent: string; range: string; select: string; note: string }
 
 /** themeColors gives the colours of the light or the dark theme. */
 export function themeColors(dark: boolean): Colors {
   return dark
-    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff" }
-    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000" };
+    ? { dark, background: "#15181c", row: "#1d2126", line: "#2b3138", text: "#e8ebee", faint: "#9aa4ae", other: "#6d757e", mark: "#e8ebee", curve: "#56b4e9", accent: "#6cb6ff", range: "rgba(108,182,255,0.18)", select: "#ffffff", note: "#f08ad8" }
+    : { dark, background: "#ffffff", row: "#f2f4f6", line: "#d9dee3", text: "#1c2127", faint: "#5b6670", other: "#a9b0b8", mark: "#1c2127", curve: "#0072b2", accent: "#0b62c4", range: "rgba(11,98,196,0.14)", select: "#000000", note: "#a8188c" };
 }
 
 /** RegionColors are the colours of a trace's regions, by region number. */
 export interface RegionColors { pixels: Uint32Array; css: string[]; ink: string[]; other: number; byTrack: (track: number) => Uint32Array | null }
+
+/** unpack is the way back from pack. */
+export function unpack(pixel: number): string { return "#" + [pixel & 255, (pixel >>> 8) & 255, (pixel >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join(""); }
 
 /** ink is black or white, whichever reads better on a colour. */
 export function ink(hex: string): string {
@@ -32,27 +35,40 @@ export function contrast(a: string, b: string): number {
   return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
 }
 
-/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for one name. */
-export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: "region" | "group" | "track", highlight: string | null, c: Colors): RegionColors {
+/** ColorMode is what colours stand for. */
+export type ColorMode = "region" | "group" | "track";
+
+/** byRow tells whether each row has a colour of its own; what is highlighted keeps the colour of its region. */
+export function byRow(mode: ColorMode, highlight: string | null): boolean { return mode === "track" && highlight === null; }
+
+/** highlighted tells whether a region is what a highlight names: its own name or, by group, that of its group. */
+export function highlighted(r: { name: string; group: string }, mode: ColorMode, highlight: string): boolean {
+  return r.name === highlight || (mode === "group" && r.group === highlight);
+}
+
+/** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
+export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors): RegionColors {
   const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
   const groups = new Map<string, number>();
   const dim = pack(c.other);
   const dimmed = blend(dim, pack(c.background), 90);
-  const dimmedCSS = "#" + [dimmed & 255, (dimmed >>> 8) & 255, (dimmed >>> 16) & 255].map((x) => x.toString(16).padStart(2, "0")).join("");
+  const dimmedCSS = unpack(dimmed);
   const css = meta.regions.map((r) => {
-    if (highlight !== null && r.name !== highlight) return dimmedCSS;
-    if (mode !== "group") return pick(r.color);
+    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(r.color);
     let g = groups.get(r.group);
-    if (g === undefined) { g = groups.size; groups.set(r.group, g); }
-    return r.group === "" ? c.other : pick(g);
+    if (g === undefined && r.group !== "") { g = groups.size; groups.set(r.group, g); }
+    return highlight !== null && !highlighted(r, mode, highlight) ? dimmedCSS : g === undefined ? c.other : pick(g);
   });
   const pixels = new Uint32Array(css.map(pack));
   const tracks = new Map<number, Uint32Array>();
+  // counters have a colour already: that of each of the others differs from its neighbour's
+  let n = 0;
+  const number = meta.tracks.map((t) => (t.depth > 0 ? n++ : -1));
   const byTrack = (track: number): Uint32Array | null => {
-    if (mode !== "track" || highlight !== null) return null;
+    if (!byRow(mode, highlight)) return null;
     let a = tracks.get(track);
-    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(track))); tracks.set(track, a); }
+    if (!a) { a = new Uint32Array(pixels.length).fill(pack(pick(number[track] ?? -1))); tracks.set(track, a); }
     return a;
   };
   return { pixels, css, ink: css.map(ink), other: highlight !== null ? dimmed : dim, byTrack };

@@ -1,10 +1,10 @@
 // Pictures and tables as files.
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
-import { marksFor } from "./ruler";
-import { paintRuler } from "./rulerbar";
 import type { Bitmap } from "./raster";
-import type { Timeline } from "./timeline";
+import { paintRuler, type Pen, rulerHeight } from "./rulerbar";
+import { exact } from "./time";
+import { edgesOf, type Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
@@ -28,68 +28,167 @@ export function csv(head: readonly string[], rows: readonly (readonly (string | 
 /** saveText saves text as a file. */
 export function saveText(text: string, file: string, type: string): void { save(new Blob([text], { type }), file); }
 
-/** picture draws all time lines as they are on the screen, with names and ruler, in device pixels. */
-function picture(app: App, timelines: readonly Timeline[]): HTMLCanvasElement {
-  const dpr = devicePixelRatio, labels = 190, rulerHeight = 28;
-  const width = labels + timelines[0].width, height = rulerHeight + timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? 18 : 0), 0);
-  const cv = el("canvas"), c = app.colors;
-  cv.width = Math.round(width * dpr); cv.height = Math.round(height * dpr);
-  const g = cv.getContext("2d");
-  if (!g) throw new Error("no canvas");
-  g.scale(dpr, dpr);
+/** Named is a colour with what it stands for. */
+export interface Named { label: string; color: string }
+
+/** Paper is where a picture is drawn: a canvas, or a text of SVG. */
+interface Paper {
+  pen: Pen;
+  /** within draws with the origin at a place; what lies beyond the size is cut off. */
+  within(x: number, y: number, w: number, h: number, draw: () => void): void;
+  image(cv: HTMLCanvasElement, w: number, h: number): void;
+}
+
+/** The parts of a picture, in CSS pixels. */
+const labels = 200, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
+
+/** lines lays the legend out: lines of entries with their places. */
+function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
+  g.font = "11px system-ui, sans-serif";
+  let x = labels, line = 0;
+  return legend.map((of) => {
+    const w = 15 + g.measureText(printable(of.label)).width + 14;
+    if (x + w > width && x > labels) { x = labels; line++; }
+    const out = { x, line, of };
+    x += w;
+    return out;
+  });
+}
+
+/** sizeOf is how large a picture is. */
+function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]): { width: number; height: number } {
+  const width = labels + timelines[0].width + margin, last = lines(g, legend, width).at(-1);
+  return { width, height: titleHeight + rulerHeight + timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) + (last ? 6 + (last.line + 1) * legendLine : 0) + margin };
+}
+
+function fit(g: Pen, text: string, room: number): string {
+  if (g.measureText(text).width <= room) return text;
+  const all = [...text];
+  while (all.length > 1 && g.measureText(all.join("") + "…").width > room) all.pop();
+  return all.join("") + "…";
+}
+
+/** drawPicture draws all time lines as they are on the screen, with what they are of, the axis, names of rows and the legend. */
+function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], legend: readonly Named[]): void {
+  const g = paper.pen, c = app.colors, dpr = devicePixelRatio, font = "11px system-ui, sans-serif", { width, height } = sizeOf(g, timelines, legend), plot = timelines[0].width, s = app.store.state;
   g.fillStyle = c.background; g.fillRect(0, 0, width, height);
-  g.save(); g.translate(labels, 0); paintRuler(g, app, timelines[0].width, rulerHeight); g.restore();
-  let y = rulerHeight;
+  const end = app.limits().to - 1n, to = s.window.to > end ? end : s.window.to, span = `${exact(s.window.from, app.axis)} to ${exact(to, app.axis)}`;
+  g.textBaseline = "middle"; g.font = font; g.fillStyle = c.faint; g.textAlign = "right";
+  g.fillText(span, labels + plot, titleHeight / 2 + 1);
+  const room = labels + plot - margin - g.measureText(span).width - 20;
+  g.textAlign = "left"; g.font = "600 13px system-ui, sans-serif"; g.fillStyle = c.text;
+  g.fillText(fit(g, timelines.map((t) => printable(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
+  paper.within(labels, titleHeight, plot, rulerHeight, () => paintRuler(g, app, plot, rulerHeight));
+  let y = titleHeight + rulerHeight;
+  const line = (at: number): void => { g.fillStyle = c.line; g.fillRect(0, at, labels + plot, 1); };
   for (const t of timelines) {
-    g.textBaseline = "middle";
-    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.fillText(printable(t.lane.title), 4, y + 9); y += 18; }
-    for (const cvs of t.element.querySelectorAll("canvas")) g.drawImage(cvs, labels, y, t.width, t.height);
-    g.save(); g.beginPath(); g.rect(0, y, labels - 4, t.height); g.clip();
-    const [a, b] = t.visible();
-    g.fillStyle = c.text;
-    for (let i = a; i < b; i++) { const r = t.lane.rows[i]; g.font = `${r.track < 0 ? "600 " : ""}11px system-ui, sans-serif`; g.fillText(printable(r.label), 4 + 10 * r.level, y + r.y - t.scrollTop + r.height / 2); }
-    g.restore();
+    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, printable(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
+    line(y - 1);
+    const [first, last] = t.visible();
+    paper.within(0, y, labels, t.height, () => {
+      for (let i = first; i < last; i++) {
+        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = edgesOf(r, t.lane.meta.tracks[r.track]), left = margin + 10 * r.level;
+        if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
+        g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
+        let taken = 0;
+        if (edges && r.height >= 24) {
+          g.font = "9px system-ui, sans-serif"; g.textAlign = "right"; g.fillStyle = c.faint;
+          g.textBaseline = "top"; g.fillText(edges.high, labels - 5, top + 3);
+          g.textBaseline = "alphabetic"; g.fillText(edges.low, labels - 5, top + r.height - 5);
+          taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
+        }
+        g.font = (r.track < 0 ? "600 " : "") + font; g.textBaseline = "middle"; g.textAlign = "left"; g.fillStyle = c.text;
+        g.fillText(fit(g, printable(r.label), labels - 6 - left - taken), left, top + r.height / 2);
+      }
+    });
+    paper.within(labels, y, t.width, t.height, () => {
+      const b: Bitmap = { width: Math.round(t.width * dpr), height: Math.round(t.height * dpr), pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)) };
+      t.paint(b, first, last, dpr);
+      const cv = el("canvas");
+      cv.width = b.width; cv.height = b.height;
+      cv.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height), 0, 0);
+      paper.image(cv, t.width, t.height);
+      g.textAlign = "left";
+      t.drawNames(g, first, last, dpr, s.window);
+      const over = el("canvas"), o = over.getContext("2d");
+      over.width = b.width; over.height = b.height;
+      if (o) { o.scale(dpr, dpr); t.drawMarks(o, dpr); paper.image(over, t.width, t.height); }
+    });
     y += t.height;
+    line(y - 1);
   }
+  g.fillStyle = c.line; g.fillRect(labels - 1, titleHeight, 1, y - titleHeight);
+  y += 6;
+  for (const { x, line: n, of } of lines(g, legend, width)) {
+    g.fillStyle = of.color; g.fillRect(x, y + n * legendLine + 5, 11, 11);
+    g.fillStyle = c.text; g.font = font; g.textBaseline = "middle"; g.textAlign = "left";
+    g.fillText(fit(g, printable(of.label), width - x - 20), x + 15, y + n * legendLine + 11);
+  }
+}
+
+/** picture is the time lines as an image, in device pixels. */
+function picture(app: App, timelines: readonly Timeline[], legend: readonly Named[]): HTMLCanvasElement {
+  const cv = el("canvas"), dpr = devicePixelRatio, g = cv.getContext("2d");
+  if (!g) throw new Error("no canvas");
+  const { width, height } = sizeOf(g, timelines, legend);
+  cv.width = Math.round(width * dpr); cv.height = Math.round(height * dpr);
+  g.scale(dpr, dpr);
+  drawPicture({
+    pen: g,
+    within: (x, y, w, h, draw) => { g.save(); g.translate(x, y); g.beginPath(); g.rect(0, 0, w, h); g.clip(); draw(); g.restore(); },
+    image: (from, w, h) => g.drawImage(from, 0, 0, w, h),
+  }, app, timelines, legend);
   return cv;
 }
 
 function escape(text: string): string { return printable(text).replace(/[&<>"]/g, (x) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[x] ?? x); }
 
-/** svg is the picture with names and axis as text and the spans as an image at double resolution. */
-function svg(app: App, timelines: readonly Timeline[]): string {
-  const c = app.colors, labels = 190, rulerHeight = 28, width = labels + timelines[0].width, height = rulerHeight + timelines.reduce((n, t) => n + t.height, 0);
-  const out: string[] = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="11">`, `<rect width="100%" height="100%" fill="${c.background}"/>`];
-  const ruler = rulerMarks(app, timelines[0].width);
-  for (const m of ruler) out.push(`<line x1="${(labels + m.x).toFixed(1)}" x2="${(labels + m.x).toFixed(1)}" y1="${rulerHeight}" y2="${m.label ? 19 : 24}" stroke="${c.faint}"/>`, m.label ? `<text x="${(labels + m.x + 3).toFixed(1)}" y="17" fill="${c.text}">${escape(m.label)}</text>` : "");
-  let y = rulerHeight;
-  for (const t of timelines) {
-    const dpr = devicePixelRatio, b: Bitmap = { width: Math.round(t.width * dpr), height: Math.round(t.height * dpr), pixels: new Uint32Array(Math.round(t.width * dpr) * Math.round(t.height * dpr)) };
-    const [first, end] = t.visible();
-    t.paint(b, first, end, dpr);
-    const cv = el("canvas"); cv.width = b.width; cv.height = b.height;
-    cv.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(b.pixels.buffer as ArrayBuffer), b.width, b.height), 0, 0);
-    out.push(`<clipPath id="l${t.lane.index}"><rect x="0" y="${y}" width="${labels - 4}" height="${t.height}"/></clipPath>`, `<image x="${labels}" y="${y}" width="${t.width}" height="${t.height}" style="image-rendering:pixelated" href="${cv.toDataURL("image/png")}"/>`, `<g clip-path="url(#l${t.lane.index})" fill="${c.text}">`);
-    for (let i = first; i < end; i++) { const r = t.lane.rows[i]; out.push(`<text x="${4 + 10 * r.level}" y="${(y + r.y - t.scrollTop + r.height / 2 + 4).toFixed(1)}"${r.track < 0 ? ' font-weight="600"' : ""}>${escape(r.label)}</text>`); }
-    out.push("</g>");
-    y += t.height;
+const round = (v: number): string => String(Math.round(v * 100) / 100);
+
+/** Lines is a pen that writes SVG. */
+class Lines implements Pen {
+  fillStyle = "#000"; strokeStyle = "#000"; lineWidth = 1; font = "11px sans-serif";
+  textBaseline: CanvasTextBaseline = "alphabetic";
+  textAlign: CanvasTextAlign = "left";
+  readonly out: string[] = [];
+  private path: string[] = [];
+  constructor(private measure: CanvasRenderingContext2D) {}
+  fillRect(x: number, y: number, w: number, h: number): void { this.out.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" fill="${this.fillStyle}"/>`); }
+  beginPath(): void { this.path = []; }
+  moveTo(x: number, y: number): void { this.path.push(`M${round(x)} ${round(y)}`); }
+  lineTo(x: number, y: number): void { this.path.push(`L${round(x)} ${round(y)}`); }
+  closePath(): void { this.path.push("Z"); }
+  stroke(): void { if (this.path.length > 0) this.out.push(`<path d="${this.path.join("")}" fill="none" stroke="${this.strokeStyle}" stroke-width="${this.lineWidth}"/>`); }
+  fill(): void { this.out.push(`<path d="${this.path.join("")}" fill="${this.fillStyle}"/>`); }
+  measureText(text: string): TextMetrics { this.measure.font = this.font; return this.measure.measureText(text); }
+  fillText(text: string, x: number, y: number): void {
+    const size = Number(/([\d.]+)px/.exec(this.font)?.[1] ?? 11), down = this.textBaseline === "middle" ? 0.35 : this.textBaseline === "top" ? 0.85 : this.textBaseline === "bottom" ? -0.2 : 0;
+    this.out.push(`<text x="${round(x)}" y="${round(y + down * size)}" font-size="${size}" fill="${this.fillStyle}"${this.font.startsWith("600") ? ' font-weight="600"' : ""}${this.textAlign === "right" ? ' text-anchor="end"' : this.textAlign === "center" ? ' text-anchor="middle"' : ""}>${escape(text)}</text>`);
   }
-  out.push("</svg>");
-  return out.join("\n");
 }
 
-function rulerMarks(app: App, width: number): { x: number; label: string }[] {
-  return marksFor(app.store.state.window, width, app.axis).marks.filter((m) => m.at >= 0 && m.at <= 1).map((m) => ({ x: m.at * width, label: m.label }));
+/** svg is the picture with all texts as such and the rows as images at the resolution of the screen. */
+function svg(app: App, timelines: readonly Timeline[], legend: readonly Named[]): string {
+  const measure = el("canvas").getContext("2d");
+  if (!measure) throw new Error("no canvas");
+  const pen = new Lines(measure), { width, height } = sizeOf(pen, timelines, legend);
+  let clips = 0;
+  drawPicture({
+    pen,
+    within: (x, y, w, h, draw) => { const id = `c${clips++}`; pen.out.push(`<clipPath id="${id}"><rect width="${round(w)}" height="${round(h)}"/></clipPath><g transform="translate(${round(x)} ${round(y)})"><g clip-path="url(#${id})">`); draw(); pen.out.push("</g></g>"); },
+    image: (cv, w, h) => pen.out.push(`<image width="${round(w)}" height="${round(h)}" style="image-rendering:pixelated" href="${cv.toDataURL("image/png")}"/>`),
+  }, app, timelines, legend);
+  return [`<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" viewBox="0 0 ${round(width)} ${round(height)}" font-family="system-ui, sans-serif">`, ...pen.out, "</svg>", ""].join("\n");
 }
 
 /** exportMenu asks what to save. */
-export function exportMenu(app: App, timelines: readonly Timeline[], table: () => string | null): void {
+export function exportMenu(app: App, timelines: readonly Timeline[], legend: readonly Named[], table: () => string | null): void {
   const base = app.lanes[0].meta.name, csvText = table();
   const d = el("dialog", { aria: { label: "Export" } });
   const item = (label: string, title: string, go: () => void, off = false): HTMLElement => { const b = button(label, title, () => { d.close(); try { go(); } catch (e) { app.announce(e instanceof Error ? e.message : String(e)); } }); b.disabled = off; return el("p", {}, b, " ", el("span", { class: "faint" }, title)); };
   d.append(el("h1", {}, "Export"),
-    item("PNG", "the time lines as they are on the screen", () => picture(app, timelines).toBlob((b) => { if (b) save(b, fileName(base, ".png")); })),
-    item("SVG", "the same, names and axis as text", () => saveText(svg(app, timelines), fileName(base, ".svg"), "image/svg+xml")),
+    item("PNG", "the time lines as they are on the screen, with the legend", () => picture(app, timelines, legend).toBlob((b) => { if (b) save(b, fileName(base, ".png")); })),
+    item("SVG", "the same, all names as text", () => saveText(svg(app, timelines, legend), fileName(base, ".svg"), "image/svg+xml")),
     item("CSV", csvText === null ? "the open panel is no table" : "the table of the open panel", () => { if (csvText !== null) saveText(csvText, fileName(base, `-${app.store.state.panel}.csv`), "text/csv;charset=utf-8"); }, csvText === null),
     item("Copy link", "the address with this view", () => { void navigator.clipboard.writeText(location.href).then(() => app.announce("link copied")).catch(() => app.announce("the browser did not allow copying; the address bar holds the link")); }),
     el("p", {}, button("Close", "Close", () => d.close())));

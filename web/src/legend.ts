@@ -1,12 +1,19 @@
-// The legend: the regions that fill most of what is on the screen.
+// The legend: what the colours on the screen stand for, first what fills most of it.
 import type { App } from "./app";
-import { button, el, name, printable, replace, rove } from "./dom";
+import { byRow, highlighted, unpack } from "./colors";
+import { button, count, el, name, printable, replace, rove } from "./dom";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
 
-/** Legend is a line of buttons, one a region. */
-export interface Legend { element: HTMLElement; update(now?: boolean): void; pending(): boolean }
+/** Legend is a line of buttons, one a colour. */
+export interface Legend {
+  element: HTMLElement;
+  /** shown is what it names. */
+  shown(): { label: string; color: string }[];
+  update(now?: boolean): void;
+  pending(): boolean;
+}
 
 /**
  * weigh sums the columns, from `from` to `to`, that each region fills: of nested spans what lies in no span below, of
@@ -33,16 +40,46 @@ export function weigh(t: Tile, strips: readonly Strip[], from: number, to: numbe
   return out;
 }
 
-/** makeLegend makes the legend; it is filled again a moment after the picture changed. */
-export function makeLegend(app: App, timelines: () => readonly Timeline[]): Legend {
-  const element = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "Regions in view; a click greys out the others" } });
-  rove(element, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
-  let timer = 0, key = "";
-  const fill = (): void => {
-    timer = 0;
-    app.client.onChange();
-    const weights = new Map<string, { weight: number; color: string }>();
-    const s = app.store.state;
+/** Entry is what a colour stands for: a region, a group of them, or a row. */
+interface Entry { label: string; color: string; weight: number; title: string; pressed: boolean | null; press: () => void }
+
+/** mostEntries is how many colours are named; those of what is seen most. */
+const mostEntries = 60;
+
+/** makeLegend makes the legend; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
+export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow: (lane: number, key: string) => void): Legend {
+  const list = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "What the colours stand for" } });
+  const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"), element = el("div", { class: "legendbox" }, list, more);
+  rove(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
+  let timer = 0, key = "", shown: readonly Entry[] = [];
+
+  /** room says how many entries are in lines that are not seen. */
+  const room = (): void => {
+    const first = list.firstElementChild, hidden = first instanceof HTMLElement ? [...list.children].filter((c) => c instanceof HTMLElement && c.offsetTop > first.offsetTop + 4).length : 0, opened = list.classList.contains("open");
+    more.hidden = hidden === 0;
+    more.textContent = opened ? "less" : `+${hidden}`;
+    more.title = opened ? "Show one line of the legend" : `Show ${hidden} more`;
+    more.setAttribute("aria-label", more.title);
+    more.setAttribute("aria-expanded", String(opened));
+  };
+  const open = (is: boolean): void => { list.classList.toggle("open", is); room(); };
+  new ResizeObserver(room).observe(list);
+
+  const rowEntries = (): Entry[] => timelines().flatMap((t) => {
+    const [a, b] = t.visible(), lane = t.lane;
+    return lane.rows.slice(a, b).flatMap((r): Entry[] => {
+      const own = rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]), label = r.track >= 0 ? lane.fullName(r.track) : r.label;
+      return own ? [{ label, color: unpack(own[0]), weight: 1, title: `${printable(label)}: go to this row`, pressed: null, press: () => goRow(lane.index, r.key) }] : [];
+    });
+  });
+
+  const regionEntries = (): Entry[] => {
+    const s = app.store.state, grouped = s.color === "group", entries = new Map<string, Entry>();
+    const entry = (label: string, color: string): Entry => {
+      let e = entries.get(label);
+      if (!e) { e = { label: label === "" ? "no group" : label, color, weight: 0, title: `${label === "" ? "Regions of no group" : printable(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
+      return e;
+    };
     for (const t of timelines()) {
       const lane = t.lane, [a, b] = t.visible(), width = Math.round(t.width * devicePixelRatio), w = lane.local(s.window);
       for (let i = a; i < b; i++) {
@@ -52,26 +89,31 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[]): Lege
         if (!l) continue;
         const nested = lane.rows[i].track < 0 || lane.meta.tracks[lane.rows[i].track].kind !== "resource", sum = weigh(l.entry.tile, l.entry.strips, Math.max(0, -l.offset / l.scale), (width - l.offset) / l.scale, nested);
         for (const [r, columns] of sum) {
-          const n = columns * l.scale;
           const region = lane.meta.regions[r];
-          if (!region) continue;
-          const e = weights.get(region.name);
-          if (e) e.weight += n; else weights.set(region.name, { weight: n, color: lane.colors.css[r] });
+          if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * l.scale;
         }
       }
     }
-    if (s.highlight !== null && !weights.has(s.highlight)) weights.set(s.highlight, { weight: 0, color: app.lanes[0]?.colors.css[app.lanes[0].meta.regions.findIndex((r) => r.name === s.highlight)] ?? app.colors.other });
-    const top = [...weights].sort((x, y) => (y[0] === s.highlight ? 1 : 0) - (x[0] === s.highlight ? 1 : 0) || y[1].weight - x[1].weight).slice(0, 24);
-    const next = s.highlight + "\n" + top.map(([n, e]) => n + e.color).join("\n");
+    const h = s.highlight, lane = app.lanes[0];
+    if (h !== null && lane) entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
+    return [...entries.values()].sort((x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight);
+  };
+
+  const fill = (): void => {
+    timer = 0;
+    app.client.onChange();
+    const s = app.store.state, rows = byRow(s.color, s.highlight), all = rows ? rowEntries() : regionEntries(), top = all.slice(0, mostEntries);
+    const next = [s.color, s.highlight, ...top.map((e) => e.label + e.color)].join("\n");
     if (next === key) return;
-    key = next;
-    replace(element, ...top.map(([n, e], i) => {
-      const b = button(name(n), `${printable(n)}: click greys out all others`, () => app.highlight(n));
+    key = next; shown = top;
+    replace(list, ...(rows ? [el("span", { class: "faint" }, top.length === 0 ? "no row with spans is in view" : "each row has its own colour:")] : []), ...top.map((e, i) => {
+      const b = button(name(e.label), e.title, e.press);
       b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
-      b.setAttribute("aria-pressed", String(s.highlight === n));
+      if (e.pressed !== null) b.setAttribute("aria-pressed", String(e.pressed));
       b.tabIndex = i === 0 ? 0 : -1;
       return b;
-    }));
+    }), ...(all.length > top.length ? [el("span", { class: "faint" }, `and ${count(all.length - top.length)} more`)] : []));
+    room();
   };
-  return { element, pending: () => timer !== 0, update: (now = false) => { if (timer) { if (!now) return; clearTimeout(timer); } if (now) key = ""; timer = window.setTimeout(fill, now ? 0 : 200); } };
+  return { element, shown: () => shown.map(({ label, color }) => ({ label, color })), pending: () => timer !== 0, update: (now = false) => { if (timer) { if (!now) return; clearTimeout(timer); } if (now) key = ""; timer = window.setTimeout(fill, now ? 0 : 200); } };
 }

@@ -1,8 +1,8 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, baseID, Client, isAbort, say, sleep, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, say, sleep, type LinkDetails, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
-import { type Colors, regionColors, themeColors } from "./colors";
+import { type Colors, highlighted, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
@@ -17,15 +17,15 @@ import { Minimap } from "./minimap";
 import { newID, Notes } from "./notes";
 import { makePanels } from "./panels/all";
 import { RulerBar } from "./rulerbar";
-import { Search } from "./search";
+import { beyond, Search } from "./search";
 import { startPage } from "./start";
 import { initial, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, short, type Window } from "./time";
 import { rowKey } from "./tiles";
 import { compact, type Hit, Timeline } from "./timeline";
-import { read, write } from "./url";
-import { around, clamp, pan, reveal, same, scaled } from "./view";
-import { steps } from "./rows";
+import { cutShort, noticeOf, read, readLink, linkKey, write } from "./url";
+import { around, centred, clamp, pan, reveal, same, scaled } from "./view";
+import { type Node, pathTo, steps } from "./rows";
 import { deeper, rowMenu } from "./rowmenu";
 
 /** ofAttribute begins the values of the menu of colours that stand for attributes. */
@@ -50,12 +50,15 @@ class Page implements App {
   private history = 0;
   private pushed: Window | null = null;
   private restoring = false;
-  private parts: { minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; linkText: HTMLElement; sync: () => void } | null = null;
+  /** wrong are the pieces of the address that were not understood, and what is shown instead. */
+  private wrong: [piece: string, instead: string][] = [];
+  private panels: readonly string[] = [];
+  private parts: { hint: HTMLElement; minimap: Minimap; ruler: RulerBar; dock: Dock; details: Details; legend: Legend; search: Search; tip: HTMLElement; lanes: HTMLElement; rubber: HTMLElement; notice: HTMLElement; message: HTMLElement; measure: HTMLElement; linkText: HTMLElement; sync: () => void } | null = null;
   private tipTimer = 0;
   private tipAbort: AbortController | null = null;
 
   constructor() {
-    this.store = new Store({ ...initial, ...read(location.hash) });
+    this.store = new Store({ ...initial, ...this.read() });
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
     this.client.onChange = () => this.state();
@@ -63,6 +66,12 @@ class Page implements App {
     this.client.onAnew = () => this.anew();
     addEventListener("popstate", () => this.restore());
     addEventListener("hashchange", () => this.restore());
+  }
+
+  /** read takes the state out of the address, and notes what is wrong with that. */
+  private read(): Partial<State> {
+    this.wrong = [];
+    return read(location.hash, (piece, instead) => this.wrong.push([piece, instead]));
   }
 
   // ---- state of the page
@@ -229,20 +238,23 @@ class Page implements App {
     });
   }
 
-  /** busyOrder sorts the rows by how busy they are in the window, as it is now. */
+  /** busyOrder sorts the rows by how busy they are in the window that the state names for it: the order is the same wherever one goes. */
   private async busyOrder(): Promise<void> {
-    const w = this.store.state.window;
+    const w = this.store.state.orderWindow ?? this.store.state.window;
     for (const l of this.lanes) {
       const cut = l.cut(w);
       try {
         const path = `traces/${encodeURIComponent(l.meta.id)}/`, time = { from: cut.from, to: cut.to };
         const [r, s] = await Promise.all([this.client.json<{ rows: LocationRow[] | null }>(path + "locations", time), this.client.json<States>(path + "states", time)]);
+        // another window may have been asked for meanwhile
+        if (!same(w, this.store.state.orderWindow ?? w)) return;
         // of locations the time of work, of resources that in which anything was claimed
         l.busy = new Map([...(r.rows ?? []), ...s.rows].map((x) => [x.track, Number(x.busy)]));
       } catch (e) { this.announce("busy times: " + say(e)); return; }
     }
     if (this.store.state.order !== "busy") return;
-    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to, this.axis)}`);
+    const last = this.limits().to - 1n;
+    this.announce(`rows sorted by busy time from ${exact(w.from, this.axis)} to ${exact(w.to > last ? last : w.to, this.axis)}`);
     this.arrange(); this.draw();
   }
 
@@ -287,13 +299,62 @@ class Page implements App {
   }
 
   private restore(): void {
-    const s = read(location.hash);
+    const s = this.read();
     const now = this.store.state.traces.join(","), then = (s.traces ?? []).join(",");
     if (then !== now && !(then === "" && this.list.traces.length === 1)) { location.reload(); return; }
     this.restoring = true;
-    this.store.set({ ...s, window: s.window ? clamp(s.window, this.limits()) : this.limits(), traces: this.store.state.traces });
+    this.store.set({ ...this.fitting(s), traces: this.store.state.traces });
+    for (const t of this.timelines) t.hold();
     this.restoring = false;
+    this.restoreLink();
+    this.hint();
     this.pushed = this.store.state.window;
+  }
+
+  /** fitting is a state of the address as far as it fits to the traces; what does not is noted, and shown otherwise. */
+  private fitting(s: Partial<State>): Partial<State> & { window: Window } {
+    const limits = this.limits(), out = { ...s, window: limits }, spans = beyond(limits.to, limits, this.axis);
+    const write2 = (w: Window): string => `${w.from}~${w.to}`;
+    const outside = (w: Window): boolean => w.from >= limits.to || w.to <= limits.from;
+    if (s.window && outside(s.window)) this.wrong.push([`w=${write2(s.window)}`, `the whole is shown: ${spans}`]);
+    else if (s.window) {
+      out.window = clamp({ from: s.window.from < limits.from ? limits.from : s.window.from, to: s.window.to > limits.to ? limits.to : s.window.to }, limits);
+      if (s.window.from < limits.from || s.window.to > limits.to) this.wrong.push([`w=${write2(s.window)}`, `what of it lies in the trace is shown: ${spans}`]);
+    }
+    if (s.range && outside(s.range)) { this.wrong.push([`r=${write2(s.range)}`, `no range is selected: ${spans}`]); out.range = null; }
+    if (s.place !== undefined && s.place !== null && (s.place < limits.from || s.place >= limits.to)) { this.wrong.push([`at=${s.place}`, `no place is marked: ${spans}`]); out.place = null; }
+    if (s.orderWindow && outside(s.orderWindow)) { this.wrong.push([`ow=${write2(s.orderWindow)}`, "rows are sorted by what is shown now"]); out.orderWindow = null; }
+    out.orderWindow = s.order === "busy" ? out.orderWindow ?? out.window : null;
+    const k = s.selection, track = k ? this.lanes[k.lane]?.meta.tracks[k.track] : undefined;
+    if (k && (!track || (k.depth >= 0 && k.depth >= track.depth))) { this.wrong.push([`s=${k.lane}.${k.track}.${k.depth}.${k.time}`, `nothing is selected: there is no such ${track ? "level" : "row"}`]); out.selection = null; }
+    const rows = new Set<string>(), walk = (lane: number, nodes: readonly Node[]): void => { for (const n of nodes) { rows.add(`${lane}/${n.key}`); walk(lane, n.children); } };
+    this.lanes.forEach((l) => walk(l.index, l.tree));
+    const known = (letter: string, all: Iterable<string>): string[] => [...all].filter((x) => { const is = rows.has(x.split(":")[0]); if (!is) this.wrong.push([`${letter}=${x}`, "there is no such row"]); return is; });
+    out.collapsed = new Set(known("c", s.collapsed ?? []));
+    out.hidden = new Set(known("h", s.hidden ?? []));
+    out.top = known("y", (s.top ?? "").split(",").filter((x) => x !== "")).join(",");
+    if (typeof s.highlight === "string" && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color ?? initial.color, s.highlight ?? "")))) { this.wrong.push([cutShort(`hl=${s.highlight}`), "there is no such region"]); out.highlight = null; }
+    if (s.panel !== undefined && !this.panels.includes(s.panel)) { this.wrong.push([cutShort(`p=${s.panel}`), "the first table is shown"]); out.panel = initial.panel; }
+    return out;
+  }
+
+  /** restoreLink asks for the message or dependency that the address says is selected. */
+  private restoreLink(): void {
+    const k = readLink(location.hash), held = this.store.state.link, own = held ? linkKey(held.lane, held.link) : null;
+    if (!k) { if (held) this.store.set({ link: null }); return; }
+    if (own && own.lane === k.lane && own.id === k.id && own.track === k.track && own.time === k.time) return;
+    const lane = this.lanes[k.lane], lost = (): void => { this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
+    if (!lane?.meta.tracks[k.track]) { lost(); return; }
+    this.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: k.id, track: k.track, time: k.time }).then((d) => this.store.set({ selection: null, link: { lane: k.lane, link: d.link } })).catch(lost);
+  }
+
+  /** hint says what was wrong with the address until it is closed; it takes nothing away. */
+  private hint(): void {
+    const h = this.parts?.hint, text = noticeOf(this.wrong);
+    if (!h) return;
+    h.hidden = text === "";
+    h.title = this.wrong.map(([piece, instead]) => printable(instead === "" ? piece : `${piece}: ${instead}`)).join("\n");
+    h.replaceChildren(...(text === "" ? [] : [name(text), button("✕", "Close this message", () => { h.hidden = true; this.timelines[0]?.plot.focus({ preventScroll: true }); })]));
   }
 
   // ---- start
@@ -303,7 +364,7 @@ class Page implements App {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) { this.fail("weft", say(e)); return; }
     let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === baseID(id)));
-    const lost = this.store.state.traces.length - wanted.length;
+    const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {
       const all = this.list.traces;
       // a few that are open already were named on the command line: they are meant to be seen together
@@ -311,10 +372,11 @@ class Page implements App {
     }
     if (wanted.length === 0) {
       this.store.set({ traces: [] });
-      startPage(this, lost > 0 ? "The trace of this link is not served here." : "");
+      startPage(this, strange.length > 0 ? "The trace of this link is not served here." : "");
       this.started = true; this.state();
       return;
     }
+    for (const id of strange) this.wrong.push([cutShort(`t=${id}`), `that trace is not served here: ${wanted.map((x) => this.list.traces.find((t) => t.id === baseID(x))?.name ?? x).join(", ")} is shown`]);
     this.store.set({ traces: wanted });
     const metas = await this.load(wanted);
     if (metas) this.build(metas);
@@ -331,10 +393,11 @@ class Page implements App {
     const out: TraceMeta[] = [];
     const view = new Indexing();
     document.body.replaceChildren(view.element);
-    for (const id of ids) {
+    for (let id of ids) {
       for (let wait = 150; ; wait = Math.min(2000, wait * 1.3)) {
         let m: TraceMeta;
         try { m = await this.client.json<TraceMeta>("traces/" + encodeURIComponent(id)); } catch (e) {
+          if (e instanceof ApiError && e.status === 404 && baseID(id) !== id) { this.wrong.push([cutShort(`t=${id}`), `colours are by region: ${say(e)}`]); id = baseID(id); continue; }
           // an index takes minutes: a server that does not answer once may do so later
           if (e instanceof ApiError && e.status < 500) { this.fail(id, say(e)); return null; }
           view.lost(say(e));
@@ -352,26 +415,29 @@ class Page implements App {
   }
 
   private build(metas: TraceMeta[]): void {
-    const s = this.store.state;
     this.axis = { num: BigInt(metas[0].clock.num), den: BigInt(metas[0].clock.den) };
     this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, metas.filter((x) => x.name === m.name).length === 1, () => this.draw()));
     this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
     this.place();
-    const given = read(location.hash).window;
-    const window0 = given ? clamp(given, this.limits()) : this.limits();
+    const panels = makePanels(metas.length);
+    this.panels = panels.map((p) => p.id);
+    const given = this.fitting(read(location.hash)), window0 = given.window;
+    this.store.set({ ...given, traces: metas.map((m) => m.id) });
+    const s = this.store.state;
     document.title = this.lanes.map((l) => printable(l.title)).join(" · ") + " – weft";
     const stats = metas.length === 1 ? `${count(metas[0].events)} events, ${count(metas[0].spans)} spans, ${count(metas[0].links)} links, ${exact(this.lanes[0].length, this.axis)}` : "";
 
     const details = new Details(this, (lane, w) => { this.timelines.forEach((t, i) => { t.selectedSpan = i === lane ? w : null; }); this.draw(); });
     const splitter = el("div", { class: "splitter", role: "separator", tabindex: 0, aria: { orientation: "horizontal", label: "Height of the tables. Up and down arrow change it.", valuenow: s.dock } });
-    const dock = new Dock(this, makePanels(metas.length), splitter, details.element);
+    const dock = new Dock(this, panels, splitter, details.element);
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
-    const legend = makeLegend(this, () => this.timelines);
-    const search = new Search(this, (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
+    const legend = makeLegend(this, () => this.timelines, (lane, key) => this.goRow(lane, key));
+    const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
     const notice = el("div", { class: "notice", role: "status" });
+    const hint = el("div", { class: "hint", role: "status", hidden: true });
     const message = el("span", { class: "message", role: "status", aria: { live: "polite" } });
     const measure = el("span", { class: "measure" });
     const facts = el("span", { class: "facts", title: stats }, stats);
@@ -389,8 +455,8 @@ class Page implements App {
     const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "by busy time in the window"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file" }));
-    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => void this.busyOrder());
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null }));
+    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => this.store.set({ orderWindow: this.store.state.window }));
     const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
@@ -420,15 +486,16 @@ class Page implements App {
     const several = this.list.traces.length > 1;
     document.body.replaceChildren(
       el("header", { class: "bar" },
-        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title" }, name(this.lanes.map((l) => l.title).join("  |  "))), facts, search.element,
+        el(several ? "a" : "span", { class: "brand", ...(several ? { href: "#", title: "All traces" } : {}) }, "weft"), el("h1", { class: "title", title: this.lanes.map((l) => printable(l.title)).join("\n") }, name(this.lanes.map((l) => l.title).join("  |  "))), search.element,
         button("⟨", "Previous view (Backspace or [)", () => this.back()), button("⟩", "Next view (])", () => history.forward()), button("All", "Show the whole trace (Home)", () => this.show(this.limits())),
-        arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
+        arrows, range, ruleMode, colorSelect, ...(align ? [align] : []), button("Export ▾", "Picture or table as a file", () => exportMenu(this, this.timelines, legend.shown(), () => dock.csv)), theme, button("?", "Keys and mouse (?)", showHelp)),
+      hint,
       el("section", { aria: { label: "Legend" } }, legend.element),
       el("section", { class: "axes", aria: { label: "Rows and time" } },
         el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
         el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element)),
-      lanes, dock.element, el("footer", { class: "status" }, message, linkText, measure));
-    this.parts = { minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
+      lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, facts));
+    this.parts = { hint, minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
     this.splitting(splitter); this.gripping(grip);
     for (const t of this.timelines) {
@@ -452,6 +519,8 @@ class Page implements App {
     this.recolor(); sync();
     void details.follow(this.store.state.selection);
     if (s.order === "busy") void this.busyOrder();
+    this.restoreLink();
+    this.hint();
     void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
     // the first view is the one that back leads to, however soon the next follows
     history.replaceState({ views: this.before }, "", "#" + write(this.store.state));
@@ -463,22 +532,26 @@ class Page implements App {
   private changed(c: ReadonlySet<keyof State>): void {
     const s = this.store.state, p = this.parts;
     if (c.has("theme")) this.theme();
+    // the name of a group greys out all where colours are not by group
+    if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); }
     if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
     if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
+    if (c.has("orderWindow") && s.order === "busy") void this.busyOrder();
+    else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
     if (c.has("collapsed") || c.has("hidden") || c.has("order") || c.has("levels") || c.has("rowFilter") || c.has("stripHeight")) {
-      if (c.has("order") && s.order === "busy") void this.busyOrder();
       this.arrange();
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");
     if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
     else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
-    // the window moves at each frame of a zoom; no control shows it
-    if (c.size > 1 || !c.has("window")) p?.sync();
+    // the window moves at each frame of a zoom, and so may the rows; no control shows it
+    if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     p?.dock.follow();
     this.save();
     this.draw();
@@ -618,9 +691,21 @@ class Page implements App {
 
   private announceAt(h: Hit, t: Timeline): void { if (this.parts && this.store.state.mode !== "pan") this.parts.message.textContent = `at ${exact(h.time, t.lane.clock)}`; }
 
+  /** goTime brings a time into the middle and marks it. */
+  private goTime(t: bigint): void {
+    this.store.set({ window: centred(this.store.state.window, t, this.limits()), place: t });
+    this.announce(`at ${exact(t, this.axis)}; Esc takes the mark away`);
+  }
+
+  /** goRow brings a row into view, and out of what hides it. */
   private goRow(lane: number, key: string): void {
-    const i = this.lanes[lane].rows.findIndex((r) => r.key === key);
-    if (i >= 0) { this.timelines[lane].scrollTo(i); this.timelines[lane].focusRow = i; this.draw(); }
+    const l = this.lanes[lane];
+    if (!l.rows.some((r) => r.key === key)) {
+      const way = pathTo(l.tree, key).map((n) => `${lane}/${n.key}`), above = way.slice(0, -1), s = this.store.state;
+      this.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !above.includes(k))), hidden: new Set([...s.hidden].filter((k) => !way.includes(k))), rowFilter: "" });
+    }
+    const i = l.rows.findIndex((r) => r.key === key);
+    if (i >= 0) this.timelines[lane].focusLabel(i);
   }
 
   /** goRegion highlights a region and goes to its next span behind the window's middle, or behind the last one found. */
@@ -745,6 +830,7 @@ class Page implements App {
         case "Escape":
           if (s.mode !== "pan") this.store.set({ mode: "pan" });
           else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
+          else if (s.place !== null) this.store.set({ place: null });
           else if (s.range) this.store.set({ range: null });
           else if (s.selection || s.link) this.store.set({ selection: null, link: null });
           else if (s.highlight !== null) this.store.set({ highlight: null });
@@ -760,8 +846,8 @@ class Page implements App {
 export interface Probe {
   view(): { from: string; to: string; length: string; rows: number; tracks: number[]; scroll: number; width: number; height: number; sharp: boolean; selection: string | null; traces: string[] };
   frames(): Frame[];
-  /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile. */
-  layout(): { background: string; group: string; line: string; other: string; mark: string; curve: string; regions: string[]; rows: { track: number; members: number[]; y: number; height: number; tile: { from: string; to: string; width: number; scale: number; offset: number } | null; strips: { track: number; depth: number; kind: number; y: number; height: number }[] }[] };
+  /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile; and where its arrows, in CSS pixels. */
+  layout(): { background: string; group: string; line: string; other: string; mark: string; curve: string; regions: string[]; rows: { track: number; members: number[]; y: number; height: number; tile: { from: string; to: string; width: number; scale: number; offset: number } | null; strips: { track: number; depth: number; kind: number; y: number; height: number }[] }[]; arrows: { x0: number; y0: number; x1: number; y1: number; count: number }[] };
 }
 
 declare global { interface Window { readonly weft: Probe } }
@@ -783,7 +869,7 @@ Object.defineProperty(window, "weft", {
         const strips = (l?.entry.strips ?? []).map((s) => { const { y, h } = t.stripRect(r, s, dpr); return { track: s.track, depth: s.depth, kind: s.kind, y, height: h }; });
         return { track: r.track, members: r.members, y, height, tile: l ? { from: String(l.entry.grid.from), to: String(l.entry.grid.to), width: l.entry.grid.width, scale: l.scale, offset: l.offset } : null, strips };
       });
-      return { background: c.background, group: c.row, line: c.line, other: c.other, mark: c.mark, curve: c.curve, regions: lane?.colors.css ?? [], rows };
+      return { background: c.background, group: c.row, line: c.line, other: c.other, mark: c.mark, curve: c.curve, regions: lane?.colors.css ?? [], rows, arrows: (t?.arrows ?? []).map(({ x0, y0, x1, y1, count: n }) => ({ x0, y0, x1, y1, count: n })) };
     },
   } satisfies Probe),
 });

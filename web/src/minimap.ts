@@ -1,11 +1,15 @@
 // The whole of the trace in a thin strip, with the window as a frame that can be dragged.
 import type { App } from "./app";
+import { byRow } from "./colors";
 import { el } from "./dom";
 import { type Bitmap, drawSpans, pack } from "./raster";
-import { decodeTile, type Tile } from "./tile";
+import { decodeTile, StripKind, type Tile } from "./tile";
 import { isAbort, ranges } from "./api";
 import { at, fraction } from "./view";
 import type { Window } from "./time";
+
+/** leastLine is how high a row is in it at least, in CSS pixels. */
+const leastLine = 3;
 
 /** Minimap shows the summary of all locations of the first lane over the limits of the axis. */
 export class Minimap {
@@ -65,14 +69,16 @@ export class Minimap {
   /** pending tells whether its picture is on the way. */
   get pending(): boolean { return this.abort !== null; }
 
-  private async fetch(w: Window, width: number): Promise<void> {
+  /** fetch asks for the summary of all rows or, where each has a colour of its own, for some of them from top to bottom. */
+  private async fetch(w: Window, width: number, each: boolean): Promise<void> {
     const lane = this.app.lanes[0];
     const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
-    const tracks = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
+    const all = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
+    const lines = Math.min(all.length, Math.max(1, Math.floor((this.height - 4) / leastLine))), tracks = each ? Array.from({ length: lines }, (_, i) => all[Math.floor((i * all.length) / lines)]) : all;
     this.abort?.abort();
     if (tracks.length === 0) return;
     const abort = (this.abort = new AbortController());
-    try { this.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/summary`, { from: w.from, to: w.to, width, tracks: ranges(tracks) }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) this.tile = null; }
+    try { this.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/${each ? "tiles" : "summary"}`, { from: w.from, to: w.to, width, tracks: ranges(tracks), depths: each ? 1 : undefined }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) this.tile = null; }
     finally { if (this.abort === abort) this.abort = null; this.app.client.onChange(); this.app.draw(); }
   }
 
@@ -87,8 +93,8 @@ export class Minimap {
     this.frame.style.width = `max(3px, ${100 * (b - a)}%)`;
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
     const local = lane.cut(limits);
-    const key = `${local.from} ${local.to} ${W}`;
-    if (key !== this.key && this.app.pictured) { this.key = key; void this.fetch(local, W); }
+    const each = byRow(this.app.store.state.color, this.app.store.state.highlight), key = `${local.from} ${local.to} ${W} ${each}`;
+    if (key !== this.key && this.app.pictured) { this.key = key; void this.fetch(local, W, each); }
     const paint = `${version} ${this.key} ${W} ${H} ${this.tile !== null}`;
     if (paint === this.painted) return;
     this.painted = paint;
@@ -98,10 +104,13 @@ export class Minimap {
     const image = new ImageData(W, H), bitmap: Bitmap = { width: W, height: H, pixels: new Uint32Array(image.data.buffer) };
     const bg = pack(this.app.colors.row);
     bitmap.pixels.fill(bg);
-    const strip = this.tile?.strips[0];
-    if (this.tile && strip) {
+    const tile = this.tile, strips = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
+    if (tile) {
       const x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))), x1 = Math.round(W * fraction(limits, lane.toAxis(local.to)));
-      drawSpans(bitmap, this.tile, strip, { x: x0, y: 2, w: x1 - x0, h: H - 4 }, lane.colors.pixels, lane.colors.other, bg, { scale: (x1 - x0) / this.tile.width, offset: 0 });
+      strips.forEach((strip, i) => {
+        const y = 2 + Math.floor((i * (H - 4)) / strips.length), h = 2 + Math.floor(((i + 1) * (H - 4)) / strips.length) - y;
+        drawSpans(bitmap, tile, strip, { x: x0, y, w: x1 - x0, h: Math.max(1, strips.length > 1 ? h - 1 : h) }, lane.colors.byTrack(strip.track) ?? lane.colors.pixels, lane.colors.other, bg, { scale: (x1 - x0) / tile.width, offset: 0 });
+      });
     }
     g.putImageData(image, 0, 0);
   }

@@ -104,6 +104,16 @@ export function tracksOf(n: Node): number[] {
   return out.sort((a, b) => a - b);
 }
 
+/** pathTo are the nodes from the top of a tree down to that with a key; none where there is no such. */
+export function pathTo(tree: readonly Node[], key: string): Node[] {
+  for (const n of tree) {
+    if (n.key === key) return [n];
+    const below = pathTo(n.children, key);
+    if (below.length > 0) return [n, ...below];
+  }
+  return [];
+}
+
 /** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
 const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20]];
 /** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */

@@ -1,10 +1,17 @@
 // The ruler above the time lines: marks, range, measuring marks, bookmarks; dragging on it zooms.
 import type { App } from "./app";
+import { ink } from "./colors";
 import { el, printable } from "./dom";
 import { marksFor } from "./ruler";
 import { exact, short, type Window } from "./time";
 import { at, fraction, zoom } from "./view";
 import { wheelFactor } from "./control";
+
+/** Pen is what a canvas and a drawing of lines and texts have in common. */
+export type Pen = Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "font" | "textBaseline" | "textAlign" | "fillRect" | "beginPath" | "moveTo" | "lineTo" | "closePath" | "stroke" | "fill" | "fillText" | "measureText">;
+
+/** rulerHeight is in CSS pixels. */
+export const rulerHeight = 28;
 
 /** RulerBar is the strip with the time axis. */
 export class RulerBar {
@@ -33,7 +40,7 @@ export class RulerBar {
   /** draw draws it `width` CSS pixels wide, as the time lines are. */
   draw(width: number): void {
     this.width = width;
-    const dpr = devicePixelRatio, height = 28, c = this.app.colors, s = this.app.store.state, cv = this.element;
+    const dpr = devicePixelRatio, height = rulerHeight, s = this.app.store.state, cv = this.element;
     const W = Math.round(width * dpr), H = Math.round(height * dpr);
     if (cv.width !== W || cv.height !== H) { cv.width = W; cv.height = H; cv.style.width = width + "px"; cv.style.height = height + "px"; }
     const g = cv.getContext("2d");
@@ -41,41 +48,59 @@ export class RulerBar {
     g.setTransform(dpr, 0, 0, dpr, 0, 0);
     g.clearRect(0, 0, width, height);
     paintRuler(g, this.app, width, height);
-    const x = (t: bigint): number => fraction(s.window, t) * width;
-    if (s.range) { g.fillStyle = c.range; g.fillRect(x(s.range.from), 0, Math.max(1, x(s.range.to) - x(s.range.from)), height); }
-    this.app.lanes.forEach((l) => { for (const n of this.app.notes.of(l.index)) { const p = x(l.toAxis(BigInt(n.from))); if (p >= -6 && p <= width + 6) { g.fillStyle = "#c026a3"; g.beginPath(); g.moveTo(p - 5, 0); g.lineTo(p + 5, 0); g.lineTo(p, 9); g.fill(); if (n.text) { g.font = "10px system-ui, sans-serif"; g.textBaseline = "top"; g.fillText(printable(n.text).slice(0, 24), p + 6, 0); } } } });
-    const [a, b] = s.marks;
-    if (a !== null && b !== null) {
-      const p = x(a < b ? a : b), q = x(a < b ? b : a);
-      g.fillStyle = "#d55e00"; g.fillRect(p, height - 4, Math.max(1, q - p), 3);
-      g.font = "600 11px system-ui, sans-serif"; g.textBaseline = "bottom"; g.textAlign = "center";
-      const text = short(b > a ? b - a : a - b, this.app.axis), tw = g.measureText(text).width + 8, mid = Math.max(tw / 2, Math.min(width - tw / 2, (Math.max(0, p) + Math.min(width, q)) / 2));
-      g.fillStyle = c.background; g.fillRect(mid - tw / 2, height - 19, tw, 14);
-      g.fillStyle = c.text; g.fillText(text, mid, height - 5); g.textAlign = "left";
-    }
     this.element.setAttribute("aria-label", `Time axis, ${exact(s.window.from, this.app.axis)} to ${exact(s.window.to, this.app.axis)}`);
   }
 }
 
-/** paintRuler draws the marks and their labels alone; the export uses it too. */
-export function paintRuler(g: CanvasRenderingContext2D, app: App, width: number, height: number): void {
-  const c = app.colors, { base, marks } = marksFor(app.store.state.window, width, app.axis);
-  g.strokeStyle = c.faint; g.lineWidth = 1; g.beginPath();
-  for (const m of marks) { const x = Math.round(m.at * width) + 0.5; g.moveTo(x, height); g.lineTo(x, height - (m.label ? 9 : 4)); }
-  g.stroke();
-  g.fillStyle = c.text; g.font = "11px system-ui, sans-serif"; g.textBaseline = "alphabetic";
-  let free = -Infinity;
-  if (base !== "" && !marks.some((m) => m.label === base && m.at >= 0 && m.at <= 0.9)) {
-    g.font = "600 11px system-ui, sans-serif";
-    g.fillText(base, 2, height - 11);
-    free = g.measureText(base).width + 12;
-    g.font = "11px system-ui, sans-serif";
+/** paintRuler draws the axis with all that is marked on it; the export uses it too. */
+export function paintRuler(g: Pen, app: App, width: number, height: number): void {
+  const c = app.colors, s = app.store.state, font = "11px system-ui, sans-serif", bold = "600 " + font;
+  const x = (t: bigint): number => fraction(s.window, t) * width;
+  g.textAlign = "left";
+  if (s.range) { const a = Math.max(0, x(s.range.from)), b = Math.min(width, x(s.range.to)); if (b > a) { g.fillStyle = c.range; g.fillRect(a, 0, Math.max(1, b - a), height); } }
+
+  // what is marked takes the place of labels
+  const boxes: { x: number; w: number; y: number; text: string; color: string; background: string }[] = [];
+  g.font = bold;
+  const boxed = (middle: number, y: number, text: string, color: string, background: string): void => {
+    const w = g.measureText(text).width + 8;
+    boxes.push({ x: Math.max(0, Math.min(width - w, middle - w / 2)), w, y, text, color, background });
+  };
+  const p = s.place === null ? -Infinity : x(s.place);
+  if (s.place !== null && p >= 0 && p <= width) { boxed(p, 3, exact(s.place, app.axis), ink(c.accent), c.accent); g.fillStyle = c.accent; g.fillRect(Math.round(p) - 1, 18, 2, height - 18); }
+  const [m, n] = s.marks;
+  if (m !== null && n !== null) {
+    const a = Math.max(0, x(m < n ? m : n)), b = Math.min(width, x(m < n ? n : m));
+    if (b >= 0 && a <= width) { g.fillStyle = "#d55e00"; g.fillRect(a, height - 4, Math.max(1, b - a), 3); boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background); }
   }
-  for (const m of marks) {
-    if (!m.label) continue;
-    const tw = g.measureText(m.label).width, x = Math.max(2, Math.min(width - tw - 2, m.at * width + 3));
-    if (m.at * width < -20 || m.at * width > width || x < free) continue;
-    g.fillText(m.label, x, height - 11);
-    free = x + tw + 8;
+
+  const notes = app.lanes.flatMap((l) => app.notes.of(l.index).map((n) => ({ at: x(l.toAxis(BigInt(n.from))), text: [...printable(n.text)].slice(0, 24).join("") }))).filter((n) => n.at >= 0 && n.at <= width);
+  g.font = "10px system-ui, sans-serif";
+  const taken = [...boxes, ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) }))];
+
+  const { base, marks } = marksFor(s.window, width, app.axis);
+  g.strokeStyle = c.faint; g.lineWidth = 1; g.beginPath();
+  for (const k of marks) if (k.at >= 0 && k.at <= 1) { const at = Math.min(width - 1, Math.round(k.at * width)) + 0.5; g.moveTo(at, height); g.lineTo(at, height - (k.label ? 9 : 4)); }
+  g.stroke();
+  g.textBaseline = "alphabetic";
+  let free = -Infinity;
+  const write = (text: string, at: number): void => {
+    const w = g.measureText(text).width;
+    if (at < free || at + w > width - 1 || taken.some((b) => at < b.x + b.w + 3 && b.x - 3 < at + w)) return;
+    g.fillText(text, at, height - 11);
+    free = at + w + 8;
+  };
+  g.fillStyle = c.text;
+  if (base !== "" && !marks.some((k) => k.label === base && k.at >= 0 && k.at <= 0.9)) { g.font = bold; write(base, 2); free += 4; }
+  g.font = font;
+  // a label stands right of its mark; the last one left of it, if there is no room
+  for (const k of marks) if (k.label && k.at >= 0 && k.at <= 1) { const w = g.measureText(k.label).width, at = k.at * width + 3; write(k.label, at + w > width - 2 ? k.at * width - w - 3 : at); }
+
+  g.font = bold; g.textBaseline = "middle";
+  for (const b of boxes) { g.fillStyle = b.background; g.fillRect(b.x, b.y, b.w, 15); g.fillStyle = b.color; g.fillText(b.text, b.x + 4, b.y + 8); }
+  g.fillStyle = c.note; g.font = "10px system-ui, sans-serif";
+  for (const n of notes) {
+    g.beginPath(); g.moveTo(n.at - 5, 0); g.lineTo(n.at + 5, 0); g.lineTo(n.at, 9); g.closePath(); g.fill();
+    if (n.text) { g.textBaseline = "middle"; g.fillText(n.text, n.at + 7, 8); }
   }
 }

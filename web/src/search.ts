@@ -1,10 +1,17 @@
 // The search box: regions, rows and times.
 import type { App } from "./app";
 import { el, name, printable } from "./dom";
-import { exact, parse } from "./time";
+import type { Node } from "./rows";
+import { type Clock, exact, parse, type Window } from "./time";
+import { cutShort } from "./url";
 
 /** Found is a line of the results. */
 interface Found { label: string; kind: string; color: string; go: () => void }
+
+/** beyond says of a time that lies outside of the limits what they are, "" of one within. */
+export function beyond(t: bigint, limits: Window, axis: Clock): string {
+  return t >= limits.from && t < limits.to ? "" : `the trace spans ${exact(limits.from, axis)} to ${exact(limits.to - 1n, axis)}`;
+}
 
 /** Search is the box in the bar with its list of results. */
 export class Search {
@@ -14,16 +21,16 @@ export class Search {
   private found: Found[] = [];
   private at = 0;
 
-  constructor(private app: App, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void, private left: () => void) {
+  constructor(private app: App, private goTime: (t: bigint) => void, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void, private left: () => void) {
     this.input = el("input", { type: "search", placeholder: "Search region, row, time  ( / )", role: "combobox", aria: { label: "Search regions and rows, or go to a time", expanded: false, controls: "found", autocomplete: "list" } });
     this.list = el("div", { class: "found", id: "found", role: "listbox", aria: { label: "Results" }, hidden: true });
     this.element = el("div", { class: "search" }, this.input, this.list);
     this.input.addEventListener("input", () => this.update());
     this.input.addEventListener("focus", () => this.update());
-    this.input.addEventListener("blur", () => setTimeout(() => this.close(), 150));
+    this.input.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== this.input) this.close(); }, 150));
     this.input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
-      else if (e.key === "Enter") { this.found[this.at]?.go(); e.preventDefault(); }
+      else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }
       else if (e.key === "Escape") { this.input.value = ""; this.close(); this.left(); e.stopPropagation(); }
     });
   }
@@ -38,7 +45,10 @@ export class Search {
     this.found = []; this.at = 0;
     if (needle === "") { this.close(); return; }
     const t = parse(text, this.app.axis);
-    if (t !== null) this.found.push({ label: exact(t, this.app.axis), kind: "go to time", color: "", go: () => { const w = this.app.store.state.window, d = (w.to - w.from) / 2n; this.app.show({ from: t - d, to: t + d }); this.close(); } });
+    if (t !== null) {
+      const outside = beyond(t, this.app.limits(), this.app.axis);
+      this.found.push({ label: exact(t, this.app.axis), kind: outside === "" ? "go to time" : outside, color: "", go: () => { if (outside === "") { this.goTime(t); this.left(); } else this.app.announce(`${exact(t, this.app.axis)}: ${outside}`); this.close(); } });
+    }
     for (const lane of this.app.lanes) {
       const of = this.app.lanes.length > 1 ? ` in ${lane.title}` : "";
       let n = 0;
@@ -49,18 +59,26 @@ export class Search {
         this.found.push({ label: r.name, kind: "region" + of, color: lane.colors.css[i], go: () => this.goRegion(lane.index, i) });
       }
       n = 0;
-      for (const r of lane.rows) {
-        if (n >= 40 || !r.label.toLocaleLowerCase().includes(needle)) continue;
-        n++;
-        this.found.push({ label: r.label, kind: "row" + of, color: "", go: () => { this.goRow(lane.index, r.key); this.close(); } });
-      }
+      const shown = new Set(lane.rows.map((r) => r.key));
+      const rows = (nodes: readonly Node[]): void => {
+        for (const r of nodes) {
+          if (n < 40 && r.label.toLocaleLowerCase().includes(needle)) {
+            n++;
+            this.found.push({ label: r.label, kind: (shown.has(r.key) ? "row" : "row that is not shown") + of, color: "", go: () => { this.goRow(lane.index, r.key); this.close(); } });
+          }
+          rows(r.children);
+        }
+      };
+      rows(lane.tree);
     }
-    this.list.replaceChildren(...(this.found.length === 0 ? [el("div", { class: "faint" }, "nothing found")] : this.found.map((f, i) =>
+    this.list.replaceChildren(...(this.found.length === 0 ? [el("div", { class: "none", role: "status" }, name(this.nothing()))] : this.found.map((f, i) =>
       el("div", { role: "option", id: `found${i}`, title: printable(f.label), on: { pointerdown: (e) => { e.preventDefault(); f.go(); } } }, f.color ? el("span", { class: "swatch", style: { background: f.color } }) : null, name(f.label), el("span", { class: "faint" }, name(f.kind))))));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");
     this.mark();
   }
+
+  private nothing(): string { return `no region, row or time is called ${cutShort(this.input.value.trim())}`; }
 
   private mark(): void {
     [...this.list.children].forEach((c, i) => { c.setAttribute("aria-selected", String(i === this.at)); if (i === this.at) c.scrollIntoView({ block: "nearest" }); });

@@ -1,5 +1,5 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
-import { ApiError, type Attribute, type InstantDetails, isAbort, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
+import { type Attribute, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import { button, bytes, count, el, name, replace } from "./dom";
@@ -7,6 +7,7 @@ import type { Lane } from "./lane";
 import type { Selection } from "./store";
 import { decodeTile, runAt, StripKind } from "./tile";
 import { exact, short, type Window } from "./time";
+import { around } from "./view";
 
 /** mostLanes is how many claims of a resource are asked for to find that of a dependency. */
 const mostLanes = 32;
@@ -65,7 +66,8 @@ export class Details {
     } catch (e) {
       if (isAbort(e)) return;
       this.located(s.lane, null);
-      replace(this.element, el("p", { class: "faint" }, e instanceof ApiError && e.status === 404 ? "Nothing is there at this time." : say(e)), ...came());
+      this.app.announce(isNothing(e) ? "nothing is there at this time" : say(e));
+      replace(this.element, el("p", { class: "faint" }, isNothing(e) ? "Nothing is there at this time." : say(e)), ...came());
     } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
@@ -163,7 +165,7 @@ export class Details {
     const other = out ? l.to : l.from;
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
     const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
-    if (l.alone) return el("li", {}, name(text), " ", name(lane.fullName(other.track)), el("span", { class: "num" }, "never received"), el("div", { class: "faint" }, name(facts)));
+    if (l.alone) return el("li", {}, el("button", { type: "button", class: "link", title: "Select this message", on: { click: () => this.app.store.set({ selection: null, link: { lane: lane.index, link: l } }) } }, name(text), " ", name(lane.fullName(other.track))), el("span", { class: "num" }, "never received"), el("div", { class: "faint" }, name(facts)));
     return el("li", {},
       el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, l, !out) } }, name(text), " ", name(lane.fullName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
@@ -181,7 +183,7 @@ export class Details {
       // what is nested comes with the innermost
       for (const depth of depths.slice(0, nested ? 1 : mostLanes)) asked.push({ depth, time: from + BigInt(column) });
     }
-    const answers = await Promise.all(asked.map((q) => this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => { if (e instanceof ApiError && e.status === 404) return null; throw e; })));
+    const answers = await Promise.all(asked.map((q) => this.app.client.json<SpanDetails>(path + "span", { track, ...q }, signal).catch((e: unknown) => { if (isNothing(e)) return null; throw e; })));
     return answers.flatMap((d) => (d === null ? [] : [d.span, ...(nested ? d.around ?? [] : [])]).map((s) => ({ depth: s.depth, start: BigInt(s.start), end: BigInt(s.end), name: s.name })));
   }
 
@@ -218,15 +220,17 @@ export class Details {
       if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", name(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
       return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))), leaves ? told.from : told.to);
     };
-    const a = lane.toAxis(from), b = lane.toAxis(to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
+    // of a message that nobody received only the row is known that it was sent to
+    const lost = (): HTMLElement => el("section", {}, el("h3", {}, "To"), l.to.track >= 0 ? el("div", {}, name(lane.fullName(l.to.track))) : el("div", { class: "faint" }, "no row of this trace"), el("div", { class: "error" }, "The trace has no receive of it."));
+    const a = lane.toAxis(from), b = lane.toAxis(l.alone ? from : to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
     replace(this.element, el("h2", {}, what, " ", name(l.name)),
-      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => app.show({ from: both.from - m, to: both.to + m }))),
-      el("dl", {}, ...this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock)), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
+      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => { if (l.alone) app.show(around(a, a + lane.length / 1000n + 1n, app.limits())); else app.show({ from: both.from - m, to: both.to + m }); })),
+      el("dl", {}, ...(l.alone ? [] : this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock))), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
       told.link, told.state,
-      end("From", l.from.track, from, true), end("To", l.to.track, to, false));
+      end("From", l.from.track, from, true), l.alone ? lost() : end("To", l.to.track, to, false));
     this.element.scrollTop = 0;
-    app.announce(`selected ${what} ${l.name} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track)}, ${exact(to - from, lane.clock)}`);
+    app.announce(`selected ${what}${l.name ? " " + l.name : ""} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track) || "no row of this trace"}, ${l.alone ? "never received" : exact(to - from, lane.clock)}`);
   }
 
   /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */
@@ -240,7 +244,7 @@ export class Details {
     try {
       const r = await this.app.client.json<{ span: SpanInfo }>(`traces/${encodeURIComponent(lane.meta.id)}/find`, { region: d.span.region, track: s.track, time: d.span.start, direction });
       this.app.reveal({ lane: s.lane, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) }, BigInt(r.span.start), BigInt(r.span.end));
-    } catch (e) { this.app.announce(e instanceof ApiError && e.status === 404 ? `no ${direction} ${d.span.name} on this row` : say(e)); }
+    } catch (e) { this.app.announce(isNothing(e) ? `no ${direction} ${d.span.name} on this row` : say(e)); }
   }
 
   /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee. */
@@ -275,7 +279,7 @@ export class Details {
         return;
       }
       none();
-    } catch (e) { if (e instanceof ApiError && e.status === 404) none(); else this.app.announce(say(e)); }
+    } catch (e) { if (isNothing(e)) none(); else this.app.announce(say(e)); }
   }
 
   /** zoom shows the selected span with some room around it. */

@@ -1,5 +1,6 @@
 // The one place where the state of the page is kept. Views read it, change it by set, and are told.
 import type { LinkInfo } from "./api";
+import type { ColorMode } from "./colors";
 import type { Order } from "./rows";
 import type { Window } from "./time";
 
@@ -21,13 +22,22 @@ export interface State {
   window: Window;
   /** collapsed and hidden hold "lane/key". */
   collapsed: ReadonlySet<string>; hidden: ReadonlySet<string>;
-  order: Order; levels: number; stripHeight: number; rowFilter: string;
+  order: Order;
+  /** orderWindow is the time by whose busy times the rows are sorted, in axis ticks; null for that which the screen shows first. */
+  orderWindow: Window | null;
+  /** top says for each lane that is scrolled which row is the first one seen, and how many pixels of it are above the edge: "0/t17:5,1/g2:0". */
+  top: string;
+  levels: number; stripHeight: number; rowFilter: string;
   selection: Selection | null;
   /** link is the link that is selected; a span and a link are never selected both. */
   link: { lane: number; link: LinkInfo } | null;
   range: Window | null;
   marks: Marks;
-  color: "region" | "group" | "track"; highlight: string | null;
+  /** place is a time that was gone to, in axis ticks. */
+  place: bigint | null;
+  color: ColorMode;
+  /** highlight is the name of a region, or of a group where colours are by group, that alone keeps its colour. */
+  highlight: string | null;
   arrows: Arrows; mode: Mode;
   /** align says how several traces lie on the axis: each from its start, by time of day, or by shift. */
   align: "start" | "clock"; shift: bigint[];
@@ -38,8 +48,8 @@ export interface State {
 
 /** initial is the state before anything is known. */
 export const initial: State = {
-  traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", levels: 8, stripHeight: 0, rowFilter: "",
-  selection: null, link: null, range: null, marks: [null, null], color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
+  traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", orderWindow: null, top: "", levels: 8, stripHeight: 0, rowFilter: "",
+  selection: null, link: null, range: null, marks: [null, null], place: null, color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
   panel: "profile", dock: 260, theme: "auto", choices: new Map(),
 };
 

@@ -1,11 +1,13 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
+import type { TrackInfo } from "./api";
 import type { App } from "./app";
-import { type Arrow, arrowAt, depthAt, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
-import { ink } from "./colors";
+import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
+import { ink, unpack } from "./colors";
 import { el, name, printable } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { moreWords, type Row, rowAt, steps } from "./rows";
+import type { Pen } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -79,14 +81,36 @@ export class Timeline {
     this.element = el("section", { class: "lane", aria: { label: "Trace " + printable(lane.meta.name) } }, title === null ? null : el("div", { class: "lanetitle" }, name(title), el("span", { class: "faint" }, "shifted by"), this.shiftField), this.scroller);
     const watch = new ResizeObserver(() => { this.resized = true; app.draw(); });
     watch.observe(this.scroller); watch.observe(this.plot);
-    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; app.draw(); }, { passive: true });
+    this.scroller.addEventListener("scroll", () => { this.scrolled = this.scroller.scrollTop; if (this.scrolled !== this.held) this.tell(); app.draw(); }, { passive: true });
   }
+
+  /** arrows are those of the last frame, in CSS pixels. */
+  get arrows(): readonly Segment[] { return this.segs; }
 
   /** scrollTop is how far the rows are scrolled, in CSS pixels. */
   get scrollTop(): number { return this.scrolled; }
-  set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; }
+  set scrollTop(v: number) { if (v === this.scrolled) return; this.scroller.scrollTop = v; this.scrolled = this.scroller.scrollTop; this.tell(); }
   // asking the element each time would make the browser lay out the page many times a frame
   private scrolled = 0;
+  /** held is where hold has scrolled to; that is told by nobody's hand. */
+  private held = 0;
+
+  /** tell puts into the state which row is the first one seen. */
+  private tell(): void {
+    this.held = -1;
+    const own = `${this.lane.index}/`, top = this.app.store.state.top, others = top.split(",").filter((x) => x !== "" && !x.startsWith(own)), r = this.lane.rows[rowAt(this.lane.rows, this.scrolled)];
+    this.app.store.set({ top: (this.scrolled > 0 && r ? [...others, `${own}${r.key}:${Math.floor(this.scrolled - r.y)}`].sort() : others).join(",") });
+  }
+
+  /** hold scrolls to the row that the state says is the first one seen; where that is gone all stays. */
+  hold(): void {
+    const own = `${this.lane.index}/`, [key, above] = (this.app.store.state.top.split(",").find((x) => x.startsWith(own)) ?? "").slice(own.length).split(":");
+    const r = key === "" ? null : this.lane.rows.find((x) => x.key === key);
+    if (r === undefined) return;
+    const y = r === null ? 0 : r.y + Math.min(Number(above), r.height - 1);
+    if (y !== this.scrolled) { this.scroller.scrollTop = y; this.scrolled = this.scroller.scrollTop; }
+    this.held = this.scrolled;
+  }
 
   /** measure takes the size from the layout where that has changed; it tells whether it did. */
   measure(): boolean {
@@ -101,7 +125,7 @@ export class Timeline {
   }
 
   /** rowsChanged is to be called after the lane's rows were made anew. */
-  rowsChanged(): void { this.spacer.style.height = Math.max(this.height, this.lane.height) + "px"; this.labelKey = ""; }
+  rowsChanged(): void { this.spacer.style.height = Math.max(this.height, this.lane.height) + "px"; this.labelKey = ""; this.hold(); }
 
   /** scrollTo brings a row into view. */
   scrollTo(index: number): void {
@@ -224,7 +248,7 @@ export class Timeline {
       if (key === null) continue;
       const l = lane.tiles.layers(key, w, b.width);
       if (!l.sharp) sharp = false;
-      const colors = (r.track >= 0 ? lane.colors.byTrack(r.track) : null) ?? lane.colors.pixels;
+      const colors = lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]) ?? lane.colors.pixels;
       l.layers.forEach((layer, n) => {
         const x0 = Math.max(0, Math.floor(layer.offset)), x1 = Math.min(b.width, Math.ceil(layer.offset + layer.scale * layer.entry.grid.width));
         if (x1 <= x0) return;
@@ -284,18 +308,18 @@ export class Timeline {
   /** place puts links on the screen, their ends at the spans that hold them where the tiles at hand tell which. */
   private place(arrows: readonly Arrow[]): Segment[] {
     const lane = this.lane, dpr = devicePixelRatio, tops = new Map<Row, Layer | undefined>(), stacks = new Map<Row, ReturnType<Timeline["pieces"]>>();
-    const end = (r: Row, track: number, time: bigint, leaves: boolean): number | null => {
+    const end = (r: Row, track: number, time: bigint, ends: boolean): number | null => {
       if (r.track !== track || r.strips === 0) return null;
       if (!tops.has(r)) tops.set(r, this.sharpest(r));
       const l = tops.get(r);
       if (!l) return null;
       const x = this.x(lane.toAxis(time)) * dpr, column = (x - l.offset) / l.scale, resource = lane.meta.tracks[track].kind === "resource";
-      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, leaves);
+      const strips = l.entry.strips.filter((s) => s.depth < r.strips), depth = depthAt(l.entry.tile, strips, column, !resource, ends);
       if (depth < 0) return null;
       const pad = r.stripHeight >= 8 ? 2 : 1;
       if (!r.stacked) return pad + (depth + 0.5) * r.stripHeight;
       if (!stacks.has(r)) stacks.set(r, this.pieces(r, l, dpr));
-      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (leaves ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
+      const p = stacks.get(r)?.pieces.find((q) => q.depth === depth && (ends ? q.x + q.n >= x - 1 : q.x + q.n > x + 1));
       return p && p.x <= x + 1 ? pad + (p.y + p.h / 2) / dpr : null;
     };
     return segments(arrows, lane.rows, lane.rowOf, (t) => this.x(lane.toAxis(t)), this.scrollTop, this.width, this.height, end);
@@ -318,13 +342,12 @@ export class Timeline {
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const high = t?.kind === "counter" ? t.high : t?.capacity ?? 0;
-      const values = t && (t.kind === "counter" || r.stacked) ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: compact(high) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : "") } }), el("span", { data: { text: compact(t.kind === "counter" ? t.low : 0) } })) : null;
+      const edges = edgesOf(r, t), values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
       const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
-        aria: { label: [r.label, r.detail, values ? `${compact(t?.kind === "counter" ? t.low : 0)} to ${compact(high)}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
+        aria: { label: [r.label, r.detail, edges ? `${edges.low} to ${edges.high}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
         style: { top: r.y + "px", height: r.height + "px", "padding-left": 4 + 12 * r.level + "px" },
       }, arrow, name(r.label, "text"), r.track < 0 ? " " : null, r.track < 0 ? el("span", { class: "detail" }, name(r.detail)) : null, more, values);
       this.labelOf.set(i, e);
@@ -356,7 +379,7 @@ export class Timeline {
   }
 
   /** drawNames writes region names into spans wide enough for them. */
-  drawNames(g: CanvasRenderingContext2D, first: number, end: number, dpr: number, w: Window): void {
+  drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
     const lane = this.lane, width = Math.round(this.width * dpr);
     const lw = lane.local(w);
     g.textBaseline = "middle";
@@ -374,7 +397,7 @@ export class Timeline {
       const write = (k: number, x0: number, x1: number, y: number): void => {
         const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
         if (text === "") return;
-        g.fillStyle = track ? ink("#" + [track[0] & 255, (track[0] >>> 8) & 255, (track[0] >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")) : lane.colors.ink[t.region[k]] ?? "#000";
+        g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
         g.fillText(text, x0, y);
         budget--;
       };
@@ -400,24 +423,36 @@ export class Timeline {
     }
   }
 
-  private cut(g: CanvasRenderingContext2D, text: string, size: number, room: number): string {
-    const key = size + text;
-    let w = this.textWidth.get(key);
-    if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(text).width; this.textWidth.set(key, w); }
-    if (w <= room) return text;
-    const n = Math.floor((text.length * (room - size * 0.8)) / w);
-    return n >= 2 ? [...text].slice(0, n).join("") + "…" : "";
+  private cut(g: Pen, text: string, size: number, room: number): string {
+    const width = (of: string): number => {
+      const key = size + of;
+      let w = this.textWidth.get(key);
+      if (w === undefined) { if (this.textWidth.size > 20000) this.textWidth.clear(); w = g.measureText(of).width; this.textWidth.set(key, w); }
+      return w;
+    };
+    const all = width(text);
+    if (all <= room) return text;
+    // letters are not equally wide: the first guess may be too long
+    for (let n = Math.floor((text.length * (room - size * 0.8)) / all); n >= 2; n--) {
+      const short = [...text].slice(0, n).join("") + "…";
+      if (width(short) <= room) return short;
+    }
+    return "";
   }
 
   /** drawMarks draws what lies over the spans: range, notes, measure, selection, arrows, hover. */
-  private drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
+  drawMarks(g: CanvasRenderingContext2D, dpr: number): void {
     const app = this.app, s = app.store.state, c = app.colors, lane = this.lane;
     const band = (w: Window, color: string): void => { const a = this.x(w.from), b = this.x(w.to); g.fillStyle = color; g.fillRect(a, 0, Math.max(1, b - a), this.height); };
     const line = (x: number, color: string, dash: number[] = [], width = 1): void => { g.strokeStyle = color; g.lineWidth = width; g.setLineDash(dash); g.beginPath(); g.moveTo(Math.round(x) + 0.5, 0); g.lineTo(Math.round(x) + 0.5, this.height); g.stroke(); g.setLineDash([]); };
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
-    for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, "#c026a3", [2, 3]); }
+    for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, c.note, [2, 3]); }
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
-    if (s.link && s.link.lane === lane.index) for (const x of this.place([{ link: s.link.link, start: BigInt(s.link.link.from.time), end: BigInt(s.link.link.to.time) }])) drawArrow(g, x, c.accent);
+    if (s.link && s.link.lane === lane.index) {
+      // one that never arrived goes from its begin to nowhere
+      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true;
+      for (const x of this.place([{ link: alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
+    }
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);
     if (this.hover?.around) this.trace(g, this.hover.around, c.select, 1);
@@ -425,6 +460,7 @@ export class Timeline {
       const { y, h } = this.hitRect(this.hover);
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
+    if (s.place !== null) line(this.x(s.place), c.accent, [6, 3], 2);
     s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
   }
@@ -518,7 +554,7 @@ export class Timeline {
         if (k < 0) return { ...base, depth: s.depth };
         const x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
         const single = (t.flags[k] & RunFlag.single) !== 0;
-        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: time >= lane.toLocal(this.timeAt(x0)) && single ? time : middleOf(x0, x1) };
+        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single && x >= x0 && x < x1 ? time : middleOf(x0, x1) };
       }
       if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
@@ -526,6 +562,12 @@ export class Timeline {
     }
     return base;
   }
+}
+
+/** edgesOf are the values at the upper and lower edge of a row's curve or stack, null where there is none. */
+export function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
+  if (!t || (t.kind !== "counter" && !r.stacked)) return null;
+  return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
 }
 
 function greatest(l: Layer, s: Strip): number {

@@ -1,15 +1,25 @@
 // The state of the page in the fragment of its URL, so that a reload or a copied link shows the same.
+import type { LinkInfo } from "./api";
 import type { Order } from "./rows";
+import type { ColorMode } from "./colors";
 import { initial, type Marks, type State, type Theme } from "./store";
 import type { Window } from "./time";
 
 function big(text: string | null): bigint | null { return text !== null && /^-?\d{1,40}$/.test(text) ? BigInt(text) : null; }
 function pair(text: string | null): Window | null {
-  const [a, b] = (text ?? "").split("~");
+  const [a, b, rest] = (text ?? "").split("~");
   const from = big(a ?? null), to = big(b ?? null);
-  return from !== null && to !== null && to > from ? { from, to } : null;
+  return rest === undefined && from !== null && to !== null && to > from ? { from, to } : null;
 }
-function list(text: string | null): Set<string> { return new Set((text ?? "").split(",").filter((x) => /^\d+\/[a-z]+\d*$/.test(x))); }
+const rowName = /^\d+\/[a-z]+\d*$/, topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
+
+/** LinkKey names a link to the server. */
+export interface LinkKey { lane: number; track: number; time: bigint; id: string }
+
+/** linkKey is how a selected link is named in the URL; null for bundles, which the server makes anew for each window. */
+export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
+  return l.count === 1 && l.id !== "" ? { lane, track: l.from.track, time: BigInt(l.from.time), id: l.id } : null;
+}
 
 /** write makes the fragment of a state, without "#"; what is as it begins is left out. */
 export function write(s: State): string {
@@ -19,12 +29,17 @@ export function write(s: State): string {
   if (s.collapsed.size > 0) q.set("c", [...s.collapsed].join(","));
   if (s.hidden.size > 0) q.set("h", [...s.hidden].join(","));
   if (s.order !== initial.order) q.set("o", s.order);
+  if (s.order === "busy" && s.orderWindow) q.set("ow", `${s.orderWindow.from}~${s.orderWindow.to}`);
+  if (s.top !== initial.top) q.set("y", s.top);
   if (s.levels !== initial.levels) q.set("l", String(s.levels));
   if (s.stripHeight !== initial.stripHeight) q.set("sh", String(s.stripHeight));
   if (s.rowFilter !== "") q.set("f", s.rowFilter);
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
+  const k = s.link ? linkKey(s.link.lane, s.link.link) : null;
+  if (k) q.set("k", `${k.lane}.${k.track}.${k.time}.${k.id}`);
   if (s.range) q.set("r", `${s.range.from}~${s.range.to}`);
   if (s.marks.some((m) => m !== null)) q.set("m", s.marks.map((m) => (m === null ? "" : String(m))).join("~"));
+  if (s.place !== null) q.set("at", String(s.place));
   if (s.color !== initial.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
   if (s.arrows !== initial.arrows) q.set("a", s.arrows === "on" ? "1" : "0");
@@ -38,32 +53,95 @@ export function write(s: State): string {
   return q.toString().replace(/%2F/g, "/").replace(/%2C/g, ",").replace(/%7E/g, "~").replace(/%3A/g, ":");
 }
 
-/** read is the part of a state that a fragment gives; what is damaged or unknown is left out. */
-export function read(fragment: string): Partial<State> {
-  const q = new URLSearchParams(fragment.replace(/^#/, ""));
+/** keys are those that a URL may have; where one is not understood, instead says what is shown. */
+const keys: Readonly<Record<string, string>> = {
+  t: "", w: "the whole is shown", c: "no group is folded for it", h: "no row is hidden for it", o: "rows are as in the file", ow: "rows are sorted by what is shown now", y: "rows are shown from the top", l: `${initial.levels} levels are shown`, sh: "rows fit the screen",
+  f: "", s: "nothing is selected", k: "no message is selected", r: "no range is selected", m: "nothing is measured", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
+};
+
+/** parts are the key and the value of each piece of a fragment. */
+function parts(fragment: string): [string, string][] { return [...new URLSearchParams(fragment.replace(/^#/, ""))]; }
+
+/** cutShort keeps what is quoted of a URL short. */
+export function cutShort(text: string): string { return [...text].length > 40 ? [...text].slice(0, 40).join("") + "…" : text; }
+
+/**
+ * read is the part of a state that a fragment gives. What is damaged or unknown is left out; wrong is told of each such
+ * piece, and what is shown instead.
+ */
+export function read(fragment: string, wrong: (piece: string, instead: string) => void = () => undefined): Partial<State> {
+  const q = new Map<string, string>(), strange: string[] = [];
+  for (const [k, v] of parts(fragment)) {
+    // an old or a hand-made address may have keys of its own
+    if (keys[k] === undefined) strange.push(cutShort(v === "" ? k : `${k}=${v}`)); else if (!q.has(k)) q.set(k, v);
+  }
+  const bad = (k: string, v = q.get(k) ?? ""): void => wrong(cutShort(`${k}=${v}`), keys[k] ?? "");
+  // checked gives what f makes of a piece that is there, or else the value of the beginning
+  const checked = <T>(k: string, f: (v: string) => T | null, otherwise: T): T => {
+    const v = q.get(k);
+    if (v === undefined) return otherwise;
+    const x = f(v);
+    if (x === null) bad(k);
+    return x ?? otherwise;
+  };
+  const one = <T extends string>(...words: T[]) => (v: string): T | null => words.find((x) => x === v) ?? null;
+  const whole = (low: number, high: number) => (v: string): number | null => (/^\d{1,5}$/.test(v) && Number(v) >= low && Number(v) <= high ? Number(v) : null);
+  const list = (k: string, of: RegExp): string[] => {
+    const all = (q.get(k) ?? "").split(",").filter((x) => x !== "");
+    for (const x of all) if (!of.test(x)) bad(k, x);
+    return all.filter((x) => of.test(x));
+  };
   const out: Partial<State> = {};
   const traces = (q.get("t") ?? "").split(",").filter((x) => x !== "");
   if (traces.length > 0) out.traces = traces;
-  const w = pair(q.get("w")); if (w) out.window = w;
-  out.collapsed = list(q.get("c"));
-  out.hidden = list(q.get("h"));
-  const o = q.get("o"); out.order = o === "name" || o === "busy" ? (o satisfies Order) : initial.order;
-  const l = Number(q.get("l")); out.levels = l >= 1 && l <= 255 ? Math.floor(l) : initial.levels;
-  const sh = Number(q.get("sh")); out.stripHeight = sh >= 2 && sh <= 64 ? Math.floor(sh) : initial.stripHeight;
+  const w = checked("w", pair, null); if (w) out.window = w;
+  out.collapsed = new Set(list("c", rowName));
+  out.hidden = new Set(list("h", rowName));
+  out.order = checked<Order>("o", one("file", "name", "busy"), initial.order);
+  out.orderWindow = checked("ow", pair, null);
+  out.top = list("y", topOfLane).join(",");
+  out.levels = checked("l", whole(1, 255), initial.levels);
+  out.stripHeight = checked("sh", (v) => (v === "0" ? 0 : whole(2, 64)(v)), initial.stripHeight);
   out.rowFilter = q.get("f") ?? "";
-  const s = /^(\d+)\.(\d+)\.(-?\d+)\.(-?\d+)$/.exec(q.get("s") ?? "");
-  out.selection = s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
-  out.range = pair(q.get("r"));
-  const m = (q.get("m") ?? "").split("~");
-  out.marks = [big(m[0] ?? null), big(m[1] ?? null)] satisfies Marks;
-  const color = q.get("color"); out.color = color === "group" || color === "track" ? color : "region";
-  out.highlight = q.get("hl");
-  const a = q.get("a"); out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
-  out.align = q.get("align") === "clock" ? "clock" : "start";
-  out.shift = (q.get("shift") ?? "").split(",").map((x) => big(x) ?? 0n);
+  out.selection = checked("s", (v) => {
+    const s = /^(\d{1,9})\.(\d{1,9})\.(-1|\d{1,9})\.(-?\d{1,40})$/.exec(v);
+    return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
+  }, null);
+  checked("k", readLinkKey, null);
+  out.range = checked("r", pair, null);
+  out.marks = checked<Marks>("m", (v) => { const m = v.split("~"), [a, b] = [big(m[0] ?? null), big(m[1] ?? null)]; return a === null && b === null ? null : [a, b]; }, [null, null]);
+  out.place = checked("at", big, null);
+  out.color = checked<ColorMode>("color", one("region", "group", "track"), initial.color);
+  out.highlight = q.get("hl") ?? null;
+  const a = checked("a", one("0", "1"), null); out.arrows = a === "1" ? "on" : a === "0" ? "off" : initial.arrows;
+  out.align = checked("align", one("start", "clock"), initial.align);
+  out.shift = (q.get("shift") ?? "").split(",").map((x) => { const v = big(x); if (v === null && x !== "") bad("shift", x); return v ?? 0n; });
   out.panel = q.get("p") ?? initial.panel;
-  const d = Number(q.get("d")); out.dock = q.has("d") && d >= 0 && d <= 4000 ? d : initial.dock;
-  const t = q.get("theme"); out.theme = t === "light" || t === "dark" ? (t satisfies Theme) : "auto";
-  out.choices = new Map(q.getAll("v").flatMap((x) => { const m = /^([a-z]+\.[a-z]+):([\s\S]{1,1000})$/.exec(x); return m ? [[m[1], m[2]] as const] : []; }));
+  out.dock = checked("d", whole(0, 4000), initial.dock);
+  out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
+  out.choices = new Map(parts(fragment).filter(([k]) => k === "v").flatMap(([, x]) => {
+    const m = /^([a-z]+\.[a-z]+):([\s\S]{1,1000})$/.exec(x);
+    if (!m) bad("v", x);
+    return m ? [[m[1], m[2]] as const] : [];
+  }));
+  for (const piece of strange) wrong(piece, "");
   return out;
+}
+
+function readLinkKey(v: string): LinkKey | null {
+  const m = /^(\d{1,9})\.(\d{1,9})\.(-?\d{1,40})\.(.{1,40})$/.exec(v);
+  return m ? { lane: Number(m[1]), track: Number(m[2]), time: BigInt(m[3]), id: m[4] } : null;
+}
+
+/** readLink is the selected link that a fragment names. The server has to be asked for the rest of it. */
+export function readLink(fragment: string): LinkKey | null {
+  const k = parts(fragment).find(([key]) => key === "k");
+  return k ? readLinkKey(k[1]) : null;
+}
+
+/** noticeOf says in words which pieces of an address were not understood, and what is shown instead; "" for none. */
+export function noticeOf(wrong: readonly (readonly [piece: string, instead: string])[]): string {
+  if (wrong.length === 0) return "";
+  const said = wrong.slice(0, 3).map(([piece, instead]) => (instead === "" ? piece : `${piece} (${instead})`));
+  return `Not understood in this address: ${said.join("; ")}${wrong.length > 3 ? ` and ${wrong.length - 3} more` : ""}.`;
 }

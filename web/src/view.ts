@@ -65,5 +65,22 @@ export function reveal(w: Window, t: bigint, limits: Window): Window {
   return f >= 0.05 && f <= 0.95 ? w : pan(w, f - 0.5, limits);
 }
 
+/**
+ * centred is the window about a time: as wide as w, or, where that is most of what there is, a part of it, as one would
+ * not see that one has come to a place otherwise.
+ */
+export function centred(w: Window, t: bigint, limits: Window): Window {
+  const most = limits.to - limits.from;
+  let d = w.to - w.from;
+  if (d * 2n > most) {
+    d = most / 10n;
+    // near an end of the trace, as narrow as the middle asks for
+    const near = t - limits.from < limits.to - t ? t - limits.from : limits.to - t, least = most / 1000n;
+    if (near * 2n < d) d = near * 2n > least ? near * 2n : least;
+  }
+  const from = t - d / 2n;
+  return clamp({ from, to: from + d }, limits);
+}
+
 /** same compares windows. */
 export function same(a: Window, b: Window): boolean { return a.from === b.from && a.to === b.to; }

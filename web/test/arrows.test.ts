@@ -38,9 +38,11 @@ test("a dependency goes from the claim that ends to the one that begins", () => 
 
 test("the end of a link lies in the innermost span", () => {
   const t = decodeTile(makeTile(100, [{ track: 0, depth: 0, kind: 0, runs: [[0, 0, 100, 255, 255, 255, 7]] }, { track: 0, depth: 1, kind: 0, runs: [[1, 20, 10, 255, 255, 255, 7]] }, { track: 0, depth: 0, kind: 1, runs: [[1, 25, 1, 255, 1, 255, 0]] }]));
-  expect(depthAt(t, t.strips, 25.5, true, true)).toBe(1);
-  expect(depthAt(t, t.strips, 40, true, true)).toBe(0);
-  expect(depthAt(t, t.strips, 120, true, true)).toBe(-1);
+  expect(depthAt(t, t.strips, 25.5, true, false)).toBe(1);
+  expect(depthAt(t, t.strips, 30, true, true)).toBe(1);
+  expect(depthAt(t, t.strips, 30, true, false)).toBe(0);
+  expect(depthAt(t, t.strips, 40, true, false)).toBe(0);
+  expect(depthAt(t, t.strips, 120, true, false)).toBe(-1);
 });
 
 test("on a resource it lies in the lane whose claim ends or begins there", () => {
@@ -58,7 +60,10 @@ test("arrows end where they are told to, bundles in the middle of the rows", () 
   const place = (a: Arrow): { y0: number; y1: number } => segments([a], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300, (_, track) => (track === 0 ? 7 : null))[0];
   // two rows of 34 pixels
   expect(place(arrow(1))).toMatchObject({ x0: 100, y0: 7, x1: 200, y1: 51 });
-  expect(place(arrow(5))).toMatchObject({ y0: 17, y1: 51 });
+  expect(place(arrow(5))).toMatchObject({ x0: 100, y0: 17, x1: 200, y1: 51 });
+  // one that is no longer than what it was gathered from has no slope of its own
+  const short = segments([{ ...arrow(5), end: 11n }], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300)[0];
+  expect(short).toMatchObject({ x0: 105, x1: 105 });
   const s = segments([arrow(1)], rows, rowOfTrack(rows, tree), (t) => Number(t) * 10, 0, 500, 300);
   expect(nearest(s, 150, 34, 5)?.arrow.link.id).toBe("0.1");
   expect(nearest(s, 150, 60, 5)).toBeNull();
@@ -68,7 +73,12 @@ test("a click is for the span unless an arrow is right under it", () => {
   const down = (x: number): Segment => ({ x0: x, y0: 0, x1: x, y1: 100, count: 1, kind: "message", arrow: { link: link("message", [0, "1"], [1, "2"]), start: 1n, end: 2n } });
   const one = [down(50)], span = { w: 200, h: 12 };
   expect(arrowAt(one, 51, 50, span)).toBe(one[0]);
-  expect(arrowAt(one, 53, 50, span)).toBeNull();
+  expect(arrowAt(one, 53, 50, span)).toBe(one[0]);
+  expect(arrowAt(one, 55, 50, span)).toBeNull();
+  // with another one beside it, it has to be meant more exactly
+  const two = [down(50), down(58)];
+  expect(arrowAt(two, 51, 50, span)).toBe(two[0]);
+  expect(arrowAt(two, 53, 50, span)).toBeNull();
   expect(arrowAt(one, 53, 50, null)).toBe(one[0]);
   expect(arrowAt(one, 56, 50, null)).toBeNull();
   // one that the arrow would cover

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import path from "node:path";
 
 interface Span { start: number; end: number; region: number; depth: number; height: number }
-interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number }
+interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number; alone?: boolean }
 interface Track { kind: string; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: Span[][]; instants: number[]; unit: string; capacity: number; low: number; high: number; style: string; values: [number, number][] }
 export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean; told?: boolean }
 
@@ -65,6 +65,9 @@ export function synthetic(id: string, name: string, processes: number, iteration
     const recvs = tracks[q].spans[2].filter((s) => s.region === 6);
     sends[p].forEach((t, i) => { const e = recvs[i]; if (e) links.push({ id: `${p}.${i}`, kind: "message", name: "", from: { track: p, time: t }, to: { track: q, time: Math.max(t + 500, e.end - 100) }, bytes: 1024 << (i % 6), tag: String(i % 3), communicator: "MPI_COMM_WORLD", count: 1 }); });
   }
+  // one that nobody received, sent by the second process in its first MPI_Send
+  const lost = tracks[1]?.spans[2].find((s) => s.region === 5);
+  if (lost) links.push({ id: "lost", kind: "message", name: "", from: { track: 1, time: lost.start + 1500 }, to: { track: 0, time: lost.start + 1500 }, bytes: 77, tag: "9", communicator: "MPI_COMM_WORLD", count: 1, alone: true });
   const locations = tracks.length;
   for (let p = 0; p < Math.min(4, processes); p++) {
     const values: [number, number][] = [];
@@ -236,7 +239,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
     }
     case "links": {
       const set = new Set(tracks), limit = Number(q.get("limit") ?? 2000);
-      const all = t.links.filter((l) => l.to.time >= from && l.from.time < to && (set.has(l.from.track) || set.has(l.to.track)));
+      const all = t.links.filter((l) => !l.alone && l.to.time >= from && l.from.time < to && (set.has(l.from.track) || set.has(l.to.track)));
       if (all.length <= limit) return { total: all.length, shown: all.length, bundled: false, links: all.map(linkJSON) };
       const m = new Map<string, Link>();
       const w = (to - from) / Math.max(8, limit / 32);
@@ -371,7 +374,8 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const v = answer(t, p[2], url.searchParams);
     const send = (): void => {
-      if (v === null) json(404, { error: "nothing there" });
+      if (v === null && ["span", "instant", "find"].includes(p[2])) { res.writeHead(204); res.end(); }
+      else if (v === null) json(404, { error: "nothing there" });
       else if (Buffer.isBuffer(v)) { res.writeHead(200, { "Content-Type": "application/octet-stream" }); res.end(v); }
       else json(200, v);
     };

@@ -235,6 +235,167 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await first()).toBeGreaterThanOrEqual(0);
   });
 
+  test("the address brings back how far the rows were scrolled, and their order", async () => {
+    const seen = (): Promise<{ tracks: number[]; scroll: number; from: string; to: string }> => page.evaluate(() => { const { tracks, scroll, from, to } = window.weft.view(); return { tracks, scroll, from, to }; });
+    await open("#t=a1&sh=12&w=2000000~2600000");
+    await page.getByLabel("Order of rows").selectOption("busy");
+    await page.waitForTimeout(100);
+    await ready();
+    // another window than that of the order
+    await page.locator(".plot").focus();
+    for (const k of ["Home", "w", "w", "PageDown", "PageDown"]) { await page.keyboard.press(k); await page.waitForTimeout(50); }
+    await page.waitForTimeout(700);
+    await ready();
+    const before = await seen();
+    expect(before.scroll).toBeGreaterThan(200);
+    expect(page.url()).toContain("&ow=2000000~2600000&y=0/");
+    await open(page.url().slice(page.url().indexOf("#")));
+    expect(await seen()).toEqual(before);
+    // sorted by what is seen now, the order would be another
+    await page.getByRole("button", { name: "Sort again" }).click();
+    await page.waitForTimeout(700);
+    await ready();
+    expect(page.url()).toContain(`&ow=${before.from}~${before.to}`);
+  });
+
+  test("an address that is not understood is said to be so, and takes nothing away", async () => {
+    await open("#t=a1,nope&w=5~x&color=red&zz=1");
+    const hint = page.locator(".hint");
+    expect(await hint.innerText()).toContain("Not understood in this address: w=5~x (the whole is shown); color=red (colours are by region); zz=1 and 1 more.");
+    expect(await hint.getAttribute("title")).toContain("t=nope: that trace is not served here: ring.otf2 is shown");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    await hint.getByRole("button").click();
+    expect(await hint.isVisible()).toBe(false);
+    const fits = async (fragment: string): Promise<string> => { await page.evaluate((f) => { location.hash = f; }, fragment); await page.waitForTimeout(150); await ready(); return (await hint.isVisible()) ? await hint.innerText() : ""; };
+    expect(await fits("t=a1&w=90000000000~90000000005")).toMatch(/the whole is shown: the trace spans 0 s to \d/);
+    expect((await view()).from).toBe("0");
+    expect(await fits("t=a1&w=0~90000000005")).toContain("what of it lies in the trace is shown");
+    expect(await fits("t=a1&s=0.9999.0.5")).toContain("nothing is selected: there is no such row");
+    expect(await fits("t=a1&h=0/t9999")).toContain("there is no such row");
+    expect(await fits("t=a1&hl=nothing")).toContain("there is no such region");
+    expect(await fits("t=a1&p=nothing")).toContain("the first table is shown");
+    expect(await fits("t=a1&r=-9~-5&at=-5")).toMatch(/no range is selected.*no place is marked/);
+    expect(await fits("t=a1&k=0.1.5.9")).toContain("there is no such message");
+    expect(await fits("t=a1&w=100~90000")).toBe("");
+  });
+
+  test("search goes to a time and marks it, and says what is not there", async () => {
+    await open("#t=a1");
+    const say = page.locator("footer .message"), box = page.locator(".search input"), go = async (text: string): Promise<void> => { await box.fill(text); await page.keyboard.press("Enter"); await page.waitForTimeout(100); await ready(); };
+    const all = await view();
+    await go("2 ms");
+    const v = await view();
+    expect(Math.abs(Number(v.from) + Number(v.to) - 4000000)).toBeLessThanOrEqual(1);
+    expect(Number(v.to) - Number(v.from)).toBeLessThan(Number(all.to) / 5);
+    await page.waitForURL(/&at=2000000(&|$)/, { timeout: 5000 });
+    // the mark is on the time line and its time on the axis
+    const marked = await page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".over"), d = c?.getContext("2d")?.getImageData(Math.round(c.width / 2) - 3, 0, 6, 40).data ?? []; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] === 0x0b && d[i + 1] === 0x62 && d[i + 2] === 0xc4) n++; return n; });
+    expect(marked).toBeGreaterThan(15);
+    await page.keyboard.press("Escape");
+    await page.waitForTimeout(700);
+    expect(page.url()).not.toContain("at=");
+    await go("99 s");
+    expect(await say.innerText()).toMatch(/^99 s: the trace spans 0 s to \d/);
+    expect(await view()).toMatchObject({ from: v.from, to: v.to });
+    await box.fill("no such thing");
+    expect(await page.locator(".found").innerText()).toContain("no region, row or time is called no such thing");
+    await page.keyboard.press("Enter");
+    expect(await say.innerText()).toContain("no region, row or time is called no such thing");
+    // a row that is folded away and filtered out comes back
+    await open("#t=a1&c=0/g4&f=process%201");
+    await go("process 63");
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain("process 63");
+  });
+
+  test("the legend names what the colours stand for, the mini-map has the same", async () => {
+    const legend = page.locator(".legend"), colors = (): Promise<string[]> => page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".minimap canvas"), d = c?.getContext("2d")?.getImageData(0, 0, c.width, c.height).data ?? []; const n = new Map<string, number>(); for (let i = 0; i < d.length; i += 4) { const k = [d[i], d[i + 1], d[i + 2]].join(); n.set(k, (n.get(k) ?? 0) + 1); } return [...n].filter(([, m]) => m > 40).map(([k]) => k); });
+    await open("#t=a1&color=group");
+    await page.waitForTimeout(400);
+    expect((await legend.innerText()).split("\n")).toEqual(expect.arrayContaining(["application", "MPI"]));
+    expect(await legend.innerText()).not.toContain("kernel_a");
+    await legend.getByText("MPI").click();
+    await page.waitForURL(/hl=MPI/, { timeout: 5000 });
+    expect(await legend.locator("[aria-pressed=true]").innerText()).toBe("MPI");
+    // which no region is called
+    await page.locator(".plot").focus();
+    await page.keyboard.press("c");
+    await page.waitForTimeout(900);
+    await ready();
+    expect(page.url()).toMatch(/color=track/);
+    expect(page.url()).not.toMatch(/hl=/);
+    expect(await legend.innerText()).toMatch(/^each row has its own colour:\s+.*process 0/);
+    // from its first row on, each of those it has room for in its own colour
+    const own = await legend.locator(".swatch").evaluateAll((list) => list.map((x) => getComputedStyle(x).backgroundColor.replace(/[^\d,]/g, "")));
+    expect(new Set(own).size).toBeGreaterThan(3);
+    expect((await colors()).filter((c) => own.includes(c)).length).toBeGreaterThan(3);
+    expect(await colors()).toContain(own[0]);
+    // what has no room is counted, and can be seen
+    await open("#t=a1&color=track&sh=4");
+    await page.waitForTimeout(400);
+    const rest = page.locator(".legendbox .rest");
+    expect(await rest.innerText()).toMatch(/^\+\d+$/);
+    await rest.click();
+    expect(await rest.getAttribute("aria-expanded")).toBe("true");
+    expect((await legend.boundingBox())?.height).toBeGreaterThan(40);
+  });
+
+  test("pictures have their axis over the rows, and all names as text", async () => {
+    await open("#t=a1&w=681017~822625&sh=18");
+    const save = async (title: RegExp): Promise<Buffer> => { await page.getByRole("button", { name: "Picture or table as a file" }).click(); const [d] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: title }).click()]); return readFileSync(await d.path()); };
+    const svg = (await save(/the same/)).toString("utf8");
+    for (const text of ["ring.otf2", "process 0", "kernel_b", "MPI_Recv", "700 µs", "681.017 µs to 822.625 µs"]) expect(svg.includes(`>${text}</text>`), text).toBe(true);
+    // the marks of the axis lie between its ends, which are those of the rows
+    const width = (await view()).width, path = /<g transform="translate\(200 24\)">.*?<path d="([^"]+)"/s.exec(svg)?.[1] ?? "", xs = [...path.matchAll(/[ML]([-\d.]+) /g)].map((m) => Number(m[1]));
+    expect(xs.length).toBeGreaterThan(10);
+    expect(Math.min(...xs)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...xs)).toBeLessThanOrEqual(width);
+    expect(Number(/width="(\d+)" height/.exec(svg)?.[1])).toBe(200 + width + 6);
+    // 700 µs is where the window says
+    const at = 200 + (700000 - 681017) / (822625 - 681017) * width;
+    const png = (await save(/^the time lines|PNG/)).toString("base64");
+    const ticks = await page.evaluate(async (data) => {
+      const i = new Image(); i.src = "data:image/png;base64," + data; await i.decode();
+      const c = document.createElement("canvas"); c.width = i.width; c.height = i.height;
+      const g = c.getContext("2d"); g?.drawImage(i, 0, 0);
+      // a line of pixels through the long marks, and one through all
+      const dark = (y: number): number[] => { const d = g?.getImageData(0, y, c.width, 1).data ?? []; const out: number[] = []; for (let x = 0; 4 * x < d.length; x++) if (d[4 * x] < 150) out.push(x); return out; };
+      return { long: dark(24 + 28 - 7), all: dark(24 + 28 - 3) };
+    }, png);
+    expect(Math.min(...ticks.all)).toBeGreaterThanOrEqual(199);
+    expect(ticks.long.some((x) => Math.abs(x - at) <= 1)).toBe(true);
+  });
+
+  test("a message that nobody received can be selected", async () => {
+    const first = await page.evaluate(async () => (await (await fetch("api/traces/a1/find?region=5&track=1&time=0&direction=next")).json()) as { span: { start: string; depth: number } });
+    await open(`#t=a1&s=0.1.${first.span.depth}.${first.span.start}`);
+    const details = page.locator(".details");
+    await details.getByText("never received").waitFor({ timeout: 5000 });
+    await details.getByTitle("Select this message").click();
+    await page.waitForTimeout(200);
+    await ready();
+    expect(await details.innerText()).toMatch(/^message[\s\S]*77 B[\s\S]*From[\s\S]*process 1[\s\S]*To[\s\S]*process 0\s*The trace has no receive of it/);
+    await page.waitForURL(/&k=0\.1\.\d+\.lost/, { timeout: 5000 });
+    await open(page.url().slice(page.url().indexOf("#")));
+    await details.getByText("The trace has no receive of it").waitFor({ timeout: 5000 });
+  });
+
+  test("a click on nothing asks for nothing that is an error", async () => {
+    const failed: string[] = [], note = (m: { type(): string; text(): string }): void => { if (m.type() === "error") failed.push(m.text()); };
+    page.on("console", note);
+    await open("#t=a1&w=681017~822625&sh=18&p=overview");
+    const box = await page.locator(".plot").boundingBox();
+    if (!box) throw new Error("no time line");
+    for (let x = 3; x < box.width; x += 61) for (const dy of [1, 19, 47, 66]) await page.mouse.click(box.x + x, box.y + 36 + dy);
+    await page.keyboard.press("m");
+    for (let x = 3; x < box.width; x += 211) await page.mouse.click(box.x + x, box.y + 36 + 66);
+    await page.keyboard.press("Escape");
+    await page.waitForTimeout(200);
+    await ready();
+    page.off("console", note);
+    expect(failed).toEqual([]);
+  });
+
   test("an index on its way shows what is known, then the trace", async () => {
     await page.goto("about:blank");
     await page.goto(url + "#t=s1");

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { initial, type State } from "../src/store";
-import { read, write } from "../src/url";
+import { noticeOf, read, readLink, write } from "../src/url";
 
 const full: State = {
-  traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
-  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], color: "group", highlight: "MPI_Send & 100 % \u202E,~",
+  traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", orderWindow: { from: 3n, to: 90n }, top: "0/t17:5,1/g2:0", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
+  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
   arrows: "on", link: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
   choices: new Map([["profile.by", "location"], ["profile.sort", "-sent: bytes, & more"], ["locations.filter", "rank 1~2"]]),
 };
@@ -27,3 +27,25 @@ test("damaged URLs give what begins", () => {
 });
 
 test("choices of panels are read as they are written", () => expect(write({ ...initial, traces: ["a1"], window: { from: 0n, to: 100n }, choices: new Map([["profile.sort", "-count"], ["profile.by", "group"]]) })).toBe("t=a1&w=0~100&v=profile.by:group&v=profile.sort:-count"));
+test("what is damaged or unknown is told, with what is shown instead", () => {
+  const told = (fragment: string): [string, string][] => { const out: [string, string][] = []; read(fragment, (piece, instead) => out.push([piece, instead])); return out; };
+  expect(told("#" + write(full))).toEqual([]);
+  for (const piece of ["w=5", "w=9~2", "w=1~2~3", "o=up", "ow=x", "y=0/t1", "l=0", "l=1e2", "sh=99", "s=1.2", "s=0.0.-2.5", "k=1.2", "r=a~b", "m=~", "at=1.5", "color=rainbow", "a=yes", "align=left", "d=-1", "theme=pink", "v=profile"]) {
+    const list = told("#t=a1&" + piece);
+    expect(list.map(([p]) => p), piece).toEqual([piece]);
+    expect(list[0][1], piece).not.toBe("");
+  }
+  expect(told("#c=0/g1,../x&h=0/t1")).toEqual([["c=../x", "no group is folded for it"]]);
+  expect(told("#shift=5,a")).toEqual([["shift=a", "that trace is not shifted"]]);
+  expect(told("#colour=blue&w=0~5")).toEqual([["colour=blue", ""]]);
+  expect(noticeOf([])).toBe("");
+  expect(noticeOf(told("#w=5&zz=1"))).toBe("Not understood in this address: w=5 (the whole is shown); zz=1.");
+  expect(noticeOf(told("#a1&a2&a3&a4&a5"))).toContain("a3 and 2 more");
+  expect(told("#f=" + "x".repeat(100) + "&w=" + "9".repeat(100))[0][0].length).toBeLessThan(60);
+});
+
+test("a selected message comes back, a bundle does not", () => {
+  const link = { id: "3.17", kind: "message", name: "", from: { track: 4, time: "9007199254740993" }, to: { track: 5, time: "9007199254740999" }, count: 1, bytes: 8, tag: "", communicator: "" };
+  expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({ lane: 1, track: 4, time: 9007199254740993n, id: "3.17" });
+  expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
+});

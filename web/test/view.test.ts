@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { marksFor } from "../src/ruler";
 import { gridFor, mostColumns, place } from "../src/tiles";
-import { clamp, fraction, leastTicks, pan, scaled, zoom } from "../src/view";
+import { centred, clamp, fraction, leastTicks, pan, scaled, zoom } from "../src/view";
 
 const limits = { from: 0n, to: 1000000n };
 const far = 9007199254740993n; // 2^53 + 1
@@ -72,4 +72,19 @@ test("far from zero the ruler has a base and the distances from it", () => {
   expect(labels.length).toBeGreaterThan(8);
   // 9007199.254740993 s and the 100 ns behind it lie behind the thousand-step mark below
   expect(marksFor({ from: far, to: far + 100n }, 1000, ns).base).toBe("9\u202F007\u202F199.25474 s");
+});
+
+test("going to a time brings it into the middle, and near where all is shown", () => {
+  const limits = { from: 0n, to: 1000000n };
+  const middle = (w: { from: bigint; to: bigint }): bigint => (w.from + w.to) / 2n;
+  const whole = centred(limits, 400000n, limits);
+  expect(middle(whole)).toBe(400000n);
+  expect(whole.to - whole.from).toBe(100000n);
+  const near = centred(limits, 4000n, limits);
+  expect(middle(near)).toBe(4000n);
+  const zoomed = centred({ from: 0n, to: 3000n }, 400000n, limits);
+  expect(zoomed).toEqual({ from: 398500n, to: 401500n });
+  // at the very ends the middle cannot be reached
+  expect(centred(limits, 0n, limits)).toEqual({ from: 0n, to: 1000n });
+  expect(centred(limits, 999999n, limits).to).toBe(1000000n);
 });

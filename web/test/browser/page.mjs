@@ -36,9 +36,7 @@ class Watched {
     const own = new URL(url).host;
     const note = (what) => { if (this.errors.length < 20) this.errors.push(what); };
     this.page.on("pageerror", (e) => note("page error: " + (e.stack ?? e.message)));
-    // that there is no such span is an answer, though the browser calls it an error
-    const nothing = (m) => /status of 404/.test(m.text()) && /\/(find|span|instant)\?/.test(m.location().url ?? "");
-    this.page.on("console", (m) => { if (m.type() === "error" && !nothing(m)) note(`console: ${m.text()} ${m.location().url ?? ""}`); });
+    this.page.on("console", (m) => { if (m.type() === "error") note(`console: ${m.text()} ${m.location().url ?? ""}`); });
     this.page.on("dialog", (d) => { note("dialog: " + d.message()); void d.dismiss(); });
     this.page.on("request", (r) => { const u = new URL(r.url()); if (u.protocol.startsWith("http") && u.host !== own) note("request to " + r.url()); });
     await this.page.addInitScript(() => document.addEventListener("securitypolicyviolation", (e) => console.error(`policy violated: ${e.violatedDirective} by ${e.blockedURI}`)));

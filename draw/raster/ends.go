@@ -1,0 +1,77 @@
+package raster
+
+import (
+	"math"
+	"sort"
+
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// DepthAt is the depth of the strip whose span holds the end of a link at a column of a tile
+// (a fraction counts): of nested spans the innermost, or, if the link is where its span ends,
+// the innermost that ends there; of the lanes of a resource that in which a claim ends or
+// begins there, else the only one that holds something. It is -1 when the tile does not tell.
+func DepthAt(t *index.Tile, strips []index.Strip, column float64, nested, ends bool) int {
+	inner, edge, near, holds := -1, -1, 1.01, 0
+	reach := 1
+	if nested && !ends {
+		reach = 0
+	}
+	for _, s := range strips {
+		if s.Kind != index.SpanStrip {
+			continue
+		}
+		k := runAt(t, s, int(math.Floor(column)), reach)
+		if k < 0 {
+			continue
+		}
+		begin, end := float64(t.X[k]), float64(int(t.X[k])+int(t.N[k]))
+		if begin <= column && column < end {
+			holds++
+			inner = max(inner, s.Depth)
+		}
+		at, own := begin, t.Flags[k]&index.Begins != 0
+		if ends {
+			at, own = end, t.Flags[k]&index.Ends != 0
+		}
+		switch d := math.Abs(at - column); {
+		case !own:
+		case nested && ends && d < 1.01:
+			edge = max(edge, s.Depth)
+		case !nested && d < near:
+			near, edge = d, s.Depth
+		}
+	}
+	switch {
+	case edge >= 0:
+		return edge
+	case nested || holds == 1:
+		return inner
+	}
+	return -1
+}
+
+// runAt is the run of a strip that covers a column, or the nearest one within reach columns;
+// -1 for none.
+func runAt(t *index.Tile, s index.Strip, column, reach int) int {
+	end := func(k int) int { return int(t.X[k]) + int(t.N[k]) }
+	last := s.First + s.Count
+	k := s.First + sort.Search(s.Count, func(i int) bool { return end(s.First+i) > column })
+	if k < last && int(t.X[k]) <= column {
+		return k
+	}
+	after, before := math.MaxInt, math.MaxInt
+	if k < last {
+		after = int(t.X[k]) - column
+	}
+	if k > s.First {
+		before = column - end(k-1) + 1
+	}
+	switch {
+	case min(after, before) > reach:
+		return -1
+	case after < before:
+		return k
+	}
+	return k - 1
+}
