@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/bits"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -104,7 +105,8 @@ func (c *chunkReader) peek(n int) ([]byte, error) {
 	at := c.offset()
 	size := int(min(int64(max(n, partSize)), c.end-at))
 	if cap(c.room) < size {
-		c.room = make([]byte, size)
+		// A power of two: the next file, which may get it, may be longer by a little.
+		c.room = make([]byte, size, 1<<bits.Len(uint(size-1)))
 	}
 	c.base, c.at, c.part = at, 0, c.room[:size]
 	if k, err := c.f.ReadAt(c.part, at); k < size {

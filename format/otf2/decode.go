@@ -156,6 +156,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		progress()
 	}
+	before := make([]*locationReader, workers) // that each worker had
 	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
 		if ok = len(others) > 0; ok {
 			id, others = others[0], others[1:]
@@ -166,6 +167,10 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		if x == nil || err != nil {
 			return struct{}{}, err
 		}
+		if o := before[w]; o != nil {
+			x.b, x.r.c.room = o.b, o.r.c.room // their memory: there may be many short files
+		}
+		before[w] = x
 		return struct{}{}, x.scan(ctx, sinks[w])
 	}, func(struct{}) error {
 		progress()
