@@ -173,7 +173,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 // visit counts a visit that ends.
 func (p *Part) visit(f frame, t int64, unclosed bool) {
 	w := p.opt.Window
-	if w != nil && (t < w.From || f.enter >= w.To) {
+	if w != nil && (t < w.From || t == w.From && f.enter < t || f.enter >= w.To) {
 		return
 	}
 	n := &p.nodes[f.node]

@@ -14,7 +14,8 @@
 // location.
 //
 // The profile of a window counts what is open in it, and of that only the time in
-// the window. So the times of windows that follow each other add up to those of
+// the window. What ends where the window begins is not in it, unless it begins there
+// too. So the times of windows that follow each other add up to those of
 // the whole; their counts do not, as what is open where two meet counts in both.
 //
 // A part needs the order of each location only. Its memory is that of the
@@ -111,6 +112,7 @@ type location struct {
 	// mask has bit slot mod 64 set for each open region: most enters see
 	// without a search that they are no recursion.
 	mask        uint64
+	old         int   // how many of the stack were open when the window began
 	since       int64 // up to here exclusive time is counted
 	first, last int64
 	cells       []cell
@@ -247,12 +249,11 @@ func (p *Part) begin(s *location, first int64) {
 	for i := range s.stack {
 		f := &s.stack[i]
 		f.enter = s.since
-		tab := p.table(s)
-		if int(f.slot) >= len(*tab) {
+		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
-		(*tab)[f.slot].count++
 	}
+	s.old = len(s.stack) // which count when they end, unless that is at once
 }
 
 // end ends the window at a location: what is open counts up to there.
@@ -269,7 +270,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	}
 	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
-	stack, mask, since := s.stack, s.mask, s.since
+	stack, mask, since, old := s.stack, s.mask, s.since, s.old
 	for i, k := range kinds {
 		switch k {
 		case trace.Enter:
@@ -302,7 +303,12 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			tab[stack[n].slot].exclusive += t - since
 			since = t
 			f := stack[at]
-			tab[slot].visit(t-f.enter, f.recursive)
+			if at >= old {
+				tab[slot].visit(t-f.enter, f.recursive)
+			} else if old--; t > f.enter {
+				tab[slot].count++
+				tab[slot].visit(t-f.enter, f.recursive)
+			}
 			mask = f.mask
 			if at == n {
 				stack = stack[:n]
@@ -317,7 +323,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			claims = true
 		}
 	}
-	s.stack, s.mask, s.since = stack, mask, since
+	s.stack, s.mask, s.since, s.old = stack, mask, since, old
 	s.last = times[len(kinds)-1]
 	return claims
 }
@@ -374,6 +380,7 @@ func (p *Part) claims(b *trace.Batch) {
 		switch c.Kind() {
 		case trace.ClaimBegin:
 			x, ok := claims.Begun(c.Location(), t, c.Ref(), c.Ops())
+			x.Before = p.opt.Window != nil && c.Time() < p.opt.Window.From
 			if !ok {
 				p.orphanClaims++
 				continue
@@ -427,7 +434,7 @@ func (p *Part) ended(c claims.Claim, end int64) {
 // or begins behind it.
 func (p *Part) outside(c claims.Claim, end int64) bool {
 	w := p.opt.Window
-	return w != nil && (end <= w.From || c.Start >= w.To)
+	return w != nil && (c.Start >= w.To || end <= w.From && c.Before)
 }
 
 func (a activity) begun() activity {
@@ -611,7 +618,13 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	if n := len(s.stack); n > 0 {
 		cells[s.stack[n-1].slot].exclusive += at - s.since
 	}
-	for _, f := range s.stack {
+	for i, f := range s.stack {
+		if i < s.old {
+			if at <= f.enter {
+				continue
+			}
+			cells[f.slot].count++
+		}
 		cells[f.slot].visit(at-f.enter, f.recursive)
 		if unclosed != nil {
 			unclosed[f.slot]++

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
@@ -175,6 +176,62 @@ func TestWindow(t *testing.T) {
 	if len(r.Locations) != 1 || r.Locations[0].First != 12 || r.Locations[0].Last != 19 {
 		t.Errorf("locations: found %+v, expected one with events from 12 to 19", r.Locations)
 	}
+}
+
+// TestEdges has visits and claims that end, begin, or are without length where a window
+// begins: each is in one of two windows that follow each other, unless it is in both.
+func TestEdges(t *testing.T) {
+	d := made.Defs(1, 3, 1)
+	rows := []made.Row{
+		made.Enter(0, 0, a), made.Begin(0, 0, 1, a, 0, 1),
+		made.Leave(0, 5, a), made.End(0, 5, 1), // 0 to 5
+		made.Enter(0, 5, b), made.Begin(0, 5, 2, b, 0, 1), made.Leave(0, 5, b), made.End(0, 5, 2), // 5 to 5
+		made.Enter(0, 5, c), made.Begin(0, 5, 3, c, 0, 1),
+		made.Enter(0, 8, b), // never left
+		made.Leave(0, 9, c), made.End(0, 9, 3),
+	}
+	for _, x := range []struct {
+		from, to int64
+		want     string
+	}{
+		{0, 5, "A 1 5 5 5"},
+		{5, 9, "B 2 1 0 1, C 1 4 4 4"},
+		{4, 6, "A 1 1 1 1, B 1 0 0 0, C 1 1 1 1"},
+		{6, 9, "B 1 1 1 1, C 1 3 3 3"},
+		{9, 12, ""},
+	} {
+		// The second window's events come in another batch than what is open there.
+		for cut := range len(rows) + 1 {
+			p := New(d, Options{Window: &Window{x.from, x.to}})
+			for _, part := range [][]made.Row{rows[:cut], rows[cut:]} {
+				for _, b := range made.PerLocation(d, part) {
+					if err := p.Batch(b); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var regions, activities []string
+			for _, r := range p.Result().Regions {
+				if r.Count > 0 {
+					regions = append(regions, fmt.Sprintln(r.Name, r.Count, r.Sum, r.Min, r.Max))
+				}
+			}
+			for _, y := range p.Result().Activities {
+				activities = append(activities, fmt.Sprintln(y.Name, y.Count, y.Time, y.Min, y.Max))
+			}
+			if got := words(regions); got != x.want {
+				t.Errorf("%d to %d, cut at row %d: found the visits %q, expected %q", x.from, x.to, cut, got, x.want)
+			}
+			want := strings.ReplaceAll(strings.ReplaceAll(x.want, "B 2 1 0 1", "B 1 0 0 0"), "B 1 1 1 1, ", "")
+			if got := words(activities); got != want {
+				t.Errorf("%d to %d, cut at row %d: found the claims %q, expected %q", x.from, x.to, cut, got, want)
+			}
+		}
+	}
+}
+
+func words(lines []string) string {
+	return strings.TrimSuffix(strings.ReplaceAll(strings.Join(lines, ""), "\n", ", "), ", ")
 }
 
 func TestClaims(t *testing.T) {

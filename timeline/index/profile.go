@@ -43,7 +43,10 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 	i := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= from })
 	j := sort.Search(len(e.blocks), func(i int) bool { return e.blocks[i].last >= to })
 	visits := e.Kind == LocationTrack
+	first := i
 	if visits {
+		// What has ended by the begin of the window is not in it.
+		i += sort.Search(len(e.blocks)-i, func(k int) bool { return e.blocks[i+k].last > from })
 		// Of the last block there are no sums; what it has is what has been up to any time
 		// behind it.
 		i, j = min(i, e.summed()), min(j, e.summed())
@@ -60,6 +63,21 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 			held = k
 		}
 		return err
+	}
+	if visits {
+		// But what has no length and is there.
+		for k := first; k < i; k++ {
+			if err := load(k); err != nil {
+				return nil, err
+			}
+			for _, s := range b.spans {
+				if s.Start == from && s.End == from {
+					c := t.at(s.Region)
+					c.Count++
+					c.length(0)
+				}
+			}
+		}
 	}
 	var sums sumReader
 	for k := i; k < j; k++ {
@@ -230,12 +248,12 @@ func (t *tally) cut(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
 		n := min(s.End, to) - max(s.Start, from)
 		if nested {
-			if s.End >= from && s.Start < to {
+			if (s.End > from || s.Start >= from) && s.Start < to {
 				t.at(s.Region).length(n)
 			}
 			continue
 		}
-		if s.End > from && s.Start < to {
+		if (s.End > from || s.Start >= from) && s.Start < to {
 			c := t.at(s.Region)
 			c.Count++
 			c.Inclusive += n
@@ -358,7 +376,7 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 			continue
 		}
 		add(s.Start, min(s.End, at), s.Region, s.Depth, b.recursive[i])
-		if s.End < at || sign > 0 { // what is open at the begin is counted where it ends
+		if s.End <= at || sign > 0 { // what is open at the begin is counted where it ends
 			c.Count += sign
 		}
 	}
@@ -391,6 +409,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	}
 	old := len(frames)
 	var moments []moment
+	var over []int // that end at the time itself
 	begin := since
 	add := func(o open, end int64, ends bool) {
 		m := mark{o.start, o.level, o.region}
@@ -413,6 +432,8 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		}
 		if ends && end < at { // an end at the time itself comes behind it
 			moments = append(moments, moment{end, k, true})
+		} else if ends && end == at && o.start < at && sign < 0 {
+			over = append(over, k)
 		}
 	}
 	level := b.levels()
@@ -476,6 +497,9 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 	}
 	if since < at {
 		pass(at)
+	}
+	for _, k := range over {
+		t.at(frames[k].region).Count--
 	}
 	for k, f := range frames {
 		if !begun[k] || ended[k] || f.start >= at {

@@ -127,22 +127,14 @@ func TestProfileOfDisorder(t *testing.T) {
 			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
 				t.Fatal(err)
 			}
-			want := map[uint32]int64{}
+			var want []Sum
 			for _, g := range p.Result().Regions {
-				want[g.Region] = g.Exclusive
-			}
-			got := map[uint32]int64{}
-			list, err := x.Profile(0, from, to)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, s := range list {
-				got[s.Region] = s.Exclusive
-			}
-			for _, region := range regions {
-				if got[region] != want[region] {
-					t.Fatalf("seed %d, %d to %d: region %d was the innermost one for %d ticks, expected %d", seed, from, to, region, got[region], want[region])
+				if g.Count > 0 {
+					want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 				}
+			}
+			if got, err := x.Profile(0, from, to); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("seed %d, %d to %d:\nfound    %v %v\nexpected %v", seed, from, to, got, err, want)
 			}
 		}
 	}

@@ -24,6 +24,7 @@ type Claim struct {
 	Region, Resource uint32 // NoRef when not known
 	Start            int64
 	Amount           float64
+	Before           bool // it begins before the window that counts, whatever Start says
 }
 
 // Begun reads the operands of a ClaimBegin row; ok is false when there is no id.
