@@ -80,13 +80,16 @@ func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace
 
 // describeSpan says what the trace has on a span: attributes of the event that begins it,
 // and facts of its definition. around are the spans at the lower depths of its track.
-// name is what the span is named by.
-func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span) (d described, err error) {
+// name is what the span is named by; inner is how many visits of its region are inside of it
+// until its location ends.
+func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, name string, around []index.Span, inner int) (d described, err error) {
 	var find func(context.Context, *reader, *index.Track, index.Span, begins, []index.Span, *described) error
 	color := e.color
 	switch t.Kind {
 	case index.LocationTrack:
-		find = findVisit
+		find = func(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
+			return findVisit(ctx, x, t, s, begins, around, inner, d)
+		}
 	case index.ResourceTrack:
 		find = findClaim
 	default:
@@ -97,7 +100,11 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 		region := s.Region
 		err := find(ctx, x, t, s, func(c *trace.Cursor) bool {
 			if color == "" {
-				return c.Ref() == region
+				if !sameRegion(defs, c.Ref(), s.Region, name) {
+					return false
+				}
+				region = c.Ref()
+				return true
 			}
 			keys, values := c.Attrs()
 			i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(int(k)).Name == color })
@@ -120,12 +127,26 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 	return d, err
 }
 
+// sameRegion reports whether a region of a decoder is one of the index, with a name. Where
+// the events define the regions, as in ETF, decoders that begin in the middle number them as
+// they come.
+func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
+	called := func(r uint32) bool { return int(r) < defs.Regions.Len() && defs.Regions.At(int(r)).Name == name }
+	switch {
+	case region == trace.NoRef:
+		return int(ref) >= defs.Regions.Len()
+	case called(region):
+		return ref == region
+	}
+	return called(ref)
+}
+
 // begins reports whether the event in hand begins a span that is named like the one that is
 // looked for.
 type begins func(c *trace.Cursor) bool
 
 // findVisit finds the enter of a visit, and whether it was left.
-func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, d *described) error {
+func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, begins begins, around []index.Span, inner int, d *described) error {
 	region := s.Region
 	// Of a region that is entered several times at once the outermost visit comes first.
 	before := 0
@@ -134,10 +155,12 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 			before++
 		}
 	}
+	enters := 0 // of those that begin at once, up to the one of the visit
 	err := eventAt(ctx, x, t.Location, s.Start, func(c *trace.Cursor) bool {
 		if c.Kind() != trace.Enter || !begins(c) {
 			return false
 		}
+		enters++
 		region = c.Ref()
 		d.attributes = eventAttributes(x.Defs(), c)
 		before--
@@ -149,8 +172,17 @@ func findVisit(ctx context.Context, x *reader, t *index.Track, s index.Span, beg
 	// It may end there since its location does, and not because it was left.
 	d.open = true
 	return eventAt(ctx, x, t.Location, s.End, func(c *trace.Cursor) bool {
-		if c.Kind() == trace.Leave && c.Ref() == region {
-			d.open = false
+		switch {
+		case c.Ref() != region:
+		case s.Start == s.End && enters > 0:
+			if c.Kind() == trace.Enter {
+				enters--
+			}
+		case c.Kind() == trace.Enter:
+			inner++
+		case c.Kind() == trace.Leave:
+			d.open = inner > 0
+			inner--
 		}
 		return !d.open
 	})
@@ -240,7 +272,7 @@ func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Ins
 			if c.Kind() != i.Kind {
 				return false
 			}
-			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef && c.Ref() != i.Region {
+			if r := defs.Spec(c.Kind()).Ref; r == trace.RefRegion && e.color == "" && i.Region != trace.NoRef && !sameRegion(defs, c.Ref(), i.Region, i.Name) {
 				return false
 			}
 			d.attributes = eventAttributes(defs, c)

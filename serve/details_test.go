@@ -140,3 +140,56 @@ func TestAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestAttributesFromTheMiddle: a server that has an index reads the attributes of a late claim
+// from the middle of the file, where the decoder has not met the first names.
+func TestAttributesFromTheMiddle(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "late.etf")
+	var text strings.Builder
+	text.WriteString("TU MICROSECONDS\nR 0 8 jobs false ; name=machine\n")
+	const claims = 200_000
+	for i := range claims {
+		fmt.Fprintf(&text, "C %d %d %d 0 1 0 ; name=%c, id=%d\n", i, 10*i, 10*i+8, 'Z'-rune(min(i, 9)), i)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt := options(t)
+	ready(t, viewing(t, opt, path), 0)
+	s := viewing(t, opt, path)
+	api := ready(t, s, 0)
+	for _, i := range []int{claims - 5, claims / 2, 3} {
+		v := get(t, s, fmt.Sprintf("%s/span?track=0&depth=0&time=%d", api, 10*i))
+		if got := attributesOf(v); got["id"] != fmt.Sprint(i) || got["name"] != look(v, "span/name") {
+			t.Errorf("claim %d: found %v", i, got)
+		}
+	}
+}
+
+// TestOpen: a visit is open if its location ends before it is left, also where one of the same
+// region that is inside of it is left at that very time.
+func TestOpen(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	a, b := r.Region("a"), r.Region("b")
+	p := r.Location("p")
+	r.Enter(p, 0, a) // never left
+	r.Enter(p, 1, a) // left
+	r.Enter(p, 2, b) // never left
+	r.Enter(p, 3, a) // left
+	r.Enter(p, 9, a) // left at once
+	r.Leave(p, 9, a)
+	r.Leave(p, 9, a)
+	r.Leave(p, 9, a)
+	path := filepath.Join(t.TempDir(), "open.trf")
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for depth, want := range []bool{true, false, true, false} {
+		if got := look(get(t, s, fmt.Sprintf("%s/span?track=0&depth=%d&time=4", api, depth)), "span/open"); got != want {
+			t.Errorf("depth %d: found open %v, expected %v", depth, got, want)
+		}
+	}
+	if got := look(get(t, s, api+"/span?track=0&depth=4&time=9"), "span/open"); got != false {
+		t.Errorf("without length: found open %v", got)
+	}
+}

@@ -52,12 +52,12 @@ type spanFact struct {
 	Group  string `json:"group"`
 	Start  ticks  `json:"start"`
 	End    ticks  `json:"end"`
-	Open   bool   `json:"open"`
+	Open   *bool  `json:"open,omitempty"` // nil where it was not asked for
 }
 
 func (v *shown) span(track int, s index.Span) spanFact {
 	r := v.region(s.Region)
-	return spanFact{track, int(s.Depth), number(s.Region), r.Name, r.Group, v.at(s.Start), v.at(s.End), false}
+	return spanFact{track, int(s.Depth), number(s.Region), r.Name, r.Group, v.at(s.Start), v.at(s.End), nil}
 }
 
 type aroundFact struct {
@@ -112,7 +112,11 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	for i := range near {
 		a.Links = append(a.Links, x.link(&near[i]))
 	}
-	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, x.region(s.Region).Name, around)
+	inner, err := x.inner(track, s)
+	if err != nil {
+		return nil, err
+	}
+	d, err := x.e.describeSpan(ctx, &x.tracks[track], s, x.region(s.Region).Name, around, inner)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +124,27 @@ func spanAt(ctx context.Context, x *opened, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), d.open, d.partial || lacking
+	a.Attributes, a.Span.Open, a.Partial = append(a.Attributes, d.attributes...), &d.open, d.partial || lacking
 	return a, nil
+}
+
+// inner counts the visits of a region inside of one that ends with its location, which end
+// there too: they are the ones that leaves at that time end first.
+func (x *opened) inner(track int, s index.Span) (n int, err error) {
+	t := &x.tracks[track]
+	if t.Kind != index.LocationTrack || s.End != t.Last || s.Start == s.End {
+		return 0, nil
+	}
+	for d := int(s.Depth) + 1; d < t.Depth; d++ {
+		y, ok, err := x.SpanAt(track, d, s.End-1)
+		if err != nil || !ok {
+			return n, err
+		}
+		if y.Region == s.Region && y.End == s.End {
+			n++
+		}
+	}
+	return n, nil
 }
 
 type instantAnswer struct {
@@ -452,8 +475,7 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	for _, of := range []struct {
 		kind   string
 		tracks index.TrackKind
-		from   int64
-	}{{visits, index.LocationTrack, from}, {claims, index.ResourceTrack, p.claimsFrom(from)}} {
+	}{{visits, index.LocationTrack}, {claims, index.ResourceTrack}} {
 		wanted := x.only(of.tracks, tracks)
 		if of.kind == visits && by == "region" && from <= x.first && to > x.last && len(wanted) == len(x.only(of.tracks, nil)) {
 			// All of it is known, however many locations there are.
@@ -465,7 +487,7 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 		// Of many locations the sums of each worker are far less than those of each location.
 		var parts []profileSums
-		err := eachProfile(ctx, x, wanted, of.from, to, func(workers int) {
+		err := eachProfile(ctx, x, wanted, from, to, func(workers int) {
 			for range workers {
 				parts = append(parts, profileSums{at: map[profileKey]int32{}})
 			}
@@ -521,15 +543,6 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a.Rows = a.Rows[:min(limit, len(a.Rows))]
 	return &a, nil
-}
-
-// claimsFrom is where the window of claims begins: a claim without length that is where a
-// window begins is not in it, but in the whole trace it is.
-func (p *params) claimsFrom(from int64) int64 {
-	if p.values.Get("from") == "" {
-		return add(from, -1)
-	}
-	return from
 }
 
 type matrixRow struct {
@@ -606,12 +619,9 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	rows := []locationRow{}
 	at := map[int]int{}
-	for _, of := range []struct {
-		tracks index.TrackKind
-		from   int64
-	}{{index.LocationTrack, from}, {index.ResourceTrack, p.claimsFrom(from)}} {
-		wanted := x.only(of.tracks, nil)
-		all, err := profiles(ctx, x, wanted, of.from, to)
+	for _, kind := range []index.TrackKind{index.LocationTrack, index.ResourceTrack} {
+		wanted := x.only(kind, nil)
+		all, err := profiles(ctx, x, wanted, from, to)
 		if err != nil {
 			return nil, err
 		}
@@ -620,7 +630,7 @@ func locations(ctx context.Context, x *opened, p *params) (any, error) {
 			rows = append(rows, x.row(t, all[i]))
 			if k := &x.tracks[t]; k.Kind == index.ResourceTrack && k.Depth > 1 {
 				// Its claims overlap.
-				busy, err := x.Busy(ctx, t, of.from, to)
+				busy, err := x.Busy(ctx, t, from, to)
 				if err != nil {
 					return nil, err
 				}

@@ -190,11 +190,11 @@ const bufferSize = 16 << 10
 
 // message takes a send or receive.
 func (w *endWriter) message(l *location, c *trace.Cursor) error {
-	peer := c.Op(0)
-	if peer >= uint64(trace.NoRef) {
-		return nil // nobody knows the other side
+	// A send that does not say where to is one that nobody received.
+	k := numbered{communicator(c.Op(0)), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
+	if k.recv && k.peer == trace.NoRef {
+		return nil
 	}
-	k := numbered{uint32(peer), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
 	ch := l.channels.of(k)
 	n := int64(0)
 	switch { // each side reads its own number alone

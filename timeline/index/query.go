@@ -465,8 +465,16 @@ type Cell struct {
 	Sum                   float64
 }
 
+// add adds the messages of another cell.
+func (c *Cell) add(o *Cell) {
+	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum+o.Sum
+	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
+	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
+}
+
 // Matrix adds up the messages that are sent from a time to before another, by track, in the
-// order of sources and destinations. It reads all messages of that time.
+// order of sources and destinations. It reads all messages of that time. Those to locations
+// without a track, or to nobody knows where, are one cell for each source.
 func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	type key struct{ source, destination uint32 }
 	var blocks []*blockEntry
@@ -518,34 +526,40 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 		defer mu.Unlock()
 		for k, c := range mine {
 			if o := all[k]; o != nil {
-				o.Count, o.Bytes, o.Sum = o.Count+c.Count, o.Bytes+c.Bytes, o.Sum+c.Sum
-				o.Matched, o.MatchedBytes = o.Matched+c.Matched, o.MatchedBytes+c.MatchedBytes
-				o.Min, o.Max = min(o.Min, c.Min), max(o.Max, c.Max)
-				continue
+				o.add(c)
+			} else {
+				all[k] = c
 			}
-			all[k] = c
 		}
 	})
 	if first != nil {
 		return nil, first
 	}
 	tracks := x.trackOf()
-	var out []Cell
+	track := func(location uint32) int {
+		if t, ok := tracks[location]; ok {
+			return t
+		}
+		return -1
+	}
+	byTrack := map[[2]int]*Cell{}
 	for k, c := range all {
-		c.Source, c.Destination = -1, -1
-		if t, ok := tracks[k.source]; ok {
-			c.Source = t
+		c.Source, c.Destination = track(k.source), track(k.destination)
+		if o := byTrack[[2]int{c.Source, c.Destination}]; o != nil {
+			o.add(c)
+		} else {
+			byTrack[[2]int{c.Source, c.Destination}] = c
 		}
-		if t, ok := tracks[k.destination]; ok {
-			c.Destination = t
-		}
+	}
+	var out []Cell
+	for _, c := range byTrack {
 		if c.Matched == 0 {
 			c.Min, c.Max = 0, 0
 		}
 		out = append(out, *c)
 	}
 	slices.SortFunc(out, func(a, b Cell) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.Count, b.Count))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.Destination, b.Destination))
 	})
 	return out, nil
 }

@@ -825,3 +825,26 @@ func TestLinksOfShortWindow(t *testing.T) {
 		}
 	}
 }
+
+// A send that does not say where to, or to where nothing happened, counts for its sender, as
+// one that nobody received; receives that do not say where from do not.
+func TestMatrixOfUnknown(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	p, q := r.Location("p"), r.Location("q")
+	nowhere := r.Location("without events")
+	r.Send(p, 1, trace.NoRef, 7, 10)
+	r.Send(p, 2, trace.NoRef, 7, 20)
+	r.Send(p, 3, nowhere, 7, 40)
+	r.Send(p, 4, q, 7, 80)
+	r.Recv(q, 5, p, 7, 80)
+	r.Recv(q, 6, trace.NoRef, 7, 160)
+	x := build(t, r)
+	got, err := x.Matrix(t.Context(), 0, 10)
+	want := []Cell{{Source: 0, Destination: -1, Count: 3, Bytes: 70}, {Source: 0, Destination: 1, Count: 1, Bytes: 80, Matched: 1, MatchedBytes: 80, Min: 1, Max: 1, Sum: 1}}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("found %+v, %v, expected %+v", got, err, want)
+	}
+	if n := x.Counts().Links; n != 1 {
+		t.Errorf("found %d links, expected one", n)
+	}
+}
