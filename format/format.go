@@ -91,7 +91,7 @@ type Source struct {
 
 // FileSource is a trace in the machine's own file system.
 func FileSource(path string) Source {
-	return Source{FS: os.DirFS(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
+	return Source{FS: newFolder(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
 }
 
 // Open opens the main file, which must offer random access; files of file

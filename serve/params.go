@@ -39,7 +39,11 @@ func (p *params) number(name string, low, high, def int64) int64 {
 	}
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n < low || n > high {
-		p.fail(name, fmt.Sprintf("a number from %d to %d", low, high))
+		expected := fmt.Sprintf("a number from %d to %d", low, high)
+		if high < low {
+			expected = "none: the trace has nothing that could be meant"
+		}
+		p.fail(name, expected)
 		return def
 	}
 	return n

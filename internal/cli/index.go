@@ -28,7 +28,8 @@ func (a *app) indexCommand() *cobra.Command {
 		Short: "Make the index that weft view needs",
 		Long: `Make the index of a trace that weft view and weft serve need, ahead of time, and say
 where it is. Without -o it goes to the cache, the folder that WEFT_CACHE names or weft in
-the user's cache folder, unless it is there already.
+the user's cache folder, unless it is there already. With -o it takes the place of an index
+that is there, but of another file only with --force.
 
 The cache knows a trace again by the names, sizes, times of change and parts of the
 content of its files, in whatever folder they are. An index of a trace that has changed
@@ -84,7 +85,7 @@ there is read to the end to know.`,
 	}
 	v.flags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "write the index to this file instead of the cache")
-	c.Flags().BoolVar(&force, "force", false, "make the index also if it is there")
+	c.Flags().BoolVar(&force, "force", false, "make the index also if it is there; let -o replace any file")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -256,6 +256,9 @@ func tracksOf(x *index.Index, patterns []string) ([]int, error) {
 	return tracks, nil
 }
 
+// maxWidth is how wide pictures can be, in pixels.
+const maxWidth = 65536
+
 // kind is svg or png, as the name of the file or a flag says.
 func (d *drawing) kind(path string, maxRows int) (string, error) {
 	kind := d.format
@@ -269,6 +272,9 @@ func (d *drawing) kind(path string, maxRows int) (string, error) {
 	}
 	if kind != "svg" && kind != "png" {
 		return "", usageError("--to-format %s: expected svg or png", kind)
+	}
+	if d.width < 0 || d.width > maxWidth {
+		return "", usageError("--width %d: expected 0, for the usual one, to %d", d.width, maxWidth)
 	}
 	if d.scale < 0 || maxRows < 0 {
 		return "", usageError("--scale and --max-rows must not be negative")

@@ -420,6 +420,19 @@ type Index struct {
 	dir  directory
 }
 
+// Is reports whether a file begins as an index does, of any version and damaged or not.
+func Is(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	name := head[:len(head)-1] // without the version
+	b := make([]byte, len(name))
+	_, err = io.ReadFull(f, b)
+	return err == nil && string(b) == name
+}
+
 // Open opens an index. The error of a file that is none, or a damaged one, wraps
 // [ErrDamaged].
 func Open(path string) (*Index, error) {
