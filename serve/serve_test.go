@@ -233,7 +233,7 @@ func TestAnswers(t *testing.T) {
 		{"/profile?by=location&tracks=1", "rows/0/track", "1"}, {"/profile?by=location&tracks=1", "rows/0/exclusive", "75"}, {"/profile?by=location", "rows/len", "4"},
 		{"/calltree", "roots/0/name", "main"}, {"/calltree", "roots/0/inclusive", "190"}, {"/calltree", "roots/0/children/0/inclusive", "45"}, {"/calltree", "roots/0/children/1/name", "stuck"},
 		{"/calltree?tracks=1", "roots/0/inclusive", "90"}, {"/calltree?from=20&to=62&tracks=0", "roots/0/children/0/inclusive", "32"},
-		{"/matrix", "rows/len", "1"}, {"/matrix", "rows/0/source", "0"}, {"/matrix", "rows/0/destination", "1"}, {"/matrix", "rows/0/min", "20"}, {"/matrix", "rows/0/mean", "20"}, {"/matrix?from=21&to=50", "rows/len", "0"}, {"/matrix", "tracks/1", "1"},
+		{"/matrix", "rows/len", "1"}, {"/matrix", "rows/0/source", "0"}, {"/matrix", "rows/0/destination", "1"}, {"/matrix", "rows/0/min", "20"}, {"/matrix", "rows/0/mean", "20"}, {"/matrix", "rows/0/sum", "20"}, {"/matrix", "rows/0/matched", "1"}, {"/matrix?from=21&to=50", "rows/len", "0"}, {"/matrix", "tracks/1", "1"},
 		{"/locations", "rows/len", "2"}, {"/locations", "rows/0/busy", "100"}, {"/locations", "rows/1/busy", "90"}, {"/locations", "rows/0/sentBytes", "64"}, {"/locations", "rows/1/received", "1"}, {"/locations", "rows/0/exclusive/0/ticks", "55"},
 		{"/locations?from=0&to=10", "rows/1/busy", "5"}, {"/locations?from=0&to=10", "rows/0/sent", "0"},
 		// rank 1 is idle before 5 and after 95, rank 0 never.
