@@ -1,6 +1,6 @@
 // Pictures and tables as files.
 import type { App } from "./app";
-import { button, el, printable } from "./dom";
+import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
 import { paintRuler, type Pen, rulerHeight } from "./rulerbar";
 import { exact } from "./time";
@@ -40,14 +40,14 @@ interface Paper {
 }
 
 /** The parts of a picture, in CSS pixels. */
-const labels = 200, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
+const labels = 200, mostLabel = 260, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
 
 /** lines lays the legend out: lines of entries with their places. */
 function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels, line = 0;
   return legend.map((of) => {
-    const w = 15 + g.measureText(printable(of.label)).width + 14;
+    const w = 15 + Math.min(mostLabel, g.measureText(brief(of.label)).width) + 14;
     if (x + w > width && x > labels) { x = labels; line++; }
     const out = { x, line, of };
     x += w;
@@ -61,11 +61,13 @@ function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]
   return { width, height: titleHeight + rulerHeight + timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) + (last ? 6 + (last.line + 1) * legendLine : 0) + margin };
 }
 
+/** fit is as much of a text as there is room for. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
-  const all = [...text];
-  while (all.length > 1 && g.measureText(all.join("") + "…").width > room) all.pop();
-  return all.join("") + "…";
+  const all = [...text], begin = (n: number): string => all.slice(0, n).join("") + "…";
+  let low = 1, high = all.length;
+  while (low < high) { const n = (low + high + 1) >> 1; if (g.measureText(begin(n)).width <= room) low = n; else high = n - 1; }
+  return begin(low);
 }
 
 /** drawPicture draws all time lines as they are on the screen, with what they are of, the axis, names of rows and the legend. */
@@ -77,12 +79,12 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   g.fillText(span, labels + plot, titleHeight / 2 + 1);
   const room = labels + plot - margin - g.measureText(span).width - 20;
   g.textAlign = "left"; g.font = "600 13px system-ui, sans-serif"; g.fillStyle = c.text;
-  g.fillText(fit(g, timelines.map((t) => printable(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
+  g.fillText(fit(g, timelines.map((t) => brief(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
   paper.within(labels, titleHeight, plot, rulerHeight, () => paintRuler(g, app, plot, rulerHeight));
   let y = titleHeight + rulerHeight;
   const line = (at: number): void => { g.fillStyle = c.line; g.fillRect(0, at, labels + plot, 1); };
   for (const t of timelines) {
-    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, printable(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
+    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, brief(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
     line(y - 1);
     const [first, last] = t.visible();
     paper.within(0, y, labels, t.height, () => {
@@ -98,7 +100,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
           taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
         }
         g.font = (r.track < 0 ? "600 " : "") + font; g.textBaseline = "middle"; g.textAlign = "left"; g.fillStyle = c.text;
-        g.fillText(fit(g, printable(r.label), labels - 6 - left - taken), left, top + r.height / 2);
+        g.fillText(fit(g, brief(r.label), labels - 6 - left - taken), left, top + r.height / 2);
       }
     });
     paper.within(labels, y, t.width, t.height, () => {
@@ -122,7 +124,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   for (const { x, line: n, of } of lines(g, legend, width)) {
     g.fillStyle = of.color; g.fillRect(x, y + n * legendLine + 5, 11, 11);
     g.fillStyle = c.text; g.font = font; g.textBaseline = "middle"; g.textAlign = "left";
-    g.fillText(fit(g, printable(of.label), width - x - 20), x + 15, y + n * legendLine + 11);
+    g.fillText(fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)), x + 15, y + n * legendLine + 11);
   }
 }
 

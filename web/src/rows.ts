@@ -15,8 +15,8 @@ export interface Row {
   y: number; height: number;
   /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
   strips: number; stripHeight: number; extra: number;
-  /** more is how many lines the track has below those that are shown. */
-  more: number;
+  /** more is how many lines the track has below those that are shown; with deeper it may have still more, which are counted but not drawn. */
+  more: number; deeper: boolean;
   /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
   stacked: boolean;
 }
@@ -140,7 +140,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
       const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, deeper: t !== undefined && t.depth >= mostLevels, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -178,11 +178,18 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
 /** steps are the levels of nesting that one can choose; the last is all that the server gives. */
 export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
 
+/** mostLevels is how many lines of a track the server keeps; where it has as many, there may be more. */
+export const mostLevels = steps[steps.length - 1];
+
 /** moreWords says what a row does not show, "" when it shows all. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
+  if (r.deeper) return r.more === 0 ? `${what}s below the first ${mostLevels}, if there are any, are not drawn` : `${r.more} or more ${what}s below`;
   return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
+
+/** moreMark is the same in few characters, to stand beside the name of the row. */
+export function moreMark(r: Row): string { return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : ""; }
 
 /** rowAt is the index of the row at a height, -1 outside. */
 export function rowAt(rows: readonly Row[], y: number): number {

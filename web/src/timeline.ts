@@ -3,16 +3,16 @@ import type { TrackInfo } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
-import { el, name, printable } from "./dom";
+import { brief, el, name, printable } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { moreWords, type Row, rowAt, steps } from "./rows";
+import { moreMark, moreWords, type Row, rowAt } from "./rows";
 import type { Pen } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
-import { type Layer, rowKey } from "./tiles";
+import { type Grid, type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
-import type { Window } from "./time";
-import { at, fraction } from "./view";
+import { floorDiv, type Window } from "./time";
+import { at, fraction, tickAt } from "./view";
 
 /** Hit is what lies under a point of the time line. */
 export interface Hit {
@@ -32,7 +32,6 @@ export interface Hit {
 
 /** sliceTime is how long a slice of the first picture may take, in milliseconds. */
 const sliceTime = 8;
-const mostLevels = steps[steps.length - 1];
 
 /** Timeline draws one lane. */
 export class Timeline {
@@ -146,7 +145,9 @@ export class Timeline {
 
   /** x is where an axis time lies, in CSS pixels. */
   x(t: bigint): number { return fraction(this.app.store.state.window, t) * this.width; }
-  /** timeAt is the axis time at a CSS pixel. */
+  /** tickAt is the tick of the axis that a CSS pixel lies in: what is there holds that. */
+  tickAt(x: number): bigint { return tickAt(this.app.store.state.window, x, this.width); }
+  /** timeAt is the axis time that is nearest to a CSS pixel, for edges of stretches. */
   timeAt(x: number): bigint { return at(this.app.store.state.window, x / Math.max(1, this.width)); }
 
   /** request tells the caches what is visible. */
@@ -344,7 +345,7 @@ export class Timeline {
       const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const edges = edgesOf(r, t), values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
-      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
+      const more = hidden === "" ? null : el("span", { class: "more", title: r.more === 0 ? hidden : r.deeper ? `${hidden}: click to show ${r.more} of them` : `${hidden}: click to show them`, data: { text: moreMark(r) }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { label: [r.label, r.detail, edges ? `${edges.low} to ${edges.high}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
@@ -395,7 +396,7 @@ export class Timeline {
       const t = l.entry.tile;
       const track = lane.colors.byTrack(r.track);
       const write = (k: number, x0: number, x1: number, y: number): void => {
-        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
+        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
         if (text === "") return;
         g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
         g.fillText(text, x0, y);
@@ -518,7 +519,7 @@ export class Timeline {
     const i = rowAt(lane.rows, y + this.scrollTop);
     if (i < 0) return null;
     const r = lane.rows[i];
-    const time = lane.toLocal(this.timeAt(x));
+    const time = lane.toLocal(this.tickAt(x));
     const base: Hit = { row: r, track: r.track, depth: -2, kind: "empty", region: -1, single: false, share: 0, cover: 0, count: 0, x0: x, x1: x, begins: false, ends: false, time, middle: time, low: 0, high: 0 };
     const key = rowKey(r);
     if (key === null) return base;
@@ -528,7 +529,9 @@ export class Timeline {
     const t = l.entry.tile, column = Math.floor((x * dpr - l.offset) / l.scale);
     const css = (col: number): number => (col * l.scale + l.offset) / dpr;
     const py = y * dpr;
-    const middleOf = (x0: number, x1: number): bigint => { const a = Math.max(0, x0), b = Math.min(this.width, x1); return lane.toLocal(this.timeAt((a + b) / 2)); };
+    const middleOf = (x0: number, x1: number): bigint => { const a = Math.max(0, x0), b = Math.min(this.width, x1); return lane.toLocal(this.tickAt((a + b) / 2)); };
+    // the pixels of a span may begin a bit before it and end behind it: the time that is asked for is its own
+    const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
     for (const s of l.entry.strips) {
       const { y: sy, h } = this.stripRect(r, s, dpr);
       if (py < sy || py > sy + h) continue;
@@ -546,7 +549,7 @@ export class Timeline {
         const p = this.pieces(r, l, dpr), q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
         if (!p || !q) continue;
         const k = q.run, single = (t.flags[k] & RunFlag.single) !== 0, x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
-        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? time : middleOf(x0, x1), around: this.around(p, k, dpr) };
+        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? own(k, time) : middleOf(x0, x1), around: this.around(p, k, dpr) };
       }
       if (s.kind === StripKind.spans) {
         if (r.track >= 0 && s.depth >= r.strips) continue;
@@ -554,7 +557,7 @@ export class Timeline {
         if (k < 0) return { ...base, depth: s.depth };
         const x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
         const single = (t.flags[k] & RunFlag.single) !== 0;
-        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single && x >= x0 && x < x1 ? time : middleOf(x0, x1) };
+        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? own(k, x >= x0 && x < x1 ? time : middleOf(x0, x1)) : middleOf(x0, x1) };
       }
       if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
@@ -568,6 +571,16 @@ export class Timeline {
 export function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
   return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
+}
+
+/** within is a time in the span of a run: the given one if it may be, else the nearest that the run's columns are sure of. */
+export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
+  const d = g.to - g.from, n = BigInt(g.width), before = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n), behind = (column: number): bigint => g.from - floorDiv(-d * BigInt(column), n);
+  const first = t.x[run], last = first + t.n[run] - 1, begins = (t.flags[run] & RunFlag.begins) !== 0, ends = (t.flags[run] & RunFlag.ends) !== 0;
+  // it begins in its first column and ends in its last one
+  const low = behind(first + 1) - 1n, high = before(last);
+  if (begins && ends && low > high) return behind(first) === low ? low : time;
+  return begins && time < low ? low : ends && time > high ? high : time;
 }
 
 function greatest(l: Layer, s: Strip): number {

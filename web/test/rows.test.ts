@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GroupInfo, TrackInfo } from "../src/api";
-import { buildTree, layout, type Options, rowAt, rowOfTrack } from "../src/rows";
+import { buildTree, layout, moreMark, moreWords, type Options, rowAt, rowOfTrack } from "../src/rows";
 
 function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
   return { kind: "location", name, sort: "thread", id: name, group: -1, parent: -1, depth: 2, spans: 1, events: 2, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "", ...more };
@@ -97,4 +97,13 @@ test("ten thousand rows are quick", () => {
   rowOfTrack(rows, tree);
   expect(rows.length).toBe(10100);
   expect(performance.now() - begin).toBeLessThan(1000);
+});
+
+test("of a row whose levels are not all drawn nobody says that there are no more", () => {
+  const of = (depth: number, levels: number): string[] => { const meta = { groups: [], tracks: [track("deep", { depth })] }, r = layout(buildTree(meta), meta, { ...plain, levels }).rows[0]; return [moreMark(r), moreWords(r)]; };
+  expect(of(12, 8)).toEqual(["+4", "4 more levels below"]);
+  expect(of(8, 8)).toEqual(["", ""]);
+  // the server keeps 255, however many there are
+  expect(of(255, 8)).toEqual(["+247 or more", "247 or more levels below"]);
+  expect(of(255, 255)).toEqual(["255+", "levels below the first 255, if there are any, are not drawn"]);
 });
