@@ -532,6 +532,45 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestWrongToken: people in a browser read words, programs JSON.
+func TestWrongToken(t *testing.T) {
+	s := viewing(t, options(t))
+	for accept, kind := range map[string]string{
+		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": "text/html; charset=utf-8",
+		"text/html;q=0.5, application/json;q=0.4":                                    "text/html; charset=utf-8",
+		"":                                  "application/json",
+		"*/*":                               "application/json",
+		"application/json, text/html;q=0.9": "application/json",
+		"text/html;q=0":                     "application/json",
+		"text/html;q=x":                     "application/json",
+	} {
+		for _, target := range []string{"/?token=wrong", "/", "/api/traces"} {
+			w := send(s, "GET", target, nil, "Accept", accept)
+			body := w.Body.String()
+			if h := w.Header(); w.Code != 401 || h.Get("Content-Type") != kind || h.Get("Cache-Control") != "no-store" || !slices.Contains(h.Values("Vary"), "Accept") {
+				t.Errorf("%s with Accept %q: status %d, headers %v", target, accept, w.Code, h)
+			}
+			if html := strings.HasPrefix(body, "<!doctype html>"); html != strings.HasPrefix(kind, "text/html") || !strings.Contains(body, "the address that weft printed") {
+				t.Errorf("%s with Accept %q: found %q", target, accept, body)
+			}
+		}
+	}
+	if w := send(s, "PUT", "/", nil, "Accept", "text/html"); w.Code != 401 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("PUT: status %d, headers %v", w.Code, w.Header())
+	}
+}
+
+// TestStructureNames: threads of all processes have the same name, and are told apart as in the page.
+func TestStructureNames(t *testing.T) {
+	s := viewing(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2")
+	text := fmt.Sprint(get(t, s, ready(t, s, 0)+"/structure")["text"])
+	for _, want := range []string{"MPI Rank 0 · Master thread: ", "MPI Rank 3 · Master thread: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %q", want, text)
+		}
+	}
+}
+
 // TestCookie: the token in the page's address becomes a cookie, and goes from the address.
 func TestCookie(t *testing.T) {
 	s := viewing(t, options(t))
