@@ -32,6 +32,12 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
+/** nameless is said where a region or the like has no name. */
+export const nameless = "no name";
+
+/** titled is the name of a region as it is shown: what has none is called so. */
+export function titled(text: string): HTMLElement { return text === "" ? el("span", { class: "faint" }, nameless) : name(text); }
+
 /** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");

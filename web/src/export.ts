@@ -2,9 +2,9 @@
 import type { App } from "./app";
 import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
-import { paintRuler, type Pen, rulerHeight } from "./rulerbar";
+import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
 import { exact } from "./time";
-import { edgesOf, type Timeline } from "./timeline";
+import { edgesOf, leastEdges, type Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
@@ -93,14 +93,14 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
         if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
         g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
         let taken = 0;
-        if (edges && r.height >= 24) {
+        if (edges && r.height >= leastEdges) {
           g.font = "9px system-ui, sans-serif"; g.textAlign = "right"; g.fillStyle = c.faint;
           g.textBaseline = "top"; g.fillText(edges.high, labels - 5, top + 3);
           g.textBaseline = "alphabetic"; g.fillText(edges.low, labels - 5, top + r.height - 5);
           taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
         }
         g.font = (r.track < 0 ? "600 " : "") + font; g.textBaseline = "middle"; g.textAlign = "left"; g.fillStyle = c.text;
-        g.fillText(fit(g, brief(r.label), labels - 6 - left - taken), left, top + r.height / 2);
+        write(g, fit(g, brief(r.label), labels - 6 - left - taken), left, top + r.height / 2, top, r.height - 1, labels - left);
       }
     });
     paper.within(labels, y, t.width, t.height, () => {
@@ -124,7 +124,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   for (const { x, line: n, of } of lines(g, legend, width)) {
     g.fillStyle = of.color; g.fillRect(x, y + n * legendLine + 5, 11, 11);
     g.fillStyle = c.text; g.font = font; g.textBaseline = "middle"; g.textAlign = "left";
-    g.fillText(fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)), x + 15, y + n * legendLine + 11);
+    write(g, fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)), x + 15, y + n * legendLine + 11, y + n * legendLine, legendLine, mostLabel);
   }
 }
 
@@ -154,7 +154,14 @@ class Lines implements Pen {
   textAlign: CanvasTextAlign = "left";
   readonly out: string[] = [];
   private path: string[] = [];
+  private clips = 0;
+  /** groups are how many clipped groups each save has open. */
+  private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
+  save(): void { this.groups.push(0); }
+  restore(): void { for (let n = this.groups.pop() ?? 0; n > 0; n--) this.out.push("</g>"); }
+  rect(x: number, y: number, w: number, h: number): void { this.path.push(`M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`); }
+  clip(): void { const id = `t${this.clips++}`; this.out.push(`<clipPath id="${id}"><path d="${this.path.join("")}"/></clipPath><g clip-path="url(#${id})">`); if (this.groups.length > 0) this.groups[this.groups.length - 1]++; }
   fillRect(x: number, y: number, w: number, h: number): void { this.out.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" fill="${this.fillStyle}"/>`); }
   beginPath(): void { this.path = []; }
   moveTo(x: number, y: number): void { this.path.push(`M${round(x)} ${round(y)}`); }

@@ -1,7 +1,7 @@
 // The legend: what the colours on the screen stand for, first what fills most of it.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
-import { brief, button, count, el, name, replace, rove } from "./dom";
+import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
@@ -77,7 +77,7 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow
     const s = app.store.state, grouped = s.color === "group", entries = new Map<string, Entry>();
     const entry = (label: string, color: string): Entry => {
       let e = entries.get(label);
-      if (!e) { e = { label: label === "" ? "no group" : label, color, weight: 0, title: `${label === "" ? "Regions of no group" : brief(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
+      if (!e) { e = { label: label === "" ? (grouped ? "no group" : nameless) : label, color, weight: 0, title: `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
       return e;
     };
     for (const t of timelines()) {

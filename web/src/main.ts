@@ -7,7 +7,7 @@ import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
 import { Dock } from "./dock";
-import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken } from "./dom";
+import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken, titled } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -561,7 +561,7 @@ class Page implements App {
     if (c.has("theme")) this.theme();
     // the name of a group greys out all where colours are not by group
     if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); }
-    if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
+    if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); p?.details.recolor(); }
     if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
     if (c.has("orderWindow") && s.order === "busy") void this.busyOrder();
     else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
@@ -694,7 +694,7 @@ class Page implements App {
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];
-      lines.push(el("b", {}, el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.colors.other } }), name(brief(region?.name ?? "no region"))));
+      lines.push(el("b", {}, el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.colors.other } }), titled(region ? brief(region.name) : "no region")));
       lines.push(el("div", { class: "exact" }, h.single ? "…" : `most of several spans: ${percent(h.share)} of these pixels, all spans ${percent(h.cover)}`));
       lines.push(el("div", { class: "faint" }, name(h.track >= 0 ? lane.fullName(h.track) : h.row.label), region?.group ? name(` · ${region.group}`) : ""));
     }

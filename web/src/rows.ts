@@ -115,11 +115,13 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
 }
 
 /** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
-const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20]];
+const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20], [10, 14]];
+/** largest is how high a strip may be where `available` pixels are more than usual: on large screens rows grow. */
+const largest = (available: number): number => Math.min(64, Math.floor(available / 30));
 /** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
 const tiny = [8, 6];
 
-const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
+const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
@@ -169,10 +171,11 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     return y;
   };
   if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
+  for (let strip = largest(o.available); strip > 18; strip -= 2) { const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip))); if (h <= o.available) return h; }
   for (const [strip, curve] of sizes) { const h = set(strip, curve); if (h <= o.available) return h; }
   if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
-  // not all fit: a size in which names inside of spans can still be read
-  return set(11, curveHeight);
+  // not all fit: a size in which names inside of spans can still be read, and curves that leave room for spans
+  return set(11, leastCurve);
 }
 
 /** steps are the levels of nesting that one can choose; the last is all that the server gives. */

@@ -3,11 +3,11 @@ import type { TrackInfo } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
-import { brief, el, name, printable } from "./dom";
+import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { moreMark, moreWords, type Row, rowAt } from "./rows";
-import type { Pen } from "./rulerbar";
+import { type Pen, write } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Grid, type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -30,6 +30,9 @@ export interface Hit {
   around?: [number, number][];
 }
 
+/** leastEdges is how high a row is that has room for the values at both edges of its curve. */
+export const leastEdges = 24;
+
 /** sliceTime is how long a slice of the first picture may take, in milliseconds. */
 const sliceTime = 8;
 
@@ -47,6 +50,8 @@ export class Timeline {
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
   private labelBox: HTMLElement;
+  /** below says that there are rows beyond the lower edge; scroll bars may be hidden. */
+  private below: HTMLElement;
   private labelKey = "";
   private labelTop = 0;
   private labelOf = new Map<number, HTMLElement>();
@@ -72,7 +77,8 @@ export class Timeline {
     this.over = el("canvas", { class: "over", aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
     this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
-    this.labels = el("div", { class: "labels" }, this.labelBox);
+    this.below = el("div", { class: "below", hidden: true, aria: { hidden: true } });
+    this.labels = el("div", { class: "labels" }, this.labelBox, this.below);
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
@@ -327,6 +333,9 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
+    const rest = this.lane.rows.length - end, more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : this.lane.height - this.scrollTop - this.height > 4 ? "▾" : "";
+    setText(this.below, more);
+    if (this.below.hidden !== (more === "")) this.below.hidden = more === "";
     if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
     const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
@@ -342,8 +351,8 @@ export class Timeline {
       if (held) { held.tabIndex = i === this.focusRow ? 0 : -1; before = held.nextSibling; continue; }
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
-      const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const edges = edgesOf(r, t), values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
+      const edges = r.height >= leastEdges ? edgesOf(r, t) : null, arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
+      const values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
       const more = hidden === "" ? null : el("span", { class: "more", title: r.more === 0 ? hidden : r.deeper ? `${hidden}: click to show ${r.more} of them` : `${hidden}: click to show them`, data: { text: moreMark(r) }, aria: { hidden: true } });
       const e = el("div", {
@@ -391,15 +400,16 @@ export class Timeline {
       const { layers } = lane.tiles.layers(key, lw, width);
       const l = layers[layers.length - 1];
       if (!l) continue;
-      const size = Math.min(12, Math.max(8.5, r.stripHeight - 3));
+      // on large screens names grow with the rows
+      const size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
       g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
       const track = lane.colors.byTrack(r.track);
-      const write = (k: number, x0: number, x1: number, y: number): void => {
+      const put = (k: number, x0: number, x1: number, y: number, high: number): void => {
         const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
         if (text === "") return;
         g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
-        g.fillText(text, x0, y);
+        write(g, text, x0, y, y - high / 2, high, x1 - x0);
         budget--;
       };
       for (const s of l.entry.strips) {
@@ -415,12 +425,12 @@ export class Timeline {
           if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
           if (hh < 8) continue;
-          write(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5);
+          put(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
       // a name needs room: a row of many narrow runs has none
       const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
-      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) write(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1);
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) put(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
     }
   }
 

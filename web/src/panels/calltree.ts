@@ -1,6 +1,6 @@
 // The call tree: time by call path, to be opened level by level.
 import type { CallNode, CallTree, PathsLeft } from "../api";
-import { button, count, el, name, percent, rove } from "../dom";
+import { button, count, el, percent, rove, titled } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
@@ -53,7 +53,7 @@ export function calltree(): Panel {
             const flip = (): void => { if (!open.delete(path)) open.add(path); fill(); };
             const color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
             const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
-              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), name(n.name)),
+              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
               el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
               el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
             tr.addEventListener("click", () => app.highlight(n.name));

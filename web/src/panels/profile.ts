@@ -1,6 +1,6 @@
 // The flat profile: how often and how long each region ran, or held resources.
 import type { Profile } from "../api";
-import { count, el, name, percent, select } from "../dom";
+import { count, el, percent, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { leftOut, mergeByName } from "./merge";
@@ -26,7 +26,7 @@ export function profile(): Panel {
     const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
-      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), name(x.name)), sort: (x) => x.name, csv: (x) => x.name },
+      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.name)), sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
