@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,7 +66,50 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 
 func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="weft"`)
+	w.Header().Add("Vary", "Accept")
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && prefersHTML(r.Header.Get("Accept")) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", policy)
+		s.write(w, r, http.StatusUnauthorized, mediaTypes[".html"], []byte(unauthorizedPage))
+		return
+	}
 	s.fail(w, r, &problem{http.StatusUnauthorized, "the request lacks the token, or has a wrong one; open the address that weft printed", 0})
+}
+
+// unauthorizedPage says to people in a browser what programs are told in JSON.
+const unauthorizedPage = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>weft: this address does not open</title>
+<style>:root { color-scheme: light dark } body { font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em }</style>
+<h1>This address does not open</h1>
+<p>The address lacks the secret of this server, or has a wrong one. Each time that weft starts it makes a new secret, and those of before are worth nothing.</p>
+<p>Open the address that weft printed when it started, all of it with what follows <code>?token=</code>. If that is gone, stop weft and start it again.</p>
+</html>
+`
+
+// prefersHTML reads Accept, of which a browser that is to show a page names HTML first.
+func prefersHTML(accept string) bool {
+	weight := func(kind string) (best float64) {
+		for f := range strings.SplitSeq(accept, ",") {
+			name, rest, _ := strings.Cut(f, ";")
+			if !strings.EqualFold(strings.TrimSpace(name), kind) {
+				continue
+			}
+			v := 1.0
+			for p := range strings.SplitSeq(rest, ";") {
+				if q, ok := strings.CutPrefix(strings.TrimSpace(p), "q="); ok {
+					v, _ = strconv.ParseFloat(q, 64)
+				}
+			}
+			best = max(best, v)
+		}
+		return best
+	}
+	html := weight("text/html")
+	return html > 0 && html > weight("application/json")
 }
 
 // ticket is a token that is good for one request, and not for long. The program that opens

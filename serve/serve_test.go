@@ -233,7 +233,7 @@ func TestAnswers(t *testing.T) {
 		{"/profile?by=location&tracks=1", "rows/0/track", "1"}, {"/profile?by=location&tracks=1", "rows/0/exclusive", "75"}, {"/profile?by=location", "rows/len", "4"},
 		{"/calltree", "roots/0/name", "main"}, {"/calltree", "roots/0/inclusive", "190"}, {"/calltree", "roots/0/children/0/inclusive", "45"}, {"/calltree", "roots/0/children/1/name", "stuck"},
 		{"/calltree?tracks=1", "roots/0/inclusive", "90"}, {"/calltree?from=20&to=62&tracks=0", "roots/0/children/0/inclusive", "32"},
-		{"/matrix", "rows/len", "1"}, {"/matrix", "rows/0/source", "0"}, {"/matrix", "rows/0/destination", "1"}, {"/matrix", "rows/0/min", "20"}, {"/matrix", "rows/0/mean", "20"}, {"/matrix?from=21&to=50", "rows/len", "0"}, {"/matrix", "tracks/1", "1"},
+		{"/matrix", "rows/len", "1"}, {"/matrix", "rows/0/source", "0"}, {"/matrix", "rows/0/destination", "1"}, {"/matrix", "rows/0/min", "20"}, {"/matrix", "rows/0/mean", "20"}, {"/matrix", "rows/0/sum", "20"}, {"/matrix", "rows/0/matched", "1"}, {"/matrix?from=21&to=50", "rows/len", "0"}, {"/matrix", "tracks/1", "1"},
 		{"/locations", "rows/len", "2"}, {"/locations", "rows/0/busy", "100"}, {"/locations", "rows/1/busy", "90"}, {"/locations", "rows/0/sentBytes", "64"}, {"/locations", "rows/1/received", "1"}, {"/locations", "rows/0/exclusive/0/ticks", "55"},
 		{"/locations?from=0&to=10", "rows/1/busy", "5"}, {"/locations?from=0&to=10", "rows/0/sent", "0"},
 		// rank 1 is idle before 5 and after 95, rank 0 never.
@@ -528,6 +528,45 @@ func TestGuard(t *testing.T) {
 		}
 		if strings.Contains(w.Body.String(), secret) {
 			t.Errorf("%s: the answer has the token in it", x.name)
+		}
+	}
+}
+
+// TestWrongToken: people in a browser read words, programs JSON.
+func TestWrongToken(t *testing.T) {
+	s := viewing(t, options(t))
+	for accept, kind := range map[string]string{
+		"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8": "text/html; charset=utf-8",
+		"text/html;q=0.5, application/json;q=0.4":                                    "text/html; charset=utf-8",
+		"":                                  "application/json",
+		"*/*":                               "application/json",
+		"application/json, text/html;q=0.9": "application/json",
+		"text/html;q=0":                     "application/json",
+		"text/html;q=x":                     "application/json",
+	} {
+		for _, target := range []string{"/?token=wrong", "/", "/api/traces"} {
+			w := send(s, "GET", target, nil, "Accept", accept)
+			body := w.Body.String()
+			if h := w.Header(); w.Code != 401 || h.Get("Content-Type") != kind || h.Get("Cache-Control") != "no-store" || !slices.Contains(h.Values("Vary"), "Accept") {
+				t.Errorf("%s with Accept %q: status %d, headers %v", target, accept, w.Code, h)
+			}
+			if html := strings.HasPrefix(body, "<!doctype html>"); html != strings.HasPrefix(kind, "text/html") || !strings.Contains(body, "the address that weft printed") {
+				t.Errorf("%s with Accept %q: found %q", target, accept, body)
+			}
+		}
+	}
+	if w := send(s, "PUT", "/", nil, "Accept", "text/html"); w.Code != 401 || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("PUT: status %d, headers %v", w.Code, w.Header())
+	}
+}
+
+// TestStructureNames: threads of all processes have the same name, and are told apart as in the page.
+func TestStructureNames(t *testing.T) {
+	s := viewing(t, options(t), "../format/otf2/testdata/ok/heat2d-mt/traces.otf2")
+	text := fmt.Sprint(get(t, s, ready(t, s, 0)+"/structure")["text"])
+	for _, want := range []string{"MPI Rank 0 · Master thread: ", "MPI Rank 3 · Master thread: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found no %q in %q", want, text)
 		}
 	}
 }

@@ -550,9 +550,11 @@ type matrixRow struct {
 	Destination int    `json:"destination"`
 	Count       int64  `json:"count"`
 	Bytes       int64  `json:"bytes"`
+	Matched     int64  `json:"matched"` // those that were received, of which the times are
 	Min         string `json:"min"`
-	Mean        string `json:"mean"`
+	Mean        string `json:"mean"` // sum over matched, rounded
 	Max         string `json:"max"`
+	Sum         string `json:"sum"`
 }
 
 type matrixAnswer struct {
@@ -574,10 +576,11 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a := matrixAnswer{[]matrixRow{}, []int{}}
 		for _, c := range cells {
-			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, "", "", ""}
+			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", "", "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
 				r.Mean = strconv.FormatInt(int64(math.Round(c.Sum/float64(c.Matched))), 10)
+				r.Sum = strconv.FormatFloat(c.Sum, 'f', 0, 64)
 			}
 			a.Rows = append(a.Rows, r)
 			a.Tracks = append(a.Tracks, c.Source, c.Destination)

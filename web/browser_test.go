@@ -531,8 +531,8 @@ func (k *known) ranged(t *testing.T, s *seen) {
 	t.Helper()
 	var want struct {
 		Regions []struct {
-			Name                                  string
-			Count, Inclusive, Exclusive, Min, Max int64
+			Name                                       string
+			Count, Inclusive, Exclusive, Sum, Min, Max int64
 		}
 		Activities []struct {
 			Name                  string
@@ -559,9 +559,9 @@ func (k *known) ranged(t *testing.T, s *seen) {
 		}
 		return i
 	}
-	columns := []string{"region", "count", "inclusive", "exclusive", "min", "max"}
+	columns := []string{"region", "count", "inclusive", "exclusive", "min", "mean", "max"}
 	if len(want.Activities) > 0 {
-		columns = []string{"region", "count", "held", "min", "max"}
+		columns = []string{"region", "count", "held", "min", "mean", "max"}
 	}
 	var got, expected []string
 	for _, r := range rows[1:] {
@@ -572,16 +572,24 @@ func (k *known) ranged(t *testing.T, s *seen) {
 		got = append(got, strings.Join(line, " "))
 	}
 	for _, r := range want.Regions {
-		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min, r.Max))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %d %s %d", r.Name, r.Count, r.Inclusive, r.Exclusive, r.Min, mean(r.Sum, r.Count), r.Max))
 	}
 	for _, r := range want.Activities {
-		expected = append(expected, fmt.Sprintf("%s %d %d %d %d", r.Name, r.Count, r.Time, r.Min, r.Max))
+		expected = append(expected, fmt.Sprintf("%s %d %d %d %s %d", r.Name, r.Count, r.Time, r.Min, mean(r.Time, r.Count), r.Max))
 	}
 	slices.Sort(got)
 	slices.Sort(expected)
 	if !slices.Equal(got, expected) {
 		t.Errorf("profile of %s to %s: found\n%s\nexpected\n%s", s.Range.From, s.Range.To, strings.Join(got, "\n"), strings.Join(expected, "\n"))
 	}
+}
+
+// mean is a mean as tables of the page have it: with three digits behind the point at most.
+func mean(sum, count int64) string {
+	if count == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(strings.TrimRight(big.NewRat(sum, count).FloatString(3), "0"), ".")
 }
 
 // states checks busy, overhead and idle of a range against weft states.

@@ -49,8 +49,8 @@ export interface SpanDetails { span: SpanInfo; attributes: Attribute[] | null; p
 export interface InstantDetails { time: string; name: string; kind: string; attributes: Attribute[] | null; partial: boolean }
 /** LinkSet is the answer of /links. */
 export interface LinkSet { total: number; shown: number; bundled: boolean; links: LinkInfo[] | null }
-/** ProfileRow sums the spans of a region, or its claims of resources. */
-export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; mean: string; sum: string }
+/** ProfileRow sums the spans of a region, or its claims of resources; sum by count is the mean, as inclusive counts those within each other once. */
+export interface ProfileRow { kind?: string; track: number; group: number; region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; sum: string }
 /** Profile is the answer of /profile; left sums up the rows that its limit leaves out. */
 export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
 /** PathsLeft sums up call paths that are not listed. */
@@ -59,8 +59,8 @@ export interface PathsLeft { paths: number; exclusive: string }
 export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null; left?: PathsLeft }
 /** CallTree is the answer of /calltree: of all paths those with most inclusive time. */
 export interface CallTree { roots: CallNode[] | null; paths: number; left: PathsLeft }
-/** MatrixCell sums the messages from one track to another. */
-export interface MatrixCell { source: number; destination: number; count: number; bytes: number; min: string; max: string; mean: string }
+/** MatrixCell sums the messages from one track to another; min, max and sum are of the times of those that were received, matched of them. */
+export interface MatrixCell { source: number; destination: number; count: number; bytes: number; matched: number; min: string; max: string; sum: string }
 /** StateTimes are ticks in each state. */
 export interface StateTimes { busy: string; overhead: string; idle: string }
 /** States is the answer of /states: of all processors together, and by track. */

@@ -192,14 +192,36 @@ export function arrowAt(list: readonly Segment[], x: number, y: number, over: { 
  * count. Thousands of long lines take a canvas without a graphics card a tenth of a second, this a few milliseconds.
  */
 export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
-  // many arrows must not hide what lies below them
-  const alpha = list.length > 600 ? 90 : list.length > 150 ? 130 : 215;
+  // many arrows must not hide what lies below them, nor each other
+  const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215, dense = crowds(list, b.width / dpr, b.height / dpr);
   for (const s of list) {
+    const layers = dense(s), alpha = Math.min(most, opacity(layers));
     const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
     line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
-    head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, alpha + 40), (5 + width) * dpr);
+    head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, layers > 1 ? alpha : alpha + 40), (layers > 1 ? 4 : 5 + width) * dpr);
   }
 }
+
+/** cell is the side of the squares in which arrows are counted, in CSS pixels. */
+const cell = 16;
+
+/** crowds counts arrows by where they are, and tells of one how many lie on each other along its way. */
+export function crowds(list: readonly Segment[], width: number, height: number): (s: Segment) => number {
+  const across = Math.max(1, Math.ceil(width / cell)), down = Math.max(1, Math.ceil(height / cell)), n = new Float64Array(across * down);
+  // what lies beyond the screen is not walked
+  const walk = (s: Segment, visit: (at: number, length: number) => void): void => {
+    const length = Math.hypot(s.x1 - s.x0, s.y1 - s.y0), steps = Math.min(512, Math.max(1, Math.ceil(length / cell)));
+    for (let k = 0; k < steps; k++) {
+      const f = (k + 0.5) / steps, x = Math.floor((s.x0 + (s.x1 - s.x0) * f) / cell), y = Math.floor((s.y0 + (s.y1 - s.y0) * f) / cell);
+      if (x >= 0 && x < across && y >= 0 && y < down) visit(y * across + x, length / steps);
+    }
+  };
+  for (const s of list) walk(s, (at, length) => { n[at] += length / (cell * cell); });
+  return (s) => { let sum = 0, cells = 0; walk(s, (at) => { sum += n[at]; cells++; }); return cells > 0 ? sum / cells : 0; };
+}
+
+/** opacity is how opaque an arrow is of so many that lie on each other: all of them let half of what is below through. */
+export function opacity(layers: number): number { return Math.max(20, Math.round(255 * (1 - 0.5 ** (1 / Math.max(0.3, layers))))); }
 
 /** line blends a line of a width; it is smooth across its direction. */
 function line(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: number, alpha: number, width: number): void {

@@ -19,6 +19,8 @@ export interface Panel {
   of: "range" | "window" | "trace";
   /** wide panels take the place of the details too, so that they line up with the time line. */
   wide?: boolean;
+  /** whole says, of panels of the whole trace, that they are. */
+  whole?: string;
   /** outlines panels of the window show the range in it. */
   outlines?: boolean;
   /** both panels are of all traces: there is none to choose. */
@@ -148,10 +150,19 @@ export class Dock {
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
     if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
-    out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? "")), this.covers);
+    out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? ""), p.whole ? `: ${p.whole}` : ""), this.covers);
     if (ranged || (p.outlines && this.app.store.state.range)) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
     return out;
+  }
+
+  /** tell puts what a panel has found beside the title of its tab. */
+  tell(id: string, short: string, words: string, bad: boolean): void {
+    const b = this.tabs.querySelector<HTMLElement>("#tab-" + id), p = this.panels.find((x) => x.id === id);
+    if (!b || !p) return;
+    b.replaceChildren(p.title, " ", el("span", { class: "found-count" + (bad ? " bad" : "") }, short));
+    b.title = `${p.title}: ${words}`;
+    b.setAttribute("aria-label", b.title);
   }
 
   /** choose sets the trace the panels are of. */

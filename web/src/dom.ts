@@ -32,9 +32,25 @@ export function name(text: string, cls = ""): HTMLElement {
   return e;
 }
 
+/** nameless is said where a region or the like has no name. */
+export const nameless = "no name";
+
+/** titled is the name of a region as it is shown: what has none is called so. */
+export function titled(text: string): HTMLElement { return text === "" ? el("span", { class: "faint" }, nameless) : name(text); }
+
 /** printable makes controls and bidi overrides in a name visible, for canvases and titles, which cannot isolate. */
 export function printable(text: string): string {
   return text.replace(/[\u0000-\u001F\u007F-\u009F\u200E\u200F\u202A-\u202E\u2066-\u2069]/g, "\uFFFD");
+}
+
+/** mostDrawn is how many characters of a name are drawn: nobody sees more of one, and measuring text takes the longer, the longer it is. */
+const mostDrawn = 300;
+
+/** brief is what is drawn of a name on canvases, in pictures and in tips: its begin, if it is long. */
+export function brief(text: string): string {
+  if (text.length <= mostDrawn) return printable(text);
+  // half of a character would be drawn as a box
+  return printable(text.slice(0, mostDrawn).replace(/[\uD800-\uDBFF]$/, "")) + "…";
 }
 
 /** setText writes a text where there is another: the same text again would make the browser lay out the page. */

@@ -1,10 +1,10 @@
 // Pictures and tables as files.
 import type { App } from "./app";
-import { button, el, printable } from "./dom";
+import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
-import { paintRuler, type Pen, rulerHeight } from "./rulerbar";
+import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
 import { exact } from "./time";
-import { edgesOf, type Timeline } from "./timeline";
+import { edgesOf, leastEdges, type Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
@@ -40,14 +40,14 @@ interface Paper {
 }
 
 /** The parts of a picture, in CSS pixels. */
-const labels = 200, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
+const labels = 200, mostLabel = 260, titleHeight = 24, laneTitle = 20, legendLine = 20, margin = 6;
 
 /** lines lays the legend out: lines of entries with their places. */
 function lines(g: Pen, legend: readonly Named[], width: number): { x: number; line: number; of: Named }[] {
   g.font = "11px system-ui, sans-serif";
   let x = labels, line = 0;
   return legend.map((of) => {
-    const w = 15 + g.measureText(printable(of.label)).width + 14;
+    const w = 15 + Math.min(mostLabel, g.measureText(brief(of.label)).width) + 14;
     if (x + w > width && x > labels) { x = labels; line++; }
     const out = { x, line, of };
     x += w;
@@ -61,11 +61,13 @@ function sizeOf(g: Pen, timelines: readonly Timeline[], legend: readonly Named[]
   return { width, height: titleHeight + rulerHeight + timelines.reduce((n, t) => n + t.height + (timelines.length > 1 ? laneTitle : 0), 0) + (last ? 6 + (last.line + 1) * legendLine : 0) + margin };
 }
 
+/** fit is as much of a text as there is room for. */
 function fit(g: Pen, text: string, room: number): string {
   if (g.measureText(text).width <= room) return text;
-  const all = [...text];
-  while (all.length > 1 && g.measureText(all.join("") + "…").width > room) all.pop();
-  return all.join("") + "…";
+  const all = [...text], begin = (n: number): string => all.slice(0, n).join("") + "…";
+  let low = 1, high = all.length;
+  while (low < high) { const n = (low + high + 1) >> 1; if (g.measureText(begin(n)).width <= room) low = n; else high = n - 1; }
+  return begin(low);
 }
 
 /** drawPicture draws all time lines as they are on the screen, with what they are of, the axis, names of rows and the legend. */
@@ -77,12 +79,12 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   g.fillText(span, labels + plot, titleHeight / 2 + 1);
   const room = labels + plot - margin - g.measureText(span).width - 20;
   g.textAlign = "left"; g.font = "600 13px system-ui, sans-serif"; g.fillStyle = c.text;
-  g.fillText(fit(g, timelines.map((t) => printable(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
+  g.fillText(fit(g, timelines.map((t) => brief(t.lane.title)).join(" | "), room), margin, titleHeight / 2 + 1);
   paper.within(labels, titleHeight, plot, rulerHeight, () => paintRuler(g, app, plot, rulerHeight));
   let y = titleHeight + rulerHeight;
   const line = (at: number): void => { g.fillStyle = c.line; g.fillRect(0, at, labels + plot, 1); };
   for (const t of timelines) {
-    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, printable(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
+    if (timelines.length > 1) { g.fillStyle = c.text; g.font = "600 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.textAlign = "left"; g.fillText(fit(g, brief(t.lane.title), width - 2 * margin), margin, y + laneTitle / 2); y += laneTitle; }
     line(y - 1);
     const [first, last] = t.visible();
     paper.within(0, y, labels, t.height, () => {
@@ -91,14 +93,14 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
         if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
         g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
         let taken = 0;
-        if (edges && r.height >= 24) {
+        if (edges && r.height >= leastEdges) {
           g.font = "9px system-ui, sans-serif"; g.textAlign = "right"; g.fillStyle = c.faint;
           g.textBaseline = "top"; g.fillText(edges.high, labels - 5, top + 3);
           g.textBaseline = "alphabetic"; g.fillText(edges.low, labels - 5, top + r.height - 5);
           taken = Math.max(g.measureText(edges.high).width, g.measureText(edges.low).width) + 6;
         }
         g.font = (r.track < 0 ? "600 " : "") + font; g.textBaseline = "middle"; g.textAlign = "left"; g.fillStyle = c.text;
-        g.fillText(fit(g, printable(r.label), labels - 6 - left - taken), left, top + r.height / 2);
+        write(g, fit(g, brief(r.label), labels - 6 - left - taken), left, top + r.height / 2, top, r.height - 1, labels - left);
       }
     });
     paper.within(labels, y, t.width, t.height, () => {
@@ -122,7 +124,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
   for (const { x, line: n, of } of lines(g, legend, width)) {
     g.fillStyle = of.color; g.fillRect(x, y + n * legendLine + 5, 11, 11);
     g.fillStyle = c.text; g.font = font; g.textBaseline = "middle"; g.textAlign = "left";
-    g.fillText(fit(g, printable(of.label), width - x - 20), x + 15, y + n * legendLine + 11);
+    write(g, fit(g, brief(of.label), Math.min(mostLabel + 1, width - x - 20)), x + 15, y + n * legendLine + 11, y + n * legendLine, legendLine, mostLabel);
   }
 }
 
@@ -152,7 +154,14 @@ class Lines implements Pen {
   textAlign: CanvasTextAlign = "left";
   readonly out: string[] = [];
   private path: string[] = [];
+  private clips = 0;
+  /** groups are how many clipped groups each save has open. */
+  private groups: number[] = [];
   constructor(private measure: CanvasRenderingContext2D) {}
+  save(): void { this.groups.push(0); }
+  restore(): void { for (let n = this.groups.pop() ?? 0; n > 0; n--) this.out.push("</g>"); }
+  rect(x: number, y: number, w: number, h: number): void { this.path.push(`M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`); }
+  clip(): void { const id = `t${this.clips++}`; this.out.push(`<clipPath id="${id}"><path d="${this.path.join("")}"/></clipPath><g clip-path="url(#${id})">`); if (this.groups.length > 0) this.groups[this.groups.length - 1]++; }
   fillRect(x: number, y: number, w: number, h: number): void { this.out.push(`<rect x="${round(x)}" y="${round(y)}" width="${round(w)}" height="${round(h)}" fill="${this.fillStyle}"/>`); }
   beginPath(): void { this.path = []; }
   moveTo(x: number, y: number): void { this.path.push(`M${round(x)} ${round(y)}`); }

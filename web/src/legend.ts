@@ -1,7 +1,7 @@
 // The legend: what the colours on the screen stand for, first what fills most of it.
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
-import { button, count, el, name, printable, replace, rove } from "./dom";
+import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
@@ -69,7 +69,7 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow
     const [a, b] = t.visible(), lane = t.lane;
     return lane.rows.slice(a, b).flatMap((r): Entry[] => {
       const own = rowKey(r) === null || r.strips === 0 ? null : lane.colors.byTrack(r.track >= 0 ? r.track : r.members[0]), label = r.track >= 0 ? lane.fullName(r.track) : r.label;
-      return own ? [{ label, color: unpack(own[0]), weight: 1, title: `${printable(label)}: go to this row`, pressed: null, press: () => goRow(lane.index, r.key) }] : [];
+      return own ? [{ label, color: unpack(own[0]), weight: 1, title: `${brief(label)}: go to this row`, pressed: null, press: () => goRow(lane.index, r.key) }] : [];
     });
   });
 
@@ -77,7 +77,7 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow
     const s = app.store.state, grouped = s.color === "group", entries = new Map<string, Entry>();
     const entry = (label: string, color: string): Entry => {
       let e = entries.get(label);
-      if (!e) { e = { label: label === "" ? "no group" : label, color, weight: 0, title: `${label === "" ? "Regions of no group" : printable(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
+      if (!e) { e = { label: label === "" ? (grouped ? "no group" : nameless) : label, color, weight: 0, title: `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
       return e;
     };
     for (const t of timelines()) {
@@ -107,7 +107,7 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow
     if (next === key) return;
     key = next; shown = top;
     replace(list, ...(rows ? [el("span", { class: "faint" }, top.length === 0 ? "no row with spans is in view" : "each row has its own colour:")] : []), ...top.map((e, i) => {
-      const b = button(name(e.label), e.title, e.press);
+      const b = button(name(brief(e.label)), e.title, e.press);
       b.prepend(el("span", { class: "swatch", style: { background: e.color } }));
       if (e.pressed !== null) b.setAttribute("aria-pressed", String(e.pressed));
       b.tabIndex = i === 0 ? 0 : -1;

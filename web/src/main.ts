@@ -7,7 +7,7 @@ import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { Details } from "./select";
 import { Dock } from "./dock";
-import { button, bytes, count, el, name, percent, printable, select, setText, spoken } from "./dom";
+import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken, titled } from "./dom";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -16,6 +16,7 @@ import { type Legend, makeLegend } from "./legend";
 import { Minimap } from "./minimap";
 import { newID, Notes } from "./notes";
 import { makePanels } from "./panels/all";
+import { type Defects, type Found, found } from "./panels/defects";
 import { RulerBar } from "./rulerbar";
 import { beyond, Search } from "./search";
 import { startPage } from "./start";
@@ -30,6 +31,9 @@ import { deeper, rowMenu } from "./rowmenu";
 
 /** ofAttribute begins the values of the menu of colours that stand for attributes. */
 const ofAttribute = "=";
+
+/** mostChecked is how many events a trace has at most that is checked before anybody asks, and mostRead if it is known to have defects. */
+const mostChecked = 100000, mostRead = 1000000;
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -47,6 +51,8 @@ class Page implements App {
   private dirty = false;
   pictured = false;
   private started = false;
+  /** warn hints at defects, once the first picture is there. */
+  private warn: () => void = () => undefined;
   private history = 0;
   private pushed: Window | null = null;
   private restoring = false;
@@ -222,6 +228,7 @@ class Page implements App {
       this.pictured = true;
       document.documentElement.dataset.picture = "drawn";
       p.dock.follow();
+      this.warn();
       this.draw();
     }
     this.state();
@@ -442,6 +449,8 @@ class Page implements App {
     const measure = el("span", { class: "measure" });
     const facts = el("span", { class: "facts", title: stats }, stats);
     const linkText = el("span", { class: "faint" });
+    const defects = button("", "Open the list of defects", () => { dock.choose(Math.max(0, this.lanes.findIndex((l) => l.meta.defects > 0))); this.store.set({ panel: "defects" }); }, "link defects");
+    defects.hidden = true;
     const unhide = button("", "Show all hidden rows", () => this.store.set({ hidden: new Set() }));
     const toggle = (label: string, title: string, click: () => void): HTMLButtonElement => { const b = button(label, title, click); b.setAttribute("aria-pressed", "false"); return b; };
     const arrows = toggle("Links", "", () => this.nextArrows());
@@ -494,7 +503,8 @@ class Page implements App {
       el("section", { class: "axes", aria: { label: "Rows and time" } },
         el("div", { class: "top" }, el("div", { class: "corner" }, filter, order, resort), minimap.element),
         el("div", { class: "top" }, el("div", { class: "corner" }, levels, size, unhide), ruler.element)),
-      lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, facts));
+      lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, defects, facts));
+    this.warn = () => void this.countDefects(defects, dock);
     this.parts = { hint, minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
     document.documentElement.style.setProperty("--dock", s.dock + "px");
     this.splitting(splitter); this.gripping(grip);
@@ -529,12 +539,29 @@ class Page implements App {
     this.timelines[0].plot.focus({ preventScroll: true });
   }
 
+  /** countDefects says how many defects there are: those that reading found, and of small traces all that a check finds, and of which kind. */
+  private async countDefects(where: HTMLElement, dock: Dock): Promise<void> {
+    const show = (f: Found): void => {
+      where.hidden = f.count === 0;
+      if (f.count === 0) return;
+      where.classList.toggle("bad", f.bad);
+      where.textContent = `${f.bad ? "✗" : "⚠"} ${f.words}`;
+      where.setAttribute("aria-label", `${f.words}: open the list of defects`);
+      dock.tell("defects", count(f.count), f.words, f.bad);
+    };
+    const n = this.lanes.reduce((s, l) => s + l.meta.defects, 0);
+    show({ count: n, words: `${count(n)} ${n === 1 ? "defect" : "defects"}`, bad: false });
+    if (this.lanes.some((l) => l.meta.events > (l.meta.defects > 0 ? mostRead : mostChecked))) return;
+    // their number has to do where this fails; the panel says why
+    try { show(found(await Promise.all(this.lanes.map((l) => this.client.json<Defects>(`traces/${encodeURIComponent(l.meta.id)}/defects`))))); } catch { /* said above */ }
+  }
+
   private changed(c: ReadonlySet<keyof State>): void {
     const s = this.store.state, p = this.parts;
     if (c.has("theme")) this.theme();
     // the name of a group greys out all where colours are not by group
     if (c.has("color") && s.highlight !== null && !this.lanes.some((l) => l.meta.regions.some((r) => highlighted(r, s.color, s.highlight ?? "")))) { this.store.set({ highlight: null }); }
-    if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); }
+    if (c.has("theme") || c.has("color") || c.has("highlight")) { this.version++; this.recolor(); p?.legend.update(true); p?.details.recolor(); }
     if (c.has("shift") || c.has("align")) { this.place(); const w = clamp(s.window, this.limits()); if (!same(w, s.window)) this.store.set({ window: w }); this.version++; if (s.selection) void p?.details.follow(s.selection); }
     if (c.has("orderWindow") && s.order === "busy") void this.busyOrder();
     else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
@@ -592,7 +619,7 @@ class Page implements App {
     if (h.single) { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); return; }
     // several spans lie in these pixels: take the first of the region that fills most of them
     void (async () => {
-      const left = t.lane.toLocal(t.timeAt(h.x0));
+      const left = t.lane.toLocal(t.tickAt(h.x0));
       try {
         const r = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(t.lane.meta.id)}/find`, { region: h.region, track: h.track, time: left - 1n, direction: "next" });
         this.store.set({ selection: { lane: t.lane.index, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) } });
@@ -667,7 +694,7 @@ class Page implements App {
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];
-      lines.push(el("b", {}, el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.colors.other } }), name(region?.name ?? "no region")));
+      lines.push(el("b", {}, el("span", { class: "swatch", style: { background: lane.colors.css[h.region] ?? this.colors.other } }), titled(region ? brief(region.name) : "no region")));
       lines.push(el("div", { class: "exact" }, h.single ? "…" : `most of several spans: ${percent(h.share)} of these pixels, all spans ${percent(h.cover)}`));
       lines.push(el("div", { class: "faint" }, name(h.track >= 0 ? lane.fullName(h.track) : h.row.label), region?.group ? name(` · ${region.group}`) : ""));
     }

@@ -2,33 +2,40 @@
 import type { App } from "./app";
 import { byRow } from "./colors";
 import { el } from "./dom";
-import { type Bitmap, drawSpans, pack } from "./raster";
+import { type Bitmap, drawSpans, fill, pack } from "./raster";
 import { decodeTile, StripKind, type Tile } from "./tile";
 import { isAbort, ranges } from "./api";
 import { at, fraction } from "./view";
 import type { Window } from "./time";
+import type { Lane } from "./lane";
 
 /** leastLine is how high a row is in it at least, in CSS pixels. */
 const leastLine = 3;
 
-/** Minimap shows the summary of all locations of the first lane over the limits of the axis. */
+/** gap is between the parts of two traces, in pixels of the canvas. */
+const gap = 1;
+
+/** Part is what the strip has of one trace: its tile, what that was asked for, and how to give that up. */
+interface Part { tile: Tile | null; key: string; abort: AbortController | null }
+
+/** Minimap shows the summary of all locations of each lane over the limits of the axis, one above the other. */
 export class Minimap {
   readonly element: HTMLElement;
   private canvas: HTMLCanvasElement;
   private frame: HTMLElement;
-  private tile: Tile | null = null;
-  private key = "";
+  private parts: Part[] = [];
   private painted = "";
   // asking the element in each frame would make the browser lay out the page in it
   private resized = true;
   private width = 0;
   private height = 0;
-  private abort: AbortController | null = null;
 
   constructor(private app: App) {
     this.canvas = el("canvas", { aria: { hidden: true } });
     this.frame = el("div", { class: "frame" }, el("div", { class: "grip left" }), el("div", { class: "grip right" }));
     this.element = el("div", { class: "minimap", role: "slider", tabindex: 0, aria: { label: "Window within the whole trace. Left and right arrow pan.", valuemin: 0, valuemax: 100, valuenow: 0 } }, this.canvas, this.frame);
+    // each of several traces needs lines enough to tell one from another
+    this.element.style.height = 22 + 12 * Math.min(4, app.lanes.length) + "px";
     new ResizeObserver(() => { this.resized = true; app.draw(); }).observe(this.element);
     this.element.addEventListener("pointerdown", (e) => this.grab(e));
     this.element.addEventListener("dblclick", () => app.show(app.limits()));
@@ -67,48 +74,55 @@ export class Minimap {
   }
 
   /** pending tells whether its picture is on the way. */
-  get pending(): boolean { return this.abort !== null; }
+  get pending(): boolean { return this.parts.some((p) => p.abort !== null); }
 
-  /** fetch asks for the summary of all rows or, where each has a colour of its own, for some of them from top to bottom. */
-  private async fetch(w: Window, width: number, each: boolean): Promise<void> {
-    const lane = this.app.lanes[0];
+  /** fetch asks for the summary of all rows of a trace or, where each has a colour of its own, for some of them from top to bottom. */
+  private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
     const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));
     const all = [of("location"), of("resource"), of("communicator")].find((x) => x.length > 0) ?? [];
-    const lines = Math.min(all.length, Math.max(1, Math.floor((this.height - 4) / leastLine))), tracks = each ? Array.from({ length: lines }, (_, i) => all[Math.floor((i * all.length) / lines)]) : all;
-    this.abort?.abort();
+    const lines = Math.min(all.length, Math.max(1, Math.floor(height / leastLine))), tracks = each ? Array.from({ length: lines }, (_, i) => all[Math.floor((i * all.length) / lines)]) : all;
+    p.abort?.abort();
+    p.abort = null;
     if (tracks.length === 0) return;
-    const abort = (this.abort = new AbortController());
-    try { this.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/${each ? "tiles" : "summary"}`, { from: w.from, to: w.to, width, tracks: ranges(tracks), depths: each ? 1 : undefined }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) this.tile = null; }
-    finally { if (this.abort === abort) this.abort = null; this.app.client.onChange(); this.app.draw(); }
+    const abort = (p.abort = new AbortController());
+    try { p.tile = decodeTile(await this.app.client.binary(`traces/${encodeURIComponent(lane.meta.id)}/${each ? "tiles" : "summary"}`, { from: w.from, to: w.to, width, tracks: ranges(tracks), depths: each ? 1 : undefined }, abort.signal)); this.painted = ""; } catch (e) { if (!isAbort(e)) p.tile = null; }
+    finally { if (p.abort === abort) p.abort = null; this.app.client.onChange(); this.app.draw(); }
   }
 
   /** draw places the frame, and the picture when it changed. */
   draw(version: string): void {
     if (this.resized) { this.resized = false; this.width = this.element.clientWidth; this.height = this.element.clientHeight; }
-    const dpr = devicePixelRatio, W = Math.min(8192, Math.round(this.width * dpr)), H = Math.round(this.height * dpr);
-    if (W <= 0 || this.app.lanes.length === 0) return;
-    const limits = this.app.limits(), w = this.app.store.state.window, lane = this.app.lanes[0];
+    const app = this.app, lanes = app.lanes, dpr = devicePixelRatio, W = Math.min(8192, Math.round(this.width * dpr)), H = Math.round(this.height * dpr);
+    if (W <= 0 || lanes.length === 0) return;
+    const limits = app.limits(), w = app.store.state.window;
     const a = fraction(limits, w.from), b = fraction(limits, w.to);
     this.frame.style.left = `${100 * a}%`;
     this.frame.style.width = `max(3px, ${100 * (b - a)}%)`;
     this.element.setAttribute("aria-valuenow", String(Math.round(50 * (a + b))));
-    const local = lane.cut(limits);
-    const each = byRow(this.app.store.state.color, this.app.store.state.highlight), key = `${local.from} ${local.to} ${W} ${each}`;
-    if (key !== this.key && this.app.pictured) { this.key = key; void this.fetch(local, W, each); }
-    const paint = `${version} ${this.key} ${W} ${H} ${this.tile !== null}`;
+    const each = byRow(app.store.state.color, app.store.state.highlight), margin = 2;
+    // each trace has its part of the height, at its place on the axis
+    const top = (i: number): number => margin + Math.round((i * (H - 2 * margin)) / lanes.length);
+    const parts = lanes.map((lane, i) => {
+      const p = (this.parts[i] ??= { tile: null, key: "", abort: null }), local = lane.cut(limits), x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))), x1 = Math.max(x0 + 1, Math.round(W * fraction(limits, lane.toAxis(local.to)))), width = Math.min(W, x1 - x0);
+      const key = `${local.from} ${local.to} ${width} ${each}`;
+      if (key !== p.key && app.pictured) { p.key = key; void this.fetch(p, lane, local, width, (top(i + 1) - top(i)) / dpr, each); }
+      return { p, lane, x0, x1, y0: top(i), y1: top(i + 1) - (i + 1 < lanes.length ? gap : 0) };
+    });
+    const paint = `${version} ${parts.map((x) => `${x.p.key} ${x.x0} ${x.p.tile !== null}`).join(" ")} ${W} ${H}`;
     if (paint === this.painted) return;
     this.painted = paint;
     this.canvas.width = W; this.canvas.height = H;
     const g = this.canvas.getContext("2d", { alpha: false });
     if (!g) return;
     const image = new ImageData(W, H), bitmap: Bitmap = { width: W, height: H, pixels: new Uint32Array(image.data.buffer) };
-    const bg = pack(this.app.colors.row);
+    const bg = pack(app.colors.row);
     bitmap.pixels.fill(bg);
-    const tile = this.tile, strips = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
-    if (tile) {
-      const x0 = Math.round(W * fraction(limits, lane.toAxis(local.from))), x1 = Math.round(W * fraction(limits, lane.toAxis(local.to)));
+    for (const { p, lane, x0, x1, y0, y1 } of parts) {
+      if (y1 < H - margin) fill(bitmap, { x: 0, y: y1, w: W, h: gap }, pack(app.colors.line));
+      const tile = p.tile, strips = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
+      if (!tile) continue;
       strips.forEach((strip, i) => {
-        const y = 2 + Math.floor((i * (H - 4)) / strips.length), h = 2 + Math.floor(((i + 1) * (H - 4)) / strips.length) - y;
+        const y = y0 + Math.floor((i * (y1 - y0)) / strips.length), h = y0 + Math.floor(((i + 1) * (y1 - y0)) / strips.length) - y;
         drawSpans(bitmap, tile, strip, { x: x0, y, w: x1 - x0, h: Math.max(1, strips.length > 1 ? h - 1 : h) }, lane.colors.byTrack(strip.track) ?? lane.colors.pixels, lane.colors.other, bg, { scale: (x1 - x0) / tile.width, offset: 0 });
       });
     }

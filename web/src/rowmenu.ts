@@ -7,7 +7,7 @@ import { moreWords, type Node, type Row, steps } from "./rows";
 /** deeper shows as many levels as a row needs. */
 export function deeper(app: App, r: Row): void {
   const levels = steps.find((n) => n >= r.strips + r.more) ?? steps[steps.length - 1];
-  if (levels === app.store.state.levels) { app.announce(`${moreWords(r)}: more than can be shown`); return; }
+  if (levels === app.store.state.levels) { app.announce(moreWords(r)); return; }
   app.store.set({ levels });
   app.announce(`all rows show up to ${levels} levels of nesting`);
 }
@@ -28,7 +28,7 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
   const hide = (keys: string[]): void => app.store.set({ hidden: new Set([...s.hidden, ...keys.map(key)]) });
   const foldable = siblings.filter((n) => n.children.length > 0);
   const menu = el("div", { class: "menu", role: "menu", aria: { label: "Row " + printable(row.label) }, style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" } },
-    ...(row.more > 0 && s.levels < steps[steps.length - 1] ? [item(`Show ${moreWords(row)}`, () => deeper(app, row))] : []),
+    ...(row.more > 0 && s.levels < steps[steps.length - 1] ? [item(`Show ${row.deeper ? `${row.more} of ` : ""}${moreWords(row)}`, () => deeper(app, row))] : []),
     item("Hide", () => hide([row.key])),
     item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
     ...(foldable.length > 0 ? [item("Collapse all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) })), item("Expand all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))) }))] : []),

@@ -15,8 +15,8 @@ export interface Row {
   y: number; height: number;
   /** strips is how many lines of spans are shown, each stripHeight high; extra is the height of a curve below them. */
   strips: number; stripHeight: number; extra: number;
-  /** more is how many lines the track has below those that are shown. */
-  more: number;
+  /** more is how many lines the track has below those that are shown; with deeper it may have still more, which are counted but not drawn. */
+  more: number; deeper: boolean;
   /** stacked rows show the lanes of a resource as a stack in one box, `extra` high. */
   stacked: boolean;
 }
@@ -115,11 +115,13 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
 }
 
 /** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
-const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20]];
+const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20], [10, 14]];
+/** largest is how high a strip may be where `available` pixels are more than usual: on large screens rows grow. */
+const largest = (available: number): number => Math.min(64, Math.floor(available / 30));
 /** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
 const tiny = [8, 6];
 
-const curveHeight = 34, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
+const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
@@ -140,7 +142,7 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
       const collapsed = o.collapsed.has(n.key) && n.children.length > 0;
       const t = n.track >= 0 ? meta.tracks[n.track] : undefined;
       const members = n.track < 0 && collapsed ? tracksOf(n).filter((i) => meta.tracks[i].depth > 0 && meta.tracks[i].kind !== "resource") : [];
-      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
+      rows.push({ key: n.key, label: n.label, detail: n.track >= 0 ? n.detail : `${n.detail}, ${tracksOf(n).length} rows`, level, track: n.track, members, expandable: n.children.length > 0, collapsed, y: 0, height: 0, strips: t ? Math.min(o.levels, t.depth) : collapsed && members.length > 0 ? 1 : 0, more: t ? Math.max(0, t.depth - o.levels) : 0, deeper: t !== undefined && t.depth >= mostLevels, stripHeight: 0, extra: t && (t.kind === "counter" || t.kind === "resource") ? 1 : 0, stacked: t !== undefined && t.kind === "resource" && t.depth > 1 && t.capacity > 0 });
       if (!collapsed) walk(n.children, level + 1, hit);
     }
   };
@@ -169,20 +171,28 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
     return y;
   };
   if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
+  for (let strip = largest(o.available); strip > 18; strip -= 2) { const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip))); if (h <= o.available) return h; }
   for (const [strip, curve] of sizes) { const h = set(strip, curve); if (h <= o.available) return h; }
   if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
-  // not all fit: a size in which names inside of spans can still be read
-  return set(11, curveHeight);
+  // not all fit: a size in which names inside of spans can still be read, and curves that leave room for spans
+  return set(11, leastCurve);
 }
 
 /** steps are the levels of nesting that one can choose; the last is all that the server gives. */
 export const steps: readonly number[] = [1, 2, 3, 4, 8, 16, 255];
 
+/** mostLevels is how many lines of a track the server keeps; where it has as many, there may be more. */
+export const mostLevels = steps[steps.length - 1];
+
 /** moreWords says what a row does not show, "" when it shows all. */
 export function moreWords(r: Row): string {
   const what = r.stacked ? "lane" : "level";
+  if (r.deeper) return r.more === 0 ? `${what}s below the first ${mostLevels}, if there are any, are not drawn` : `${r.more} or more ${what}s below`;
   return r.more === 0 ? "" : `${r.more} more ${what}${r.more === 1 ? "" : "s"} below`;
 }
+
+/** moreMark is the same in few characters, to stand beside the name of the row. */
+export function moreMark(r: Row): string { return r.more > 0 ? `+${r.more}${r.deeper ? " or more" : ""}` : r.deeper ? `${mostLevels}+` : ""; }
 
 /** rowAt is the index of the row at a height, -1 outside. */
 export function rowAt(rows: readonly Row[], y: number): number {

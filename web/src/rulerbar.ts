@@ -8,7 +8,16 @@ import { at, fraction, zoom } from "./view";
 import { wheelFactor } from "./control";
 
 /** Pen is what a canvas and a drawing of lines and texts have in common. */
-export type Pen = Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "font" | "textBaseline" | "textAlign" | "fillRect" | "beginPath" | "moveTo" | "lineTo" | "closePath" | "stroke" | "fill" | "fillText" | "measureText">;
+export type Pen = Pick<CanvasRenderingContext2D, "fillStyle" | "strokeStyle" | "lineWidth" | "font" | "textBaseline" | "textAlign" | "fillRect" | "beginPath" | "moveTo" | "lineTo" | "closePath" | "stroke" | "fill" | "fillText" | "measureText" | "save" | "restore" | "rect" | "clip">;
+
+/** stacks is a text whose marks may reach far above and below its letters. */
+const stacks = /\p{Mn}{2}/u;
+
+/** write writes a text within the lines that it is for: from top on, so high. */
+export function write(g: Pen, text: string, x: number, y: number, top: number, height: number, width: number): void {
+  if (!stacks.test(text)) { g.fillText(text, x, y); return; }
+  g.save(); g.beginPath(); g.rect(x - 2, top, width + 4, height); g.clip(); g.fillText(text, x, y); g.restore();
+}
 
 /** rulerHeight is in CSS pixels. */
 export const rulerHeight = 28;
@@ -74,7 +83,7 @@ export function paintRuler(g: Pen, app: App, width: number, height: number): voi
     if (b >= 0 && a <= width) { g.fillStyle = "#d55e00"; g.fillRect(a, height - 4, Math.max(1, b - a), 3); boxed((a + b) / 2, 3, short(n > m ? n - m : m - n, app.axis), c.text, c.background); }
   }
 
-  const notes = app.lanes.flatMap((l) => app.notes.of(l.index).map((n) => ({ at: x(l.toAxis(BigInt(n.from))), text: [...printable(n.text)].slice(0, 24).join("") }))).filter((n) => n.at >= 0 && n.at <= width);
+  const notes = app.lanes.flatMap((l) => app.notes.of(l.index).map((n) => ({ at: x(l.toAxis(BigInt(n.from))), text: [...printable(n.text.trim().replace(/\s+/g, " "))].slice(0, 24).join("") }))).filter((n) => n.at >= 0 && n.at <= width);
   g.font = "10px system-ui, sans-serif";
   const taken = [...boxes, ...notes.map((n) => ({ x: n.at - 6, w: 14 + (n.text ? g.measureText(n.text).width : 0) }))];
 

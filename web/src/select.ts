@@ -2,7 +2,8 @@
 import { type Attribute, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
-import { button, bytes, count, el, name, replace } from "./dom";
+import { unpack } from "./colors";
+import { button, bytes, count, el, name, replace, titled } from "./dom";
 import type { Lane } from "./lane";
 import type { Selection } from "./store";
 import { decodeTile, runAt, StripKind } from "./tile";
@@ -30,6 +31,10 @@ export class Details {
     this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
     this.empty();
   }
+
+  /** paint gives what is shown the colours that stand for it now. */
+  private paint: () => void = () => undefined;
+  recolor(): void { this.paint(); }
 
   private empty(): void {
     replace(this.element, el("p", { class: "faint" }, "Click a span to see its times, attributes, callers and messages. Alt-drag selects a range of time for the tables."));
@@ -132,7 +137,9 @@ export class Details {
 
   private show(lane: Lane, d: SpanDetails, link: HTMLElement[]): void {
     const app = this.app, s = d.span, start = BigInt(s.start), end = BigInt(s.end);
-    const swatch = el("span", { class: "swatch", style: { background: lane.colors.css[s.region] ?? app.colors.other } });
+    const swatch = el("span", { class: "swatch" });
+    this.paint = () => { const row = lane.colors.byTrack(s.track); swatch.style.background = row ? unpack(row[0]) : lane.colors.css[s.region] ?? app.colors.other; };
+    this.paint();
     const window: Window = { from: lane.toAxis(start), to: lane.toAxis(end) > lane.toAxis(start) ? lane.toAxis(end) : lane.toAxis(start) + 1n };
     const tools = el("div", { class: "tools" },
       button("◀ previous", "Previous span of the same region on this row (Shift+N)", () => void this.step("previous")),
@@ -144,10 +151,10 @@ export class Details {
       ...this.fact("duration", exact(end - start, lane.clock) + (s.open ? ", still open at the end of the trace" : "")),
       ...this.fact("start", exact(start, lane.clock)), ...this.fact("end", exact(end, lane.clock)),
       ...this.fact("row", name(lane.fullName(s.track))), ...this.fact("depth", String(s.depth)), ...(s.group ? this.fact("group", name(s.group)) : []));
-    const parts: (HTMLElement | null)[] = [el("h2", {}, swatch, name(s.name)), tools, facts, this.attributes(d.attributes)];
+    const parts: (HTMLElement | null)[] = [el("h2", {}, swatch, titled(s.name)), tools, facts, this.attributes(d.attributes)];
     if (d.around && d.around.length > 0 && this.nested(lane, s.track)) {
       parts.push(el("h3", {}, "Called from"), el("ol", { class: "stack" }, ...d.around.map((a) => el("li", { style: { "padding-left": Math.min(8, a.depth) * 8 + "px" } },
-        el("button", { type: "button", class: "link", on: { click: () => app.reveal({ lane: lane.index, track: s.track, depth: a.depth, time: this.inside(start, end) }, BigInt(a.start), BigInt(a.end)) } }, name(a.name)), el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock))))));
+        el("button", { type: "button", class: "link", on: { click: () => app.reveal({ lane: lane.index, track: s.track, depth: a.depth, time: this.inside(start, end) }, BigInt(a.start), BigInt(a.end)) } }, titled(a.name)), el("span", { class: "num" }, short(BigInt(a.end) - BigInt(a.start), lane.clock))))));
     }
     if (d.links && d.links.length > 0) {
       parts.push(el("h3", {}, `Messages and dependencies (${d.links.length}${d.links.length >= 100 ? " or more" : ""})`), el("ul", { class: "links" }, ...d.links.map((l) => this.link(lane, s, l))));
@@ -217,7 +224,7 @@ export class Details {
     const what = l.count > 1 ? `${count(l.count)} ${l.kind}s` : l.kind, known = (x: string | number): boolean => x !== "" && x !== undefined;
     const end = (title: string, track: number, time: bigint, leaves: boolean): HTMLElement => {
       const span = el("div", {}, "");
-      if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", name(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
+      if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", titled(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
       return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))), leaves ? told.from : told.to);
     };
     // of a message that nobody received only the row is known that it was sent to

@@ -50,6 +50,28 @@ export function short(t: bigint, c: Clock): string {
   return `${t < 0n ? "−" : ""}${v >= 1000 ? group(v.toFixed(0)) : v.toFixed(v >= 100 ? 1 : v >= 10 ? 2 : 3)} ${u.name}`;
 }
 
+/** Mean is what count times come to; their mean is seldom a whole number of ticks. */
+export interface Mean { sum: bigint; count: bigint }
+
+/** meanOf is the mean of times whose sum is known; null where there are none. */
+export function meanOf(sum: bigint, count: number): Mean | null { return count > 0 ? { sum, count: BigInt(count) } : null; }
+
+/** shortMean writes a mean as short writes a time. */
+export function shortMean(m: Mean | null, c: Clock): string {
+  // as many times as many ticks in a second, as there are times, make the mean their sum
+  return m === null ? "–" : short(m.sum, { num: c.num * m.count, den: c.den });
+}
+
+/** meanOrder is what means are sorted by: no two counts are so large that means that differ have the same. */
+export function meanOrder(m: Mean | null): bigint { return m === null ? -1n : (m.sum << 128n) / m.count; }
+
+/** meanTicks writes a mean in ticks, with at most three digits behind the point; "" for none. */
+export function meanTicks(m: Mean | null): string {
+  if (m === null) return "";
+  const t = floorDiv(m.sum * 2000n + m.count, m.count * 2n), part = String(abs(t) % 1000n).padStart(3, "0").replace(/0+$/, "");
+  return `${t < 0n ? "-" : ""}${abs(t) / 1000n}${part === "" ? "" : "." + part}`;
+}
+
 /** seconds is a time as a floating-point number, for charts and scales only. */
 export function seconds(t: bigint, c: Clock): number { return Number(t) * Number(c.den) / Number(c.num); }
 

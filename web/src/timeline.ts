@@ -3,16 +3,16 @@ import type { TrackInfo } from "./api";
 import type { App } from "./app";
 import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
-import { el, name, printable } from "./dom";
+import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { moreWords, type Row, rowAt, steps } from "./rows";
-import type { Pen } from "./rulerbar";
+import { moreMark, moreWords, type Row, rowAt } from "./rows";
+import { type Pen, write } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
-import { type Layer, rowKey } from "./tiles";
+import { type Grid, type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
-import type { Window } from "./time";
-import { at, fraction } from "./view";
+import { floorDiv, type Window } from "./time";
+import { at, fraction, tickAt } from "./view";
 
 /** Hit is what lies under a point of the time line. */
 export interface Hit {
@@ -30,9 +30,11 @@ export interface Hit {
   around?: [number, number][];
 }
 
+/** leastEdges is how high a row is that has room for the values at both edges of its curve. */
+export const leastEdges = 24;
+
 /** sliceTime is how long a slice of the first picture may take, in milliseconds. */
 const sliceTime = 8;
-const mostLevels = steps[steps.length - 1];
 
 /** Timeline draws one lane. */
 export class Timeline {
@@ -48,6 +50,8 @@ export class Timeline {
   private over: HTMLCanvasElement;
   private image: ImageData | null = null;
   private labelBox: HTMLElement;
+  /** below says that there are rows beyond the lower edge; scroll bars may be hidden. */
+  private below: HTMLElement;
   private labelKey = "";
   private labelTop = 0;
   private labelOf = new Map<number, HTMLElement>();
@@ -73,7 +77,8 @@ export class Timeline {
     this.over = el("canvas", { class: "over", aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
     this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
-    this.labels = el("div", { class: "labels" }, this.labelBox);
+    this.below = el("div", { class: "below", hidden: true, aria: { hidden: true } });
+    this.labels = el("div", { class: "labels" }, this.labelBox, this.below);
     this.stick = el("div", { class: "stick" }, this.labels, this.plot);
     this.spacer = el("div", { class: "spacer" }, this.stick);
     this.scroller = el("div", { class: "scroller" }, this.spacer);
@@ -146,7 +151,9 @@ export class Timeline {
 
   /** x is where an axis time lies, in CSS pixels. */
   x(t: bigint): number { return fraction(this.app.store.state.window, t) * this.width; }
-  /** timeAt is the axis time at a CSS pixel. */
+  /** tickAt is the tick of the axis that a CSS pixel lies in: what is there holds that. */
+  tickAt(x: number): bigint { return tickAt(this.app.store.state.window, x, this.width); }
+  /** timeAt is the axis time that is nearest to a CSS pixel, for edges of stretches. */
   timeAt(x: number): bigint { return at(this.app.store.state.window, x / Math.max(1, this.width)); }
 
   /** request tells the caches what is visible. */
@@ -326,6 +333,9 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
+    const rest = this.lane.rows.length - end, more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : this.lane.height - this.scrollTop - this.height > 4 ? "▾" : "";
+    setText(this.below, more);
+    if (this.below.hidden !== (more === "")) this.below.hidden = more === "";
     if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
     const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
@@ -341,10 +351,10 @@ export class Timeline {
       if (held) { held.tabIndex = i === this.focusRow ? 0 : -1; before = held.nextSibling; continue; }
       const r = this.lane.rows[i];
       const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
-      const arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
-      const edges = edgesOf(r, t), values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
+      const edges = r.height >= leastEdges ? edgesOf(r, t) : null, arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
+      const values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
-      const more = hidden === "" ? null : el("span", { class: "more", title: r.strips < mostLevels ? `${hidden}: click to show them` : `${hidden}: more than can be shown`, data: { text: `+${compact(r.more)}` }, aria: { hidden: true } });
+      const more = hidden === "" ? null : el("span", { class: "more", title: r.more === 0 ? hidden : r.deeper ? `${hidden}: click to show ${r.more} of them` : `${hidden}: click to show them`, data: { text: moreMark(r) }, aria: { hidden: true } });
       const e = el("div", {
         class: "label" + (r.track < 0 ? " group" : ""), role: "treeitem", tabindex: i === this.focusRow ? 0 : -1, data: { row: String(i) }, title: `${printable(r.label)} (${printable(r.detail)})`,
         aria: { label: [r.label, r.detail, edges ? `${edges.low} to ${edges.high}` : "", hidden].filter((x) => x !== "").map(printable).join(", "), level: r.level + 1, ...(r.expandable ? { expanded: !r.collapsed } : {}) },
@@ -390,15 +400,16 @@ export class Timeline {
       const { layers } = lane.tiles.layers(key, lw, width);
       const l = layers[layers.length - 1];
       if (!l) continue;
-      const size = Math.min(12, Math.max(8.5, r.stripHeight - 3));
+      // on large screens names grow with the rows
+      const size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
       g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
       const track = lane.colors.byTrack(r.track);
-      const write = (k: number, x0: number, x1: number, y: number): void => {
-        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, printable(region.name), size, x1 - x0) : "";
+      const put = (k: number, x0: number, x1: number, y: number, high: number): void => {
+        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
         if (text === "") return;
         g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
-        g.fillText(text, x0, y);
+        write(g, text, x0, y, y - high / 2, high, x1 - x0);
         budget--;
       };
       for (const s of l.entry.strips) {
@@ -414,12 +425,12 @@ export class Timeline {
           if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
           if (hh < 8) continue;
-          write(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5);
+          put(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
       // a name needs room: a row of many narrow runs has none
       const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
-      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) write(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1);
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) put(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
     }
   }
 
@@ -518,7 +529,7 @@ export class Timeline {
     const i = rowAt(lane.rows, y + this.scrollTop);
     if (i < 0) return null;
     const r = lane.rows[i];
-    const time = lane.toLocal(this.timeAt(x));
+    const time = lane.toLocal(this.tickAt(x));
     const base: Hit = { row: r, track: r.track, depth: -2, kind: "empty", region: -1, single: false, share: 0, cover: 0, count: 0, x0: x, x1: x, begins: false, ends: false, time, middle: time, low: 0, high: 0 };
     const key = rowKey(r);
     if (key === null) return base;
@@ -528,7 +539,9 @@ export class Timeline {
     const t = l.entry.tile, column = Math.floor((x * dpr - l.offset) / l.scale);
     const css = (col: number): number => (col * l.scale + l.offset) / dpr;
     const py = y * dpr;
-    const middleOf = (x0: number, x1: number): bigint => { const a = Math.max(0, x0), b = Math.min(this.width, x1); return lane.toLocal(this.timeAt((a + b) / 2)); };
+    const middleOf = (x0: number, x1: number): bigint => { const a = Math.max(0, x0), b = Math.min(this.width, x1); return lane.toLocal(this.tickAt((a + b) / 2)); };
+    // the pixels of a span may begin a bit before it and end behind it: the time that is asked for is its own
+    const own = (k: number, otherwise: bigint): bigint => within(l.entry.grid, t, k, otherwise);
     for (const s of l.entry.strips) {
       const { y: sy, h } = this.stripRect(r, s, dpr);
       if (py < sy || py > sy + h) continue;
@@ -546,7 +559,7 @@ export class Timeline {
         const p = this.pieces(r, l, dpr), q = p ? pieceAt(p.pieces, Math.floor(x * dpr), Math.floor(py - p.box.y)) : null;
         if (!p || !q) continue;
         const k = q.run, single = (t.flags[k] & RunFlag.single) !== 0, x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
-        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? time : middleOf(x0, x1), around: this.around(p, k, dpr) };
+        return { ...base, kind: "span", depth: q.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? own(k, time) : middleOf(x0, x1), around: this.around(p, k, dpr) };
       }
       if (s.kind === StripKind.spans) {
         if (r.track >= 0 && s.depth >= r.strips) continue;
@@ -554,7 +567,7 @@ export class Timeline {
         if (k < 0) return { ...base, depth: s.depth };
         const x0 = css(t.x[k]), x1 = css(t.x[k] + t.n[k]);
         const single = (t.flags[k] & RunFlag.single) !== 0;
-        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single && x >= x0 && x < x1 ? time : middleOf(x0, x1) };
+        return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? own(k, x >= x0 && x < x1 ? time : middleOf(x0, x1)) : middleOf(x0, x1) };
       }
       if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
         for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
@@ -568,6 +581,16 @@ export class Timeline {
 export function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
   return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
+}
+
+/** within is a time in the span of a run: the given one if it may be, else the nearest that the run's columns are sure of. */
+export function within(g: Grid, t: Pick<Tile, "x" | "n" | "flags">, run: number, time: bigint): bigint {
+  const d = g.to - g.from, n = BigInt(g.width), before = (column: number): bigint => g.from + floorDiv(d * BigInt(column), n), behind = (column: number): bigint => g.from - floorDiv(-d * BigInt(column), n);
+  const first = t.x[run], last = first + t.n[run] - 1, begins = (t.flags[run] & RunFlag.begins) !== 0, ends = (t.flags[run] & RunFlag.ends) !== 0;
+  // it begins in its first column and ends in its last one
+  const low = behind(first + 1) - 1n, high = before(last);
+  if (begins && ends && low > high) return behind(first) === low ? low : time;
+  return begins && time < low ? low : ends && time > high ? high : time;
 }
 
 function greatest(l: Layer, s: Strip): number {

@@ -1,5 +1,5 @@
 // What the window of time does when one zooms and pans. All in ticks; pixels come in as fractions of the width.
-import type { Window } from "./time";
+import { floorDiv, type Window } from "./time";
 
 /** leastTicks is the narrowest window: below it a tick would be wider than a screen. */
 export const leastTicks = 8n;
@@ -7,6 +7,12 @@ export const leastTicks = 8n;
 /** at is the time at a fraction (0 = left edge, 1 = right edge) of a window. */
 export function at(w: Window, fraction: number): bigint {
   return w.from + scaled(w.to - w.from, fraction);
+}
+
+/** tickAt is the tick that a point lies in, x of width pixels from the left edge of a window: a tick lasts until the next begins. */
+export function tickAt(w: Window, x: number, width: number): bigint {
+  const parts = 1024;
+  return w.from + floorDiv((w.to - w.from) * BigInt(Math.round(x * parts)), BigInt(Math.max(1, Math.round(width * parts))));
 }
 
 /** scaled multiplies ticks by a floating-point factor without leaving integers. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { LinkInfo } from "../src/api";
-import { type Arrow, arrowAt, atEnd, departure, depthAt, holder, nearest, type Segment, segments } from "../src/arrows";
+import { type Arrow, arrowAt, atEnd, crowds, departure, depthAt, holder, nearest, opacity, type Segment, segments } from "../src/arrows";
 import { buildTree, layout, rowOfTrack } from "../src/rows";
 import { decodeTile } from "../src/tile";
 import { makeTile } from "./tiles";
@@ -86,4 +86,19 @@ test("a click is for the span unless an arrow is right under it", () => {
   const many = Array.from({ length: 40 }, (_, i) => down(30 + i));
   for (let x = 30; x < 70; x += 0.5) expect(arrowAt(many, x, 50, span)).toBeNull();
   expect(arrowAt(many, 50, 50, null)).not.toBeNull();
+});
+
+test("arrows that lie on each other become translucent, others do not", () => {
+  const at = (x0: number, x1: number): Segment => ({ x0, y0: 0, x1, y1: 160, count: 1, kind: "message", arrow: { link: link("message", [0, "0"], [1, "1"]), start: 0n, end: 0n } });
+  // 300 in 60 pixels lie five deep; one far away is alone
+  const many = Array.from({ length: 300 }, (_, i) => at(i / 5, i / 5)), alone = at(500, 500);
+  const dense = crowds([...many, alone], 1000, 160);
+  expect(dense(many[120])).toBeCloseTo(5, 5);
+  expect(opacity(dense(alone))).toBeGreaterThan(215);
+  // one hides less than a fifth of what is below, all of them half
+  const a = opacity(5) / 255;
+  expect(a).toBeLessThan(0.2);
+  expect((1 - a) ** 5).toBeGreaterThan(0.45);
+  // an arrow that is not on the screen lies on none
+  expect(dense(at(-900, -800))).toBe(0);
 });

@@ -306,7 +306,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const m = new Map<string, { source: number; destination: number; count: number; bytes: number; min: number; max: number; sum: number }>();
       for (const l of t.links) { if (l.from.time < from || l.from.time >= to) continue; const key = `${l.from.track}.${l.to.track}`; const d = l.to.time - l.from.time; const c = m.get(key); if (!c) m.set(key, { source: l.from.track, destination: l.to.track, count: 1, bytes: l.bytes, min: d, max: d, sum: d }); else { c.count++; c.bytes += l.bytes; c.min = Math.min(c.min, d); c.max = Math.max(c.max, d); c.sum += d; } }
       const rows = [...m.values()]; const seen = new Set(rows.flatMap((x) => [x.source, x.destination]));
-      return { rows: rows.map((x) => ({ source: x.source, destination: x.destination, count: x.count, bytes: x.bytes, min: String(x.min), max: String(x.max), mean: String(Math.round(x.sum / x.count)) })), tracks: [...seen].sort((a, b) => a - b) };
+      return { rows: rows.map((x) => ({ source: x.source, destination: x.destination, count: x.count, bytes: x.bytes, min: String(x.min), max: String(x.max), matched: x.count, sum: String(x.sum), mean: String(Math.round(x.sum / x.count)) })), tracks: [...seen].sort((a, b) => a - b) };
     }
     case "locations": {
       const rows = [];

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GroupInfo, TrackInfo } from "../src/api";
-import { buildTree, layout, type Options, rowAt, rowOfTrack } from "../src/rows";
+import { buildTree, layout, moreMark, moreWords, type Options, type Row, rowAt, rowOfTrack } from "../src/rows";
 
 function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
   return { kind: "location", name, sort: "thread", id: name, group: -1, parent: -1, depth: 2, spans: 1, events: 2, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "", ...more };
@@ -97,4 +97,26 @@ test("ten thousand rows are quick", () => {
   rowOfTrack(rows, tree);
   expect(rows.length).toBe(10100);
   expect(performance.now() - begin).toBeLessThan(1000);
+});
+
+test("of a row whose levels are not all drawn nobody says that there are no more", () => {
+  const of = (depth: number, levels: number): string[] => { const meta = { groups: [], tracks: [track("deep", { depth })] }, r = layout(buildTree(meta), meta, { ...plain, levels }).rows[0]; return [moreMark(r), moreWords(r)]; };
+  expect(of(12, 8)).toEqual(["+4", "4 more levels below"]);
+  expect(of(8, 8)).toEqual(["", ""]);
+  // the server keeps 255, however many there are
+  expect(of(255, 8)).toEqual(["+247 or more", "247 or more levels below"]);
+  expect(of(255, 255)).toEqual(["255+", "levels below the first 255, if there are any, are not drawn"]);
+});
+
+test("rows that fit grow on large screens, and curves give way before spans do", () => {
+  const of = (tracks: TrackInfo[], available: number): Row[] => { const m = { groups: [], tracks }; return layout(buildTree(m), m, { ...plain, stripHeight: 0, available }).rows; };
+  const eight = Array.from({ length: 8 }, (_, i) => track(`rank ${i}`));
+  expect(of(eight, 500)[0].stripHeight).toBe(18);
+  // a screen of 2160 lines has some 1600 for them
+  expect(of(eight, 1600)[0].stripHeight).toBeGreaterThan(40);
+  expect(of(eight, 1600).reduce((n, r) => n + r.height, 0)).toBeLessThanOrEqual(1600);
+  // more than there is room for: a curve is not much higher than a span
+  const both = eight.flatMap((t, i) => [t, ...[0, 1, 2, 3].map((k) => track(`c${k}`, { kind: "counter", parent: 5 * i, depth: 0 }))]), r = of(both, 400);
+  expect(r[0].stripHeight).toBeGreaterThanOrEqual(10);
+  expect(Math.max(...r.map((x) => x.extra))).toBeLessThanOrEqual(16);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { convert, exact, floorDiv, parse, short, stepFor, stepLabel, stepsBefore, ticksOf } from "../src/time";
+import { convert, exact, floorDiv, meanOf, meanOrder, meanTicks, parse, short, shortMean, stepFor, stepLabel, stepsBefore, ticksOf } from "../src/time";
 
 const ns = { num: 1000000000n, den: 1n };
 
@@ -20,6 +20,27 @@ test("short keeps four digits", () => {
   expect(short(74284931n, ns)).toBe("74.28 ms");
   expect(short(123456n, ns)).toBe("123.5 µs");
   expect(short(0n, ns)).toBe("0 s");
+});
+
+test("a mean is not cut to whole ticks", () => {
+  // 32 waits of examples/ring.trf: 203 ticks of 10 µs, which are 63.4375 µs each
+  const m = meanOf(203n, 32), c = { num: 100000n, den: 1n };
+  expect(shortMean(m, c)).toBe("63.44 µs");
+  expect(meanTicks(m)).toBe("6.344");
+  expect(meanTicks(meanOf(6n, 2))).toBe("3");
+  expect(meanTicks(meanOf(1n, 2))).toBe("0.5");
+  expect(meanTicks(meanOf(1n, 1000000))).toBe("0");
+  expect(meanTicks(meanOf(-3n, 2))).toBe("-1.5");
+  // beyond 2^53, where numbers round
+  expect(meanTicks(meanOf(36028797018963973n, 4))).toBe("9007199254740993.25");
+  expect(shortMean(meanOf(1n, 4000), ns)).toBe("0.250 ps");
+  // nothing has no mean
+  expect([shortMean(meanOf(0n, 0), ns), meanTicks(meanOf(0n, 0))]).toEqual(["–", ""]);
+});
+
+test("means are sorted by all of their digits", () => {
+  const order = [meanOf(9007199254740993n, 9007199254740992), meanOf(1n, 3), meanOf(0n, 5), meanOf(9007199254740992n, 9007199254740991), meanOf(0n, 0), meanOf(2n, 6)].map(meanOrder);
+  expect([order[4] < order[2], order[2] < order[1], order[1] === order[5], order[1] < order[0], order[0] < order[3]]).toEqual([true, true, true, true, true]);
 });
 
 test("parse reads units and is exact", () => {

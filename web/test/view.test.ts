@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { marksFor } from "../src/ruler";
 import { gridFor, mostColumns, place } from "../src/tiles";
-import { centred, clamp, fraction, leastTicks, pan, scaled, zoom } from "../src/view";
+import { centred, clamp, fraction, leastTicks, pan, scaled, zoom, tickAt } from "../src/view";
 
 const limits = { from: 0n, to: 1000000n };
 const far = 9007199254740993n; // 2^53 + 1
@@ -87,4 +87,13 @@ test("going to a time brings it into the middle, and near where all is shown", (
   // at the very ends the middle cannot be reached
   expect(centred(limits, 0n, limits)).toEqual({ from: 0n, to: 1000n });
   expect(centred(limits, 999999n, limits).to).toBe(1000000n);
+});
+
+test("a point lies in the tick that has begun last", () => {
+  const w = { from: 9007199254740992n, to: 9007199254741000n };
+  // 8 ticks on 1000 pixels: each has 125
+  expect([0, 62, 63, 124.9, 125, 999].map((x) => tickAt(w, x, 1000) - w.from)).toEqual([0n, 0n, 0n, 0n, 1n, 7n]);
+  // edges of thirds are no binary fractions
+  expect([0, 1, 2].map((x) => tickAt({ from: 0n, to: 3n }, x, 3))).toEqual([0n, 1n, 2n]);
+  expect(tickAt({ from: 0n, to: 10n }, -1, 10)).toBe(-1n);
 });

@@ -1,9 +1,9 @@
 // The call tree: time by call path, to be opened level by level.
 import type { CallNode, CallTree, PathsLeft } from "../api";
-import { button, count, el, name, percent, rove } from "../dom";
+import { button, count, el, percent, rove, titled } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
-import { short } from "../time";
+import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
 import { swatch } from "./parts";
 
 /** mostRows is how many paths are shown at once. */
@@ -11,6 +11,9 @@ const mostRows = 3000;
 
 /** paths says how many call paths there are. */
 function paths(n: number): string { return `${count(n)} call ${n === 1 ? "path" : "paths"}`; }
+
+/** mean is that of the calls of a path: they are never within each other. */
+function mean(n: CallNode): Mean | null { return meanOf(BigInt(n.inclusive), n.count); }
 
 /** outside sums up the paths that are left out of no path that is listed. */
 export function outside(t: CallTree): PathsLeft {
@@ -42,7 +45,7 @@ export function calltree(): Panel {
       const fill = (): void => {
         const out: HTMLElement[] = [];
         let cut = false;
-        const rest = (l: PathsLeft, level: number): void => { out.push(el("tr", { class: "faint" }, el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + 18 + "px" } }), `… ${paths(l.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.exclusive), lane.clock)), el("td", { colspan: 3 }))); };
+        const rest = (l: PathsLeft, level: number): void => { out.push(el("tr", { class: "faint" }, el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + 18 + "px" } }), `… ${paths(l.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.exclusive), lane.clock)), el("td", { colspan: 4 }))); };
         const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
           for (const n of nodes) {
             if (out.length >= mostRows) { cut = true; return; }
@@ -50,9 +53,9 @@ export function calltree(): Panel {
             const flip = (): void => { if (!open.delete(path)) open.add(path); fill(); };
             const color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
             const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
-              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), name(n.name)),
+              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
               el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
-              el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
+              el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
             tr.addEventListener("click", () => app.highlight(n.name));
             tr.addEventListener("keydown", (e) => {
               if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) { flip(); body.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)?.focus(); }
@@ -74,9 +77,9 @@ export function calltree(): Panel {
       const all = (nodes: readonly CallNode[], above: string, f: (path: string, n: CallNode) => void): void => { for (const n of nodes) { const p = above + "/" + n.name; f(p, n); all(n.children ?? [], p, f); } };
       tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", (p) => open.add(p)); fill(); }), button("Close all", "Close all call paths", () => { open.clear(); fill(); }));
       const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
-      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("max"))), body), foot);
+      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("mean"), head("max"))), body), foot);
       if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
-      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "max (ticks)"], rows); });
+      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"], rows); });
     },
   };
 }

@@ -1,6 +1,6 @@
 // Two traces region by region: what became faster, what slower.
 import type { Profile, ProfileRow } from "../api";
-import { count, el, name, printable } from "../dom";
+import { count, el, name, printable, titled } from "../dom";
 import type { Panel } from "../dock";
 import { seconds, short } from "../time";
 import { leftOut, mergeByName } from "./merge";
@@ -27,7 +27,7 @@ export function compare(): Panel {
       const signed = (s: number): string => `${s > 0 ? "+" : s < 0 ? "−" : ""}${short(BigInt(Math.round(Math.abs(s) * 1e12)), { num: 1000000000000n, den: 1n })}`;
       const na = printable(a.title), nb = printable(b.title);
       const t = makeTable<Row>([
-        { title: "region", text: true, show: (r) => el("span", {}, app.store.state.color === "track" ? null : el("span", { class: "swatch", style: { background: color(r) } }), name(r.region)), sort: (r) => r.region, csv: (r) => r.region },
+        { title: "region", text: true, show: (r) => el("span", {}, app.store.state.color === "track" ? null : el("span", { class: "swatch", style: { background: color(r) } }), titled(r.region)), sort: (r) => r.region, csv: (r) => r.region },
         { title: `A: exclusive`, hint: na, show: (r) => (r.x ? short(BigInt(r.x.exclusive), a.clock) : "–"), sort: (r) => r.sa, csv: (r) => r.sa, unit: "s" },
         { title: `B: exclusive`, hint: nb, show: (r) => (r.y ? short(BigInt(r.y.exclusive), b.clock) : "–"), sort: (r) => r.sb, csv: (r) => r.sb, unit: "s" },
         { title: "B − A", show: (r) => signed(r.d), sort: (r) => Math.abs(r.d), csv: (r) => r.d, unit: "s" },

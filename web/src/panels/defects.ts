@@ -7,6 +7,20 @@ import type { Lane } from "../lane";
 import { exact } from "../time";
 import { makeTable } from "./table";
 
+/** Defects is the answer of /defects; more are those that are not listed. */
+export interface Defects { defects: Defect[] | null; more: number }
+
+/** Found is how many defects there are, in words too, and whether any of them is an error. */
+export interface Found { count: number; words: string; bad: boolean }
+
+/** found counts errors and warnings; notes are no defects. */
+export function found(answers: readonly Defects[]): Found {
+  const all = answers.flatMap((a) => a.defects ?? []).filter((d) => d.severity !== "note"), more = answers.reduce((n, a) => n + a.more, 0), errors = all.filter((d) => d.severity === "error").length;
+  const some = (n: number, what: string): string => (n === 0 ? "" : `${count(n)} ${what}${n === 1 ? "" : "s"}`);
+  const words = more > 0 ? some(all.length + more, "defect") + (errors > 0 ? ", errors among them" : "") : [some(errors, "error"), some(all.length - errors, "warning")].filter((x) => x !== "").join(", ");
+  return { count: all.length + more, words, bad: errors > 0 };
+}
+
 /** nearby is how many events of its row should be seen beside a defect. */
 const nearby = 20n;
 
@@ -29,7 +43,7 @@ export function defects(): Panel {
   return {
     id: "defects", title: "Defects", of: "trace",
     async render(app, { lane }, tools) {
-      const r = await app.client.json<{ defects: Defect[] | null; more: number }>(`traces/${encodeURIComponent(lane.meta.id)}/defects`, {}, tools.signal);
+      const r = await app.client.json<Defects>(`traces/${encodeURIComponent(lane.meta.id)}/defects`, {}, tools.signal);
       const rows = r.defects ?? [];
       if (rows.length === 0) { tools.body.append(el("p", { class: "faint" }, "Nothing wrong was found.")); tools.csv(null); return; }
       const time = (d: Defect): bigint | null => (/^-?\d+$/.test(d.time ?? "") ? BigInt(d.time) : null), row = (d: Defect): string => (d.track >= 0 ? lane.fullName(d.track) : "");

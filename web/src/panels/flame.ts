@@ -1,6 +1,6 @@
 // The flame graph of the call tree: width is inclusive time, a call stands below its caller.
 import type { CallNode, CallTree } from "../api";
-import { button, count, el, name, percent, printable, rove } from "../dom";
+import { button, count, el, nameless, percent, printable, rove, titled } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 
@@ -26,9 +26,9 @@ export function flame(): Panel {
           if (width < 0.0008 || out.length > 4000) { narrow++; return; }
           deepest = Math.max(deepest, depth);
           const dim = app.store.state.highlight !== null && app.store.state.highlight !== n.name;
-          const text = `${printable(n.name)}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
+          const text = `${printable(n.name) || nameless}: ${short(BigInt(n.inclusive), lane.clock)} inclusive (${percent(width)}), ${short(BigInt(n.exclusive), lane.clock)} exclusive, ${count(n.count)} times`;
           const go = (): void => { zoomed = path; draw(); box.querySelector("div")?.focus(); };
-          out.push(el("div", { role: "treeitem", tabindex: out.length === 0 ? 0 : -1, title: text, style: { left: `${100 * x}%`, width: `${100 * width}%`, top: `${depth * 18}px`, background: dim ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other, color: lane.colors.ink[n.region] ?? "#000" }, on: { click: go, mouseenter: () => { info.textContent = text; }, focus: () => { info.textContent = text; }, keydown: (e) => { if (e.key === "Enter") { go(); e.stopPropagation(); e.preventDefault(); } } } }, width > 0.012 ? name(n.name) : ""));
+          out.push(el("div", { role: "treeitem", tabindex: out.length === 0 ? 0 : -1, title: text, style: { left: `${100 * x}%`, width: `${100 * width}%`, top: `${depth * 18}px`, background: dim ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other, color: lane.colors.ink[n.region] ?? "#000" }, on: { click: go, mouseenter: () => { info.textContent = text; }, focus: () => { info.textContent = text; }, keydown: (e) => { if (e.key === "Enter") { go(); e.stopPropagation(); e.preventDefault(); } } } }, width > 0.012 ? titled(n.name) : ""));
           let cx = x;
           for (const c of n.children ?? []) { put(c, cx, depth + 1, [...path, c.name]); cx += Number(BigInt(c.inclusive)) / total; }
         };
@@ -36,7 +36,7 @@ export function flame(): Panel {
         for (const n of list) { put(n, x, 0, top ? found.map((f) => f.name) : [n.name]); x += Number(BigInt(n.inclusive)) / total; }
         box.replaceChildren(...out);
         box.style.height = `${(deepest + 1) * 18 + 4}px`;
-        crumbs.replaceChildren(...(narrow > 0 ? [el("span", { class: "note" }, "calls too narrow to see are not drawn")] : []), button("all", "The whole flame graph", () => { zoomed = []; draw(); }, "link"), ...found.flatMap((f, i) => [" › ", button(name(f.name), printable(f.name), () => { zoomed = zoomed.slice(0, i + 1); draw(); }, "link")]));
+        crumbs.replaceChildren(...(narrow > 0 ? [el("span", { class: "note" }, "calls too narrow to see are not drawn")] : []), button("all", "The whole flame graph", () => { zoomed = []; draw(); }, "link"), ...found.flatMap((f, i) => [" › ", button(titled(f.name), printable(f.name) || nameless, () => { zoomed = zoomed.slice(0, i + 1); draw(); }, "link")]));
         if (list.length === 0) box.replaceChildren(el("p", { class: "faint" }, "No calls in this time."));
       };
       rove(box, "[role=treeitem]", { back: ["ArrowLeft", "ArrowUp"], on: ["ArrowRight", "ArrowDown"] });

@@ -1,6 +1,6 @@
 // A row per location: who worked, who communicated and who waited, who sent and received. Sorting finds the straggler.
 import type { LocationRow, States } from "../api";
-import { bytes, count, el, percent, printable } from "../dom";
+import { bytes, count, el, nameless, percent, printable } from "../dom";
 import type { Panel } from "../dock";
 import { short } from "../time";
 import { parts, type State, stateColors, states } from "./parts";
@@ -23,10 +23,10 @@ export function locations(): Panel {
       const rows = (r.rows ?? []).map((x) => ({ ...x, time: BigInt(x.busy), label: lane.fullName(x.track), state: stateOf.get(x.track), parts: (x.exclusive ?? []).map((p) => ({ region: p.region, ticks: BigInt(p.ticks) })) }));
       type Row = (typeof rows)[number];
       const resources = !rows.some((x) => (lane.meta.tracks[x.track]?.kind === "location") && lane.meta.tracks[x.track].spans > 0), known = rows.some((x) => x.state);
-      const bar = (x: Row): HTMLElement => el("span", { class: "stack" }, ...x.parts.map((p) => el("span", { title: `${printable(lane.meta.regions[p.region]?.name ?? "")}: ${short(p.ticks, lane.clock)}`, style: { width: `${(100 * Number(p.ticks)) / whole}%`, background: lane.colors.css[p.region] ?? app.colors.other } })));
+      const bar = (x: Row): HTMLElement => el("span", { class: "stack" }, ...x.parts.map((p) => el("span", { title: `${printable(lane.meta.regions[p.region]?.name ?? "") || nameless}: ${short(p.ticks, lane.clock)}`, style: { width: `${(100 * Number(p.ticks)) / whole}%`, background: lane.colors.css[p.region] ?? app.colors.other } })));
       const stateBar = (x: Row): HTMLElement => { const p = x.state && parts(x.state); return el("span", { class: "stack" }, ...(p ? states.map((k) => el("span", { title: `${k} ${percent(p[k])}`, style: { width: `${100 * p[k]}%`, background: stateColors[k] } })) : [])); };
       const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
-      const largest = (x: Row): string => lane.meta.regions[x.parts[0]?.region ?? -1]?.name ?? "";
+      const largest = (x: Row): string => { const r = lane.meta.regions[x.parts[0]?.region ?? -1]; return r ? r.name || nameless : ""; };
       const high = app.store.state.highlight;
       const ofHighlight = (x: Row): bigint => x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
       const t = makeTable<Row>([

@@ -14,7 +14,6 @@ export function mergeByName(rows: readonly ProfileRow[]): ProfileRow[] {
     o.exclusive = String(BigInt(o.exclusive) + BigInt(r.exclusive));
     o.min = least(o.min, r.min); o.max = most(o.max, r.max);
     o.sum = String(BigInt(o.sum) + BigInt(r.sum));
-    o.mean = String(BigInt(o.sum) / BigInt(Math.max(1, o.count)));
   }
   return [...out.values()];
 }

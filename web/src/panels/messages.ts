@@ -2,7 +2,7 @@
 import type { LinkSet, MatrixCell } from "../api";
 import { bytes, count, el, name, select } from "../dom";
 import type { Panel } from "../dock";
-import { exact, short } from "../time";
+import { exact, type Mean, meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { makeTable } from "./table";
 
 type Measure = "count" | "bytes" | "mean";
@@ -19,10 +19,11 @@ export function messages(): Panel {
       tools.bar.append(select("Colour shows", [["bytes", "bytes"], ["count", "count"], ["mean", "mean transfer time"]], measure, (v) => { tools.set("measure", v === "bytes" ? "" : v); tools.again(); }));
       if (rows.length === 0) { tools.body.append(el("p", { class: "faint" }, "No messages were sent in this time.")); tools.csv(null); return; }
       const side = el("div", { class: "side" }), info = el("p", { class: "faint", role: "status" }, "The pointer over a cell tells its figures; a click lists its messages.");
-      const value = (c: MatrixCell): number => (measure === "count" ? c.count : measure === "bytes" ? c.bytes : Number(BigInt(c.mean)));
+      const mean = (c: MatrixCell): Mean | null => meanOf(BigInt(c.sum), c.matched);
+      const value = (c: MatrixCell): number => (measure === "count" ? c.count : measure === "bytes" ? c.bytes : c.matched > 0 ? Number(c.sum) / c.matched : 0);
       // of a pair whose messages nobody received the server knows no times
       const took = (t: string): string => (t === "" ? "–" : short(BigInt(t), lane.clock));
-      const words = (v: number): string => (measure === "count" ? count(v) : measure === "bytes" ? bytes(v) : short(BigInt(Math.round(v)), lane.clock));
+      const words = (v: number): string => (measure === "count" ? count(v) : measure === "bytes" ? bytes(v) : shortMean(meanOf(BigInt(Math.round(v * 1000)), 1000), lane.clock));
       const list = async (c: MatrixCell): Promise<void> => {
         side.replaceChildren(el("p", { class: "faint" }, "loading …"));
         try {
@@ -47,7 +48,7 @@ export function messages(): Panel {
           { title: "count", show: (c) => count(c.count), sort: (c) => c.count, csv: (c) => c.count },
           { title: "bytes", show: (c) => bytes(c.bytes), sort: (c) => c.bytes, csv: (c) => c.bytes },
           { title: "min", hint: "shortest transfer", show: (c) => took(c.min), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
-          { title: "mean", hint: "mean transfer time", show: (c) => took(c.mean), sort: (c) => BigInt(c.mean), csv: (c) => c.mean, unit: "ticks" },
+          { title: "mean", hint: "mean transfer time", show: (c) => shortMean(mean(c), lane.clock), sort: (c) => meanOrder(mean(c)), csv: (c) => meanTicks(mean(c)), unit: "ticks" },
           { title: "max", hint: "longest transfer", show: (c) => took(c.max), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
         ], rows, { order: 3, memory: tools, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);

@@ -1,8 +1,8 @@
 // The flat profile: how often and how long each region ran, or held resources.
 import type { Profile } from "../api";
-import { count, el, name, percent, select } from "../dom";
+import { count, el, percent, select, titled } from "../dom";
 import type { Panel } from "../dock";
-import { short } from "../time";
+import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { leftOut, mergeByName } from "./merge";
 import { swatch } from "./parts";
 import { type Column, makeTable } from "./table";
@@ -18,7 +18,7 @@ export function profile(): Panel {
     const given = r.rows ?? [];
     // regions defined anew for each process are one row, unless asked for each
     if (by === "") by = new Set(given.map((x) => `${x.kind === "claim"} ${x.name}`)).size < given.length ? "name" : "region";
-    const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, claim: x.kind === "claim", inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: BigInt(x.mean), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
+    const rows = (by === "name" ? mergeByName(given) : given).map((x) => ({ ...x, claim: x.kind === "claim", inc: BigInt(x.inclusive), exc: BigInt(x.exclusive), least: BigInt(x.min), most: BigInt(x.max), avg: meanOf(BigInt(x.sum), x.count), where: by === "location" ? lane.fullName(x.track) : by === "group" ? lane.meta.groups[x.group]?.name ?? "" : "" }));
     type Row = (typeof rows)[number];
     // time that calls took and time that claims held cannot be added up: parts are of one kind
     const sums = [false, true].map((claim) => rows.reduce((s, x) => (x.claim === claim ? s + x.exc : s), BigInt(claim ? r.left.held : r.left.exclusive)));
@@ -26,14 +26,14 @@ export function profile(): Panel {
     const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     const columns: Column<Row>[] = [
-      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), name(x.name)), sort: (x) => x.name, csv: (x) => x.name },
+      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.name)), sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
       ...(calls || !claims ? [time("inclusive", "time in the region and all it calls", (x) => x.inc), time("exclusive", claims ? "time in the region itself, or that its claims held" : "time in the region itself", (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
       { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
       { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: app.store.state.color === "track" ? app.colors.other : lane.colors.css[x.region] ?? app.colors.other } }) },
-      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), time("mean", claims && !calls ? "mean claim" : "mean inclusive time of a visit", (x) => x.avg), time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
+      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
     const t = makeTable(columns, rows, { order: exclusive, memory: tools, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });

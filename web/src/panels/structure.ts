@@ -5,7 +5,7 @@ import type { Panel } from "../dock";
 /** structure makes the panel of repeating patterns. */
 export function structure(): Panel {
   return {
-    id: "structure", title: "Structure", of: "trace",
+    id: "structure", title: "Structure", of: "trace", whole: "the whole trace, whatever the range and the window are",
     async render(app, { lane }, tools) {
       const r = await app.client.json<{ text: string }>(`traces/${encodeURIComponent(lane.meta.id)}/structure`, {}, tools.signal);
       const pre = el("pre");

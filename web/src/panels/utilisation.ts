@@ -6,7 +6,7 @@ import type { Panel } from "../dock";
 import { csv } from "../export";
 import type { Lane } from "../lane";
 import { exact, short } from "../time";
-import { at, fraction } from "../view";
+import { fraction, tickAt } from "../view";
 import { parts, stateColors, states } from "./parts";
 
 /** why says why there is nothing to show, "" if there is something. */
@@ -64,7 +64,7 @@ function chart(app: App, u: Utilisation, b: { x0: number; x1: number; width: num
   }
   cv.addEventListener("pointermove", (e) => {
     const box = cv.getBoundingClientRect(), x = e.clientX - box.left, i = Math.floor(((x - x0) / Math.max(1, x1 - x0)) * n);
-    if (i >= 0 && i < n) info.textContent = `at ${exact(at(axis, x / width), app.axis)}: busy ${percent(u.busy[i])}, overhead ${percent(u.overhead[i])}, idle ${percent(u.idle[i])}`;
+    if (i >= 0 && i < n) info.textContent = `at ${exact(tickAt(axis, x, width), app.axis)}: busy ${percent(u.busy[i])}, overhead ${percent(u.overhead[i])}, idle ${percent(u.idle[i])}`;
   });
   return cv;
 }

@@ -1,0 +1,95 @@
+// Looks whether the page shows what is in traces: spans of few ticks, levels beyond those that are drawn, defects, long names, two traces.
+import { readFile } from "node:fs/promises";
+import { script } from "./page.mjs";
+
+/** at shows a window. */
+async function at(w, from, to) {
+  await w.page.evaluate(([a, b]) => { location.hash = `${location.hash.replace(/&?w=[^&]*/, "")}&w=${a}~${b}`; }, [from, to]);
+  await w.ready();
+}
+
+/** ticks points at each tick of some windows and clicks there, soon behind its begin, in its middle and shortly before its end. */
+async function ticks(open, url) {
+  const w = await open("ticks", url), out = [];
+  await w.ready();
+  for (const [from, to] of [[0, 8], [2, 13]]) {
+    await at(w, from, to);
+    const box = await w.page.locator(".plot").boundingBox(), strip = (await w.layout()).rows.flatMap((r) => r.strips).find((s) => s.depth === 1 && s.kind === 0);
+    for (let tick = from; tick < to && tick < 12; tick++) for (const part of [0.1, 0.5, 0.9]) {
+      const x = box.x + ((tick + part - from) / (to - from)) * box.width, y = box.y + strip.y + strip.height / 2;
+      await w.page.mouse.move(x, y);
+      await w.ready();
+      const tip = await w.page.locator(".tip").evaluate((e) => (e.hidden ? "" : e.innerText));
+      await w.page.mouse.click(x, y);
+      await w.ready();
+      const d = await w.details();
+      out.push({ window: `${from}~${to}`, tick, part, tip, title: d.title, start: d.facts.start ?? "", end: d.facts.end ?? "" });
+    }
+  }
+  await w.page.close();
+  return { picks: out, errors: w.errors };
+}
+
+/** levels is what stands beside the name of a row. */
+async function levels(open, url) {
+  const w = await open("levels", url), mark = () => w.page.locator(".label .more").first().evaluate((e) => ({ mark: e.dataset.text, title: e.title }));
+  await w.ready();
+  const before = await mark();
+  await w.page.locator(".label .more").first().click();
+  await w.ready();
+  const after = await mark();
+  await w.shot("all");
+  await w.page.close();
+  return { before, after };
+}
+
+/** defects is what the first screen says of them, and where a click on that leads. */
+async function defects(open, url) {
+  const w = await open("defects", url), button = w.page.locator(".status .defects");
+  await w.ready();
+  await w.shot("first");
+  const shown = await button.isVisible(), words = shown ? await button.innerText() : "", tab = await w.page.locator("#tab-defects").innerText(), rows = [];
+  if (shown) {
+    await button.click();
+    await w.ready();
+    rows.push(...await w.page.locator(".panel tbody tr td:first-child").allInnerTexts());
+  }
+  const selected = await w.page.locator("[role=tab][aria-selected=true]").innerText();
+  await w.page.close();
+  return { shown, words, tab, selected, rows };
+}
+
+/** pictures exports a picture of each kind and tells how long it took, in milliseconds. */
+async function pictures(open, url) {
+  const w = await open("names", url), out = { errors: w.errors };
+  await w.ready();
+  for (const kind of ["PNG", "SVG"]) {
+    await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
+    const begin = Date.now();
+    const [file] = await Promise.all([w.page.waitForEvent("download", { timeout: 60000 }), w.page.locator("dialog button", { hasText: kind }).click()]);
+    out[kind] = { took: Date.now() - begin, bytes: (await readFile(await file.path())).length };
+  }
+  await w.page.close();
+  return out;
+}
+
+/** minimap is which of its lines have colours, from top to bottom, as fractions of its height. */
+async function minimap(open, url) {
+  const w = await open("two", url);
+  await w.ready();
+  await w.shot("minimap");
+  const lines = await w.page.locator(".minimap canvas").evaluate((c) => {
+    const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data, out = [];
+    // grey is no colour of a region
+    for (let y = 0; y < c.height; y++) { let n = 0; for (let x = 0; x < c.width; x++) { const o = 4 * (y * c.width + x); if (Math.max(d[o], d[o + 1], d[o + 2]) - Math.min(d[o], d[o + 1], d[o + 2]) > 60) n++; } out.push(n / c.width); }
+    return out;
+  });
+  await w.page.close();
+  return lines;
+}
+
+await script(async (input, open) => ({
+  ticks: await ticks(open, input.ticks), levels: await levels(open, input.levels),
+  sound: await defects(open, input.sound), damaged: await defects(open, input.damaged),
+  pictures: await pictures(open, input.names), minimap: await minimap(open, input.two),
+}));
