@@ -145,7 +145,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 	}
 	for _, id := range large {
-		x, err := d.location(id, sel, try)
+		x, err := d.location(id, sel, try, nil)
 		if err != nil {
 			return err
 		}
@@ -156,21 +156,18 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		}
 		progress()
 	}
-	before := make([]*locationReader, workers) // that each worker had
+	ended := make([]*locationReader, workers) // that each worker had
 	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
 		if ok = len(others) > 0; ok {
 			id, others = others[0], others[1:]
 		}
 		return id, ok, nil
 	}, func(w int, id uint64) (struct{}, error) {
-		x, err := d.location(id, sel, try)
+		x, err := d.location(id, sel, try, ended[w])
 		if x == nil || err != nil {
 			return struct{}{}, err
 		}
-		if o := before[w]; o != nil {
-			x.b, x.r.c.room = o.b, o.r.c.room // their memory: there may be many short files
-		}
-		before[w] = x
+		ended[w] = x
 		return struct{}{}, x.scan(ctx, sinks[w])
 	}, func(struct{}) error {
 		progress()
@@ -215,7 +212,7 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
 			continue
 		}
-		x, err := d.location(id, sel, false)
+		x, err := d.location(id, sel, false, nil)
 		if err != nil {
 			return nil, closeAll, err
 		}
@@ -252,7 +249,7 @@ func (d *decoder) Extent() (first, last int64, ok bool) {
 	}
 	for _, id := range q.locations {
 		for _, from := range []int64{math.MinInt64, math.MaxInt64 - 1} {
-			x, err := q.location(id, trace.Selection{From: from, To: math.MaxInt64}, true)
+			x, err := q.location(id, trace.Selection{From: from, To: math.MaxInt64}, true, nil)
 			if x == nil || err != nil {
 				continue
 			}
@@ -297,13 +294,21 @@ type locationReader struct {
 // errStandIn is that something needs a stand-in.
 var errStandIn = errors.New("otf2: a stand-in is needed")
 
-// location opens the events of a location; nil if they are missing.
-func (d *decoder) location(id uint64, sel trace.Selection, try bool) (*locationReader, error) {
+// location opens the events of a location; nil if they are missing. The memory of a reader
+// that has ended, if there is one, is used again: there may be many short files.
+func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *locationReader) (*locationReader, error) {
 	r, err := d.a.openEvents(id, d.opt)
 	if r == nil || err != nil {
 		return nil, err
 	}
-	x := &locationReader{d: d, r: r, id: id, loc: d.look(Locations, id), sel: sel, try: try, rows: trace.BatchRows, last: math.MinInt64}
+	x := ended
+	if x == nil {
+		x = &locationReader{}
+	} else {
+		r.c.room = x.r.c.room
+	}
+	x.d, x.r, x.id, x.loc, x.sel, x.try = d, r, id, d.look(Locations, id), sel, try
+	x.rows, x.last, x.end, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, nil, nil
 	if d.unordered[id] {
 		x.sel, x.sorter = trace.Everything(), rowsort.New(d.opt.SortMemory())
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {

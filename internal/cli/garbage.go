@@ -20,7 +20,7 @@ func collect() *garbage {
 // forIndex tunes it for what builds up: while that is small, it is not to be looked through
 // again and again.
 func (g *garbage) forIndex() {
-	const room = 64 << 20
+	const room = 32 << 20
 	g.first.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	var next func(int)
