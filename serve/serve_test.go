@@ -27,6 +27,7 @@ import (
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 const secret = "the-secret-of-the-test"
@@ -71,21 +72,7 @@ func generated(t *testing.T, path string, events int64) {
 		t.Fatal(err)
 	}
 	f, _ := format.ByExtension(all.Formats(), path)
-	out, err := format.CreateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Abort()
-	e, err := f.Create(out, &format.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	tracetest.Encode(t, f, g, path)
 }
 
 func options(t *testing.T) Options {

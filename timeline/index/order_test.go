@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/timeline/index"
-	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // The same trace gives the same bytes, however many cores there are and whichever of them
@@ -40,21 +40,7 @@ func generated(t *testing.T, workload, path string) {
 		t.Fatal(err)
 	}
 	f, _ := format.ByExtension(all.Formats(), path)
-	out, err := format.CreateFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer out.Abort()
-	e, err := f.Create(out, &format.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := format.Convert(t.Context(), g, trace.Everything(), e); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	tracetest.Encode(t, f, g, path)
 }
 
 func sameBytes(t *testing.T, name string, open func(workers int) (format.Decoder, error)) {
