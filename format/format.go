@@ -315,6 +315,21 @@ type Sink interface {
 	Links(l []trace.Link) error
 }
 
+// Ender is a sink that wants to know when it has got all events of a location: what it holds
+// of them it need not hold any longer. Decoders that know call End from the goroutine that
+// delivered the events; others, and for what has no events, need not.
+type Ender interface {
+	End(location uint32) error
+}
+
+// End tells a sink that it has got all events of a location, if it wants to know.
+func End(s Sink, location uint32) error {
+	if e, ok := s.(Ender); ok {
+		return e.End(location)
+	}
+	return nil
+}
+
 // Stream delivers one sorted sequence of events in batches, nil at the end. A
 // batch is valid until the next call of Next.
 type Stream interface {

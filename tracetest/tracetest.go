@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -52,6 +53,7 @@ func Run(t *testing.T, f *format.Format, opt Options) {
 				}
 			})
 			t.Run("parallel", func(t *testing.T) { parallel(t, f, src) })
+			t.Run("ended", func(t *testing.T) { ended(t, f, src) })
 			t.Run("selection", func(t *testing.T) { selection(t, f, src) })
 			t.Run("copy", func(t *testing.T) { copied(t, f, src) })
 			t.Run("encode", func(t *testing.T) {
@@ -211,6 +213,59 @@ func parallel(t *testing.T, f *format.Format, src format.Source) {
 		t.Errorf("the two deliveries differ:\n%s", d)
 	}
 }
+
+// ended: a location that has ended gets no more events, and what several workers try to
+// deliver is what one delivers.
+func ended(t *testing.T, f *format.Format, src format.Source) {
+	want := map[string]int{}
+	for id, rows := range byLocation(t, Open(t, f, src, nil)) {
+		want[id] = len(rows)
+	}
+	d := Open(t, f, src, &format.ReadOptions{Workers: 4})
+	var mu sync.Mutex
+	var got map[string]int
+	var over map[uint32]bool
+	err := format.ScanAnew(context.Background(), d, trace.Everything(), func() func(int) format.Sink {
+		got, over = map[string]int{}, map[uint32]bool{}
+		return func(int) format.Sink {
+			return &ender{end: func(loc uint32) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if over[loc] {
+					return fmt.Errorf("location %d ends twice", loc)
+				}
+				over[loc] = true
+				return nil
+			}, SinkFuncs: format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for i := range b.Time {
+					loc := b.Location(i)
+					if over[loc] {
+						return fmt.Errorf("an event of location %d, which has ended", loc)
+					}
+					got[d.Defs().Locations.At(int(loc)).ID]++
+				}
+				return nil
+			}}}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("events of each location, of one worker and of four:\n%s", d)
+	}
+}
+
+// ender is a sink that is told of ends.
+type ender struct {
+	format.SinkFuncs
+	end func(uint32) error
+}
+
+// End notes the end of a location.
+func (e *ender) End(loc uint32) error { return e.end(loc) }
 
 // selection: a selection gives what filtering the whole gives.
 func selection(t *testing.T, f *format.Format, src format.Source) {

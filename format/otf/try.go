@@ -70,11 +70,19 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 		next++
 		return streams[next-1], true, nil
 	}, func(w int, id uint32) (struct{}, error) {
-		good, err := readers[w].piece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
+		x := readers[w]
+		good, err := x.piece(ctx, piece{stream: id, to: math.MaxInt64}, sel)
 		if !good || len(report.Rules()) > 0 {
 			odd.Store(true)
+			return struct{}{}, err
 		}
-		return struct{}{}, err
+		for _, l := range x.lanes {
+			// A process is in one stream alone.
+			if err := format.End(x.sink, l.b.Loc); err != nil {
+				return struct{}{}, err
+			}
+		}
+		return struct{}{}, nil
 	}, func(struct{}) error { return nil })
 	return err == nil && !odd.Load(), err
 }

@@ -157,6 +157,7 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 		progress()
 	}
 	ended := make([]*locationReader, workers) // that each worker had
+	markers := d.markerStream(sel)
 	err := pipeline.Run(ctx, workers, func() (id uint64, ok bool, err error) {
 		if ok = len(others) > 0; ok {
 			id, others = others[0], others[1:]
@@ -168,7 +169,11 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 			return struct{}{}, err
 		}
 		ended[w] = x
-		return struct{}{}, x.scan(ctx, sinks[w])
+		err = x.scan(ctx, sinks[w])
+		if err == nil && markers == nil {
+			err = format.End(sinks[w], x.loc)
+		}
+		return struct{}{}, err
 	}, func(struct{}) error {
 		progress()
 		return nil
@@ -176,9 +181,9 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	if err != nil {
 		return err
 	}
-	if x := d.markerStream(sel); x != nil {
+	if markers != nil {
 		for {
-			b, err := x.Next(ctx)
+			b, err := markers.Next(ctx)
 			if err != nil {
 				return err
 			}

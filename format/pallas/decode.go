@@ -260,8 +260,11 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 	defer x.stop()
 	for {
 		b, err := x.Next(ctx)
-		if b == nil || err != nil {
+		if err != nil {
 			return err
+		}
+		if b == nil {
+			return format.End(x.sink, x.loc)
 		}
 		if err := x.sink.Batch(b); err != nil {
 			return err

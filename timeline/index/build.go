@@ -30,8 +30,8 @@ type Options struct {
 // all; what is begun has a name that begins with [Unfinished], and needs twice the room for a
 // while. The same trace gives the same bytes, but if spans are named by an attribute.
 //
-// It holds some 12 bytes for each of the last 4096 spans, instants and values of a track,
-// what is open, 40 bytes for each collective operation, some 200 for each pair of locations
+// It holds some 12 bytes for each of the last 4096 spans, instants and values of a track of
+// which there may be more (see [format.Ender]), what is open there, 40 bytes for each collective operation, some 200 for each pair of locations
 // that send to each other, tag and communicator, and a 64th of the ends of messages, which go
 // to a temporary file; and behind the events the levels of as many tracks as there are
 // workers.
@@ -211,25 +211,38 @@ func (b *builder) packer() *packer {
 
 // tracks ends all tracks and makes their levels, several at a time.
 func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error {
-	var jobs []*location
+	var jobs []*ending
 	for _, w := range b.workers {
 		for _, l := range w.locations {
 			if l != nil {
-				jobs = append(jobs, l)
+				jobs = append(jobs, &ending{index: l.index, location: l})
 			}
 		}
+		for i := range w.ended {
+			jobs = append(jobs, &w.ended[i])
+		}
 	}
-	slices.SortFunc(jobs, func(a, b *location) int { return cmp.Compare(a.index, b.index) })
+	slices.SortFunc(jobs, func(a, b *ending) int { return cmp.Compare(a.index, b.index) })
 	enders := b.packers(workers)
+	defer func() {
+		for _, p := range b.made {
+			p.levels = levelMaker{}
+		}
+	}()
 	next := 0
-	return pipeline.Run(ctx, workers, func() (*location, bool, error) {
+	return pipeline.Run(ctx, workers, func() (*ending, bool, error) {
 		if next == len(jobs) {
 			return nil, false, nil
 		}
 		next++
 		return jobs[next-1], true, nil
-	}, func(w int, l *location) ([]*trackEntry, error) {
-		return l.end(enders[w], b.defs)
+	}, func(w int, x *ending) (list []*trackEntry, err error) {
+		if x.location == nil {
+			return x.tracks, nil
+		}
+		list, err = x.location.end(enders[w], b.defs)
+		x.location = nil // its memory is not needed any longer
+		return list, err
 	}, func(list []*trackEntry) error {
 		parent := -1
 		for i, e := range list {
@@ -250,14 +263,24 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 	})
 }
 
+// ending is a location that has no more events: with its tracks, or still to be ended.
+type ending struct {
+	index    uint32
+	location *location
+	tracks   []*trackEntry
+}
+
 // worker takes the batches of some locations.
 type worker struct {
 	*packer
 	b         *builder
 	locations []*location
-	regions   int    // that are known to be defined
-	isColor   []bool // of each attribute: it is the one that spans are named by
-	attrs     []bool // of each attribute: visits or claims have it
+	ended     []ending
+	spare     *location    // the memory of one that has ended
+	tracks    []*spanTrack // and of tracks
+	regions   int          // that are known to be defined
+	isColor   []bool       // of each attribute: it is the one that spans are named by
+	attrs     []bool       // of each attribute: visits or claims have it
 	links     endWriter
 	meets     endWriter
 	coll      collector
@@ -269,6 +292,28 @@ func newWorker(b *builder) *worker {
 	w := &worker{packer: b.packer(), b: b}
 	w.links.spool, w.meets.spool = b.links, b.meets
 	return w
+}
+
+// End ends a location: its tracks are made while its last spans are in the cache, and its
+// memory is for the next one.
+func (w *worker) End(n uint32) error {
+	if int(n) >= len(w.locations) || w.locations[n] == nil {
+		return nil
+	}
+	l := w.locations[n]
+	w.locations[n] = nil
+	list, err := l.end(w.packer, w.b.defs)
+	w.ended = append(w.ended, ending{index: n, tracks: list})
+	if l.visits != nil {
+		w.tracks = append(w.tracks, l.visits)
+	}
+	for _, r := range l.resources {
+		w.tracks = append(w.tracks, r.spans)
+	}
+	clear(l.opened)
+	*l = location{stack: l.stack[:0], matches: l.matches[:0], opened: l.opened}
+	w.spare = l
+	return err
 }
 
 // Batch takes the rows of a batch.
@@ -393,6 +438,11 @@ func (w *worker) location(n uint32) *location {
 		w.locations = append(w.locations, nil)
 	}
 	l := w.locations[n]
+	if l == nil && w.spare != nil {
+		l, w.spare = w.spare, nil
+		l.index = n
+		w.locations[n] = l
+	}
 	if l == nil {
 		w.region(0)
 		deep := max(8, min(w.deep, 256))
@@ -405,6 +455,12 @@ func (w *worker) location(n uint32) *location {
 
 // spans is a new track.
 func (w *worker) spans(kind TrackKind) *spanTrack {
+	if n := len(w.tracks) - 1; n >= 0 {
+		t := w.tracks[n]
+		w.tracks = w.tracks[:n]
+		t.begin(kind)
+		return t
+	}
 	w.like = newSpanTrack(kind, w.like)
 	return w.like
 }

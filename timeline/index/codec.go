@@ -71,26 +71,6 @@ func appendVarint(b []byte, x int64) []byte {
 	return appendUvarint(b, uint64(x)<<1^uint64(x>>63))
 }
 
-// uvarints reads as many numbers as there is room for, which must be there.
-func uvarints(b []byte, to []uint64) {
-	at := 0
-	for i := range to {
-		if at+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[at:])
-			if ends := ^x & 0x80808080; ends != 0 { // at most four bytes
-				size := bits.TrailingZeros64(ends)/8 + 1
-				x = x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000 | x>>3&0xfe00000
-				to[i] = x & (1<<(7*size&63) - 1)
-				at += size
-				continue
-			}
-		}
-		x, n := binary.Uvarint(b[at:])
-		to[i] = x
-		at += n
-	}
-}
-
 // count is a number of entries that follow, each of at least one byte.
 func (c *columns) count() int {
 	n := c.uint()

@@ -110,10 +110,12 @@ type trackEntry struct {
 	valueLvl   []levelEntry
 }
 
-func (d *directory) encode() ([]byte, error) {
+// encode hands on the directory in pieces of about pieceBytes, which are valid until the
+// next one.
+func (d *directory) encode(piece func([]byte)) error {
 	text, err := json.Marshal(d)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b := appendSection(nil, text)
 	b = appendBlocks(b, d.links)
@@ -131,9 +133,18 @@ func (d *directory) encode() ([]byte, error) {
 		b = appendLevels(b, e.instantLvl)
 		b = appendBlocks(b, e.values)
 		b = appendLevels(b, e.valueLvl)
+		if len(b) >= pieceBytes {
+			piece(b)
+			b = b[:0]
+		}
 	}
-	return b, nil
+	piece(b)
+	return nil
 }
+
+// pieceBytes is how long the pieces of a directory are that are packed one by one: those of
+// many tracks need not be in memory twice.
+const pieceBytes = 128 << 10
 
 func (d *directory) decode(b []byte) error {
 	c := columns{b: b}
@@ -288,11 +299,11 @@ func (f *file) finish(d *directory) error {
 	if _, err := f.f.WriteAt([]byte(head), 0); err != nil {
 		return err
 	}
-	raw, err := d.encode()
-	if err != nil {
+	var packed []byte
+	enc := newEncoder(zstd.SpeedFastest)
+	if err := d.encode(func(raw []byte) { packed = enc.EncodeAll(raw, packed) }); err != nil {
 		return err
 	}
-	packed := newEncoder(zstd.SpeedFastest).EncodeAll(raw, nil)
 	at, err := f.write(packed)
 	if err != nil {
 		return err
@@ -326,6 +337,7 @@ type packer struct {
 	// Memory that is used again.
 	levels   levelMaker
 	sections sections
+	links    []link
 	order    linkOrder
 	bundles  []bundle
 	joiner   joiner

@@ -102,10 +102,7 @@ func (w *endWriter) side(s side) error {
 	h := (uint64(s.kind)<<32 ^ uint64(s.team)*0xc2b2ae3d27d4eb4f ^ uint64(s.number)) * 0x9e3779b97f4a7c15
 	p := int(h >> 58)
 	w.count++
-	b := w.buffers[p]
-	if len(b) == 0 {
-		w.last[p] = 0
-	}
+	b := w.buffer(p)
 	k := uint64(s.kind) << 1
 	if s.one {
 		k |= 1
@@ -116,11 +113,7 @@ func (w *endWriter) side(s side) error {
 	b = binary.AppendUvarint(b, uint64(s.location))
 	b = binary.AppendVarint(b, s.time-w.last[p])
 	w.last[p] = s.time
-	if w.buffers[p] = b; len(b) < bufferSize {
-		return nil
-	}
-	w.buffers[p] = b[:0]
-	return w.spool.put(p, b)
+	return w.keep(p, b)
 }
 
 // meet makes the links of a part of a spool of sides; name numbers their names.

@@ -23,27 +23,29 @@ const blockRuns = 2048
 
 // runs encodes a block of runs.
 func (p *planePacker) runs(b []byte, l []run) []byte {
-	c := &p.columns
-	for i := range c {
-		c[i] = c[i][:0]
+	for i := range p.given {
+		p.given[i] = slices.Grow(p.given[i][:0], len(l))[:len(l)]
+		p.columns[i] = p.columns[i][:0]
 	}
-	next, partial := int64(0), false
-	for _, r := range l {
-		c[0] = appendVarint(c[0], r.bucket-next)
-		c[1] = appendUvarint(c[1], uint64(r.n))
+	c, next, partial := &p.columns, int64(0), false
+	for i := range l {
+		r := &l[i]
+		skip := r.bucket - next
+		p.given[0][i] = uint64(skip)<<1 ^ uint64(skip>>63)
+		p.given[1][i] = uint64(r.n)
 		next = r.bucket + r.n
-		c[2] = appendUvarint(c[2], uint64(r.region+1))
-		c[3], c[4], c[5] = append(c[3], r.share), append(c[4], r.cover), append(c[5], r.height)
+		p.given[2][i] = uint64(r.region + 1)
+		c[0], c[1], c[2] = append(c[0], r.share), append(c[1], r.cover), append(c[2], r.height)
 		partial = partial || r.height != math.MaxUint8
 	}
 	if !partial {
-		c[5] = c[5][:0]
+		c[2] = c[2][:0]
 	}
 	b = binary.AppendUvarint(b, uint64(len(l)))
-	for k, s := range c[:3] {
-		b = p.numbers(b, k, s, len(l))
+	for _, s := range p.given {
+		b = p.numbers(b, s)
 	}
-	for _, s := range c[3:] {
+	for _, s := range c {
 		b = p.append(b, s)
 	}
 	return b
@@ -106,11 +108,13 @@ func width(extent, n int64) int64 {
 	return w
 }
 
-// makeLevels reads the blocks of a track again and makes the levels above them. The
+// makeLevels makes the levels of a track from its blocks, of which it reads again what has
+// not been kept; last says that the spans of the last block are in p.levels.last. The
 // shortest buckets of all depths are as long as is right for the depth with most spans: if
-// one depth had to be drawn from the spans, those of all would have to be read. The last
-// block is not read if its spans are in p.levels.last.
-func makeLevels(p *packer, e *trackEntry, depths []int64, last bool) error {
+// one depth had to be drawn from the spans, those of all would have to be read.
+func (p *packer) makeLevels(t *spanTrack, last bool) error {
+	defer p.levels.drop(t)
+	e, depths := t.entry, t.depths
 	extent := e.Last - e.First
 	if extent < 0 || e.Spans < leastBuckets || len(depths) == 0 {
 		return nil
@@ -127,14 +131,16 @@ func makeLevels(p *packer, e *trackEntry, depths []int64, last bool) error {
 	}
 	for i := range e.blocks {
 		spans := m.last.spans
-		if !last || i < len(e.blocks)-1 {
+		if i < len(t.kept) {
+			spans = t.kept[i]
+		} else if !last || i < len(e.blocks)-1 {
 			if err := m.reader.decode(&e.blocks[i], m.block.decode); err != nil {
 				return err
 			}
 			spans = m.block.spans
 		}
-		for _, s := range spans {
-			if int(s.Depth) < len(lower) {
+		for i := range spans {
+			if s := &spans[i]; int(s.Depth) < len(lower) {
 				lower[s.Depth].span(s)
 			}
 		}
@@ -156,6 +162,31 @@ type levelMaker struct {
 	last   spanBlock  // of the track that ends
 	lower  []*buckets // of each depth
 	upper  [2]buckets
+	free   [][]Span // memory of blocks that were kept
+	kept   int
+}
+
+// keptBlocks is how many blocks of spans of open tracks a packer keeps at most, of 96 KiB each.
+const keptBlocks = 256
+
+// keep keeps the latest block of a track if those before it are kept too.
+func (m *levelMaker) keep(t *spanTrack) {
+	if m.kept >= keptBlocks || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
+		return
+	}
+	m.kept++
+	t.kept = append(t.kept, m.last.spans)
+	m.last.spans = nil
+	if n := len(m.free) - 1; n >= 0 {
+		m.last.spans, m.free = m.free[n], m.free[:n]
+	}
+}
+
+// drop uses the memory of the blocks of a track again.
+func (m *levelMaker) drop(t *spanTrack) {
+	m.kept -= len(t.kept)
+	m.free = append(m.free, t.kept...)
+	t.kept = t.kept[:0]
 }
 
 // write writes a level, and those above it.
@@ -216,7 +247,7 @@ func (b *buckets) begin(width, first int64) {
 }
 
 // span adds a span.
-func (b *buckets) span(s Span) {
+func (b *buckets) span(s *Span) {
 	from, to := s.Start-b.first, s.End-b.first
 	if from == to {
 		b.add(from/b.width, 0, s.Region, s.Height)

@@ -165,11 +165,12 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 			pairs += 2
 		}
 	}
-	linksOf := func(part int) ([]link, error) {
-		list, err := b.links.pair(part)
+	linksOf := func(p *packer, part int) ([]link, error) {
+		list, err := b.links.pair(part, p.links)
 		if err != nil {
 			return nil, err
 		}
+		p.links = list
 		more, err := b.meets.meet(part, names)
 		return append(list, more...), err
 	}
@@ -197,7 +198,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 		switch {
 		case ends < blockLinks:
 			for p := range parts {
-				l, err := linksOf(p)
+				l, err := linksOf(packers[w], p)
 				if err != nil {
 					return d, err
 				}
@@ -207,7 +208,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 		case part == parts:
 			list = b.links.stored
 		default:
-			if list, err = linksOf(part); err != nil {
+			if list, err = linksOf(packers[w], part); err != nil {
 				return d, err
 			}
 		}
@@ -216,7 +217,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 				d.n++
 			}
 		}
-		d.links, d.levels, err = packers[w].links(list, dir, wide)
+		d.links, d.levels, err = packers[w].writeLinks(list, dir, wide)
 		return d, err
 	}, func(d done) error {
 		dir.links = append(dir.links, d.links...)
@@ -231,9 +232,9 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 	})
 }
 
-// links writes the links of a part, and the levels of their bundles, from buckets of a
+// writeLinks writes the links of a part, and the levels of their bundles, from buckets of a
 // width on.
-func (p *packer) links(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry, err error) {
+func (p *packer) writeLinks(list []link, dir *directory, wide int64) (blocks []blockEntry, levels []levelEntry, err error) {
 	list = p.order.links(list)
 	if blocks, err = linkBlocks(p, list, encodeLinks, func(l *link) (int64, int64) { return l.start, l.end }); err != nil {
 		return nil, nil, err

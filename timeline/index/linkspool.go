@@ -1,6 +1,7 @@
 package index
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -153,28 +154,38 @@ func (s *linkSpool) close() {
 	}
 }
 
-func (s *linkSpool) put(part int, data []byte) error {
+// put takes what a buffer has, and returns an empty one.
+func (s *linkSpool) put(part int, data []byte) ([]byte, error) {
+	p, err := s.place(part, data)
+	if p.data != nil || err != nil {
+		return nil, err
+	}
+	_, err = s.file.WriteAt(data, p.at)
+	return data[:0], err
+}
+
+// place says where a buffer is to be: in memory, or in the file.
+func (s *linkSpool) place(part int, data []byte) (p spooled, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := spooled{size: len(data)}
-	if s.kept += int64(len(data)); s.kept <= spoolMemory {
-		p.data = slices.Clone(data)
-		s.pieces[part] = append(s.pieces[part], p)
-		return nil
-	}
-	if s.file == nil {
-		f, err := os.CreateTemp("", "weft-links-*")
-		if err != nil {
-			return fmt.Errorf("cannot make a temporary file: %w", err)
+	p.size = len(data)
+	if s.kept+int64(len(data)) <= spoolMemory {
+		p.data = data
+		s.kept += int64(len(data))
+	} else {
+		if s.file == nil {
+			f, err := os.CreateTemp("", "weft-links-*")
+			if err != nil {
+				return p, fmt.Errorf("cannot make a temporary file: %w", err)
+			}
+			os.Remove(f.Name())
+			s.file = f
 		}
-		os.Remove(f.Name())
-		s.file = f
+		p.at = s.size
+		s.size += int64(len(data))
 	}
-	p.at = s.size
-	s.size += int64(len(data))
 	s.pieces[part] = append(s.pieces[part], p)
-	_, err := s.file.WriteAt(data, p.at)
-	return err
+	return p, nil
 }
 
 // endWriter writes the ends of the messages of a worker's locations.
@@ -186,7 +197,29 @@ type endWriter struct {
 }
 
 // bufferSize is when a buffer goes to the spool.
-const bufferSize = 16 << 10
+const bufferSize = 8 << 10
+
+// buffer is that of a part, with room for what an event comes to.
+func (w *endWriter) buffer(part int) []byte {
+	b := w.buffers[part]
+	if len(b) > 0 {
+		return b
+	}
+	w.last[part] = 0
+	if b == nil {
+		b = make([]byte, 0, bufferSize+8*binary.MaxVarintLen64)
+	}
+	return b
+}
+
+// keep puts what a buffer has become where it belongs.
+func (w *endWriter) keep(part int, b []byte) (err error) {
+	if len(b) >= bufferSize {
+		b, err = w.spool.put(part, b)
+	}
+	w.buffers[part] = b
+	return err
+}
 
 // message takes a send or receive.
 func (w *endWriter) message(l *location, c *trace.Cursor) error {
@@ -216,10 +249,7 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 		l.channels.set(k, ch)
 	}
 	p := ch.part
-	b := w.buffers[p]
-	if len(b) == 0 {
-		w.last[p] = 0
-	}
+	b := w.buffer(int(p))
 	at := c.Time()
 	if k.recv {
 		ch.recvs++
@@ -236,18 +266,14 @@ func (w *endWriter) message(l *location, c *trace.Cursor) error {
 		b = appendUvarint(b, bytes)
 	}
 	w.last[p] = at
-	if w.buffers[p] = b; len(b) < bufferSize {
-		return nil
-	}
-	w.buffers[p] = b[:0]
-	return w.spool.put(int(p), b)
+	return w.keep(int(p), b)
 }
 
 // flush hands on what is left.
 func (w *endWriter) flush() error {
 	for p, b := range w.buffers {
 		if len(b) > 0 {
-			if err := w.spool.put(p, b); err != nil {
+			if _, err := w.spool.put(p, b); err != nil {
 				return err
 			}
 		}
@@ -281,8 +307,9 @@ func (w *endWriter) stored(b *builder, list []trace.Link) error {
 }
 
 // pair finds the messages of a part. The sends, and the receives, of a channel come in their
-// order: those of a location come from one worker, which has put them here so.
-func (s *linkSpool) pair(part int) ([]link, error) {
+// order: those of a location come from one worker, which has put them here so. The memory of
+// out is used again.
+func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	list := s.channels[part].list
 	// at is where the messages of a channel are in the result, and how many ends came.
 	type place struct{ base, sends, recvs int64 }
@@ -292,7 +319,8 @@ func (s *linkSpool) pair(part int) ([]link, error) {
 		at[i].base = n
 		n += c.sends
 	}
-	out := make([]link, n)
+	out = slices.Grow(out[:0], int(n))[:n]
+	clear(out)
 	for i, c := range list {
 		for k := range out[at[i].base:][:c.sends] {
 			l := &out[at[i].base+int64(k)]

@@ -36,7 +36,7 @@ func (d *directory) blocks() (list []*blockEntry) {
 }
 
 // moveBytes is how much is copied at a time.
-const moveBytes = 1 << 20
+const moveBytes = 256 << 10
 
 // move is blocks that are copied together.
 type move struct {

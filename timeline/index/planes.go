@@ -32,17 +32,15 @@ type planePacker struct {
 	huff    huff0.Scratch
 	packed  []byte
 	values  []uint64    // of the column in hand
-	given   [3][]uint64 // of the latest columns of varints
+	given   [3][]uint64 // the latest columns of numbers
 	plane   []byte      // of these
-	columns [6][]byte
+	columns [3][]byte
 	seen    [256]uint32 // stretches of a sample, by their hash
 }
 
-// numbers appends column k of n numbers, which are given as varints.
-func (p *planePacker) numbers(b []byte, k int, varints []byte, n int) []byte {
-	values, all := slices.Grow(p.given[k][:0], n)[:n], uint64(0)
-	p.given[k] = values
-	uvarints(varints, values)
+// numbers appends a column of numbers.
+func (p *planePacker) numbers(b []byte, values []uint64) []byte {
+	n, all := len(values), uint64(0)
 	for _, x := range values {
 		all |= x
 	}

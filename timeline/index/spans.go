@@ -54,12 +54,12 @@ const blockSpans = 4096
 type spanWriter struct {
 	n                   int
 	last                int64
-	end, length, region []byte // varints
+	end, length, region numbers
 	depth               []byte
-	height              []byte // none if all are 255
-	deep                []byte // varints: the levels of spans of depth DeepDepth, less this
-	exclusive           []byte // varints: exclusive times of visits, for their sums
-	recursive           []byte // bits, none if none is set
+	height              []byte  // none if all are 255
+	deep                []byte  // varints: the levels of spans of depth DeepDepth, less this
+	exclusive           numbers // times of visits, for their sums
+	recursive           []byte  // bits, none if none is set
 	inner               inner
 }
 
@@ -100,11 +100,11 @@ func (x *inner) begin(depth uint8, start int64) {
 // add adds a span that was open.
 func (w *spanWriter) add(o *open, end int64) {
 	depth := o.depth()
-	w.end = appendVarint(w.end, end-w.last)
+	w.end.int(end - w.last)
 	w.last = end
-	w.length = appendVarint(w.length, w.inner.add(depth, end)-o.start)
+	w.length.int(w.inner.add(depth, end) - o.start)
 	w.inner.begin(depth, o.start)
-	w.region = appendUvarint(w.region, uint64(o.region+1)) // no region is 0
+	w.region.uint(uint64(o.region + 1)) // no region is 0
 	w.depth = append(w.depth, depth)
 	if depth == DeepDepth {
 		w.deep = appendUvarint(w.deep, uint64(o.level-DeepDepth))
@@ -130,8 +130,10 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	for len(w.recursive) > 0 && len(w.recursive) < (w.n+7)/8 {
 		w.recursive = append(w.recursive, 0)
 	}
-	for k, s := range [...][]byte{w.end, w.length, w.region} {
-		b = p.numbers(b, k, s, w.n)
+	for k, c := range [...]*numbers{&w.end, &w.length, &w.region} {
+		p.given[k] = slices.Grow(p.given[k][:0], w.n)[:w.n]
+		c.read(p.given[k])
+		b = p.numbers(b, p.given[k])
 	}
 	for _, s := range [...][]byte{w.depth, w.height, w.recursive} {
 		b = p.append(b, s)
@@ -149,9 +151,10 @@ func (w *spanWriter) encode(p *planePacker, b []byte, open []open) []byte {
 	}
 	w.n, w.last = 0, 0
 	w.inner.reset()
-	w.end, w.length, w.region = w.end[:0], w.length[:0], w.region[:0]
+	for _, c := range [...]*numbers{&w.end, &w.length, &w.region, &w.exclusive} {
+		c.reset()
+	}
 	w.depth, w.height, w.recursive, w.deep = w.depth[:0], w.height[:0], w.recursive[:0], w.deep[:0]
-	w.exclusive = w.exclusive[:0]
 	return b
 }
 
@@ -223,8 +226,9 @@ type spanTrack struct {
 	entry *trackEntry
 	kind  TrackKind
 	w     spanWriter
-	sums  []byte // of the blocks that are not written yet
-	group int    // how many these are
+	sums  []byte   // of the blocks that are not written yet
+	group int      // how many these are
+	kept  [][]Span // the first blocks, if there was room
 	// depths counts the spans by depth.
 	depths []int64
 }
@@ -233,38 +237,38 @@ type spanTrack struct {
 // so its memory comes at once, as much as an earlier track has needed so far: those of a trace
 // are like each other.
 func newSpanTrack(kind TrackKind, like *spanTrack) *spanTrack {
-	size, deep, all := [5]int{}, 8, 0
+	size, deep := 16, 8
 	if like != nil {
 		deep = max(deep, len(like.depths))
-		for i, c := range [...][]byte{like.w.end, like.w.length, like.w.region, like.w.depth, like.w.exclusive} {
-			if size[i] = len(c) + len(c)/16; len(like.entry.blocks) > 0 {
-				size[i] = cap(c)
-			}
+		if size = max(size, like.w.n+like.w.n/16); size > blockSpans || len(like.entry.blocks) > 0 {
+			size = blockSpans
 		}
 	}
-	for i := range size {
-		size[i] = min(max(64, size[i]), 4*blockSpans)
-		all += size[i]
-	}
-	columns := make([]byte, all)
-	column := func(i int) (c []byte) {
-		c, columns = columns[:0:size[i]], columns[size[i]:]
+	columns := make([]uint32, 4*size)
+	column := func() (c numbers) {
+		c.narrow, columns = columns[:0:size], columns[size:]
 		return c
 	}
 	depths := make([]int64, 2*deep)
 	return &spanTrack{
 		entry:  &trackEntry{},
 		kind:   kind,
-		w:      spanWriter{end: column(0), length: column(1), region: column(2), depth: column(3), exclusive: column(4), inner: inner{start: depths[deep:deep]}},
+		w:      spanWriter{end: column(), length: column(), region: column(), exclusive: column(), depth: make([]byte, 0, size), inner: inner{start: depths[deep:deep]}},
 		depths: depths[:0:deep],
 	}
+}
+
+// begin makes a track that has ended one of other spans.
+func (t *spanTrack) begin(kind TrackKind) {
+	t.entry, t.kind, t.group = &trackEntry{}, kind, 0
+	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
 // add adds a span that was open; stack is what is open behind it.
 func (t *spanTrack) add(p *packer, o *open, end int64, stack []open) error {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
-		t.w.exclusive = appendVarint(t.w.exclusive, o.exclusive)
+		t.w.exclusive.int(o.exclusive)
 	}
 	depth := int(o.depth())
 	for depth >= len(t.depths) {
@@ -278,6 +282,7 @@ func (t *spanTrack) add(p *packer, o *open, end int64, stack []open) error {
 	if err := t.block(p, stack); err != nil {
 		return err
 	}
+	p.levels.keep(t)
 	t.sums = appendSums(t.sums, p.sums.cells)
 	if t.group++; t.group == blockSums {
 		return t.sumBlock(p)
@@ -292,7 +297,7 @@ func (t *spanTrack) block(p *packer, stack []open) error {
 	p.raw = t.w.encode(&p.planes, p.raw[:0], stack)
 	given, last := &p.planes.given, &p.levels.last
 	last.fill(w.depth, w.height, &[3]column{{wide: given[0]}, {wide: given[1]}, {wide: given[2]}})
-	least := p.sums.block(t.kind, last.spans, w.recursive, w.exclusive)
+	least := p.sums.block(t.kind, last.spans, w.recursive, &w.exclusive)
 	e, err := p.store(p.raw, w.n, least, w.last)
 	t.entry.blocks = append(t.entry.blocks, e)
 	return err
@@ -322,6 +327,5 @@ func (t *spanTrack) end(p *packer) error {
 	// What is deeper than can be said is not drawn.
 	t.depths = t.depths[:min(len(t.depths), DeepDepth)]
 	t.entry.Depth = len(t.depths)
-	t.w, t.sums = spanWriter{}, nil
-	return makeLevels(p, t.entry, t.depths, last)
+	return p.makeLevels(t, last)
 }

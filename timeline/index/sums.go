@@ -65,15 +65,15 @@ type summer struct {
 }
 
 // block sums up the spans of a block, and returns when the first one begins. They have
-// recursive bits, and exclusive times as varints if they are visits.
-func (m *summer) block(kind TrackKind, spans []Span, recursive, exclusive []byte) (least int64) {
+// recursive bits, and exclusive times if they are visits.
+func (m *summer) block(kind TrackKind, spans []Span, recursive []byte, exclusive *numbers) (least int64) {
 	for i := range m.cells {
 		m.slot[m.cells[i].region+1] = 0
 	}
 	m.cells, least = m.cells[:0], math.MaxInt64
 	if kind == LocationTrack {
 		m.exclusive = slices.Grow(m.exclusive[:0], len(spans))[:len(spans)]
-		uvarints(exclusive, m.exclusive)
+		exclusive.read(m.exclusive)
 	}
 	for i := range spans {
 		s := &spans[i]

@@ -1,0 +1,43 @@
+package index
+
+import "math"
+
+// numbers is a column that is being made. Most numbers need four bytes there.
+type numbers struct {
+	narrow []uint32 // tooWide for one that does not fit
+	wide   []uint64 // those, in their order
+}
+
+const tooWide = math.MaxUint32
+
+func (c *numbers) uint(x uint64) {
+	if x >= tooWide {
+		c.wide = append(c.wide, x)
+		x = tooWide
+	}
+	c.narrow = append(c.narrow, uint32(x))
+}
+
+// int appends a number that may be negative, as [zigzag] reads it.
+func (c *numbers) int(x int64) { c.uint(uint64(x)<<1 ^ uint64(x>>63)) }
+
+// read copies the column, as long as it is.
+func (c *numbers) read(to []uint64) {
+	to = to[:len(c.narrow)]
+	for i, x := range c.narrow {
+		to[i] = uint64(x)
+	}
+	if len(c.wide) == 0 {
+		return
+	}
+	next := 0
+	for i, x := range c.narrow {
+		if x == tooWide {
+			to[i] = c.wide[next]
+			next++
+		}
+	}
+}
+
+// reset empties the column.
+func (c *numbers) reset() { c.narrow, c.wide = c.narrow[:0], c.wide[:0] }
