@@ -28,7 +28,8 @@ type Options struct {
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
 // all; what is begun has a name that begins with [Unfinished], and needs twice the room for a
-// while. The same trace gives the same bytes, but if spans are named by an attribute.
+// while. The same trace gives the same bytes. Where spans are named by an attribute, decoders
+// that are a [format.Trier] are read twice.
 //
 // It holds some 12 bytes for each of the last 4096 spans, instants and values of a track of
 // which there may be more (see [format.Ender]), what is open there, 40 bytes for each collective operation, some 200 for each pair of locations
@@ -67,27 +68,32 @@ const Unfinished = ".weft-index-"
 
 // builder writes the file.
 type builder struct {
-	file    *file    // the blocks as they come
-	index   *os.File // where they go in the end
-	defs    *trace.Definitions
-	mu      sync.Mutex
-	workers []*worker
-	made    []*packer // those of the workers first
-	names   []string
-	nameOf  map[string]uint32
-	links   *linkSpool // messages and stored links
-	meets   *linkSpool // what threads fork and join
-	color   string
-	colored bool              // the attribute is there
-	values  map[string]uint32 // of the attribute, to their numbers
+	file     *file    // the blocks as they come
+	index    *os.File // where they go in the end
+	defs     *trace.Definitions
+	mu       sync.Mutex
+	workers  []*worker
+	made     []*packer // those of the workers first
+	names    []string
+	nameOf   map[string]uint32
+	links    *linkSpool // messages and stored links
+	meets    *linkSpool // what threads fork and join
+	color    string
+	colored  bool              // the attribute is there
+	values   map[string]uint32 // of the attribute, to their numbers
+	numbered map[string]uint32 // those that were numbered before
 }
 
 func (b *builder) build(ctx context.Context, d format.Decoder, workers int) error {
+	if err := b.findValues(ctx, d); err != nil {
+		return err
+	}
 	sel := trace.Everything()
 	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
 		b.colored = false
 		b.file.begin()
 		b.workers, b.made, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[string]uint32{}
+		maps.Copy(b.values, b.numbered)
 		b.links.close()
 		b.meets.close()
 		b.links, b.meets = &linkSpool{}, &linkSpool{}

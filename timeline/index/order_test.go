@@ -2,14 +2,17 @@ package index_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/otf2"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
 
@@ -27,9 +30,48 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sameBytes(t, path, func(workers int) (format.Decoder, error) {
+		sameBytes(t, path, "", func(workers int) (format.Decoder, error) {
 			return f.Open(t.Context(), src, &format.ReadOptions{Workers: workers})
 		})
+	}
+}
+
+// So it is with spans that are named by an attribute, with more values than are told apart,
+// which locations share: those that come first have names of their own, in their order.
+func TestSameBytesColored(t *testing.T) {
+	const locations, visits = 12, 3000
+	r := trace.NewRecorder(trace.Seconds(1000))
+	g := r.Region("g")
+	var want []string
+	known := map[string]bool{}
+	for l := range locations {
+		loc := r.Location(fmt.Sprint("p", l))
+		for i := range visits {
+			// An eighth of the values of one location are of the one before it.
+			v := fmt.Sprint("job ", l*visits+i-visits/8)
+			r.Enter(loc, int64(2*i), g, trace.Attr{Key: "job", Value: trace.StringValue(v)})
+			r.Leave(loc, int64(2*i+1), g)
+			if !known[v] {
+				want = append(want, v)
+			}
+			known[v] = true
+		}
+	}
+	want = append(want[:1<<14-1], "…")
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	tracetest.Encode(t, otf2.Format, format.Recorded(r), path)
+	last := sameBytes(t, path, "job", func(workers int) (format.Decoder, error) {
+		return otf2.Format.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: workers})
+	})
+	x, err := index.Open(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for i, name := range want {
+		if got := x.Region(uint32(i)); got != name {
+			t.Fatalf("value %d is %q, expected %q", i, got, name)
+		}
 	}
 }
 
@@ -43,7 +85,7 @@ func generated(t *testing.T, workload, path string) {
 	tracetest.Encode(t, f, g, path)
 }
 
-func sameBytes(t *testing.T, name string, open func(workers int) (format.Decoder, error)) {
+func sameBytes(t *testing.T, name, color string, open func(workers int) (format.Decoder, error)) (last string) {
 	t.Helper()
 	var first []byte
 	for run := range 6 {
@@ -52,12 +94,12 @@ func sameBytes(t *testing.T, name string, open func(workers int) (format.Decoder
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := filepath.Join(t.TempDir(), "x")
-		if err := index.Build(t.Context(), d, out, index.Options{Workers: workers}); err != nil {
+		last = filepath.Join(t.TempDir(), "x")
+		if err := index.Build(t.Context(), d, last, index.Options{Workers: workers, Color: color}); err != nil {
 			t.Fatal(err)
 		}
 		d.Close()
-		b, err := os.ReadFile(out)
+		b, err := os.ReadFile(last)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,4 +110,5 @@ func sameBytes(t *testing.T, name string, open func(workers int) (format.Decoder
 			t.Fatalf("%s: another index with %d workers than with one", name, workers)
 		}
 	}
+	return last
 }
