@@ -2,10 +2,16 @@ package web_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
 )
 
 // few has spans of few ticks, at depth 1: a from 1 to 3, b from 3 to 4, c from 5 to 9.
@@ -40,6 +46,20 @@ func nested(t *testing.T, c trace.Clock, depth int) string {
 	return save(t, "nested.otf2", r)
 }
 
+// bundleSelected is what begins the details of many messages.
+var bundleSelected = regexp.MustCompile(`^\d{2,} messages`)
+
+// messages has so many of them that they are drawn in bundles.
+func messages(t *testing.T) string {
+	g, err := generate.New(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "messages.otf2")
+	tracetest.Encode(t, otf2.Format, g, path)
+	return path
+}
+
 // What the page shows is what is in the traces, also where that is more than can be drawn.
 func TestShown(t *testing.T) {
 	browser(t)
@@ -55,6 +75,10 @@ func TestShown(t *testing.T) {
 	}
 	type mark struct{ Mark, Title string }
 	type picture struct{ Took, Bytes int }
+	type seen struct {
+		Details, Trace string
+		Paths          []string
+	}
 	var out struct {
 		Ticks struct {
 			Picks []struct {
@@ -72,11 +96,16 @@ func TestShown(t *testing.T) {
 			Errors   []string
 		}
 		Minimap []float64
+		Again   struct {
+			First, Second seen
+			Errors        []string
+		}
 	}
 	sound := few(t, ns)
 	play(t, "shown.mjs", map[string]any{
 		"ticks": view(t, sound), "sound": view(t, sound), "levels": view(t, nested(t, ns, 600)), "damaged": view(t, truncated(t, "../examples/ring.trf", "ring.trf")),
 		"names": view(t, named(t, ns, "names.otf2", names...)), "two": serving(t, "view", "--no-open", "--quiet", nested(t, ns, 600), unbalanced(t, ns)),
+		"again": serving(t, "view", "--no-open", "--quiet", messages(t), nested(t, ns, 600)),
 	}, &out)
 
 	for _, p := range out.Ticks.Picks {
@@ -95,7 +124,7 @@ func TestShown(t *testing.T) {
 			t.Errorf("%s: the tip is %q, expected %q from %s at %d ns", what, p.Tip, name, start, p.Tick)
 		}
 	}
-	for _, e := range append(out.Ticks.Errors, out.Pictures.Errors...) {
+	for _, e := range slices.Concat(out.Ticks.Errors, out.Pictures.Errors, out.Again.Errors) {
 		t.Error(e)
 	}
 
@@ -129,6 +158,11 @@ func TestShown(t *testing.T) {
 	}
 	if p := out.Pictures.SVG; p.Bytes > 2_000_000 {
 		t.Errorf("a SVG of 30 names of 20 000 letters has %d bytes", p.Bytes)
+	}
+
+	// a link shows the same: a bundle, the trace of the tables, and which call paths are open
+	if a, b := out.Again.First, out.Again.Second; fmt.Sprint(a) != fmt.Sprint(b) || a.Trace != "1" || len(a.Paths) != 2 || !bundleSelected.MatchString(a.Details) {
+		t.Errorf("a page shows %+v, and a new one of its address %+v", a, b)
 	}
 
 	// each trace has its half

@@ -45,7 +45,6 @@ export class Dock {
   private abort: AbortController | null = null;
   private timer = 0;
   private shown = "";
-  private lane = 0;
   /** had is what was chosen in the panel when it was made, or by itself since. */
   private had = "";
   private covers = el("span", { class: "covers", title: "The figures are of all rows, also of those that are hidden or filtered out" });
@@ -69,6 +68,9 @@ export class Dock {
     this.body = el("div", { class: "panel", id: "panel", role: "tabpanel", tabindex: 0 });
     this.element = el("div", { class: "dock" }, el("section", { class: "dockmain", aria: { label: "Tables" } }, splitter, this.tabs, this.scopeBar, this.progress, this.body), details);
   }
+
+  /** lane is which of several traces the panels are of. */
+  private get lane(): number { const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0); return this.app.lanes[n] ? n : 0; }
 
   /** pending tells whether a panel is being made or will be soon. */
   get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
@@ -149,7 +151,7 @@ export class Dock {
 
   private scopeParts(p: Panel, text: string, ranged: boolean): HTMLElement[] {
     const out: HTMLElement[] = [];
-    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => { this.lane = Number(v); this.follow(true); }));
+    if (this.app.lanes.length > 1 && p.both !== true) out.push(select("Trace of this table", this.app.lanes.map((l) => [String(l.index), l.title] as const), String(this.lane), (v) => this.choose(Number(v))));
     out.push(el("span", { class: "what", title: p.of !== "trace" ? text : "" }, p.of !== "trace" ? text : name(this.app.lanes[this.lane]?.title ?? ""), p.whole ? `: ${p.whole}` : ""), this.covers);
     if (ranged || (p.outlines && this.app.store.state.range)) out.push(button("use window", "Drop the range: tables follow the window again", () => this.app.store.set({ range: null })));
     out.push(el("span", { class: "grow" }));
@@ -166,5 +168,5 @@ export class Dock {
   }
 
   /** choose sets the trace the panels are of. */
-  choose(lane: number): void { if (lane !== this.lane && this.app.lanes[lane]) { this.lane = lane; this.follow(true); } }
+  choose(lane: number): void { if (lane !== this.lane && this.app.lanes[lane]) { this.keep("dock", "trace", lane > 0 ? String(lane) : ""); this.follow(true); } }
 }

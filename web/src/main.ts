@@ -310,7 +310,10 @@ class Page implements App {
     const now = this.store.state.traces.join(","), then = (s.traces ?? []).join(",");
     if (then !== now && !(then === "" && this.list.traces.length === 1)) { location.reload(); return; }
     this.restoring = true;
-    this.store.set({ ...this.fitting(s), traces: this.store.state.traces });
+    const fit = this.fitting(s);
+    // a message is asked for below
+    const link = fit.link ?? (readLink(location.hash) ? this.store.state.link : null);
+    this.store.set({ ...fit, link, traces: this.store.state.traces });
     for (const t of this.timelines) t.hold();
     this.restoring = false;
     this.restoreLink();
@@ -334,6 +337,7 @@ class Page implements App {
     out.orderWindow = s.order === "busy" ? out.orderWindow ?? out.window : null;
     const k = s.selection, track = k ? this.lanes[k.lane]?.meta.tracks[k.track] : undefined;
     if (k && (!track || (k.depth >= 0 && k.depth >= track.depth))) { this.wrong.push([`s=${k.lane}.${k.track}.${k.depth}.${k.time}`, `nothing is selected: there is no such ${track ? "level" : "row"}`]); out.selection = null; }
+    if (s.link && [s.link.link.from, s.link.link.to].some((e) => !this.lanes[s.link?.lane ?? -1]?.meta.tracks[e.track])) { this.wrong.push([`b=${s.link.lane}…`, "no messages are selected: there is no such row"]); out.link = null; }
     const rows = new Set<string>(), walk = (lane: number, nodes: readonly Node[]): void => { for (const n of nodes) { rows.add(`${lane}/${n.key}`); walk(lane, n.children); } };
     this.lanes.forEach((l) => walk(l.index, l.tree));
     const known = (letter: string, all: Iterable<string>): string[] => [...all].filter((x) => { const is = rows.has(x.split(":")[0]); if (!is) this.wrong.push([`${letter}=${x}`, "there is no such row"]); return is; });
@@ -348,7 +352,7 @@ class Page implements App {
   /** restoreLink asks for the message or dependency that the address says is selected. */
   private restoreLink(): void {
     const k = readLink(location.hash), held = this.store.state.link, own = held ? linkKey(held.lane, held.link) : null;
-    if (!k) { if (held) this.store.set({ link: null }); return; }
+    if (!k) { if (own) this.store.set({ link: null }); return; }
     if (own && own.lane === k.lane && own.id === k.id && own.track === k.track && own.time === k.time) return;
     const lane = this.lanes[k.lane], lost = (): void => { this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
     if (!lane?.meta.tracks[k.track]) { lost(); return; }
@@ -527,7 +531,8 @@ class Page implements App {
     this.keyboard();
     this.store.set({ window: window0 });
     this.recolor(); sync();
-    void details.follow(this.store.state.selection);
+    const { selection, link } = this.store.state;
+    void (link && !selection ? details.followLink(link) : details.follow(selection));
     if (s.order === "busy") void this.busyOrder();
     this.restoreLink();
     this.hint();

@@ -16,9 +16,17 @@ const rowName = /^\d+\/[a-z]+\d*$/, topOfLane = /^\d+\/[a-z]+\d*:\d{1,9}$/;
 /** LinkKey names a link to the server. */
 export interface LinkKey { lane: number; track: number; time: bigint; id: string }
 
-/** linkKey is how a selected link is named in the URL; null for bundles, which the server makes anew for each window. */
+/** linkKey is how a selected link is named in the URL; null for bundles, of which it has all that is known (see bundle). */
 export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
   return l.count === 1 && l.id !== "" ? { lane, track: l.from.track, time: BigInt(l.from.time), id: l.id } : null;
+}
+
+/** bundle writes a selected bundle, which the server makes anew for each window: all that is known of it. */
+function bundle(lane: number, l: LinkInfo): string { return [lane, l.kind, l.from.track, l.to.track, l.from.time, l.to.time, l.count, l.bytes].join("."); }
+
+function readBundle(v: string): State["link"] {
+  const m = /^(\d{1,9})\.([a-z]{1,20})\.(\d{1,9})\.(\d{1,9})\.(-?\d{1,40})\.(-?\d{1,40})\.(\d{1,15})\.(\d{1,15})$/.exec(v);
+  return m ? { lane: Number(m[1]), link: { id: "", kind: m[2], name: "", from: { track: Number(m[3]), time: m[5] }, to: { track: Number(m[4]), time: m[6] }, count: Number(m[7]), bytes: Number(m[8]), tag: "", communicator: "" } } : null;
 }
 
 /** write makes the fragment of a state, without "#"; what is as it begins is left out. */
@@ -37,6 +45,7 @@ export function write(s: State): string {
   if (s.selection) q.set("s", `${s.selection.lane}.${s.selection.track}.${s.selection.depth}.${s.selection.time}`);
   const k = s.link ? linkKey(s.link.lane, s.link.link) : null;
   if (k) q.set("k", `${k.lane}.${k.track}.${k.time}.${k.id}`);
+  if (s.link && s.link.link.count > 1) q.set("b", bundle(s.link.lane, s.link.link));
   if (s.range) q.set("r", `${s.range.from}~${s.range.to}`);
   if (s.marks.some((m) => m !== null)) q.set("m", s.marks.map((m) => (m === null ? "" : String(m))).join("~"));
   if (s.place !== null) q.set("at", String(s.place));
@@ -56,7 +65,7 @@ export function write(s: State): string {
 /** keys are those that a URL may have; where one is not understood, instead says what is shown. */
 const keys: Readonly<Record<string, string>> = {
   t: "", w: "the whole is shown", c: "no group is folded for it", h: "no row is hidden for it", o: "rows are as in the file", ow: "rows are sorted by what is shown now", y: "rows are shown from the top", l: `${initial.levels} levels are shown`, sh: "rows fit the screen",
-  f: "", s: "nothing is selected", k: "no message is selected", r: "no range is selected", m: "nothing is measured", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
+  f: "", s: "nothing is selected", k: "no message is selected", b: "no messages are selected", r: "no range is selected", m: "nothing is measured", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
 };
 
 /** parts are the key and the value of each piece of a fragment. */
@@ -108,6 +117,7 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
     return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
   }, null);
   checked("k", readLinkKey, null);
+  const b = checked("b", readBundle, null); if (b) out.link = b;
   out.range = checked("r", pair, null);
   out.marks = checked<Marks>("m", (v) => { const m = v.split("~"), [a, b] = [big(m[0] ?? null), big(m[1] ?? null)]; return a === null && b === null ? null : [a, b]; }, [null, null]);
   out.place = checked("at", big, null);
@@ -120,7 +130,7 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
   out.choices = new Map(parts(fragment).filter(([k]) => k === "v").flatMap(([, x]) => {
-    const m = /^([a-z]+\.[a-z]+):([\s\S]{1,1000})$/.exec(x);
+    const m = /^([a-z]+\.[a-z]+\d{0,4}):([\s\S]{1,1000})$/.exec(x);
     if (!m) bad("v", x);
     return m ? [[m[1], m[2]] as const] : [];
   }));

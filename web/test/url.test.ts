@@ -30,7 +30,7 @@ test("choices of panels are read as they are written", () => expect(write({ ...i
 test("what is damaged or unknown is told, with what is shown instead", () => {
   const told = (fragment: string): [string, string][] => { const out: [string, string][] = []; read(fragment, (piece, instead) => out.push([piece, instead])); return out; };
   expect(told("#" + write(full))).toEqual([]);
-  for (const piece of ["w=5", "w=9~2", "w=1~2~3", "o=up", "ow=x", "y=0/t1", "l=0", "l=1e2", "sh=99", "s=1.2", "s=0.0.-2.5", "k=1.2", "r=a~b", "m=~", "at=1.5", "color=rainbow", "a=yes", "align=left", "d=-1", "theme=pink", "v=profile"]) {
+  for (const piece of ["w=5", "w=9~2", "w=1~2~3", "o=up", "ow=x", "y=0/t1", "l=0", "l=1e2", "sh=99", "s=1.2", "s=0.0.-2.5", "k=1.2", "b=0.message.1.2.3.4.5", "r=a~b", "m=~", "at=1.5", "color=rainbow", "a=yes", "align=left", "d=-1", "theme=pink", "v=profile"]) {
     const list = told("#t=a1&" + piece);
     expect(list.map(([p]) => p), piece).toEqual([piece]);
     expect(list[0][1], piece).not.toBe("");
@@ -44,8 +44,11 @@ test("what is damaged or unknown is told, with what is shown instead", () => {
   expect(told("#f=" + "x".repeat(100) + "&w=" + "9".repeat(100))[0][0].length).toBeLessThan(60);
 });
 
-test("a selected message comes back, a bundle does not", () => {
+test("a selected message comes back, and so does a bundle", () => {
   const link = { id: "3.17", kind: "message", name: "", from: { track: 4, time: "9007199254740993" }, to: { track: 5, time: "9007199254740999" }, count: 1, bytes: 8, tag: "", communicator: "" };
   expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({ lane: 1, track: 4, time: 9007199254740993n, id: "3.17" });
   expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
+  const many = { lane: 1, link: { ...link, id: "", count: 2 } };
+  expect(read(write({ ...full, link: many })).link).toEqual(many);
+  expect(read(write({ ...full, link: { lane: 1, link } })).link).toBeUndefined();
 });

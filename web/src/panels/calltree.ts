@@ -23,10 +23,40 @@ export function outside(t: CallTree): PathsLeft {
   return { paths: n, exclusive: String(time) };
 }
 
-/** calltree makes the panel of the call tree; which paths are open stays over changes of the window. */
+/** Path is a call path, as the regions on it: "3.1.2". */
+type Path = string;
+const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.region);
+
+/** mostOpen is how long the open paths may be in an address. */
+const mostOpen = 1000;
+
+/**
+ * writeOpen puts open paths into words of an address, as many as there is room for: those that nobody sees, as one
+ * above them is closed, are left out, and those that are open because one of them begins so.
+ */
+export function writeOpen(open: ReadonlySet<Path>): string {
+  const seen = [...open].filter((p) => p.split(".").every((_, i, all) => open.has(all.slice(0, i + 1).join(".")))).sort();
+  let text = "";
+  seen.forEach((p, i) => {
+    // those below it are next: "." comes before all digits
+    if (seen[i + 1]?.startsWith(p + ".")) return;
+    const more = text === "" ? p : `${text}_${p}`;
+    if (more.length <= mostOpen) text = more;
+  });
+  return text === "" ? "-" : text;
+}
+
+/** readOpen is the opposite. */
+export function readOpen(text: string): Set<Path> {
+  const open = new Set<Path>();
+  for (const p of text.split("_")) if (/^-?\d+(\.-?\d+)*$/.test(p)) p.split(".").forEach((_, i, all) => open.add(all.slice(0, i + 1).join(".")));
+  return open;
+}
+
+/** calltree makes the panel of the call tree; which paths are open stays over changes of the window, and in the address. */
 export function calltree(): Panel {
-  const open = new Set<string>();
-  let fresh = true;
+  // of each trace, and the words for it
+  const opened = new Map<number, { open: Set<Path>; text: string }>();
   return {
     id: "calltree", title: "Call tree", of: "range",
     async render(app, { lane, window: w }, tools) {
@@ -34,12 +64,16 @@ export function calltree(): Panel {
       const roots = r.roots ?? [];
       const apart = outside(r), total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
       const part = (t: string): number => (total > 0n ? Number(BigInt(t)) / Number(total) : 0);
-      if (fresh) {
+      const place = lane.index > 0 ? `open${lane.index}` : "open", text = tools.get(place);
+      let held = opened.get(lane.index);
+      if (held?.text !== text) {
+        held = { open: readOpen(text), text };
+        opened.set(lane.index, held);
         // the heaviest path stands open at first
-        fresh = false;
-        let list = roots, path = "";
-        while (list.length > 0 && path.split("/").length < 6) { path += "/" + list[0].name; open.add(path); list = list[0].children ?? []; }
+        if (text === "") for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) { path = below(path, list[0]); held.open.add(path); list = list[0].children ?? []; }
       }
+      const { open } = held;
+      const keep = (): void => { const h = opened.get(lane.index); if (h) { h.text = writeOpen(open); tools.set(place, h.text); } fill(); };
       const body = el("tbody", {}), foot = el("p", { class: "faint" });
       const lack = r.left.paths > 0 ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ${percent(part(r.left.exclusive))} of the time` : "";
       const fill = (): void => {
@@ -49,8 +83,8 @@ export function calltree(): Panel {
         const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
           for (const n of nodes) {
             if (out.length >= mostRows) { cut = true; return; }
-            const path = above + "/" + n.name, kids = n.children ?? [], is = open.has(path);
-            const flip = (): void => { if (!open.delete(path)) open.add(path); fill(); };
+            const path = below(above, n), kids = n.children ?? [], is = open.has(path);
+            const flip = (): void => { if (!open.delete(path)) open.add(path); keep(); };
             const color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
             const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
               el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
@@ -74,12 +108,12 @@ export function calltree(): Panel {
       };
       rove(body, "tr[tabindex]", { back: ["ArrowUp"], on: ["ArrowDown"] });
       fill();
-      const all = (nodes: readonly CallNode[], above: string, f: (path: string, n: CallNode) => void): void => { for (const n of nodes) { const p = above + "/" + n.name; f(p, n); all(n.children ?? [], p, f); } };
-      tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", (p) => open.add(p)); fill(); }), button("Close all", "Close all call paths", () => { open.clear(); fill(); }));
+      const all = (nodes: readonly CallNode[], path: Path, names: string, f: (path: Path, names: string, n: CallNode) => void): void => { for (const n of nodes) { const p = below(path, n), s = names + "/" + n.name; f(p, s, n); all(n.children ?? [], p, s, f); } };
+      tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", "", (p) => open.add(p)); keep(); }), button("Close all", "Close all call paths", () => { open.clear(); keep(); }));
       const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
       tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("mean"), head("max"))), body), foot);
       if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
-      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", (p, n) => rows.push([p, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"], rows); });
+      tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", "", (_, s, n) => rows.push([s, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"], rows); });
     },
   };
 }

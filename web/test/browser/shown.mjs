@@ -88,8 +88,35 @@ async function minimap(open, url) {
   return lines;
 }
 
+/** again selects a bundle of messages and opens call paths of the second trace, and tells what is seen then, and in a new page of the same address. */
+async function again(open, url) {
+  const w = await open("again", url);
+  await w.ready();
+  await w.page.evaluate(() => { location.hash = `${location.hash}&a=1&p=calltree`; });
+  await w.ready();
+  const box = await w.page.locator(".plot").first().boundingBox(), bundle = (await w.layout()).arrows.find((a) => a.count > 9);
+  await w.page.mouse.click(box.x + (bundle.x0 + bundle.x1) / 2, box.y + (bundle.y0 + bundle.y1) / 2);
+  await w.ready();
+  await w.page.getByLabel("Trace of this table").selectOption("1");
+  await w.ready();
+  await w.page.getByRole("button", { name: "Close all" }).click();
+  await w.page.locator(".panel tr[data-path] .twist").first().click();
+  await w.ready();
+  const seen = async (p) => ({ details: (await p.details()).text, paths: await p.page.locator(".panel tr[data-path]").evaluateAll((l) => l.map((tr) => `${tr.dataset.path} ${tr.getAttribute("aria-expanded")}`)), trace: await p.page.getByLabel("Trace of this table").inputValue() });
+  const first = await seen(w);
+  // the address follows when nothing has changed for a while
+  await w.page.waitForFunction(() => location.hash.includes("calltree.open"));
+  const v = await open("again", url.split("#")[0] + new URL(w.page.url()).hash);
+  await v.ready();
+  const second = await seen(v);
+  await v.shot("linked");
+  await w.page.close();
+  await v.page.close();
+  return { first, second, errors: [...w.errors, ...v.errors] };
+}
+
 await script(async (input, open) => ({
   ticks: await ticks(open, input.ticks), levels: await levels(open, input.levels),
   sound: await defects(open, input.sound), damaged: await defects(open, input.damaged),
-  pictures: await pictures(open, input.names), minimap: await minimap(open, input.two),
+  pictures: await pictures(open, input.names), minimap: await minimap(open, input.two), again: await again(open, input.again),
 }));
