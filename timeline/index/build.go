@@ -31,11 +31,11 @@ type Options struct {
 // while. The same trace gives the same bytes. Where spans are named by an attribute, decoders
 // that are a [format.Trier] are read twice.
 //
-// It holds some 12 bytes for each of the last 4096 spans, instants and values of a track of
-// which there may be more (see [format.Ender]), what is open there, 40 bytes for each collective operation, some 200 for each pair of locations
-// that send to each other, tag and communicator, and a 64th of the ends of messages, which go
-// to a temporary file; and behind the events the levels of as many tracks as there are
-// workers.
+// It holds some 17 bytes for each of the last 4096 spans, instants and values of a track of
+// which there may be more (see [format.Ender]), and what is open there; 48 MiB of spans, which
+// need not be read again; 40 bytes for each collective operation, some 200 for each pair of
+// locations that send to each other, tag and communicator, and a 64th of the ends of messages,
+// which go to a temporary file; and the levels of as many tracks as there are workers.
 func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
 	if err := format.Prepare(ctx, d); err != nil {
 		return err
@@ -51,9 +51,9 @@ func Build(ctx context.Context, d format.Decoder, path string, opt Options) erro
 		defer f.Close()
 	}
 	os.Remove(files[0].Name()) // where an open file can be
-	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color}
+	b := &builder{file: &file{f: files[0]}, index: files[1], defs: d.Defs(), color: opt.Color, cores: max(1, opt.Workers)}
 	// What a crash of the machine leaves unwritten is found by its checksum.
-	if err := b.build(ctx, d, max(1, opt.Workers)); err != nil {
+	if err := b.build(ctx, d); err != nil {
 		return err
 	}
 	if err := files[1].Close(); err != nil {
@@ -72,6 +72,7 @@ type builder struct {
 	index    *os.File // where they go in the end
 	defs     *trace.Definitions
 	mu       sync.Mutex
+	cores    int
 	workers  []*worker
 	made     []*packer // those of the workers first
 	names    []string
@@ -84,7 +85,7 @@ type builder struct {
 	numbered map[string]uint32 // those that were numbered before
 }
 
-func (b *builder) build(ctx context.Context, d format.Decoder, workers int) error {
+func (b *builder) build(ctx context.Context, d format.Decoder) error {
 	if err := b.findValues(ctx, d); err != nil {
 		return err
 	}
@@ -130,7 +131,7 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 	for _, c := range b.defs.Communicator.All() {
 		dir.Comms = append(dir.Comms, cmp.Or(c.Name, c.ID))
 	}
-	if err := b.tracks(ctx, dir, workers); err != nil {
+	if err := b.tracks(ctx, dir); err != nil {
 		return err
 	}
 	dir.Visits, dir.Claims = b.totals()
@@ -152,10 +153,10 @@ func (b *builder) build(ctx context.Context, d format.Decoder, workers int) erro
 		}
 	}
 	final := b.sortNames(dir)
-	if err := b.writeLinks(ctx, dir, workers, final); err != nil {
+	if err := b.writeLinks(ctx, dir, final); err != nil {
 		return err
 	}
-	if err := b.file.arrange(ctx, dir, b.index, workers); err != nil {
+	if err := b.file.arrange(ctx, dir, b.index, b.cores); err != nil {
 		return err
 	}
 	return b.file.finish(dir)
@@ -211,12 +212,13 @@ func (b *builder) packers(n int) []*packer {
 // packer is a new one.
 func (b *builder) packer() *packer {
 	p := newPacker(b.file)
+	p.levels.most = keptBlocks / b.cores
 	b.made = append(b.made, p)
 	return p
 }
 
 // tracks ends all tracks and makes their levels, several at a time.
-func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error {
+func (b *builder) tracks(ctx context.Context, dir *directory) error {
 	var jobs []*ending
 	for _, w := range b.workers {
 		for _, l := range w.locations {
@@ -229,14 +231,14 @@ func (b *builder) tracks(ctx context.Context, dir *directory, workers int) error
 		}
 	}
 	slices.SortFunc(jobs, func(a, b *ending) int { return cmp.Compare(a.index, b.index) })
-	enders := b.packers(workers)
+	enders := b.packers(b.cores)
 	defer func() {
 		for _, p := range b.made {
 			p.levels = levelMaker{}
 		}
 	}()
 	next := 0
-	return pipeline.Run(ctx, workers, func() (*ending, bool, error) {
+	return pipeline.Run(ctx, b.cores, func() (*ending, bool, error) {
 		if next == len(jobs) {
 			return nil, false, nil
 		}

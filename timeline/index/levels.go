@@ -163,15 +163,17 @@ type levelMaker struct {
 	lower  []*buckets // of each depth
 	upper  [2]buckets
 	free   [][]Span // memory of blocks that were kept
-	kept   int
+	kept   int      // how many are, of at most most
+	most   int
 }
 
-// keptBlocks is how many blocks of spans of open tracks a packer keeps at most, of 96 KiB each.
-const keptBlocks = 256
+// keptBlocks is how many blocks of spans of open tracks the workers keep together, of 96 KiB
+// each.
+const keptBlocks = 512
 
 // keep keeps the latest block of a track if those before it are kept too.
 func (m *levelMaker) keep(t *spanTrack) {
-	if m.kept >= keptBlocks || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
+	if m.kept >= m.most || len(t.kept) < len(t.entry.blocks)-1 || len(m.last.spans) > blockSpans {
 		return
 	}
 	m.kept++

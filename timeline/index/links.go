@@ -144,8 +144,8 @@ const (
 
 // writeLinks pairs the messages, part by part, and writes all links and the levels of
 // bundles.
-func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, final []uint32) error {
-	packers := b.packers(workers)
+func (b *builder) writeLinks(ctx context.Context, dir *directory, final []uint32) error {
+	packers := b.packers(b.cores)
 	var names [len(meetNames)]uint32
 	if b.meets.count > 0 {
 		for k := range names {
@@ -186,7 +186,7 @@ func (b *builder) writeLinks(ctx context.Context, dir *directory, workers int, f
 		n      int64
 	}
 	next := 0
-	return pipeline.Run(ctx, workers, func() (int, bool, error) {
+	return pipeline.Run(ctx, b.cores, func() (int, bool, error) {
 		// Few messages are one part.
 		if next > parts || (next > 0 && ends < blockLinks) {
 			return 0, false, nil
