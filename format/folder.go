@@ -1,6 +1,7 @@
 package format
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -30,6 +31,52 @@ func (f folder) Open(name string) (fs.File, error) {
 		return os.Open(path)
 	}
 	return f.fs.Open(name)
+}
+
+// OpenRegular opens a file or a folder, but no pipe or device.
+func (f folder) OpenRegular(name string) (fs.File, error) {
+	if !fs.ValidPath(name) && f.odd(name) == "" {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	x, err := os.OpenFile(filepath.Join(f.path, filepath.FromSlash(name)), os.O_RDONLY|noWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := x.Stat()
+	if err == nil {
+		err = checkRegular(name, st)
+	}
+	if err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// OpenRegular opens a file or a folder of a file system, but no pipe or device: whether
+// anything will ever come from it nobody knows, or whether it ends. A file system that can do
+// so without a look at the file before has a method of this name.
+func OpenRegular(f fs.FS, name string) (fs.File, error) {
+	if f, ok := f.(interface {
+		OpenRegular(name string) (fs.File, error)
+	}); ok {
+		return f.OpenRegular(name)
+	}
+	st, err := fs.Stat(f, name)
+	if err == nil {
+		err = checkRegular(name, st)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.Open(name)
+}
+
+func checkRegular(name string, st fs.FileInfo) error {
+	if st.Mode().IsRegular() || st.IsDir() {
+		return nil
+	}
+	return fmt.Errorf("found a pipe or device as %s, expected a file", name)
 }
 
 // Stat describes a file.

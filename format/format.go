@@ -100,9 +100,13 @@ func (s Source) Open() (File, int64, error) {
 	return s.OpenName(s.Name)
 }
 
-// OpenName opens another file of the trace.
+// OpenName opens another file of the trace. The main file alone may be a pipe.
 func (s Source) OpenName(name string) (File, int64, error) {
-	f, err := s.FS.Open(name)
+	open := s.FS.Open
+	if name != s.Name {
+		open = func(name string) (fs.File, error) { return OpenRegular(s.FS, name) }
+	}
+	f, err := open(name)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {

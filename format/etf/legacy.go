@@ -204,7 +204,7 @@ func (c *legacy) begin(number int64) error {
 func (c *legacy) configuration() (fs.File, error) {
 	dir := path.Dir(c.src.Name)
 	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
-	f, err := c.src.FS.Open(path.Join(dir, base))
+	f, err := format.OpenRegular(c.src.FS, path.Join(dir, base))
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
@@ -224,7 +224,7 @@ func (c *legacy) configuration() (fs.File, error) {
 	if found == "" {
 		return nil, err
 	}
-	return c.src.FS.Open(path.Join(dir, found))
+	return format.OpenRegular(c.src.FS, path.Join(dir, found))
 }
 
 func (c *legacy) line(l []byte, number int64) error {

@@ -84,7 +84,7 @@ func (x *identity) sum() string { return hex.EncodeToString(x.h.Sum(nil)) }
 
 // add looks at a file.
 func (x *identity) add(name string) error {
-	f, err := x.src.FS.Open(name)
+	f, err := format.OpenRegular(x.src.FS, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(x.h, "%q missing\n", name)
 		return nil
@@ -195,8 +195,15 @@ func (r *Recorder) note(name string, st fs.FileInfo) {
 }
 
 // Open opens a file.
-func (r *Recorder) Open(name string) (fs.File, error) {
-	f, err := r.fs.Open(name)
+func (r *Recorder) Open(name string) (fs.File, error) { return r.open(name, r.fs.Open) }
+
+// OpenRegular is [format.OpenRegular].
+func (r *Recorder) OpenRegular(name string) (fs.File, error) {
+	return r.open(name, func(name string) (fs.File, error) { return format.OpenRegular(r.fs, name) })
+}
+
+func (r *Recorder) open(name string, open func(string) (fs.File, error)) (fs.File, error) {
+	f, err := open(name)
 	if err != nil {
 		if fs.ValidPath(name) {
 			r.note(name, nil)
