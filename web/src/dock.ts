@@ -44,6 +44,8 @@ export class Dock {
   private progress: HTMLElement;
   private abort: AbortController | null = null;
   private timer = 0;
+  /** forced says that the panel is made anew soon though it is for the same. */
+  private forced = false;
   private shown = "";
   /** had is what was chosen in the panel when it was made, or by itself since. */
   private had = "";
@@ -93,10 +95,13 @@ export class Dock {
     this.element.classList.toggle("wide", p.wide === true);
     const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
-    if (key === this.shown && this.chosen(p.id) === this.had && !now) return;
+    if (now) this.forced = true;
     if (this.timer) clearTimeout(this.timer);
+    this.timer = 0;
+    // what was to be shown may be gone again: the panel is that of the window already
+    if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) { this.app.client.onChange(); return; }
     const samePanel = this.shown.split(" ")[0] === p.id;
-    this.timer = window.setTimeout(() => { this.timer = 0; void this.render(p, c, key); }, samePanel && !now ? 350 : 0);
+    this.timer = window.setTimeout(() => { this.timer = 0; this.forced = false; void this.render(p, c, key); }, samePanel && !this.forced ? 350 : 0);
   }
 
   private async render(p: Panel, c: Scope, key: string): Promise<void> {
