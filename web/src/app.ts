@@ -3,7 +3,7 @@ import type { Client, TraceList } from "./api";
 import type { Colors } from "./colors";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
-import type { Selection, Store } from "./store";
+import type { Selection, State, Store } from "./store";
 import type { Clock, Window } from "./time";
 
 /** App is what views and panels may use. */
@@ -22,8 +22,8 @@ export interface App {
   limits(): Window;
   /** show moves the window, clamped to the limits. */
   show(w: Window): void;
-  /** reveal selects a span or instant and brings it into view. */
-  reveal(s: Selection, start: bigint, end: bigint): void;
+  /** reveal selects a span or instant and brings it into view; followed is the link that led there. */
+  reveal(s: Selection, start: bigint, end: bigint, followed?: State["followed"]): void;
   /** highlight greys out all regions but one name; the same name again, or null, ends it. */
   highlight(name: string | null): void;
   /** announce says something in the status line, which screen readers read out. */

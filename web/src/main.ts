@@ -24,7 +24,7 @@ import { initial, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, short, type Window } from "./time";
 import { rowKey } from "./tiles";
 import { compact, type Hit, Timeline } from "./timeline";
-import { cutShort, noticeOf, read, readLink, linkKey, write } from "./url";
+import { cutShort, noticeOf, read, readFollowed, readLink, linkKey, write } from "./url";
 import { around, centred, clamp, pan, reveal, same, scaled } from "./view";
 import { type Node, pathTo, steps } from "./rows";
 import { deeper, rowMenu } from "./rowmenu";
@@ -34,6 +34,12 @@ const ofAttribute = "=";
 
 /** mostChecked is how many events a trace has at most that is checked before anybody asks, and mostRead if it is known to have defects. */
 const mostChecked = 100000, mostRead = 1000000;
+
+/** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
+const between = 500, flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
+
+/** leftAs is where a page that is left keeps the address it had, and that which it should have had. */
+const leftAs = "weft-left-as";
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -64,6 +70,7 @@ class Page implements App {
   private tipAbort: AbortController | null = null;
 
   constructor() {
+    this.arrive();
     this.store = new Store({ ...initial, ...this.read() });
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
@@ -72,6 +79,9 @@ class Page implements App {
     this.client.onAnew = () => this.anew();
     addEventListener("popstate", () => this.restore());
     addEventListener("hashchange", () => this.restore());
+    addEventListener("beforeunload", () => this.leaving());
+    addEventListener("pagehide", () => this.leaving());
+    document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") this.leaving(); });
   }
 
   /** read takes the state out of the address, and notes what is wrong with that. */
@@ -150,7 +160,7 @@ class Page implements App {
     if (!same(n, this.store.state.window)) this.store.set({ window: n });
   }
 
-  reveal(s: Selection, start: bigint, end: bigint): void {
+  reveal(s: Selection, start: bigint, end: bigint, followed: State["followed"] = null): void {
     const lane = this.lanes[s.lane];
     if (!lane) return;
     const a = lane.toAxis(start), b = lane.toAxis(end), w = this.store.state.window, limits = this.limits();
@@ -164,7 +174,7 @@ class Page implements App {
       const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    this.store.set({ selection: s, window: n });
+    this.store.set({ selection: s, window: n, followed });
   }
 
   highlight(region: string | null): void {
@@ -276,10 +286,23 @@ class Page implements App {
 
   // ---- URL and history
 
-  private save(): void {
+  /** changedAt and recordedAt are when the state changed last and when the address was written last; moving says that the views since belong to one motion, which has an entry of its own already. */
+  private changedAt = -Infinity;
+  private recordedAt = -Infinity;
+  private moving = false;
+  /** written is the fragment that the page itself has put into the address, or has read from it. */
+  private written = "";
+
+  /** save has the address written: at once, but while something goes on changing once in a while. */
+  private save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
+    const now = performance.now();
+    if (now - this.changedAt > between) this.moving = false;
+    this.changedAt = now;
+    const wait = [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - now) : 0;
+    if (this.history && wait > 0) return;
     if (this.history) clearTimeout(this.history);
-    this.history = window.setTimeout(() => this.record(), 500);
+    this.history = window.setTimeout(() => this.record(), wait);
   }
 
   /** record puts the view into the address. The state of an entry says how many views of this page are before it. */
@@ -288,9 +311,29 @@ class Page implements App {
     this.history = 0;
     const url = "#" + write(this.store.state);
     if (url === location.hash) return;
-    const w = this.store.state.window;
-    if (this.pushed && !same(this.pushed, w)) history.pushState({ views: this.before + 1 }, "", url); else history.replaceState({ views: this.before }, "", url);
+    const w = this.store.state.window, other = this.pushed !== null && !same(this.pushed, w);
+    if (other && !this.moving) { history.pushState({ views: this.before + 1 }, "", url); this.moving = true; } else history.replaceState({ views: this.before }, "", url);
     this.pushed = w;
+    this.recordedAt = performance.now();
+    this.written = location.hash;
+  }
+
+  /** leaving writes what is not in the address yet, unless another address was given. A reload has begun with the old one by then: it is told apart. */
+  private leaving(): void {
+    if (!this.history || location.hash !== this.written) return;
+    const was = this.written;
+    this.record();
+    try { sessionStorage.setItem(leftAs, JSON.stringify([was, this.written])); } catch { /* the address has to do */ }
+  }
+
+  /** arrive takes the address that the page had when it was left for a reload. */
+  private arrive(): void {
+    try {
+      const [was, is] = JSON.parse(sessionStorage.getItem(leftAs) ?? "[]") as string[];
+      sessionStorage.removeItem(leftAs);
+      const how = performance.getEntriesByType("navigation")[0];
+      if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload") history.replaceState(history.state, "", is);
+    } catch { /* nothing is kept here */ }
   }
 
   /** before is how many views of this page the browser can go back to. */
@@ -317,8 +360,9 @@ class Page implements App {
     for (const t of this.timelines) t.hold();
     this.restoring = false;
     this.restoreLink();
+    this.restoreFollowed();
     this.hint();
-    this.pushed = this.store.state.window;
+    this.pushed = this.store.state.window; this.moving = false; this.written = location.hash;
   }
 
   /** fitting is a state of the address as far as it fits to the traces; what does not is noted, and shown otherwise. */
@@ -357,6 +401,15 @@ class Page implements App {
     const lane = this.lanes[k.lane], lost = (): void => { this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
     if (!lane?.meta.tracks[k.track]) { lost(); return; }
     this.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: k.id, track: k.track, time: k.time }).then((d) => this.store.set({ selection: null, link: { lane: k.lane, link: d.link } })).catch(lost);
+  }
+
+  /** restoreFollowed asks for the message that led to the selection of the address. */
+  private restoreFollowed(): void {
+    const k = readFollowed(location.hash), at = this.store.state.selection, lane = k ? this.lanes[k.lane] : undefined;
+    if (!k || !at || at.lane !== k.lane) return;
+    const lost = (): void => { this.wrong.push([`fk=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
+    if (!lane?.meta.tracks[k.track]) { lost(); return; }
+    this.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: k.id, track: k.track, time: k.time }).then((d) => { if (this.store.state.selection === at) this.store.set({ followed: { lane: k.lane, link: d.link } }); }).catch(lost);
   }
 
   /** hint says what was wrong with the address until it is closed; it takes nothing away. */
@@ -535,11 +588,12 @@ class Page implements App {
     void (link && !selection ? details.followLink(link) : details.follow(selection));
     if (s.order === "busy") void this.busyOrder();
     this.restoreLink();
+    this.restoreFollowed();
     this.hint();
     void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
     // the first view is the one that back leads to, however soon the next follows
     history.replaceState({ views: this.before }, "", "#" + write(this.store.state));
-    this.pushed = window0;
+    this.pushed = window0; this.written = location.hash;
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
@@ -576,16 +630,18 @@ class Page implements App {
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });
     if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");
     if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
     else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
+    else if (c.has("followed") && s.followed && !c.has("selection")) void p?.details.follow(s.selection);
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
     if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
     // the window moves at each frame of a zoom, and so may the rows; no control shows it
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     p?.dock.follow();
-    this.save();
+    this.save(c);
     this.draw();
   }
 
@@ -612,6 +668,7 @@ class Page implements App {
       }));
       if (traces.every((id, i) => id === this.store.state.traces[i])) { this.store.set({ color }); return; }
       if (this.history) clearTimeout(this.history);
+      this.history = 0;
       location.hash = write({ ...this.store.state, traces, color, highlight: null });
     } catch (e) { this.parts?.sync(); this.announce("colours: " + say(e)); }
   }

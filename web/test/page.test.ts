@@ -70,6 +70,40 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await view()).toMatchObject({ from: z.from, to: z.to });
   });
 
+  test("a table is that of the window, also when one comes back to it at once", async () => {
+    await open("#t=a1&p=profile");
+    const box = await page.locator(".plot").boundingBox(), scope = await page.locator(".scope .what").innerText();
+    if (!box) throw new Error("no time line");
+    await page.mouse.move(box.x + box.width / 2, box.y + 60);
+    await page.mouse.wheel(0, -300);
+    await page.waitForTimeout(60);
+    await page.keyboard.press("Home");
+    await page.waitForTimeout(600);
+    await ready();
+    expect((await view()).from).toBe("0");
+    expect(await page.locator(".scope .what").innerText()).toBe(scope);
+  });
+
+  test("the address has the view at once, also before one leaves, and a motion is one step back", async () => {
+    await open("#t=a1");
+    const box = await page.locator(".plot").boundingBox(), entries = await page.evaluate(() => history.length);
+    if (!box) throw new Error("no time line");
+    await page.mouse.move(box.x + box.width / 2, box.y + 60);
+    for (let i = 0; i < 4; i++) { await page.mouse.wheel(0, -60); await page.waitForTimeout(30); }
+    const before = await view();
+    await page.reload();
+    await page.waitForTimeout(150);
+    await ready();
+    expect(await view()).toMatchObject({ from: before.from, to: before.to });
+    expect(await page.evaluate(() => history.length)).toBe(entries + 1);
+    // while something goes on changing
+    const url = page.url();
+    for (let i = 0; i < 8; i++) { await page.mouse.wheel(0, -20); await page.waitForTimeout(100); }
+    expect(page.url()).not.toBe(url);
+    await page.getByRole("tab", { name: "Locations" }).click();
+    await page.waitForURL(/p=locations/, { timeout: 300 });
+  });
+
   test("a click selects, keys go on, the details are exact", async () => {
     await open("#t=a1&w=681017~822625&sh=18");
     const box = await page.locator(".plot").boundingBox();
