@@ -1,7 +1,7 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { TrackInfo } from "./api";
 import type { App } from "./app";
-import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, arrowAt, arrowRaster, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
 import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
@@ -32,6 +32,12 @@ export interface Hit {
 
 /** leastEdges is how high a row is that has room for the values at both edges of its curve. */
 export const leastEdges = 24;
+
+/** long is how many milliseconds a picture may take that its names are drawn with at once. */
+const long = 30;
+
+/** manyArrows and manyPixels are how many take long together. */
+const manyArrows = 400, manyPixels = 4000000;
 
 /** sliceTime is how long a slice of the first picture may take, in milliseconds. */
 const sliceTime = 8;
@@ -67,6 +73,10 @@ export class Timeline {
   private resized = true;
   /** next is the row where the next slice of the first picture begins; null once that is there. */
   private next: number | null = null;
+  /** arrowsLater draws some of the arrows that the last picture lacks; it tells whether these were the last. */
+  private arrowsLater: (() => boolean) | null = null;
+  /** drawn is what the last picture was of. */
+  private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
   /** sharp tells whether the last frame was drawn at full resolution. */
   sharp = false;
   /** focusRow is the row the keyboard is on. */
@@ -187,26 +197,42 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
-    // a large picture takes its time: memory is taken while the first tiles are on their way, names come a frame later
-    if (!this.image || this.image.width !== W || this.image.height !== H) this.image = new ImageData(W, H);
-    if (this.pixels.hidden && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
     const begins = this.pixels.hidden;
+    // a large picture takes its time: memory is taken piece by piece, a frame each, while the first tiles are on their way
+    if (begins && (this.take(W, H) || this.lane.tiles.empty)) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
+    while (this.take(W, H));
     this.pixels.hidden = false;
     const g = this.pixels.getContext("2d", { alpha: false });
-    if (!g) return;
-    if (this.pixels.width !== W || this.pixels.height !== H) {
-      this.pixels.width = W; this.pixels.height = H; this.over.width = W; this.over.height = H;
-      for (const cv of [this.pixels, this.over]) { cv.style.width = this.width + "px"; cv.style.height = this.height + "px"; }
-    }
+    if (!g || !this.image) return;
     const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
     const [first, end] = this.visible();
-    if (begins) { this.next = first; g.fillStyle = this.app.colors.background; g.fillRect(0, 0, W, H); }
+    if (begins) this.next = first;
     const slices = this.next !== null;
     if (slices && this.slice(g, b, this.image, end, dpr)) { this.drawLabels(first, end); this.app.draw(); return; }
-    this.sharp = this.paint(b, first, end, dpr);
-    g.putImageData(this.image, 0, 0);
+    const begin = performance.now(), w = this.app.store.state.window, still = w === this.drawn.window && this.scrollTop === this.drawn.top;
+    this.drawn = { window: w, top: this.scrollTop };
+    // where nothing moves arrows and names may come a frame later, if the picture takes its time
+    const image = this.image, apart = still && this.app.store.state.arrows !== "off" && this.lane.links.arrows.length > manyArrows && W * H > manyPixels;
+    this.arrowsLater = apart ? this.inPieces(b, dpr, () => g.putImageData(image, 0, 0)) : null;
+    this.sharp = this.paint(b, first, end, dpr, !apart);
+    g.putImageData(image, 0, 0);
     this.drawLabels(first, end);
-    if (slices) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+    if (slices || apart || (still && performance.now() - begin > long)) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+  }
+
+  /** take takes memory for a part of a picture; it tells whether there was one without, and has another frame drawn. */
+  private take(W: number, H: number): boolean {
+    const size = (cv: HTMLCanvasElement): boolean => {
+      if (cv.width === W && cv.height === H) return false;
+      cv.width = W; cv.height = H; cv.style.width = this.width + "px"; cv.style.height = this.height + "px";
+      return true;
+    };
+    let took = !this.image || this.image.width !== W || this.image.height !== H;
+    if (took) this.image = new ImageData(W, H);
+    else if ((took = size(this.pixels))) { const g = this.pixels.getContext("2d", { alpha: false }); if (g) { g.fillStyle = this.app.colors.background; g.fillRect(0, 0, W, H); } }
+    else if ((took = size(this.over))) this.over.getContext("2d")?.clearRect(0, 0, W, H);
+    if (took) this.app.draw();
+    return took;
   }
 
   /**
@@ -230,13 +256,28 @@ export class Timeline {
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
-  paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
-    const s = this.app.store.state;
+  paint(b: Bitmap, first: number, end: number, dpr: number, arrows = true): boolean {
     b.pixels.fill(pack(this.app.colors.background));
     const sharp = this.paintRows(b, first, end, dpr);
-    this.segs = s.arrows !== "off" ? this.place(this.lane.links.arrows) : [];
-    if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
+    if (arrows) this.drawArrows(b, dpr);
     return sharp;
+  }
+
+  /** inPieces is drawArrows a piece at a time; done is called when all are drawn. */
+  private inPieces(b: Bitmap, dpr: number, done: () => void): () => boolean {
+    let raster: ((until: number) => boolean) | null = null;
+    return () => {
+      const until = performance.now() + 2 * sliceTime;
+      if (!raster) { this.segs = this.place(this.lane.links.arrows); raster = arrowRaster(b, this.segs, pack(this.app.colors.mark), dpr); }
+      if (!raster(until)) return false;
+      done();
+      return true;
+    };
+  }
+
+  private drawArrows(b: Bitmap, dpr: number): void {
+    this.segs = this.app.store.state.arrows !== "off" ? this.place(this.lane.links.arrows) : [];
+    if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
   }
 
   /** paintRows is paint on a bitmap that holds the background already, without arrows. */
@@ -378,6 +419,8 @@ export class Timeline {
 
   /** drawOver draws names and marks alone; enough when only the pointer moved. */
   drawOver(): void {
+    if (this.arrowsLater && !this.arrowsLater()) { this.app.draw(true); return; }
+    this.arrowsLater = null;
     const [first, end] = this.visible(), dpr = devicePixelRatio, w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;

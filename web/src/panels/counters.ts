@@ -41,7 +41,7 @@ export function counters(): Panel {
         ...(grow ? [value("increase", "last less first, of counters that accumulate", (x) => x.increase), value("per second", "increase by the time between first and last", (x) => x.rate)] : []),
         ...(rows.some((x) => x.holding === "point") ? [{ title: "mean of", text: true, show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)), sort: meanOf, csv: meanOf }] : []),
       ], rows, {
-        order: 0, ascending: true, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
+        order: 0, ascending: true, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { if (lane.rowOf.has(x.track)) app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); else app.announce("this row is hidden"); },
       });
       tools.bar.append(...(t.filter ? [t.filter] : []));

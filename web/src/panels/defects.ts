@@ -56,7 +56,7 @@ export function defects(): Panel {
         { title: "position", text: true, show: (d) => d.position, csv: (d) => d.position },
         { title: "rule", text: true, show: (d) => d.rule, sort: (d) => d.rule, csv: (d) => d.rule },
       ], rows, {
-        order: 0, ascending: true, memory: tools, filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`, clickHint: "go there",
+        order: 0, ascending: true, memory: tools, run: tools.run, filter: (d) => `${d.severity} ${d.rule} ${d.message} ${d.file} ${row(d)}`, clickHint: "go there",
         click: (d) => go(app, lane, d, time(d)),
       });
       tools.bar.append(...(t.filter ? [t.filter] : []));

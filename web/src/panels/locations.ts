@@ -47,7 +47,7 @@ export function locations(): Panel {
           { title: "received bytes", show: (x) => bytes(x.receivedBytes), sort: (x) => x.receivedBytes, csv: (x) => x.receivedBytes },
         ] satisfies Column<Row>[]),
       ], rows, {
-        order: 1, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
+        order: 1, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { const i = lane.rowOf.get(x.track); if (i === undefined) app.announce("this row is hidden"); else app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); },
       });
       // the balance is one of work

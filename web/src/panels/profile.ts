@@ -36,7 +36,7 @@ export function profile(): Panel {
       time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
-    const t = makeTable(columns, rows, { order: exclusive, memory: tools, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
+    const t = makeTable(columns, rows, { order: exclusive, memory: tools, run: tools.run, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
     tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { tools.set("sort", ""); tools.set("by", v); tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);
     tools.csv(t.csv);
