@@ -496,7 +496,7 @@ class Page implements App {
     const dock = new Dock(this, panels, splitter, details.element);
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
-    const legend = makeLegend(this, () => this.timelines, (lane, key) => this.goRow(lane, key));
+    const legend = makeLegend(this, () => this.timelines, minimap, (lane, key) => this.goRow(lane, key));
     const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));

@@ -50,6 +50,27 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(pixel).toEqual([0, 0x72, 0xb2, 255]);
   });
 
+  test("the legend names the colours on the screen, whatever was shown before", async () => {
+    const named = (): Promise<string[]> => page.locator(".legend button").allInnerTexts();
+    const colors = (selector: string): Promise<string[]> => page.evaluate((s) => {
+      const c = document.querySelector<HTMLCanvasElement>(s), d = c?.getContext("2d")?.getImageData(0, 0, c.width, c.height).data ?? [], n = new Map<string, number>();
+      for (let i = 0; i < d.length; i += 4) { const k = `rgb(${d[i]}, ${d[i + 1]}, ${d[i + 2]})`; n.set(k, (n.get(k) ?? 0) + 1); }
+      const own = window.weft.layout().regions.map((x) => { const v = parseInt(x.slice(1), 16); return `rgb(${v >> 16}, ${(v >> 8) & 255}, ${v & 255})`; });
+      return [...n].filter(([k]) => own.includes(k)).map(([k]) => k);
+    }, selector);
+    const address = "#t=a1&l=2&sh=18&a=0&w=600000~900000&p=structure";
+    await open(address);
+    await page.waitForTimeout(300);
+    const first = await named();
+    const swatches = await page.locator(".legend .swatch").evaluateAll((l) => l.map((e) => getComputedStyle(e).backgroundColor));
+    for (const c of [...await colors(".pixels"), ...await colors(".minimap canvas")]) expect(swatches).toContain(c);
+    await open("#t=a1&sh=18&a=0&w=600000~900000&p=structure");
+    await page.getByLabel("Levels of nesting").selectOption("2");
+    await page.waitForTimeout(400);
+    await ready();
+    expect(await named()).toEqual(first);
+  });
+
   test("wheel zooms at the pointer, the URL keeps it, back goes back", async () => {
     await open("#t=a1");
     const box = await page.locator(".plot").boundingBox();
