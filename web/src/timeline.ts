@@ -6,7 +6,7 @@ import { ink, unpack } from "./colors";
 import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { moreMark, moreWords, type Row, rowAt } from "./rows";
+import { hiddenBelow, moreMark, moreWords, type Row, rowAt } from "./rows";
 import { type Pen, write } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Grid, type Layer, rowKey } from "./tiles";
@@ -374,7 +374,7 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
-    const rest = this.lane.rows.length - end, more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : this.lane.height - this.scrollTop - this.height > 4 ? "▾" : "";
+    const rest = hiddenBelow(this.lane.rows, this.scrollTop + this.height), more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : "";
     setText(this.below, more);
     if (this.below.hidden !== (more === "")) this.below.hidden = more === "";
     if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
