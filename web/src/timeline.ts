@@ -431,35 +431,45 @@ export class Timeline {
     this.drawMarks(g, dpr);
   }
 
-  /** drawNames writes region names into spans wide enough for them. */
+  /** drawNames writes region names into spans wide enough for them; where these are too many, into the widest, wherever they are. */
   drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
-    const lane = this.lane, width = Math.round(this.width * dpr);
-    const lw = lane.local(w);
+    const lane = this.lane, lw = lane.local(w), most = Math.max(900, Math.round((this.width * this.height) / 1800));
     g.textBaseline = "middle";
-    let budget = Math.max(900, Math.round((this.width * this.height) / 2500));
-    for (let i = first; i < end && budget > 0; i++) {
+    const widths = new Uint32Array(Math.ceil(this.width) + 1);
+    let n = 0;
+    this.namable(first, end, dpr, lw, (_, __, ___, x0, x1) => { widths[Math.floor(x1 - x0)]++; n++; });
+    let least = 0;
+    for (; n > most && least < widths.length; least++) n -= widths[least];
+    let row: Row | null = null, size = 0, track: Uint32Array | null = null;
+    this.namable(first, end, dpr, lw, (r, t, k, x0, x1, y, high) => {
+      if (x1 - x0 < least) return;
+      if (r !== row) {
+        row = r; track = lane.colors.byTrack(r.track);
+        // on large screens names grow with the rows
+        size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
+        g.font = `${size}px system-ui, sans-serif`;
+      }
+      const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
+      if (text === "") return;
+      g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
+      write(g, text, x0, y, y - high / 2, high, x1 - x0);
+    });
+  }
+
+  /** namable visits the spans that have room for a name, and that room. */
+  private namable(first: number, end: number, dpr: number, lw: Window, visit: (r: Row, t: Tile, run: number, x0: number, x1: number, y: number, high: number) => void): void {
+    const lane = this.lane, width = Math.round(this.width * dpr);
+    for (let i = first; i < end; i++) {
       const r = lane.rows[i], key = rowKey(r);
       if (key === null || r.track < 0 || r.stripHeight < 9) continue;
       const { layers } = lane.tiles.layers(key, lw, width);
       const l = layers[layers.length - 1];
       if (!l) continue;
-      // on large screens names grow with the rows
-      const size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
-      g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
-      const track = lane.colors.byTrack(r.track);
-      const put = (k: number, x0: number, x1: number, y: number, high: number): void => {
-        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
-        if (text === "") return;
-        g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
-        write(g, text, x0, y, y - high / 2, high, x1 - x0);
-        budget--;
-      };
       for (const s of l.entry.strips) {
         if (s.kind !== StripKind.spans || s.depth >= r.strips || r.stacked) continue;
         const { y, h } = this.stripRect(r, s, dpr);
-        let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale));
-        for (; k < s.first + s.count && budget > 0; k++) {
+        for (let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale)); k < s.first + s.count; k++) {
           const px = (t.x[k] * l.scale + l.offset) / dpr;
           if (px > this.width) break;
           const pw = (t.n[k] * l.scale) / dpr;
@@ -467,13 +477,12 @@ export class Timeline {
           const x0 = Math.max(0, px) + 3, x1 = Math.min(this.width, px + pw) - 3;
           if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
-          if (hh < 8) continue;
-          put(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
+          if (hh >= 8) visit(r, t, k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
       // a name needs room: a row of many narrow runs has none
       const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
-      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) put(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) visit(r, t, q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
     }
   }
 
