@@ -20,8 +20,8 @@ export interface Column<R> {
   unit?: string;
 }
 
-/** TableOptions say what a click does and how the table begins; run does what takes long, and left says what it lacks, "" for nothing: below it, and in the last line of its export. */
-export interface TableOptions<R> { order?: number; ascending?: boolean; click?: (r: R) => void; clickHint?: string; chosen?: (r: R) => boolean; filter?: (r: R) => string; memory?: TableMemory; left?: string; run?: Run }
+/** TableOptions say what a click does and how the table begins; idle says why one on a row does nothing, "" if it does; run does what takes long, and left says what it lacks, "" for nothing: below it, and in the last line of its export. */
+export interface TableOptions<R> { order?: number; ascending?: boolean; click?: (r: R) => void; clickHint?: string; idle?: (r: R) => string; chosen?: (r: R) => boolean; filter?: (r: R) => string; memory?: TableMemory; left?: string; run?: Run }
 /** TableMemory keeps order and filter over a table's being made again: the order as the title of a column, behind "-" if the greatest comes first; "" is that which it begins with. */
 export interface TableMemory { get(what: "sort" | "filter"): string; set(what: "sort" | "filter", value: string): void }
 
@@ -39,10 +39,10 @@ export function makeTable<R>(columns: readonly Column<R>[], rows: readonly R[], 
   const foot = el("p", { class: "faint" }), go = o.click;
   let list: readonly R[] = [];
   const body = new Rows(columns.length, (i) => {
-    const r = list[i], tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { title: o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.wrap ? "text wrap" : c.text ? "text" : c.bar ? "barcell" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
-    if (go) { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } }); }
+    const r = list[i], why = o.idle?.(r) ?? "", tr = el("tr", { class: o.chosen?.(r) ? "chosen" : "", ...(go ? { title: why || o.clickHint } : {}) }, ...columns.map((c) => { const v = c.show(r); return el("td", { class: c.wrap ? "text wrap" : c.text ? "text" : c.bar ? "barcell" : "" }, typeof v === "string" && c.text ? name(v) : v); }));
+    if (go && why === "") { tr.addEventListener("click", () => go(r)); tr.addEventListener("keydown", (e) => { if (e.key === "Enter" && e.target === tr) { go(r); e.preventDefault(); e.stopPropagation(); } }); }
     return tr;
-  }, () => go !== undefined, columns.some((c) => c.wrap));
+  }, (i) => go !== undefined && (o.idle?.(list[i]) ?? "") === "", columns.some((c) => c.wrap));
   const heads = columns.map((c, i) => {
     const b = el("button", { type: "button", title: c.hint ?? `sort by ${c.title}`, on: { click: () => { if (memory.order === i) memory.ascending = !memory.ascending; else { memory.order = i; memory.ascending = c.text === true; } o.memory?.set("sort", (memory.ascending ? "" : "-") + c.title); fill(); } } }, c.title);
     return el(c.title === "" ? "td" : "th", { class: c.text || c.bar ? "text" : "" }, c.sort ? b : el("span", { style: { padding: "2px 8px" }, title: c.hint }, c.title));
