@@ -38,6 +38,12 @@ const mostChecked = 100000, mostRead = 1000000;
 /** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
 const between = 500, flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
 
+/** reach is how far from a click an edge is that is measured from, in CSS pixels. */
+const reach = 14;
+
+/** onEdges says which ends of what is measured lie on no edge of a span. */
+function onEdges(loose: string): string { return loose === "12" ? "neither end is on an edge" : loose === "1" ? "the first end is on no edge" : loose === "2" ? "the second end is on no edge" : ""; }
+
 /** leftAs is where a page that is left keeps the address it had, and that which it should have had. */
 const leftAs = "weft-left-as";
 
@@ -183,17 +189,17 @@ class Page implements App {
 
   announce(text: string): void { if (this.parts) this.parts.message.textContent = printable(text); }
 
-  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint> {
+  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint | null> {
     const lane = this.lanes[laneIndex];
     try {
       const d = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time: lane.toLocal(t) });
-      let best = t, least = within;
+      let best: bigint | null = null, least = within;
       for (const e of [d.span.start, d.span.end]) {
         const x = lane.toAxis(BigInt(e)), far = x > t ? x - t : t - x;
         if (far <= least) { least = far; best = x; }
       }
       return best;
-    } catch { return t; }
+    } catch { return null; }
   }
 
   private full = false;
@@ -544,7 +550,8 @@ class Page implements App {
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
-      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null && n.mode === "measure" ? `from ${exact(a, this.axis)}: click the second place` : a !== null ? `marked: ${exact(a, this.axis)}` : n.mode === "measure" ? "measure: click the first place" : "";
+      const on = a !== null && b !== null ? onEdges(n.loose) : n.loose === "" ? "an edge" : "no edge is near";
+      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)}${on === "" ? "" : "; " + on})` : a !== null && n.mode === "measure" ? `from ${exact(a, this.axis)} (${on}): click the second place` : a !== null ? `marked: ${exact(a, this.axis)}` : n.mode === "measure" ? "measure: click the first place" : "";
     };
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
     const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names", role: "separator", tabindex: 0, aria: { orientation: "vertical", label: "Width of the names of rows. Left and right arrow change it.", valuenow: 0 } });
@@ -650,7 +657,7 @@ class Page implements App {
   private mode(m: "range" | "measure"): void {
     const on = this.store.state.mode === m;
     this.store.set({ mode: on ? "pan" : m });
-    this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : "click two places to measure; each snaps to the nearest span edge; Esc ends");
+    this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : `click two places to measure; each snaps to the edge of a span within ${reach} pixels, if there is one; Esc ends`);
   }
 
   private nextArrows(): void {
@@ -708,24 +715,26 @@ class Page implements App {
     this.store.set({ selection: null, link: { lane: t.lane.index, link: l } });
   }
 
+  /** mark sets an end of what is measured: the edge of a span within a few pixels, else the place itself. */
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
-    const w = this.store.state.window, near = scaled(w.to - w.from, 14 / Math.max(1, t.width));
-    let at = time;
-    if (h && h.kind === "span" && h.track >= 0) at = await this.exactEdge(t.lane.index, h.track, h.depth, h.single ? time : t.lane.toAxis(h.middle), near);
-    else if (h && h.track >= 0) at = await this.edgeBeside(t, h, time, near);
-    const [a, b] = this.store.state.marks;
-    this.store.set({ marks: (a === null || (b !== null && !second)) ? [at, null] : [a, at] });
+    const w = this.store.state.window, near = scaled(w.to - w.from, reach / Math.max(1, t.width));
+    let edge: bigint | null = null;
+    if (h && h.kind === "span" && h.track >= 0) edge = await this.exactEdge(t.lane.index, h.track, h.depth, time, near) ?? (h.single ? null : await this.exactEdge(t.lane.index, h.track, h.depth, t.lane.toAxis(h.middle), near));
+    else if (h && h.track >= 0) edge = await this.edgeBeside(t, h, near);
+    if (edge !== null && (edge > time ? edge - time : time - edge) > near) edge = null;
+    const [a, b] = this.store.state.marks, at = edge ?? time, first = a === null || (b !== null && !second);
+    this.store.set({ marks: first ? [at, null] : [a, at], loose: (first ? "" : this.store.state.loose.replace("2", "")) + (edge === null ? (first ? "1" : "2") : "") });
   }
 
   /** edgeBeside looks for a span a few pixels to either side of an empty place. */
-  private async edgeBeside(t: Timeline, h: Hit, time: bigint, near: bigint): Promise<bigint> {
+  private async edgeBeside(t: Timeline, h: Hit, near: bigint): Promise<bigint | null> {
     const p = t.pointer;
-    if (!p) return time;
+    if (!p) return null;
     for (const dx of [4, -4, 9, -9, 13, -13]) {
       const n = t.hit(p.x + dx, p.y);
-      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n).then((x) => (x === t.timeAt(p.x + dx) ? time : x));
+      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n);
     }
-    return time;
+    return null;
   }
 
   private rubber(w: Window | null): void {
@@ -902,7 +911,7 @@ class Page implements App {
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
         case "Enter":
           if (onButton) return;
-          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))] }); break; }
+          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))], loose: "" }); break; }
           if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
@@ -918,7 +927,7 @@ class Page implements App {
         case "?": showHelp(); break;
         case "Escape":
           if (s.mode !== "pan") this.store.set({ mode: "pan" });
-          else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
+          else if (s.marks[0] !== null) this.store.set({ marks: [null, null], loose: "" });
           else if (s.place !== null) this.store.set({ place: null });
           else if (s.range) this.store.set({ range: null });
           else if (s.selection || s.link) this.store.set({ selection: null, link: null });

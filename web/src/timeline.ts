@@ -524,7 +524,7 @@ export class Timeline {
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
     if (s.place !== null) line(this.x(s.place), c.accent, [6, 3], 2);
-    s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
+    s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", s.loose.includes(String(i + 1)) ? [4, 4] : [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
   }
 

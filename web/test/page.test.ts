@@ -50,6 +50,25 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(pixel).toEqual([0, 0x72, 0xb2, 255]);
   });
 
+  test("what is measured says which of its ends lie on edges", async () => {
+    await open("#t=a1&l=1&sh=18&a=0");
+    const box = await page.locator(".plot").boundingBox(), footer = page.locator("footer");
+    if (!box) throw new Error("no time line");
+    await page.keyboard.press("m");
+    // main begins at the left edge, and ends far away
+    await page.mouse.click(box.x + 6, box.y + 44);
+    await page.getByText("(an edge): click the second place").waitFor({ timeout: 5000 });
+    await page.mouse.click(box.x + 500, box.y + 44);
+    await page.getByText("the second end is on no edge").waitFor({ timeout: 5000 });
+    await page.waitForURL(/[&]m=\d+~\d+&mu=2/, { timeout: 5000 });
+    const link = page.url();
+    await open(link.slice(link.indexOf("#")));
+    expect(await footer.innerText()).toContain("the second end is on no edge");
+    await page.keyboard.press("Escape");
+    await ready();
+    expect(await footer.innerText()).not.toContain("edge");
+  });
+
   test("the legend names the colours on the screen, whatever was shown before", async () => {
     const named = (): Promise<string[]> => page.locator(".legend button").allInnerTexts();
     const colors = (selector: string): Promise<string[]> => page.evaluate((s) => {

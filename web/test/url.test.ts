@@ -4,7 +4,7 @@ import { noticeOf, read, readFollowed, readLink, write } from "../src/url";
 
 const full: State = {
   traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", orderWindow: { from: 3n, to: 90n }, top: "0/t17:5,1/g2:0", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
-  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
+  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], loose: "1", place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
   arrows: "on", link: null, followed: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
   choices: new Map([["profile.by", "location"], ["profile.sort", "-sent: bytes, & more"], ["locations.filter", "rank 1~2"]]),
 };

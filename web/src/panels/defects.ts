@@ -55,7 +55,7 @@ function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   // a 100th of the trace, or more where little happens, but never more than is seen now
   const between = t && t.events > 0 ? (BigInt(t.last) - BigInt(t.first)) / BigInt(t.events) : 0n, least = lane.length / 100n + 10n;
   const wanted = lane.toAxis(nearby * between > least ? nearby * between : least) - lane.toAxis(0n), shown = s.window.to - s.window.from, size = wanted < shown ? wanted : shown;
-  app.store.set({ marks: [at, null] });
+  app.store.set({ marks: [at, null], loose: "" });
   app.show({ from: at - size / 2n, to: at - size / 2n + size });
   const where = `at ${exact(time, lane.clock)}${ends ? ", where the events of this row end" : ""}`;
   if (!t) app.announce(`${where}; it is of no row`);
