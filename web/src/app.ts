@@ -18,6 +18,8 @@ export interface App {
   readonly notes: Notes;
   /** pictured tells whether the first picture is there: what is less urgent waits for it. */
   readonly pictured: boolean;
+  /** dock is how high the tables are, in CSS pixels. */
+  readonly dock: number;
   /** limits is the window that holds all traces. */
   limits(): Window;
   /** show moves the window, clamped to the limits. */

@@ -38,6 +38,9 @@ const mostChecked = 100000, mostRead = 1000000;
 /** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
 const between = 500, flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
 
+/** largeScreen is how many CSS pixels high a window is where the tables may be higher than usual. */
+const largeScreen = 1200;
+
 /** reach is how far from a click an edge is that is measured from, in CSS pixels. */
 const reach = 14;
 
@@ -227,7 +230,7 @@ class Page implements App {
     }
     let resized = false;
     for (const t of this.timelines) if (t.measure()) resized = true;
-    if (resized) { this.arrange(); }
+    if (resized) { this.spareSeen = this.spare; this.arrange(); }
     for (const t of this.timelines) { t.request(); t.draw(); }
     p.ruler.draw(this.timelines[0].width);
     p.minimap.draw(String(this.version));
@@ -256,9 +259,24 @@ class Page implements App {
     const s = this.store.state;
     this.lanes.forEach((l, i) => {
       const own = (set: ReadonlySet<string>): Set<string> => new Set([...set].filter((k) => k.startsWith(`${i}/`)).map((k) => k.slice(String(i).length + 1)));
-      l.arrange({ collapsed: own(s.collapsed), hidden: own(s.hidden), order: s.order, levels: s.levels, filter: s.rowFilter, busy: l.busy, stripHeight: s.stripHeight, available: Math.max(100, (this.timelines[i]?.height ?? 400) - 2) });
+      l.arrange({ collapsed: own(s.collapsed), hidden: own(s.hidden), order: s.order, levels: s.levels, filter: s.rowFilter, busy: l.busy, stripHeight: s.stripHeight, available: Math.max(100, (this.timelines[i]?.height ?? 400) + this.spareSeen / this.lanes.length - 2) });
       this.timelines[i]?.rowsChanged();
     });
+    this.spend();
+  }
+
+  /** spare is the room that the tables have of what the rows of a large screen leave, and spareSeen what they had of it when the time lines were measured. */
+  private spare = 0;
+  private spareSeen = 0;
+  get dock(): number { return this.store.state.dock + this.spare; }
+
+  /** spend gives room that no row needs to the tables, on large screens and unless their height was chosen. */
+  private spend(): void {
+    const n = this.lanes.length, least = this.timelines.reduce((m, t) => Math.min(m, t.height + this.spareSeen / n - t.lane.height), Infinity);
+    const wanted = innerHeight < largeScreen || this.store.state.dock !== initial.dock || this.timelines.some((t) => t.height === 0) ? 0 : Math.max(0, Math.min(Math.floor(least * n) - 24, Math.floor(innerHeight / 2) - initial.dock));
+    if (wanted === this.spare) return;
+    this.spare = wanted;
+    document.documentElement.style.setProperty("--dock", this.dock + "px");
   }
 
   /** busyOrder sorts the rows by how busy they are in the window that the state names for it: the order is the same wherever one goes. */
@@ -570,7 +588,7 @@ class Page implements App {
       lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, defects, facts));
     this.warn = () => void this.countDefects(defects, dock);
     this.parts = { hint, minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
-    document.documentElement.style.setProperty("--dock", s.dock + "px");
+    document.documentElement.style.setProperty("--dock", this.dock + "px");
     this.splitting(splitter); this.gripping(grip);
     for (const t of this.timelines) {
       t.shiftField?.addEventListener("change", () => {
@@ -643,7 +661,7 @@ class Page implements App {
     else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
     else if (c.has("followed") && s.followed && !c.has("selection")) void p?.details.follow(s.selection);
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
-    if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
+    if (c.has("dock")) { if (s.dock !== initial.dock) this.spare = 0; document.documentElement.style.setProperty("--dock", this.dock + "px"); }
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
     // the window moves at each frame of a zoom, and so may the rows; no control shows it
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
@@ -864,13 +882,13 @@ class Page implements App {
     const set = (v: number): void => { const d = Math.max(0, Math.min(innerHeight * 0.75, Math.round(v))); this.store.set({ dock: d }); s.setAttribute("aria-valuenow", String(d)); };
     s.addEventListener("pointerdown", (e) => {
       s.setPointerCapture(e.pointerId);
-      const y = e.clientY, d = this.store.state.dock;
+      const y = e.clientY, d = this.dock;
       const move = (m: PointerEvent): void => set(d + y - m.clientY);
       s.addEventListener("pointermove", move);
       s.addEventListener("pointerup", () => s.removeEventListener("pointermove", move), { once: true });
     });
-    s.addEventListener("dblclick", () => set(this.store.state.dock > 40 ? 0 : initial.dock));
-    s.addEventListener("keydown", (e) => { if (e.key === "ArrowUp" || e.key === "ArrowDown") { set(this.store.state.dock + (e.key === "ArrowUp" ? 24 : -24)); e.preventDefault(); e.stopPropagation(); } });
+    s.addEventListener("dblclick", () => set(this.dock > 40 ? 0 : initial.dock));
+    s.addEventListener("keydown", (e) => { if (e.key === "ArrowUp" || e.key === "ArrowDown") { set(this.dock + (e.key === "ArrowUp" ? 24 : -24)); e.preventDefault(); e.stopPropagation(); } });
   }
 
   private gripping(g: HTMLElement): void {

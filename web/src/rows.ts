@@ -121,7 +121,9 @@ const largest = (available: number): number => Math.min(64, Math.floor(available
 /** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
 const tiny = [8, 6];
 
-const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
+const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36;
+/** mostStack is how high a stack is at most beside strips of a height. */
+const mostStack = (strip: number): number => Math.max(128, 4 * strip);
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
@@ -159,7 +161,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
       r.y = y;
       if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
       else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curve; r.height = curve + 4 + r.strips * strip; }
-      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack, r.strips * lane)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
+      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack(strip), r.strips * lane)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
       else {
         r.stripHeight = strip;
         // a single lane of claims shows the amount by its height already

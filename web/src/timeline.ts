@@ -443,12 +443,10 @@ export class Timeline {
     let row: Row | null = null, size = 0, track: Uint32Array | null = null;
     this.namable(first, end, dpr, lw, (r, t, k, x0, x1, y, high) => {
       if (x1 - x0 < least) return;
-      if (r !== row) {
-        row = r; track = lane.colors.byTrack(r.track);
-        // on large screens names grow with the rows
-        size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
-        g.font = `${size}px system-ui, sans-serif`;
-      }
+      if (r !== row) { row = r; track = lane.colors.byTrack(r.track); }
+      // on large screens names grow with the rows
+      const own = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, (r.stacked ? high : r.stripHeight) - 3));
+      if (own !== size) { size = own; g.font = `${size}px system-ui, sans-serif`; }
       const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
       if (text === "") return;
       g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";

@@ -304,8 +304,8 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.keyboard.press("End");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex"))).toBe("601");
     expect(await cells()).toEqual(lines[600].replace("\u202E", "\uFFFD").split(",").slice(0, 3));
-    const inView = await page.evaluate(() => { const p = document.getElementById("panel")?.getBoundingClientRect(), r = document.activeElement?.getBoundingClientRect(); return p && r ? r.top >= p.top && r.bottom <= p.bottom : false; });
-    expect(inView).toBe(true);
+    const room = await page.evaluate(() => { const p = document.getElementById("panel")?.getBoundingClientRect(), r = document.activeElement?.getBoundingClientRect(); return p && r ? [r.top - p.top, p.bottom - r.bottom] : []; });
+    expect(Math.min(...room)).toBeGreaterThan(-1);
     await page.keyboard.press("ArrowUp");
     expect(await page.evaluate(() => document.activeElement?.getAttribute("aria-rowindex"))).toBe("600");
     await page.locator("#panel").evaluate((e) => { e.scrollTop = 300 * 21; });
@@ -597,7 +597,35 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await page.waitForFunction(() => document.activeElement instanceof HTMLTextAreaElement);
     await page.keyboard.type("all at rest");
     expect(await page.evaluate(() => [(document.activeElement as HTMLTextAreaElement).value, window.weft.view().from])).toEqual(["all at rest", "1000000"]);
+    // all of its lines are seen
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("but one");
+    expect(await page.evaluate(() => { const a = document.activeElement as HTMLTextAreaElement; return [a.rows, a.scrollHeight - a.clientHeight]; })).toEqual([2, 0]);
     await page.keyboard.press("Escape");
+    // what a note would be for is what is there now
+    const add = page.getByRole("button", { name: /^Add for/ });
+    expect(await add.innerText()).toBe("Add for window");
+    await page.locator(".plot").focus();
+    await page.keyboard.press("r");
+    await page.getByRole("button", { name: "Add for range" }).waitFor({ timeout: 3000 });
+    await page.keyboard.press("r");
+    await page.getByRole("button", { name: "Add for window" }).waitFor({ timeout: 3000 });
+  });
+
+  test("on a large screen the tables have the room that rows leave", async () => {
+    const height = (): Promise<number> => page.locator(".dock").evaluate((e) => e.clientHeight);
+    await open("#t=a1&f=CPU");
+    expect(await height()).toBe(266);
+    await page.setViewportSize({ width: 1280, height: 1600 });
+    await page.waitForTimeout(150);
+    await ready();
+    expect(await height()).toBeGreaterThan(600);
+    // rows that come need it
+    await page.getByLabel("Show only rows").fill("");
+    await page.waitForTimeout(150);
+    await ready();
+    expect(await height()).toBe(266);
+    await page.setViewportSize({ width: 1280, height: 720 });
   });
 
   // How fast that is, the benchmark measures.

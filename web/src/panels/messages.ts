@@ -63,7 +63,7 @@ export function messages(): Panel {
       // the shortest names that tell one from another
       const named = n <= mostNamed, ways = [(t: number) => lane.trackName(t), (t: number) => lane.meta.groups[lane.meta.tracks[t]?.group ?? -1]?.name ?? "", (t: number) => lane.fullName(t)];
       const names = named ? tracks.map(ways.find((f) => new Set(tracks.map(f)).size === n) ?? ways[2]) : [];
-      const room = Math.max(160, app.store.state.dock - (named ? 170 : 100)), cell = Math.max(named ? 14 : 1, Math.min(22, Math.floor(room / n))), size = n * cell, dpr = Math.min(devicePixelRatio, mostFine / size);
+      const room = Math.max(160, app.dock - (named ? 170 : 100)), cell = Math.max(named ? 14 : 1, Math.min(22, Math.floor(room / n))), size = n * cell, dpr = Math.min(devicePixelRatio, mostFine / size);
       const cv = el("canvas", { role: "img", tabindex: 0, aria: { label: `Matrix of ${n} senders (down) and receivers (across); the table beside it has the figures` } });
       cv.style.width = cv.style.height = size + "px"; cv.style.cursor = "pointer";
       const high = rows.reduce((m, c) => Math.max(m, value(c)), 0), byPlace = new Map<number, MatrixCell>();

@@ -11,8 +11,9 @@ export class Rows {
   private held = new Map<number, HTMLElement>();
   /** stop is the row that Tab stops at. */
   private stop = 0;
-  /** high is how high a row is, in CSS pixels. */
+  /** high is how high a row is, in CSS pixels; measured says that it is no guess. */
   private high = 22;
+  private measured = false;
   private box: HTMLElement | null = null;
   private width = 0;
   private due = 0;
@@ -46,13 +47,17 @@ export class Rows {
 
   /** focus puts the keyboard on a row, and that into view. */
   focus(i: number): void {
-    if (this.box) {
-      const box = this.box, room = box.getBoundingClientRect(), body = this.body.getBoundingClientRect(), head = this.body.previousElementSibling?.getBoundingClientRect().height ?? 0;
-      const y = body.top - room.top + i * this.high;
-      if (y < head) box.scrollTop += y - head; else if (y + this.high > box.clientHeight) box.scrollTop += y + this.high - box.clientHeight;
-    }
+    const box = this.box, head = this.body.previousElementSibling;
+    // how high rows are may have been guessed until now
+    if (box && !this.measured) this.place(true);
     this.stopAt(i);
-    this.place();
+    for (let again = 0; again < 2; again++) {
+      this.place();
+      const row = this.held.get(i)?.getBoundingClientRect(), room = box?.getBoundingClientRect();
+      if (!box || !row || !room) break;
+      const top = room.top + (head?.getBoundingClientRect().height ?? 0), bottom = room.top + box.clientHeight;
+      if (row.top < top) box.scrollTop += row.top - top; else if (row.bottom > bottom) box.scrollTop += row.bottom - bottom; else break;
+    }
     this.held.get(i)?.focus({ preventScroll: true });
   }
 
@@ -126,6 +131,8 @@ export class Rows {
       const heads = this.heads().filter((h) => h.tagName === "TH"), wide = heads.map((h) => h.offsetWidth);
       heads.forEach((h, i) => { h.style.minWidth = `${wide[i]}px`; });
     }
-    if (high > 4 && Math.abs(high - this.high) > 0.01) { this.high = high; this.soon(); }
+    if (high <= 4) return;
+    this.measured = true;
+    if (Math.abs(high - this.high) > 0.01) { this.high = high; this.soon(); }
   }
 }
