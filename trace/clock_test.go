@@ -28,9 +28,9 @@ func TestParseTime(t *testing.T) {
 }
 
 // The texts are computed with exact fractions, apart from this package; the viewer's page is
-// held to the same ones (web/test/time.test.ts).
+// held to the same ones (web/test/time.test.ts, beside them).
 func TestFormatDuration(t *testing.T) {
-	b, err := os.ReadFile("testdata/durations.json")
+	b, err := os.ReadFile("../web/test/durations.json")
 	if err != nil {
 		t.Fatal(err)
 	}

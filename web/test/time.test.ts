@@ -17,7 +17,7 @@ describe("exact", () => {
 });
 
 // the texts that trace/clock_test.go holds the command line to
-const durations = JSON.parse(readFileSync(new URL("../../trace/testdata/durations.json", import.meta.url), "utf8")) as { ticks: string; num: string; den: string; text: string }[];
+const durations = JSON.parse(readFileSync(new URL("./durations.json", import.meta.url), "utf8")) as { ticks: string; num: string; den: string; text: string }[];
 test("short is the text of the command line", () => {
   expect(durations.length).toBeGreaterThan(20);
   for (const d of durations) expect([d.ticks, d.num, short(BigInt(d.ticks), { num: BigInt(d.num), den: BigInt(d.den) })]).toEqual([d.ticks, d.num, d.text.replace("-", "−")]);
