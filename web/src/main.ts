@@ -336,7 +336,9 @@ class Page implements App {
     const url = "#" + write(this.store.state);
     if (url === location.hash) return;
     const w = this.store.state.window, other = this.pushed !== null && !same(this.pushed, w);
-    if (other && !this.moving) { history.pushState({ views: this.before + 1 }, "", url); this.moving = true; } else history.replaceState({ views: this.before }, "", url);
+    // browsers take so many changes in a while, and no more
+    try { if (other && !this.moving) { history.pushState({ views: this.before + 1 }, "", url); this.moving = true; } else history.replaceState({ views: this.before }, "", url); }
+    catch { this.history = window.setTimeout(() => this.record(), 4 * between); return; }
     this.pushed = w;
     this.recordedAt = performance.now();
     this.written = location.hash;
