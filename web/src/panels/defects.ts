@@ -45,10 +45,10 @@ const noPlace = "It is about the trace, or a file, as a whole: no row and no tim
 function go(app: App, lane: Lane, { track, time, ends }: Place): void {
   const t = lane.meta.tracks[track], s = app.store.state;
   if (time === null) {
-    if (!lane.rowOf.has(track)) { app.announce("its row is hidden"); return; }
-    const w = lane.cut(s.window);
-    app.reveal({ lane: lane.index, track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to);
-    app.announce("it is about all of this row");
+    if (!t || !lane.rowOf.has(track)) { app.announce("its row is hidden"); return; }
+    // it is about all of the row, which begins here
+    const first = BigInt(t.first || "0");
+    app.reveal({ lane: lane.index, track, depth: 0, time: first }, first, first);
     return;
   }
   const at = lane.toAxis(time);
