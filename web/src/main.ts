@@ -314,6 +314,8 @@ class Page implements App {
   private changedAt = -Infinity;
   private recordedAt = -Infinity;
   private moving = false;
+  /** choicesSaved are those in the panels when the state changed last. */
+  private choicesSaved: State["choices"] = new Map();
   /** written is the fragment that the page itself has put into the address, or has read from it. */
   private written = "";
 
@@ -323,7 +325,10 @@ class Page implements App {
     const now = performance.now();
     if (now - this.changedAt > between) this.moving = false;
     this.changedAt = now;
-    const wait = [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - now) : 0;
+    // what is typed goes on too
+    const choices = this.store.state.choices, was = this.choicesSaved, typed = [...new Set([...choices.keys(), ...was.keys()])].every((k) => k.endsWith(".filter") || choices.get(k) === was.get(k));
+    this.choicesSaved = choices;
+    const wait = typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - now) : 0;
     if (this.history && wait > 0) return;
     if (this.history) clearTimeout(this.history);
     this.history = window.setTimeout(() => this.record(), wait);

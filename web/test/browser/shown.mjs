@@ -104,9 +104,9 @@ async function again(open, url) {
   await w.ready();
   const seen = async (p) => ({ details: (await p.details()).text, paths: await p.page.locator(".panel tr[data-path]").evaluateAll((l) => l.map((tr) => `${tr.dataset.path} ${tr.getAttribute("aria-expanded")}`)), trace: await p.page.getByLabel("Trace of this table").inputValue() });
   const first = await seen(w);
-  // the address follows when nothing has changed for a while
-  await w.page.waitForFunction(() => location.hash.includes("calltree.open"));
-  const v = await open("again", url.split("#")[0] + new URL(w.page.url()).hash);
+  // the address has the open path as soon as that is seen, not only that all were closed before
+  await w.page.waitForFunction(() => /calltree\.open1:\d/.test(location.hash), null, { timeout: 2000 });
+  const v = await open("again", url.split("#")[0] + await w.page.evaluate(() => location.hash));
   await v.ready();
   const second = await seen(v);
   await v.shot("linked");
