@@ -127,6 +127,9 @@ type list struct {
 	Files   []string `json:"files"`
 	Defects int64    `json:"defects"`
 	Size    int64    `json:"size"` // of all files, in bytes
+	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
+	Stamp string `json:"stamp,omitempty"`
+	Key   string `json:"key,omitempty"`
 }
 
 // maxList bounds what is read of a list; it is beyond the traces of any machine.
@@ -143,8 +146,12 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil // not there, or damaged: built anew
 	}
-	if e.Key, err = Key(src, l.Files, s); err != nil {
-		return e, false, nil
+	stamp := stampOf(src, l.Files)
+	known := stamp != "" && stamp == l.Stamp && l.Key != ""
+	if e.Key = l.Key; !known {
+		if e.Key, err = Key(src, l.Files, s); err != nil {
+			return e, false, nil
+		}
 	}
 	e.Path, e.Defects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Defects, l.Size
 	st, err := os.Stat(e.Path)
@@ -156,6 +163,14 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	// Where times cannot be set the oldest build goes first.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
+	if !known && stamp != "" {
+		// Next time they need not be read.
+		l.Stamp, l.Key = stamp, e.Key
+		if room, err := NewRoom(c.dir); err == nil {
+			c.writeList(room, main, l)
+			room.Close()
+		}
+	}
 	return e, true, nil
 }
 
@@ -196,6 +211,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
+	stamp := stampOf(src, names) // before they are read for the key
 	if e.Key, err = Key(src, names, s); err != nil {
 		return e, err
 	}
@@ -210,7 +226,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err := replace(made, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize}); err != nil {
+	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)
