@@ -579,8 +579,7 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", "", "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
-				r.Mean = strconv.FormatInt(int64(math.Round(c.Sum/float64(c.Matched))), 10)
-				r.Sum = strconv.FormatFloat(c.Sum, 'f', 0, 64)
+				r.Mean, r.Sum = strconv.FormatInt(c.Mean(), 10), strconv.FormatInt(c.Sum, 10)
 			}
 			a.Rows = append(a.Rows, r)
 			a.Tracks = append(a.Tracks, c.Source, c.Destination)

@@ -157,8 +157,8 @@ func TestMessages(t *testing.T) {
 			if c.Matched == c.Count && c.MatchedBytes != c.Bytes || c.Matched < c.Count && c.MatchedBytes >= c.Bytes {
 				t.Fatalf("cell %d: found %d bytes of %d messages received, of %d bytes of %d", i, c.MatchedBytes, c.Matched, c.Bytes, c.Count)
 			}
-			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != 40*float64(c.Matched)) {
-				t.Fatalf("cell %d: found times %d to %d, sum %g of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
+			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != 40*c.Matched || c.Mean() != 40) {
+				t.Fatalf("cell %d: found times %d to %d, sum %d of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
 			}
 		}
 		// The links of any window stand for all messages that have a part in it.
@@ -434,6 +434,15 @@ func TestExtent(t *testing.T) {
 	}
 	if want := []string{"location p of -1", "location q of -1", "counter queue of 1"}; !slices.Equal(names, want) {
 		t.Errorf("found the tracks %q, expected %q", names, want)
+	}
+}
+
+// The mean time is to the nearest tick, beyond what floats can tell too.
+func TestCellMean(t *testing.T) {
+	for _, x := range []struct{ sum, n, want int64 }{{0, 0, 0}, {7, 2, 4}, {-7, 2, -4}, {10, 3, 3}, {11, 3, 4}, {-10, 3, -3}, {-11, 3, -4}, {1<<53 + 1, 1, 1<<53 + 1}, {math.MaxInt64, math.MaxInt64, 1}, {1<<62 + 2, 2, 1<<61 + 1}} {
+		if got := (&Cell{Sum: x.sum, Matched: x.n}).Mean(); got != x.want {
+			t.Errorf("mean of %d in %d: found %d, expected %d", x.sum, x.n, got, x.want)
+		}
 	}
 }
 
