@@ -120,6 +120,20 @@ type Entry struct {
 	// Defects is how many defects reading the trace reported, TraceSize the bytes of all
 	// files of the trace.
 	Defects, TraceSize int64
+
+	files []string // of the trace
+	stamp string   // what the machine said of them, "" if nothing
+}
+
+// Changed reports whether the machine says that files of the trace have changed since its
+// index was found. Where it does not tell, and of what has changed in the last seconds, it
+// is false.
+func (e *Entry) Changed(src format.Source) bool {
+	if len(e.files) == 0 {
+		return false
+	}
+	now := stampOf(src, e.files)
+	return now != "" && now != e.stamp
 }
 
 // list is what is in a file of names.
@@ -158,7 +172,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil
 	}
-	e.Size = st.Size()
+	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
 	now := time.Now()
 	// Where times cannot be set the oldest build goes first.
 	os.Chtimes(e.Path, now, now)
@@ -222,6 +236,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err != nil {
 		return e, err
 	}
+	e.files, e.stamp = names, stamp
 	e.Path, e.Size, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), st.Size(), files.Size()
 	if err := replace(made, e.Path); err != nil {
 		return e, err
