@@ -221,12 +221,13 @@ type linkFact struct {
 	Bytes        int64       `json:"bytes"`
 	Tag          string      `json:"tag"`
 	Communicator string      `json:"communicator"`
-	Alone        bool        `json:"alone,omitempty"` // a send that nobody received
+	Alone        bool        `json:"alone,omitempty"`  // a send that nobody received
+	Unsent       bool        `json:"unsent,omitempty"` // a receive of what nobody sent
 	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
 func (v *shown) link(l *index.Link) linkFact {
-	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, nil}
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, l.Unsent, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}
