@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"strconv"
@@ -241,40 +242,58 @@ func abs(t int64) int64 {
 	return t
 }
 
-// FormatDuration writes a length of d ticks for people, with a unit that keeps
-// three to six significant digits: "1.982 ms", "717.018 ms", "12 s".
+// lengths are the units of durations for people: one has count/of of them to the
+// second, and they go up to most.
+var lengths = []struct {
+	name            string
+	count, of, most int64
+}{{"ns", 1e9, 1, 1000}, {"µs", 1e6, 1, 1000}, {"ms", 1e3, 1, 1000}, {"s", 1, 1, 600}, {"min", 1, 60, 600}, {"h", 1, 3600, math.MaxInt64 / 1000}}
+
+// FormatDuration writes a length of d ticks for people, with three digits behind
+// the point at most, rounded half away from zero: "1.982 ms", "717.018 ms", "12 s".
 func (c Clock) FormatDuration(d int64) string {
-	s := c.Float(d)
-	return FormatFloatSeconds(s)
+	if !c.Valid() {
+		return FormatFloatSeconds(c.Float(d))
+	}
+	if d == 0 {
+		return "0 s"
+	}
+	// a float may lie on the other side of a half
+	length := new(big.Int).Mul(big.NewInt(d), big.NewInt(c.Den))
+	length.Abs(length)
+	var text string
+	for _, u := range lengths {
+		n := new(big.Int).Mul(length, big.NewInt(2000*u.count))
+		by := new(big.Int).Mul(big.NewInt(c.Num), big.NewInt(u.of))
+		n.Add(n, by).Quo(n, by.Lsh(by, 1))
+		whole, part := new(big.Int).QuoRem(n, big.NewInt(1000), new(big.Int))
+		text = strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%03d", whole, part), "0"), ".") + " " + u.name
+		if whole.Cmp(big.NewInt(u.most)) < 0 {
+			break
+		}
+	}
+	if d < 0 && text != "0 ns" {
+		text = "-" + text
+	}
+	return text
 }
 
 // FormatFloatSeconds writes a length of s seconds for people, as
 // [Clock.FormatDuration] does for ticks.
 func FormatFloatSeconds(s float64) string {
-	a := s
-	if a < 0 {
-		a = -a
-	}
-	switch {
-	case a == 0:
+	if s == 0 {
 		return "0 s"
-	case a < 1e-6:
-		return trimFloat(s*1e9) + " ns"
-	case a < 1e-3:
-		return trimFloat(s*1e6) + " µs"
-	case a < 1:
-		return trimFloat(s*1e3) + " ms"
-	case a < 600:
-		return trimFloat(s) + " s"
-	case a < 36000:
-		return trimFloat(s/60) + " min"
 	}
-	return trimFloat(s/3600) + " h"
-}
-
-func trimFloat(f float64) string {
-	s := strconv.FormatFloat(f, 'f', 3, 64)
-	return strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	var text string
+	for _, u := range lengths {
+		f := s * float64(u.count) / float64(u.of)
+		text = strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(f, 'f', 3, 64), "0"), ".") + " " + u.name
+		// what is rounded up to the next unit is in that
+		if math.Abs(f) < float64(u.most)-0.0005 {
+			break
+		}
+	}
+	return text
 }
 
 // ParseTime reads a time as users write it on a command line and returns ticks

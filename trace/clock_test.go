@@ -1,8 +1,10 @@
 package trace
 
 import (
+	"encoding/json"
 	"math"
 	"math/big"
+	"os"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,6 +23,34 @@ func TestParseTime(t *testing.T) {
 	for _, s := range []string{"", "x", "1.5", "ms", "1e3s", "@50%", "1/2s", "9999999999999h", "0x5"} {
 		if got, err := c.ParseTime(s, 0, 10); err == nil {
 			t.Errorf("%q: %d, want an error", s, got)
+		}
+	}
+}
+
+// The texts are computed with exact fractions, apart from this package; the viewer's page is
+// held to the same ones (web/test/time.test.ts, beside them).
+func TestFormatDuration(t *testing.T) {
+	b, err := os.ReadFile("../web/test/durations.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Ticks int64  `json:"ticks,string"`
+		Num   int64  `json:"num,string"`
+		Den   int64  `json:"den,string"`
+		Text  string `json:"text"`
+	}
+	if err := json.Unmarshal(b, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range cases {
+		if got := (Clock{Num: x.Num, Den: x.Den}).FormatDuration(x.Ticks); got != x.Text {
+			t.Errorf("%d ticks of %d/%d s: found %q, expected %q", x.Ticks, x.Den, x.Num, got, x.Text)
+		}
+	}
+	for s, want := range map[float64]string{0: "0 s", 0.0009999999: "1 ms", 0.000999999: "999.999 µs", -0.9999999: "-1 s", 599.9996: "10 min", 0.25e-9: "0.25 ns"} {
+		if got := FormatFloatSeconds(s); got != want {
+			t.Errorf("%g s: found %q, expected %q", s, got, want)
 		}
 	}
 }

@@ -315,6 +315,8 @@ type picked struct {
 		Text       string
 	}
 	View struct{ Selection string }
+	// Reloaded is what the details say when the page is loaded anew.
+	Reloaded struct{ Text string }
 }
 
 // The page beside the command line: what one sees of a span, a message and a range of time
@@ -500,8 +502,10 @@ func (k *known) followed(t *testing.T, sender *span, s *seen) {
 		t.Errorf("the span that sends has no message: %q", s.Sender.Details.Links)
 		return
 	}
-	if text := s.Followed.Details.Text; !bothEnds.MatchString(text) {
-		t.Errorf("found %q, expected what the trace says of the message and of both its ends", text)
+	for _, text := range []string{s.Followed.Details.Text, s.Followed.Reloaded.Text} {
+		if !bothEnds.MatchString(text) {
+			t.Errorf("found %q, expected what the trace says of the message and of both its ends", text)
+		}
 	}
 	var lane, track, depth int
 	var at int64

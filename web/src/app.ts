@@ -3,7 +3,7 @@ import type { Client, TraceList } from "./api";
 import type { Colors } from "./colors";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
-import type { Selection, Store } from "./store";
+import type { Selection, State, Store } from "./store";
 import type { Clock, Window } from "./time";
 
 /** App is what views and panels may use. */
@@ -18,18 +18,20 @@ export interface App {
   readonly notes: Notes;
   /** pictured tells whether the first picture is there: what is less urgent waits for it. */
   readonly pictured: boolean;
+  /** dock is how high the tables are, in CSS pixels. */
+  readonly dock: number;
   /** limits is the window that holds all traces. */
   limits(): Window;
   /** show moves the window, clamped to the limits. */
   show(w: Window): void;
-  /** reveal selects a span or instant and brings it into view. */
-  reveal(s: Selection, start: bigint, end: bigint): void;
+  /** reveal selects a span or instant and brings it into view; followed is the link that led there. */
+  reveal(s: Selection, start: bigint, end: bigint, followed?: State["followed"]): void;
   /** highlight greys out all regions but one name; the same name again, or null, ends it. */
   highlight(name: string | null): void;
   /** announce says something in the status line, which screen readers read out. */
   announce(text: string): void;
   /** draw asks for a new frame; with overOnly, of names and marks alone. */
   draw(overOnly?: boolean): void;
-  /** snap is the nearest span edge to a point of a lane, exactly, in axis ticks; the time itself when none is near. */
-  exactEdge(lane: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint>;
+  /** exactEdge is the nearer edge of the span at a point of a lane, exactly, in axis ticks; null when none is near. */
+  exactEdge(lane: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint | null>;
 }

@@ -191,15 +191,23 @@ export function arrowAt(list: readonly Segment[], x: number, y: number, over: { 
  * rasterArrows draws segments with heads at their ends into a bitmap; bundles are thicker by the logarithm of their
  * count. Thousands of long lines take a canvas without a graphics card a tenth of a second, this a few milliseconds.
  */
-export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void {
+export function rasterArrows(b: Bitmap, list: readonly Segment[], color: number, dpr: number): void { arrowRaster(b, list, color, dpr)(Infinity); }
+
+/** arrowRaster is rasterArrows in pieces: what it gives draws until a time and tells whether all are drawn. */
+export function arrowRaster(b: Bitmap, list: readonly Segment[], color: number, dpr: number): (until: number) => boolean {
   // many arrows must not hide what lies below them, nor each other
   const most = list.length > 600 ? 90 : list.length > 150 ? 130 : 215, dense = crowds(list, b.width / dpr, b.height / dpr);
-  for (const s of list) {
-    const layers = dense(s), alpha = Math.min(most, opacity(layers));
-    const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
-    line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
-    head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, layers > 1 ? alpha : alpha + 40), (layers > 1 ? 4 : 5 + width) * dpr);
-  }
+  let next = 0;
+  return (until) => {
+    for (; next < list.length; next++) {
+      if (next % 32 === 0 && performance.now() > until) return false;
+      const s = list[next], layers = dense(s), alpha = Math.min(most, opacity(layers));
+      const width = Math.max(1, Math.round(dpr * (s.count > 1 ? Math.min(list.length > 600 ? 2 : 6, 1.5 + 1.2 * Math.log10(s.count)) : 1)));
+      line(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, alpha, width);
+      head(b, s.x0 * dpr, s.y0 * dpr, s.x1 * dpr, s.y1 * dpr, color, Math.min(255, layers > 1 ? alpha : alpha + 40), (layers > 1 ? 4 : 5 + width) * dpr);
+    }
+    return true;
+  };
 }
 
 /** cell is the side of the squares in which arrows are counted, in CSS pixels. */
@@ -233,7 +241,7 @@ function line(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: 
   const most = steep ? b.height : b.width, across = steep ? b.width : b.height;
   const begin = Math.max(0, Math.round(u0)), end = Math.min(most - 1, Math.round(u1));
   const du = steep ? b.width : 1, dv = steep ? 1 : b.width;
-  const p = b.pixels;
+  const p = b.pixels, c0 = color & 255, c1 = (color >>> 8) & 255, c2 = (color >>> 16) & 255;
   for (let u = begin; u <= end; u++) {
     const v = v0 + (u - u0) * slope - (width - 1) / 2, i = Math.floor(v), f = v - i;
     for (let k = 0; k <= width; k++) {
@@ -241,8 +249,9 @@ function line(b: Bitmap, x0: number, y0: number, x1: number, y1: number, color: 
       if (y < 0 || y >= across) continue;
       const a = k === 0 ? alpha * (1 - f) : k === width ? alpha * f : alpha;
       if (a < 4) continue;
-      const o = u * du + y * dv;
-      p[o] = blend(color, p[o], a | 0);
+      // as blend does, without a division: of what is below 2^16 this is the same
+      const o = u * du + y * dv, q = p[o], m = a | 0, n = 255 - m;
+      p[o] = (0xff000000 | ((Math.imul(c2 * m + ((q >>> 16) & 255) * n + 127, 32897) >>> 23) << 16) | ((Math.imul(c1 * m + ((q >>> 8) & 255) * n + 127, 32897) >>> 23) << 8) | (Math.imul(c0 * m + (q & 255) * n + 127, 32897) >>> 23)) >>> 0;
     }
   }
 }

@@ -3,6 +3,7 @@ import { isAbort, say } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
+import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
 /** Scope is what a panel is for. */
@@ -10,8 +11,9 @@ export interface Scope { lane: Lane; window: Window; axis: Window; ranged: boole
 /**
  * Tools is where a panel puts its own controls and its table for export; again makes it anew after a choice in them.
  * get and set keep what is chosen in the panel, in the address of the page too; what was never chosen, or is not any more, is "".
+ * run does work in slices as long as the panel is there.
  */
-export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void; get: (what: string) => string; set: (what: string, value: string) => void }
+export interface Tools { bar: HTMLElement; body: HTMLElement; signal: AbortSignal; csv: (make: (() => string) | null) => void; again: () => void; get: (what: string) => string; set: (what: string, value: string) => void; run: Run }
 /** Panel is a tab. */
 export interface Panel {
   id: string; title: string;
@@ -43,7 +45,11 @@ export class Dock {
   private body: HTMLElement;
   private progress: HTMLElement;
   private abort: AbortController | null = null;
+  /** gone ends the work for the panel that is there. */
+  private gone = new AbortController();
   private timer = 0;
+  /** forced says that the panel is made anew soon though it is for the same. */
+  private forced = false;
   private shown = "";
   /** had is what was chosen in the panel when it was made, or by itself since. */
   private had = "";
@@ -73,7 +79,9 @@ export class Dock {
   private get lane(): number { const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0); return this.app.lanes[n] ? n : 0; }
 
   /** pending tells whether a panel is being made or will be soon. */
-  get pending(): boolean { return this.timer !== 0 || this.abort !== null; }
+  get pending(): boolean { return this.timer !== 0 || this.abort !== null || this.underway > 0; }
+  /** underway is how much work in slices there is. */
+  private underway = 0;
   /** csv is the current table as CSV, null when there is none. */
   get csv(): string | null { return this.csvMaker ? this.csvMaker() : null; }
 
@@ -93,15 +101,19 @@ export class Dock {
     this.element.classList.toggle("wide", p.wide === true);
     const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
-    if (key === this.shown && this.chosen(p.id) === this.had && !now) return;
+    if (now) this.forced = true;
     if (this.timer) clearTimeout(this.timer);
+    this.timer = 0;
+    // what was to be shown may be gone again: the panel is that of the window already
+    if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) { this.app.client.onChange(); return; }
     const samePanel = this.shown.split(" ")[0] === p.id;
-    this.timer = window.setTimeout(() => { this.timer = 0; void this.render(p, c, key); }, samePanel && !now ? 350 : 0);
+    this.timer = window.setTimeout(() => { this.timer = 0; this.forced = false; void this.render(p, c, key); }, samePanel && !this.forced ? 350 : 0);
   }
 
   private async render(p: Panel, c: Scope, key: string): Promise<void> {
     this.abort?.abort();
-    const abort = (this.abort = new AbortController());
+    this.gone.abort();
+    const abort = (this.abort = new AbortController()), gone = (this.gone = new AbortController());
     const other = this.shown.split(" ")[0] !== p.id;
     this.shown = key;
     this.had = this.chosen(p.id);
@@ -113,7 +125,7 @@ export class Dock {
     const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
     const body = el("div", {});
     if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
-    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value) };
+    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value), run: (work) => { this.underway++; return inSlices(work, gone.signal, () => { this.underway--; this.app.client.onChange(); }); } };
     this.body.classList.add("waiting");
     const slow = setTimeout(() => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } }, 250);
     try {

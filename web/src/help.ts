@@ -5,7 +5,7 @@ const keys: readonly (readonly [string, string])[] = [
   ["wheel, W / S, + / −", "zoom at the pointer"], ["drag, A / D", "pan"], ["shift + wheel", "pan sideways"], ["alt + wheel, PageUp / PageDown", "scroll the rows"], ["wheel over the names", "scroll the rows"],
   ["drag on the ruler, shift + drag", "zoom to a stretch of time"], ["double click", "zoom to the span, or in"], ["Home, 0", "show all"], ["Backspace, [ and ]", "previous, next view"],
   ["click", "select a span, a mark or an arrow"], ["← →", "neighbours of the selected span; pan without one"], ["↑ ↓", "caller, first callee; scroll without one"], ["N, shift + N", "next, previous span of the region"], ["Z, Enter", "zoom to the selection; Enter without one selects in the middle"],
-  ["alt + drag, R", "select a range for the tables; R: the window"], ["M", "measure: two clicks, each snaps to an edge; Enter takes the selected span"], ["B", "bookmark the selection or the window"], ["/", "search regions, rows, or go to a time (12.5 ms)"], ["L", "messages and dependencies as arrows: auto, on, off"], ["H", "highlight the selected region"],
+  ["alt + drag, R", "select a range for the tables; R: the window"], ["M", "measure: two clicks, each snaps to an edge that is near; Enter takes the selected span"], ["B", "bookmark the selection or the window"], ["/", "search regions, rows, or go to a time (12.5 ms)"], ["L", "messages and dependencies as arrows: auto, on, off"], ["H", "highlight the selected region"],
   ["C", "colours by region, group, row"], ["T", "light or dark"], ["Esc", "close, end a mode, drop marks, range, selection"], ["ctrl + drag", "with several traces: shift one in time"], ["?", "this help"],
 ];
 

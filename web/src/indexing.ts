@@ -1,5 +1,5 @@
 // What is shown while the server makes the index of a trace: how far it is, and what is known already.
-import type { Overview, TraceMeta } from "./api";
+import type { Overview, TraceEntry, TraceMeta } from "./api";
 import { bytes, count, el, name, percent } from "./dom";
 import { type Clock, exact, short } from "./time";
 
@@ -18,6 +18,12 @@ export function saying(o: Overview, clock: Clock | null): { events: string; sums
   if (o.to !== undefined) return { events: "visits and messages", sums: `The trace's own sums, up to ${time(o.to)} of its clock; of its events they count visits and messages.` };
   return { events: "events", sums: `The trace's own sums, of all its events${o.missing === "0" ? "" : `; each time may lack up to ${time(o.missing)}`}.` };
 }
+
+/** oneFile are the formats whose traces are one file. */
+const oneFile: readonly string[] = ["etf", "picl"];
+
+/** sizeOf is how large a trace is; "" while nobody knows: of a trace of several files the server has only that of the main one before it has read all. */
+export function sizeOf(t: Pick<TraceEntry, "format" | "state" | "bytes">): string { return t.state === "ready" || oneFile.includes(t.format) ? bytes(t.bytes) : ""; }
 
 /** Indexing is the page while an index is made. */
 export class Indexing {
@@ -43,7 +49,8 @@ export class Indexing {
     const rest = left(this.begun.progress, progress, (now - this.begun.at) / 1000);
     this.trouble.textContent = "";
     this.title.replaceChildren("Indexing ", name(m.name));
-    this.line.textContent = `${percent(progress)} of ${bytes(m.bytes)}${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
+    const size = sizeOf(m);
+    this.line.textContent = `${percent(progress)}${size === "" ? "" : ` of ${size}`}${rest === null ? "" : ", " + inWords(rest)}. This is done once; the trace opens by itself.`;
     this.bar.value = progress;
     document.title = `${Math.floor(100 * progress)} % ${m.name}`;
     const o = m.overview, clock: Clock | null = m.clock ? { num: BigInt(m.clock.num), den: BigInt(m.clock.den) } : null, facts: [string, string][] = [["format", m.format]];

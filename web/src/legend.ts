@@ -2,6 +2,8 @@
 import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
+import type { Lane } from "./lane";
+import type { Minimap } from "./minimap";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
 import type { Timeline } from "./timeline";
@@ -16,26 +18,14 @@ export interface Legend {
 }
 
 /**
- * weigh sums the columns, from `from` to `to`, that each region fills: of nested spans what lies in no span below, of
- * claims their part of the capacity.
+ * weigh sums the columns, from `from` to `to`, that a strip has in the colour of each region; of claims the part of its
+ * height that is drawn.
  */
-export function weigh(t: Tile, strips: readonly Strip[], from: number, to: number, nested: boolean): Map<number, number> {
+export function weigh(t: Tile, s: Strip, from: number, to: number): Map<number, number> {
   const out = new Map<number, number>();
-  const spans = strips.filter((s) => s.kind === StripKind.spans);
-  for (const s of spans) {
-    const below = nested ? spans.find((x) => x.depth === s.depth + 1) : undefined;
-    let k = below?.first ?? 0;
-    for (let r = s.first; r < s.first + s.count; r++) {
-      const a = Math.max(from, t.x[r]), b = Math.min(to, t.x[r] + t.n[r]);
-      if (a >= b || t.region[r] === noRegion) continue;
-      let weight = (b - a) * t.share[r] * (nested ? 1 : t.height[r] / 255);
-      if (below) {
-        const end = below.first + below.count;
-        while (k < end && t.x[k] + t.n[k] <= a) k++;
-        for (let i = k; i < end && t.x[i] < b; i++) weight -= (Math.min(b, t.x[i] + t.n[i]) - Math.max(a, t.x[i])) * t.cover[i];
-      }
-      if (weight > 0) out.set(t.region[r], (out.get(t.region[r]) ?? 0) + weight);
-    }
+  for (let r = s.first; r < s.first + s.count; r++) {
+    const n = Math.min(to, t.x[r] + t.n[r]) - Math.max(from, t.x[r]);
+    if (n > 0 && t.region[r] !== noRegion) out.set(t.region[r], (out.get(t.region[r]) ?? 0) + (n * t.height[r]) / 255);
   }
   return out;
 }
@@ -46,8 +36,8 @@ interface Entry { label: string; color: string; weight: number; title: string; p
 /** mostEntries is how many colours are named; those of what is seen most. */
 const mostEntries = 60;
 
-/** makeLegend makes the legend; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
-export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow: (lane: number, key: string) => void): Legend {
+/** makeLegend makes the legend of time lines and of the mini-map; it is filled again a moment after the picture changed. goRow goes to a row of a lane. */
+export function makeLegend(app: App, timelines: () => readonly Timeline[], minimap: Minimap, goRow: (lane: number, key: string) => void): Legend {
   const list = el("div", { class: "legend", role: "toolbar", tabindex: -1, aria: { label: "What the colours stand for" } });
   const more = button("", "Show all of the legend", () => open(!list.classList.contains("open")), "rest"), element = el("div", { class: "legendbox" }, list, more);
   rove(list, "button", { back: ["ArrowLeft"], on: ["ArrowRight"] });
@@ -80,23 +70,30 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], goRow
       if (!e) { e = { label: label === "" ? (grouped ? "no group" : nameless) : label, color, weight: 0, title: `${label === "" ? (grouped ? "Regions of no group" : "Regions without a name") : brief(label)}: click greys out all others`, pressed: s.highlight === label, press: () => app.highlight(label) }; entries.set(label, e); }
       return e;
     };
+    const dpr = devicePixelRatio, add = (lane: Lane, t: Tile, strip: Strip, from: number, to: number, area: number): void => {
+      for (const [r, columns] of weigh(t, strip, from, to)) {
+        const region = lane.meta.regions[r];
+        if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * area;
+      }
+    };
     for (const t of timelines()) {
-      const lane = t.lane, [a, b] = t.visible(), width = Math.round(t.width * devicePixelRatio), w = lane.local(s.window);
+      const lane = t.lane, [a, b] = t.visible(), width = Math.round(t.width * dpr), height = Math.round(t.height * dpr), w = lane.local(s.window);
       for (let i = a; i < b; i++) {
-        const k = rowKey(lane.rows[i]);
+        const row = lane.rows[i], k = rowKey(row);
         if (k === null) continue;
         const { layers } = lane.tiles.layers(k, w, width), l = layers[layers.length - 1];
         if (!l) continue;
-        const nested = lane.rows[i].track < 0 || lane.meta.tracks[lane.rows[i].track].kind !== "resource", sum = weigh(l.entry.tile, l.entry.strips, Math.max(0, -l.offset / l.scale), (width - l.offset) / l.scale, nested);
-        for (const [r, columns] of sum) {
-          const region = lane.meta.regions[r];
-          if (region) entry(grouped ? region.group : region.name, lane.colors.css[r]).weight += columns * l.scale;
+        for (const strip of l.entry.strips) {
+          if (strip.kind !== StripKind.spans || (row.track >= 0 && strip.depth >= row.strips)) continue;
+          const { y, h } = t.stripRect(row, strip, dpr), seen = Math.min(height, y + h) - Math.max(0, y);
+          if (seen > 0) add(lane, l.entry.tile, strip, Math.max(0, -l.offset / l.scale), (width - l.offset) / l.scale, l.scale * seen);
         }
       }
     }
+    for (const m of minimap.strips()) add(m.lane, m.tile, m.strip, 0, m.tile.width, m.area);
     const h = s.highlight, lane = app.lanes[0];
     if (h !== null && lane) entry(h, lane.colors.css[lane.meta.regions.findIndex((r) => highlighted(r, s.color, h))] ?? app.colors.other);
-    return [...entries.values()].sort((x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight);
+    return [...entries.values()].sort((x, y) => Number(y.pressed) - Number(x.pressed) || y.weight - x.weight || (x.label < y.label ? -1 : 1));
   };
 
   const fill = (): void => {

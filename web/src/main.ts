@@ -24,7 +24,7 @@ import { initial, type Selection, type State, Store } from "./store";
 import { type Clock, convert, exact, parse, short, type Window } from "./time";
 import { rowKey } from "./tiles";
 import { compact, type Hit, Timeline } from "./timeline";
-import { cutShort, noticeOf, read, readLink, linkKey, write } from "./url";
+import { cutShort, noticeOf, read, readFollowed, readLink, linkKey, write } from "./url";
 import { around, centred, clamp, pan, reveal, same, scaled } from "./view";
 import { type Node, pathTo, steps } from "./rows";
 import { deeper, rowMenu } from "./rowmenu";
@@ -34,6 +34,21 @@ const ofAttribute = "=";
 
 /** mostChecked is how many events a trace has at most that is checked before anybody asks, and mostRead if it is known to have defects. */
 const mostChecked = 100000, mostRead = 1000000;
+
+/** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
+const between = 500, flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
+
+/** largeScreen is how many CSS pixels high a window is where the tables may be higher than usual. */
+const largeScreen = 1200;
+
+/** reach is how far from a click an edge is that is measured from, in CSS pixels. */
+const reach = 14;
+
+/** onEdges says which ends of what is measured lie on no edge of a span. */
+function onEdges(loose: string): string { return loose === "12" ? "neither end is on an edge" : loose === "1" ? "the first end is on no edge" : loose === "2" ? "the second end is on no edge" : ""; }
+
+/** leftAs is where a page that is left keeps the address it had, and that which it should have had. */
+const leftAs = "weft-left-as";
 
 /** Frame is when a frame was drawn and how long it took, in milliseconds. */
 interface Frame { at: number; cost: number }
@@ -64,6 +79,7 @@ class Page implements App {
   private tipAbort: AbortController | null = null;
 
   constructor() {
+    this.arrive();
     this.store = new Store({ ...initial, ...this.read() });
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
@@ -72,6 +88,9 @@ class Page implements App {
     this.client.onAnew = () => this.anew();
     addEventListener("popstate", () => this.restore());
     addEventListener("hashchange", () => this.restore());
+    addEventListener("beforeunload", () => this.leaving());
+    addEventListener("pagehide", () => this.leaving());
+    document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") this.leaving(); });
   }
 
   /** read takes the state out of the address, and notes what is wrong with that. */
@@ -150,7 +169,7 @@ class Page implements App {
     if (!same(n, this.store.state.window)) this.store.set({ window: n });
   }
 
-  reveal(s: Selection, start: bigint, end: bigint): void {
+  reveal(s: Selection, start: bigint, end: bigint, followed: State["followed"] = null): void {
     const lane = this.lanes[s.lane];
     if (!lane) return;
     const a = lane.toAxis(start), b = lane.toAxis(end), w = this.store.state.window, limits = this.limits();
@@ -164,7 +183,7 @@ class Page implements App {
       const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    this.store.set({ selection: s, window: n });
+    this.store.set({ selection: s, window: n, followed });
   }
 
   highlight(region: string | null): void {
@@ -173,17 +192,17 @@ class Page implements App {
 
   announce(text: string): void { if (this.parts) this.parts.message.textContent = printable(text); }
 
-  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint> {
+  async exactEdge(laneIndex: number, track: number, depth: number, t: bigint, within: bigint): Promise<bigint | null> {
     const lane = this.lanes[laneIndex];
     try {
       const d = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time: lane.toLocal(t) });
-      let best = t, least = within;
+      let best: bigint | null = null, least = within;
       for (const e of [d.span.start, d.span.end]) {
         const x = lane.toAxis(BigInt(e)), far = x > t ? x - t : t - x;
         if (far <= least) { least = far; best = x; }
       }
       return best;
-    } catch { return t; }
+    } catch { return null; }
   }
 
   private full = false;
@@ -211,7 +230,7 @@ class Page implements App {
     }
     let resized = false;
     for (const t of this.timelines) if (t.measure()) resized = true;
-    if (resized) { this.arrange(); }
+    if (resized) { this.spareSeen = this.spare; this.arrange(); }
     for (const t of this.timelines) { t.request(); t.draw(); }
     p.ruler.draw(this.timelines[0].width);
     p.minimap.draw(String(this.version));
@@ -240,9 +259,24 @@ class Page implements App {
     const s = this.store.state;
     this.lanes.forEach((l, i) => {
       const own = (set: ReadonlySet<string>): Set<string> => new Set([...set].filter((k) => k.startsWith(`${i}/`)).map((k) => k.slice(String(i).length + 1)));
-      l.arrange({ collapsed: own(s.collapsed), hidden: own(s.hidden), order: s.order, levels: s.levels, filter: s.rowFilter, busy: l.busy, stripHeight: s.stripHeight, available: Math.max(100, (this.timelines[i]?.height ?? 400) - 2) });
+      l.arrange({ collapsed: own(s.collapsed), hidden: own(s.hidden), order: s.order, levels: s.levels, filter: s.rowFilter, busy: l.busy, stripHeight: s.stripHeight, available: Math.max(100, (this.timelines[i]?.height ?? 400) + this.spareSeen / this.lanes.length - 2) });
       this.timelines[i]?.rowsChanged();
     });
+    this.spend();
+  }
+
+  /** spare is the room that the tables have of what the rows of a large screen leave, and spareSeen what they had of it when the time lines were measured. */
+  private spare = 0;
+  private spareSeen = 0;
+  get dock(): number { return this.store.state.dock + this.spare; }
+
+  /** spend gives room that no row needs to the tables, on large screens and unless their height was chosen. */
+  private spend(): void {
+    const n = this.lanes.length, least = this.timelines.reduce((m, t) => Math.min(m, t.height + this.spareSeen / n - t.lane.height), Infinity);
+    const wanted = innerHeight < largeScreen || this.store.state.dock !== initial.dock || this.timelines.some((t) => t.height === 0) ? 0 : Math.max(0, Math.min(Math.floor(least * n) - 24, Math.floor(innerHeight / 2) - initial.dock));
+    if (wanted === this.spare) return;
+    this.spare = wanted;
+    document.documentElement.style.setProperty("--dock", this.dock + "px");
   }
 
   /** busyOrder sorts the rows by how busy they are in the window that the state names for it: the order is the same wherever one goes. */
@@ -276,10 +310,23 @@ class Page implements App {
 
   // ---- URL and history
 
-  private save(): void {
+  /** changedAt and recordedAt are when the state changed last and when the address was written last; moving says that the views since belong to one motion, which has an entry of its own already. */
+  private changedAt = -Infinity;
+  private recordedAt = -Infinity;
+  private moving = false;
+  /** written is the fragment that the page itself has put into the address, or has read from it. */
+  private written = "";
+
+  /** save has the address written: at once, but while something goes on changing once in a while. */
+  private save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
+    const now = performance.now();
+    if (now - this.changedAt > between) this.moving = false;
+    this.changedAt = now;
+    const wait = [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - now) : 0;
+    if (this.history && wait > 0) return;
     if (this.history) clearTimeout(this.history);
-    this.history = window.setTimeout(() => this.record(), 500);
+    this.history = window.setTimeout(() => this.record(), wait);
   }
 
   /** record puts the view into the address. The state of an entry says how many views of this page are before it. */
@@ -288,9 +335,31 @@ class Page implements App {
     this.history = 0;
     const url = "#" + write(this.store.state);
     if (url === location.hash) return;
-    const w = this.store.state.window;
-    if (this.pushed && !same(this.pushed, w)) history.pushState({ views: this.before + 1 }, "", url); else history.replaceState({ views: this.before }, "", url);
+    const w = this.store.state.window, other = this.pushed !== null && !same(this.pushed, w);
+    // browsers take so many changes in a while, and no more
+    try { if (other && !this.moving) { history.pushState({ views: this.before + 1 }, "", url); this.moving = true; } else history.replaceState({ views: this.before }, "", url); }
+    catch { this.history = window.setTimeout(() => this.record(), 4 * between); return; }
     this.pushed = w;
+    this.recordedAt = performance.now();
+    this.written = location.hash;
+  }
+
+  /** leaving writes what is not in the address yet, unless another address was given. A reload has begun with the old one by then: it is told apart. */
+  private leaving(): void {
+    if (!this.history || location.hash !== this.written) return;
+    const was = this.written;
+    this.record();
+    try { sessionStorage.setItem(leftAs, JSON.stringify([was, this.written])); } catch { /* the address has to do */ }
+  }
+
+  /** arrive takes the address that the page had when it was left for a reload. */
+  private arrive(): void {
+    try {
+      const [was, is] = JSON.parse(sessionStorage.getItem(leftAs) ?? "[]") as string[];
+      sessionStorage.removeItem(leftAs);
+      const how = performance.getEntriesByType("navigation")[0];
+      if (is && was === location.hash && how instanceof PerformanceNavigationTiming && how.type === "reload") history.replaceState(history.state, "", is);
+    } catch { /* nothing is kept here */ }
   }
 
   /** before is how many views of this page the browser can go back to. */
@@ -317,8 +386,9 @@ class Page implements App {
     for (const t of this.timelines) t.hold();
     this.restoring = false;
     this.restoreLink();
+    this.restoreFollowed();
     this.hint();
-    this.pushed = this.store.state.window;
+    this.pushed = this.store.state.window; this.moving = false; this.written = location.hash;
   }
 
   /** fitting is a state of the address as far as it fits to the traces; what does not is noted, and shown otherwise. */
@@ -357,6 +427,15 @@ class Page implements App {
     const lane = this.lanes[k.lane], lost = (): void => { this.wrong.push([`k=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
     if (!lane?.meta.tracks[k.track]) { lost(); return; }
     this.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: k.id, track: k.track, time: k.time }).then((d) => this.store.set({ selection: null, link: { lane: k.lane, link: d.link } })).catch(lost);
+  }
+
+  /** restoreFollowed asks for the message that led to the selection of the address. */
+  private restoreFollowed(): void {
+    const k = readFollowed(location.hash), at = this.store.state.selection, lane = k ? this.lanes[k.lane] : undefined;
+    if (!k || !at || at.lane !== k.lane) return;
+    const lost = (): void => { this.wrong.push([`fk=${k.lane}.${k.track}.${k.time}.${k.id}`, "there is no such message"]); this.hint(); };
+    if (!lane?.meta.tracks[k.track]) { lost(); return; }
+    this.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: k.id, track: k.track, time: k.time }).then((d) => { if (this.store.state.selection === at) this.store.set({ followed: { lane: k.lane, link: d.link } }); }).catch(lost);
   }
 
   /** hint says what was wrong with the address until it is closed; it takes nothing away. */
@@ -443,7 +522,7 @@ class Page implements App {
     const dock = new Dock(this, panels, splitter, details.element);
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
-    const legend = makeLegend(this, () => this.timelines, (lane, key) => this.goRow(lane, key));
+    const legend = makeLegend(this, () => this.timelines, minimap, (lane, key) => this.goRow(lane, key));
     const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
@@ -491,7 +570,8 @@ class Page implements App {
       this.timelines.forEach((t, i) => { if (t.shiftField && document.activeElement !== t.shiftField) t.shiftField.value = exact(n.shift[i] ?? 0n, this.axis); });
       document.body.className = "mode-" + n.mode;
       const [a, b] = n.marks;
-      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)})` : a !== null && n.mode === "measure" ? `from ${exact(a, this.axis)}: click the second place` : a !== null ? `marked: ${exact(a, this.axis)}` : n.mode === "measure" ? "measure: click the first place" : "";
+      const on = a !== null && b !== null ? onEdges(n.loose) : n.loose === "" ? "an edge" : "no edge is near";
+      measure.textContent = a !== null && b !== null ? `Δ ${exact(b > a ? b - a : a - b, this.axis)}  (${exact(a, this.axis)} → ${exact(b, this.axis)}${on === "" ? "" : "; " + on})` : a !== null && n.mode === "measure" ? `from ${exact(a, this.axis)} (${on}): click the second place` : a !== null ? `marked: ${exact(a, this.axis)}` : n.mode === "measure" ? "measure: click the first place" : "";
     };
     this.timelines = this.lanes.map((l) => new Timeline(this, l, metas.length > 1 ? l.title : null));
     const grip = el("div", { class: "labelgrip", title: "Drag to change the width of the names", role: "separator", tabindex: 0, aria: { orientation: "vertical", label: "Width of the names of rows. Left and right arrow change it.", valuenow: 0 } });
@@ -510,7 +590,7 @@ class Page implements App {
       lanes, dock.element, el("footer", { class: "status" }, message, measure, linkText, defects, facts));
     this.warn = () => void this.countDefects(defects, dock);
     this.parts = { hint, minimap, ruler, dock, details, legend, search, tip, lanes, rubber, notice, message, measure, linkText, sync };
-    document.documentElement.style.setProperty("--dock", s.dock + "px");
+    document.documentElement.style.setProperty("--dock", this.dock + "px");
     this.splitting(splitter); this.gripping(grip);
     for (const t of this.timelines) {
       t.shiftField?.addEventListener("change", () => {
@@ -535,11 +615,12 @@ class Page implements App {
     void (link && !selection ? details.followLink(link) : details.follow(selection));
     if (s.order === "busy") void this.busyOrder();
     this.restoreLink();
+    this.restoreFollowed();
     this.hint();
     void this.notes.load(metas.map((m) => m.id)).then(() => { if (this.store.state.panel === "notes") dock.follow(true); });
     // the first view is the one that back leads to, however soon the next follows
     history.replaceState({ views: this.before }, "", "#" + write(this.store.state));
-    this.pushed = window0;
+    this.pushed = window0; this.written = location.hash;
     this.draw();
     this.timelines[0].plot.focus({ preventScroll: true });
   }
@@ -576,16 +657,18 @@ class Page implements App {
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
     if (c.has("selection") && s.selection && s.link) this.store.set({ link: null });
+    if (c.has("selection") && !c.has("followed") && s.followed) this.store.set({ followed: null });
     if ((c.has("selection") || c.has("link")) && !s.selection && !s.link) this.announce("");
     if (c.has("link") && s.link && !s.selection) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.followLink(s.link); }
     else if (c.has("link") && !s.selection && !c.has("selection")) void p?.details.follow(null);
+    else if (c.has("followed") && s.followed && !c.has("selection")) void p?.details.follow(s.selection);
     else if (c.has("selection")) { for (const t of this.timelines) t.selectedSpan = null; void p?.details.follow(s.selection); if (s.selection) p?.dock.choose(s.selection.lane); }
-    if (c.has("dock")) document.documentElement.style.setProperty("--dock", s.dock + "px");
+    if (c.has("dock")) { if (s.dock !== initial.dock) this.spare = 0; document.documentElement.style.setProperty("--dock", this.dock + "px"); }
     if (c.has("window") && this.timelines[0]?.pointer) this.parts?.tip.setAttribute("hidden", "");
     // the window moves at each frame of a zoom, and so may the rows; no control shows it
     if ([...c].some((k) => k !== "window" && k !== "top")) p?.sync();
     p?.dock.follow();
-    this.save();
+    this.save(c);
     this.draw();
   }
 
@@ -594,7 +677,7 @@ class Page implements App {
   private mode(m: "range" | "measure"): void {
     const on = this.store.state.mode === m;
     this.store.set({ mode: on ? "pan" : m });
-    this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : "click two places to measure; each snaps to the nearest span edge; Esc ends");
+    this.announce(on ? "" : m === "range" ? "drag over the time line to select a range; Esc ends" : `click two places to measure; each snaps to the edge of a span within ${reach} pixels, if there is one; Esc ends`);
   }
 
   private nextArrows(): void {
@@ -612,6 +695,7 @@ class Page implements App {
       }));
       if (traces.every((id, i) => id === this.store.state.traces[i])) { this.store.set({ color }); return; }
       if (this.history) clearTimeout(this.history);
+      this.history = 0;
       location.hash = write({ ...this.store.state, traces, color, highlight: null });
     } catch (e) { this.parts?.sync(); this.announce("colours: " + say(e)); }
   }
@@ -651,24 +735,26 @@ class Page implements App {
     this.store.set({ selection: null, link: { lane: t.lane.index, link: l } });
   }
 
+  /** mark sets an end of what is measured: the edge of a span within a few pixels, else the place itself. */
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
-    const w = this.store.state.window, near = scaled(w.to - w.from, 14 / Math.max(1, t.width));
-    let at = time;
-    if (h && h.kind === "span" && h.track >= 0) at = await this.exactEdge(t.lane.index, h.track, h.depth, h.single ? time : t.lane.toAxis(h.middle), near);
-    else if (h && h.track >= 0) at = await this.edgeBeside(t, h, time, near);
-    const [a, b] = this.store.state.marks;
-    this.store.set({ marks: (a === null || (b !== null && !second)) ? [at, null] : [a, at] });
+    const w = this.store.state.window, near = scaled(w.to - w.from, reach / Math.max(1, t.width));
+    let edge: bigint | null = null;
+    if (h && h.kind === "span" && h.track >= 0) edge = await this.exactEdge(t.lane.index, h.track, h.depth, time, near) ?? (h.single ? null : await this.exactEdge(t.lane.index, h.track, h.depth, t.lane.toAxis(h.middle), near));
+    else if (h && h.track >= 0) edge = await this.edgeBeside(t, h, near);
+    if (edge !== null && (edge > time ? edge - time : time - edge) > near) edge = null;
+    const [a, b] = this.store.state.marks, at = edge ?? time, first = a === null || (b !== null && !second);
+    this.store.set({ marks: first ? [at, null] : [a, at], loose: (first ? "" : this.store.state.loose.replace("2", "")) + (edge === null ? (first ? "1" : "2") : "") });
   }
 
   /** edgeBeside looks for a span a few pixels to either side of an empty place. */
-  private async edgeBeside(t: Timeline, h: Hit, time: bigint, near: bigint): Promise<bigint> {
+  private async edgeBeside(t: Timeline, h: Hit, near: bigint): Promise<bigint | null> {
     const p = t.pointer;
-    if (!p) return time;
+    if (!p) return null;
     for (const dx of [4, -4, 9, -9, 13, -13]) {
       const n = t.hit(p.x + dx, p.y);
-      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n).then((x) => (x === t.timeAt(p.x + dx) ? time : x));
+      if (n && n.kind === "span" && n.track === h.track) return this.exactEdge(t.lane.index, n.track, n.depth, n.single ? t.timeAt(p.x + dx) : t.lane.toAxis(n.middle), near * 2n);
     }
-    return time;
+    return null;
   }
 
   private rubber(w: Window | null): void {
@@ -798,13 +884,13 @@ class Page implements App {
     const set = (v: number): void => { const d = Math.max(0, Math.min(innerHeight * 0.75, Math.round(v))); this.store.set({ dock: d }); s.setAttribute("aria-valuenow", String(d)); };
     s.addEventListener("pointerdown", (e) => {
       s.setPointerCapture(e.pointerId);
-      const y = e.clientY, d = this.store.state.dock;
+      const y = e.clientY, d = this.dock;
       const move = (m: PointerEvent): void => set(d + y - m.clientY);
       s.addEventListener("pointermove", move);
       s.addEventListener("pointerup", () => s.removeEventListener("pointermove", move), { once: true });
     });
-    s.addEventListener("dblclick", () => set(this.store.state.dock > 40 ? 0 : initial.dock));
-    s.addEventListener("keydown", (e) => { if (e.key === "ArrowUp" || e.key === "ArrowDown") { set(this.store.state.dock + (e.key === "ArrowUp" ? 24 : -24)); e.preventDefault(); e.stopPropagation(); } });
+    s.addEventListener("dblclick", () => set(this.dock > 40 ? 0 : initial.dock));
+    s.addEventListener("keydown", (e) => { if (e.key === "ArrowUp" || e.key === "ArrowDown") { set(this.dock + (e.key === "ArrowUp" ? 24 : -24)); e.preventDefault(); e.stopPropagation(); } });
   }
 
   private gripping(g: HTMLElement): void {
@@ -845,7 +931,7 @@ class Page implements App {
         case "PageUp": case "PageDown": if (onButton) return; t.scrollTop += (e.key === "PageUp" ? -0.9 : 0.9) * t.height; break;
         case "Enter":
           if (onButton) return;
-          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))] }); break; }
+          if (s.mode === "measure" && s.selection && details?.span) { const l = this.lanes[s.selection.lane]; this.store.set({ marks: [l.toAxis(BigInt(details.span.span.start)), l.toAxis(BigInt(details.span.span.end))], loose: "" }); break; }
           if (s.selection) details?.zoom(); else this.pickMiddle(t); break;
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
@@ -861,7 +947,7 @@ class Page implements App {
         case "?": showHelp(); break;
         case "Escape":
           if (s.mode !== "pan") this.store.set({ mode: "pan" });
-          else if (s.marks[0] !== null) this.store.set({ marks: [null, null] });
+          else if (s.marks[0] !== null) this.store.set({ marks: [null, null], loose: "" });
           else if (s.place !== null) this.store.set({ place: null });
           else if (s.range) this.store.set({ range: null });
           else if (s.selection || s.link) this.store.set({ selection: null, link: null });

@@ -3,7 +3,7 @@ import type { App } from "./app";
 import { byRow } from "./colors";
 import { el } from "./dom";
 import { type Bitmap, drawSpans, fill, pack } from "./raster";
-import { decodeTile, StripKind, type Tile } from "./tile";
+import { decodeTile, type Strip, StripKind, type Tile } from "./tile";
 import { isAbort, ranges } from "./api";
 import { at, fraction } from "./view";
 import type { Window } from "./time";
@@ -71,6 +71,14 @@ export class Minimap {
     };
     this.element.addEventListener("pointermove", move);
     this.element.addEventListener("pointerup", up, { once: true });
+  }
+
+  /** strips are what it draws of each trace, and how many pixels a column of them takes. */
+  strips(): { lane: Lane; tile: Tile; strip: Strip; area: number }[] {
+    return this.app.lanes.flatMap((lane, i) => {
+      const tile = this.parts[i]?.tile, all = tile?.strips.filter((s) => s.kind === StripKind.spans) ?? [];
+      return tile ? all.map((strip) => ({ lane, tile, strip, area: (this.height * devicePixelRatio) / this.app.lanes.length / all.length })) : [];
+    });
   }
 
   /** pending tells whether its picture is on the way. */

@@ -114,14 +114,16 @@ export function pathTo(tree: readonly Node[], key: string): Node[] {
   return [];
 }
 
-/** sizes are the heights of a strip and of a curve that fitting tries: curves give way before spans are hard to read. */
-const sizes: readonly (readonly [number, number])[] = [[18, 34], [16, 34], [14, 34], [12, 34], [12, 26], [12, 20], [10, 20], [10, 14]];
+/** sizes are the heights of a strip, of a curve and of a lane of a stack that fitting tries: curves and stacks give way before spans are hard to read. */
+const sizes: readonly (readonly [number, number, number])[] = [[18, 34, 18], [16, 34, 16], [14, 34, 14], [12, 34, 12], [12, 26, 12], [12, 20, 12], [10, 20, 10], [10, 20, 8], [10, 14, 8], [10, 14, 6], [10, 14, 4], [10, 14, 0]];
 /** largest is how high a strip may be where `available` pixels are more than usual: on large screens rows grow. */
 const largest = (available: number): number => Math.min(64, Math.floor(available / 30));
 /** tiny are those that it tries for spans alone: many rows at a glance are worth more than names in them. */
 const tiny = [8, 6];
 
-const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36, mostStack = 128;
+const curveHeight = 34, leastCurve = 16, groupHeight = 18, collapsedHeight = 22, leastRow = 15, leastStack = 36;
+/** mostStack is how high a stack is at most beside strips of a height. */
+const mostStack = (strip: number): number => Math.max(128, 4 * strip);
 
 /** layout makes the rows of a tree. */
 export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o: Options): { rows: Row[]; height: number } {
@@ -152,14 +154,14 @@ export function layout(tree: readonly Node[], meta: Pick<TraceMeta, "tracks">, o
 
 /** measure gives the rows their heights and places; it returns the height of all. */
 function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): number {
-  const set = (strip: number, curve: number): number => {
+  const set = (strip: number, curve: number, lane = strip): number => {
     let y = 0;
     for (const r of rows) {
       const t = r.track >= 0 ? meta.tracks[r.track] : undefined;
       r.y = y;
       if (!t) { r.stripHeight = r.strips > 0 ? collapsedHeight - 4 : 0; r.extra = 0; r.height = r.collapsed ? collapsedHeight : groupHeight; }
       else if (t.kind === "counter") { r.stripHeight = strip; r.extra = curve; r.height = curve + 4 + r.strips * strip; }
-      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack, r.strips * strip)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
+      else if (r.stacked) { r.stripHeight = strip; r.extra = Math.max(leastStack, Math.min(mostStack(strip), r.strips * lane)); r.height = r.extra + (strip >= 8 ? 4 : 2); }
       else {
         r.stripHeight = strip;
         // a single lane of claims shows the amount by its height already
@@ -172,7 +174,7 @@ function measure(rows: Row[], meta: Pick<TraceMeta, "tracks">, o: Options): numb
   };
   if (o.stripHeight > 0) return set(o.stripHeight, curveHeight);
   for (let strip = largest(o.available); strip > 18; strip -= 2) { const h = set(strip, Math.max(curveHeight, Math.round(1.3 * strip))); if (h <= o.available) return h; }
-  for (const [strip, curve] of sizes) { const h = set(strip, curve); if (h <= o.available) return h; }
+  for (const [strip, curve, lane] of sizes) { const h = set(strip, curve, lane); if (h <= o.available) return h; }
   if (!rows.some((r) => r.track >= 0 && meta.tracks[r.track].kind === "counter")) for (const s of tiny) { const h = set(s, curveHeight); if (h <= o.available) return h; }
   // not all fit: a size in which names inside of spans can still be read, and curves that leave room for spans
   return set(11, leastCurve);
@@ -199,6 +201,13 @@ export function rowAt(rows: readonly Row[], y: number): number {
   let lo = 0, hi = rows.length;
   while (lo < hi) { const m = (lo + hi) >> 1; if (rows[m].y + rows[m].height <= y) lo = m + 1; else hi = m; }
   return lo < rows.length && rows[lo].y <= y ? lo : -1;
+}
+
+/** hiddenBelow is how many rows lie below an edge, or across it but for a few pixels. */
+export function hiddenBelow(rows: readonly Row[], edge: number): number {
+  const i = rowAt(rows, edge - 1);
+  if (i < 0) return 0;
+  return rows.length - i - (rows[i].y + rows[i].height - edge > 4 ? 0 : 1);
 }
 
 /** rowOfTrack maps each track to the row that shows it: its own, or the collapsed group that holds it. */

@@ -24,8 +24,6 @@ export class Details {
   /** span is what the server told of the selected span; null for instants, while loading and for nothing. */
   span: SpanDetails | null = null;
   private abort: AbortController | null = null;
-  /** followed is the link that led to a selection. */
-  private followed: { at: Selection; link: LinkInfo } | null = null;
 
   constructor(private app: App, private located: (lane: number, w: Window | null) => void) {
     this.element = el("aside", { class: "details", tabindex: -1, aria: { label: "Selection" } });
@@ -44,8 +42,7 @@ export class Details {
   async follow(s: Selection | null): Promise<void> {
     this.abort?.abort();
     this.span = null;
-    const f = this.followed, by = f && s && f.at.lane === s.lane && f.at.track === s.track && f.at.depth === s.depth && f.at.time === s.time ? f.link : null;
-    if (!by) this.followed = null;
+    const f = this.app.store.state.followed, by = f && s && f.lane === s.lane ? f.link : null;
     const lane = s ? this.app.lanes[s.lane] : undefined;
     if (!s || !lane) { this.abort = null; this.located(s?.lane ?? 0, null); this.empty(); return; }
     const abort = (this.abort = new AbortController());
@@ -209,8 +206,7 @@ export class Details {
     try {
       const s = await this.holder(lane, l, leaves);
       const at: Selection = { lane: lane.index, track: e.track, depth: s?.depth ?? 0, time: s ? this.within(s, time) : time };
-      this.followed = { at, link: l };
-      this.app.reveal(at, s?.start ?? time, s?.end ?? time);
+      this.app.reveal(at, s?.start ?? time, s?.end ?? time, { lane: lane.index, link: l });
     } catch (x) { this.app.announce(say(x)); }
   }
 

@@ -1,7 +1,8 @@
 // The start page of a server with several traces.
 import type { TraceEntry } from "./api";
 import type { App } from "./app";
-import { button, bytes, el, name, percent } from "./dom";
+import { button, el, name, percent } from "./dom";
+import { sizeOf } from "./indexing";
 
 /** startPage lists the traces; one or more can be opened. */
 export function startPage(app: App, notice: string): void {
@@ -20,7 +21,7 @@ export function startPage(app: App, notice: string): void {
       const check = el("input", { type: "checkbox", aria: { label: "choose " + t.name } });
       check.checked = chosen.has(t.id);
       check.addEventListener("change", () => { if (check.checked) chosen.add(t.id); else chosen.delete(t.id); together.disabled = chosen.size < 2; });
-      return el("tr", {}, el("td", { class: "text" }, check), el("td", { class: "text" }, el("button", { type: "button", class: "link", on: { click: () => open([t.id]) } }, name(t.name))), el("td", { class: "text" }, name(t.path)), el("td", { class: "text" }, t.format), el("td", {}, bytes(t.bytes)), el("td", { class: "text" + (t.state === "failed" ? " error" : "") }, name(state(t))));
+      return el("tr", {}, el("td", { class: "text" }, check), el("td", { class: "text" }, el("button", { type: "button", class: "link", on: { click: () => open([t.id]) } }, name(t.name))), el("td", { class: "text" }, name(t.path)), el("td", { class: "text" }, t.format), el("td", sizeOf(t) === "" ? { title: "not known before it is read: it has several files" } : {}, sizeOf(t) || "–"), el("td", { class: "text" + (t.state === "failed" ? " error" : "") }, name(state(t))));
     }));
     if (list.length === 0) body.replaceChildren(el("tr", {}, el("td", { class: "text", colspan: 6 }, app.list.traces.length === 0 ? "There are no traces here." : "No trace matches.")));
   };

@@ -31,8 +31,12 @@ export interface State {
   selection: Selection | null;
   /** link is the link that is selected; a span and a link are never selected both. */
   link: { lane: number; link: LinkInfo } | null;
+  /** followed is the link that led to the selection. */
+  followed: { lane: number; link: LinkInfo } | null;
   range: Window | null;
   marks: Marks;
+  /** loose are the marks that lie on no edge of a span: "", "1", "2" or "12". */
+  loose: string;
   /** place is a time that was gone to, in axis ticks. */
   place: bigint | null;
   color: ColorMode;
@@ -49,7 +53,7 @@ export interface State {
 /** initial is the state before anything is known. */
 export const initial: State = {
   traces: [], window: { from: 0n, to: 1n }, collapsed: new Set(), hidden: new Set(), order: "file", orderWindow: null, top: "", levels: 8, stripHeight: 0, rowFilter: "",
-  selection: null, link: null, range: null, marks: [null, null], place: null, color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
+  selection: null, link: null, followed: null, range: null, marks: [null, null], loose: "", place: null, color: "region", highlight: null, arrows: "auto", mode: "pan", align: "start", shift: [],
   panel: "profile", dock: 260, theme: "auto", choices: new Map(),
 };
 

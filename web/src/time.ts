@@ -42,12 +42,23 @@ export function exact(t: bigint, c: Clock): string {
   return `${t < 0n ? "−" : ""}${group(String(n / c.num))}${digits ? "." + digits : ""}${rest > 0n ? "…" : ""} ${u.name}`;
 }
 
-/** short writes a time with about four digits, for tables: "12.34 ms". */
+/** lengths are the units of short: count/of of one make a second, and they go up to most, in thousandths. */
+const lengths: readonly { name: string; count: bigint; of: bigint; most: bigint | null }[] = [
+  { name: "ns", count: 1000000000n, of: 1n, most: 1000000n }, { name: "µs", count: 1000000n, of: 1n, most: 1000000n }, { name: "ms", count: 1000n, of: 1n, most: 1000000n },
+  { name: "s", count: 1n, of: 1n, most: 600000n }, { name: "min", count: 1n, of: 60n, most: 600000n }, { name: "h", count: 1n, of: 3600n, most: null },
+];
+
+/** short writes a time for tables, as the command line does: with three digits behind the point at most, rounded half away from zero, as "12.345 ms". */
 export function short(t: bigint, c: Clock): string {
   if (t === 0n) return "0 s";
-  const u = unitFor(t, c);
-  const v = Number(abs(t) * c.den * pow10(u.exponent) * 1000n / c.num) / 1000;
-  return `${t < 0n ? "−" : ""}${v >= 1000 ? group(v.toFixed(0)) : v.toFixed(v >= 100 ? 1 : v >= 10 ? 2 : 3)} ${u.name}`;
+  const length = 2000n * abs(t) * c.den;
+  for (const u of lengths) {
+    const by = c.num * u.of, n = (length * u.count + by) / (2n * by);
+    if (u.most !== null && n >= u.most) continue;
+    const part = n % 1000n;
+    return `${t < 0n && n > 0n ? "−" : ""}${n / 1000n}${part > 0n ? "." + String(part).padStart(3, "0").replace(/0+$/, "") : ""} ${u.name}`;
+  }
+  return "";
 }
 
 /** Mean is what count times come to; their mean is seldom a whole number of ticks. */

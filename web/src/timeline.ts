@@ -1,12 +1,12 @@
 // The time line of one trace: labels of rows at the left, pixels at the right, names and marks on a canvas above them.
 import type { TrackInfo } from "./api";
 import type { App } from "./app";
-import { type Arrow, arrowAt, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
+import { type Arrow, arrowAt, arrowRaster, depthAt, drawAlone, drawArrow, rasterArrows, type Segment, segments } from "./arrows";
 import { ink, unpack } from "./colors";
 import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
-import { moreMark, moreWords, type Row, rowAt } from "./rows";
+import { hiddenBelow, moreMark, moreWords, type Row, rowAt } from "./rows";
 import { type Pen, write } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Grid, type Layer, rowKey } from "./tiles";
@@ -32,6 +32,12 @@ export interface Hit {
 
 /** leastEdges is how high a row is that has room for the values at both edges of its curve. */
 export const leastEdges = 24;
+
+/** long is how many milliseconds a picture may take that its names are drawn with at once. */
+const long = 30;
+
+/** manyArrows and manyPixels are how many take long together. */
+const manyArrows = 400, manyPixels = 4000000;
 
 /** sliceTime is how long a slice of the first picture may take, in milliseconds. */
 const sliceTime = 8;
@@ -67,6 +73,10 @@ export class Timeline {
   private resized = true;
   /** next is the row where the next slice of the first picture begins; null once that is there. */
   private next: number | null = null;
+  /** arrowsLater draws some of the arrows that the last picture lacks; it tells whether these were the last. */
+  private arrowsLater: (() => boolean) | null = null;
+  /** drawn is what the last picture was of. */
+  private drawn: { window: Window | null; top: number } = { window: null, top: 0 };
   /** sharp tells whether the last frame was drawn at full resolution. */
   sharp = false;
   /** focusRow is the row the keyboard is on. */
@@ -187,26 +197,42 @@ export class Timeline {
   draw(): void {
     const dpr = devicePixelRatio, W = Math.round(this.width * dpr), H = Math.round(this.height * dpr);
     if (W <= 0 || H <= 0) return;
-    // a large picture takes its time: memory is taken while the first tiles are on their way, names come a frame later
-    if (!this.image || this.image.width !== W || this.image.height !== H) this.image = new ImageData(W, H);
-    if (this.pixels.hidden && this.lane.tiles.empty) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
     const begins = this.pixels.hidden;
+    // a large picture takes its time: memory is taken piece by piece, a frame each, while the first tiles are on their way
+    if (begins && (this.take(W, H) || this.lane.tiles.empty)) { const [a, b] = this.visible(); this.drawLabels(a, b); return; }
+    while (this.take(W, H));
     this.pixels.hidden = false;
     const g = this.pixels.getContext("2d", { alpha: false });
-    if (!g) return;
-    if (this.pixels.width !== W || this.pixels.height !== H) {
-      this.pixels.width = W; this.pixels.height = H; this.over.width = W; this.over.height = H;
-      for (const cv of [this.pixels, this.over]) { cv.style.width = this.width + "px"; cv.style.height = this.height + "px"; }
-    }
+    if (!g || !this.image) return;
     const b: Bitmap = { width: W, height: H, pixels: new Uint32Array(this.image.data.buffer) };
     const [first, end] = this.visible();
-    if (begins) { this.next = first; g.fillStyle = this.app.colors.background; g.fillRect(0, 0, W, H); }
+    if (begins) this.next = first;
     const slices = this.next !== null;
     if (slices && this.slice(g, b, this.image, end, dpr)) { this.drawLabels(first, end); this.app.draw(); return; }
-    this.sharp = this.paint(b, first, end, dpr);
-    g.putImageData(this.image, 0, 0);
+    const begin = performance.now(), w = this.app.store.state.window, still = w === this.drawn.window && this.scrollTop === this.drawn.top;
+    this.drawn = { window: w, top: this.scrollTop };
+    // where nothing moves arrows and names may come a frame later, if the picture takes its time
+    const image = this.image, apart = still && this.app.store.state.arrows !== "off" && this.lane.links.arrows.length > manyArrows && W * H > manyPixels;
+    this.arrowsLater = apart ? this.inPieces(b, dpr, () => g.putImageData(image, 0, 0)) : null;
+    this.sharp = this.paint(b, first, end, dpr, !apart);
+    g.putImageData(image, 0, 0);
     this.drawLabels(first, end);
-    if (slices) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+    if (slices || apart || (still && performance.now() - begin > long)) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+  }
+
+  /** take takes memory for a part of a picture; it tells whether there was one without, and has another frame drawn. */
+  private take(W: number, H: number): boolean {
+    const size = (cv: HTMLCanvasElement): boolean => {
+      if (cv.width === W && cv.height === H) return false;
+      cv.width = W; cv.height = H; cv.style.width = this.width + "px"; cv.style.height = this.height + "px";
+      return true;
+    };
+    let took = !this.image || this.image.width !== W || this.image.height !== H;
+    if (took) this.image = new ImageData(W, H);
+    else if ((took = size(this.pixels))) { const g = this.pixels.getContext("2d", { alpha: false }); if (g) { g.fillStyle = this.app.colors.background; g.fillRect(0, 0, W, H); } }
+    else if ((took = size(this.over))) this.over.getContext("2d")?.clearRect(0, 0, W, H);
+    if (took) this.app.draw();
+    return took;
   }
 
   /**
@@ -230,13 +256,28 @@ export class Timeline {
   }
 
   /** paint rasterises rows first to end into a bitmap; it tells whether all of it is at full resolution. */
-  paint(b: Bitmap, first: number, end: number, dpr: number): boolean {
-    const s = this.app.store.state;
+  paint(b: Bitmap, first: number, end: number, dpr: number, arrows = true): boolean {
     b.pixels.fill(pack(this.app.colors.background));
     const sharp = this.paintRows(b, first, end, dpr);
-    this.segs = s.arrows !== "off" ? this.place(this.lane.links.arrows) : [];
-    if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
+    if (arrows) this.drawArrows(b, dpr);
     return sharp;
+  }
+
+  /** inPieces is drawArrows a piece at a time; done is called when all are drawn. */
+  private inPieces(b: Bitmap, dpr: number, done: () => void): () => boolean {
+    let raster: ((until: number) => boolean) | null = null;
+    return () => {
+      const until = performance.now() + 2 * sliceTime;
+      if (!raster) { this.segs = this.place(this.lane.links.arrows); raster = arrowRaster(b, this.segs, pack(this.app.colors.mark), dpr); }
+      if (!raster(until)) return false;
+      done();
+      return true;
+    };
+  }
+
+  private drawArrows(b: Bitmap, dpr: number): void {
+    this.segs = this.app.store.state.arrows !== "off" ? this.place(this.lane.links.arrows) : [];
+    if (this.segs.length > 0) rasterArrows(b, this.segs, pack(this.app.colors.mark), dpr);
   }
 
   /** paintRows is paint on a bitmap that holds the background already, without arrows. */
@@ -333,7 +374,7 @@ export class Timeline {
   }
 
   private drawLabels(first: number, end: number): void {
-    const rest = this.lane.rows.length - end, more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : this.lane.height - this.scrollTop - this.height > 4 ? "▾" : "";
+    const rest = hiddenBelow(this.lane.rows, this.scrollTop + this.height), more = rest > 0 ? `▾ ${count(rest)} more ${rest === 1 ? "row" : "rows"}` : "";
     setText(this.below, more);
     if (this.below.hidden !== (more === "")) this.below.hidden = more === "";
     if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
@@ -378,6 +419,8 @@ export class Timeline {
 
   /** drawOver draws names and marks alone; enough when only the pointer moved. */
   drawOver(): void {
+    if (this.arrowsLater && !this.arrowsLater()) { this.app.draw(true); return; }
+    this.arrowsLater = null;
     const [first, end] = this.visible(), dpr = devicePixelRatio, w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
@@ -388,35 +431,43 @@ export class Timeline {
     this.drawMarks(g, dpr);
   }
 
-  /** drawNames writes region names into spans wide enough for them. */
+  /** drawNames writes region names into spans wide enough for them; where these are too many, into the widest, wherever they are. */
   drawNames(g: Pen, first: number, end: number, dpr: number, w: Window): void {
-    const lane = this.lane, width = Math.round(this.width * dpr);
-    const lw = lane.local(w);
+    const lane = this.lane, lw = lane.local(w), most = Math.max(900, Math.round((this.width * this.height) / 1800));
     g.textBaseline = "middle";
-    let budget = Math.max(900, Math.round((this.width * this.height) / 2500));
-    for (let i = first; i < end && budget > 0; i++) {
+    const widths = new Uint32Array(Math.ceil(this.width) + 1);
+    let n = 0;
+    this.namable(first, end, dpr, lw, (_, __, ___, x0, x1) => { widths[Math.floor(x1 - x0)]++; n++; });
+    let least = 0;
+    for (; n > most && least < widths.length; least++) n -= widths[least];
+    let row: Row | null = null, size = 0, track: Uint32Array | null = null;
+    this.namable(first, end, dpr, lw, (r, t, k, x0, x1, y, high) => {
+      if (x1 - x0 < least) return;
+      if (r !== row) { row = r; track = lane.colors.byTrack(r.track); }
+      // on large screens names grow with the rows
+      const own = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, (r.stacked ? high : r.stripHeight) - 3));
+      if (own !== size) { size = own; g.font = `${size}px system-ui, sans-serif`; }
+      const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
+      if (text === "") return;
+      g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
+      write(g, text, x0, y, y - high / 2, high, x1 - x0);
+    });
+  }
+
+  /** namable visits the spans that have room for a name, and that room. */
+  private namable(first: number, end: number, dpr: number, lw: Window, visit: (r: Row, t: Tile, run: number, x0: number, x1: number, y: number, high: number) => void): void {
+    const lane = this.lane, width = Math.round(this.width * dpr);
+    for (let i = first; i < end; i++) {
       const r = lane.rows[i], key = rowKey(r);
       if (key === null || r.track < 0 || r.stripHeight < 9) continue;
       const { layers } = lane.tiles.layers(key, lw, width);
       const l = layers[layers.length - 1];
       if (!l) continue;
-      // on large screens names grow with the rows
-      const size = Math.min(Math.max(12, 0.45 * r.stripHeight), Math.max(8.5, r.stripHeight - 3));
-      g.font = `${size}px system-ui, sans-serif`;
       const t = l.entry.tile;
-      const track = lane.colors.byTrack(r.track);
-      const put = (k: number, x0: number, x1: number, y: number, high: number): void => {
-        const region = lane.meta.regions[t.region[k]], text = region ? this.cut(g, brief(region.name), size, x1 - x0) : "";
-        if (text === "") return;
-        g.fillStyle = track ? ink(unpack(track[0])) : lane.colors.ink[t.region[k]] ?? "#000";
-        write(g, text, x0, y, y - high / 2, high, x1 - x0);
-        budget--;
-      };
       for (const s of l.entry.strips) {
         if (s.kind !== StripKind.spans || s.depth >= r.strips || r.stacked) continue;
         const { y, h } = this.stripRect(r, s, dpr);
-        let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale));
-        for (; k < s.first + s.count && budget > 0; k++) {
+        for (let k = Math.max(s.first, firstFrom(t, s, (0 - l.offset) / l.scale)); k < s.first + s.count; k++) {
           const px = (t.x[k] * l.scale + l.offset) / dpr;
           if (px > this.width) break;
           const pw = (t.n[k] * l.scale) / dpr;
@@ -424,13 +475,12 @@ export class Timeline {
           const x0 = Math.max(0, px) + 3, x1 = Math.min(this.width, px + pw) - 3;
           if (x1 - x0 < 20) continue;
           const hh = Math.max(1, Math.floor((h * t.height[k] + 127) / 255)) / dpr;
-          if (hh < 8) continue;
-          put(k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
+          if (hh >= 8) visit(r, t, k, x0, x1, (y + h) / dpr - hh / 2 + 0.5, hh);
         }
       }
       // a name needs room: a row of many narrow runs has none
       const p = r.stacked && l.entry.strips.some((s) => s.kind === StripKind.spans && wide(t, s, (26 * dpr) / l.scale)) ? this.pieces(r, l, dpr) : null;
-      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && budget > 0 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) put(q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
+      for (const q of p?.pieces ?? []) if (p && q.n / dpr >= 26 && q.h / dpr >= 10 && (t.flags[q.run] & RunFlag.single) !== 0 && t.region[q.run] !== noRegion) visit(r, t, q.run, q.x / dpr + 3, (q.x + q.n) / dpr - 3, (p.box.y + q.y + q.h / 2) / dpr + 1, q.h / dpr);
     }
   }
 
@@ -472,7 +522,7 @@ export class Timeline {
       g.strokeStyle = c.select; g.globalAlpha = 0.6; g.lineWidth = 1; g.strokeRect(Math.max(-2, this.hover.x0) + 0.5, y + 0.5, Math.min(this.width + 2, this.hover.x1) - Math.max(-2, this.hover.x0) - 1, h - 1); g.globalAlpha = 1;
     }
     if (s.place !== null) line(this.x(s.place), c.accent, [6, 3], 2);
-    s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", [], 1.5); });
+    s.marks.forEach((m, i) => { if (m !== null) line(this.x(m), i === 0 ? "#d55e00" : "#009e73", s.loose.includes(String(i + 1)) ? [4, 4] : [], 1.5); });
     if (this.pointer) line(this.pointer.x, c.faint, [1, 3]);
   }
 

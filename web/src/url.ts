@@ -46,8 +46,11 @@ export function write(s: State): string {
   const k = s.link ? linkKey(s.link.lane, s.link.link) : null;
   if (k) q.set("k", `${k.lane}.${k.track}.${k.time}.${k.id}`);
   if (s.link && s.link.link.count > 1) q.set("b", bundle(s.link.lane, s.link.link));
+  const f = s.followed && s.selection ? linkKey(s.followed.lane, s.followed.link) : null;
+  if (f) q.set("fk", `${f.lane}.${f.track}.${f.time}.${f.id}`);
   if (s.range) q.set("r", `${s.range.from}~${s.range.to}`);
   if (s.marks.some((m) => m !== null)) q.set("m", s.marks.map((m) => (m === null ? "" : String(m))).join("~"));
+  if (s.loose !== "") q.set("mu", s.loose);
   if (s.place !== null) q.set("at", String(s.place));
   if (s.color !== initial.color) q.set("color", s.color);
   if (s.highlight !== null) q.set("hl", s.highlight);
@@ -65,7 +68,7 @@ export function write(s: State): string {
 /** keys are those that a URL may have; where one is not understood, instead says what is shown. */
 const keys: Readonly<Record<string, string>> = {
   t: "", w: "the whole is shown", c: "no group is folded for it", h: "no row is hidden for it", o: "rows are as in the file", ow: "rows are sorted by what is shown now", y: "rows are shown from the top", l: `${initial.levels} levels are shown`, sh: "rows fit the screen",
-  f: "", s: "nothing is selected", k: "no message is selected", b: "no messages are selected", r: "no range is selected", m: "nothing is measured", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
+  f: "", s: "nothing is selected", k: "no message is selected", b: "no messages are selected", fk: "no message led here", r: "no range is selected", m: "nothing is measured", mu: "ends are taken for edges", at: "no place is marked", color: "colours are by region", hl: "", a: "arrows are shown where there are few", align: "traces begin together", shift: "that trace is not shifted", p: "the first table is shown", d: "the tables have their usual height", theme: "colours follow the system", v: "the table is as it is by itself",
 };
 
 /** parts are the key and the value of each piece of a fragment. */
@@ -117,9 +120,11 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
     return s ? { lane: Number(s[1]), track: Number(s[2]), depth: Number(s[3]), time: BigInt(s[4]) } : null;
   }, null);
   checked("k", readLinkKey, null);
+  checked("fk", readLinkKey, null);
   const b = checked("b", readBundle, null); if (b) out.link = b;
   out.range = checked("r", pair, null);
   out.marks = checked<Marks>("m", (v) => { const m = v.split("~"), [a, b] = [big(m[0] ?? null), big(m[1] ?? null)]; return a === null && b === null ? null : [a, b]; }, [null, null]);
+  out.loose = checked<string>("mu", one("1", "2", "12"), "");
   out.place = checked("at", big, null);
   out.color = checked<ColorMode>("color", one("region", "group", "track"), initial.color);
   out.highlight = q.get("hl") ?? null;
@@ -144,8 +149,13 @@ function readLinkKey(v: string): LinkKey | null {
 }
 
 /** readLink is the selected link that a fragment names. The server has to be asked for the rest of it. */
-export function readLink(fragment: string): LinkKey | null {
-  const k = parts(fragment).find(([key]) => key === "k");
+export function readLink(fragment: string): LinkKey | null { return named(fragment, "k"); }
+
+/** readFollowed is the link that led to the selection that a fragment names. */
+export function readFollowed(fragment: string): LinkKey | null { return named(fragment, "fk"); }
+
+function named(fragment: string, key: string): LinkKey | null {
+  const k = parts(fragment).find(([x]) => x === key);
   return k ? readLinkKey(k[1]) : null;
 }
 

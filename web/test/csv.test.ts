@@ -3,6 +3,7 @@ import { csv, fileName } from "../src/export";
 import { ranges } from "../src/api";
 import { printable } from "../src/dom";
 import { valid } from "../src/notes";
+import { tidy } from "../src/panels/counters";
 
 test("cells are quoted where they must be", () => {
   expect(csv(["region", "n"], [["a,b", 1], ['say "hi"', 2n], ["two\nlines", 1.5], ["plain", -3]])).toBe('region,n\r\n"a,b",1\r\n"say ""hi""",2\r\n"two\nlines",1.5\r\nplain,-3\r\n');
@@ -30,4 +31,8 @@ test("notes from a file are checked", () => {
   expect(valid({ notes: [{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }, { from: "a", to: "2" }, 7, null] })).toEqual([{ id: "x", from: "1", to: "2", track: 3, text: "hi", created: "" }]);
   expect(valid({ notes: null })).toEqual([]);
   expect(() => valid({ notes: "no" })).toThrow("notes");
+});
+
+test("computed values have no digits of rounding", () => {
+  expect([tidy(0.00751 - 0.002495), tidy(1 / 3), tidy(0.1 + 0.2), tidy(undefined), tidy(9007199254740991)]).toEqual([0.005015, 0.333333333333333, 0.3, undefined, 9007199254740991]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiError, say } from "../src/api";
-import { left, saying } from "../src/indexing";
+import { ApiError, say, type TraceState } from "../src/api";
+import { left, saying, sizeOf } from "../src/indexing";
 
 test("what remains follows from the progress since the first look", () => {
   // from 20 % to 40 % in 10 s: 60 % take 30 s
@@ -21,4 +21,9 @@ test("what the sums of a trace are is said in words", () => {
 test("errors are said in words", () => {
   expect(say(new TypeError("Failed to fetch"))).toContain("does not answer");
   expect(say(new ApiError("the sentence of the server", 503))).toBe("the sentence of the server");
+});
+
+test("the size of a trace of several files is not that of its main file", () => {
+  const of = (format: string, state: TraceState): string => sizeOf({ format, state, bytes: 11674 });
+  expect([of("otf2", "indexing"), of("otf2", "new"), of("", "new"), of("otf2", "ready"), of("etf", "indexing")]).toEqual(["", "", "", "11.4 KiB", "11.4 KiB"]);
 });

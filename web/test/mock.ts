@@ -340,7 +340,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       return { width, busy: a, overhead: o, idle: a.map((x, i) => 1 - x - o[i]) };
     }
     case "structure": return { text: "10x solve (118.0 µs)\n  compute\n    kernel_a\n  MPI_Send\n  MPI_Recv\n1x write_output\n" };
-    case "defects": return { defects: [{ rule: "late-receive", severity: "warning", message: "receive before its send", file: "traces.otf2", position: "event 17", time: "250000", track: 3 }, { rule: "unknown-region", severity: "error", message: "region 99 has no definition", file: "traces/0.evt", position: "byte 1234", time: "", track: -1 }], more: 0 };
+    case "defects": return { defects: [{ rule: "late-receive", severity: "warning", message: "receive before its send", file: "traces.otf2", position: "event 17", time: "250000", track: 3 }, { rule: "unknown-region", severity: "error", message: "region 99 has no definition", file: "traces.def", position: "byte 1234", time: "", track: -1 }], more: 0 };
     case "info": return {
       path: t.name, format: "otf2", files: [{ path: t.name, size: 1000 }, { path: "0.evt", size: 1233567 }], clock: { ticksPerSecond: "1000000000", resolution: "1 ns", epoch: null }, events: 12, derived: 0, unclosed: 0, orphans: 2, errors: 1, warnings: 1,
       properties: { creator: "mock", "a<b>": "1" }, kinds: [{ kind: 1, name: "enter", events: 6, derived: 0 }, { kind: 9, name: "send-begin", events: 6, derived: 0 }], locations: t.tracks.filter((x) => x.kind === "location").map((x) => ({ id: x.id, name: x.name, kind: "process", events: 4 })),

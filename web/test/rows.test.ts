@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { GroupInfo, TrackInfo } from "../src/api";
-import { buildTree, layout, moreMark, moreWords, type Options, type Row, rowAt, rowOfTrack } from "../src/rows";
+import { buildTree, hiddenBelow, layout, moreMark, moreWords, type Options, type Row, rowAt, rowOfTrack } from "../src/rows";
 
 function track(name: string, more: Partial<TrackInfo> = {}): TrackInfo {
   return { kind: "location", name, sort: "thread", id: name, group: -1, parent: -1, depth: 2, spans: 1, events: 2, instants: 0, first: "0", last: "1", unit: "", capacity: 0, low: 0, high: 0, style: "", ...more };
@@ -119,4 +119,21 @@ test("rows that fit grow on large screens, and curves give way before spans do",
   const both = eight.flatMap((t, i) => [t, ...[0, 1, 2, 3].map((k) => track(`c${k}`, { kind: "counter", parent: 5 * i, depth: 0 }))]), r = of(both, 400);
   expect(r[0].stripHeight).toBeGreaterThanOrEqual(10);
   expect(Math.max(...r.map((x) => x.extra))).toBeLessThanOrEqual(16);
+});
+
+test("stacks give way to rows that would not be seen", () => {
+  const of = (available: number): { heights: number[]; height: number } => {
+    const m = { groups: [], tracks: [track("M1", { kind: "resource", depth: 7, capacity: 9 }), track("M2", { kind: "resource", depth: 7, capacity: 9 }), track("c", { kind: "counter", depth: 0 })] }, { rows, height } = layout(buildTree(m), m, { ...plain, stripHeight: 0, available });
+    return { heights: rows.filter((r) => r.stacked).map((r) => r.extra), height };
+  };
+  // two stacks of seven lanes, the head of a group for both, and one for the counter
+  expect(of(400).heights).toEqual([126, 126]);
+  for (let available = 160; available < 400; available += 5) expect(of(available).height, `${available} pixels`).toBeLessThanOrEqual(available);
+  expect(Math.min(...of(160).heights)).toBeGreaterThanOrEqual(36);
+});
+
+test("rows below the edge are counted, also one that is cut", () => {
+  const m = { groups: [], tracks: Array.from({ length: 10 }, (_, i) => track(`r${i}`)) }, { rows } = layout(buildTree(m), m, { ...plain, stripHeight: 18 }), h = rows[0].height;
+  expect([10 * h, 10 * h - 3, 10 * h - 5, 9 * h, 9 * h - 6, h].map((edge) => hiddenBelow(rows, edge))).toEqual([0, 0, 1, 1, 2, 9]);
+  expect(hiddenBelow([], 100)).toBe(0);
 });

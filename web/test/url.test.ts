@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { initial, type State } from "../src/store";
-import { noticeOf, read, readLink, write } from "../src/url";
+import { noticeOf, read, readFollowed, readLink, write } from "../src/url";
 
 const full: State = {
   traces: ["a1", "b2"], window: { from: 9007199254740993n, to: 9007199254750001n }, collapsed: new Set(["0/g1", "1/resources"]), hidden: new Set(["0/t17"]), order: "busy", orderWindow: { from: 3n, to: 90n }, top: "0/t17:5,1/g2:0", levels: 3, stripHeight: 12, rowFilter: "rank 1 & <b>",
-  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
-  arrows: "on", link: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
+  selection: { lane: 1, track: 17, depth: 2, time: 9007199254740995n }, range: { from: 5n, to: 17n }, marks: [9007199254740993n, null], loose: "1", place: 9007199254741000n, color: "group", highlight: "MPI_Send & 100 % \u202E,~",
+  arrows: "on", link: null, followed: null, mode: "pan", align: "clock", shift: [0n, -12n], panel: "flame", dock: 300, theme: "dark",
   choices: new Map([["profile.by", "location"], ["profile.sort", "-sent: bytes, & more"], ["locations.filter", "rank 1~2"]]),
 };
 
@@ -51,4 +51,12 @@ test("a selected message comes back, and so does a bundle", () => {
   const many = { lane: 1, link: { ...link, id: "", count: 2 } };
   expect(read(write({ ...full, link: many })).link).toEqual(many);
   expect(read(write({ ...full, link: { lane: 1, link } })).link).toBeUndefined();
+});
+
+test("the message that led to a selection is named", () => {
+  const link = { id: "m7", kind: "message", name: "", from: { track: 3, time: "9007199254740993" }, to: { track: 4, time: "9007199254740999" }, count: 1, bytes: 8, tag: 1, communicator: 0 }, selection = { lane: 1, track: 4, depth: 0, time: 5n };
+  const url = write({ ...initial, traces: ["a1", "b2"], window: { from: 0n, to: 9n }, selection, followed: { lane: 1, link } });
+  expect(readFollowed("#" + url)).toEqual({ lane: 1, track: 3, time: 9007199254740993n, id: "m7" });
+  // without what it led to it says nothing
+  expect(readFollowed("#" + write({ ...initial, traces: ["a1"], followed: { lane: 1, link } }))).toBeNull();
 });

@@ -1,13 +1,12 @@
 // The call tree: time by call path, to be opened level by level.
 import type { CallNode, CallTree, PathsLeft } from "../api";
-import { button, count, el, percent, rove, titled } from "../dom";
+import { button, count, el, percent, titled } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
 import { swatch } from "./parts";
-
-/** mostRows is how many paths are shown at once. */
-const mostRows = 3000;
+import { each, sorted } from "../slices";
+import { Rows } from "./rows";
 
 /** paths says how many call paths there are. */
 function paths(n: number): string { return `${count(n)} call ${n === 1 ? "path" : "paths"}`; }
@@ -34,14 +33,15 @@ const mostOpen = 1000;
  * writeOpen puts open paths into words of an address, as many as there is room for: those that nobody sees, as one
  * above them is closed, are left out, and those that are open because one of them begins so.
  */
-export function writeOpen(open: ReadonlySet<Path>): string {
-  const seen = [...open].filter((p) => p.split(".").every((_, i, all) => open.has(all.slice(0, i + 1).join(".")))).sort();
+export function* writeOpen(open: ReadonlySet<Path>): Generator<void, string> {
+  // "." comes before all digits: what is above a path is before it, and what is below is next
+  const all = yield* sorted([...open], (a, b) => (a < b ? -1 : a > b ? 1 : 0)), reached = new Set<Path>();
+  yield* each(all.length, (i) => { const p = all[i], dot = p.lastIndexOf("."); if (dot < 0 || reached.has(p.slice(0, dot))) reached.add(p); });
+  const seen = [...reached];
   let text = "";
-  seen.forEach((p, i) => {
-    // those below it are next: "." comes before all digits
-    if (seen[i + 1]?.startsWith(p + ".")) return;
-    const more = text === "" ? p : `${text}_${p}`;
-    if (more.length <= mostOpen) text = more;
+  yield* each(seen.length, (i) => {
+    const p = seen[i], more = text === "" ? p : `${text}_${p}`;
+    if (more.length <= mostOpen && seen[i + 1]?.startsWith(p + ".") !== true) text = more;
   });
   return text === "" ? "-" : text;
 }
@@ -73,45 +73,62 @@ export function calltree(): Panel {
         if (text === "") for (let list = roots, path = "", level = 0; list.length > 0 && level < 5; level++) { path = below(path, list[0]); held.open.add(path); list = list[0].children ?? []; }
       }
       const { open } = held;
-      const keep = (): void => { const h = opened.get(lane.index); if (h) { h.text = writeOpen(open); tools.set(place, h.text); } fill(); };
-      const body = el("tbody", {}), foot = el("p", { class: "faint" });
+      let stop = (): void => undefined;
+      const keep = (): void => {
+        const h = opened.get(lane.index);
+        fill();
+        stop();
+        if (h) stop = tools.run((function* () { h.text = yield* writeOpen(open); tools.set(place, h.text); })());
+      };
+      const foot = el("p", { class: "faint" });
       const lack = r.left.paths > 0 ? `${count(r.left.paths)} of ${paths(r.paths)}, those with least time, are left out: ${percent(part(r.left.exclusive))} of the time` : "";
+      type Line = { level: number; n: CallNode; path: Path } | { level: number; rest: PathsLeft };
+      let lines: Line[] = [];
+      const flip = (i: number): void => {
+        const l = lines[i];
+        if (!("n" in l)) return;
+        if (!open.delete(l.path)) open.add(l.path);
+        keep();
+        // lines above stay where they are
+        body.focus(i);
+      };
+      const line = (i: number): HTMLElement => {
+        const l = lines[i], indent = (more: number): HTMLElement => el("span", { style: { display: "inline-block", width: 16 * l.level + more + "px" } });
+        if (!("n" in l)) return el("tr", { class: "faint" }, el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.rest.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)), el("td", { colspan: 4 }));
+        const { n, path } = l, kids = n.children ?? [], is = open.has(path), color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
+        const tr = el("tr", { title: "highlight this region", data: { path }, aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
+          el("td", { class: "text" }, indent(0), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(i); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
+          el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
+          el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
+        tr.addEventListener("click", () => app.highlight(n.name));
+        tr.addEventListener("keydown", (e) => {
+          if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) flip(i);
+          else if (e.key === "Enter") app.highlight(n.name); else return;
+          e.preventDefault(); e.stopPropagation();
+        });
+        return tr;
+      };
+      const body = new Rows(9, line, (i) => "n" in lines[i]);
       const fill = (): void => {
-        const out: HTMLElement[] = [];
-        let cut = false;
-        const rest = (l: PathsLeft, level: number): void => { out.push(el("tr", { class: "faint" }, el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + 18 + "px" } }), `… ${paths(l.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.exclusive), lane.clock)), el("td", { colspan: 4 }))); };
+        lines = [];
         const walk = (nodes: readonly CallNode[], level: number, above: string): void => {
           for (const n of nodes) {
-            if (out.length >= mostRows) { cut = true; return; }
             const path = below(above, n), kids = n.children ?? [], is = open.has(path);
-            const flip = (): void => { if (!open.delete(path)) open.add(path); keep(); };
-            const color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
-            const tr = el("tr", { tabindex: out.length === 0 ? 0 : -1, title: "highlight this region", data: { path }, aria: { level: level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
-              el("td", { class: "text" }, el("span", { style: { display: "inline-block", width: 16 * level + "px" } }), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
-              el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
-              el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
-            tr.addEventListener("click", () => app.highlight(n.name));
-            tr.addEventListener("keydown", (e) => {
-              if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) { flip(); body.querySelector<HTMLElement>(`[data-path="${CSS.escape(path)}"]`)?.focus(); }
-              else if (e.key === "Enter") app.highlight(n.name); else return;
-              e.preventDefault(); e.stopPropagation();
-            });
-            out.push(tr);
+            lines.push({ level, n, path });
             if (is) walk(kids, level + 1, path);
-            if (n.left && !cut && (is || kids.length === 0)) rest(n.left, level + 1);
+            if (n.left && (is || kids.length === 0)) lines.push({ level: level + 1, rest: n.left });
           }
         };
         walk(roots, 0, "");
-        if (apart.paths > 0 && !cut) rest(apart, 0);
-        foot.textContent = [cut ? `the first ${count(mostRows)} of the open paths; the export has ${lack ? "all that are listed" : "all"}` : "", lack].filter((x) => x !== "").join("; ");
-        body.replaceChildren(...out);
+        if (apart.paths > 0) lines.push({ level: 0, rest: apart });
+        foot.textContent = lack;
+        body.show(lines.length);
       };
-      rove(body, "tr[tabindex]", { back: ["ArrowUp"], on: ["ArrowDown"] });
       fill();
       const all = (nodes: readonly CallNode[], path: Path, names: string, f: (path: Path, names: string, n: CallNode) => void): void => { for (const n of nodes) { const p = below(path, n), s = names + "/" + n.name; f(p, s, n); all(n.children ?? [], p, s, f); } };
       tools.bar.append(button("Open all", "Open all call paths", () => { all(roots, "", "", (p) => open.add(p)); keep(); }), button("Close all", "Close all call paths", () => { open.clear(); keep(); }));
       const head = (t: string, cls = ""): HTMLElement => el(t === "" ? "td" : "th", { class: cls }, el("span", { style: { padding: "2px 8px" } }, t));
-      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("mean"), head("max"))), body), foot);
+      tools.body.append(roots.length === 0 ? el("p", { class: "faint" }, "No calls in this time.") : el("table", { class: "tree", role: "treegrid" }, el("thead", {}, el("tr", {}, head("call path", "text"), head(""), head("part"), head("inclusive"), head("exclusive"), head("count"), head("min"), head("mean"), head("max"))), body.body), foot);
       if (!lack) tools.bar.append(el("span", { class: "faint" }, paths(r.paths)));
       tools.csv(() => { const rows: (string | number)[][] = []; all(roots, "", "", (_, s, n) => rows.push([s, n.count, n.inclusive, n.exclusive, n.min, meanTicks(mean(n)), n.max])); if (lack) rows.push([lack, "", "", r.left.exclusive, "", "", ""]); return csv(["path", "count", "inclusive (ticks)", "exclusive (ticks)", "min (ticks)", "mean (ticks)", "max (ticks)"], rows); });
     },

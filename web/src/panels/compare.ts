@@ -35,7 +35,7 @@ export function compare(): Panel {
         { title: "B / A", show: (r) => (r.sa > 0 && r.sb > 0 ? (r.sb / r.sa).toFixed(3) : "–"), sort: (r) => (r.sa > 0 ? r.sb / r.sa : Infinity), csv: (r) => (r.sa > 0 ? r.sb / r.sa : "") },
         { title: "A: count", show: (r) => count(r.x?.count ?? 0), sort: (r) => r.x?.count ?? 0, csv: (r) => r.x?.count ?? 0 },
         { title: "B: count", show: (r) => count(r.y?.count ?? 0), sort: (r) => r.y?.count ?? 0, csv: (r) => r.y?.count ?? 0 },
-      ], rows, { order: 3, memory: tools, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
+      ], rows, { order: 3, memory: tools, run: tools.run, left: left.sort().join("; "), filter: (r) => r.region, click: (r) => app.highlight(r.region), clickHint: "highlight this region" });
       tools.bar.append(el("span", { class: "faint" }, "A: ", name(na), "  B: ", name(nb)), ...(t.filter ? [t.filter] : []));
       tools.body.append(t.element);
       tools.csv(t.csv);

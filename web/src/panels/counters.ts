@@ -18,6 +18,9 @@ export function figure(x: number | undefined): string {
   return (v < 0 ? "−" : "") + (Number.isInteger(v) && Math.abs(v) < 1e15 ? count(Math.abs(v)) : String(Math.abs(v)));
 }
 
+/** tidy is a computed value without the digits that are but those of rounding. */
+export function tidy(x: number | undefined): number | undefined { return x === undefined || Number.isInteger(x) ? x : Number(x.toPrecision(15)); }
+
 /** counters makes the panel of counters and signals. */
 export function counters(): Panel {
   return {
@@ -29,6 +32,7 @@ export function counters(): Panel {
       const rows = (r.rows ?? []).map((x) => ({ ...x, label: label(x.track), unit: lane.meta.tracks[x.track]?.unit ?? "" }));
       type Row = (typeof rows)[number];
       const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({ title, hint, show: (x) => figure(f(x)), sort: (x) => f(x) ?? -Infinity, csv: (x) => f(x) ?? "" });
+      const computed = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => value(title, hint, (x) => tidy(f(x)));
       const meanOf = (x: Row): string => (x.holding === "point" ? "values" : "time"), grow = rows.some((x) => x.increase !== undefined);
       const t = makeTable<Row>([
         { title: "counter", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
@@ -36,12 +40,12 @@ export function counters(): Panel {
         { title: "values", hint: "values in this time; of signals the pieces with a part in it", show: (x) => count(x.samples), sort: (x) => x.samples, csv: (x) => x.samples },
         value("first", "the value at the begin, which may have begun before; else the first one", (x) => x.first),
         value("last", "the value at the end", (x) => x.last), value("min", "the least value", (x) => x.min),
-        { ...value("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean), show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)) },
+        { ...computed("mean", "mean over time where values stand for a time, else of the values", (x) => x.mean), show: (x) => el("span", { title: means[x.holding] }, figure(x.mean)) },
         value("max", "the greatest value", (x) => x.max),
-        ...(grow ? [value("increase", "last less first, of counters that accumulate", (x) => x.increase), value("per second", "increase by the time between first and last", (x) => x.rate)] : []),
+        ...(grow ? [computed("increase", "last less first, of counters that accumulate", (x) => x.increase), computed("per second", "increase by the time between first and last", (x) => x.rate)] : []),
         ...(rows.some((x) => x.holding === "point") ? [{ title: "mean of", text: true, show: (x: Row) => el("span", { title: means[x.holding] }, meanOf(x)), sort: meanOf, csv: meanOf }] : []),
       ], rows, {
-        order: 0, ascending: true, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
+        order: 0, ascending: true, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { if (lane.rowOf.has(x.track)) app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); else app.announce("this row is hidden"); },
       });
       tools.bar.append(...(t.filter ? [t.filter] : []));

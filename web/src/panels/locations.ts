@@ -27,7 +27,7 @@ export function locations(): Panel {
       const stateBar = (x: Row): HTMLElement => { const p = x.state && parts(x.state); return el("span", { class: "stack" }, ...(p ? states.map((k) => el("span", { title: `${k} ${percent(p[k])}`, style: { width: `${100 * p[k]}%`, background: stateColors[k] } })) : [])); };
       const ticks = (x: Row, k: State): bigint => (x.state ? BigInt(x.state[k]) : -1n);
       const largest = (x: Row): string => { const r = lane.meta.regions[x.parts[0]?.region ?? -1]; return r ? r.name || nameless : ""; };
-      const high = app.store.state.highlight;
+      const what = lane.meta.color === "" ? "region" : printable(lane.meta.color), high = app.store.state.highlight;
       const ofHighlight = (x: Row): bigint => x.parts.find((p) => lane.meta.regions[p.region]?.name === high)?.ticks ?? 0n;
       const t = makeTable<Row>([
         { title: "location", text: true, show: (x) => x.label, sort: (x) => x.label, csv: (x) => x.label },
@@ -36,9 +36,9 @@ export function locations(): Panel {
           { title: "", bar: true, show: stateBar },
         ] : []),
         { title: resources ? "claimed" : "in regions", hint: "time in any region, whatever it does; of a resource the time that anything was claimed", show: (x) => short(x.time, lane.clock), sort: (x) => x.time, csv: (x) => x.time, unit: "ticks" },
-        { title: "most in", hint: "the region with most exclusive time", text: true, show: largest, sort: largest, csv: largest },
-        { title: "exclusive by region", bar: true, show: bar },
-        ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: "exclusive time of the highlighted region, where it is among the eight largest", show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight, unit: "ticks" }] : []),
+        { title: "most in", hint: `the ${what} with most exclusive time`, text: true, show: largest, sort: largest, csv: largest },
+        { title: `exclusive by ${what}`, bar: true, show: bar },
+        ...(high !== null ? [{ title: printable(high).slice(0, 24), hint: `exclusive time of the highlighted ${what}, where it is among the eight largest`, show: (x: Row) => short(ofHighlight(x), lane.clock), sort: ofHighlight, csv: ofHighlight, unit: "ticks" }] : []),
         { title: resources ? "claims" : "spans", show: (x) => count(x.spans), sort: (x) => x.spans, csv: (x) => x.spans },
         ...(lane.meta.links === 0 ? [] : [
           { title: "sent", hint: "messages sent", show: (x) => `${count(x.sent)}`, sort: (x) => x.sent, csv: (x) => x.sent },
@@ -47,7 +47,7 @@ export function locations(): Panel {
           { title: "received bytes", show: (x) => bytes(x.receivedBytes), sort: (x) => x.receivedBytes, csv: (x) => x.receivedBytes },
         ] satisfies Column<Row>[]),
       ], rows, {
-        order: 1, memory: tools, filter: (x) => x.label, clickHint: "show this row in the time line",
+        order: 1, memory: tools, run: tools.run, filter: (x) => x.label, clickHint: "show this row in the time line",
         click: (x) => { const i = lane.rowOf.get(x.track); if (i === undefined) app.announce("this row is hidden"); else app.reveal({ lane: lane.index, track: x.track, depth: 0, time: w.from + (w.to - w.from) / 2n }, w.from, w.to); },
       });
       // the balance is one of work

@@ -1,7 +1,9 @@
 // The communication matrix: who sent how much to whom.
 import type { LinkSet, MatrixCell } from "../api";
-import { bytes, count, el, name, select } from "../dom";
+import { bytes, count, el, name, printable, select } from "../dom";
 import type { Panel } from "../dock";
+import { type Bitmap, fill, pack } from "../raster";
+import { each } from "../slices";
 import { exact, type Mean, meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { makeTable } from "./table";
 
@@ -35,7 +37,7 @@ export function messages(): Panel {
             { title: "bytes", show: (l) => bytes(l.bytes), sort: (l) => l.bytes, csv: (l) => l.bytes },
             { title: "tag", show: (l) => String(l.tag ?? ""), sort: (l) => String(l.tag ?? ""), csv: (l) => String(l.tag ?? "") },
             ...(s.bundled ? [{ title: "messages", show: (l: (typeof found)[number]) => count(l.count), csv: (l: (typeof found)[number]) => l.count }] : []),
-          ], found, { order: 0, ascending: true, clickHint: "show the sending side", click: (l) => app.reveal({ lane: lane.index, track: l.from.track, depth: Math.max(0, (lane.meta.tracks[l.from.track]?.depth ?? 1) - 1), time: BigInt(l.from.time) }, BigInt(l.from.time), BigInt(l.to.time)) });
+          ], found, { order: 0, ascending: true, run: tools.run, clickHint: "show the sending side", click: (l) => app.reveal({ lane: lane.index, track: l.from.track, depth: Math.max(0, (lane.meta.tracks[l.from.track]?.depth ?? 1) - 1), time: BigInt(l.from.time) }, BigInt(l.from.time), BigInt(l.to.time)) });
           const back = el("button", { type: "button", class: "link", on: { click: () => cells() } }, "all pairs");
           side.replaceChildren(el("p", {}, back, " › ", name(lane.trackName(c.source)), " → ", name(lane.trackName(c.destination)), s.bundled ? el("span", { class: "faint" }, " (too many for single ones: bundles)") : null), t.element);
           tools.csv(t.csv);
@@ -50,47 +52,60 @@ export function messages(): Panel {
           { title: "min", hint: "shortest transfer", show: (c) => took(c.min), sort: (c) => BigInt(c.min), csv: (c) => c.min, unit: "ticks" },
           { title: "mean", hint: "mean transfer time", show: (c) => shortMean(mean(c), lane.clock), sort: (c) => meanOrder(mean(c)), csv: (c) => meanTicks(mean(c)), unit: "ticks" },
           { title: "max", hint: "longest transfer", show: (c) => took(c.max), sort: (c) => BigInt(c.max), csv: (c) => c.max, unit: "ticks" },
-        ], rows, { order: 3, memory: tools, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", most: 300 });
+        ], rows, { order: 3, memory: tools, filter: (c) => `${lane.fullName(c.source)} ${lane.fullName(c.destination)}`, click: (c) => void list(c), clickHint: "list its messages", run: tools.run });
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);
         tools.csv(t.csv);
       };
       cells();
 
-      // heat map: logarithmic, one square a pair, at least a pixel
+      // heat map: logarithmic from one on, a square a pair, at least a pixel; names where a square has room for a line
       const n = tracks.length, index = new Map(tracks.map((t, i) => [t, i]));
-      const room = Math.max(160, app.store.state.dock - 90), cell = Math.max(1, Math.min(22, Math.floor(room / n))), dpr = devicePixelRatio, size = n * cell;
+      // the shortest names that tell one from another
+      const named = n <= mostNamed, ways = [(t: number) => lane.trackName(t), (t: number) => lane.meta.groups[lane.meta.tracks[t]?.group ?? -1]?.name ?? "", (t: number) => lane.fullName(t)];
+      const names = named ? tracks.map(ways.find((f) => new Set(tracks.map(f)).size === n) ?? ways[2]) : [];
+      const room = Math.max(160, app.dock - (named ? 170 : 100)), cell = Math.max(named ? 14 : 1, Math.min(22, Math.floor(room / n))), size = n * cell, dpr = Math.min(devicePixelRatio, mostFine / size);
       const cv = el("canvas", { role: "img", tabindex: 0, aria: { label: `Matrix of ${n} senders (down) and receivers (across); the table beside it has the figures` } });
-      cv.width = Math.round(size * dpr); cv.height = Math.round(size * dpr); cv.style.width = cv.style.height = size + "px"; cv.style.cursor = "pointer";
-      const g = cv.getContext("2d");
-      const values = rows.map(value).filter((v) => v > 0), low = values.reduce((a, b) => Math.min(a, b), Infinity), high = values.reduce((a, b) => Math.max(a, b), 0);
-      if (g) {
-        g.scale(dpr, dpr); g.fillStyle = app.colors.row; g.fillRect(0, 0, size, size);
-        for (const c of rows) {
-          const i = index.get(c.source), j = index.get(c.destination), v = value(c);
-          if (i === undefined || j === undefined) continue;
-          const f = v <= 0 ? 0 : high > low ? (Math.log(v) - Math.log(low)) / (Math.log(high) - Math.log(low)) : 1;
-          g.fillStyle = heat(f, app.colors.dark);
-          g.fillRect(j * cell, i * cell, cell > 4 ? cell - 1 : cell, cell > 4 ? cell - 1 : cell);
-        }
-      }
-      const byPlace = new Map(rows.map((c) => [`${index.get(c.source)},${index.get(c.destination)}`, c]));
-      const under = (e: MouseEvent): MatrixCell | undefined => { const b = cv.getBoundingClientRect(); return byPlace.get(`${Math.floor((e.clientY - b.top) / cell)},${Math.floor((e.clientX - b.left) / cell)}`); };
+      cv.style.width = cv.style.height = size + "px"; cv.style.cursor = "pointer";
+      const high = rows.reduce((m, c) => Math.max(m, value(c)), 0), byPlace = new Map<number, MatrixCell>();
+      const edge = Math.round(size * dpr), pixels = new Uint32Array(edge * edge).fill(pack(app.colors.row));
+      const paint = function* (): Generator<void, void> {
+        const b: Bitmap = { width: edge, height: edge, pixels }, at = (i: number): number => Math.floor(i * cell * dpr), wide = Math.max(1, Math.round((cell > 4 ? cell - 1 : cell) * dpr));
+        yield* each(rows.length, (k) => {
+          const c = rows[k], i = index.get(c.source), j = index.get(c.destination), v = value(c);
+          if (i === undefined || j === undefined) return;
+          byPlace.set(i * n + j, c);
+          fill(b, { x: at(j), y: at(i), w: wide, h: wide }, pack(heat(high > 0 ? level(v, high) : 0, app.colors.dark)));
+        });
+        cv.width = cv.height = edge;
+        cv.getContext("2d")?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer as ArrayBuffer), edge, edge), 0, 0);
+      };
+      const place = (e: MouseEvent): [number, number] => { const b = cv.getBoundingClientRect(); return [Math.floor((e.clientY - b.top) / cell), Math.floor((e.clientX - b.left) / cell)]; };
       cv.addEventListener("pointermove", (e) => {
-        const b = cv.getBoundingClientRect(), i = Math.floor((e.clientY - b.top) / cell), j = Math.floor((e.clientX - b.left) / cell), c = under(e);
+        const [i, j] = place(e), c = byPlace.get(i * n + j);
         if (tracks[i] === undefined || tracks[j] === undefined) return;
-        info.replaceChildren(name(lane.trackName(tracks[i])), " → ", name(lane.trackName(tracks[j])), c ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ${c.min === "" ? "none of them received" : `${took(c.min)} to ${took(c.max)}`}` : ": none");
+        info.replaceChildren(name(lane.fullName(tracks[i])), " → ", name(lane.fullName(tracks[j])), c ? `: ${count(c.count)} messages, ${bytes(c.bytes)}, ${c.min === "" ? "none of them received" : `${took(c.min)} to ${took(c.max)}`}` : ": none");
       });
-      cv.addEventListener("click", (e) => { const c = under(e); if (c) void list(c); });
-      const scale = el("span", { class: "faint" }, words(low === Infinity ? 0 : low), " ", el("span", { style: { display: "inline-block", width: "90px", height: "9px", background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})` } }), " ", words(high));
+      cv.addEventListener("click", (e) => { const [i, j] = place(e), c = i < n && j < n ? byPlace.get(i * n + j) : undefined; if (c) void list(c); });
+      const scale = el("span", { class: "faint" }, words(0), " ", el("span", { style: { display: "inline-block", width: "90px", height: "9px", background: `linear-gradient(90deg, ${[0, 0.25, 0.5, 0.75, 1].map((f) => heat(f, app.colors.dark)).join(",")})` } }), " ", words(high));
       tools.bar.append(scale);
-      tools.body.append(info, el("div", { class: "split" }, el("div", { style: { flex: "none", "max-width": "60%", overflow: "auto" } }, el("div", { class: "axisname" }, "sender ↓   receiver →"), cv), side));
+      const down = el("div", { class: "down", aria: { hidden: true } }, ...names.map((x) => el("span", { title: printable(x), style: { height: cell + "px", "line-height": cell + "px" } }, name(x))));
+      const across = el("div", { class: "across", aria: { hidden: true } }, ...names.map((x) => el("span", { title: printable(x), style: { width: cell + "px", "line-height": cell + "px" } }, name(x))));
+      tools.body.classList.add("parts");
+      tools.body.append(info, el("div", { class: "split" }, el("div", { class: "matrix" }, el("div", { class: "axisname" }, "sender ↓   receiver →"), ...(named ? [across, down] : []), cv), side));
+      tools.run(paint());
     },
   };
 }
+
+/** mostNamed is how many senders and receivers have their names beside the matrix, mostFine how many pixels it is made of on a side at most. */
+const mostNamed = 40, mostFine = 2048;
+
+/** level is how much a value is of the greatest, 0 to 1: by its logarithm, and 0 for nothing. */
+export function level(v: number, high: number): number { return v <= 0 ? 0 : Math.log1p(v) / Math.log1p(high); }
 
 /** heat is a colour between little and much, dark on light or light on dark, in one order of lightness. */
 function heat(f: number, dark: boolean): string {
   const stops = dark ? [[38, 50, 84], [60, 84, 150], [64, 140, 170], [130, 200, 130], [250, 235, 120]] : [[222, 235, 247], [158, 202, 225], [66, 146, 198], [33, 90, 160], [8, 40, 100]];
   const x = Math.max(0, Math.min(1, f)) * (stops.length - 1), i = Math.min(stops.length - 2, Math.floor(x)), k = x - i;
-  return `rgb(${stops[i].map((a, j) => Math.round(a + (stops[i + 1][j] - a) * k)).join(",")})`;
+  return "#" + stops[i].map((a, j) => Math.round(a + (stops[i + 1][j] - a) * k).toString(16).padStart(2, "0")).join("");
 }

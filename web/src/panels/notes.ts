@@ -1,10 +1,13 @@
 // Bookmarks: places and windows with a text.
 import { type Note, say } from "../api";
-import { button, el, name } from "../dom";
+import { button, el, name, spoken } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
+
+/** mostLines is how many lines of a note are seen at once. */
+const mostLines = 12;
 
 /** notes makes the panel of bookmarks. */
 export function notes(): Panel {
@@ -22,12 +25,20 @@ export function notes(): Panel {
         const f = pick.files?.[0];
         if (f) void f.text().then((t) => { const known = new Set(app.notes.of(lane.index).map((n) => n.id)); store([...app.notes.of(lane.index), ...valid(JSON.parse(t)).filter((n) => !known.has(n.id))]); }).catch((e: unknown) => app.announce("import: " + say(e)));
       });
-      tools.bar.append(button("Add for " + (app.store.state.range ? "range" : "window"), "Add a note for the range, else the window", add), " ", button("Export", "Save the notes as JSON", () => saveText(JSON.stringify({ notes: app.notes.of(lane.index) }, null, 1), fileName(lane.meta.name, "-notes.json"), "application/json")), " ", button("Import", "Add notes from a JSON file", () => pick.click()), pick);
+      const adds = button("", "Add a note for the range, else the window", add);
+      const label = (): void => { adds.textContent = "Add for " + (app.store.state.range ? "range" : "window"); adds.setAttribute("aria-label", spoken(adds.textContent, adds.title)); };
+      const off = app.store.listen((c) => { if (c.has("range")) { label(); if (!adds.isConnected) off(); } });
+      label();
+      tools.bar.append(adds, " ", button("Export", "Save the notes as JSON", () => saveText(JSON.stringify({ notes: app.notes.of(lane.index) }, null, 1), fileName(lane.meta.name, "-notes.json"), "application/json")), " ", button("Import", "Add notes from a JSON file", () => pick.click()), pick);
       if (list.length === 0) tools.body.append(el("p", { class: "faint" }, "No notes yet. B adds one at the selection or for the window."));
       else tools.body.append(el("table", { class: "notes" }, el("tbody", {}, ...list.map((n) => {
         const from = BigInt(n.from), to = BigInt(n.to);
         const area = el("textarea", { aria: { label: "Text of the note" } });
-        area.rows = 1; area.value = n.text;
+        area.value = n.text;
+        // all lines are seen, as far as there is room for them
+        const grow = (): void => { area.rows = Math.min(mostLines, Math.max(1, area.value.split("\n").length)); area.style.height = ""; if (area.isConnected && area.rows < mostLines && area.scrollHeight > area.clientHeight) area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`; };
+        area.addEventListener("input", grow);
+        grow();
         // what is typed next is its text
         const begin = (): void => { if (area.isConnected) { app.notes.fresh = ""; area.focus(); area.select(); } else if (!tools.signal.aborted) requestAnimationFrame(begin); };
         if (n.id === app.notes.fresh) begin();

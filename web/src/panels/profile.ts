@@ -1,6 +1,6 @@
 // The flat profile: how often and how long each region ran, or held resources.
 import type { Profile } from "../api";
-import { count, el, percent, select, titled } from "../dom";
+import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { leftOut, mergeByName } from "./merge";
@@ -25,19 +25,21 @@ export function profile(): Panel {
     const part = (x: Row): number => { const total = sums[x.claim ? 1 : 0]; return total > 0n ? Number(x.exc) / Number(total) : 0; };
     const claims = rows.some((x) => x.claim), calls = rows.some((x) => !x.claim), top = rows.reduce((m, x) => Math.max(m, part(x)), 0) || 1;
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
+    // the values of an attribute take the place of regions
+    const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
     const columns: Column<Row>[] = [
-      { title: "region", text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.name)), sort: (x) => x.name, csv: (x) => x.name },
+      { title: what, text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.name)), sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
       { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
-      ...(calls || !claims ? [time("inclusive", "time in the region and all it calls", (x) => x.inc), time("exclusive", claims ? "time in the region itself, or that its claims held" : "time in the region itself", (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
+      ...(calls || !claims ? [time("inclusive", `time in the ${what} and all it calls`, (x) => x.inc), time("exclusive", claims ? `time in the ${what} itself, or that its claims held` : `time in the ${what} itself`, (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
       { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
       { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: app.store.state.color === "track" ? app.colors.other : lane.colors.css[x.region] ?? app.colors.other } }) },
       time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
-    const t = makeTable(columns, rows, { order: exclusive, memory: tools, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: "highlight this region", chosen: (x) => x.name === app.store.state.highlight });
-    tools.bar.append(select("Rows of the profile", [["region", "a row per region"], ["name", "per name of region"], ["location", "per location"], ["group", "per group"]], by, (v) => { tools.set("sort", ""); tools.set("by", v); tools.again(); }), ...(t.filter ? [t.filter] : []));
+    const t = makeTable(columns, rows, { order: exclusive, memory: tools, run: tools.run, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: `highlight this ${what}`, chosen: (x) => x.name === app.store.state.highlight });
+    tools.bar.append(select("Rows of the profile", [["region", `a row per ${what}`], ["name", `per name of ${what}`], ["location", "per location"], ["group", "per group"]], by, (v) => { tools.set("sort", ""); tools.set("by", v); tools.again(); }), ...(t.filter ? [t.filter] : []));
     tools.body.append(t.element);
     tools.csv(t.csv);
   },

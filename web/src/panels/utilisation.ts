@@ -22,7 +22,7 @@ export function utilisation(): Panel {
   return {
     id: "utilisation", title: "Utilisation", of: "window", wide: true, outlines: true,
     async render(app, { lane, window: w, axis }, tools) {
-      const plot = document.querySelector<HTMLElement>(".plot"), left = (plot?.getBoundingClientRect().left ?? 0) - 8, width = plot?.clientWidth ?? 800, height = Math.max(60, app.store.state.dock - 100);
+      const plot = document.querySelector<HTMLElement>(".plot"), left = (plot?.getBoundingClientRect().left ?? 0) - 8, width = plot?.clientWidth ?? 800, height = Math.max(60, app.dock - 100);
       // the window may reach beyond the trace: the chart covers the part that is there
       const x0 = fraction(axis, lane.toAxis(w.from)) * width, x1 = fraction(axis, lane.toAxis(w.to)) * width, columns = Math.max(1, Math.min(2000, Math.round(x1 - x0)));
       const range = app.store.state.range, of = range ? lane.cut(range) : w, path = `traces/${encodeURIComponent(lane.meta.id)}/`;

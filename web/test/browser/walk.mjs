@@ -31,14 +31,17 @@ async function pick(w, span) {
   return { zoomed, details: await w.details(), view: await w.view() };
 }
 
-/** follow clicks the first message that leaves the selected span. */
+/** follow clicks the first message that leaves the selected span, and loads the page anew. */
 async function follow(w) {
   const links = w.page.locator(".details .links button");
   for (let i = 0; i < await links.count(); i++) {
     if (!(await links.nth(i).innerText()).startsWith("→")) continue;
     await links.nth(i).click();
     await w.ready();
-    return { details: await w.details(), view: await w.view() };
+    const out = { details: await w.details(), view: await w.view() };
+    await w.page.reload();
+    await w.ready();
+    return { ...out, reloaded: await w.details() };
   }
   return null;
 }
