@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
+	"unicode"
 )
 
 // svgCanvas writes SVG elements.
@@ -36,11 +38,25 @@ func coord(x float64) string {
 	return s
 }
 
+// escape makes XML of a text. What turns the direction of all that follows is spelled.
 func escape(s string) string {
 	var b bytes.Buffer
+	if strings.ContainsFunc(s, turns) {
+		for _, r := range s {
+			if turns(r) {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			} else {
+				b.WriteRune(r)
+			}
+		}
+		s = b.String()
+		b.Reset()
+	}
 	xml.EscapeText(&b, []byte(s)) // a Buffer does not fail
 	return b.String()
 }
+
+func turns(r rune) bool { return unicode.Is(unicode.Bidi_Control, r) }
 
 func opacity(name string, alpha float64) string {
 	if alpha >= 1 {

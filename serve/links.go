@@ -42,7 +42,9 @@ func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(list, func(l index.Link) bool { return l.ID == id && l.Source == track && l.Start == at })
+	i := slices.IndexFunc(list, func(l index.Link) bool {
+		return l.ID == id && (l.Source == track || l.Unsent && l.Destination == track) && l.Start == at
+	})
 	if i < 0 {
 		return nil, notFound("there is no link " + quote(id) + " that begins at that place")
 	}
@@ -56,11 +58,13 @@ func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 		n := 0
 		for _, m := range list[:i] {
-			if alike(m) && m.Start == l.Start {
+			if alike(m) && m.Start == l.Start && !m.Unsent && !l.Unsent {
 				n++
 			}
 		}
-		from = messageEnd(trace.Kind.IsSend, x.location(l.Destination), l, n)
+		if !l.Unsent {
+			from = messageEnd(trace.Kind.IsSend, x.location(l.Destination), l, n)
+		}
 		if l.Alone || l.Destination < 0 {
 			break
 		}

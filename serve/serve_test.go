@@ -1141,6 +1141,38 @@ func TestLocationsOfResources(t *testing.T) {
 	}
 }
 
+// TestUnsent: a receive of what nobody sent is a link of the span that it is in, and has its
+// attributes, but counts nowhere.
+func TestUnsent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cut.otf2")
+	r := trace.NewRecorder(trace.Seconds(1000))
+	a, b := r.Location("a"), r.Location("b")
+	r.Enter(b, 0, r.Region("main"))
+	r.Send(a, 10, b, 1, 100)
+	r.Recv(b, 15, a, 1, 100)
+	r.Recv(b, 20, a, 1, 7)
+	r.Leave(b, 30, r.Region("main"))
+	save(t, path, r)
+	s := viewing(t, options(t), path)
+	base := ready(t, s, 0)
+	span := get(t, s, base+"/span?track=1&depth=0&time=5")
+	for path, want := range map[string]string{"links/0/unsent": "<nil>", "links/1/unsent": "true", "links/1/alone": "<nil>", "links/1/from/time": "20", "links/1/to/time": "20", "links/1/from/track": "0", "links/1/to/track": "1"} {
+		if got := fmt.Sprint(look(span, path)); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+	link := get(t, s, fmt.Sprint(base, "/link?track=1&time=20&link=", look(span, "links/1/id")))
+	if got := fmt.Sprint(look(link, "from/kind"), " ", look(link, "to/kind")); got != " recv" {
+		t.Errorf("the ends are %q, want a receive alone", got)
+	}
+	if got := fmt.Sprint(look(get(t, s, base), "links")); got != "1" {
+		t.Errorf("the trace has %s links, want 1", got)
+	}
+	if m := get(t, s, base+"/matrix"); fmt.Sprint(look(m, "rows/0/count"), " ", look(m, "rows/0/matched"), " ", look(m, "rows/1")) != "1 1 <nil>" {
+		t.Errorf("found the matrix %v", m)
+	}
+}
+
 // TestUnreceived: a message that nobody received counts for its sender alone, and leads to
 // nowhere.
 func TestUnreceived(t *testing.T) {

@@ -56,7 +56,11 @@ type entry struct {
 	again    bool        // it may not fail the next time
 	found    cache.Entry // its index, when ready
 	shown    *shown      // what was made of the index, when ready
+	looked   time.Time   // when it was last asked whether the files of the trace have changed
 }
+
+// lookAgain is how long nobody asks that again.
+const lookAgain = 5 * time.Second
 
 // stamp tells whether a file has changed.
 type stamp struct {
@@ -79,8 +83,8 @@ func (s *Server) newEntry(g Given, id, name string) *entry {
 	return e
 }
 
-// refresh forgets the index of a trace whose main file has changed since, and begins to
-// make one if there is none.
+// refresh forgets the index of a trace whose files have changed since, and begins to make one
+// if there is none.
 func (e *entry) refresh() {
 	e.mu.Lock()
 	fresh := e.state == stateNew || e.state == stateFailed && e.again && time.Since(e.failed) > retryFailed
@@ -88,8 +92,14 @@ func (e *entry) refresh() {
 		st, err := fs.Stat(e.given.Source.FS, e.given.Source.Name)
 		fresh = fresh || err == nil && (stamp{st.Size(), st.ModTime()}) != e.stamp
 	}
+	// The other files, which may be many, are looked at now and then.
+	look := !fresh && e.state == stateReady && time.Since(e.looked) > lookAgain
+	if look {
+		e.looked = time.Now()
+	}
+	found := e.found
 	e.mu.Unlock()
-	if fresh {
+	if fresh || look && found.Changed(e.given.Source) {
 		e.start()
 	}
 }
@@ -259,7 +269,7 @@ func (e *entry) ready(found cache.Entry) error {
 		return err
 	}
 	e.mu.Lock()
-	e.found, e.shown = found, shown
+	e.found, e.shown, e.looked = found, shown, time.Now()
 	if found.TraceSize > 0 {
 		e.bytes = found.TraceSize
 	}

@@ -221,12 +221,13 @@ type linkFact struct {
 	Bytes        int64       `json:"bytes"`
 	Tag          string      `json:"tag"`
 	Communicator string      `json:"communicator"`
-	Alone        bool        `json:"alone,omitempty"` // a send that nobody received
+	Alone        bool        `json:"alone,omitempty"`  // a send that nobody received
+	Unsent       bool        `json:"unsent,omitempty"` // a receive of what nobody sent
 	Attributes   []attribute `json:"attributes,omitempty"`
 }
 
 func (v *shown) link(l *index.Link) linkFact {
-	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, nil}
+	f := linkFact{l.ID, l.Kind.String(), l.Name, endFact{l.Source, v.at(l.Start)}, endFact{l.Destination, v.at(l.End)}, l.Count, l.Bytes, "", l.Communicator, l.Alone, l.Unsent, nil}
 	if l.Count == 1 {
 		f.Tag = strconv.FormatInt(l.Tag, 10)
 	}
@@ -579,8 +580,7 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", "", "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
-				r.Mean = strconv.FormatInt(int64(math.Round(c.Sum/float64(c.Matched))), 10)
-				r.Sum = strconv.FormatFloat(c.Sum, 'f', 0, 64)
+				r.Mean, r.Sum = strconv.FormatInt(c.Mean(), 10), strconv.FormatInt(c.Sum, 10)
 			}
 			a.Rows = append(a.Rows, r)
 			a.Tracks = append(a.Tracks, c.Source, c.Destination)

@@ -654,7 +654,7 @@ func kinds(t *testing.T, f *format.Format) {
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
 	// What a format carries for others can be broken like anything else.
-	truncated(t, f, load(t, f, name), 11)
+	truncated(t, f, load(t, f, name), 29)
 	flipped(t, f, load(t, f, name))
 	lost := map[string]bool{}
 	for _, x := range loss.Rows() {

@@ -233,43 +233,78 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 	return list, closeAll, nil
 }
 
-// Extent reads the first and the last chunk of each location.
+// Extent reads the first and the last chunk of each location. What cannot be read has no
+// times; a scan will tell of it.
 func (d *decoder) Extent() (first, last int64, ok bool) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
 	q := &decoder{d.model, &quiet, d.unordered}
 	first, last = math.MaxInt64, math.MinInt64
-	// What cannot be read has no times; a scan will tell of it.
-	look := func(x format.Stream, all bool) {
-		for {
-			b, err := x.Next(context.Background())
-			if b == nil || err != nil {
-				return
-			}
-			first, last, ok = min(first, b.Time[0]), max(last, b.Time[b.Len()-1]), true
-			if !all {
-				return
-			}
-		}
-	}
 	for _, id := range q.locations {
-		for _, from := range []int64{math.MinInt64, math.MaxInt64 - 1} {
-			x, err := q.location(id, trace.Selection{From: from, To: math.MaxInt64}, true, nil)
-			if x == nil || err != nil {
-				continue
-			}
-			x.rows = 1
-			if from > 0 {
-				x.rows = trace.BatchRows
-			}
-			look(x, from > 0)
-			x.r.Close()
+		if a, b, any := q.extent(id); any {
+			first, last, ok = min(first, a), max(last, b), true
 		}
 	}
 	if x := q.markerStream(trace.Everything()); x != nil {
-		look(x, true)
+		for {
+			b, err := x.Next(context.Background())
+			if b == nil || err != nil {
+				break
+			}
+			first, last, ok = min(first, b.Time[0]), max(last, b.Time[b.Len()-1]), true
+		}
 	}
 	return first, last, ok
+}
+
+// extent is when the first and the last event of a location are.
+func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
+	each := func(end bool, f func(t int64) (more bool)) {
+		r, err := d.a.openEvents(id, d.opt)
+		if r == nil || err != nil {
+			return
+		}
+		defer r.Close()
+		if end {
+			r.Seek(math.MaxInt64)
+		}
+		for {
+			e, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				if fail(d.opt, err) != nil {
+					return
+				}
+				continue
+			}
+			if e.Time <= math.MaxInt64 && !f(int64(e.Time-d.base)) {
+				return
+			}
+		}
+	}
+	sorted := d.unordered[id] // the first is not the earliest
+	first, last = math.MaxInt64, math.MinInt64
+	each(false, func(t int64) bool {
+		first, last, ok = min(first, t), max(last, t), true
+		return sorted
+	})
+	if !ok || sorted {
+		return first, last, ok
+	}
+	any := false
+	each(true, func(t int64) bool {
+		last, any = max(last, t), true
+		return true
+	})
+	if !any { // the last chunk is damaged
+		each(false, func(t int64) bool {
+			last = max(last, t)
+			return true
+		})
+	}
+	return first, last, true
 }
 
 // Links delivers the links.

@@ -139,8 +139,12 @@ func (b *session) view(r *viewerResult, t *viewerTrace) error {
 	}
 	defer x.Close()
 	t.counts = x.Counts()
+	// Users have indexes in the cache, where they are found by the trace's files.
+	if _, err := b.weftRun("index", "-q", path); err != nil {
+		return err
+	}
 	for range b.runs {
-		if err := b.serve(t, x, path, file); err != nil {
+		if err := b.serve(t, x, path); err != nil {
 			return err
 		}
 	}
@@ -149,7 +153,7 @@ func (b *session) view(r *viewerResult, t *viewerTrace) error {
 	}
 	for range b.runs {
 		var out bytes.Buffer
-		if _, err := b.run(&out, "node", mustAbs("web/test/bench.mjs"), b.weft, "view", "--no-open", "--index", file, path); err != nil {
+		if _, err := b.run(&out, "node", mustAbs("web/test/bench.mjs"), b.weft, "view", "--no-open", path); err != nil {
 			return err
 		}
 		var p pageTimes
@@ -177,8 +181,8 @@ const tileRequests = 200
 
 // serve starts a server that has the index and asks it for tiles of 200 strips in 1600
 // columns, at all zooms and places.
-func (b *session) serve(t *viewerTrace, x *index.Index, path, file string) error {
-	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", "--index", file, path)
+func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
+	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", path)
 	c.Env, c.Dir = environment(os.Environ(), b.tmp), b.tmp
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := c.StdoutPipe()

@@ -53,8 +53,11 @@ the one in the file that --index= names (see weft index).`,
 					out = "-"
 				}
 			}
-			if maxRows == 0 || d.scale == 0 {
-				return usageError("--max-rows and --scale: found 0, expected at least 1")
+			if maxRows < 1 {
+				return usageError("--max-rows %d: expected at least 1", maxRows)
+			}
+			if d.scale < 1 {
+				return usageError("--scale %d: expected at least 1", d.scale)
 			}
 			if from != "" {
 				for _, name := range []string{"rows", "color", "region", "kind"} {
@@ -275,9 +278,6 @@ func (d *drawing) kind(path string, maxRows int) (string, error) {
 	}
 	if d.width < 0 || d.width > maxWidth {
 		return "", usageError("--width %d: expected 0, for the usual one, to %d", d.width, maxWidth)
-	}
-	if d.scale < 0 || maxRows < 0 {
-		return "", usageError("--scale and --max-rows must not be negative")
 	}
 	return kind, nil
 }

@@ -95,6 +95,9 @@ writes them for go tool pprof.`,
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")
 			}
+			if !(least >= 0 && least <= 100) {
+				return usageError("--least %g: expected 0 to 100 percent", least)
+			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			if err != nil {
 				return err

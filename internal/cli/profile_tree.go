@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,6 +73,9 @@ func (a *app) profileTree(ctx context.Context, in *input, r *reading, s *selecti
 		return err
 	}
 	in.bar.done()
+	if (o.pprof != "" || o.folded) && !r.quiet {
+		a.tellDeeper(x)
+	}
 	if o.pprof != "" {
 		if err := a.writePprof(x, in.Defs(), o.pprof); err != nil {
 			return err
@@ -167,8 +172,12 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean", "max"}); err != nil {
 		return err
 	}
-	err := x.walk(func(n *calltree.Node, path []string) error {
-		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(path, ";"), strconv.FormatInt(n.Count, 10), c.FormatSeconds(n.Inclusive), c.FormatSeconds(n.Exclusive),
+	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _, _ int64) error {
+		n := path[len(path)-1]
+		if len(path) > deepest {
+			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
+		}
+		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"), strconv.FormatInt(n.Count, 10), c.FormatSeconds(n.Inclusive), c.FormatSeconds(n.Exclusive),
 			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
 	if err != nil {
@@ -178,32 +187,82 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	return w.Error()
 }
 
-// walk calls f for each path with the names of its regions, outermost first.
-func (x *treeResult) walk(f func(n *calltree.Node, path []string) error) error {
-	var path []string
+// deepest is how many calls within each other have a stack of their own: those of a recursion
+// that goes far deeper have more names in all than anybody has room for.
+const deepest = 1000
+
+// deeperCalls stands for all that is deeper.
+const deeperCalls = "[deeper calls]"
+
+// stacks calls f for each path, outermost call first, with its visits and its exclusive time;
+// and for what is deeper than deepest once, with the path around it.
+func (x *treeResult) stacks(deepest int, f func(path []*calltree.Node, deeper bool, count, exclusive int64) error) error {
+	var path []*calltree.Node
+	var count, exclusive int64 // of what is deeper
+	rest := func() error {
+		n, t := count, exclusive
+		if count, exclusive = 0, 0; n == 0 {
+			return nil
+		}
+		return f(path, true, n, t)
+	}
 	for i := range x.Paths {
 		n := &x.Paths[i]
-		path = append(path[:n.Depth], strings.ReplaceAll(n.Name, ";", ":"))
-		if err := f(n, path); err != nil {
+		if n.Depth >= deepest {
+			path = path[:deepest]
+			count, exclusive = count+n.Count, exclusive+n.Exclusive
+			continue
+		}
+		if err := rest(); err != nil {
+			return err
+		}
+		path = append(path[:n.Depth], n)
+		if err := f(path, false, n.Count, n.Exclusive); err != nil {
 			return err
 		}
 	}
-	return nil
+	return rest()
+}
+
+// names are those of the calls of a path, without what parts them in lines.
+func names(path []*calltree.Node) []string {
+	list := make([]string, len(path))
+	for i, n := range path {
+		list[i] = strings.ReplaceAll(n.Name, ";", ":")
+	}
+	return list
+}
+
+// tellDeeper says how many paths are deeper than have stacks of their own.
+func (a *app) tellDeeper(x *treeResult) {
+	n := 0
+	for i := range x.Paths {
+		if x.Paths[i].Depth >= deepest {
+			n++
+		}
+	}
+	if n > 0 {
+		fmt.Fprintf(a.err, "%d paths of more than %d calls within each other are summed up as %s\n", n, deepest, deeperCalls)
+	}
 }
 
 // folded writes a line a path, "main;solve;MPI_Send 1234", with its exclusive time in
 // nanoseconds: what makes flame graphs reads.
 func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
-	err := x.walk(func(n *calltree.Node, path []string) error {
-		ns, _, ok := c.Rescale(n.Exclusive, trace.Seconds(1_000_000_000))
-		if n.Exclusive == 0 || !ok {
+	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, _, exclusive int64) error {
+		ns, _, ok := c.Rescale(exclusive, trace.Seconds(1_000_000_000))
+		if exclusive == 0 || !ok {
 			return nil
 		}
 		if x.By != byRegion {
-			b.WriteString(plain(strings.ReplaceAll(x.Roots[n.Root], ";", ":")) + ";")
+			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
 		}
-		return printf(b, "%s %d\n", strings.Join(path, ";"), ns)
+		list := names(path)
+		if deeper {
+			list = append(list, deeperCalls)
+		}
+		return printf(b, "%s %d\n", strings.Join(list, ";"), ns)
 	})
 	if err != nil {
 		return err
@@ -236,22 +295,27 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		}
 		return l
 	}
-	var path []*profile.Location
-	for i := range x.Paths {
-		n := &x.Paths[i]
-		path = append(path[:n.Depth], place(n))
-		ns, _, ok := d.Clock.Rescale(n.Exclusive, trace.Seconds(1_000_000_000))
+	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
+	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, count, exclusive int64) error {
+		ns, _, ok := d.Clock.Rescale(exclusive, trace.Seconds(1_000_000_000))
 		if !ok {
-			continue
+			return nil
 		}
-		s := &profile.Sample{Value: []int64{n.Count, ns}}
-		for k := len(path) - 1; k >= 0; k-- { // the innermost one first
-			s.Location = append(s.Location, path[k])
+		s := &profile.Sample{Value: []int64{count, ns}}
+		if deeper {
+			s.Location = append(s.Location, place(rest))
+		}
+		for _, n := range slices.Backward(path) { // the innermost one first
+			s.Location = append(s.Location, place(n))
 		}
 		if x.By != byRegion {
-			s.Label = map[string][]string{x.By: {x.Roots[n.Root]}}
+			s.Label = map[string][]string{x.By: {x.Roots[path[0].Root]}}
 		}
 		p.Sample = append(p.Sample, s)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return p, p.CheckValid()
 }

@@ -157,6 +157,9 @@ func private(l net.Listener) bool {
 // leastToken is how long a secret must be.
 const leastToken = 16
 
+// tokenLetters are those that it is made of.
+const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 // token is the secret: a new one, or that in a file.
 func token(file string, none bool) (string, error) {
 	if none {
@@ -186,8 +189,9 @@ func token(file string, none bool) (string, error) {
 		return "", usageError("--token-file %s: found the mode %#o, expected that others cannot read it (chmod 600)", file, m)
 	}
 	t := strings.TrimSpace(string(text))
-	if len(t) < leastToken || strings.ContainsAny(t, " \t\r\n;,\"\\%&+#=?/") {
-		return "", usageError("--token-file %s: expected at least %d letters and digits", file, leastToken)
+	odd := func(r rune) bool { return !strings.ContainsRune(tokenLetters, r) }
+	if len(t) < leastToken || strings.ContainsFunc(t, odd) {
+		return "", usageError("--token-file %s: expected at least %d letters, digits, - and _", file, leastToken)
 	}
 	return t, nil
 }

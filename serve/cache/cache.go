@@ -120,6 +120,20 @@ type Entry struct {
 	// Defects is how many defects reading the trace reported, TraceSize the bytes of all
 	// files of the trace.
 	Defects, TraceSize int64
+
+	files []string // of the trace
+	stamp string   // what the machine said of them, "" if nothing
+}
+
+// Changed reports whether the machine says that files of the trace have changed since its
+// index was found. Where it does not tell, and of what has changed in the last seconds, it
+// is false.
+func (e *Entry) Changed(src format.Source) bool {
+	if len(e.files) == 0 {
+		return false
+	}
+	now := stampOf(src, e.files)
+	return now != "" && now != e.stamp
 }
 
 // list is what is in a file of names.
@@ -127,6 +141,9 @@ type list struct {
 	Files   []string `json:"files"`
 	Defects int64    `json:"defects"`
 	Size    int64    `json:"size"` // of all files, in bytes
+	// Stamp is what the machine said of the files when their key was Key, "" if nothing.
+	Stamp string `json:"stamp,omitempty"`
+	Key   string `json:"key,omitempty"`
 }
 
 // maxList bounds what is read of a list; it is beyond the traces of any machine.
@@ -143,19 +160,31 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil // not there, or damaged: built anew
 	}
-	if e.Key, err = Key(src, l.Files, s); err != nil {
-		return e, false, nil
+	stamp := stampOf(src, l.Files)
+	known := stamp != "" && stamp == l.Stamp && l.Key != ""
+	if e.Key = l.Key; !known {
+		if e.Key, err = Key(src, l.Files, s); err != nil {
+			return e, false, nil
+		}
 	}
 	e.Path, e.Defects, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), l.Defects, l.Size
 	st, err := os.Stat(e.Path)
 	if err != nil {
 		return e, false, nil
 	}
-	e.Size = st.Size()
+	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
 	now := time.Now()
 	// Where times cannot be set the oldest build goes first.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
+	if !known && stamp != "" {
+		// Next time they need not be read.
+		l.Stamp, l.Key = stamp, e.Key
+		if room, err := NewRoom(c.dir); err == nil {
+			c.writeList(room, main, l)
+			room.Close()
+		}
+	}
 	return e, true, nil
 }
 
@@ -196,6 +225,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
+	stamp := stampOf(src, names) // before they are read for the key
 	if e.Key, err = Key(src, names, s); err != nil {
 		return e, err
 	}
@@ -206,11 +236,12 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 	if err != nil {
 		return e, err
 	}
+	e.files, e.stamp = names, stamp
 	e.Path, e.Size, e.TraceSize = filepath.Join(c.dir, e.Key+suffix), st.Size(), files.Size()
 	if err := replace(made, e.Path); err != nil {
 		return e, err
 	}
-	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize}); err != nil {
+	if err := c.writeList(room, main, &list{names, e.Defects, e.TraceSize, stamp, e.Key}); err != nil {
 		return e, err
 	}
 	c.limit(e.Key, main)

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -70,10 +71,18 @@ func names(t *testing.T, c *Cache) []string {
 	return out
 }
 
-// TestFind: an index is found as long as nothing that the trace consists of has changed.
+// TestFind: an index is found as long as nothing that the trace consists of has changed, be
+// that just now or a while ago.
 func TestFind(t *testing.T) {
+	t.Run("now", func(t *testing.T) { find(t, 0) })
+	t.Run("settled", func(t *testing.T) { find(t, settled+settled/10) })
+}
+
+// find looks for indexes of traces that change; wait is how long it does before and after.
+func find(t *testing.T, wait time.Duration) {
+	t.Parallel()
 	long := strings.Repeat("0123456789abcdef", whole/16+100_000)
-	for _, x := range []struct {
+	tests := []struct {
 		name   string
 		change func(t *testing.T, dir string)
 		found  bool
@@ -96,33 +105,97 @@ func TestFind(t *testing.T) {
 		{"a long file between the blocks, its time set back", func(t *testing.T, dir string) {
 			write(t, dir+"/long", long[:block+100]+"X"+long[block+101:])
 		}, true}, // what the documentation says is not noticed
-	} {
-		t.Run(x.name, func(t *testing.T) {
-			dir := t.TempDir()
-			write(t, dir+"/main", "main")
-			write(t, dir+"/parts/1", "one")
-			write(t, dir+"/long", long)
-			c := open(t, 0)
-			src := format.FileSource(dir + "/main")
-			if _, ok, err := c.Find(src, &plain); ok || err != nil {
-				t.Fatalf("in an empty cache: found %t, %v", ok, err)
-			}
-			made, err := c.Build(context.Background(), src, &plain, reads("index", "main", "parts/1", "missing", "parts", "long", "."))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if made.Size != 5 || made.Defects != 3 || made.TraceSize != int64(4+3+len(long)) {
-				t.Errorf("made %+v", made)
-			}
-			x.change(t, dir)
-			e, ok, err := c.Find(src, &plain)
-			if ok != x.found || err != nil {
-				t.Errorf("found is %t, want %t, %v", ok, x.found, err)
-			}
-			if ok && e != made {
-				t.Errorf("found %+v, made %+v", e, made)
-			}
-		})
+	}
+	folders, made := make([]string, len(tests)), make([]Entry, len(tests))
+	caches := make([]*Cache, len(tests))
+	for i := range tests {
+		folders[i], caches[i] = t.TempDir(), open(t, 0)
+		write(t, folders[i]+"/main", "main")
+		write(t, folders[i]+"/parts/1", "one")
+		write(t, folders[i]+"/long", long)
+	}
+	time.Sleep(wait)
+	for i, x := range tests {
+		src := format.FileSource(folders[i] + "/main")
+		if _, ok, err := caches[i].Find(src, &plain); ok || err != nil {
+			t.Fatalf("in an empty cache: found %t, %v", ok, err)
+		}
+		var err error
+		if made[i], err = caches[i].Build(context.Background(), src, &plain, reads("index", "main", "parts/1", "missing", "parts", "long", ".")); err != nil {
+			t.Fatal(err)
+		}
+		if m := made[i]; m.Size != 5 || m.Defects != 3 || m.TraceSize != int64(4+3+len(long)) {
+			t.Errorf("made %+v", m)
+		}
+		x.change(t, folders[i])
+	}
+	time.Sleep(wait)
+	for i, x := range tests {
+		e, ok, err := caches[i].Find(format.FileSource(folders[i]+"/main"), &plain)
+		if ok != x.found || err != nil {
+			t.Errorf("%s: found is %t, want %t, %v", x.name, ok, x.found, err)
+		}
+		e.stamp, made[i].stamp = "", ""
+		if ok && !reflect.DeepEqual(e, made[i]) {
+			t.Errorf("%s: found %+v, made %+v", x.name, e, made[i])
+		}
+	}
+}
+
+// opens counts which files are opened.
+type opens struct {
+	fs.FS
+	names []string
+}
+
+func (o *opens) Stat(name string) (fs.FileInfo, error) { return fs.Stat(o.FS, name) }
+
+func (o *opens) Open(name string) (fs.File, error) {
+	o.names = append(o.names, name)
+	return o.FS.Open(name)
+}
+
+// TestStamp: of a trace that has not changed only the main file is read to find its index, if
+// the machine tells so much; after a copy, whose files are others, that of the first time.
+func TestStamp(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the machine does not tell when files were changed")
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	write(t, dir+"/main", "main")
+	write(t, dir+"/parts/1", "one")
+	time.Sleep(settled + settled/10)
+	c := open(t, 0)
+	src := format.FileSource(dir + "/main")
+	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main", "parts/1")); err != nil {
+		t.Fatal(err)
+	}
+	opened := func() []string {
+		o := &opens{FS: os.DirFS(dir)}
+		if _, ok, err := c.Find(format.Source{FS: o, Name: "main", Path: "main"}, &plain); !ok || err != nil {
+			t.Fatalf("found is %t, %v", ok, err)
+		}
+		return o.names
+	}
+	if got := opened(); !slices.Equal(got, []string{"main"}) {
+		t.Errorf("files %q were opened to find the index", got)
+	}
+	e, _, _ := c.Find(src, &plain)
+	if e.Changed(src) {
+		t.Error("a trace has changed that nobody touched")
+	}
+	os.Rename(dir+"/parts/1", dir+"/parts/old")
+	write(t, dir+"/parts/1", "one")
+	time.Sleep(settled + settled/10)
+	if !e.Changed(src) {
+		t.Error("a trace with another file has not changed")
+	}
+	if got := opened(); !slices.Contains(got, "parts/1") {
+		t.Errorf("of a trace with another file only %q were opened", got)
+	}
+	if got := opened(); !slices.Equal(got, []string{"main"}) {
+		t.Errorf("files %q were opened to find the index again", got)
 	}
 }
 

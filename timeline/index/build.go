@@ -135,14 +135,11 @@ func (b *builder) build(ctx context.Context, d format.Decoder) error {
 		return err
 	}
 	dir.Visits, dir.Claims = b.totals()
-	if dir.Events == 0 {
+	for _, w := range b.workers {
+		dir.First, dir.Last = min(dir.First, w.first), max(dir.Last, w.last)
+	}
+	if dir.First > dir.Last {
 		dir.First, dir.Last = 0, 0
-		for i, e := range dir.Tracks {
-			if dir.Last = max(dir.Last, e.Last); i == 0 {
-				dir.First, dir.Last = e.First, e.Last // nothing but markers
-			}
-			dir.First = min(dir.First, e.First)
-		}
 	}
 	if err := b.collectives(dir); err != nil {
 		return err
@@ -255,7 +252,7 @@ func (b *builder) tracks(ctx context.Context, dir *directory) error {
 		parent := -1
 		for i, e := range list {
 			e.Parent = parent
-			// Markers, which somebody set afterwards, do not make a trace longer.
+			// Times of what is no event are the workers'.
 			if l := list[0]; l.Events > 0 {
 				dir.First, dir.Last = min(dir.First, l.First), max(dir.Last, e.Last)
 			}
@@ -294,10 +291,12 @@ type worker struct {
 	coll      collector
 	like      *spanTrack // the latest one
 	deep      int        // how many regions were open at most
+	first     int64      // times of markers and states
+	last      int64
 }
 
 func newWorker(b *builder) *worker {
-	w := &worker{packer: b.packer(), b: b}
+	w := &worker{packer: b.packer(), b: b, first: math.MaxInt64, last: math.MinInt64}
 	w.links.spool, w.meets.spool = b.links, b.meets
 	return w
 }
@@ -390,10 +389,11 @@ func (w *worker) rows(b *trace.Batch, from int) error {
 // other takes what is neither an enter nor a leave.
 func (w *worker) other(l *location, c *trace.Cursor) error {
 	k, t := c.Kind(), c.Time()
-	if k == trace.Marker {
-		return w.instant(l, c)
-	}
 	if !k.IsEvent() {
+		w.first, w.last = min(w.first, t), max(w.last, t)
+		if k == trace.Marker {
+			return w.instant(l, c)
+		}
 		return nil
 	}
 	l.event(t)
@@ -686,7 +686,8 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			return nil, err
 		}
 	}
-	if l.visits == nil && len(l.resources)+len(l.series) == 0 {
+	// A resource or signal that is a location itself has no row beside that of its claims or values.
+	if itself := def.Kind == trace.ResourceLocation || def.Kind == trace.SignalLocation; l.visits == nil && (!itself || len(l.resources)+len(l.series) == 0) {
 		l.visits = newSpanTrack(LocationTrack, nil)
 	}
 	if l.visits != nil {

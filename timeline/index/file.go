@@ -18,10 +18,10 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 8
+const Version = 9
 
 const (
-	head    = "weftidx8"
+	head    = "weftidx9"
 	tail    = "xdi6"
 	endSize = 24
 )

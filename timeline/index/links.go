@@ -28,7 +28,8 @@ func (k LinkKind) String() string { return [...]string{"message", "dependency", 
 // link is a link whose ends are locations.
 type link struct {
 	kind                LinkKind
-	alone               bool // a send without a receive
+	alone               bool // a send without a receive, or
+	unsent              bool // a receive without a send
 	source, destination uint32
 	start, end          int64
 	bytes, tag          int64
@@ -55,6 +56,9 @@ func encodeLinks(s *sections, b []byte, l []link) []byte {
 		k := byte(x.kind) << 1
 		if x.alone {
 			k |= 1
+		}
+		if x.unsent {
+			k |= 8
 		}
 		kind = append(kind, k)
 		source = binary.AppendUvarint(source, uint64(x.source))
@@ -84,7 +88,7 @@ func decodeLinks(b []byte, l []link) ([]link, error) {
 	for range n {
 		var x link
 		k := kind.byte()
-		x.kind, x.alone = LinkKind(k>>1), k&1 == 1
+		x.kind, x.alone, x.unsent = LinkKind(k>>1&3), k&1 == 1, k&8 != 0
 		x.source = uint32(source.uint())
 		x.destination = uint32(int64(x.source) + destination.int())
 		last += start.int()

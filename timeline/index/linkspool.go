@@ -223,11 +223,8 @@ func (w *endWriter) keep(part int, b []byte) (err error) {
 
 // message takes a send or receive.
 func (w *endWriter) message(l *location, c *trace.Cursor) error {
-	// A send that does not say where to is one that nobody received.
+	// A send that does not say where to is one that nobody received, and so with receives.
 	k := numbered{communicator(c.Op(0)), communicator(c.Op(1)), int64(c.Op(2)), c.Kind().IsRecv()}
-	if k.recv && k.peer == trace.NoRef {
-		return nil
-	}
 	ch := l.channels.of(k)
 	n := int64(0)
 	switch { // each side reads its own number alone
@@ -317,14 +314,14 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 	n := int64(0)
 	for i, c := range list {
 		at[i].base = n
-		n += c.sends
+		n += max(c.sends, c.recvs)
 	}
 	out = slices.Grow(out[:0], int(n))[:n]
 	clear(out)
 	for i, c := range list {
-		for k := range out[at[i].base:][:c.sends] {
-			l := &out[at[i].base+int64(k)]
-			l.kind, l.alone, l.source, l.destination = Message, int64(k) >= c.recvs, c.source, c.destination
+		for k := range max(c.sends, c.recvs) {
+			l := &out[at[i].base+k]
+			l.kind, l.alone, l.unsent, l.source, l.destination = Message, k >= min(c.sends, c.recvs), k >= c.sends, c.source, c.destination
 			l.tag, l.comm, l.name = c.tag, c.comm, trace.NoRef
 		}
 	}
@@ -341,10 +338,11 @@ func (s *linkSpool) pair(part int, out []link) ([]link, error) {
 					l.end = last
 				}
 			} else {
-				if p.recvs < list[slot].sends {
-					out[p.base+p.recvs].end = last
-				}
+				l := &out[p.base+p.recvs]
 				p.recvs++
+				if l.end = last; l.unsent {
+					l.start = last
+				}
 			}
 		}
 	})

@@ -221,6 +221,7 @@ type Link struct {
 	// latest end. A message that is received before it is sent ends before it starts.
 	Start, End   int64
 	Alone        bool // a send that nobody received; End is Start
+	Unsent       bool // a receive of what nobody sent; Start is End, and Bytes are not known
 	Count, Bytes int64
 	Tag          int64  // of a message; the id of a dependency
 	Communicator string // name or id
@@ -356,7 +357,7 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 // link is an exact link, number k of a block.
 func (x *Index) link(l *link, block, k int, at func(uint32) int) Link {
 	out := Link{ID: strconv.Itoa(block) + "." + strconv.Itoa(k), Kind: l.kind, Name: x.name(l.name), Source: at(l.source), Destination: at(l.destination),
-		Start: l.start, End: l.end, Alone: l.alone, Count: 1, Bytes: l.bytes, Tag: l.tag}
+		Start: l.start, End: l.end, Alone: l.alone && !l.unsent, Unsent: l.unsent, Count: 1, Bytes: l.bytes, Tag: l.tag}
 	if int(l.comm) < len(x.dir.Comms) {
 		out.Communicator = x.dir.Comms[l.comm]
 	}
@@ -443,7 +444,8 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 		}
 		for k := range list {
 			l := &list[k]
-			if l.source == e.Location && from <= l.start && l.start <= to || l.destination == e.Location && !l.alone && from <= l.end && l.end <= to {
+			leaves, comes := l.source == e.Location && !l.unsent, l.destination == e.Location && (!l.alone || l.unsent)
+			if leaves && from <= l.start && l.start <= to || comes && from <= l.end && l.end <= to {
 				if out = append(out, x.link(l, i, k, at)); len(out) == limit {
 					return out, nil
 				}
@@ -459,15 +461,28 @@ type Cell struct {
 	Source, Destination int // tracks, -1 for locations without
 	Count, Bytes        int64
 	// Matched is how many of them were received, and MatchedBytes what these had; Min, Max
-	// and Sum are their times from send to receive, in ticks.
+	// and Sum are their times from send to receive, in ticks; sums beyond 2⁶³ are 2⁶³−1.
 	Matched, MatchedBytes int64
-	Min, Max              int64
-	Sum                   float64
+	Min, Max, Sum         int64
+}
+
+// Mean is the mean time from send to receive, to the nearest tick; 0 if none was received.
+func (c *Cell) Mean() int64 {
+	if c.Matched == 0 {
+		return 0
+	}
+	mean, rest := c.Sum/c.Matched, c.Sum%c.Matched
+	if rest >= c.Matched-rest {
+		mean++
+	} else if rest <= -c.Matched-rest {
+		mean--
+	}
+	return mean
 }
 
 // add adds the messages of another cell.
 func (c *Cell) add(o *Cell) {
-	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum+o.Sum
+	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, saturate(c.Sum, o.Sum)
 	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
 	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
 }
@@ -504,7 +519,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 			}
 			for k := range list {
 				l := &list[k]
-				if l.kind != Message || l.start < from || l.start >= to {
+				if l.kind != Message || l.unsent || l.start < from || l.start >= to {
 					continue
 				}
 				c := mine[key{l.source, l.destination}]
@@ -518,7 +533,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 					c.Matched++
 					c.MatchedBytes += l.bytes
 					d := l.end - l.start
-					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), c.Sum+float64(d)
+					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), saturate(c.Sum, d)
 				}
 			}
 		}

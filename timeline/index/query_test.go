@@ -157,8 +157,8 @@ func TestMessages(t *testing.T) {
 			if c.Matched == c.Count && c.MatchedBytes != c.Bytes || c.Matched < c.Count && c.MatchedBytes >= c.Bytes {
 				t.Fatalf("cell %d: found %d bytes of %d messages received, of %d bytes of %d", i, c.MatchedBytes, c.Matched, c.Bytes, c.Count)
 			}
-			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != 40*float64(c.Matched)) {
-				t.Fatalf("cell %d: found times %d to %d, sum %g of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
+			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != 40*c.Matched || c.Mean() != 40) {
+				t.Fatalf("cell %d: found times %d to %d, sum %d of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
 			}
 		}
 		// The links of any window stand for all messages that have a part in it.
@@ -378,14 +378,17 @@ func TestCounter(t *testing.T) {
 	}
 	x := build(t, r)
 	tracks := x.Tracks()
-	if len(tracks) != 1 || tracks[0].Kind != CounterTrack || tracks[0].Low != slices.Min(values) || tracks[0].High != slices.Max(values) || tracks[0].Style != "steps" {
+	if len(tracks) != 2 || tracks[0].Kind != LocationTrack || tracks[1].Parent != 0 {
+		t.Fatalf("found the tracks %+v", tracks) // the location has its row, though nothing is in it
+	}
+	if c := tracks[1]; c.Kind != CounterTrack || c.Low != slices.Min(values) || c.High != slices.Max(values) || c.Style != "steps" {
 		t.Fatalf("found the tracks %+v", tracks)
 	}
 	for range 100 {
 		length := int64(math.Exp(rng.Float64()*math.Log(float64(now+300)))) + 5
 		from := -310 + rng.Int64N(now+300)
 		width := 1 + rng.IntN(400)
-		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{0}, From: from, To: from + length, Width: width})
+		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{1}, From: from, To: from + length, Width: width})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,6 +408,40 @@ func TestCounter(t *testing.T) {
 			if i < j && (float64(tile.Min[k]) > slices.Min(values[i:j]) || float64(tile.Max[k]) < slices.Max(values[i:j])) {
 				t.Fatalf("from %d, %d in %d columns, column %d: found %g to %g, expected at least %g to %g", from, length, width, c, tile.Min[k], tile.Max[k], slices.Min(values[i:j]), slices.Max(values[i:j]))
 			}
+		}
+	}
+}
+
+// A trace reaches from the first to the last of what it has, be it a marker or what was summed
+// up: commands count times from there, too. A location that has no visit has a row.
+func TestExtent(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	loc, other, g := r.Location("p"), r.Location("q"), r.Region("g")
+	mark := r.Defs().Markers.Add(trace.Named{ID: "1", Name: "here"})
+	m := r.Defs().Metrics.Add(trace.MetricDef{ID: "1", Name: "queue", Kind: trace.CounterMetric, Type: trace.Float64, Location: other})
+	r.Event(loc, -5, trace.Marker, mark, nil)
+	r.Enter(loc, 10, g)
+	r.Leave(loc, 20, g)
+	r.Event(loc, 30, trace.RegionSummary, g, nil)
+	r.Event(other, 12, trace.Metric, m, []uint64{0})
+	x := build(t, r)
+	if first, last, events := x.Extent(); first != -5 || last != 30 || events != 3 {
+		t.Errorf("found %d events from %d to %d, expected 3 from -5 to 30", events, first, last)
+	}
+	var names []string
+	for _, e := range x.Tracks() {
+		names = append(names, fmt.Sprint(e.Kind, " ", e.Name, " of ", e.Parent))
+	}
+	if want := []string{"location p of -1", "location q of -1", "counter queue of 1"}; !slices.Equal(names, want) {
+		t.Errorf("found the tracks %q, expected %q", names, want)
+	}
+}
+
+// The mean time is to the nearest tick, beyond what floats can tell too.
+func TestCellMean(t *testing.T) {
+	for _, x := range []struct{ sum, n, want int64 }{{0, 0, 0}, {7, 2, 4}, {-7, 2, -4}, {10, 3, 3}, {11, 3, 4}, {-10, 3, -3}, {-11, 3, -4}, {1<<53 + 1, 1, 1<<53 + 1}, {math.MaxInt64, math.MaxInt64, 1}, {1<<62 + 2, 2, 1<<61 + 1}} {
+		if got := (&Cell{Sum: x.sum, Matched: x.n}).Mean(); got != x.want {
+			t.Errorf("mean of %d in %d: found %d, expected %d", x.sum, x.n, got, x.want)
 		}
 	}
 }

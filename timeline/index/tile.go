@@ -485,11 +485,19 @@ type raster struct {
 	parts    []share
 	cover    float64
 	low      float64 // what is missing at the height of what covers it, times the part
+	end      edge    // of the last span that took whole columns
 }
 
 type share struct {
 	region uint32
 	part   float64
+}
+
+// edge is the part of a column that a span has which is drawn beside it.
+type edge struct {
+	share
+	at     int
+	height uint8
 }
 
 func newRaster(q *TileRequest) *raster {
@@ -514,7 +522,8 @@ func (r *raster) column(t int64) float64 {
 }
 
 // span draws a span: one that is wider than a column takes those that it has the greater
-// part of, narrower ones add to what is in their columns.
+// part of, narrower ones add to what is in their columns. Columns that these have share what
+// wider ones beside have of them.
 func (r *raster) span(s *Span) {
 	a, b := r.column(s.Start), r.column(s.End)
 	if b-a < 2 {
@@ -527,6 +536,8 @@ func (r *raster) span(s *Span) {
 	}
 	if len(r.parts) > 0 && r.at >= first {
 		r.parts, r.cover, r.low = r.parts[:0], 0, 0 // it has the greater part
+	} else if len(r.parts) > 0 && r.at == first-1 && a < float64(first) {
+		r.edge(&edge{share{s.Region, float64(first) - a}, r.at, s.Height})
 	}
 	r.flush()
 	flags := Single
@@ -538,6 +549,16 @@ func (r *raster) span(s *Span) {
 	}
 	r.runs = append(r.runs, pixels{uint16(first), uint16(last - first), s.Region, math.MaxUint8, math.MaxUint8, s.Height, flags})
 	r.next = last
+	r.end = edge{share{s.Region, max(0, b-float64(last))}, last, s.Height}
+}
+
+// edge adds the part that a wider span has of the column in hand.
+func (r *raster) edge(e *edge) {
+	r.cover += e.part
+	if e.height != math.MaxUint8 {
+		r.low += e.part * float64(math.MaxUint8-e.height)
+	}
+	r.part(e.region, e.part)
 }
 
 // bucket draws buckets of a level.
@@ -559,7 +580,9 @@ func (r *raster) add(a, b float64, region uint32, part, cover float64, height ui
 				continue
 			}
 			r.flush()
-			r.at = p
+			if r.at = p; r.end.at == p && r.end.part > 0 {
+				r.edge(&r.end)
+			}
 		}
 		left, right := max(a, float64(p)), min(b, float64(p+1))
 		in := max(0, right-left)

@@ -37,8 +37,8 @@ export interface Attribute { name: string; value: string }
 export interface Around { region: number; name: string; start: string; end: string; depth: number }
 /** LinkEnd is one end of a link. */
 export interface LinkEnd { track: number; time: string }
-/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received. */
-export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; attributes?: Attribute[] | null }
+/** LinkInfo is a message, a dependency or a fork, or a bundle of `count` of them; alone is a send that nobody received, unsent a receive of what nobody sent. */
+export interface LinkInfo { id: string; kind: string; name: string; from: LinkEnd; to: LinkEnd; count: number; bytes: number; tag: string | number; communicator: string | number; alone?: boolean; unsent?: boolean; attributes?: Attribute[] | null }
 /** LinkPoint is the event, or the claim, at an end of a link; kind is "" if it is not known. */
 export interface LinkPoint { kind: string; name: string; attributes: Attribute[] | null }
 /** LinkDetails is the answer of /link; partial says that something is missing, as reading the trace took too long. */

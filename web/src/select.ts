@@ -108,7 +108,7 @@ export class Details {
     };
     const ask = async (): Promise<void> => {
       for (let n = 0; ; n++) {
-        const d = await this.app.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: l.id, track: l.from.track, time: l.from.time }, signal);
+        const d = await this.app.client.json<LinkDetails>(`traces/${encodeURIComponent(lane.meta.id)}/link`, { link: l.id, track: (l.unsent ? l.to : l.from).track, time: l.from.time }, signal);
         const list = this.attributes(d.link.attributes ?? null);
         link.replaceChildren(...(list ? [list] : []));
         point(from, d.from); point(to, d.to);
@@ -165,11 +165,11 @@ export class Details {
 
   private link(lane: Lane, s: SpanInfo, l: LinkInfo): HTMLElement {
     const start = BigInt(s.start), end = BigInt(s.end), ft = BigInt(l.from.time);
-    const out = l.from.track === s.track && ft >= start && ft <= end;
+    const out = !l.unsent && l.from.track === s.track && ft >= start && ft <= end;
     const other = out ? l.to : l.from;
     const text = `${out ? "→" : "←"} ${l.kind}${l.name ? " " + l.name : ""}`;
-    const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
-    if (l.alone) return el("li", {}, el("button", { type: "button", class: "link", title: "Select this message", on: { click: () => this.app.store.set({ selection: null, link: { lane: lane.index, link: l } }) } }, name(text), " ", name(lane.fullName(other.track))), el("span", { class: "num" }, "never received"), el("div", { class: "faint" }, name(facts)));
+    const facts = [l.count > 1 ? `${count(l.count)} of them` : "", l.kind === "message" && !l.unsent ? bytes(l.bytes) : "", l.tag !== "" && l.tag !== undefined ? `tag ${l.tag}` : "", l.communicator !== "" && l.communicator !== undefined ? String(l.communicator) : ""].filter((x) => x !== "").join(", ");
+    if (l.alone || l.unsent) return el("li", {}, el("button", { type: "button", class: "link", title: "Select this message", on: { click: () => this.app.store.set({ selection: null, link: { lane: lane.index, link: l } }) } }, name(text), " ", name(lane.fullName(other.track))), el("span", { class: "num" }, l.unsent ? "never sent" : "never received"), el("div", { class: "faint" }, name(facts)));
     return el("li", {},
       el("button", { type: "button", class: "link", title: "Go to the other end", on: { click: () => void this.jump(lane, l, !out) } }, name(text), " ", name(lane.fullName(other.track))),
       el("span", { class: "num" }, short(BigInt(l.to.time) - ft, lane.clock)), el("div", { class: "faint" }, name(facts)));
@@ -223,17 +223,18 @@ export class Details {
       if (l.count === 1) void this.holder(lane, l, leaves, abort.signal).then((x) => { if (x) span.replaceChildren("in ", titled(x.name)); }).catch((e: unknown) => { if (!isAbort(e)) span.textContent = say(e); });
       return el("section", {}, el("h3", {}, title), el("div", {}, name(lane.fullName(track))), span, el("div", { class: "tools" }, el("span", { class: "num" }, exact(time, lane.clock)), button("go to", `Select what lies at the ${title.toLowerCase()} end`, () => void this.jump(lane, l, leaves))), leaves ? told.from : told.to);
     };
-    // of a message that nobody received only the row is known that it was sent to
-    const lost = (): HTMLElement => el("section", {}, el("h3", {}, "To"), l.to.track >= 0 ? el("div", {}, name(lane.fullName(l.to.track))) : el("div", { class: "faint" }, "no row of this trace"), el("div", { class: "error" }, "The trace has no receive of it."));
-    const a = lane.toAxis(from), b = lane.toAxis(l.alone ? from : to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
+    // of a message that nobody received, or sent, only the row of the other end is known
+    const lost = (title: string, track: number, what: string): HTMLElement => el("section", {}, el("h3", {}, title), track >= 0 ? el("div", {}, name(lane.fullName(track))) : el("div", { class: "faint" }, "no row of this trace"), el("div", { class: "error" }, `The trace has no ${what} of it.`));
+    const half = l.alone === true || l.unsent === true, row = (track: number): string => lane.fullName(track) || "no row of this trace";
+    const a = lane.toAxis(from), b = lane.toAxis(half ? from : to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
     replace(this.element, el("h2", {}, what, " ", name(l.name)),
-      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => { if (l.alone) app.show(around(a, a + lane.length / 1000n + 1n, app.limits())); else app.show({ from: both.from - m, to: both.to + m }); })),
-      el("dl", {}, ...(l.alone ? [] : this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock))), ...(l.kind === "message" ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
+      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => { if (half) app.show(around(a, a + lane.length / 1000n + 1n, app.limits())); else app.show({ from: both.from - m, to: both.to + m }); })),
+      el("dl", {}, ...(half ? [] : this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock))), ...(l.kind === "message" && !l.unsent ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
       told.link, told.state,
-      end("From", l.from.track, from, true), l.alone ? lost() : end("To", l.to.track, to, false));
+      l.unsent ? lost("From", l.from.track, "send") : end("From", l.from.track, from, true), l.alone ? lost("To", l.to.track, "receive") : end("To", l.to.track, to, false));
     this.element.scrollTop = 0;
-    app.announce(`selected ${what}${l.name ? " " + l.name : ""} from ${lane.fullName(l.from.track)} to ${lane.fullName(l.to.track) || "no row of this trace"}, ${l.alone ? "never received" : exact(to - from, lane.clock)}`);
+    app.announce(`selected ${what}${l.name ? " " + l.name : ""} from ${row(l.from.track)} to ${row(l.to.track)}, ${l.alone ? "never received" : l.unsent ? "never sent" : exact(to - from, lane.clock)}`);
   }
 
   /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */

@@ -511,8 +511,8 @@ export class Timeline {
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
     if (s.link && s.link.lane === lane.index) {
       // one that never arrived goes from its begin to nowhere
-      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true;
-      for (const x of this.place([{ link: alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
+      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true || l.unsent === true;
+      for (const x of this.place([{ link: l.unsent ? { ...l, from: l.to } : alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
     }
     const sel = s.selection;
     if (sel && sel.lane === lane.index) this.outlineSelection(g, sel.track, sel.depth, dpr);

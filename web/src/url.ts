@@ -18,7 +18,7 @@ export interface LinkKey { lane: number; track: number; time: bigint; id: string
 
 /** linkKey is how a selected link is named in the URL; null for bundles, of which it has all that is known (see bundle). */
 export function linkKey(lane: number, l: LinkInfo): LinkKey | null {
-  return l.count === 1 && l.id !== "" ? { lane, track: l.from.track, time: BigInt(l.from.time), id: l.id } : null;
+  return l.count === 1 && l.id !== "" ? { lane, track: (l.unsent ? l.to : l.from).track, time: BigInt(l.from.time), id: l.id } : null;
 }
 
 /** bundle writes a selected bundle, which the server makes anew for each window: all that is known of it. */

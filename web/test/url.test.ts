@@ -48,6 +48,7 @@ test("a selected message comes back, and so does a bundle", () => {
   const link = { id: "3.17", kind: "message", name: "", from: { track: 4, time: "9007199254740993" }, to: { track: 5, time: "9007199254740999" }, count: 1, bytes: 8, tag: "", communicator: "" };
   expect(readLink(write({ ...full, link: { lane: 1, link } }))).toEqual({ lane: 1, track: 4, time: 9007199254740993n, id: "3.17" });
   expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, count: 2 } } }))).toBeNull();
+  expect(readLink(write({ ...full, link: { lane: 1, link: { ...link, unsent: true } } }))?.track).toBe(5);
   const many = { lane: 1, link: { ...link, id: "", count: 2 } };
   expect(read(write({ ...full, link: many })).link).toEqual(many);
   expect(read(write({ ...full, link: { lane: 1, link } })).link).toBeUndefined();

@@ -1,0 +1,67 @@
+package otf2
+
+import (
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// The extent is that of the events that a scan delivers, whatever is damaged.
+func TestExtentOfDamaged(t *testing.T) {
+	m, anchor := archiveFiles(t, "heat2d-mt")
+	var names []string
+	for name, f := range m {
+		if strings.HasSuffix(name, ".evt") {
+			names = append(names, name)
+			f.Data = f.Data[:min(len(f.Data), 900)] // shorter than any chunk
+		}
+	}
+	slices.Sort(names)
+	files := maps.Clone(m)
+	compared := 0
+	for _, name := range names[:2] {
+		file := m[name]
+		whole := file.Data
+		for _, other := range names {
+			if other != name {
+				m[other] = &fstest.MapFile{} // no event of theirs is the first or the last
+			}
+		}
+		for at := range whole {
+			b := slices.Clone(whole)
+			b[at] ^= 0x55
+			file.Data = b
+			d, err := Format.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor}, &format.ReadOptions{Report: format.NewReport()})
+			if err != nil {
+				continue
+			}
+			first, last, ok := d.(format.Extent).Extent()
+			from, to := int64(math.MaxInt64), int64(math.MinInt64)
+			err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
+				return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+					from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
+					return nil
+				}}
+			})
+			d.Close()
+			if err != nil {
+				continue
+			}
+			if compared++; ok != (from <= to) || ok && (first != from || last != to) {
+				t.Errorf("%s with another byte at 0x%x: found %d to %d, %t, but events from %d to %d", name, at, first, last, ok, from, to)
+			}
+		}
+		file.Data = whole
+		maps.Copy(m, files)
+	}
+	if compared < 100 {
+		t.Errorf("%d archives were compared", compared)
+	}
+}

@@ -1,0 +1,16 @@
+package cache
+
+import (
+	"io/fs"
+	"syscall"
+	"time"
+)
+
+// changeOf is when a file was changed last, which nobody can set, and its number.
+func changeOf(st fs.FileInfo) (t time.Time, number uint64, ok bool) {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return t, 0, false
+	}
+	return time.Unix(s.Ctim.Unix()), s.Ino, true
+}
