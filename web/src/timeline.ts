@@ -84,7 +84,7 @@ export class Timeline {
 
   constructor(private app: App, readonly lane: Lane, title: string | null) {
     this.pixels = el("canvas", { class: "pixels", hidden: true, aria: { hidden: true } });
-    this.over = el("canvas", { class: "over", aria: { hidden: true } });
+    this.over = el("canvas", { class: "over", hidden: true, aria: { hidden: true } });
     this.plot = el("div", { class: "plot", tabindex: 0, role: "application", aria: { label: "Time line of " + printable(lane.meta.name) + ". Arrow keys move the selection, W and S zoom, A and D pan, question mark lists all keys." } }, this.pixels, this.over);
     this.labelBox = el("div", { class: "labelbox", role: "tree", aria: { label: "Rows of " + printable(lane.meta.name) } });
     this.below = el("div", { class: "below", hidden: true, aria: { hidden: true } });
@@ -424,6 +424,8 @@ export class Timeline {
     const [first, end] = this.visible(), dpr = devicePixelRatio, w = this.app.store.state.window;
     const g = this.over.getContext("2d");
     if (!g) return;
+    // a canvas that is shown is copied, which for a large one takes a frame's time
+    if (this.over.hidden) this.over.hidden = false;
     g.setTransform(1, 0, 0, 1, 0, 0);
     g.clearRect(0, 0, this.over.width, this.over.height);
     g.scale(dpr, dpr);
