@@ -24,8 +24,9 @@ deps:
 		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
 	done
 
+# The tests of the page, which wait for the browser most of the time, go beside all others.
 test: deps lint cross
-	$(GO) test -race -timeout 12m $(PKGS)
+	$(GO) test -race -timeout 12m ./web $(PKGS)
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
