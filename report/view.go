@@ -712,7 +712,7 @@ func (r *Report) mean(sum, n int64) cell {
 	if n == 0 {
 		return cell{Text: "–", Number: true}
 	}
-	return cell{Text: trace.FormatFloatSeconds(r.Clock.Float(sum) / float64(n)), Number: true}
+	return cell{Text: r.Clock.FormatMean(sum, n), Number: true}
 }
 
 // number is how many; groups of three digits stand apart.

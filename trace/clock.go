@@ -251,28 +251,33 @@ var lengths = []struct {
 
 // FormatDuration writes a length of d ticks for people, with three digits behind
 // the point at most, rounded half away from zero: "1.982 ms", "717.018 ms", "12 s".
-func (c Clock) FormatDuration(d int64) string {
+func (c Clock) FormatDuration(d int64) string { return c.FormatMean(d, 1) }
+
+// FormatMean writes, as [Clock.FormatDuration] does, the mean of n lengths whose sum is given
+// in ticks; that of none is 0.
+func (c Clock) FormatMean(sum, n int64) string {
 	if !c.Valid() {
-		return FormatFloatSeconds(c.Float(d))
+		return FormatFloatSeconds(c.Float(sum) / float64(max(n, 1)))
 	}
-	if d == 0 {
+	if sum == 0 || n <= 0 {
 		return "0 s"
 	}
 	// a float may lie on the other side of a half
-	length := new(big.Int).Mul(big.NewInt(d), big.NewInt(c.Den))
+	length := new(big.Int).Mul(big.NewInt(sum), big.NewInt(c.Den))
 	length.Abs(length)
 	var text string
 	for _, u := range lengths {
-		n := new(big.Int).Mul(length, big.NewInt(2000*u.count))
+		x := new(big.Int).Mul(length, big.NewInt(2000*u.count))
 		by := new(big.Int).Mul(big.NewInt(c.Num), big.NewInt(u.of))
-		n.Add(n, by).Quo(n, by.Lsh(by, 1))
-		whole, part := new(big.Int).QuoRem(n, big.NewInt(1000), new(big.Int))
+		by.Mul(by, big.NewInt(n))
+		x.Add(x, by).Quo(x, by.Lsh(by, 1))
+		whole, part := new(big.Int).QuoRem(x, big.NewInt(1000), new(big.Int))
 		text = strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%s.%03d", whole, part), "0"), ".") + " " + u.name
 		if whole.Cmp(big.NewInt(u.most)) < 0 {
 			break
 		}
 	}
-	if d < 0 && text != "0 ns" {
+	if sum < 0 && text != "0 ns" {
 		text = "-" + text
 	}
 	return text

@@ -48,6 +48,15 @@ func TestFormatDuration(t *testing.T) {
 			t.Errorf("%d ticks of %d/%d s: found %q, expected %q", x.Ticks, x.Den, x.Num, got, x.Text)
 		}
 	}
+	ns := Clock{Num: 1_000_000_000, Den: 1}
+	for _, x := range []struct {
+		sum, n int64
+		want   string
+	}{{2_005_000, 2, "1.003 ms"}, {8_195_000, 2, "4.098 ms"}, {-2_005_000, 2, "-1.003 ms"}, {1_000_500_000, 1, "1.001 s"}, {1, 3, "0.333 ns"}, {2, 3, "0.667 ns"}, {0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
+		if got := ns.FormatMean(x.sum, x.n); got != x.want {
+			t.Errorf("mean of %d ns in %d: found %q, expected %q", x.sum, x.n, got, x.want)
+		}
+	}
 	for s, want := range map[float64]string{0: "0 s", 0.0009999999: "1 ms", 0.000999999: "999.999 µs", -0.9999999: "-1 s", 599.9996: "10 min", 0.25e-9: "0.25 ns"} {
 		if got := FormatFloatSeconds(s); got != want {
 			t.Errorf("%g s: found %q, expected %q", s, got, want)

@@ -180,7 +180,7 @@ func meanOf(c trace.Clock, sum, n int64) string {
 	if n == 0 {
 		return "–"
 	}
-	return trace.FormatFloatSeconds(c.Float(sum) / float64(n))
+	return c.FormatMean(sum, n)
 }
 
 func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top int) {

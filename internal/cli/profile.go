@@ -336,12 +336,7 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 
 func (a *app) printProfile(x *profileResult, c trace.Clock) {
 	f := c.FormatDuration
-	middle := func(sum, n int64) string {
-		if n == 0 {
-			return f(0)
-		}
-		return trace.FormatFloatSeconds(c.Float(sum) / float64(n))
-	}
+	middle := c.FormatMean
 	regions := func(l []profile.Region, covered int64) {
 		t := newTable(a.out)
 		t.AppendHeader(table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"})

@@ -156,7 +156,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 		shown++
 		average := "–"
 		if n.Count > 0 {
-			average = clock.FormatDuration(n.Inclusive / n.Count)
+			average = clock.FormatMean(n.Inclusive, n.Count)
 		}
 		t.AppendRow(table.Row{clock.FormatDuration(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatDuration(n.Exclusive), n.Count, average, strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
 	}

@@ -181,12 +181,8 @@ func (b *builder) checkColor() error {
 	if b.colored {
 		return nil
 	}
-	var have []string
-	for _, a := range b.defs.Attributes.All() {
-		if len(have) < 12 && !slices.Contains(have, a.Name) {
-			have = append(have, a.Name)
-		}
-	}
+	have := b.attributes()
+	have = have[:min(len(have), 12)]
 	want := "the name of an attribute of visits or claims; the trace has none"
 	if len(have) > 0 {
 		want = "an attribute that visits or claims have, perhaps " + strings.Join(have, ", ")

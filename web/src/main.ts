@@ -183,7 +183,10 @@ class Page implements App {
       const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
-    this.store.set({ selection: s, window: n, followed });
+    // a row without spans has nothing to be selected
+    const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
+    if (empty) this.announce(lane.fullName(s.track));
+    this.store.set(empty ? { window: n } : { selection: s, window: n, followed });
   }
 
   highlight(region: string | null): void {

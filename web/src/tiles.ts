@@ -119,6 +119,8 @@ export class TileCache {
 
   private missing(v: View): Row[] {
     const out: Row[] = [];
+    // where the trace has nothing, as another one beside it is longer, no tile is to come
+    if (!gridFor(v.window, v.width, this.length)) return out;
     for (const r of v.rows) {
       const key = rowKey(r);
       if (key === null) continue;

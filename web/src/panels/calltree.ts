@@ -26,6 +26,9 @@ export function outside(t: CallTree): PathsLeft {
 type Path = string;
 const below = (above: Path, n: CallNode): Path => (above === "" ? "" : above + ".") + String(n.region);
 
+/** mostIndent is how many levels have an indent of their own; those below say how deep they are, and keep room for names. */
+const mostIndent = 24;
+
 /** mostOpen is how long the open paths may be in an address. */
 const mostOpen = 1000;
 
@@ -93,7 +96,7 @@ export function calltree(): Panel {
         body.focus(i);
       };
       const line = (i: number): HTMLElement => {
-        const l = lines[i], indent = (more: number): HTMLElement => el("span", { style: { display: "inline-block", width: 16 * l.level + more + "px" } });
+        const l = lines[i], indent = (more: number): HTMLElement => el("span", { class: "faint", style: { display: "inline-block", "min-width": 16 * Math.min(l.level, mostIndent) + more + "px", "text-align": "right" } }, l.level > mostIndent ? `${count(l.level)} ` : "");
         if (!("n" in l)) return el("tr", { class: "faint" }, el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.rest.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)), el("td", { colspan: 4 }));
         const { n, path } = l, kids = n.children ?? [], is = open.has(path), color = app.store.state.color === "track" ? app.colors.other : lane.colors.css[n.region] ?? app.colors.other;
         const tr = el("tr", { title: "highlight this region", data: { path }, aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },

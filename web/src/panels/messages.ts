@@ -27,6 +27,7 @@ export function messages(): Panel {
       const took = (t: string): string => (t === "" ? "–" : short(BigInt(t), lane.clock));
       const words = (v: number): string => (measure === "count" ? count(v) : measure === "bytes" ? bytes(v) : shortMean(meanOf(BigInt(Math.round(v * 1000)), 1000), lane.clock));
       const list = async (c: MatrixCell): Promise<void> => {
+        tools.set("pair", `${c.source}~${c.destination}`);
         side.replaceChildren(el("p", { class: "faint" }, "loading …"));
         try {
           const s = await app.client.json<LinkSet>(path + "links", { from: w.from, to: w.to, width: 1000, tracks: c.source === c.destination ? c.source : `${Math.min(c.source, c.destination)},${Math.max(c.source, c.destination)}`, limit: 20000 }, tools.signal);
@@ -44,6 +45,7 @@ export function messages(): Panel {
         } catch (e) { if (!tools.signal.aborted) side.replaceChildren(el("p", { class: "error" }, e instanceof Error ? e.message : String(e))); }
       };
       const cells = (): void => {
+        tools.set("pair", "");
         const t = makeTable<MatrixCell>([
           { title: "from", text: true, show: (c) => lane.fullName(c.source), sort: (c) => lane.fullName(c.source), csv: (c) => lane.fullName(c.source) },
           { title: "to", text: true, show: (c) => lane.fullName(c.destination), sort: (c) => lane.fullName(c.destination), csv: (c) => lane.fullName(c.destination) },
@@ -56,7 +58,8 @@ export function messages(): Panel {
         side.replaceChildren(...(t.filter ? [el("p", {}, t.filter)] : []), t.element);
         tools.csv(t.csv);
       };
-      cells();
+      const pair = rows.find((c) => `${c.source}~${c.destination}` === tools.get("pair"));
+      if (pair) void list(pair); else cells();
 
       // heat map: logarithmic from one on, a square a pair, at least a pixel; names where a square has room for a line
       const n = tracks.length, index = new Map(tracks.map((t, i) => [t, i]));

@@ -126,12 +126,13 @@ export class Rows {
   /** measure takes the height of a row, and keeps columns as wide as they have been: they are not to jump while rows go by. */
   private measure(a: number, b: number): void {
     const top = this.held.get(a)?.getBoundingClientRect().top ?? 0, bottom = this.held.get(b - 1)?.getBoundingClientRect().bottom ?? 0, high = (bottom - top) / (b - a), width = this.box?.clientWidth ?? 0;
-    if (width !== this.width) { this.width = width; for (const h of this.heads()) h.style.minWidth = ""; }
+    if (width !== this.width) { this.width = width; this.measured = false; for (const h of this.heads()) h.style.minWidth = ""; }
     if (b - a < this.count) {
       const heads = this.heads().filter((h) => h.tagName === "TH"), wide = heads.map((h) => h.offsetWidth);
       heads.forEach((h, i) => { h.style.minWidth = `${wide[i]}px`; });
     }
-    if (high <= 4) return;
+    // once is enough: as some rows are lower than others, what is seen would decide where it is
+    if (high <= 4 || this.measured) return;
     this.measured = true;
     if (Math.abs(high - this.high) > 0.01) { this.high = high; this.soon(); }
   }

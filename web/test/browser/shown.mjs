@@ -110,9 +110,13 @@ async function again(open, url) {
   await v.ready();
   const second = await seen(v);
   await v.shot("linked");
+  // behind the end of the second trace nothing is waited for
+  const x = await open("behind", url.split("#")[0] + "#" + new URL(url).hash.slice(1) + "&w=100000000~150000000");
+  await x.ready();
+  await x.page.close();
   await w.page.close();
   await v.page.close();
-  return { first, second, errors: [...w.errors, ...v.errors] };
+  return { first, second, errors: [...w.errors, ...v.errors, ...x.errors] };
 }
 
 await script(async (input, open) => ({
