@@ -35,10 +35,15 @@ func (f folder) Open(name string) (fs.File, error) {
 
 // OpenRegular opens a file or a folder, but no pipe or device.
 func (f folder) OpenRegular(name string) (fs.File, error) {
-	if !fs.ValidPath(name) && f.odd(name) == "" {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	path := f.odd(name)
+	if path == "" {
+		local, err := filepath.Localize(name)
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+		}
+		path = filepath.Join(f.path, local)
 	}
-	x, err := os.OpenFile(filepath.Join(f.path, filepath.FromSlash(name)), os.O_RDONLY|noWait, 0)
+	x, err := os.OpenFile(path, os.O_RDONLY|noWait, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -58,7 +58,7 @@ func linkAt(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 		n := 0
 		for _, m := range list[:i] {
-			if alike(m) && m.Start == l.Start && !m.Unsent && !l.Unsent {
+			if alike(m) && m.Start == l.Start && !m.Unsent {
 				n++
 			}
 		}

@@ -68,7 +68,7 @@ func appendUvarint(b []byte, x uint64) []byte {
 
 // appendVarint is binary.AppendVarint, so.
 func appendVarint(b []byte, x int64) []byte {
-	return appendUvarint(b, uint64(x)<<1^uint64(x>>63))
+	return appendUvarint(b, unsigned(x))
 }
 
 // count is a number of entries that follow, each of at least one byte.

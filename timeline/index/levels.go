@@ -30,8 +30,7 @@ func (p *planePacker) runs(b []byte, l []run) []byte {
 	c, next, partial := &p.columns, int64(0), false
 	for i := range l {
 		r := &l[i]
-		skip := r.bucket - next
-		p.given[0][i] = uint64(skip)<<1 ^ uint64(skip>>63)
+		p.given[0][i] = unsigned(r.bucket - next)
 		p.given[1][i] = uint64(r.n)
 		next = r.bucket + r.n
 		p.given[2][i] = uint64(r.region + 1)

@@ -18,8 +18,8 @@ func (c *numbers) uint(x uint64) {
 	c.narrow = append(c.narrow, uint32(x))
 }
 
-// int appends a number that may be negative, as [zigzag] reads it.
-func (c *numbers) int(x int64) { c.uint(uint64(x)<<1 ^ uint64(x>>63)) }
+// int appends a number that may be negative.
+func (c *numbers) int(x int64) { c.uint(unsigned(x)) }
 
 // read copies the column, as long as it is.
 func (c *numbers) read(to []uint64) {

@@ -273,4 +273,7 @@ func (t *table) read(c *columns) (n int, err error) {
 	return n, nil
 }
 
+// unsigned makes a number that may be negative one for a column; zigzag reads it again.
+func unsigned(x int64) uint64 { return uint64(x)<<1 ^ uint64(x>>63) }
+
 func zigzag(u uint64) int64 { return int64(u>>1) ^ -int64(u&1) }
