@@ -235,7 +235,8 @@ func TestProgress(t *testing.T) {
 		View   struct{ Rows int }
 		Errors []string
 	}
-	c := program(t, "view", "--no-open", "--quiet", path)
+	// Indexing begins when the page asks for the trace, however long the browser took until then.
+	c := program(t, "serve", "--quiet", filepath.Dir(path))
 	play(t, "progress.mjs", map[string]any{"command": c.Args, "env": map[string]string{"WEFT_CACHE": cacheDir()}}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
