@@ -8,9 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // A pipe among the files of a trace is refused: nobody knows whether anything will come from
@@ -39,13 +39,8 @@ func TestPipeBeside(t *testing.T) {
 			_, _, err := s.OpenName("x.pipe")
 			done <- err
 		}()
-		select {
-		case err := <-done:
-			if err == nil || !strings.Contains(err.Error(), "x.pipe") {
-				t.Errorf("a pipe is opened with the error %v", err)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatal("opening a pipe waits for ever")
+		if err := await.Receive(t, "a pipe is refused", done); err == nil || !strings.Contains(err.Error(), "x.pipe") {
+			t.Errorf("a pipe is opened with the error %v", err)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -17,18 +16,11 @@ import (
 // colored waits for a trace in some colours and gives its description.
 func colored(t *testing.T, s *Server, target string) map[string]any {
 	t.Helper()
-	for range 1000 {
-		d := get(t, s, target)
-		switch d["state"] {
-		case "ready":
-			return d
-		case "failed":
-			t.Fatalf("%s: %v", target, d["error"])
-		}
-		time.Sleep(5 * time.Millisecond)
+	d := indexed(t, s, target)
+	if d["state"] == "failed" {
+		t.Fatalf("%s: %v", target, d["error"])
 	}
-	t.Fatalf("%s is not ready", target)
-	return nil
+	return d
 }
 
 func regionNames(d map[string]any) (out []string) {

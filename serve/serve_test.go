@@ -25,6 +25,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/internal/await"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
@@ -145,18 +146,21 @@ func decoded(t *testing.T, w *httptest.ResponseRecorder) map[string]any {
 func ready(t *testing.T, s *Server, n int) string {
 	t.Helper()
 	id := s.traceAt(t, n).id
-	for range 500 {
-		v := get(t, s, "/api/traces/"+id)
-		switch v["state"] {
-		case "ready":
-			return "/api/traces/" + id
-		case "failed":
-			t.Fatalf("indexing failed: %v", v["error"])
-		}
-		time.Sleep(10 * time.Millisecond)
+	if v := indexed(t, s, "/api/traces/"+id); v["state"] == "failed" {
+		t.Fatalf("indexing failed: %v", v["error"])
 	}
-	t.Fatal("indexing takes too long")
-	return ""
+	return "/api/traces/" + id
+}
+
+// indexed waits until the server has indexed a trace, or has failed to, and returns its
+// description.
+func indexed(t *testing.T, s *Server, target string) (v map[string]any) {
+	t.Helper()
+	await.Until(t, target+" is indexed", func() bool {
+		v = get(t, s, target)
+		return v["state"] == "ready" || v["state"] == "failed"
+	})
+	return v
 }
 
 func (s *Server) traceAt(t *testing.T, n int) *entry {
@@ -802,16 +806,17 @@ func TestConcurrent(t *testing.T) {
 	opt := options(t)
 	opt.Indexes = 2
 	s := viewing(t, opt, paths...)
+	ctx := await.Context(t)
 	var group sync.WaitGroup
 	for i := range 8 {
 		group.Go(func() {
 			id := s.traces.known()[i%4].id
-			for range 300 {
-				w := ask(s, "GET", "/api/traces/"+id)
-				if strings.Contains(w.Body.String(), `"state":"ready"`) {
-					break
+			for !strings.Contains(ask(s, "GET", "/api/traces/"+id).Body.String(), `"state":"ready"`) {
+				if ctx.Err() != nil {
+					t.Errorf("the time of the test run is over; %s is not ready", id)
+					return
 				}
-				time.Sleep(5 * time.Millisecond)
+				time.Sleep(time.Millisecond)
 			}
 			for k, q := range []string{"/tiles?width=50&tracks=0-5", "/summary?width=50&tracks=0-5", "/span?track=1&depth=0&time=100000", "/profile?by=location", "/profile?by=group", "/links?limit=5", "/matrix", "/locations", "/calltree", "/utilisation", "/structure", "/defects", "/info", "/notes", ""} {
 				w := ask(s, "GET", "/api/traces/"+s.traces.known()[(i+k)%4].id+q)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/await"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
@@ -109,12 +110,7 @@ func TestFailed(t *testing.T) {
 		v := get(t, s, api)
 		return v["state"] == "failed" && strings.Contains(v["error"].(string), "no more room")
 	}
-	for i := 0; !failed(); i++ {
-		if i > 500 {
-			t.Fatalf("found %v", get(t, s, api))
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Until(t, "indexing has failed", failed)
 	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "no more room") {
 		t.Errorf("profile: status %d: %s", w.Code, w.Body)
 	}
@@ -177,13 +173,8 @@ func TestStop(t *testing.T) {
 	s.traceAt(t, 0).start()
 	<-h.at
 	stop()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("stopped with %v", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("the server does not stop")
+	if err := await.Receive(t, "the server has stopped", ended); err != nil {
+		t.Errorf("stopped with %v", err)
 	}
 	if _, err := http.Get(s.URL(l)); err == nil {
 		t.Error("the server still answers")
@@ -260,9 +251,7 @@ func TestAnswersAreShared(t *testing.T) {
 		}()
 	}
 	<-begun
-	for a.waiting("x") < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "both wait", func() bool { return a.waiting("x") == 2 })
 	leave() // the other one still waits
 	if s := <-got; s != "context canceled" {
 		t.Errorf("who went away got %q", s)
@@ -282,12 +271,7 @@ func TestAnswersAreShared(t *testing.T) {
 	<-begun
 	cancel()
 	<-got
-	for i := 0; !stopped.Load(); i++ {
-		if i > 1000 {
-			t.Fatal("the work goes on though nobody waits")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "work that nobody waits for has ended", stopped.Load)
 	// One that panics is an error.
 	if _, err := a.get(context.Background(), "z", func(context.Context) ([]byte, error) { panic("oops") }); err == nil || !strings.Contains(err.Error(), "oops") {
 		t.Errorf("a panic gives %v", err)

@@ -99,7 +99,7 @@ func (e *entry) refresh() {
 	}
 	found := e.found
 	e.mu.Unlock()
-	if fresh || look && found.Changed(e.given.Source) {
+	if fresh || look && e.s.opt.Cache.Changed(&found, e.given.Source) {
 		e.start()
 	}
 }

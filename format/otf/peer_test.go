@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -222,6 +223,9 @@ func TestPeerReads(t *testing.T) {
 // Lines that libotf takes in its own way: weft prints what otfprint prints.
 func TestCompatLines(t *testing.T) {
 	otfprint := tool(t, "otfprint")
+	// Of an array whose first line announces six bytes and gives three, libotf never writes the
+	// last three: otfprint shows what its memory held, PrintCompat shows zeros.
+	unset := regexp.MustCompile(`8:5B7C4A[0-9A-F]{6}`)
 	for _, lines := range []string{
 		"E1 ", "L1 ", "S2L1T1C1 ", "L1\t", "ENTER 1 ", // without the place in the source
 		"E1X4 ", "E1X4\r", "S2L1T1C1X4 ", "ENTER 1 SCL 4 ", "E2X4X5", "E2Xg", // and with it
@@ -244,7 +248,7 @@ func TestCompatLines(t *testing.T) {
 		if err := PrintCompat(context.Background(), format.FileSource(name), nil, &got); err != nil {
 			t.Fatal(err)
 		}
-		if want := bytes.TrimSpace(bytes.Join(kept, nil)); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {
+		if want := unset.ReplaceAll(bytes.TrimSpace(bytes.Join(kept, nil)), []byte("8:5B7C4A000000")); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {
 			t.Errorf("%q:\n%s\nwant\n%s", lines, got.Bytes(), want)
 		}
 	}

@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"os/exec"
@@ -10,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // libraryWriter builds the program that writes archives with OTF2's own library. The
@@ -26,10 +25,8 @@ func libraryWriter(t *testing.T) (write func(seed, events int) string) {
 	}
 	run := func(name string, args ...string) []byte {
 		t.Helper()
-		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-		defer stop()
 		var errs bytes.Buffer
-		c := exec.CommandContext(ctx, name, args...)
+		c := exec.CommandContext(await.Context(t), name, args...)
 		c.Stderr = &errs
 		out, err := c.Output()
 		if err != nil {

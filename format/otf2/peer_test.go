@@ -1,7 +1,6 @@
 package otf2
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -11,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // made is an archive of random records.
@@ -472,9 +471,7 @@ func traced(t *testing.T, name, compiler, module string, launch ...string) strin
 	}
 	dir := t.TempDir()
 	run := func(args ...string) {
-		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-		defer stop()
-		c := exec.CommandContext(ctx, args[0], args[1:]...)
+		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		if out, err := c.CombinedOutput(); err != nil {

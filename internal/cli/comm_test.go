@@ -3,7 +3,6 @@ package cli
 import (
 	"bufio"
 	"compress/gzip"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -17,11 +16,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/await"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -174,9 +173,7 @@ func TestTruth(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for _, args := range [][]string{{"mpicc", "-o", "truth", source}, {"mpirun", "--oversubscribe", "-np", "4", "eztrace", "-t", "openmpi", "./truth"}} {
-		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
-		defer stop()
-		c := exec.CommandContext(ctx, args[0], args[1:]...)
+		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		if out, err := c.CombinedOutput(); err != nil {

@@ -7,7 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // An interrupt ends what waits for somebody to write to a pipe.
@@ -20,13 +21,8 @@ func TestInterruptedPipe(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- (&app{in: os.Stdin}).locate(ctx, &input{}, path) }()
 	cancel()
-	select {
-	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("found %v, expected that it was interrupted", err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("it still waits")
+	if err := await.Receive(t, "the input is given up", ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v, expected that it was interrupted", err)
 	}
 	// Whoever has opened the pipe is let go.
 	if f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {

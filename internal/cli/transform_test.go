@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -57,7 +58,7 @@ func TestTransformsAreSound(t *testing.T) {
 				}
 				switch ext {
 				case "otf2":
-					silent(t, out, "otf2-print", "-A")
+					silentOTF2(t, out)
 				case "otf":
 					silent(t, out, "otfprint")
 				}
@@ -66,18 +67,48 @@ func TestTransformsAreSound(t *testing.T) {
 	}
 }
 
-// silent runs a tool that must have nothing to complain of; without the tool nothing is
-// tested, which TestPeersArePresent tells of.
-func silent(t *testing.T, path, tool string, flags ...string) {
+// silent runs a tool that must have nothing to complain of, and returns what it prints.
+// Without the tool nothing is tested, which TestPeersArePresent tells of.
+func silent(t *testing.T, path, tool string, flags ...string) []byte {
 	t.Helper()
 	if _, err := exec.LookPath(tool); err != nil {
-		return
+		return nil
 	}
 	var errs bytes.Buffer
 	c := exec.Command(tool, append(flags, path)...)
 	c.Stderr = &errs
-	if err := c.Run(); err != nil || errs.Len() > 0 {
-		t.Errorf("%s %s: %v: %s", tool, path, err, errs.String())
+	out, err := c.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Errorf("%s %q: %v: %s", tool, append(flags, path), err, errs.String())
+	}
+	return out
+}
+
+// locationEvents finds the id and the number of events in a line about a location that
+// otf2-print -G prints.
+var locationEvents = regexp.MustCompile(`(?m)^LOCATION +(\d+) .*# Events: (\d+)`)
+
+// silentOTF2 runs otf2-print, which must have nothing to complain of. libotf2 3.0 follows a
+// pointer in freed memory when it opens all locations of an archive and one of them has no
+// events, also in archives of its own writer. The locations of such an archive are printed one
+// by one.
+func silentOTF2(t *testing.T, path string) {
+	t.Helper()
+	var events []string
+	empty := false
+	for _, l := range locationEvents.FindAllSubmatch(silent(t, path, "otf2-print", "-G"), -1) {
+		if string(l[2]) == "0" {
+			empty = true
+		} else {
+			events = append(events, string(l[1]))
+		}
+	}
+	if !empty {
+		silent(t, path, "otf2-print", "-A")
+		return
+	}
+	for _, id := range events {
+		silent(t, path, "otf2-print", "-L", id)
 	}
 }
 

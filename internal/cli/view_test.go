@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -21,7 +20,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // serving is a running weft view or weft serve.
@@ -72,14 +72,17 @@ func startServer(t *testing.T, cache string, args ...string) *serving {
 		t.Fatal(err)
 	}
 	s.http.Jar = jar
-	s.http.Timeout = 20 * time.Second
 	return s
 }
 
 // get asks for something and gives its status and text.
 func (s *serving) get(t *testing.T, target string) (int, string) {
 	t.Helper()
-	r, err := s.http.Get(target)
+	ask, err := http.NewRequestWithContext(await.Context(t), http.MethodGet, target, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.http.Do(ask)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,27 +104,21 @@ func (s *serving) stop(t *testing.T) {
 	s.cmd.Process.Signal(syscall.SIGTERM)
 	ended := make(chan error, 1)
 	go func() { ended <- s.cmd.Wait() }()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Errorf("stopped with %v\n%s", err, &s.errs)
-		}
-	case <-time.After(15 * time.Second):
-		t.Error("the server does not stop")
+	if err := await.Receive(t, "the server has stopped", ended); err != nil {
+		t.Errorf("stopped with %v\n%s", err, &s.errs)
 	}
 }
 
 // untilReady asks for a trace until it is indexed.
 func (s *serving) untilReady(t *testing.T, api string) {
 	t.Helper()
-	text := ""
-	for range 500 {
-		if _, text = s.get(t, api); strings.Contains(text, `"state":"ready"`) {
-			return
+	await.Until(t, "the trace is indexed", func() bool {
+		_, text := s.get(t, api)
+		if strings.Contains(text, `"state":"failed"`) {
+			t.Fatalf("indexing failed: %s", text)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("the trace is not ready: %s", text)
+		return strings.Contains(text, `"state":"ready"`)
+	})
 }
 
 // traceLines is what of a list of traces the tests look at.
@@ -355,43 +352,45 @@ func TestServe(t *testing.T) {
 
 // TestKilledBuild: a build that is killed leaves no index, and what it leaves does no harm.
 func TestKilledBuild(t *testing.T) {
-	if testing.Short() {
-		t.Skip("makes a large trace")
-	}
 	dir := t.TempDir()
-	path, cache := filepath.Join(dir, "g.trf"), filepath.Join(dir, "cache")
-	weft(t, 0, "generate", "--events", "400000", path)
-	run := func(kill bool) (string, error) {
-		cmd := program(t, cache, "index", "--json", path)
-		var out bytes.Buffer
-		cmd.Stdout = &out
+	path, cache := filepath.Join(dir, "g.trf"), ""
+	index := func() (*exec.Cmd, *bytes.Buffer) {
+		cmd, out := program(t, cache, "index", "--json", path), &bytes.Buffer{}
+		cmd.Stdout = out
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for i := 0; kill && i < 20_000; i++ {
-			if list, _ := filepath.Glob(filepath.Join(cache, ".weft-*")); len(list) > 1 {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		if kill {
-			cmd.Process.Kill()
-		}
-		err := cmd.Wait()
-		return out.String(), err
+		return cmd, out
 	}
-	var ended *exec.ExitError
-	if _, err := run(true); !errors.As(err, &ended) {
-		t.Skipf("the build was done before it was killed: %v", err)
+	// A build that is done before it is killed is tried again with a longer trace.
+	for events := 50_000; ; events *= 4 {
+		cache = filepath.Join(dir, fmt.Sprint("cache for ", events))
+		weft(t, 0, "generate", "--events", fmt.Sprint(events), path)
+		killed, _ := index()
+		ended := make(chan error, 1)
+		go func() { ended <- killed.Wait() }()
+		await.Until(t, "the build has begun", func() bool {
+			begun, _ := filepath.Glob(filepath.Join(cache, ".weft-build-*", ".weft-*"))
+			return len(begun) > 0 || len(ended) > 0
+		})
+		killed.Process.Kill()
+		if err := <-ended; err != nil {
+			break
+		}
 	}
 	if list, _ := filepath.Glob(filepath.Join(cache, "*.weftidx")); len(list) > 0 {
 		t.Errorf("found %q", list)
 	}
-	out, err := run(false)
+	run := func() (string, error) {
+		cmd, out := index()
+		err := cmd.Wait()
+		return out.String(), err
+	}
+	out, err := run()
 	if err != nil || !strings.Contains(out, `"built": true`) {
 		t.Errorf("the next build: %v, %s", err, out)
 	}
-	if out, err = run(false); err != nil || !strings.Contains(out, `"built": false`) {
+	if out, err = run(); err != nil || !strings.Contains(out, `"built": false`) {
 		t.Errorf("the one behind it: %v, %s", err, out)
 	}
 }

@@ -54,6 +54,7 @@ type Cache struct {
 	dir  string
 	size int64
 	temp bool
+	now  func() time.Time
 }
 
 // Open opens the cache in a folder, which is made if it is not there, and removes what killed
@@ -62,7 +63,7 @@ func Open(dir string, size int64) (*Cache, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
 	}
-	c := &Cache{dir: dir, size: cmp.Or(size, DefaultSize)}
+	c := &Cache{dir: dir, size: cmp.Or(size, DefaultSize), now: time.Now}
 	c.sweep()
 	return c, nil
 }
@@ -88,7 +89,7 @@ func Default(size int64) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep indexes: %w", err)
 	}
-	return &Cache{dir, cmp.Or(size, DefaultSize), true}, nil
+	return &Cache{dir: dir, size: cmp.Or(size, DefaultSize), temp: true, now: time.Now}, nil
 }
 
 // writable reports whether files can be made in the folder.
@@ -126,14 +127,14 @@ type Entry struct {
 }
 
 // Changed reports whether the machine says that files of the trace have changed since its
-// index was found. Where it does not tell, and of what has changed in the last seconds, it
+// index e was found. Where it does not tell, and of what has changed in the last seconds, it
 // is false.
-func (e *Entry) Changed(src format.Source) bool {
+func (c *Cache) Changed(e *Entry, src format.Source) bool {
 	if len(e.files) == 0 {
 		return false
 	}
-	now := stampOf(src, e.files)
-	return now != "" && now != e.stamp
+	stamp := stampOf(src, e.files, c.now())
+	return stamp != "" && stamp != e.stamp
 }
 
 // list is what is in a file of names.
@@ -160,7 +161,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 	if err != nil {
 		return e, false, nil // not there, or damaged: built anew
 	}
-	stamp := stampOf(src, l.Files)
+	stamp := stampOf(src, l.Files, c.now())
 	known := stamp != "" && stamp == l.Stamp && l.Key != ""
 	if e.Key = l.Key; !known {
 		if e.Key, err = Key(src, l.Files, s); err != nil {
@@ -173,7 +174,7 @@ func (c *Cache) Find(src format.Source, s *Settings) (e Entry, ok bool, err erro
 		return e, false, nil
 	}
 	e.Size, e.files, e.stamp = st.Size(), l.Files, stamp
-	now := time.Now()
+	now := c.now()
 	// Where times cannot be set the oldest build goes first.
 	os.Chtimes(e.Path, now, now)
 	os.Chtimes(listPath, now, now)
@@ -225,7 +226,7 @@ func (c *Cache) Build(ctx context.Context, src format.Source, s *Settings, build
 		return e, err
 	}
 	names := append(files.Files(), src.Name)
-	stamp := stampOf(src, names) // before they are read for the key
+	stamp := stampOf(src, names, c.now()) // before they are read for the key
 	if e.Key, err = Key(src, names, s); err != nil {
 		return e, err
 	}

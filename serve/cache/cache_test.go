@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/await"
 )
 
 // settings of most tests
@@ -75,12 +76,35 @@ func names(t *testing.T, c *Cache) []string {
 // that just now or a while ago.
 func TestFind(t *testing.T) {
 	t.Run("now", func(t *testing.T) { find(t, 0) })
-	t.Run("settled", func(t *testing.T) { find(t, settled+settled/10) })
+	t.Run("settled", func(t *testing.T) { find(t, 2*settled) })
 }
 
-// find looks for indexes of traces that change; wait is how long it does before and after.
-func find(t *testing.T, wait time.Duration) {
-	t.Parallel()
+// after makes a cache take the time for later than it is.
+func after(c *Cache, d time.Duration) { c.now = func() time.Time { return time.Now().Add(d) } }
+
+// tick waits until a file that is written now has another time of change than one that was
+// written before the call: the clock of a file system may be coarse.
+func tick(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clock")
+	change := func() time.Time {
+		write(t, path, "x")
+		st, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, _, ok := changeOf(st)
+		if !ok {
+			at = time.Now()
+		}
+		return at
+	}
+	first := change()
+	await.Until(t, "the clock of the file system goes on", func() bool { return change().After(first) })
+}
+
+// find looks for indexes of traces that change; age is how long ago each change seems to be.
+func find(t *testing.T, age time.Duration) {
 	long := strings.Repeat("0123456789abcdef", whole/16+100_000)
 	tests := []struct {
 		name   string
@@ -110,11 +134,12 @@ func find(t *testing.T, wait time.Duration) {
 	caches := make([]*Cache, len(tests))
 	for i := range tests {
 		folders[i], caches[i] = t.TempDir(), open(t, 0)
+		after(caches[i], age)
 		write(t, folders[i]+"/main", "main")
 		write(t, folders[i]+"/parts/1", "one")
 		write(t, folders[i]+"/long", long)
 	}
-	time.Sleep(wait)
+	tick(t)
 	for i, x := range tests {
 		src := format.FileSource(folders[i] + "/main")
 		if _, ok, err := caches[i].Find(src, &plain); ok || err != nil {
@@ -129,7 +154,6 @@ func find(t *testing.T, wait time.Duration) {
 		}
 		x.change(t, folders[i])
 	}
-	time.Sleep(wait)
 	for i, x := range tests {
 		e, ok, err := caches[i].Find(format.FileSource(folders[i]+"/main"), &plain)
 		if ok != x.found || err != nil {
@@ -161,12 +185,11 @@ func TestStamp(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the machine does not tell when files were changed")
 	}
-	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir+"/main", "main")
 	write(t, dir+"/parts/1", "one")
-	time.Sleep(settled + settled/10)
 	c := open(t, 0)
+	after(c, 2*settled)
 	src := format.FileSource(dir + "/main")
 	if _, err := c.Build(context.Background(), src, &plain, reads("index", "main", "parts/1")); err != nil {
 		t.Fatal(err)
@@ -182,15 +205,21 @@ func TestStamp(t *testing.T) {
 		t.Errorf("files %q were opened to find the index", got)
 	}
 	e, _, _ := c.Find(src, &plain)
-	if e.Changed(src) {
+	if c.Changed(&e, src) {
 		t.Error("a trace has changed that nobody touched")
 	}
+	tick(t)
 	os.Rename(dir+"/parts/1", dir+"/parts/old")
 	write(t, dir+"/parts/1", "one")
-	time.Sleep(settled + settled/10)
-	if !e.Changed(src) {
+	if !c.Changed(&e, src) {
 		t.Error("a trace with another file has not changed")
 	}
+	// Of a file that has changed just now nothing is known: it may change again unnoticed.
+	after(c, 0)
+	if c.Changed(&e, src) {
+		t.Error("what has changed just now is taken for known")
+	}
+	after(c, 2*settled)
 	if got := opened(); !slices.Contains(got, "parts/1") {
 		t.Errorf("of a trace with another file only %q were opened", got)
 	}
@@ -306,7 +335,11 @@ func TestSize(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, 5000)
 	src := make([]format.Source, 6)
+	later := time.Now().Add(time.Hour)
 	for i := range src {
+		// Each step is a minute after the one before: the times of files may be coarse.
+		now := later.Add(time.Duration(i) * time.Minute)
+		c.now = func() time.Time { return now }
 		write(t, fmt.Sprint(dir, "/", i), fmt.Sprint("trace ", i))
 		src[i] = format.FileSource(fmt.Sprint(dir, "/", i))
 		if i == 4 {
@@ -318,7 +351,12 @@ func TestSize(t *testing.T) {
 		if _, err := c.Build(context.Background(), src[i], &plain, reads(strings.Repeat("x", 1000), fmt.Sprint(i))); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(15 * time.Millisecond) // times of files may be coarse
+		for _, n := range names(t, c) {
+			path := filepath.Join(c.dir, n)
+			if st, err := os.Stat(path); err == nil && st.ModTime().Before(later) {
+				os.Chtimes(path, now, now)
+			}
+		}
 	}
 	var there []int
 	for i := range src {

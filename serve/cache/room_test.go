@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -163,7 +164,7 @@ func TestSweepTogether(t *testing.T) {
 				}
 				path := r.Path("index")
 				err = os.WriteFile(path, []byte("whole"), 0o600)
-				time.Sleep(50 * time.Microsecond)
+				runtime.Gosched()
 				if err == nil {
 					_, err = os.ReadFile(path)
 				}

@@ -19,12 +19,12 @@ import (
 const settled = 2 * time.Second
 
 // stampOf hashes what the machine says of the files of a trace, without reading them: if it
-// says the same later, they are the same. "" is that nobody can tell: where there is no time
-// of change that cannot be set, or a file has changed just now.
-func stampOf(src format.Source, files []string) string {
+// says the same later, they are the same. It returns "" where that is unknown: where there is
+// no time of change that cannot be set, or a file has changed within [settled] before now.
+func stampOf(src format.Source, files []string, now time.Time) string {
 	files = slices.Compact(slices.Sorted(slices.Values(files)))
 	said := make([]string, len(files))
-	latest := time.Now().Add(-settled)
+	latest := now.Add(-settled)
 	var wg sync.WaitGroup
 	size := len(files)/runtime.GOMAXPROCS(0) + 1
 	for from := 0; from < len(files); from += size {
