@@ -3,7 +3,7 @@
 GO ?= go
 PKGS := ./...
 
-.PHONY: build test lint cross bench fuzz clean deps web screenshot
+.PHONY: build test quick soak lint cross bench fuzz clean deps web screenshot
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
@@ -24,9 +24,19 @@ deps:
 		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
 	done
 
-# The tests of the page, which wait for the browser most of the time, go beside all others.
-test: deps lint cross
-	$(GO) test -race -timeout 12m ./web $(PKGS)
+# Everything: the tests, the race detector on those of packages that start goroutines, vet,
+# staticcheck, gofmt and the types on all platforms. internal/testrun says what runs when.
+test: deps
+	$(GO) run ./internal/testrun
+
+# The inner loop: gofmt and the tests on short data, without browser and race detector. What has
+# not changed since the last time is not run again.
+quick:
+	$(GO) run ./internal/testrun -quick
+
+# Random and exhaustive tests at length; takes hours.
+soak: deps
+	WEFT_SOAK=1 $(GO) test -count=1 -timeout 12h $(PKGS)
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

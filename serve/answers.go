@@ -19,6 +19,8 @@ type answers struct {
 	kept    map[string]*kept
 	bytes   int
 	clock   int64 // grows with each use
+
+	queueTime time.Duration // queueTime, but in tests
 }
 
 // run is an answer in the making.
@@ -88,7 +90,7 @@ func (a *answers) leave(name string, r *run) {
 
 func (a *answers) make(ctx context.Context, name string, r *run, f func(context.Context) ([]byte, error)) {
 	defer r.cancel()
-	wait := time.NewTimer(queueTime)
+	wait := time.NewTimer(a.queueTime)
 	defer wait.Stop()
 	select {
 	case a.slots <- struct{}{}:

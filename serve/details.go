@@ -29,14 +29,14 @@ type described struct {
 	partial    bool // reading took too long
 }
 
-// detailTime is how long reading a detail may take. Opening the trace goes on behind it,
-// for the next question.
+// detailTime is how long reading a detail may take, see [Server.detailTime]. Opening the trace
+// goes on behind it, for the next question.
 const detailTime = 2 * time.Second
 
 // describe calls f with a decoder, for a short time. The trace's damage is no reason not
 // to show what the index has.
 func (e *entry) describe(ctx context.Context, d *described, f func(context.Context, *reader) error) error {
-	short, cancel := context.WithTimeout(ctx, detailTime)
+	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
 	err := e.decoders.with(short, func(x *reader) error {
 		// Whoever keeps the sinks when it was stopped must not write to d.

@@ -288,7 +288,7 @@ func (e *entry) dependencies(ctx context.Context, links []index.Link) (found []*
 	// They lie around the one in the middle.
 	slices.SortFunc(wanted, func(a, b int) int { return cmp.Compare(links[a].Start, links[b].Start) })
 	center := links[wanted[len(wanted)/2]].Start
-	short, cancel := context.WithTimeout(ctx, detailTime)
+	short, cancel := context.WithTimeout(ctx, e.s.detailTime)
 	defer cancel()
 	t, err := e.linkTable.get(short, e, center)
 	if ctx.Err() != nil {

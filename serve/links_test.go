@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -180,11 +181,13 @@ func TestPartial(t *testing.T) {
 	d.go_ <- struct{}{}
 	api := ready(t, s, 0)
 	const question = "/span?track=0&depth=1&time=20"
+	s.detailTime = 10 * time.Millisecond
 	w := ask(s, "GET", api+question) // whose scan is not let go on
 	if v := decoded(t, w); v["partial"] != true || w.Header().Get("ETag") != "" || w.Header().Get("Cache-Control") != "no-store" {
 		t.Errorf("found partial %v and the header %v", v["partial"], w.Header())
 	}
 	close(d.go_)
+	s.detailTime = time.Hour
 	w = ask(s, "GET", api+question)
 	if v := decoded(t, w); v["partial"] != false || w.Header().Get("ETag") == "" || attributesOf(v)["step"] != "5" {
 		t.Errorf("found %v and the header %v", v, w.Header())

@@ -26,6 +26,7 @@ import (
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
@@ -93,6 +94,7 @@ func viewing(t *testing.T, opt Options, paths ...string) *Server {
 		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
 	}
 	s := New(opt)
+	s.detailTime = time.Hour // a slow machine gives the same answers
 	t.Cleanup(s.Close)
 	return s
 }
@@ -293,6 +295,7 @@ func TestClaims(t *testing.T) {
 // TestProfileIsExact compares profiles of windows with those that weft profile makes of
 // the whole trace, event by event.
 func TestProfileIsExact(t *testing.T) {
+	effort.Sequential(t)
 	path := filepath.Join(t.TempDir(), "g.trf")
 	generated(t, path, 40_000)
 	s := viewing(t, options(t), path)
@@ -1017,6 +1020,7 @@ func claimed(t *testing.T, path string) {
 
 // TestClaimsInProfile compares the claims of windows with those that weft profile lists.
 func TestClaimsInProfile(t *testing.T) {
+	effort.Sequential(t)
 	path := filepath.Join(t.TempDir(), "claims.otf2")
 	claimed(t, path)
 	s := viewing(t, options(t), path, "../examples/odse.etf", "../format/etf/testdata/ok/feature-coverage.etf")

@@ -99,6 +99,8 @@ type Server struct {
 	cookie  string
 	ticket  ticket
 	mux     *http.ServeMux
+
+	detailTime time.Duration // detailTime, but in tests
 }
 
 // NewToken makes a secret of 192 random bits.
@@ -131,13 +133,13 @@ func New(opt Options) *Server {
 
 func newServer(opt Options, indexes indexer) *Server {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opt: opt, ctx: ctx, stop: stop, indexes: indexes, cookie: "weft"}
+	s := &Server{opt: opt, ctx: ctx, stop: stop, indexes: indexes, cookie: "weft", detailTime: detailTime}
 	s.builds = make(chan struct{}, cmp.Or(opt.Builds, 2))
 	s.tables.turn = make(chan struct{}, maxLinkTables)
 	s.making = make(chan struct{}, max(4, 2*runtime.GOMAXPROCS(0)))
 	s.busy = make(chan struct{}, maxRequests)
 	s.shelf.limit = cmp.Or(opt.Indexes, 16)
-	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}}
+	s.answers = answers{ctx: ctx, start: s.background, slots: make(chan struct{}, cmp.Or(opt.Analyses, max(2, runtime.GOMAXPROCS(0)))), limit: maxAnswerBytes, running: map[string]*run{}, kept: map[string]*kept{}, queueTime: queueTime}
 	s.pages.fs = opt.Page
 	s.bodies.New = func() any { return &binary{} }
 	s.zips.New = func() any {

@@ -65,6 +65,7 @@ func holding(t *testing.T, opt Options, h *held, paths ...string) *Server {
 		opt.Traces = append(opt.Traces, Given{Source: format.FileSource(p)})
 	}
 	s := newServer(opt, h)
+	s.detailTime = time.Hour
 	t.Cleanup(s.Close)
 	return s
 }
@@ -229,7 +230,7 @@ func TestDamaged(t *testing.T) {
 // TestAnswersAreShared: who asks for the same waits for the same work, which stops when
 // nobody waits; too many are sent away.
 func TestAnswersAreShared(t *testing.T) {
-	a := &answers{ctx: context.Background(), start: func(f func()) bool { go f(); return true }, slots: make(chan struct{}, 1), limit: 1000, running: map[string]*run{}, kept: map[string]*kept{}}
+	a := &answers{ctx: context.Background(), start: func(f func()) bool { go f(); return true }, slots: make(chan struct{}, 1), limit: 1000, running: map[string]*run{}, kept: map[string]*kept{}, queueTime: time.Hour}
 	begun, end := make(chan struct{}, 10), make(chan struct{})
 	var stopped atomic.Bool
 	work := func(ctx context.Context) ([]byte, error) {
@@ -305,11 +306,13 @@ func TestBusy(t *testing.T) {
 	s := viewing(t, opt, path)
 	api := ready(t, s, 0)
 	s.answers.slots <- struct{}{}
+	s.answers.queueTime = 0
 	w := ask(s, "GET", api+"/calltree")
 	if w.Code != 503 || w.Header().Get("Retry-After") == "" {
 		t.Errorf("status %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 	}
 	<-s.answers.slots
+	s.answers.queueTime = time.Hour
 	get(t, s, api+"/calltree")
 }
 

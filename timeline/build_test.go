@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -357,6 +358,7 @@ func (g *generator) ScanOrdered(_ context.Context, _ trace.Selection, sink forma
 }
 
 func TestMemoryIsBoundedByPixels(t *testing.T) {
+	effort.Sequential(t)
 	g := &generator{fake: *newFake(4), locations: 4, events: 1 << 20}
 	g.defs.Resources.Add(trace.Resource{ID: "0", Name: "memory", Capacity: 100, UsesOffset: true})
 	g.defs.Metrics.Add(trace.MetricDef{ID: "0", Name: "m", Kind: trace.CounterMetric, Type: trace.Uint32})

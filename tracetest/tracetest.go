@@ -22,6 +22,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -29,9 +30,9 @@ import (
 type Options struct {
 	// Files are traces that read without an error, by path.
 	Files []string
-	// EditStep is the distance in bytes of the places where files are cut and
-	// bytes changed; 0 means every byte of files up to 2 KiB, fewer places of
-	// longer ones.
+	// EditStep is the distance in bytes of the places where files are cut; 0 means every byte
+	// of files up to 1000 bytes, and 500 to 1000 places of longer ones. In a long run, see
+	// package effort, they are cut at every byte.
 	EditStep int
 }
 
@@ -63,8 +64,8 @@ func Run(t *testing.T, f *format.Format, opt Options) {
 				encoded(t, f, src)
 			})
 			t.Run("cancel", func(t *testing.T) { cancelled(t, f, src) })
-			t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, file), opt.EditStep) })
-			t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, file)) })
+			t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, file), opt.EditStep, 500) })
+			t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, file), 400) })
 		})
 	}
 	if f.Create != nil {
@@ -530,15 +531,20 @@ func ReadSource(f *format.Format, src format.Source, opt *format.ReadOptions) (i
 	return n, err
 }
 
-// truncated: a file cut anywhere does not break the reader.
-func truncated(t *testing.T, f *format.Format, x files, step int) {
+// truncated: a file cut anywhere does not break the reader. It is cut every step bytes, or, where
+// step is 0, at about so many places.
+func truncated(t *testing.T, f *format.Format, x files, step, places int) {
+	effort.Sequential(t)
 	for name, text := range x.data {
 		step := step
 		if step == 0 {
-			step = max(1, len(text)/500)
+			step = effort.Step(len(text), places)
 		}
 		if k := len(x.data); k > 1 { // not more cuts for traces of many files
-			step = max(step*k, len(text)*k/400)
+			step = max(step*k, effort.Step(len(text)*k, 400))
+		}
+		if effort.Soak() {
+			step = 1
 		}
 		for n := 0; n <= len(text); n += step {
 			src := x.with(name, text[:n])
@@ -549,14 +555,15 @@ func truncated(t *testing.T, f *format.Format, x files, step int) {
 }
 
 // flipped: changed bytes do not break the reader.
-func flipped(t *testing.T, f *format.Format, x files) {
+func flipped(t *testing.T, f *format.Format, x files, rounds int) {
+	effort.Sequential(t)
 	alphabet := []byte("0123456789-+.eE;,=\\\"%# \t\n\r\x00\xff")
 	for name, text := range x.data {
 		if len(text) == 0 {
 			continue
 		}
 		r := rand.New(rand.NewPCG(1, uint64(len(text))))
-		for range 400 / (len(x.data) * len(x.data)) {
+		for range effort.Rounds(rounds) / (len(x.data) * len(x.data)) {
 			b := slices.Clone(text)
 			for range 1 + r.IntN(4) {
 				i := r.IntN(len(b))
@@ -654,8 +661,8 @@ func kinds(t *testing.T, f *format.Format) {
 	back := Open(t, f, format.FileSource(name), nil)
 	want, got := Dump(t, rec, trace.Everything()), Dump(t, back, trace.Everything())
 	// What a format carries for others can be broken like anything else.
-	truncated(t, f, load(t, f, name), 29)
-	flipped(t, f, load(t, f, name))
+	t.Run("truncated", func(t *testing.T) { truncated(t, f, load(t, f, name), 0, 150) })
+	t.Run("flipped", func(t *testing.T) { flipped(t, f, load(t, f, name), 150) })
 	lost := map[string]bool{}
 	for _, x := range loss.Rows() {
 		lost[x.Kind] = true

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -44,6 +45,7 @@ func augment(t *testing.T, m string, opt *AugmentOptions) {
 // Taking out what was put in leaves the trace as it was, but for the time range. Once
 // more gives the same bytes. Snapshots and summaries do not touch each other.
 func TestAugmentRemove(t *testing.T) {
+	effort.Sequential(t)
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {
 			m := duplicate(t, m)
@@ -105,6 +107,7 @@ func TestAugmentDefinitions(t *testing.T) {
 
 // Where the events are compressed so is what is added; old files of the other kind go.
 func TestAugmentCompressed(t *testing.T) {
+	effort.Sequential(t)
 	plain := randomTrace(t, 9, &WriterOptions{Streams: 2})
 	zipped := randomTrace(t, 9, &WriterOptions{Streams: 2, Level: 6})
 	writeFile(t, strings.TrimSuffix(zipped, ".otf")+".1.snaps", "1\n*1\nTE1O0\n1\n*1\n")
@@ -156,6 +159,7 @@ func TestAugmentOutput(t *testing.T) {
 
 // After an error the directory is as it was.
 func TestAugmentFails(t *testing.T) {
+	effort.Sequential(t)
 	failed := errors.New("failed")
 	var d *trace.Defect
 	for _, c := range []struct {
@@ -298,6 +302,7 @@ func TestAugmentWithoutEvents(t *testing.T) {
 
 // Break points at regular distances are where otfaux has them.
 func TestRegular(t *testing.T) {
+	effort.Sequential(t)
 	for _, c := range []struct {
 		first, last uint64
 		n           int

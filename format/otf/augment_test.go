@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // duplicate copies the files of a trace to a new directory and returns the master file.
@@ -194,6 +195,7 @@ func byOtfaux(t *testing.T, otfaux, m string, n int) {
 
 // Real traces get what otfaux gives them.
 func TestAugmentAsOtfaux(t *testing.T) {
+	effort.Sequential(t)
 	otfaux := tool(t, "otfaux")
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {
@@ -314,8 +316,9 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 
 // Random traces get what otfaux gives them.
 func TestAugmentRandom(t *testing.T) {
+	effort.Sequential(t)
 	otfaux := tool(t, "otfaux")
-	for seed := range uint64(6) {
+	for seed := range uint64(effort.Rounds(6)) {
 		m := randomTrace(t, seed, &WriterOptions{Streams: uint32(seed % 4), Long: seed%2 == 1})
 		byOtfaux(t, otfaux, m, 7+60*int(seed%3))
 	}

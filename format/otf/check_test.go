@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
@@ -133,6 +134,7 @@ func TestCheckReal(t *testing.T) {
 
 // Whatever the files hold, checking and shrinking end without failure.
 func TestCheckDamaged(t *testing.T) {
+	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(9, 9))
 	for range 60 {
 		dir := t.TempDir()

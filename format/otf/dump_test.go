@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // dumped says how the dump of libotf's handlers calls the fields of each type.
@@ -169,6 +170,7 @@ func (d dumper) line(r *Record) string {
 
 // Every field and pair of every record is what libotf gives its handlers.
 func TestDump(t *testing.T) {
+	effort.Sequential(t)
 	d := newDumper()
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		want := bytes.Split(bytes.TrimRight(gunzip(t, filepath.Join(dir, "expected/libdump.txt.gz")), "\n"), []byte("\n"))

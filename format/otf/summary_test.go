@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -119,12 +120,13 @@ func bothWays(t *testing.T, m string, queries int) {
 }
 
 func TestSummaryBothWays(t *testing.T) {
+	effort.Sequential(t)
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {
 			bothWays(t, m, 4)
 		})
 	}
-	for seed := range uint64(2) {
+	for seed := range uint64(effort.Rounds(2)) {
 		bothWays(t, randomTrace(t, 100+seed, &WriterOptions{Streams: uint32(seed), Level: int(seed % 2), Long: seed == 1}), 8)
 	}
 }

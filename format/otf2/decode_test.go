@@ -16,6 +16,7 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -281,6 +282,7 @@ func TestRandom(t *testing.T) {
 // Windows of archives with many chunks have the events that the whole has there, with one
 // interval of clock offsets and with several.
 func TestWindow(t *testing.T) {
+	effort.Sequential(t)
 	for seed := range uint64(3) {
 		path := filepath.Join(t.TempDir(), "long.otf2")
 		dst, err := format.CreateFile(path)

@@ -10,11 +10,13 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
 // The extent is that of the events that a scan delivers, whatever is damaged.
 func TestExtentOfDamaged(t *testing.T) {
+	effort.Sequential(t)
 	m, anchor := archiveFiles(t, "heat2d-mt")
 	var names []string
 	for name, f := range m {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -169,11 +170,12 @@ func parts(t *testing.T, b []byte) []string {
 var silent = []string{"time", "padding", "value of an attribute", "Metric value", "ParameterInt value", "ProgramBegin argument", "MpiCollectiveEnd sent", "MpiCollectiveEnd received", "Thread"}
 
 // Flipped bits inside events are found, but for those in the parts that the document
-// names. Every 307th bit is flipped; with WEFT_FLIPS=all every bit, and with -v the figures of the
+// names. Every 307th bit is flipped; in a long run every bit, and with -v the figures of the
 // document are printed.
 func TestFlips(t *testing.T) {
+	effort.Sequential(t)
 	step := 307
-	if os.Getenv("WEFT_FLIPS") == "all" {
+	if effort.Soak() {
 		step = 1
 	}
 	for _, x := range []struct {

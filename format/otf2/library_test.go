@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // libraryWriter builds the program that writes archives with OTF2's own library. The
@@ -51,12 +52,13 @@ func libraryWriter(t *testing.T) (write func(seed, events int) string) {
 // Archives that OTF2's own library writes print as otf2-print prints them: every kind of
 // definition, event, attribute and record of snapshots.
 func TestLibraryPrint(t *testing.T) {
+	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
 	if err != nil {
 		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
 	}
 	write := libraryWriter(t)
-	for seed := range 12 {
+	for seed := range effort.Rounds(12) {
 		anchor := write(seed, 300+seed%3*4000)
 		want, err := exec.Command(tool, "-A", anchor).Output()
 		if err != nil {

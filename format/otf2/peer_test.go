@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // made is an archive of random records.
@@ -437,11 +438,12 @@ func random(t testing.TB, seed uint64, events int) string {
 // What the writer writes is what otf2-print reads, and what it prints is what is printed
 // here: every kind of record, with values at the edges of all.
 func TestPeerPrint(t *testing.T) {
+	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
 	if err != nil {
 		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
 	}
-	for seed := range uint64(12) {
+	for seed := range uint64(effort.Rounds(12)) {
 		path := random(t, seed, 300+int(seed%3)*8000)
 		want, err := exec.Command(tool, "-A", path).Output()
 		if err != nil {
@@ -573,12 +575,13 @@ func reordered(t *testing.T, anchor string, rng *rand.Rand) string {
 // Definitions may come in any order, and more than once: then names are those of
 // otf2-print, unless it crashes of them, as it often does.
 func TestPeerOrder(t *testing.T) {
+	effort.Sequential(t)
 	tool, err := exec.LookPath("otf2-print")
 	if err != nil {
 		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
 	}
 	equal := 0
-	for seed := range uint64(40) {
+	for seed := range uint64(effort.Rounds(40)) {
 		path := reordered(t, random(t, seed, 300), rand.New(rand.NewPCG(seed, 3)))
 		want, err := exec.Command(tool, "-A", path).Output()
 		if err != nil {
@@ -589,7 +592,7 @@ func TestPeerOrder(t *testing.T) {
 		}
 		equal++
 	}
-	if t.Logf("%d archives that otf2-print can read", equal); equal < 20 {
+	if t.Logf("%d archives that otf2-print can read", equal); equal < effort.Rounds(20) {
 		t.Error("too few of them")
 	}
 }

@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // Stride frames are zstd frames of the values, for other readers and for this one; frames
 // that differ in any byte but those of values are left to the others.
 func TestStrideFrame(t *testing.T) {
+	effort.Sequential(t)
 	z, err := zstd.NewReader(nil)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -120,10 +121,11 @@ func FuzzMain(f *testing.F) {
 
 // Each file of a trace may end anywhere or be missing: what is before comes out.
 func TestTruncated(t *testing.T) {
+	effort.Sequential(t)
 	whole := inMemory(t, filepath.Join("testdata", "ok", "abi18_mpi"))
 	all := readAll(t, whole)
 	for name, file := range whole {
-		for n := 0; n <= len(file.Data); n += 1 + len(file.Data)/40 {
+		for n := 0; n <= len(file.Data); n += effort.Step(len(file.Data), 40) {
 			m := fstest.MapFS{}
 			for k, v := range whole {
 				m[k] = v

@@ -7,16 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // A reader that was made from the format's description alone finds in what is recorded
 // what was recorded, and nothing that contradicts itself.
 func TestRecordOutside(t *testing.T) {
+	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	for seed := range uint64(25) {
+	for seed := range uint64(effort.Rounds(25)) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 77))}
 		for range 1 + seed%4 {
 			p.body(int(seed % 7))

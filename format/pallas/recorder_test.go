@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // fed is an event that a recorder gets.
@@ -143,7 +144,8 @@ func (p *program) body(depth int) {
 
 // What is recorded is what is replayed.
 func TestRecord(t *testing.T) {
-	for seed := range uint64(240) {
+	effort.Sequential(t)
+	for seed := range uint64(effort.Rounds(240)) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 9))}
 		for range 1 + seed%5 {
 			p.body(int(seed % 7))
@@ -263,6 +265,7 @@ func TestRecordRegular(t *testing.T) {
 // Calls that do not nest, do not end or did not begin are recorded as they are, and
 // what is open ends.
 func TestRecordUnclosed(t *testing.T) {
+	effort.Sequential(t)
 	list := []fed{{1, Leave, region(1), nil}, {2, Enter, region(1), nil}, {3, Enter, region(2), nil}, {4, Leave, region(1), nil}, {4, Leave, region(2), nil}, {5, Enter, region(3), nil}, {6, OMPFork, region(2), nil}}
 	for _, compatible := range []bool{false, true} {
 		th := recorded(t, list, &WriterOptions{Compatible: compatible})
@@ -271,7 +274,7 @@ func TestRecordUnclosed(t *testing.T) {
 		}
 		durations(t, th)
 	}
-	for seed := range uint64(200) {
+	for seed := range uint64(effort.Rounds(200)) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		var list []fed
 		for i := range 3 + seed {
@@ -292,7 +295,8 @@ func TestRecordUnclosed(t *testing.T) {
 
 // What had been recorded at a checkpoint can be read when nothing comes after it.
 func TestCheckpoint(t *testing.T) {
-	for seed := range uint64(30) {
+	effort.Sequential(t)
+	for seed := range uint64(effort.Rounds(30)) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 5))}
 		for range 6 {
 			p.body(5)

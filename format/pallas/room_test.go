@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // Where there are many threads their blocks are shorter, and say the same.
 func TestRoom(t *testing.T) {
+	effort.Sequential(t)
 	w, err := Create(filepath.Join(t.TempDir(), "main"), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -343,9 +343,9 @@ func checkSpace(c *config) error {
 	if dir == "" {
 		dir = os.TempDir()
 	}
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(dir, &st); err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
+	free, err := freeSpace(dir)
+	if err != nil {
+		return err
 	}
 	var need int64
 	if c.text {
@@ -363,7 +363,7 @@ func checkSpace(c *config) error {
 	if c.two {
 		need = max(need, 30*c.otf2Events)
 	}
-	if free := int64(st.Bavail) * int64(st.Bsize); free < need {
+	if free < need {
 		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
 	}
 	return nil

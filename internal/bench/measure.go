@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -61,17 +60,14 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	c.Env = environment(os.Environ(), r.tmp)
 	c.Dir = r.tmp
 	c.WaitDelay = 5 * time.Second
-	// main holds its thread, so this means: die with the harness.
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	endWithParent(c)
 	start := time.Now()
 	err := c.Run()
 	u := usage{wall: time.Since(start)}
 	if s := c.ProcessState; s != nil {
 		u.user = s.UserTime()
 		u.cpu = u.user + s.SystemTime()
-		if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
-			u.peak = ru.Maxrss << 10
-		}
+		u.peak = peakMemory(s)
 	}
 	if r.ctx.Err() != nil {
 		return u, r.ctx.Err()

@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weft-trace/weft/timeline/index"
@@ -184,7 +183,7 @@ const tileRequests = 200
 func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 	c := exec.CommandContext(b.ctx, b.weft, "view", "--no-open", "-q", path)
 	c.Env, c.Dir = environment(os.Environ(), b.tmp), b.tmp
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	endWithParent(c)
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return err

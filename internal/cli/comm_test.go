@@ -21,6 +21,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -48,6 +49,7 @@ func number(t *testing.T, s string) int64 {
 // TestOtfprofileMatrix compares who sends how much to whom, how large messages are and what
 // collective operations take with what otfprofile says of the same traces.
 func TestOtfprofileMatrix(t *testing.T) {
+	effort.Sequential(t)
 	program, err := exec.LookPath("otfprofile")
 	if err != nil {
 		t.Skip("otfprofile is not installed (Debian package otf-trace)")

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // figures are a profile's for one region at one location.
@@ -22,6 +24,7 @@ type figures struct {
 // visits without end, mixes up functions of streams' own definitions, and its
 // inclusive time counts recursion several times, as the sum of the visits does.
 func TestOtfprofile(t *testing.T) {
+	effort.Sequential(t)
 	program, err := exec.LookPath("otfprofile")
 	if err != nil {
 		t.Skip("otfprofile is not installed")

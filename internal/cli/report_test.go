@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math/big"
 	"os"
@@ -357,10 +358,14 @@ func TestReportFigures(t *testing.T) {
 
 // A page stays small, however many locations there are, and is the same each time.
 func TestReportOfMany(t *testing.T) {
+	locations := 3000
+	if testing.Short() {
+		locations = 400
+	}
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	path, out := filepath.Join(dir, "many.otf2"), filepath.Join(dir, "many.html")
-	run(t, "generate", "--workload", "ring", "--locations", "3000", "--events", "60000", path)
+	run(t, "generate", "--workload", "ring", "--locations", strconv.Itoa(locations), "--events", strconv.Itoa(20*locations), path)
 	run(t, "report", path, "-o", out)
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -373,7 +378,7 @@ func TestReportOfMany(t *testing.T) {
 		t.Error("two reports of a trace differ")
 	}
 	p := readPage(t, text)
-	for _, want := range []string{"48 of 3000 rows, at equal distances; the times in its legend are theirs.", "The 12 locations with most work, and the 12 with least"} {
+	for _, want := range []string{fmt.Sprintf("48 of %d rows, at equal distances; the times in its legend are theirs.", locations), "The 12 locations with most work, and the 12 with least"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the text %q is missing", want)
 		}

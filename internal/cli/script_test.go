@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // TestMain lets scripts run this test program as weft.
@@ -220,6 +222,7 @@ func weft(t *testing.T, want int, args ...string) string {
 // TestCompare converts every trace to the other format and back, and has an
 // independent program compare the events with what the loss tables say.
 func TestCompare(t *testing.T) {
+	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")
@@ -263,6 +266,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareProgram gives the comparing program differences to find.
 func TestCompareProgram(t *testing.T) {
+	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")

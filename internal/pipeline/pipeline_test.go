@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/weft-trace/weft/internal/await"
 )
 
 func TestOrder(t *testing.T) {
@@ -135,16 +137,20 @@ func TestPanic(t *testing.T) {
 
 // A slow first job bounds how many others are begun.
 func TestAhead(t *testing.T) {
+	const workers = 3
 	var begun atomic.Int32
 	n := 0
-	err := Run(t.Context(), 3, func() (int, bool, error) {
+	err := Run(t.Context(), workers, func() (int, bool, error) {
 		n++
 		return n - 1, n <= 100, nil
 	}, func(_ int, j int) (int, error) {
 		begun.Add(1)
 		if j == 0 {
-			time.Sleep(20 * time.Millisecond)
-			if b := begun.Load(); b > 3*ahead {
+			await.Until(t, "all jobs that may begin have begun", func() bool { return begun.Load() >= workers*ahead })
+			for range 1000 { // another one would begin now
+				runtime.Gosched()
+			}
+			if b := begun.Load(); b > workers*ahead {
 				t.Errorf("%d jobs begun before the first was done", b)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -28,6 +29,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), 
 // The figures of a window against values that are asked for tick by tick: at each tick that
 // value stands whose mode says so.
 func TestValues(t *testing.T) {
+	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(7, 7))
 	for _, test := range []struct {
 		mode string

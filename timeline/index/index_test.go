@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -71,12 +72,13 @@ func build(t testing.TB, r *trace.Recorder) *Index {
 // Tiles against columns that are filled slowly from the spans themselves: exactly where
 // spans are drawn, else to within what levels round.
 func TestTiles(t *testing.T) {
+	effort.Sequential(t)
 	r, spans := random(1, 3, 60000)
 	x := build(t, r)
 	rng := rand.New(rand.NewPCG(5, 5))
 	first, last, _ := x.Extent()
 	singles := 0
-	for range 150 {
+	for range effort.Rounds(150) {
 		track := rng.IntN(3)
 		length := int64(math.Exp(rng.Float64()*math.Log(float64(last-first)))) + 10
 		from := first - 100 + rng.Int64N(last-first+200)
@@ -183,11 +185,12 @@ func best(m map[uint32]float64) (r uint32) {
 
 // The profile of any window is that of analysis/profile.
 func TestProfile(t *testing.T) {
+	effort.Sequential(t)
 	r, _ := random(2, 2, 20000)
 	x := build(t, r)
 	first, last, _ := x.Extent()
 	rng := rand.New(rand.NewPCG(6, 6))
-	for range 60 {
+	for range effort.Rounds(60) {
 		from := first - 10 + rng.Int64N(last-first)
 		to := from + 1 + rng.Int64N(last-first)
 		if rng.IntN(3) == 0 {

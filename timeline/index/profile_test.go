@@ -7,12 +7,14 @@ import (
 
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
 // What a block of nested spans has up to a time is found quickly, and is what a replay of it
 // finds; and spans that end in any order are told from them.
 func TestTree(t *testing.T) {
+	effort.Sequential(t)
 	for _, astray := range []bool{false, true} {
 		r := trace.NewRecorder(trace.Seconds(1_000_000))
 		rng := rand.New(rand.NewPCG(9, 9))
@@ -90,7 +92,8 @@ func TestTree(t *testing.T) {
 // Windows are right also where regions are left in any order and much happens at once, also
 // deeper than is drawn, and over several blocks.
 func TestProfileOfDisorder(t *testing.T) {
-	for seed := range uint64(300) {
+	effort.Sequential(t)
+	for seed := range uint64(effort.Rounds(300)) {
 		r := trace.NewRecorder(trace.Seconds(1_000_000))
 		rng := rand.New(rand.NewPCG(seed, 1))
 		loc, now := r.Location("p"), int64(0)

@@ -15,17 +15,19 @@ import (
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
 // Spans are found where they are, with their ends, however far behind these are.
 func TestSpanAt(t *testing.T) {
+	effort.Sequential(t)
 	r, spans := random(3, 2, 30000)
 	x := build(t, r)
 	rng := rand.New(rand.NewPCG(1, 1))
 	first, last, _ := x.Extent()
 	hits := 0
-	for range 1000 {
+	for range effort.Rounds(1000) {
 		track, depth, at := rng.IntN(2), rng.IntN(11), first-5+rng.Int64N(last-first+10)
 		got, ok, err := x.SpanAt(track, depth, at)
 		if err != nil {
@@ -62,17 +64,18 @@ func TestSpanAt(t *testing.T) {
 			}
 		}
 	}
-	if hits < 200 {
+	if hits < effort.Rounds(200) {
 		t.Errorf("%d spans found", hits)
 	}
 }
 
 func TestFind(t *testing.T) {
+	effort.Sequential(t)
 	r, spans := random(4, 1, 30000)
 	x := build(t, r)
 	rng := rand.New(rand.NewPCG(2, 2))
 	first, last, _ := x.Extent()
-	for range 600 {
+	for range effort.Rounds(600) {
 		region, at, forward := uint32(rng.IntN(7)), first-5+rng.Int64N(last-first+10), rng.IntN(2) == 0
 		want, any := int64(0), false
 		for _, s := range spans[0] {
@@ -129,7 +132,7 @@ func chatter(seed uint64, locations, n int) *trace.Recorder {
 
 // Messages against package messages.
 func TestMessages(t *testing.T) {
-	for _, n := range []int{300, 100000} {
+	for _, n := range []int{300, effort.Rounds(100000)} {
 		r := chatter(1, 9, n)
 		x := build(t, r)
 		first, last, _ := x.Extent()
@@ -272,6 +275,7 @@ func factory(seed uint64, n int) (*trace.Recorder, []Span) {
 }
 
 func TestClaims(t *testing.T) {
+	effort.Sequential(t)
 	r, spans := factory(1, 40000)
 	x := build(t, r)
 	k := slices.IndexFunc(x.Tracks(), func(t Track) bool { return t.Kind == ResourceTrack })
@@ -556,6 +560,7 @@ func TestCollectives(t *testing.T) {
 // A stack of a million regions, leaves of what was never entered, others out of turn, and
 // times beyond 2^53 take neither more time nor memory than others.
 func TestOdd(t *testing.T) {
+	effort.Sequential(t)
 	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
 	loc := r.Location("deep")
 	var g []uint32
@@ -632,6 +637,7 @@ func TestEmpty(t *testing.T) {
 
 // A damaged index is found out, or what it says is right; it is never a panic.
 func TestDamage(t *testing.T) {
+	effort.Sequential(t)
 	r, _ := random(9, 2, 9000)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -671,7 +677,7 @@ func TestDamage(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
 	found := 0
-	for i := range 400 {
+	for i := range effort.Rounds(400) {
 		bad := slices.Clone(good)
 		if i%4 == 0 {
 			bad = bad[:rng.IntN(len(bad))]
@@ -688,8 +694,8 @@ func TestDamage(t *testing.T) {
 			t.Fatalf("a damaged index gives another profile")
 		}
 	}
-	if found < 300 {
-		t.Errorf("%d of 400 damages were found", found)
+	if found < effort.Rounds(300) {
+		t.Errorf("%d of %d damages were found", found, effort.Rounds(400))
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // What was written as codes is read again, whatever it is, and what follows is still there.
 func TestRice(t *testing.T) {
+	effort.Sequential(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20000 {
+	for range effort.Rounds(20000) {
 		values := make([]uint64, 1+rng.IntN(smallColumn-1))
 		wide, far := rng.IntN(64), rng.IntN(3) == 0
 		for i := range values {

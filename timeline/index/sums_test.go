@@ -5,12 +5,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
 // However time is cut up, the pieces add up to the whole, at every zoom: exclusive times of
 // profiles exactly, and those of the columns of tiles where a column is a tick.
 func TestSumsOfPieces(t *testing.T) {
+	effort.Sequential(t)
 	const tracks = 2
 	r, spans := random(11, tracks, 15000)
 	x := build(t, r)

@@ -9,12 +9,14 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/timeline/index"
 )
 
 // Whatever byte of an index is changed, opening it or Verify says so: of indexes with visits,
 // claims, curves, instants, collective operations and messages.
 func TestVerify(t *testing.T) {
+	effort.Sequential(t)
 	for _, name := range []string{"otf2/testdata/ok/heat2d-mt/traces.otf2", "etf/testdata/ok/feature-coverage.etf", "picl/testdata/ok/feature-coverage.trf"} {
 		src := format.FileSource(filepath.Join("../../format", name))
 		f, err := format.Detect(all.Formats(), src)
@@ -42,8 +44,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f2.Close()
-		const most = 3000 // bytes that are tried
-		for at := 0; at < len(whole); at += 1 + len(whole)/most {
+		for at := 0; at < len(whole); at += effort.Step(len(whole), 3000) {
 			if _, err := f2.WriteAt([]byte{whole[at] ^ 0x10}, int64(at)); err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// event is a line that go test -json prints, see go doc test2json.
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of a package that is being built
+	Test       string
+	Output     string
+	Elapsed    float64 // seconds
+}
+
+// row is a line of the table: a package, or a check of the source.
+type row struct {
+	name                    string
+	passed, failed, skipped int
+	seconds                 float64
+	ok                      bool
+	note                    string
+}
+
+// test is a test that has ended. Subtests are counted with the test that they are part of.
+type test struct {
+	name    string // with its package
+	seconds float64
+	reason  string // of one that was skipped
+}
+
+// report collects what ends and prints it.
+type report struct {
+	mu      sync.Mutex
+	out     io.Writer
+	begin   time.Time
+	rows    []*row
+	tests   []test
+	skipped []test
+}
+
+func newReport(out io.Writer) *report { return &report{out: out, begin: time.Now()} }
+
+// slowest is how many tests the end names.
+const slowest = 10
+
+// events reads the events of go test and reports each package when it has ended. failed says
+// whether one of them has failed.
+func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
+	packages := map[string]*row{}
+	outputs := map[string][]string{} // by package and test
+	get := func(name string) *row {
+		if packages[name] == nil {
+			packages[name] = &row{name: title(name, mode)}
+		}
+		return packages[name]
+	}
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			var e event
+			if json.Unmarshal(line, &e) != nil {
+				e = event{Action: "output", Output: string(line)}
+			}
+			if r.event(&e, get, outputs, mode) {
+				failed = true
+			}
+		}
+		if err == io.EOF {
+			return failed, nil
+		}
+		if err != nil {
+			return failed, fmt.Errorf("cannot read what go test prints: %w", err)
+		}
+	}
+}
+
+// event takes one event; it reports whether that tells of a package that has failed.
+func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
+	key := cmp.Or(e.Package, e.ImportPath) + " " + e.Test
+	switch e.Action {
+	case "output", "build-output":
+		outputs[key] = append(outputs[key], e.Output)
+		return false
+	case "pass", "fail", "skip":
+	default:
+		return false
+	}
+	p := get(e.Package)
+	if e.Test == "" {
+		p.seconds, p.ok = e.Elapsed, e.Action != "fail"
+		if e.Action == "skip" && p.passed+p.failed+p.skipped == 0 {
+			p.note = "no test files"
+		}
+		if e.Action == "fail" && p.failed == 0 {
+			// It was not built, or ended beside its tests.
+			for name, lines := range outputs {
+				if strings.HasPrefix(name, e.Package+" ") || strings.HasPrefix(name, e.Package+"_test ") || strings.Contains(name, "["+e.Package+".test]") {
+					p.note += strings.Join(lines, "")
+				}
+			}
+		}
+		for name := range outputs {
+			if strings.HasPrefix(name, e.Package+" ") {
+				delete(outputs, name)
+			}
+		}
+		r.end(p)
+		return e.Action == "fail"
+	}
+	if strings.Contains(e.Test, "/") {
+		// The test that it is part of tells of it, unless it is skipped alone.
+		whole, _, _ := strings.Cut(e.Test, "/")
+		if e.Action == "fail" {
+			outputs[e.Package+" "+whole] = append(outputs[e.Package+" "+whole], outputs[key]...)
+		}
+		if e.Action == "skip" {
+			r.skip(title(e.Package, mode)+" "+e.Test, reason(outputs[key]))
+		}
+		delete(outputs, key)
+		return false
+	}
+	name := title(e.Package, mode) + " " + e.Test
+	switch e.Action {
+	case "pass":
+		p.passed++
+	case "fail":
+		p.failed++
+		p.note += strings.Join(outputs[key], "")
+	case "skip":
+		p.skipped++
+		r.skip(name, reason(outputs[key]))
+	}
+	delete(outputs, key)
+	r.mu.Lock()
+	r.tests = append(r.tests, test{name: name, seconds: e.Elapsed})
+	r.mu.Unlock()
+	return false
+}
+
+// title is the name of a package without that of the module.
+func title(name, mode string) string {
+	name = strings.TrimPrefix(name, "github.com/weft-trace/weft/")
+	if mode != "" {
+		name += " (" + mode + ")"
+	}
+	return name
+}
+
+// reason is the last thing that a skipped test printed, without the place.
+func reason(lines []string) string {
+	why := ""
+	for _, l := range lines {
+		l = strings.TrimSpace(l)
+		if l != "" && !strings.HasPrefix(l, "=== ") && !strings.HasPrefix(l, "--- ") {
+			why = l
+		}
+	}
+	if file, rest, ok := strings.Cut(why, ": "); ok && strings.Contains(path.Ext(file), ".go:") {
+		why = rest
+	}
+	return cmp.Or(why, "no reason given")
+}
+
+// end reports a row that has ended.
+func (r *report) end(p *row) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rows = append(r.rows, p)
+	if p.note == "no test files" {
+		return
+	}
+	state := "ok  "
+	if !p.ok {
+		state = "FAIL"
+	}
+	fmt.Fprintf(r.out, "%6.1f s  %s  %-32s %6.1f s", time.Since(r.begin).Seconds(), state, p.name, p.seconds)
+	if n := p.passed + p.failed + p.skipped; n > 0 {
+		fmt.Fprintf(r.out, "  %d tests", n)
+	}
+	if p.skipped > 0 {
+		fmt.Fprintf(r.out, ", %d skipped", p.skipped)
+	}
+	fmt.Fprintln(r.out)
+	if !p.ok {
+		fmt.Fprintf(r.out, "\n%s\n", strings.TrimRight(p.note, "\n"))
+	}
+}
+
+// checkFunc runs a check of the source and reports it.
+func (r *report) checkFunc(name string, check func() (output string, err error)) {
+	begin := time.Now()
+	output, err := check()
+	p := &row{name: name, ok: err == nil, seconds: time.Since(begin).Seconds()}
+	if err != nil {
+		p.failed = 1
+		p.note = fmt.Sprintf("%s%v", output, err)
+	} else {
+		p.passed = 1
+	}
+	r.end(p)
+}
+
+// fail reports something that went wrong beside the tests.
+func (r *report) fail(mode, what string) {
+	r.end(&row{name: title("go test", mode), failed: 1, note: what})
+}
+
+// skip notes a test that was skipped.
+func (r *report) skip(name, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.skipped = append(r.skipped, test{name: name, reason: reason})
+}
+
+// finish prints the table of everything; it reports whether nothing has failed.
+func (r *report) finish() bool {
+	var sum row
+	t := table.NewWriter()
+	t.SetOutputMirror(r.out)
+	t.SetStyle(table.StyleLight)
+	t.Style().Options = table.OptionsNoBordersAndSeparators
+	t.AppendHeader(table.Row{"package", "passed", "failed", "skipped", "seconds"})
+	slices.SortFunc(r.rows, func(a, b *row) int { return cmp.Compare(a.name, b.name) })
+	ok := true
+	for _, p := range r.rows {
+		ok = ok && p.ok
+		if p.note == "no test files" {
+			continue
+		}
+		t.AppendRow(table.Row{p.name, p.passed, p.failed, p.skipped, fmt.Sprintf("%.1f", p.seconds)})
+		sum.passed, sum.failed, sum.skipped = sum.passed+p.passed, sum.failed+p.failed, sum.skipped+p.skipped
+	}
+	t.AppendFooter(table.Row{"all", sum.passed, sum.failed, sum.skipped, fmt.Sprintf("%.1f", time.Since(r.begin).Seconds())})
+	fmt.Fprintln(r.out)
+	t.Render()
+	if len(r.skipped) > 0 {
+		fmt.Fprintf(r.out, "\nskipped:\n")
+		// One line for each reason: what is missing is missing for many tests.
+		var reasons []string
+		tests := map[string][]string{}
+		for _, x := range r.skipped {
+			if tests[x.reason] == nil {
+				reasons = append(reasons, x.reason)
+			}
+			tests[x.reason] = append(tests[x.reason], x.name)
+		}
+		for _, why := range reasons {
+			fmt.Fprintf(r.out, "  %s: %s\n", why, strings.Join(tests[why], ", "))
+		}
+	}
+	slices.SortStableFunc(r.tests, func(a, b test) int { return cmp.Compare(b.seconds, a.seconds) })
+	if len(r.tests) > 0 {
+		fmt.Fprintf(r.out, "\nslowest tests:\n")
+	}
+	for _, x := range r.tests[:min(slowest, len(r.tests))] {
+		fmt.Fprintf(r.out, "  %6.1f s  %s\n", x.seconds, x.name)
+	}
+	if !ok && sum.failed == 0 {
+		sum.failed = 1
+	}
+	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
+	return ok
+}
