@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // randomRecord makes a record of a type with any values.
@@ -63,6 +64,7 @@ func describe(r *Record) string {
 // What is written is read: every type of record, with pairs of every type, short
 // and long, plain and compressed, with few open files.
 func TestWriteRead(t *testing.T) {
+	effort.Sequential(t)
 	ctx := context.Background()
 	for n, opt := range []WriterOptions{{}, {Long: true}, {Level: 4}, {Level: 9, Long: true, Buffer: 100}, {Streams: 2, Buffer: 1}, {Streams: 3, Files: NewFileManager(1), Buffer: 64, Level: 1}} {
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
@@ -216,6 +218,7 @@ func TestHandlers(t *testing.T) {
 // A time window has the records that reading everything finds in it, also where a
 // time is written many times over, as foreign writers do.
 func TestWindow(t *testing.T) {
+	effort.Sequential(t)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(3, 3))
 	var text []byte
@@ -271,6 +274,7 @@ func writeFile(t *testing.T, name, text string) {
 // Windows of compressed files begin at restart points, and are those of plain ones,
 // whatever the bytes between them look like.
 func TestZipWindow(t *testing.T) {
+	effort.Sequential(t)
 	dir := t.TempDir()
 	for level, name := range []string{"plain", "zip"} {
 		w := Create(filepath.Join(dir, name+".otf"), &WriterOptions{Streams: 1, Level: 4 * level, Buffer: 50_000})

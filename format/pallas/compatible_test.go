@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // again records a thread with the settings of its trace.
@@ -116,6 +117,7 @@ func withPlaces(b []byte, events, sequences map[uint64]uint64) []byte {
 
 // Compatible threads have the bytes that Pallas' own library wrote.
 func TestCompatible(t *testing.T) {
+	effort.Sequential(t)
 	compared := 0
 	for _, dir := range folders(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // leanOf is a thread as the decoder loads it, from the file of another one.
@@ -20,6 +22,7 @@ func leanOf(t testing.TB, th *Thread) *Thread {
 // A thread read without its sequences' blocks has the events of the whole one, from the
 // first event on and from any other; the whole one's script is made another way.
 func TestScript(t *testing.T) {
+	effort.Sequential(t)
 	for seed := range uint64(60) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 5))}
 		for range 1 + seed%5 {
