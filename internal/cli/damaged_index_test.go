@@ -8,11 +8,14 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // An index in the cache that is damaged in the middle is made anew by what draws from it, and
 // the picture is the same.
 func TestDamagedIndex(t *testing.T) {
+	effort.Sequential(t)
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	in, picture := filepath.Join(dir, "t.otf2"), filepath.Join(dir, "t.png")

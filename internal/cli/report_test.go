@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // webPage is a report as a reader finds it: the facts and the tables of each section.
@@ -151,6 +152,7 @@ func inTicks(t *testing.T, f field, clock string) int64 {
 
 // The figures of a report are those of the commands.
 func TestReportFigures(t *testing.T) {
+	effort.Sequential(t)
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	stencil, many := filepath.Join(dir, "stencil.otf2"), filepath.Join(dir, "tree.otf2")

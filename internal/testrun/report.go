@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -23,6 +24,8 @@ type event struct {
 	Test       string
 	Output     string
 	Elapsed    float64 // seconds
+	// FailedBuild is the ImportPath of what could not be built, of a package that has failed.
+	FailedBuild string
 }
 
 // row is a line of the table: a package, or a check of the source.
@@ -53,8 +56,12 @@ type report struct {
 
 func newReport(out io.Writer) *report { return &report{out: out, begin: time.Now()} }
 
-// slowest is how many tests the end names.
-const slowest = 10
+// slowest is how many of the slowest tests the end names, namedSkips how many of the tests that
+// are skipped for the same reason.
+const (
+	slowest    = 10
+	namedSkips = 3
+)
 
 // events reads the events of go test and reports each package when it has ended. failed says
 // whether one of them has failed.
@@ -90,7 +97,7 @@ func (r *report) events(in io.Reader, mode string) (failed bool, err error) {
 
 // event takes one event; it reports whether that tells of a package that has failed.
 func (r *report) event(e *event, get func(string) *row, outputs map[string][]string, mode string) (failed bool) {
-	key := cmp.Or(e.Package, e.ImportPath) + " " + e.Test
+	key := cmp.Or(e.Package, e.ImportPath) + "\n" + e.Test
 	switch e.Action {
 	case "output", "build-output":
 		outputs[key] = append(outputs[key], e.Output)
@@ -106,18 +113,16 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 			p.note = "no test files"
 		}
 		if e.Action == "fail" && p.failed == 0 {
-			// It was not built, or ended beside its tests.
-			for name, lines := range outputs {
-				if strings.HasPrefix(name, e.Package+" ") || strings.HasPrefix(name, e.Package+"_test ") || strings.Contains(name, "["+e.Package+".test]") {
-					p.note += strings.Join(lines, "")
+			// It was not built, or ended while a test ran.
+			p.failed = 1
+			p.note = strings.Join(outputs[e.FailedBuild+"\n"], "")
+			for _, name := range slices.Sorted(maps.Keys(outputs)) {
+				if strings.HasPrefix(name, e.Package+"\n") {
+					p.note += strings.Join(outputs[name], "")
 				}
 			}
 		}
-		for name := range outputs {
-			if strings.HasPrefix(name, e.Package+" ") {
-				delete(outputs, name)
-			}
-		}
+		maps.DeleteFunc(outputs, func(name string, _ []string) bool { return strings.HasPrefix(name, e.Package+"\n") })
 		r.end(p)
 		return e.Action == "fail"
 	}
@@ -125,7 +130,7 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 		// The test that it is part of tells of it, unless it is skipped alone.
 		whole, _, _ := strings.Cut(e.Test, "/")
 		if e.Action == "fail" {
-			outputs[e.Package+" "+whole] = append(outputs[e.Package+" "+whole], outputs[key]...)
+			outputs[e.Package+"\n"+whole] = append(outputs[e.Package+"\n"+whole], outputs[key]...)
 		}
 		if e.Action == "skip" {
 			r.skip(title(e.Package, mode)+" "+e.Test, reason(outputs[key]))
@@ -259,7 +264,11 @@ func (r *report) finish() bool {
 			tests[x.reason] = append(tests[x.reason], x.name)
 		}
 		for _, why := range reasons {
-			fmt.Fprintf(r.out, "  %s: %s\n", why, strings.Join(tests[why], ", "))
+			names, more := tests[why], ""
+			if n := len(names) - namedSkips; n > 0 {
+				names, more = names[:namedSkips], fmt.Sprintf(" and %d more", n)
+			}
+			fmt.Fprintf(r.out, "  %s: %s%s\n", why, strings.Join(names, ", "), more)
 		}
 	}
 	slices.SortStableFunc(r.tests, func(a, b test) int { return cmp.Compare(b.seconds, a.seconds) })
@@ -268,9 +277,6 @@ func (r *report) finish() bool {
 	}
 	for _, x := range r.tests[:min(slowest, len(r.tests))] {
 		fmt.Fprintf(r.out, "  %6.1f s  %s\n", x.seconds, x.name)
-	}
-	if !ok && sum.failed == 0 {
-		sum.failed = 1
 	}
 	fmt.Fprintf(r.out, "\n%d passed, %d failed, %d skipped\n", sum.passed, sum.failed, sum.skipped)
 	return ok
