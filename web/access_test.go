@@ -36,7 +36,9 @@ func TestAccess(t *testing.T) {
 		}
 		Errors []string
 	}
-	play(t, "access.mjs", map[string]any{"url": view(t, "../format/otf2/testdata/ok/heat2d-mt/traces.otf2"), "folder": serving(t, "serve", "--quiet", "../examples"), "search": "MPI"}, &out)
+	heat := served(t, "heat")
+	list, _, _ := strings.Cut(heat.url, "#")
+	play(t, "access", map[string]any{"url": heat.url, "folder": list, "search": "MPI"}, &out)
 	for _, e := range out.Errors {
 		t.Error(e)
 	}

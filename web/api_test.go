@@ -2,19 +2,17 @@ package web_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"testing"
-	"time"
 )
 
 // facts is what a server says of a trace.
 type facts struct {
-	ID, State, Error string
-	Length           string
-	Tracks           []struct {
+	ID, Path, State, Error string
+	Length                 string
+	Tracks                 []struct {
 		Kind, ID  string
 		Depth     int
 		Capacity  float64
@@ -35,7 +33,7 @@ func ask(t *testing.T, address, path string, out any) {
 		t.Fatal(err)
 	}
 	token := u.Query().Get("token")
-	u.RawQuery = ""
+	u.RawQuery, u.Fragment = "", ""
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.JoinPath("api", path).String(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -55,25 +53,18 @@ func ask(t *testing.T, address, path string, out any) {
 	}
 }
 
-// meta waits until the one trace of a server is ready.
-func meta(t *testing.T, address string) *facts {
+// meta waits until a trace is ready.
+func meta(t *testing.T, at place) *facts {
 	t.Helper()
-	var list struct{ Traces []facts }
-	ask(t, address, "traces", &list)
-	if len(list.Traces) != 1 {
-		t.Fatalf("found %d traces, expected one", len(list.Traces))
-	}
-	for range 1000 {
+	for {
 		f := &facts{}
-		ask(t, address, "traces/"+list.Traces[0].ID, f)
+		ask(t, at.url, "traces/"+at.id, f)
 		switch f.State {
 		case "ready":
 			return f
 		case "failed":
 			t.Fatal(f.Error)
 		}
-		time.Sleep(20 * time.Millisecond)
+		look(t, "the index of "+at.path)
 	}
-	t.Fatal(fmt.Errorf("%s is not ready after 20 s", list.Traces[0].ID))
-	return nil
 }

@@ -1,162 +1,18 @@
 package web_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/big"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 )
-
-// chromium is the browser, "" where there is none.
-func chromium() string {
-	if c := os.Getenv("CHROMIUM"); c != "" {
-		return c
-	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
-// weft is the program, built as users build it: the tests' race detector is not in it.
-var weft = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(scratch, "weft")
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	c := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/weft")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-// browser skips a test where there is no browser, and gives the folder with the scripts.
-func browser(t *testing.T) string {
-	t.Helper()
-	dir := packages(t)
-	if chromium() == "" {
-		t.Skip("chromium is not installed")
-	}
-	return dir
-}
-
-func program(t *testing.T, args ...string) *exec.Cmd {
-	t.Helper()
-	path, err := weft()
-	need(t, err)
-	c := exec.Command(path, args...)
-	c.Env = append(os.Environ(), "WEFT_CACHE="+cacheDir())
-	return c
-}
-
-func cacheDir() string { return filepath.Join(scratch, "cache") }
-
-// say is what the program prints.
-func say(t *testing.T, args ...string) []byte {
-	t.Helper()
-	c := program(t, args...)
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.Output()
-	if err != nil {
-		t.Fatalf("weft %s: %v\n%s", strings.Join(args, " "), err, &errs)
-	}
-	return out
-}
-
-// view runs weft view and gives the address that it prints.
-func view(t *testing.T, trace string) string {
-	t.Helper()
-	return serving(t, "view", "--no-open", "--quiet", trace)
-}
-
-// serving runs a command that serves the page, and gives the address that it prints.
-func serving(t *testing.T, args ...string) string {
-	t.Helper()
-	c := program(t, args...)
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if runtime.GOOS == "windows" {
-			c.Process.Kill()
-		} else {
-			c.Process.Signal(syscall.SIGTERM)
-		}
-		c.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("weft %s: found no address: %v\n%s", strings.Join(args, " "), err, &errs)
-	}
-	return strings.TrimSuffix(line, "\n")
-}
-
-// artifacts is where pictures of the steps go.
-func artifacts(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("WEFT_ARTIFACTS")
-	if dir == "" {
-		return t.TempDir()
-	}
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// play runs a script of test/browser, which reads in and writes out.
-func play(t *testing.T, script string, in map[string]any, out any) {
-	t.Helper()
-	in["chromium"], in["artifacts"] = chromium(), artifacts(t)
-	b, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := exec.Command("node", filepath.Join("test", "browser", script))
-	c.Dir = browser(t)
-	c.Stdin = bytes.NewReader(b)
-	var answer, errs bytes.Buffer
-	c.Stdout, c.Stderr = &answer, &errs
-	c.WaitDelay = 5 * time.Second
-	if err := c.Run(); err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, &errs)
-	}
-	d := json.NewDecoder(&answer)
-	d.UseNumber()
-	if err := d.Decode(out); err != nil {
-		t.Fatalf("%s: %v", script, err)
-	}
-}
 
 // span is a span as the scripts know it; times are ticks since the trace's first event.
 type span struct {
@@ -269,9 +125,9 @@ func told(t *testing.T, path string) *known {
 }
 
 // meet gives the spans the numbers that the page has for their tracks.
-func (k *known) meet(t *testing.T, url string) {
+func (k *known) meet(t *testing.T, at place) {
 	t.Helper()
-	for i, tr := range meta(t, url).Tracks {
+	for i, tr := range meta(t, at).Tracks {
 		switch tr.Kind {
 		case "location":
 			k.tracks[tr.ID] = i
@@ -326,25 +182,25 @@ func TestBrowser(t *testing.T) {
 	var list []map[string]any
 	traces := map[string]*known{}
 	var names []string
-	for _, c := range []struct{ name, path string }{
-		{"etf", "../examples/odse.etf"},
-		{"picl", "../examples/ring.trf"},
-		{"otf", "../format/otf/testdata/ok/mpi4/mpi4.otf"},
-		{"pallas-attributes", "../format/pallas/testdata/ok/attrs/trace/main.pallas"},
-		{"pallas", "../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"},
-		{"otf2", "../format/otf2/testdata/ok/heat2d-mt/traces.otf2"},
+	for _, c := range []struct{ name, trace string }{
+		{"etf", "odse"},
+		{"picl", "ring"},
+		{"otf", "mpi"},
+		{"pallas-attributes", "attrs"},
+		{"pallas", "pallas"},
+		{"otf2", "heat"},
 	} {
-		k := told(t, c.path)
-		url := view(t, c.path)
-		k.meet(t, url)
-		in := map[string]any{"name": c.name, "url": url, "span": k.target(t)}
+		at := served(t, c.trace)
+		k := told(t, at.path)
+		k.meet(t, at)
+		in := map[string]any{"name": c.name, "url": at.url, "span": k.target(t)}
 		if s := k.sender(t); s != nil {
 			in["sender"] = s
 		}
 		list, names, traces[c.name] = append(list, in), append(names, c.name), k
 	}
 	var out []seen
-	play(t, "walk.mjs", map[string]any{"traces": list}, &out)
+	play(t, "walk", map[string]any{"traces": list}, &out)
 	if len(out) != len(list) {
 		t.Fatalf("found %d traces seen, expected %d", len(out), len(list))
 	}

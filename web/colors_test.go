@@ -19,15 +19,15 @@ func TestColors(t *testing.T) {
 		Options, Errors               []string
 		Region, Attribute, Link, Back sight
 	}
-	traces := []struct{ name, path, attribute string }{
-		{"colors-etf", "../examples/odse.etf", "id"},
-		{"colors-pallas", "../format/pallas/testdata/ok/attrs/trace/main.pallas", "u32"},
+	traces := []struct{ name, trace, attribute string }{
+		{"colors-etf", "odse", "id"},
+		{"colors-pallas", "attrs", "u32"},
 	}
 	var list []map[string]any
 	for _, c := range traces {
-		list = append(list, map[string]any{"name": c.name, "url": view(t, c.path), "attribute": c.attribute})
+		list = append(list, map[string]any{"name": c.name, "url": served(t, c.trace).url, "attribute": c.attribute})
 	}
-	play(t, "colors.mjs", map[string]any{"traces": list}, &out)
+	play(t, "colors", map[string]any{"traces": list}, &out)
 	for i, s := range out {
 		t.Run(s.Name, func(t *testing.T) {
 			for _, e := range s.Errors {
@@ -38,7 +38,7 @@ func TestColors(t *testing.T) {
 				t.Errorf("the menu has %q, expected %s", s.Options, c.attribute)
 			}
 			values := map[string]bool{}
-			for _, sp := range told(t, c.path).spans {
+			for _, sp := range told(t, served(t, c.trace).path).spans {
 				if v, ok := sp.attributes[c.attribute]; ok {
 					values[v] = true
 				}

@@ -2,12 +2,14 @@ package web_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
+	"io"
 	"math"
-	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,7 +22,6 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
 	"github.com/weft-trace/weft/timeline/index"
-	"github.com/weft-trace/weft/trace"
 )
 
 // drawn is a view as pixels.mjs hands it out.
@@ -29,7 +30,7 @@ type drawn struct {
 	View           struct{ From, To string }
 	Pixels         struct {
 		Width, Height int
-		Data          []byte // RGBA
+		Data          zipped // RGBA
 	}
 	Layout struct {
 		Background, Group, Line, Other, Mark, Curve string
@@ -49,6 +50,23 @@ type drawn struct {
 			Count          int
 		}
 	}
+}
+
+// zipped is bytes that come as gzip.
+type zipped []byte
+
+// UnmarshalJSON reads base64 of gzip.
+func (z *zipped) UnmarshalJSON(text []byte) error {
+	var b []byte
+	if err := json.Unmarshal(text, &b); err != nil {
+		return err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return err
+	}
+	*z, err = io.ReadAll(r)
+	return err
 }
 
 func paint(t *testing.T, hex string) color.RGBA {
@@ -89,32 +107,43 @@ func indexed(t *testing.T, path string) *index.Index {
 // are those of a picture that package draw makes.
 func TestPixels(t *testing.T) {
 	browser(t)
-	traces := map[string]string{"pixels-otf2": "../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "pixels-etf": "../examples/odse.etf", "pixels-claims": claims(t)}
+	traces := map[string]string{"pixels-otf2": "heat", "pixels-etf": "odse", "pixels-claims": "claims"}
 	var list []map[string]any
 	for _, name := range []string{"pixels-otf2", "pixels-etf", "pixels-claims"} {
-		url := view(t, traces[name])
-		f := meta(t, url)
+		at := served(t, traces[name])
+		f := meta(t, at)
 		length, err := strconv.ParseInt(f.Length, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var fragments []string
-		for i, w := range [][2]int64{{0, length + 1}, {length / 7, length / 2}, {length / 3, length/3 + length/50}, {length * 2 / 3, length*2/3 + 1500}, {length / 2, length/2 + 300}} {
-			for _, look := range []string{"", "&sh=18", "&sh=4&c=0/g0", []string{"&sh=8", "&sh=4"}[i%2]} {
-				fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=light&a=0%s", f.ID, w[0], w[1], look))
+		// from the whole to few ticks a pixel; each look that a kind of window has of its own, and that
+		// of pictures, which have no names
+		for _, v := range []struct {
+			from, to int64
+			looks    []string
+		}{
+			{0, length + 1, []string{"", "&sh=18", "&sh=4&c=0/g0", "&sh=8"}},
+			{length / 7, length / 2, []string{"&sh=18", "&sh=4"}},
+			{length / 3, length/3 + length/50, []string{"", "&sh=4&c=0/g0", "&sh=8"}},
+			{length * 2 / 3, length*2/3 + 1500, []string{"", "&sh=4"}},
+			{length / 2, length/2 + 300, []string{"&sh=18", "&sh=8"}},
+		} {
+			for _, look := range v.looks {
+				fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=light&a=0%s", f.ID, v.from, v.to, look))
 			}
 		}
-		fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=dark&a=0", f.ID, length/4, length/2), fmt.Sprintf("t=%s&w=%d~%d&a=0&theme=dark&sh=8", f.ID, length/4, length/2))
-		list = append(list, map[string]any{"name": name, "url": url, "fragments": fragments})
+		fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&a=0&theme=dark&sh=8", f.ID, length/4, length/2))
+		list = append(list, map[string]any{"name": name, "url": at.url, "fragments": fragments})
 	}
 	var out []drawn
-	play(t, "pixels.mjs", map[string]any{"traces": list}, &out)
+	play(t, "pixels", map[string]any{"traces": list}, &out)
 	indexes := map[string]*index.Index{}
 	strips, summaries, stacks := map[index.StripKind]int{}, 0, 0
 	pictured, boxed := map[string]int{}, 0
 	for _, v := range out {
 		if indexes[v.Name] == nil {
-			indexes[v.Name] = indexed(t, traces[v.Name])
+			indexes[v.Name] = indexed(t, served(t, traces[v.Name]).path)
 		}
 		s, n, several := v.compare(t, indexes[v.Name])
 		for _, kind := range s {
@@ -239,39 +268,6 @@ func (v *drawn) picture(t *testing.T, x *index.Index) (rows, stacks int) {
 	return rows, stacks
 }
 
-// claims writes a trace with resources whose claims overlap: with a capacity, which is held
-// in parts of any size and beyond what there is, and without one.
-func claims(t *testing.T) string {
-	t.Helper()
-	r := trace.NewRecorder(trace.Seconds(1_000_000))
-	random := rand.New(rand.NewPCG(7, 9))
-	r.Location("main")
-	for _, x := range []struct {
-		name     string
-		capacity float64
-		amounts  []float64
-		lanes    int
-	}{{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4}, {"queue", 100, []float64{0.1, 9, 90}, 1}} {
-		resource := r.Resource(x.name, x.capacity, "of it")
-		type end struct{ id, time int64 }
-		var open []end
-		for at := int64(10); at < 20_000; at += random.Int64N(60) {
-			for i := 0; i < len(open); i++ {
-				if open[i].time <= at {
-					r.Release(open[i].id, at)
-					open = slices.Delete(open, i, i+1)
-					i--
-				}
-			}
-			if len(open) < x.lanes {
-				id := r.Claim(resource, at, r.Region(fmt.Sprint("job ", random.IntN(5))), x.amounts[random.IntN(len(x.amounts))])
-				open = append(open, end{id, at + 1 + random.Int64N(400)})
-			}
-		}
-	}
-	return save(t, "claims.otf2", r)
-}
-
 // compare draws the rows again and compares them; it tells which strips there were, how many
 // of them were summaries of groups, and how many resources had several lanes.
 func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, summaries, several int) {
@@ -381,11 +377,11 @@ func (v *drawn) compare(t *testing.T, x *index.Index) (kinds []index.StripKind, 
 // The arrows of the page and those of a picture lead from the same places to the same places.
 func TestArrowEnds(t *testing.T) {
 	browser(t)
-	traces := map[string]string{"arrows-picl": "../examples/ring.trf", "arrows-etf": "../examples/odse.etf"}
+	traces := map[string]string{"arrows-picl": "ring", "arrows-etf": "odse"}
 	var list []map[string]any
 	for _, name := range []string{"arrows-picl", "arrows-etf"} {
-		url := view(t, traces[name])
-		f := meta(t, url)
+		at := served(t, traces[name])
+		f := meta(t, at)
 		length, err := strconv.ParseInt(f.Length, 10, 64)
 		if err != nil {
 			t.Fatal(err)
@@ -394,13 +390,13 @@ func TestArrowEnds(t *testing.T) {
 		for _, w := range [][2]int64{{0, length + 1}, {length / 5, length / 2}} {
 			fragments = append(fragments, fmt.Sprintf("t=%s&w=%d~%d&theme=light&a=1&sh=18&d=0", f.ID, w[0], w[1]))
 		}
-		list = append(list, map[string]any{"name": name, "url": url, "fragments": fragments})
+		list = append(list, map[string]any{"name": name, "url": at.url, "fragments": fragments})
 	}
 	var out []drawn
-	play(t, "pixels.mjs", map[string]any{"traces": list}, &out)
+	play(t, "pixels", map[string]any{"traces": list}, &out)
 	left := float64(draw.DefaultWidth - draw.Columns(0) - 16)
 	for _, v := range out {
-		x := indexed(t, traces[v.Name])
+		x := indexed(t, served(t, traces[v.Name]).path)
 		first, _, _ := x.Extent()
 		from, err1 := strconv.ParseInt(v.View.From, 10, 64)
 		to, err2 := strconv.ParseInt(v.View.To, 10, 64)

@@ -1,5 +1,7 @@
 // The server's JSON, typed, and how it is asked. Times are decimal strings on the wire and BigInt behind this file's functions.
 
+import { drop, later } from "./later";
+
 /** TraceState says how far the server is with a trace. */
 export type TraceState = "new" | "indexing" | "ready" | "failed";
 /** TraceEntry is a line of the list of traces. */
@@ -125,8 +127,8 @@ type Query = Record<string, string | number | bigint | undefined>;
 
 /** Client asks the server and counts what is in flight, so that the page can say when it is at rest. */
 export class Client {
-  /** inFlight is the number of requests without an answer. */
-  inFlight = 0;
+  /** inFlight are the paths of requests without an answer. */
+  readonly inFlight: string[] = [];
   /** onChange is called whenever inFlight changes. */
   onChange: () => void = () => undefined;
   /** onLost is told why the server cannot be asked any more, and "" once it can again. */
@@ -147,7 +149,7 @@ export class Client {
       if (r.ok) return r;
       if (r.status === 503 && attempt < 5) {
         const after = Math.min(10, Number(r.headers.get("Retry-After") ?? "1") || 1);
-        await sleep(after * 1000 * (0.5 + Math.random()), init.signal ?? undefined);
+        await sleep("a server that is busy", after * 1000 * (0.5 + Math.random()), init.signal ?? undefined);
         continue;
       }
       let message = words(r.status, r.statusText);
@@ -158,32 +160,32 @@ export class Client {
     }
   }
 
-  private async counted<T>(work: () => Promise<T>): Promise<T> {
-    this.inFlight++; this.onChange();
-    try { return await work(); } finally { this.inFlight--; this.onChange(); }
+  private async counted<T>(path: string, work: () => Promise<T>): Promise<T> {
+    this.inFlight.push(path); this.onChange();
+    try { return await work(); } finally { this.inFlight.splice(this.inFlight.indexOf(path), 1); this.onChange(); }
   }
 
   /** json asks for a JSON document; its shape is the server's promise. */
   json<T>(path: string, query: Query = {}, signal?: AbortSignal): Promise<T> {
-    return this.counted(async () => (await (await this.request(path, query, { signal })).json()) as T);
+    return this.counted(path, async () => (await (await this.request(path, query, { signal })).json()) as T);
   }
 
   /** binary asks for a tile. */
   binary(path: string, query: Query, signal?: AbortSignal): Promise<ArrayBuffer> {
-    return this.counted(async () => (await this.request(path, query, { signal })).arrayBuffer());
+    return this.counted(path, async () => (await this.request(path, query, { signal })).arrayBuffer());
   }
 
   /** put stores a JSON document. */
   put(path: string, body: unknown): Promise<void> {
-    return this.counted(async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });
+    return this.counted(path, async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });
   }
 }
 
-/** sleep waits, and ends with an AbortError when the signal says so. */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+/** sleep waits until the server is asked again, and ends with an AbortError when the signal says so. */
+export function sleep(what: string, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const stop = (): void => { clearTimeout(id); reject(new DOMException("given up", "AbortError")); };
-    const id = setTimeout(() => { signal?.removeEventListener("abort", stop); resolve(); }, ms);
+    const stop = (): void => { drop(id); reject(new DOMException("given up", "AbortError")); };
+    const id = later(what, ms, () => { signal?.removeEventListener("abort", stop); resolve(); }, true);
     if (signal?.aborted) stop(); else signal?.addEventListener("abort", stop, { once: true });
   });
 }

@@ -1,6 +1,7 @@
 // Messages and dependencies as arrows over the rows.
 import { type Client, isAbort, type LinkInfo, type LinkSet, ranges, say } from "./api";
 import { count } from "./dom";
+import { drop, later } from "./later";
 import { type Bitmap, blend } from "./raster";
 import type { Row } from "./rows";
 import { RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
@@ -43,13 +44,13 @@ export class LinkCache {
     const key = `${asked} ${w.from} ${w.to} ${width} ${ranges(tracks)}`;
     if (key === this.key) return;
     this.key = key;
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => { this.timer = 0; void this.fetch(w, width, tracks, asked); }, 120);
+    if (this.timer) drop(this.timer);
+    this.timer = later("links", 120, () => { this.timer = 0; void this.fetch(w, width, tracks, asked); });
   }
 
   /** clear forgets all. */
   clear(): void {
-    if (this.timer) clearTimeout(this.timer);
+    if (this.timer) drop(this.timer);
     this.timer = 0; this.key = ""; this.arrows = []; this.total = 0; this.withheld = false; this.error = "";
     this.abort?.abort();
   }

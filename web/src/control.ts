@@ -1,5 +1,6 @@
 // Pointer and keyboard on the time line.
 import type { App } from "./app";
+import { nextFrame } from "./later";
 import type { Hit, Timeline } from "./timeline";
 import type { Window } from "./time";
 import { pan, zoom } from "./view";
@@ -128,6 +129,6 @@ export class Keys {
     if (has("a")) w = pan(w, -0.9 * dt, limits);
     if (has("d")) w = pan(w, 0.9 * dt, limits);
     this.app.show(w);
-    requestAnimationFrame(() => this.step());
+    nextFrame("keys that are held", () => this.step());
   }
 }

@@ -3,6 +3,7 @@ import { isAbort, say } from "./api";
 import type { App } from "./app";
 import { button, count, el, name, select, setText } from "./dom";
 import type { Lane } from "./lane";
+import { drop, later } from "./later";
 import { inSlices, type Run } from "./slices";
 import { exact, type Window } from "./time";
 
@@ -78,10 +79,10 @@ export class Dock {
   /** lane is which of several traces the panels are of. */
   private get lane(): number { const n = Number(this.app.store.state.choices.get("dock.trace") ?? 0); return this.app.lanes[n] ? n : 0; }
 
-  /** pending tells whether a panel is being made or will be soon. */
-  get pending(): boolean { return this.timer !== 0 || this.abort !== null || this.underway > 0; }
-  /** underway is how much work in slices there is. */
-  private underway = 0;
+  /** underWay tells whether a panel is being made. */
+  get underWay(): boolean { return this.abort !== null || this.slices > 0; }
+  /** slices is how much work in slices there is. */
+  private slices = 0;
   /** csv is the current table as CSV, null when there is none. */
   get csv(): string | null { return this.csvMaker ? this.csvMaker() : null; }
 
@@ -102,12 +103,12 @@ export class Dock {
     const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
-    if (this.timer) clearTimeout(this.timer);
+    if (this.timer) drop(this.timer);
     this.timer = 0;
     // what was to be shown may be gone again: the panel is that of the window already
-    if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) { this.app.client.onChange(); return; }
+    if (key === this.shown && this.chosen(p.id) === this.had && !this.forced) return;
     const samePanel = this.shown.split(" ")[0] === p.id;
-    this.timer = window.setTimeout(() => { this.timer = 0; this.forced = false; void this.render(p, c, key); }, samePanel && !this.forced ? 350 : 0);
+    this.timer = later("table", samePanel && !this.forced ? 350 : 0, () => { this.timer = 0; this.forced = false; void this.render(p, c, key); });
   }
 
   private async render(p: Panel, c: Scope, key: string): Promise<void> {
@@ -125,9 +126,9 @@ export class Dock {
     const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
     const body = el("div", {});
     if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
-    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value), run: (work) => { this.underway++; return inSlices(work, gone.signal, () => { this.underway--; this.app.client.onChange(); }); } };
+    const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value), run: (work) => { this.slices++; return inSlices(work, gone.signal, () => { this.slices--; this.app.client.onChange(); }); } };
     this.body.classList.add("waiting");
-    const slow = setTimeout(() => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } }, 250);
+    const slow = later("progress of the table", 250, () => { if (abort === this.abort) { this.progress.classList.add("on"); this.progress.setAttribute("aria-hidden", "false"); if (other) this.body.replaceChildren(el("p", { class: "faint" }, `computing ${p.title.toLowerCase()} …`)); } });
     try {
       const made = p.render(this.app, c, tools);
       // the old bar stays until the new panel is there, so that nothing jumps
@@ -139,7 +140,7 @@ export class Dock {
       this.csvMaker = null;
       this.body.replaceChildren(el("p", { class: "error" }, `${p.title}: ${say(e)}`), button("Try again", "Ask the server again", () => this.follow(true)));
     } finally {
-      clearTimeout(slow);
+      drop(slow);
       if (this.abort === abort) {
         this.abort = null;
         this.body.classList.remove("waiting");

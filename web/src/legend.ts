@@ -3,6 +3,7 @@ import type { App } from "./app";
 import { byRow, highlighted, unpack } from "./colors";
 import { brief, button, count, el, name, nameless, replace, rove } from "./dom";
 import type { Lane } from "./lane";
+import { drop, later } from "./later";
 import type { Minimap } from "./minimap";
 import { noRegion, type Strip, StripKind, type Tile } from "./tile";
 import { rowKey } from "./tiles";
@@ -14,7 +15,6 @@ export interface Legend {
   /** shown is what it names. */
   shown(): { label: string; color: string }[];
   update(now?: boolean): void;
-  pending(): boolean;
 }
 
 /**
@@ -98,7 +98,6 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], minim
 
   const fill = (): void => {
     timer = 0;
-    app.client.onChange();
     const s = app.store.state, rows = byRow(s.color, s.highlight), all = rows ? rowEntries() : regionEntries(), top = all.slice(0, mostEntries);
     const next = [s.color, s.highlight, ...top.map((e) => e.label + e.color)].join("\n");
     if (next === key) return;
@@ -112,5 +111,5 @@ export function makeLegend(app: App, timelines: () => readonly Timeline[], minim
     }), ...(all.length > top.length ? [el("span", { class: "faint" }, `and ${count(all.length - top.length)} more`)] : []));
     room();
   };
-  return { element, shown: () => shown.map(({ label, color }) => ({ label, color })), pending: () => timer !== 0, update: (now = false) => { if (timer) { if (!now) return; clearTimeout(timer); } if (now) key = ""; timer = window.setTimeout(fill, now ? 0 : 200); } };
+  return { element, shown: () => shown.map(({ label, color }) => ({ label, color })), update: (now = false) => { if (timer) { if (!now) return; drop(timer); } if (now) key = ""; timer = later("legend", now ? 0 : 200, fill); } };
 }

@@ -5,7 +5,7 @@ import type { App } from "./app";
 import { type Colors, highlighted, regionColors, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
-import { Details } from "./select";
+import { attributes as missing, Details } from "./select";
 import { Dock } from "./dock";
 import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken, titled } from "./dom";
 import { exportMenu } from "./export";
@@ -14,6 +14,7 @@ import { Indexing } from "./indexing";
 import { Lane } from "./lane";
 import { type Legend, makeLegend } from "./legend";
 import { Minimap } from "./minimap";
+import { changes, drop, hurry, later, nextFrame, now, putOff } from "./later";
 import { newID, Notes } from "./notes";
 import { makePanels } from "./panels/all";
 import { type Defects, type Found, found } from "./panels/defects";
@@ -37,6 +38,12 @@ const mostChecked = 100000, mostRead = 1000000;
 
 /** between is how often the address is written while the view moves, in milliseconds; flowing are the parts of the state that change all the time then. */
 const between = 500, flowing: ReadonlySet<keyof State> = new Set(["window", "top", "dock", "shift", "rowFilter", "choices"] as const);
+
+/** address and server name what is put off: that the address is written, and that a server that did not answer is asked again. */
+const address = "address", server = "server";
+
+/** unseen is what may be pending while what is seen is at rest. */
+const unseen: ReadonlySet<string> = new Set([address, server, missing, "list of the search"]);
 
 /** largeScreen is how many CSS pixels high a window is where the tables may be higher than usual. */
 const largeScreen = 1200;
@@ -84,9 +91,10 @@ class Page implements App {
     this.theme();
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { this.theme(); this.recolor(); });
     this.client.onChange = () => this.state();
+    changes.told = () => this.state();
     this.client.onLost = (why) => this.lost(why);
     this.client.onAnew = () => this.anew();
-    addEventListener("popstate", () => this.restore());
+    addEventListener("popstate", () => { this.goingBack = false; this.restore(); });
     addEventListener("hashchange", () => this.restore());
     addEventListener("beforeunload", () => this.leaving());
     addEventListener("pagehide", () => this.leaving());
@@ -114,13 +122,24 @@ class Page implements App {
     this.draw();
   }
 
+  /** pending names what is still to come, to tests; nothing of it is missed, however long it takes. */
+  pending(): string[] {
+    const shown = this.timelines.length > 0, dock = this.parts?.dock;
+    return [
+      ...(this.started ? [] : ["the start"]), ...(shown && !this.pictured ? ["the first picture"] : []),
+      ...this.client.inFlight.map((path) => "answer to " + path), ...putOff(), ...(dock?.underWay ? ["panel"] : []),
+      // a change of the address is told a moment later
+      ...(shown && location.hash !== this.written ? ["address that was given"] : []), ...(this.again ? ["new index"] : []), ...(this.goingBack ? ["the view before"] : []), ...(this.stateTimer !== 0 ? ["state"] : []),
+    ];
+  }
+
   private stateTimer = 0;
-  /** state publishes for tests whether the page is at rest. */
+  /** state publishes whether what is seen is at rest. */
   private state(): void {
     if (this.stateTimer) return;
     this.stateTimer = window.setTimeout(() => {
       this.stateTimer = 0;
-      const busy = (this.timelines.length > 0 && !this.pictured) || this.client.inFlight > 0 || this.dirty || this.tipTimer !== 0 || (this.parts?.dock.pending ?? false) || (this.parts?.minimap.pending ?? false) || (this.parts?.legend.pending() ?? false) || this.lanes.some((l) => l.tiles.pending || l.links.pending);
+      const busy = this.pending().some((what) => !unseen.has(what));
       document.documentElement.dataset.state = !this.started ? "loading" : busy ? "busy" : "ready";
     }, 0);
   }
@@ -138,7 +157,7 @@ class Page implements App {
     document.body.prepend(this.banner);
     void (async () => {
       for (let wait = 1500; this.why !== ""; wait = Math.min(15000, wait * 1.5)) {
-        await sleep(wait);
+        await sleep(server, wait);
         // the client itself tells of success
         try { await this.client.json<TraceList>("traces"); } catch { /* asked again */ }
       }
@@ -213,8 +232,7 @@ class Page implements App {
     if (!overOnly) this.full = true;
     if (this.dirty) return;
     this.dirty = true;
-    this.state();
-    requestAnimationFrame(() => this.frame());
+    nextFrame("frame", () => this.frame());
   }
 
   private version = 0;
@@ -325,30 +343,30 @@ class Page implements App {
   /** save has the address written: at once, but while something goes on changing once in a while. */
   private save(changed: ReadonlySet<keyof State>): void {
     if (this.restoring) return;
-    const now = performance.now();
-    if (now - this.changedAt > between) this.moving = false;
-    this.changedAt = now;
+    const begin = now();
+    if (begin - this.changedAt > between) this.moving = false;
+    this.changedAt = begin;
     // what is typed goes on too
     const choices = this.store.state.choices, was = this.choicesSaved, typed = [...new Set([...choices.keys(), ...was.keys()])].every((k) => k.endsWith(".filter") || choices.get(k) === was.get(k));
     this.choicesSaved = choices;
-    const wait = typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - now) : 0;
+    const wait = typed && [...changed].every((k) => flowing.has(k)) ? Math.max(0, this.recordedAt + between - begin) : 0;
     if (this.history && wait > 0) return;
-    if (this.history) clearTimeout(this.history);
-    this.history = window.setTimeout(() => this.record(), wait);
+    drop(this.history);
+    this.history = later(address, wait, () => this.record());
   }
 
   /** record puts the view into the address. The state of an entry says how many views of this page are before it. */
   private record(): void {
-    if (this.history) clearTimeout(this.history);
+    drop(this.history);
     this.history = 0;
     const url = "#" + write(this.store.state);
     if (url === location.hash) return;
     const w = this.store.state.window, other = this.pushed !== null && !same(this.pushed, w);
     // browsers take so many changes in a while, and no more
     try { if (other && !this.moving) { history.pushState({ views: this.before + 1 }, "", url); this.moving = true; } else history.replaceState({ views: this.before }, "", url); }
-    catch { this.history = window.setTimeout(() => this.record(), 4 * between); return; }
+    catch { this.history = later(address, 4 * between, () => this.record()); return; }
     this.pushed = w;
-    this.recordedAt = performance.now();
+    this.recordedAt = now();
     this.written = location.hash;
   }
 
@@ -376,10 +394,11 @@ class Page implements App {
     return typeof views === "number" ? views : 0;
   }
 
+  private goingBack = false;
   /** back shows the view before; the page that was open before this one stays where it is. */
   private back(): void {
     this.record();
-    if (this.before > 0) history.back(); else this.announce("this is the first view");
+    if (this.before > 0) { this.goingBack = true; history.back(); } else this.announce("this is the first view");
   }
 
   private restore(): void {
@@ -499,14 +518,14 @@ class Page implements App {
           // an index takes minutes: a server that does not answer once may do so later
           if (e instanceof ApiError && e.status < 500) { this.fail(id, say(e)); return null; }
           view.lost(say(e));
-          await sleep(Math.max(1000, wait));
+          await sleep(server, Math.max(1000, wait));
           continue;
         }
         if (m.state === "failed") { this.fail(m.name, m.error || "reading failed"); return null; }
         if (m.state === "ready") { out.push(m); break; }
         view.show(m);
-        await new Promise((done) => requestAnimationFrame(done));
-        await sleep(wait);
+        await new Promise<void>((done) => nextFrame("progress", done));
+        await sleep("index", wait);
       }
     }
     return out;
@@ -702,7 +721,7 @@ class Page implements App {
         return wanted === l.meta.color ? l.meta.id : (await this.client.json<TraceMeta>("traces/" + encodeURIComponent(baseID(l.meta.id)), { color: wanted })).id;
       }));
       if (traces.every((id, i) => id === this.store.state.traces[i])) { this.store.set({ color }); return; }
-      if (this.history) clearTimeout(this.history);
+      drop(this.history);
       this.history = 0;
       location.hash = write({ ...this.store.state, traces, color, highlight: null });
     } catch (e) { this.parts?.sync(); this.announce("colours: " + say(e)); }
@@ -780,7 +799,7 @@ class Page implements App {
   private hover(t: Timeline, h: Hit | null, x: number, y: number): void {
     const p = this.parts;
     if (!p) return;
-    if (this.tipTimer) { clearTimeout(this.tipTimer); this.tipTimer = 0; }
+    drop(this.tipTimer);
     this.tipAbort?.abort();
     const link = t.hoverLink?.arrow.link;
     if (!h || (h.kind === "empty" && !link) || this.store.state.mode === "range") { p.tip.hidden = true; if (h) this.announceAt(h, t); return; }
@@ -804,14 +823,13 @@ class Page implements App {
     p.tip.style.left = Math.max(2, x + 16 + box.width > innerWidth ? x - box.width - 12 : x + 16) + "px";
     p.tip.style.top = Math.max(2, y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18) + "px";
     if (!link && h.kind === "span" && h.single && h.track >= 0) {
-      this.tipTimer = window.setTimeout(() => {
-        this.tipTimer = 0;
+      this.tipTimer = later("tool tip", 60, () => {
         const abort = (this.tipAbort = new AbortController());
         this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track: h.track, depth: h.depth, time: h.middle }, abort.signal).then((d) => {
           const e = p.tip.querySelector(".exact");
           if (e) e.textContent = `${exact(BigInt(d.span.end) - BigInt(d.span.start), lane.clock)}  from ${exact(BigInt(d.span.start), lane.clock)}`;
         }).catch((e: unknown) => { if (!isAbort(e)) { const x2 = p.tip.querySelector(".exact"); if (x2) x2.textContent = ""; } });
-      }, 60);
+      });
     }
   }
 
@@ -968,8 +986,12 @@ class Page implements App {
   }
 }
 
-/** Probe is what browser tests may read. */
+/** Probe is what browser tests may use. */
 export interface Probe {
+  /** pending names what is still to come; none is there once the page is at rest. */
+  pending(): string[];
+  /** hurry does what is put off and due first, if nothing else is pending, as if its time had passed. */
+  hurry(): void;
   view(): { from: string; to: string; length: string; rows: number; tracks: number[]; scroll: number; width: number; height: number; sharp: boolean; selection: string | null; traces: string[] };
   frames(): Frame[];
   /** layout is where the first time line draws its rows and their strips, in pixels of the canvas, and of which tile; and where its arrows, in CSS pixels. */
@@ -981,6 +1003,8 @@ declare global { interface Window { readonly weft: Probe } }
 const page = new Page();
 Object.defineProperty(window, "weft", {
   value: Object.freeze({
+    pending: () => page.pending(),
+    hurry: () => { if (page.pending().every((what) => putOff().includes(what))) hurry(); },
     view: () => {
       const s = page.store.state, t = page.timelines[0];
       const [a, b] = t ? t.visible() : [0, 0];

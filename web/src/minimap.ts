@@ -81,9 +81,6 @@ export class Minimap {
     });
   }
 
-  /** pending tells whether its picture is on the way. */
-  get pending(): boolean { return this.parts.some((p) => p.abort !== null); }
-
   /** fetch asks for the summary of all rows of a trace or, where each has a colour of its own, for some of them from top to bottom. */
   private async fetch(p: Part, lane: Lane, w: Window, width: number, height: number, each: boolean): Promise<void> {
     const of = (kind: string): number[] => lane.meta.tracks.flatMap((t, i) => (t.kind === kind && t.depth > 0 ? [i] : []));

@@ -1,6 +1,7 @@
 // The search box: regions, rows and times.
 import type { App } from "./app";
 import { el, name, printable } from "./dom";
+import { later } from "./later";
 import type { Node } from "./rows";
 import { type Clock, exact, parse, type Window } from "./time";
 import { cutShort } from "./url";
@@ -27,7 +28,7 @@ export class Search {
     this.element = el("div", { class: "search" }, this.input, this.list);
     this.input.addEventListener("input", () => this.update());
     this.input.addEventListener("focus", () => this.update());
-    this.input.addEventListener("blur", () => setTimeout(() => { if (document.activeElement !== this.input) this.close(); }, 150));
+    this.input.addEventListener("blur", () => later("list of the search", 150, () => { if (document.activeElement !== this.input) this.close(); }));
     this.input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
       else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }

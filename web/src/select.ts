@@ -16,6 +16,9 @@ const mostLanes = 32;
 /** again is how often the attributes of a link are asked for anew while the server still reads them, and rest the milliseconds between. */
 const again = 10, rest = 1500;
 
+/** attributes names what is asked for anew. */
+export const attributes = "attributes";
+
 const reading = "Attributes are missing: the trace is still being read for them. Asking again …", tooLong = "Attributes are missing: reading them takes the server too long.";
 
 /** Details is the side panel; it follows the selection. */
@@ -80,7 +83,7 @@ export class Details {
       for (let n = 0; n < again; n++) {
         state.textContent = reading;
         this.element.append(state);
-        await sleep(rest, signal);
+        await sleep(attributes, rest, signal);
         const d = await ask();
         if (signal.aborted) return;
         if (!d.partial) { show(d); return; }
@@ -114,7 +117,7 @@ export class Details {
         point(from, d.from); point(to, d.to);
         state.textContent = !d.partial ? "" : n < again ? reading : tooLong;
         if (!d.partial || n >= again) return;
-        await sleep(rest, signal);
+        await sleep(attributes, rest, signal);
       }
     };
     if (l.count === 1) ask().catch((e: unknown) => { if (!isAbort(e)) state.textContent = say(e); });

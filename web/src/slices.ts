@@ -1,4 +1,5 @@
 // Work that takes long, in slices: the page answers between them.
+import { drop, later } from "./later";
 
 /** Work does a bit with each step. */
 export type Work = Iterator<void, void>;
@@ -14,12 +15,12 @@ export const atOnce: Run = (work) => { while (work.next().done !== true); return
 
 /** inSlices does work as long as a slice may take, and the rest a moment later, until the signal aborts; done is called at its end. */
 export function inSlices(work: Work, signal: AbortSignal, done: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined, over = false;
-  const end = (): void => { if (over) return; over = true; clearTimeout(timer); signal.removeEventListener("abort", end); done(); };
+  let timer = 0, over = false;
+  const end = (): void => { if (over) return; over = true; drop(timer); signal.removeEventListener("abort", end); done(); };
   const step = (): void => {
     const until = performance.now() + slice;
     try { do { if (work.next().done === true) { end(); return; } } while (performance.now() < until); } catch (e) { end(); throw e; }
-    timer = setTimeout(step, 0);
+    timer = later("work in slices", 0, step);
   };
   if (signal.aborted) { end(); return end; }
   signal.addEventListener("abort", end, { once: true });

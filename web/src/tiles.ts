@@ -1,5 +1,6 @@
 // The tiles of one trace: which are wanted for a view, which are at hand, which are drawn until better ones come.
 import { type Client, isAbort, ranges, say } from "./api";
+import { drop, later, now } from "./later";
 import type { Row } from "./rows";
 import { decodeTile, type Strip, type Tile } from "./tile";
 import type { Window } from "./time";
@@ -109,12 +110,12 @@ export class TileCache {
   /** show says what the screen shows now; tiles that are missing are fetched soon. */
   show(v: View): void {
     this.view = v;
-    if (this.missing(v).length === 0) { if (this.timer) { clearTimeout(this.timer); this.timer = 0; this.client.onChange(); } return; }
-    const now = performance.now();
-    if (this.timer) clearTimeout(this.timer); else this.since = now;
+    if (this.missing(v).length === 0) { drop(this.timer); this.timer = 0; return; }
+    const begin = now();
+    if (this.timer) drop(this.timer); else this.since = begin;
     // wait until the hand rests, but not long: a slow zoom gets tiles on its way
-    const rest = Math.max(0, Math.min(45, this.since + 160 - now), this.error === "" ? 0 : this.failed + patience - now);
-    this.timer = window.setTimeout(() => { this.timer = 0; this.go(now - this.since > 100); this.client.onChange(); }, this.entries.size === 0 && this.error === "" ? 0 : rest);
+    const rest = Math.max(0, Math.min(45, this.since + 160 - begin), this.error === "" ? 0 : this.failed + patience - begin);
+    this.timer = later("tiles", this.entries.size === 0 && this.error === "" ? 0 : rest, () => { this.timer = 0; this.go(begin - this.since > 100); this.client.onChange(); });
   }
 
   private missing(v: View): Row[] {
@@ -176,7 +177,7 @@ export class TileCache {
       this.error = "";
       this.arrived();
     } catch (e) {
-      if (!isAbort(e)) { this.error = say(e); this.failed = performance.now(); this.queue = []; this.arrived(); }
+      if (!isAbort(e)) { this.error = say(e); this.failed = now(); this.queue = []; this.arrived(); }
     } finally {
       this.flights.delete(flight);
       this.pump();

@@ -5,6 +5,7 @@ import { type Arrow, arrowAt, arrowRaster, depthAt, drawAlone, drawArrow, raster
 import { ink, unpack } from "./colors";
 import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
+import { nextFrame } from "./later";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
 import { hiddenBelow, moreMark, moreWords, type Row, rowAt } from "./rows";
 import { type Pen, write } from "./rulerbar";
@@ -217,7 +218,7 @@ export class Timeline {
     this.sharp = this.paint(b, first, end, dpr, !apart);
     g.putImageData(image, 0, 0);
     this.drawLabels(first, end);
-    if (slices || apart || (still && performance.now() - begin > long)) requestAnimationFrame(() => this.app.draw(true)); else this.drawOver();
+    if (slices || apart || (still && performance.now() - begin > long)) nextFrame("names and arrows", () => this.app.draw(true)); else this.drawOver();
   }
 
   /** take takes memory for a part of a picture; it tells whether there was one without, and has another frame drawn. */

@@ -8,7 +8,7 @@ import path from "node:path";
 interface Span { start: number; end: number; region: number; depth: number; height: number }
 interface Link { id: string; kind: string; name: string; from: { track: number; time: number }; to: { track: number; time: number }; bytes: number; tag: string; communicator: string; count: number; alone?: boolean }
 interface Track { kind: string; name: string; sort: string; id: string; group: number; parent: number; depth: number; spans: Span[][]; instants: number[]; unit: string; capacity: number; low: number; high: number; style: string; values: [number, number][] }
-export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string; polls: number; read?: boolean; told?: boolean }
+export interface MockTrace { id: string; name: string; state: string; progress: number; error: string; groups: { name: string; kind: string; parent: number }[]; tracks: Track[]; regions: { name: string; group: string; color: number }[]; links: Link[]; length: number; notes: unknown[]; origin: string }
 
 const light = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#7a5195", "#4d7c0f", "#8c6d46", "#3b7ea1", "#b04a5a"];
 const dark = ["#3d9bd6", "#f0b03c", "#2dbd93", "#dc93bb", "#7cc7ef", "#ee7f33", "#f3e96b", "#a583c4", "#86b84a", "#b59a74", "#6fb1d1", "#d97f8d"];
@@ -81,7 +81,7 @@ export function synthetic(id: string, name: string, processes: number, iteration
     tracks.push({ kind: "resource", name: q ? "memory bus" : "CPU", sort: "resource", id: `r${q}`, group: -1, parent: -1, depth: 3, spans: lanes, instants: [], unit: q ? "GB/s" : "cores", capacity: q ? 100 : 4, low: 0, high: 0, style: "", values: [] });
   }
   void locations;
-  return { id, name, state: "ready", progress: 1, error: "", groups, tracks, regions, links, length, notes: [], origin: "9007199254740993123", polls: 0 };
+  return { id, name, state: "ready", progress: 1, error: "", groups, tracks, regions, links, length, notes: [], origin: "9007199254740993123" };
 }
 
 function meta(t: MockTrace): Record<string, unknown> {
@@ -223,8 +223,7 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const k = Number(q.get("track")), at = Number(q.get("time")), depth = Number(q.get("depth")), x = t.tracks[k];
       const s = x?.spans[depth]?.find((u) => u.start <= at && at < u.end); if (!s) return null;
       const around = x.kind !== "location" ? [] : x.spans.slice(0, depth).flatMap((l) => l.filter((u) => u.start <= at && at < u.end)).map((u) => ({ region: u.region, name: t.regions[u.region].name, start: String(u.start), end: String(u.end), depth: u.depth }));
-      const partial = !t.told; t.told = true; // the first time one is asked for, the server is still reading
-      return { span: spanJSON(k, s), partial: partial && t.id === "b2", attributes: partial && t.id === "b2" ? [] : [{ name: "file", value: "solver.c" }, { name: "line", value: String(100 + s.region) }, { name: "note", value: "<b>not bold</b>" }], around, links: t.links.filter((l) => (l.from.track === k && l.from.time >= s.start && l.from.time < s.end) || (l.to.track === k && l.to.time >= s.start && l.to.time < s.end)).slice(0, 100).map(linkJSON) };
+      return { span: spanJSON(k, s), partial: false, attributes: [{ name: "file", value: "solver.c" }, { name: "line", value: String(100 + s.region) }, { name: "note", value: "<b>not bold</b>" }], around, links: t.links.filter((l) => (l.from.track === k && l.from.time >= s.start && l.from.time < s.end) || (l.to.track === k && l.to.time >= s.start && l.to.time < s.end)).slice(0, 100).map(linkJSON) };
     }
     case "instant": {
       const x = t.tracks[Number(q.get("track"))], at = Number(q.get("time")), radius = Number(q.get("radius"));
@@ -249,10 +248,8 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
     }
     case "link": {
       const l = t.links.find((x) => x.id === q.get("link") && x.from.track === Number(q.get("track")) && x.from.time === Number(q.get("time"))); if (!l) return null;
-      // the first time one is asked for, the server is still reading
-      const partial = !t.read; t.read = true;
-      const note = (what: string): unknown[] => (partial ? [] : [{ name: "note", value: `<i>${what}</i> ${l.id}` }]);
-      return { link: { ...(linkJSON(l) as object), ...(partial ? {} : { attributes: note("the message") }) }, from: { kind: partial ? "" : "send", name: "", attributes: note("sent") }, to: { kind: partial ? "" : "recv", name: "", attributes: note("received") }, partial };
+      const note = (what: string): unknown[] => [{ name: "note", value: `<i>${what}</i> ${l.id}` }];
+      return { link: { ...(linkJSON(l) as object), attributes: note("the message") }, from: { kind: "send", name: "", attributes: note("sent") }, to: { kind: "recv", name: "", attributes: note("received") }, partial: false };
     }
     case "profile": {
       const by = q.get("by") ?? "region"; const acc = new Map<string, Sum & { track: number; group: number }>();

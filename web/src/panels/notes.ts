@@ -3,6 +3,7 @@ import { type Note, say } from "../api";
 import { button, el, name, spoken } from "../dom";
 import type { Panel } from "../dock";
 import { csv, fileName, saveText } from "../export";
+import { nextFrame } from "../later";
 import { newID, valid } from "../notes";
 import { exact, short } from "../time";
 
@@ -40,7 +41,7 @@ export function notes(): Panel {
         area.addEventListener("input", grow);
         grow();
         // what is typed next is its text
-        const begin = (): void => { if (area.isConnected) { app.notes.fresh = ""; area.focus(); area.select(); } else if (!tools.signal.aborted) requestAnimationFrame(begin); };
+        const begin = (): void => { if (area.isConnected) { app.notes.fresh = ""; area.focus(); area.select(); } else if (!tools.signal.aborted) nextFrame("text of the note", begin); };
         if (n.id === app.notes.fresh) begin();
         area.addEventListener("change", () => store(app.notes.of(lane.index).map((x) => (x.id === n.id ? { ...x, text: area.value } : x))));
         const go = (): void => { const a = lane.toAxis(from), b = lane.toAxis(to), m = (b - a) / 20n; app.show({ from: a - m, to: (b > a ? b : a + 100n) + m }); const i = lane.rowOf.get(n.track); if (i !== undefined) app.reveal({ lane: lane.index, track: n.track, depth: 0, time: from }, from, to); };

@@ -1,5 +1,6 @@
 // The rows of a long table: only those near to what is seen are in the page, so that a table of thousands costs what one of fifty does.
 import { el } from "../dom";
+import { nextFrame } from "../later";
 
 /** beyond is how many rows are made above and below those that are seen, atFirst how many before anything is known of the room there is. */
 const beyond = 12, atFirst = 60;
@@ -85,7 +86,7 @@ export class Rows {
     this.soon();
   }
 
-  private soon = (): void => { if (this.due === 0) this.due = requestAnimationFrame(() => { this.due = 0; if (this.body.isConnected) this.place(true); }); };
+  private soon = (): void => { if (this.due === 0) this.due = nextFrame("rows of the table", () => { this.due = 0; if (this.body.isConnected) this.place(true); }); };
 
   private heads(): HTMLElement[] { const h = this.body.previousElementSibling?.firstElementChild; return h ? [...h.children].filter((x) => x instanceof HTMLElement) : []; }
 

@@ -2,7 +2,6 @@
 // do, and what is told to screen readers.
 import { createRequire } from "node:module";
 import { readFile } from "node:fs/promises";
-import { script } from "./page.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -26,7 +25,7 @@ function focused(w) {
   });
 }
 
-await script(async (input, open) => {
+export async function run(input, open) {
   const violations = [], w = await open("access", input.url);
   await check(w, "whole", violations);
   // what the pointer is over is told beside it
@@ -99,4 +98,4 @@ await script(async (input, open) => {
   await list.page.waitForSelector("main.start");
   await check(list, "list of traces", violations);
   return { violations, stops, acts, errors: [...w.errors, ...list.errors] };
-});
+}

@@ -1,5 +1,5 @@
 // Opens odd traces and does a bit of everything in each: nothing may go wrong, whatever the trace.
-import { each, script } from "./page.mjs";
+import { each } from "./page.mjs";
 
 async function use(w) {
   const box = await w.page.locator(".plot").boundingBox();
@@ -24,7 +24,7 @@ async function use(w) {
   for (const tab of await w.page.locator("[role=tab]").all()) { await tab.click(); await w.ready(); }
 }
 
-await script((input, open) => each(input.traces, async (t) => {
+export const run = (input, open) => each(input.traces, async (t) => {
   const w = await open(t.name, t.url);
   let failure = "";
   try {
@@ -34,6 +34,6 @@ await script((input, open) => each(input.traces, async (t) => {
   } catch (e) { failure = String(e); }
   await w.shot("end");
   const page = await w.page.evaluate(() => ({ text: document.body.innerText.slice(0, 20000), images: document.querySelectorAll("img, script:not([src])").length, view: window.weft.view(), drawn: document.querySelector("canvas.pixels") !== null }));
-  await w.page.close();
+  await w.close();
   return { name: t.name, failure, errors: w.errors, ...page };
-}));
+});

@@ -1,23 +1,11 @@
-// What the browser tests share: a script reads one JSON value from its standard input, does with a page what a user
-// would, and writes what it saw as JSON. web/browser_test.go starts the scripts and judges what they saw.
-import { text } from "node:stream/consumers";
+// What the browser tests share: a script does with a page what a user would, and gives back what it saw.
+// driver.mjs runs the scripts; the Go tests ask it to, and judge what they saw.
 import path from "node:path";
-import { chromium } from "playwright-core";
+import { buffer } from "node:stream/consumers";
+import { rest } from "./rest.mjs";
 
-/** script runs work(input, open) in a new browser; open(name, url) gives a watched page. */
-export async function script(work) {
-  const input = JSON.parse(await text(process.stdin));
-  const browser = await chromium.launch({ executablePath: input.chromium, args: ["--no-sandbox", "--disable-gpu"] });
-  try {
-    const open = async (name, url) => {
-      const w = new Watched(await browser.newPage({ viewport: { width: 1280, height: 900 }, colorScheme: "light" }), name, input.artifacts);
-      await w.watch(url);
-      await w.page.goto(url);
-      return w;
-    };
-    process.stdout.write(JSON.stringify(await work(input, open)));
-  } finally { await browser.close(); }
-}
+/** content is what was downloaded, wherever the browser runs. */
+export async function content(download) { return buffer(await download.createReadStream()); }
 
 /** each runs work for all of a list, a few at a time: most of the time is spent waiting. */
 export async function each(list, work) {
@@ -27,33 +15,45 @@ export async function each(list, work) {
 }
 
 /** Watched is a page that notes whatever goes wrong in it. */
-class Watched {
+export class Watched {
   errors = [];
   shots = 0;
-  constructor(page, name, artifacts) { this.page = page; this.name = name; this.artifacts = artifacts; }
+  /** waits is what was pending in the page when it was asked last. */
+  waits = [];
+  /** free tells that it is closed and may be opened again. */
+  free = false;
+  constructor(page, artifacts) { this.page = page; this.artifacts = artifacts; }
 
-  async watch(url) {
-    const own = new URL(url).host;
+  /** watch notes what goes wrong from now on. */
+  async watch() {
     const note = (what) => { if (this.errors.length < 20) this.errors.push(what); };
     this.page.on("pageerror", (e) => note("page error: " + (e.stack ?? e.message)));
     this.page.on("console", (m) => { if (m.type() === "error") note(`console: ${m.text()} ${m.location().url ?? ""}`); });
     this.page.on("dialog", (d) => { note("dialog: " + d.message()); void d.dismiss(); });
-    this.page.on("request", (r) => { const u = new URL(r.url()); if (u.protocol.startsWith("http") && u.host !== own) note("request to " + r.url()); });
+    this.page.on("request", (r) => { const u = new URL(r.url()); if (u.protocol.startsWith("http") && u.host !== this.host) note("request to " + r.url()); });
     await this.page.addInitScript(() => document.addEventListener("securitypolicyviolation", (e) => console.error(`policy violated: ${e.violatedDirective} by ${e.blockedURI}`)));
   }
 
-  /** frame waits until what was done is drawn, as far as the page has it. */
-  frame() { return this.page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r)))); }
-  /** ready waits until nothing is in flight, the last frame is drawn and the URL tells the view. */
-  async ready(timeout = 30000) {
-    await this.frame();
-    try {
-      await this.page.waitForFunction(() => document.documentElement.dataset.state === "ready", null, { timeout, polling: 20 });
-    } catch (e) {
-      await this.shot("never-ready");
-      throw new Error(`${this.name}: not ready after ${timeout} ms: ${e.message} ${JSON.stringify(await this.view())} ${this.page.url()} ${this.errors.join("; ")}`);
-    }
+  /** begin opens an address. */
+  async begin(name, url) {
+    this.name = name; this.errors = []; this.shots = 0;
+    this.host = new URL(url).host;
+    await this.page.goto(url);
   }
+  /** close leaves the page, and nothing of what it has stored. */
+  async close() {
+    await this.page.unrouteAll();
+    await this.page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+    await this.page.goto("about:blank");
+    this.free = true;
+  }
+  /** end gives the page up, whatever it does. */
+  end() { return this.page.context().close(); }
+
+  /** frame waits until what was done is drawn, as far as the page has it, and gives the view. */
+  frame() { return this.page.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(window.weft.view()))))); }
+  /** ready waits until nothing is pending in the page. */
+  ready() { return rest(this.page, (left) => { this.waits = left; }); }
   view() { return this.page.evaluate(() => window.weft.view()); }
   layout() { return this.page.evaluate(() => window.weft.layout()); }
   details() {
@@ -62,25 +62,33 @@ class Watched {
       return { title: d.querySelector("h2")?.textContent ?? "", facts: Object.fromEntries(lists[0] ?? []), attributes: lists[1] ?? [], links: [...d.querySelectorAll(".links li")].map((l) => l.innerText), text: d.innerText };
     });
   }
-  /** pixels is the canvas as base64 of its RGBA bytes. */
+  /** pixels is the canvas, its RGBA bytes as base64 of their gzip. */
   pixels() {
-    return this.page.evaluate(() => {
-      const c = document.querySelector("canvas.pixels"), d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+    return this.page.evaluate(async () => {
+      const c = document.querySelector("canvas.pixels"), { data } = c.getContext("2d").getImageData(0, 0, c.width, c.height);
+      const zip = new Blob([data]).stream().pipeThrough(new CompressionStream("gzip"));
+      const d = new Uint8Array(await new Response(zip).arrayBuffer());
       let s = "";
       for (let i = 0; i < d.length; i += 0x8000) s += String.fromCharCode(...d.subarray(i, i + 0x8000));
       return { width: c.width, height: c.height, data: btoa(s) };
     });
   }
-  async shot(step) { await this.page.screenshot({ path: path.join(this.artifacts, `${this.name}-${++this.shots}-${step}.png`) }); }
+  /** shot keeps a picture, if anybody wants some. */
+  async shot(step) { if (this.artifacts) await this.page.screenshot({ path: path.join(this.artifacts, `${this.name}-${++this.shots}-${step}.png`) }); }
 
   /** point is where a time lies on the strip of a track, in CSS pixels of the window. */
   async point(track, depth, time) {
     const v = await this.view(), box = await this.page.locator(".plot").boundingBox();
     const row = (await this.layout()).rows.find((r) => r.track === track), strip = row?.strips.find((s) => s.depth === depth && s.kind === 0);
     if (!strip) throw new Error(`${this.name}: track ${track}, depth ${depth} is not on the screen`);
+    return { x: this.across(box, v, time), y: box.y + strip.y + strip.height / 2 };
+  }
+
+  /** across is how far right a time lies in a view. */
+  across(box, view, time) {
     // the difference first: times are beyond what a number holds
-    const part = Number((BigInt(time) - BigInt(v.from)) * 1000000n / (BigInt(v.to) - BigInt(v.from))) / 1000000;
+    const part = Number((BigInt(time) - BigInt(view.from)) * 1000000n / (BigInt(view.to) - BigInt(view.from))) / 1000000;
     // the edge is where the width of the names is dragged
-    return { x: box.x + Math.min(box.width - 1, Math.max(8, part * box.width)), y: box.y + strip.y + strip.height / 2 };
+    return box.x + Math.min(box.width - 1, Math.max(8, part * box.width));
   }
 }

@@ -1,19 +1,16 @@
 // Hands out the canvas of some views, with the layout that it was drawn by.
-import { script } from "./page.mjs";
+import { each } from "./page.mjs";
 
-await script(async (input, open) => {
-  const out = [];
-  for (const t of input.traces) {
-    const w = await open(t.name, t.url);
+export const run = async (input, open) => (await each(input.traces, async (t) => {
+  const w = await open(t.name, t.url), out = [];
+  await w.ready();
+  for (const fragment of t.fragments) {
+    await w.page.evaluate((f) => { location.hash = f; }, fragment);
     await w.ready();
-    for (const fragment of t.fragments) {
-      await w.page.evaluate((f) => { location.hash = f; }, fragment);
-      await w.ready();
-      await w.shot("view");
-      out.push({ name: t.name, fragment, view: await w.view(), layout: await w.layout(), pixels: await w.pixels() });
-    }
-    if (w.errors.length > 0) throw new Error(w.errors.join("\n"));
-    await w.page.close();
+    await w.shot("view");
+    out.push({ name: t.name, fragment, view: await w.view(), layout: await w.layout(), pixels: await w.pixels() });
   }
+  if (w.errors.length > 0) throw new Error(w.errors.join("\n"));
+  await w.close();
   return out;
-});
+})).flat();

@@ -1,26 +1,17 @@
-// Opens a trace that is still being indexed: the page tells how far that is, and then shows the picture. The server is
-// started when the browser is there, so as to see the beginning.
-import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
-import { script } from "./page.mjs";
+// Opens a trace that has no index yet: notes what the server answers until the picture is there.
 
-await script(async (input, open) => {
-  const server = spawn(input.command[0], input.command.slice(1), { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...input.env } });
-  try {
-    const url = await new Promise((resolve, reject) => {
-      createInterface({ input: server.stdout }).once("line", resolve);
-      server.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
-    });
-    const w = await open("progress", url);
-    const seen = [];
-    for (;;) {
-      const s = await w.page.evaluate(() => ({ state: document.documentElement.dataset.state ?? "", value: document.querySelector("progress")?.value ?? null, text: document.querySelector("main.start")?.innerText ?? "", title: document.title }));
-      if (s.value !== null && s.text !== "") seen.push(s); // before, it has only just begun to ask
-      if (seen.length === 3) await w.shot("indexing");
-      if (s.state === "ready") break;
-      await w.page.waitForTimeout(30);
-    }
-    await w.shot("whole");
-    return { seen, view: await w.view(), errors: w.errors };
-  } finally { server.kill("SIGTERM"); }
-});
+export async function run(input, open) {
+  const told = [], w = await open("progress", input.list);
+  // the page is told of each answer only once that was noted
+  await w.page.route("**/api/traces/" + input.id, async (r) => {
+    const answer = await r.fetch(), { state, progress } = await answer.json();
+    told.push({ state, progress });
+    await r.fulfill({ response: answer });
+  });
+  await w.ready();
+  await w.page.evaluate((id) => { location.hash = "#t=" + id; location.reload(); }, input.id);
+  await w.page.waitForSelector(".plot");
+  await w.ready();
+  await w.shot("whole");
+  return { told, view: await w.view(), errors: w.errors };
+}

@@ -1,6 +1,5 @@
 // Looks whether the page shows what is in traces: spans of few ticks, levels beyond those that are drawn, defects, long names, two traces.
-import { readFile } from "node:fs/promises";
-import { script } from "./page.mjs";
+import { content } from "./page.mjs";
 
 /** at shows a window. */
 async function at(w, from, to) {
@@ -26,7 +25,7 @@ async function ticks(open, url) {
       out.push({ window: `${from}~${to}`, tick, part, tip, title: d.title, start: d.facts.start ?? "", end: d.facts.end ?? "" });
     }
   }
-  await w.page.close();
+  await w.close();
   return { picks: out, errors: w.errors };
 }
 
@@ -39,7 +38,7 @@ async function levels(open, url) {
   await w.ready();
   const after = await mark();
   await w.shot("all");
-  await w.page.close();
+  await w.close();
   return { before, after };
 }
 
@@ -55,21 +54,25 @@ async function defects(open, url) {
     rows.push(...await w.page.locator(".panel tbody tr td:first-child").allInnerTexts());
   }
   const selected = await w.page.locator("[role=tab][aria-selected=true]").innerText();
-  await w.page.close();
+  await w.close();
   return { shown, words, tab, selected, rows };
 }
 
-/** pictures exports a picture of each kind and tells how long it took, in milliseconds. */
+/** pictures exports a picture of each kind and tells how large it is, and how many letters were measured for it. */
 async function pictures(open, url) {
   const w = await open("names", url), out = { errors: w.errors };
   await w.ready();
+  await w.page.evaluate(() => {
+    const measure = CanvasRenderingContext2D.prototype.measureText;
+    CanvasRenderingContext2D.prototype.measureText = function (text) { window.measured += text.length; return measure.call(this, text); };
+  });
   for (const kind of ["PNG", "SVG"]) {
     await w.page.getByRole("button", { name: "Picture or table as a file" }).click();
-    const begin = Date.now();
-    const [file] = await Promise.all([w.page.waitForEvent("download", { timeout: 60000 }), w.page.locator("dialog button", { hasText: kind }).click()]);
-    out[kind] = { took: Date.now() - begin, bytes: (await readFile(await file.path())).length };
+    await w.page.evaluate(() => { window.measured = 0; });
+    const [file] = await Promise.all([w.page.waitForEvent("download"), w.page.locator("dialog button", { hasText: kind }).click()]);
+    out[kind] = { letters: await w.page.evaluate(() => window.measured), bytes: (await content(file)).length };
   }
-  await w.page.close();
+  await w.close();
   return out;
 }
 
@@ -84,7 +87,7 @@ async function minimap(open, url) {
     for (let y = 0; y < c.height; y++) { let n = 0; for (let x = 0; x < c.width; x++) { const o = 4 * (y * c.width + x); if (Math.max(d[o], d[o + 1], d[o + 2]) - Math.min(d[o], d[o + 1], d[o + 2]) > 60) n++; } out.push(n / c.width); }
     return out;
   });
-  await w.page.close();
+  await w.close();
   return lines;
 }
 
@@ -104,8 +107,6 @@ async function again(open, url) {
   await w.ready();
   const seen = async (p) => ({ details: (await p.details()).text, paths: await p.page.locator(".panel tr[data-path]").evaluateAll((l) => l.map((tr) => `${tr.dataset.path} ${tr.getAttribute("aria-expanded")}`)), trace: await p.page.getByLabel("Trace of this table").inputValue() });
   const first = await seen(w);
-  // the address has the open path as soon as that is seen, not only that all were closed before
-  await w.page.waitForFunction(() => /calltree\.open1:\d/.test(location.hash), null, { timeout: 2000 });
   const v = await open("again", url.split("#")[0] + await w.page.evaluate(() => location.hash));
   await v.ready();
   const second = await seen(v);
@@ -113,14 +114,14 @@ async function again(open, url) {
   // behind the end of the second trace nothing is waited for
   const x = await open("behind", url.split("#")[0] + "#" + new URL(url).hash.slice(1) + "&w=100000000~150000000");
   await x.ready();
-  await x.page.close();
-  await w.page.close();
-  await v.page.close();
+  await x.close();
+  await w.close();
+  await v.close();
   return { first, second, errors: [...w.errors, ...v.errors, ...x.errors] };
 }
 
-await script(async (input, open) => ({
+export const run = async (input, open) => ({
   ticks: await ticks(open, input.ticks), levels: await levels(open, input.levels),
   sound: await defects(open, input.sound), damaged: await defects(open, input.damaged),
   pictures: await pictures(open, input.names), minimap: await minimap(open, input.two), again: await again(open, input.again),
-}));
+});

@@ -1,25 +1,25 @@
 // What one does with a trace: zoom to a span, read it, follow a message, select a range, come back to the same view.
-import { readFile } from "node:fs/promises";
-import { each, script } from "./page.mjs";
+import { content, each } from "./page.mjs";
 
 /** zoomTo shows a span large with the real wheel, and then the keyboard, the pointer resting on it. */
 async function zoomTo(w, span) {
   const middle = (BigInt(span.start) + BigInt(span.end)) / 2n, length = BigInt(span.end) - BigInt(span.start);
-  const part = async () => { const v = await w.view(), d = BigInt(v.to) - BigInt(v.from); return { part: Number(length * 1000n / d) / 1000, d }; };
+  const part = (v) => { const d = BigInt(v.to) - BigInt(v.from); return { part: Number(length * 1000n / d) / 1000, d }; };
   await w.page.keyboard.press("Home");
   await w.ready();
-  let steps = 0, before = 0n;
-  for (; steps < 200; steps++) {
-    const { part: p, d } = await part();
+  let steps = 0, before = 0n, view = await w.view();
+  // where the row is stays the same
+  const box = await w.page.locator(".plot").boundingBox(), { y } = await w.point(span.track, span.depth, middle);
+  for (;; steps++) {
+    const { part: p, d } = part(view);
     if (p > 0.25 || d === before) break; // or it cannot come nearer
     before = d;
-    const at = await w.point(span.track, span.depth, middle);
-    await w.page.mouse.move(at.x, at.y);
-    if (p > 0.05) await w.page.keyboard.press("w"); else await w.page.mouse.wheel(0, -240);
-    await w.frame();
+    await w.page.mouse.move(w.across(box, view, middle), y);
+    if (p > 0.05) await w.page.keyboard.press("w"); else await w.page.mouse.wheel(0, -300);
+    view = await w.frame();
   }
   await w.ready();
-  return { steps, part: (await part()).part };
+  return { steps, part: part(await w.view()).part };
 }
 
 /** pick zooms to a span and clicks it. */
@@ -52,7 +52,7 @@ async function table(w) {
   const button = w.page.getByRole("button", { name: "the table of the open panel" });
   if (await button.count() === 0 || await button.isDisabled()) { await w.page.keyboard.press("Escape"); return null; }
   const [download] = await Promise.all([w.page.waitForEvent("download"), button.click()]);
-  return readFile(await download.path(), "utf8");
+  return (await content(download)).toString();
 }
 
 /** panel opens another panel. */
@@ -73,7 +73,7 @@ async function range(w) {
   await w.page.mouse.move(box.x + box.width * 0.64, y);
   await w.page.mouse.up();
   await w.page.keyboard.up("Alt");
-  await w.page.waitForFunction(() => /[#&]r=/.test(location.hash), null, { timeout: 10000 });
+  await w.page.waitForFunction(() => /[#&]r=/.test(location.hash));
   await w.ready();
   const [from, to] = /[#&]r=(\d+)~(\d+)/.exec(w.page.url()).slice(1);
   const out = { from, to, panel: await w.page.locator(".panel").innerText(), csv: await table(w) };
@@ -93,8 +93,6 @@ async function reload(w) {
   await w.page.mouse.move(box.x + box.width * 0.43, box.y + 20);
   for (let i = 0; i < 3; i++) { await w.page.mouse.wheel(0, -200); await w.frame(); }
   await w.ready();
-  const fragment = new RegExp("w=" + await w.view().then((v) => `${v.from}~${v.to}`));
-  await w.page.waitForURL(fragment, { timeout: 10000 });
   const see = async () => ({ view: await w.view(), pixels: await w.pixels() });
   const before = await see();
   await w.page.reload();
@@ -103,7 +101,7 @@ async function reload(w) {
   return { before: before.view, after: after.view, samePixels: before.pixels.data === after.pixels.data };
 }
 
-await script((input, open) => each(input.traces, async (t) => {
+export const run = (input, open) => each(input.traces, async (t) => {
   const w = await open(t.name, t.url);
   await w.ready();
   await w.shot("whole");
@@ -123,6 +121,6 @@ await script((input, open) => each(input.traces, async (t) => {
   seen.reload = await reload(w);
   await w.shot("reloaded");
   seen.errors = w.errors;
-  await w.page.close();
+  await w.close();
   return seen;
-}));
+});

@@ -1,0 +1,3 @@
+import type { Download } from "playwright-core";
+
+export function content(download: Download): Promise<Buffer>;

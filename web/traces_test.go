@@ -1,0 +1,354 @@
+package web_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/otf2"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// sample puts a trace into a folder and gives the name of its main file.
+type sample func(dir string) (string, error)
+
+// samples are all traces that the tests look at, by the names of their folders.
+var samples = map[string]sample{
+	"odse":   file("../examples/odse.etf"),
+	"ring":   file("../examples/ring.trf"),
+	"fresh":  file("../examples/ring.trf"), // which one test alone asks for
+	"mpi":    folder("../format/otf/testdata/ok/mpi4/mpi4.otf"),
+	"attrs":  folder("../format/pallas/testdata/ok/attrs/trace/main.pallas"),
+	"pallas": folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
+	"heat":   folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"),
+
+	"instant":  folder("../format/pallas/testdata/ok/samets/trace/main.pallas"),
+	"longest":  folder("../format/otf/testdata/ok/bigtime/bigtime.otf"),
+	"overflow": folder("../format/otf/testdata/ok/hand_overflow/hand_overflow.otf"),
+	"records":  folder("../format/otf2/testdata/ok/snapshots/all.otf2"),
+
+	"empty-etf":  recorded("empty.etf", func() *trace.Recorder { return trace.NewRecorder(ns) }),
+	"empty-otf2": recorded("empty.otf2", func() *trace.Recorder { return trace.NewRecorder(ns) }),
+	"one":        recorded("one.otf2", one),
+	"many":       recorded("many.trf", many),
+	"deep":       recorded("deep.otf2", deep),
+	"unbalanced": recorded("unbalanced.otf2", unbalanced),
+	"short":      recorded("short.otf2", short),
+	"unix":       recorded("unix.otf2", func() *trace.Recorder { return long(unix, unix+1000) }),
+	"long":       recorded("long.otf2", func() *trace.Recorder { return long(0, 1<<60) }),
+	"names": recorded("names.otf2", func() *trace.Recorder {
+		return named("مرحبا بالعالم", "计算矩阵乘法", "🧵🪡🧶", "e\u0301\u202egnirts")
+	}),
+	"script": recorded("<b onclick=alert(2)>.otf2", func() *trace.Recorder {
+		return named(script, script+"\x00\x1b[31m", `"><svg/onload=alert(3)>`)
+	}),
+
+	"cut-etf":              truncated(file("../examples/odse.etf"), "odse.etf"),
+	"cut-picl":             truncated(file("../examples/ring.trf"), "ring.trf"),
+	"cut-otf":              truncated(folder("../format/otf/testdata/ok/mpi4/mpi4.otf"), "mpi4.2.events"),
+	"cut-otf2":             truncated(folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"), "traces/1.evt"),
+	"cut-otf2-definitions": truncated(folder("../format/otf2/testdata/ok/heat2d-mt/traces.otf2"), "traces.def"),
+	"cut-pallas": truncated(folder("../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"),
+		"archive_0/thread_0/thread.pallas"),
+
+	"few":      recorded("few.otf2", few),
+	"nested":   recorded("nested.otf2", func() *trace.Recorder { return nested(600) }),
+	"messages": messages,
+	"long-names": recorded("names.otf2", func() *trace.Recorder {
+		var names []string
+		for i := range longNames {
+			names = append(names, fmt.Sprint(i, " ", strings.Repeat("a long name ", nameLetters/12)))
+		}
+		return named(names...)
+	}),
+	"claims": recorded("claims.otf2", claims),
+}
+
+// place is where a trace is: its main file, its id in the server, and the address that shows it.
+type place struct{ path, id, url string }
+
+// put puts all traces into one folder, and gives their main files by their names.
+var put = sync.OnceValues(func() (map[string]string, error) {
+	main := map[string]string{}
+	for name, s := range samples {
+		dir := filepath.Join(scratch, "traces", name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		f, err := s(dir)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		main[name] = filepath.Join(dir, f)
+	}
+	return main, nil
+})
+
+// server has the address that weft serve printed, and the ids of traces by their paths.
+var server struct {
+	sync.Mutex
+	address string
+	ids     map[string]string
+}
+
+// served gives the place of a trace. All of them are in one server.
+func served(t *testing.T, name string) place {
+	t.Helper()
+	main, err := put()
+	need(t, err)
+	server.Lock()
+	defer server.Unlock()
+	if server.ids == nil {
+		server.address = serving(t, "serve", "--quiet", filepath.Join(scratch, "traces"))
+		var list struct{ Traces []facts }
+		ask(t, server.address, "traces", &list)
+		server.ids = map[string]string{}
+		for _, f := range list.Traces {
+			server.ids[f.Path] = f.ID
+		}
+	}
+	path, ok := main[name]
+	id := server.ids[name+"/"+filepath.Base(path)]
+	if !ok || id == "" {
+		t.Fatalf("%s: found no such trace in the server, which has %v", name, server.ids)
+	}
+	return place{path, id, server.address + "#t=" + id}
+}
+
+// file is a trace of one file.
+func file(main string) sample {
+	return func(dir string) (string, error) {
+		b, err := os.ReadFile(main)
+		if err != nil {
+			return "", err
+		}
+		return filepath.Base(main), os.WriteFile(filepath.Join(dir, filepath.Base(main)), b, 0o644)
+	}
+}
+
+// folder is a trace with all that is in its folder.
+func folder(main string) sample {
+	return func(dir string) (string, error) {
+		return filepath.Base(main), os.CopyFS(dir, os.DirFS(filepath.Dir(main)))
+	}
+}
+
+// truncated is a trace of one file of which two thirds are left.
+func truncated(whole sample, file string) sample {
+	return func(dir string) (string, error) {
+		main, err := whole(dir)
+		if err != nil {
+			return "", err
+		}
+		path := filepath.Join(dir, file)
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", err
+		}
+		return main, os.Truncate(path, info.Size()*2/3)
+	}
+}
+
+// recorded is a trace with what make records; the name of its file tells the format.
+func recorded(name string, make func() *trace.Recorder) sample {
+	return func(dir string) (string, error) {
+		f, ok := format.ByExtension(all.Formats(), name)
+		if !ok {
+			return "", fmt.Errorf("%s: no such format", name)
+		}
+		return name, format.Save(context.Background(), filepath.Join(dir, name), f, make())
+	}
+}
+
+// messages has so many of them that they are drawn in bundles.
+func messages(dir string) (string, error) {
+	const name = "messages.otf2"
+	g, err := generate.New(generate.Options{Workload: "stencil", Locations: 4, Events: 100_000, Seed: 1})
+	if err != nil {
+		return "", err
+	}
+	out, err := format.CreateFile(filepath.Join(dir, name))
+	if err != nil {
+		return "", err
+	}
+	defer out.Abort()
+	e, err := otf2.Format.Create(out, &format.WriteOptions{})
+	if err != nil {
+		return "", err
+	}
+	if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
+		return "", err
+	}
+	return name, out.Commit()
+}
+
+// ns is a clock of nanoseconds, and unix a time of it as systems have it today.
+var ns = trace.Seconds(1_000_000_000)
+
+const unix = 1_700_000_000_123_456_789
+
+const script = `<img src=x onerror=alert(1)>`
+
+// longNames is how many names have nameLetters letters in the trace of long names.
+const longNames, nameLetters = 30, 20_000
+
+func one() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	r.Enter(r.Location("only"), 5, r.Region("main"))
+	return r
+}
+
+func many() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	a, b := r.Region("a"), r.Region("b")
+	for i := range int64(10_000) {
+		l := r.Location(fmt.Sprint("p", i))
+		r.Enter(l, i, a)
+		r.Enter(l, i+20, b)
+		r.Leave(l, i+40, b)
+		r.Leave(l, i+61, a)
+	}
+	return r
+}
+
+// levels is how deep the calls of a trace are: more than stacks of functions that call themselves.
+const levels = 100_000
+
+func deep() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	l, f := r.Location("main"), r.Region("descend")
+	for i := range int64(levels) {
+		r.Enter(l, i, f)
+	}
+	for i := range int64(levels) {
+		r.Leave(l, levels+i, f)
+	}
+	return r
+}
+
+// unbalanced has visits that never end, ends of what never began, and ends in the wrong order.
+func unbalanced() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	l, m := r.Location("one"), r.Location("two")
+	f, g := r.Region("f"), r.Region("g")
+	for i := range int64(50) {
+		r.Leave(l, 10*i, f)
+		r.Enter(l, 10*i+1, g)
+		r.Enter(l, 10*i+4, f)
+		r.Leave(l, 10*i+7, g)
+		r.Enter(m, 10*i+2, f)
+	}
+	return r
+}
+
+// short has spans of no length, alone and many at one time.
+func short() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	l, f, g := r.Location("main"), r.Region("f"), r.Region("g")
+	for i := range int64(100) {
+		for range i {
+			r.Enter(l, 100*i, f)
+			r.Enter(l, 100*i, g)
+			r.Leave(l, 100*i, g)
+			r.Leave(l, 100*i, f)
+		}
+	}
+	return r
+}
+
+// long has a few spans of all lengths between two times.
+func long(from, to int64) *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	a, b, f := r.Location("one"), r.Location("two"), r.Region("f")
+	r.Enter(a, from, f)
+	r.Send(a, from+1, b, 7, 1<<40)
+	for d := to - from; d > 2; d /= 2 {
+		r.Enter(b, to-d, f)
+		r.Leave(b, to-d+d/4, f)
+	}
+	r.Recv(b, to-1, a, 7, 1<<40)
+	r.Leave(a, to, f)
+	return r
+}
+
+// named has locations and regions of some names, which attributes have too.
+func named(names ...string) *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	for i, n := range names {
+		l, f := r.Location(n), r.Region(n)
+		for k := range int64(20) {
+			r.Enter(l, 100*k+int64(i), f, trace.Attr{Key: n, Value: trace.StringValue(n)})
+			r.Mark(l, 100*k+20, f, trace.Attr{Key: n, Value: trace.StringValue(n)})
+			r.Leave(l, 100*k+80, f)
+		}
+	}
+	return r
+}
+
+// few has spans of few ticks, at depth 1: a from 1 to 3, b from 3 to 4, c from 5 to 9.
+func few() *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	l, main := r.Location("main"), r.Region("main")
+	r.Enter(l, 100, main)
+	for _, s := range fewSpans {
+		f := r.Region(s.name)
+		r.Enter(l, 100+s.start, f)
+		r.Leave(l, 100+s.end, f)
+	}
+	r.Leave(l, 112, main)
+	return r
+}
+
+// nested has so many calls within each other.
+func nested(depth int) *trace.Recorder {
+	r := trace.NewRecorder(ns)
+	l, f := r.Location("main"), r.Region("descend")
+	for i := range int64(depth) {
+		r.Enter(l, i, f)
+	}
+	for i := range int64(depth) {
+		r.Leave(l, int64(depth)+i, f)
+	}
+	return r
+}
+
+// claims has resources whose claims overlap: with a capacity, which is held
+// in parts of any size and beyond what there is, and without one.
+func claims() *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	random := rand.New(rand.NewPCG(7, 9))
+	r.Location("main")
+	for _, x := range []struct {
+		name     string
+		capacity float64
+		amounts  []float64
+		lanes    int
+	}{{"heads", 4, []float64{1}, 4}, {"memory", 100, []float64{0.1, 3, 30, 60}, 4}, {"tokens", 0, []float64{1, 2}, 4}, {"queue", 100, []float64{0.1, 9, 90}, 1}} {
+		resource := r.Resource(x.name, x.capacity, "of it")
+		type end struct{ id, time int64 }
+		var open []end
+		for at := int64(10); at < 20_000; at += random.Int64N(60) {
+			for i := 0; i < len(open); i++ {
+				if open[i].time <= at {
+					r.Release(open[i].id, at)
+					open = slices.Delete(open, i, i+1)
+					i--
+				}
+			}
+			if len(open) < x.lanes {
+				id := r.Claim(resource, at, r.Region(fmt.Sprint("job ", random.IntN(5))), x.amounts[random.IntN(len(x.amounts))])
+				open = append(open, end{id, at + 1 + random.Int64N(400)})
+			}
+		}
+	}
+	return r
+}
