@@ -15,7 +15,8 @@ async function zoomTo(w, span) {
     if (p > 0.25 || d === before) break; // or it cannot come nearer
     before = d;
     await w.page.mouse.move(w.across(box, view, middle), y);
-    if (p > 0.05) await w.page.keyboard.press("w"); else await w.page.mouse.wheel(0, -300);
+    // never as far as reload zooms: tiles of that scale would be used again, up to half a pixel beside
+    if (p > 0.05) await w.page.keyboard.press("w"); else await w.page.mouse.wheel(0, -280);
     view = await w.frame();
   }
   await w.ready();
