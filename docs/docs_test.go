@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 		t.Skip("no shell")
 	}
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "weft"), "../cmd/weft")
+	build := exec.Command("go", "build", "-pgo=off", "-o", filepath.Join(bin, "weft"), "../cmd/weft")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -40,13 +40,14 @@ func browser(t *testing.T) {
 	}
 }
 
-// weft is the program, built as users build it: the tests' race detector is not in it.
+// weft is the program, built of the packages that make test has compiled already: without the
+// race detector and without the profile that guides the compiler.
 var weft = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "weft")
 	if runtime.GOOS == "windows" {
 		path += ".exe"
 	}
-	c := exec.Command("go", "build", "-trimpath", "-o", path, "../cmd/weft")
+	c := exec.Command("go", "build", "-pgo=off", "-o", path, "../cmd/weft")
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)

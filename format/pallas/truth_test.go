@@ -23,8 +23,11 @@ func folders(t testing.TB) []string {
 	t.Helper()
 	var l []string
 	patterns := []string{"testdata/ok/*", "../../../shared/traces/pallas/*"}
-	if effort.Race {
+	switch {
+	case effort.Race:
 		patterns = []string{"testdata/ok/a*"} // the codecs run in one goroutine
+	case testing.Short():
+		patterns = patterns[:1]
 	}
 	for _, pattern := range patterns {
 		m, err := filepath.Glob(pattern)

@@ -30,6 +30,10 @@ var raced = []string{
 	"./timeline/index", "./transform/...",
 }
 
+// pureGo is the environment of every build but that for the race detector: one setting, so that
+// no package is compiled twice.
+var pureGo = []string{"CGO_ENABLED=0"}
+
 func main() {
 	quick := flag.Bool("quick", false, "run short tests only, without browser and race detector, and take what Go's cache knows")
 	limit := flag.Duration("timeout", time.Hour, "the time that the tests of a package have")
@@ -50,7 +54,7 @@ func main() {
 // runQuick runs what the inner loop needs.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	format(ctx, r)
-	r.test(ctx, goTest(ctx, nil, "-short", "-timeout", limit.String(), "./..."), "")
+	r.test(ctx, goTest(ctx, pureGo, "-short", "-timeout", limit.String(), "./..."), "")
 }
 
 // runAll runs everything, in two lanes for the two cores that a machine has at least. What a
@@ -59,8 +63,8 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		// The tests of the page come first: they wait for the browser most of the time.
-		r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=0"}, "-vet=all", "-count=1", "-timeout", limit.String(), "./web", "./..."), "")
-		r.check("staticcheck", command(ctx, []string{"CGO_ENABLED=0"}, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
+		r.test(ctx, goTest(ctx, pureGo, "-vet=all", "-count=1", "-timeout", limit.String(), "./web", "./..."), "")
+		r.check("staticcheck", command(ctx, pureGo, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
 	})
 	lanes.Go(func() {
 		format(ctx, r)
