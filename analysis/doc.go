@@ -5,7 +5,7 @@
 // and gives its result as plain structs:
 //
 //	p := profile.New(d.Defs(), profile.Options{})
-//	err := format.Scan(ctx, d, trace.Everything(), func(int) format.Sink { return p })
+//	err := d.Scan(ctx, trace.Everything(), format.PerLocation, p)
 //	r := p.Result()
 //
 // Times and durations in results are ticks of the clock that stands beside

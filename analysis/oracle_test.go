@@ -107,7 +107,7 @@ func TestOracle(t *testing.T) {
 			}
 			defer d.Close()
 			c, m, s := counts.New(d.Defs()), messages.New(d.Defs(), messages.Options{}), states.New(d.Defs(), states.Options{})
-			if err := d.ScanOrdered(context.Background(), trace.Everything(), tee{c, m, s}); err != nil {
+			if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, tee{c, m, s}); err != nil {
 				t.Fatal(err)
 			}
 			compareCounts(t, path, &want, c.Result())
@@ -248,7 +248,7 @@ func compareStates(t *testing.T, want *oracle, r *states.Result) {
 
 // compareMerged gives each location to one of three parts and merges them in
 // two orders: the results must be those of the oracle, and of a single part.
-func compareMerged(t *testing.T, want *oracle, d format.Decoder) {
+func compareMerged(t *testing.T, want *oracle, d format.Events) {
 	type parts struct {
 		c *counts.Part
 		m *messages.Part
@@ -261,12 +261,10 @@ func compareMerged(t *testing.T, want *oracle, d format.Decoder) {
 			out[i] = parts{counts.New(defs), messages.New(defs, messages.Options{Intervals: true}),
 				states.New(defs, states.Options{Changes: true}), profile.New(defs, profile.Options{Locations: true})}
 		}
-		err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				x := out[b.Loc%3]
-				return tee{x.c, x.m, x.s, x.p}.Batch(b)
-			}}
-		})
+		err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			x := out[b.Loc%3]
+			return tee{x.c, x.m, x.s, x.p}.Batch(b)
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +283,7 @@ func compareMerged(t *testing.T, want *oracle, d format.Decoder) {
 	two := merge(y[2], merge(y[1], y[0]))
 	whole := profile.New(d.Defs(), profile.Options{Locations: true})
 	all := counts.New(d.Defs())
-	if err := d.ScanOrdered(context.Background(), trace.Everything(), tee{whole, all}); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, tee{whole, all}); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []parts{one, two} {
@@ -314,7 +312,7 @@ func Example() {
 	}
 	defer d.Close()
 	p := profile.New(d.Defs(), profile.Options{})
-	if err := format.Scan(context.Background(), d, trace.Everything(), func(int) format.Sink { return p }); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		panic(err)
 	}
 	r := p.Result()

@@ -14,13 +14,12 @@ type Part[P any] interface {
 	Merge(P) error
 }
 
-// InParts runs an analysis: each worker of a scan, which is format.ScanAnew or
-// format.ScanWindow, fills a part of its own that fresh made, and they are merged.
-func InParts[P Part[P]](ctx context.Context, d format.Decoder, sel trace.Selection, fresh func() P,
-	scan func(context.Context, format.Decoder, trace.Selection, func() func(int) format.Sink) error) (P, error) {
+// Run runs an analysis of the events that sel selects: each worker of a parallel scan fills a
+// part of its own that fresh made, and they are merged.
+func Run[P Part[P]](ctx context.Context, events format.Events, sel trace.Selection, fresh func() P) (P, error) {
 	var mu sync.Mutex
 	var parts []P
-	err := scan(ctx, d, sel, func() func(int) format.Sink {
+	err := events.ScanParallel(ctx, sel, func() func(int) format.Sink {
 		parts = nil
 		return func(int) format.Sink {
 			p := fresh()

@@ -11,13 +11,13 @@ import (
 )
 
 // All reads a whole trace and reports to opt what is wrong with it: what reading finds,
-// what the rules of this package find, and what the format's own checker finds. d is the
-// trace as it is looked at, file the decoder of its format, which is the same unless
-// something like a correction of clocks stands between them.
-func All(ctx context.Context, d, file format.Decoder, f *format.Format, src format.Source, opt *format.ReadOptions) error {
-	checkers := []format.Checker{New(d.Defs(), src.Path, opt)}
-	if f.NewChecker != nil {
-		checkers = append(checkers, f.NewChecker(file, src, opt))
+// what the rules of this package find, and what the format's own checker finds. events
+// are those of the file as they are looked at: the file itself, unless something like a
+// correction of clocks stands between them.
+func All(ctx context.Context, events format.Events, file format.File, path string, opt *format.ReadOptions) error {
+	checkers := []format.Checker{New(events.Defs(), path, opt)}
+	if c := file.NewChecker(); c != nil {
+		checkers = append(checkers, c)
 	}
 	all := format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
@@ -37,7 +37,7 @@ func All(ctx context.Context, d, file format.Decoder, f *format.Format, src form
 			return nil
 		},
 	}
-	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return all }); err != nil {
+	if err := events.Scan(ctx, trace.Everything(), format.PerLocation, all); err != nil {
 		return err
 	}
 	for _, x := range checkers {

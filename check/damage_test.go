@@ -81,8 +81,8 @@ func checked(t *testing.T, a archive) (rules []string, err error) {
 	}
 	defer d.Close()
 	checkers := []format.Checker{check.New(d.Defs(), a.main, opt)}
-	if f.NewChecker != nil {
-		checkers = append(checkers, f.NewChecker(d, src, opt))
+	if c := d.NewChecker(); c != nil {
+		checkers = append(checkers, c)
 	}
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, c := range checkers {
@@ -99,7 +99,7 @@ func checked(t *testing.T, a archive) (rules []string, err error) {
 		}
 		return nil
 	}}
-	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return sink }); err != nil {
+	if err := d.Scan(ctx, trace.Everything(), format.PerLocation, sink); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range checkers {

@@ -30,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the pictures in testdata, which are to be looked at then")
 
-func indexOf(t testing.TB, d format.Decoder) *index.Index {
+func indexOf(t testing.TB, d format.Events) *index.Index {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.weftidx")
 	if err := index.Build(context.Background(), d, path, index.Options{Workers: 1}); err != nil {

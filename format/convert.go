@@ -7,20 +7,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Convert writes the events of a decoder that sel selects with an encoder, in
-// the order that the encoder needs, and closes the encoder. It holds what the
-// decoder and the encoder hold, no more. The encoder is aborted on errors.
-func Convert(ctx context.Context, d Decoder, sel trace.Selection, e Encoder) error {
-	err := Prepare(ctx, d)
+// Convert writes the events that sel selects with an encoder, in the order that
+// the encoder needs, and closes the encoder. It holds what reading and the
+// encoder hold, no more. The encoder is aborted on errors.
+func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
+	err := events.Prepare(ctx)
 	if err == nil {
-		err = e.Begin(d.Defs())
+		err = e.Begin(events.Defs())
 	}
 	if err == nil {
-		if e.Order() == GlobalOrder {
-			err = ScanOrdered(ctx, d, sel, e)
-		} else {
-			err = Scan(ctx, d, sel, func(int) Sink { return e })
-		}
+		err = events.Scan(ctx, sel, e.Order(), e)
 	}
 	if err == nil {
 		err = e.Close()
@@ -53,56 +49,49 @@ func Save(ctx context.Context, path string, f *Format, r *trace.Recorder) error 
 	return out.Commit()
 }
 
-// Recorded makes a decoder of a recorder's events.
-func Recorded(r *trace.Recorder) Decoder { return &recorded{r} }
+// Recorded is a recorder's events.
+func Recorded(r *trace.Recorder) Events { return &recorded{r} }
 
 type recorded struct{ r *trace.Recorder }
 
 // Defs returns the recorder's definitions.
 func (d *recorded) Defs() *trace.Definitions { return d.r.Defs() }
 
-// Close does nothing.
-func (d *recorded) Close() error { return nil }
+// Prepare does nothing.
+func (d *recorded) Prepare(context.Context) error { return nil }
 
-// Scan delivers location by location.
-func (d *recorded) Scan(ctx context.Context, sel trace.Selection, sink func(int) Sink) error {
-	s := sink(0)
-	for loc := range d.r.Defs().Locations.Len() {
-		for _, b := range d.r.Batches(uint32(loc)) {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := s.Batch(b); err != nil {
-				return err
+// Scan delivers what was recorded.
+func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, sink Sink) error {
+	sink = Trim(d.Defs(), sel, sink)
+	if order == GlobalOrder {
+		var list []Stream
+		for loc := range d.Defs().Locations.Len() {
+			list = append(list, &batchStream{d.r.Batches(uint32(loc))})
+		}
+		if err := Merge(ctx, list, sink); err != nil {
+			return err
+		}
+	} else {
+		for loc := range d.Defs().Locations.Len() {
+			for _, b := range d.r.Batches(uint32(loc)) {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if err := sink.Batch(b); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	return d.links(sel, s)
-}
-
-// ScanOrdered delivers in global time order.
-func (d *recorded) ScanOrdered(ctx context.Context, sel trace.Selection, sink Sink) error {
-	return ScanStreams(ctx, d, sel, sink)
-}
-
-// Streams are the locations.
-func (d *recorded) Streams(context.Context, trace.Selection) (list []Stream, closeAll func(), err error) {
-	for loc := range d.r.Defs().Locations.Len() {
-		list = append(list, &batchStream{d.r.Batches(uint32(loc))})
-	}
-	return list, func() {}, nil
-}
-
-// Links delivers the links.
-func (d *recorded) Links(_ context.Context, sel trace.Selection, sink Sink) error {
-	return d.links(sel, sink)
-}
-
-func (d *recorded) links(sel trace.Selection, sink Sink) error {
-	if l := d.r.Links(); sel.Links && len(l) > 0 {
+	if l := d.r.Links(); len(l) > 0 {
 		return sink.Links(l)
 	}
 	return nil
+}
+
+// ScanParallel delivers from one goroutine.
+func (d *recorded) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) Sink) error {
+	return ScanInOne(ctx, d, sel, begin)
 }
 
 type batchStream struct{ list []*trace.Batch }

@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/weft-trace/weft/internal/commit"
 	"github.com/weft-trace/weft/internal/spool"
 )
 
 // Output is where an encoder writes: a file or stream that gets all or nothing.
-// Who makes an Output commits or aborts it; encoders only write.
+// Who makes an Output commits or aborts it; encoders only write. A format of several files
+// writes the others under temporary names, and says with Rename what they are to be named.
 type Output struct {
 	// Path is the name of the file, for messages and for formats that write
 	// several files; "-" for a stream.
@@ -24,21 +26,28 @@ type Output struct {
 	stream io.Writer
 	held   spool.Spool // what the stream gets when it is committed
 	done   bool
-	beside []beside
+	names  commit.Set
+	before []func() error
+	end    []func()
 }
 
-// beside is what is to appear with the output.
-type beside struct {
-	commit func() error
-	abort  func()
-}
+// Rename adds a file or folder of the trace: it gets its name together with the output, when that
+// is committed, in the place of one of the same sort that may be there.
+func (o *Output) Rename(from, to string) { o.names.Rename(from, to) }
 
-// Beside adds what belongs to the output, such as the other files of a trace:
-// commit is called when the output is committed, before it appears itself, and
-// abort when it is not, or when that fails.
-func (o *Output) Beside(commit func() error, abort func()) {
-	o.beside = append(o.beside, beside{commit, abort})
-}
+// Remove adds a file that may be there and would be taken for one of the trace: it is removed
+// when the output is committed.
+func (o *Output) Remove(path string) { o.names.Remove(path) }
+
+// RemoveFolder is Remove for a folder and all that is in it.
+func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
+
+// BeforeCommit adds what Commit does first, such as to complete files and to say their names.
+func (o *Output) BeforeCommit(f func() error) { o.before = append(o.before, f) }
+
+// AtEnd adds what is done when the output has been committed or aborted, such as to remove
+// temporary files that are left.
+func (o *Output) AtEnd(f func()) { o.end = append(o.end, f) }
 
 // CreateFile makes an output that appears under path when it is committed.
 // Until then it has a temporary name in the same directory. It keeps the
@@ -116,39 +125,33 @@ func (o *Output) ReadFrom(r io.Reader) (int64, error) {
 	return o.file.ReadFrom(r)
 }
 
-// Commit gives the file its name or the stream its text.
+// Commit gives the file, and those that belong to it, their names, or the stream its text. If
+// it fails everything is as it was before.
 func (o *Output) Commit() error {
 	if o.done {
 		return nil
 	}
-	o.done = true
 	err := o.w.Flush()
-	for i := 0; i < len(o.beside) && err == nil; i++ {
-		err = o.beside[i].commit()
+	for i := 0; i < len(o.before) && err == nil; i++ {
+		err = o.before[i]()
 	}
-	if err != nil {
-		for _, x := range o.beside {
-			x.abort()
+	if o.file != nil {
+		if e := o.file.Close(); err == nil {
+			err = e
 		}
-	}
-	if o.stream != nil {
-		defer o.held.Close()
-		if err == nil {
-			err = o.held.CopyTo(o.stream)
-		}
-		return err
-	}
-	if e := o.file.Close(); err == nil {
-		err = e
+		o.names.Rename(o.file.Name(), o.target)
 	}
 	if err == nil {
-		err = os.Rename(o.file.Name(), o.target)
+		err = o.names.Commit()
 	}
-	if err != nil {
-		os.Remove(o.file.Name())
-		return fmt.Errorf("%s: %w", o.Path, err)
+	if o.stream != nil && err == nil {
+		err = o.held.CopyTo(o.stream)
 	}
-	return nil
+	o.Abort() // what is left
+	if err != nil && o.file != nil {
+		err = fmt.Errorf("%s: %w", o.Path, err)
+	}
+	return err
 }
 
 // Abort removes what was written to a file so far. It does nothing after
@@ -158,8 +161,8 @@ func (o *Output) Abort() {
 		return
 	}
 	o.done = true
-	for _, x := range o.beside {
-		x.abort()
+	for _, f := range o.end {
+		f()
 	}
 	o.held.Close()
 	if o.file != nil {

@@ -22,12 +22,6 @@ type DefinitionRecords struct {
 	Alone bool
 }
 
-// Summarizer is a decoder of a format that keeps sums beside the events. ok is false if
-// they do not say all that a [Summary] has; nothing has been reported then.
-type Summarizer interface {
-	Summarize(ctx context.Context) (s *Summary, ok bool, err error)
-}
-
 // Summary is what a trace comes to, without a look at its events. Times are ticks of its
 // clock.
 type Summary struct {
@@ -62,13 +56,6 @@ type RegionSummary struct {
 	Missing              int64
 }
 
-// Previewer is a decoder of a format whose traces may have sums beside the events that tell
-// less than a [Summary]. It can be asked before the trace is prepared; ok is false if there
-// are none, or to read them would take long. Nothing is reported.
-type Previewer interface {
-	Preview(ctx context.Context) (p *Preview, ok bool, err error)
-}
-
 // Preview is what a trace tells of its begin, most often of nearly all of it, without a
 // look at its events. Times are ticks of its clock.
 type Preview struct {
@@ -92,11 +79,6 @@ type LocationSums struct {
 	Count, Sent, Received int64
 }
 
-// Detailer is a decoder that knows things of which only its format has a notion.
-type Detailer interface {
-	Details(ctx context.Context) ([]Table, error)
-}
-
 // Table is a list of things for people and programs: strings, integers and
 // [trace.Real] numbers.
 type Table struct {
@@ -106,24 +88,23 @@ type Table struct {
 	Rows    [][]any
 }
 
-// Overview is a decoder of a format whose traces consist of several files, or whose
-// definitions are records of their own.
-type Overview interface {
-	// Files lists the files that are read, the main file first.
-	Files() ([]TraceFile, error)
-	// DefinitionRecords counts the records that define, by type.
-	DefinitionRecords(ctx context.Context) ([]DefinitionRecords, error)
+// Overview lists what a trace consists of.
+type Overview struct {
+	// Files are the files that are read, the main file first; nil for the main file alone.
+	Files []TraceFile
+	// Definitions counts the records that define, by type; nil where definitions are no records
+	// of their own.
+	Definitions []DefinitionRecords
 }
 
 // LostDefinitions counts what a trace defines and a trace of another format has not: names
 // that [trace.Definitions] has no place for.
-func LostDefinitions(ctx context.Context, d Decoder, l *Loss) error {
-	o, ok := d.(Overview)
-	if !ok {
-		return nil
+func LostDefinitions(ctx context.Context, f File, l *Loss) error {
+	o, err := f.Overview(ctx)
+	if o == nil {
+		return err
 	}
-	records, err := o.DefinitionRecords(ctx)
-	for _, x := range records {
+	for _, x := range o.Definitions {
 		if !x.Alone {
 			continue
 		}

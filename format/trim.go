@@ -1,16 +1,18 @@
 package format
 
 import (
-	"context"
 	"math"
 
 	"github.com/weft-trace/weft/trace"
 )
 
 // Trim wraps a sink so that it gets exactly the events and links that sel
-// selects: decoders may deliver more than they were asked for.
+// selects, whatever is delivered.
 func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
-	if sel.All() && sel.Links {
+	if sel.Stacks {
+		sel.From = math.MinInt64
+	}
+	if sel.All() && sel.Links != trace.NoLinks {
 		return sink
 	}
 	return &trimmer{defs: d, sel: sel, sink: sink}
@@ -27,6 +29,9 @@ type trimmer struct {
 func (t *trimmer) Batch(b *trace.Batch) error {
 	if t.sel.All() {
 		return t.sink.Batch(b)
+	}
+	if t.sel.NoEvents {
+		return nil
 	}
 	all := true
 	for i := range b.Time {
@@ -51,10 +56,16 @@ func (t *trimmer) Batch(b *trace.Batch) error {
 	return t.sink.Batch(&t.out)
 }
 
+// End hands on that a location has ended.
+func (t *trimmer) End(location uint32) error { return End(t.sink, location) }
+
 // Links hands on the links that are selected.
 func (t *trimmer) Links(l []trace.Link) error {
-	if !t.sel.Links {
+	switch t.sel.Links {
+	case trace.NoLinks:
 		return nil
+	case trace.AllLinks:
+		return t.sink.Links(l)
 	}
 	var keep []trace.Link
 	for _, x := range l {
@@ -76,66 +87,13 @@ func (t *trimmer) wantsEnd(e trace.End) bool {
 	return e.Time >= t.sel.From && (e.Time < t.sel.To || t.sel.To == math.MaxInt64) && (t.sel.Location == nil || t.sel.Location(e.Location))
 }
 
-// Scan scans d and delivers exactly what sel selects.
-func Scan(ctx context.Context, d Decoder, sel trace.Selection, sink func(worker int) Sink) error {
-	return d.Scan(ctx, sel, func(w int) Sink { return Trim(d.Defs(), sel, sink(w)) })
-}
-
-// ScanAnew is Scan for callers that can begin anew, which some decoders deliver to
-// at half the cost: fresh makes the sinks, and may be called a second time, upon
-// which all that the first ones got is void.
-func ScanAnew(ctx context.Context, d Decoder, sel trace.Selection, fresh func() func(worker int) Sink) error {
-	if t, ok := d.(Trier); ok {
-		sink := fresh()
-		ok, err := t.Try(ctx, sel, func(w int) Sink { return Trim(d.Defs(), sel, sink(w)) })
-		if ok || err != nil {
-			return err
-		}
+// Exactly prepares a scan of a format that may deliver more than is asked for: what it gets
+// back are the selection that it must read at least, and a sink that takes exactly what was
+// asked for from that.
+func Exactly(d *trace.Definitions, sel trace.Selection, sink Sink) (trace.Selection, Sink) {
+	sink = Trim(d, sel, sink)
+	if sel.Stacks {
+		sel.From, sel.Stacks = math.MinInt64, false
 	}
-	return Scan(ctx, d, sel, fresh())
-}
-
-// ScanWindow is ScanAnew for callers that follow what is open and want to know it in
-// the window of sel: it delivers the events of the window and behind, and either all
-// before it or, from a [Resumer], the enters that tell what is open. Kinds and regions
-// of sel are not looked at.
-func ScanWindow(ctx context.Context, d Decoder, sel trace.Selection, fresh func() func(worker int) Sink) error {
-	all := trace.Everything()
-	all.Location, all.Links = sel.Location, sel.Links
-	if r, ok := d.(Resumer); ok && sel.From > math.MinInt64 {
-		sink := fresh()
-		ok, err := r.Resume(ctx, sel, func(w int) Sink { return Trim(d.Defs(), all, sink(w)) })
-		if ok || err != nil {
-			return err
-		}
-	}
-	return ScanAnew(ctx, d, all, fresh)
-}
-
-// ScanOrdered scans d in global time order and delivers exactly what sel
-// selects.
-func ScanOrdered(ctx context.Context, d Decoder, sel trace.Selection, sink Sink) error {
-	return d.ScanOrdered(ctx, sel, Trim(d.Defs(), sel, sink))
-}
-
-// SinkFuncs makes a sink of functions; nil ones ignore what they get.
-type SinkFuncs struct {
-	OnBatch func(b *trace.Batch) error
-	OnLinks func(l []trace.Link) error
-}
-
-// Batch calls OnBatch.
-func (s SinkFuncs) Batch(b *trace.Batch) error {
-	if s.OnBatch == nil {
-		return nil
-	}
-	return s.OnBatch(b)
-}
-
-// Links calls OnLinks.
-func (s SinkFuncs) Links(l []trace.Link) error {
-	if s.OnLinks == nil {
-		return nil
-	}
-	return s.OnLinks(l)
+	return sel, sink
 }

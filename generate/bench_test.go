@@ -20,8 +20,8 @@ func BenchmarkScanOrdered(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				sel := trace.Everything()
-				sel.Links = false
-				if err := t.ScanOrdered(context.Background(), sel, format.SinkFuncs{OnBatch: func(x *trace.Batch) error {
+				sel.Links = trace.NoLinks
+				if err := t.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(x *trace.Batch) error {
 					rows += x.Len()
 					return nil
 				}}); err != nil {

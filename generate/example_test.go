@@ -17,7 +17,7 @@ func ExampleNew() {
 		return
 	}
 	messages := 0
-	err = t.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = t.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, k := range b.Kind {
 			if k.IsRecv() {
 				messages++
@@ -25,7 +25,6 @@ func ExampleNew() {
 		}
 		return nil
 	}})
-	events, _ := t.Count()
-	fmt.Println(t.Defs().Locations.Len(), "locations,", events, "events,", messages, "messages", err)
+	fmt.Println(t.Defs().Locations.Len(), "locations,", t.Count(), "events,", messages, "messages", err)
 	// Output: 4 locations, 1000 events, 124 messages <nil>
 }

@@ -2,7 +2,7 @@
 // any size, the same ones for the same options on every machine. They serve
 // tests, benchmarks and authors of trace tools.
 //
-// A generated trace is a [format.Decoder] like one read from a file, so that
+// A generated trace is a [format.Events] like one read from a file, so that
 // writing it in some format is a conversion:
 //
 //	t, err := generate.New(generate.Options{Workload: "stencil", Events: 1e6})
@@ -102,10 +102,7 @@ type Trace struct {
 	src  source
 }
 
-var (
-	_ format.Decoder = (*Trace)(nil)
-	_ format.Counter = (*Trace)(nil)
-)
+var _ format.Events = (*Trace)(nil)
 
 // New plans a trace. Nothing is simulated before it is scanned.
 func New(o Options) (*Trace, error) {
@@ -148,33 +145,41 @@ func (t *Trace) Defs() *trace.Definitions { return &t.defs }
 
 // Count is the number of events of a scan. It is exact but for cps, where it
 // is the number asked for, which a scan meets to within 30 events.
-func (t *Trace) Count() (int64, bool) { return t.src.rows(), true }
+func (t *Trace) Count() int64 { return t.src.rows() }
 
-// ScanOrdered delivers all events in global time order: events with equal
-// times in the order of their locations, those of one location in the order in
-// which they happened. Of the selection only the time window is looked at.
-func (t *Trace) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	w := newWriter(ctx, sel, sink)
-	t.src.run(w)
-	if w.flush(); w.err != nil {
-		return w.err
-	}
-	if l, ok := t.src.(linker); ok && sel.Links {
-		return l.links(ctx, sink)
-	}
-	return nil
-}
+// Prepare does nothing: a generated trace is known.
+func (t *Trace) Prepare(context.Context) error { return nil }
 
-// Scan delivers the events of each location in time order.
-func (t *Trace) Scan(ctx context.Context, sel trace.Selection, sink func(worker int) format.Sink) error {
+// Scan delivers all events in global time order, those with equal times in the order of their
+// locations, or those of each location. Events of one location come in the order in which they
+// happened.
+func (t *Trace) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	sel, sink = format.Exactly(&t.defs, sel, sink)
+	if order == format.GlobalOrder {
+		return t.ordered(ctx, sel, sink)
+	}
 	// Many locations need more room, or their batches become tiny.
 	rows := min(max(1<<16, 64*t.defs.Locations.Len()), 1<<20)
-	r := format.Regroup(sink(0), rows)
-	if err := t.ScanOrdered(ctx, sel, r); err != nil {
+	r := format.Regroup(sink, rows)
+	if err := t.ordered(ctx, sel, r); err != nil {
 		return err
 	}
 	return r.Flush()
 }
 
-// Close does nothing: a generated trace holds no files.
-func (t *Trace) Close() error { return nil }
+func (t *Trace) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	w := newWriter(ctx, sel, sink)
+	t.src.run(w)
+	if w.flush(); w.err != nil {
+		return w.err
+	}
+	if l, ok := t.src.(linker); ok && sel.Links != trace.NoLinks {
+		return l.links(ctx, sink)
+	}
+	return nil
+}
+
+// ScanParallel delivers from one goroutine.
+func (t *Trace) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) format.Sink) error {
+	return format.ScanInOne(ctx, t, sel, begin)
+}

@@ -53,7 +53,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	v := p.x
 	return func(ctx context.Context) (any, error) {
 		sel := trace.Everything()
-		sel.Links = false
+		sel.Links = trace.NoLinks
 		var opt calltree.Options
 		if !whole {
 			sel.From, sel.To = from, to
@@ -69,7 +69,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		var nodes []calltree.Node
 		err := e.decoders.with(ctx, func(d *reader) error {
 			defs := d.Defs()
-			all, err := analysis.InParts(ctx, d.Decoder, sel, func() *calltree.Part { return calltree.New(defs, opt) }, format.ScanWindow)
+			all, err := analysis.Run(ctx, d.Events, sel.Following(), func() *calltree.Part { return calltree.New(defs, opt) })
 			if err == nil {
 				nodes = all.Result()
 			}
@@ -163,8 +163,8 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Series: &w})
 			sel := trace.Everything()
-			sel.Links = false
-			err := d.ScanOrdered(ctx, sel, part)
+			sel.Links = trace.NoLinks
+			err := d.Scan(ctx, sel, format.GlobalOrder, part)
 			s = part.Result().Series
 			return err
 		})
@@ -184,9 +184,9 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 		text := ""
 		err := e.decoders.with(ctx, func(d *reader) error {
 			sel := trace.Everything()
-			sel.Links = false
+			sel.Links = trace.NoLinks
 			defs := d.Defs()
-			sum, err := analysis.InParts(ctx, d.Decoder, sel, func() *structure.Part { return structure.New(defs) }, format.ScanAnew)
+			sum, err := analysis.Run(ctx, d.Events, sel, func() *structure.Part { return structure.New(defs) })
 			if err != nil {
 				return err
 			}
@@ -250,7 +250,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 		a := defectsAnswer{[]defectFact{}, 0}
 		err := e.fresh(ctx, func(d *reader) error {
 			d.opt.Report.Keep = defectPlaces
-			if err := check.All(ctx, d.Decoder, d.file, d.format, d.src, d.opt); err != nil {
+			if err := check.All(ctx, d.Events, d.file, d.src.Path, d.opt); err != nil {
 				return err
 			}
 			for _, r := range d.opt.Report.Rules() {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/weft-trace/weft/format"
@@ -52,26 +51,21 @@ func (e *entry) describe(ctx context.Context, d *described, f func(context.Conte
 // eventAt calls f for the events of a location at a time, until it reports true.
 func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace.Cursor) bool) error {
 	sel := trace.Everything()
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	sel.From = at
 	if at < math.MaxInt64 {
 		sel.To = at + 1
 	}
 	sel.Location = func(l uint32) bool { return l == loc }
-	var mu sync.Mutex
-	err := format.Scan(ctx, x.Decoder, sel, func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			mu.Lock()
-			defer mu.Unlock()
-			c := b.Cursor()
-			for c.Next() {
-				if f(&c) {
-					return errFound
-				}
+	err := x.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		c := b.Cursor()
+		for c.Next() {
+			if f(&c) {
+				return errFound
 			}
-			return nil
-		}}
-	})
+		}
+		return nil
+	}})
 	if errors.Is(err, errFound) {
 		return nil
 	}

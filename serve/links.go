@@ -401,11 +401,8 @@ func (s *linkShelf) read(e *entry, at int64, age int, done chan struct{}) {
 				return e.s.ctx.Err()
 			}}
 			sel := trace.Everything()
-			sel.Kind = func(trace.Kind) bool { return false }
-			if d, ok := x.Decoder.(format.Streamer); ok {
-				return d.Links(e.s.ctx, sel, sink)
-			}
-			return x.Scan(e.s.ctx, sel, func(int) format.Sink { return sink })
+			sel.NoEvents, sel.Links = true, trace.AllLinks
+			return x.Scan(e.s.ctx, sel, format.PerLocation, sink)
 		})
 	})
 	t.finish()

@@ -182,13 +182,13 @@ func statesOf(t *testing.T, path string, w states.Window) *states.Result {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := format.Prepare(context.Background(), d); err != nil {
+	if err := d.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Window{From: w.From, To: w.To, Columns: 7}})
 	sel := trace.Everything()
-	sel.Links = false
-	if err := d.ScanOrdered(context.Background(), sel, p); err != nil {
+	sel.Links = trace.NoLinks
+	if err := d.Scan(context.Background(), sel, format.GlobalOrder, p); err != nil {
 		t.Fatal(err)
 	}
 	return p.Result()

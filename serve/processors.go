@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/timeline/index"
 	"github.com/weft-trace/weft/trace"
 )
@@ -138,8 +139,8 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Window: &states.Window{From: from, To: to}})
 			sel := trace.Everything()
-			sel.Links = false
-			if err := d.ScanOrdered(ctx, sel, part); err != nil {
+			sel.Links = trace.NoLinks
+			if err := d.Scan(ctx, sel, format.GlobalOrder, part); err != nil {
 				return err
 			}
 			for _, q := range part.Result().Processors {

@@ -317,7 +317,7 @@ func TestProfileIsExact(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := profile.New(d.Defs(), profile.Options{Window: &profile.Window{From: origin + from, To: origin + to}})
-		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
 		d.Close()
@@ -1085,7 +1085,7 @@ func profiled(t *testing.T, s *Server, name string, src format.Source, w *profil
 	}
 	defer d.Close()
 	p := profile.New(d.Defs(), profile.Options{Window: w})
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		t.Fatal(err)
 	}
 	return p.Result()

@@ -40,7 +40,7 @@ type Index interface {
 
 // indexer makes and opens indexes.
 type indexer interface {
-	build(ctx context.Context, d format.Decoder, path string, opt index.Options) error
+	build(ctx context.Context, d format.Events, path string, opt index.Options) error
 	open(path string) (Index, error)
 	// verify reads all of an index; an error says what is wrong with it.
 	verify(ctx context.Context, path string) error
@@ -49,7 +49,7 @@ type indexer interface {
 // files are the indexes of package timeline/index.
 type files struct{}
 
-func (files) build(ctx context.Context, d format.Decoder, path string, opt index.Options) error {
+func (files) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
 	return index.Build(ctx, d, path, opt)
 }
 

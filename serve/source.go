@@ -19,8 +19,8 @@ import (
 
 // reader is an opened trace.
 type reader struct {
-	format.Decoder
-	file   format.Decoder // that of the format, without a correction around it
+	format.Events
+	file   format.File // without a correction of its clocks
 	format *format.Format
 	src    format.Source
 	opt    *format.ReadOptions
@@ -34,16 +34,19 @@ func (r *Reading) open(ctx context.Context, f *format.Format, src format.Source,
 	if err != nil {
 		return nil, err
 	}
-	x.Decoder, x.file = d, d
+	x.Events, x.file = d, d
 	if r.Correction == nil {
 		return x, nil
 	}
-	if x.Decoder, err = transform.Correct(d, r.Correction, 0); err != nil {
+	if x.Events, err = transform.Correct(d, r.Correction, 0); err != nil {
 		d.Close()
 		return nil, err
 	}
 	return x, nil
 }
+
+// Close closes the file.
+func (x *reader) Close() error { return x.file.Close() }
 
 // defects is how many defects reading has reported.
 func (x *reader) defects() (n int64) {
@@ -54,7 +57,7 @@ func (x *reader) defects() (n int64) {
 }
 
 func (x *reader) info() *info.Trace {
-	return &info.Trace{Decoder: x.Decoder, Format: x.format, Source: x.src, Report: x.opt.Report}
+	return &info.Trace{Events: x.Events, File: x.file, Format: x.format, Source: x.src, Report: x.opt.Report}
 }
 
 // maxDecoders is how many decoders of a trace are open at most, and idleDecoder how long
@@ -138,7 +141,7 @@ func (e *entry) openReader(ctx context.Context) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := format.Prepare(ctx, x.Decoder); err != nil {
+	if err := x.Events.Prepare(ctx); err != nil {
 		x.Close()
 		return nil, err
 	}
@@ -213,7 +216,7 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 			return 0, err
 		}
 	}
-	if err := format.Prepare(ctx, d.Decoder); err != nil {
+	if err := d.Events.Prepare(ctx); err != nil {
 		return 0, err
 	}
 	if told != nil && len(told.Tracks) < d.Defs().Locations.Len() {
@@ -221,7 +224,7 @@ func (m *making) make(ctx context.Context, src format.Source, path string) (defe
 		more.Overview = told.Overview
 		m.early(more)
 	}
-	if err := m.indexes.build(ctx, d.Decoder, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
+	if err := m.indexes.build(ctx, d.Events, path, index.Options{Workers: m.reading.Workers, Color: m.reading.Color}); err != nil {
 		return 0, err
 	}
 	return d.defects(), nil
@@ -233,13 +236,10 @@ func (m *making) tell(ctx context.Context, d *reader) (*earlyFacts, error) {
 	f := newEarly(d.Defs())
 	m.early(f)
 	var o *overview
-	if x, ok := d.Decoder.(format.Summarizer); ok {
-		if s, ok, err := x.Summarize(ctx); ok && err == nil {
+	if d.Events == format.Events(d.file) { // times are the file's
+		if s, err := d.file.Summary(ctx); s != nil && err == nil {
 			o = newOverview(d.Defs(), s)
-		}
-	}
-	if x, ok := d.Decoder.(format.Previewer); ok && o == nil {
-		if p, ok, err := x.Preview(ctx); ok && err == nil {
+		} else if p, err := d.file.Preview(ctx); p != nil && err == nil {
 			o = newPreview(d.Defs(), p)
 		}
 	}

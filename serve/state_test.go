@@ -41,7 +41,7 @@ type held struct {
 	now    atomic.Int32
 }
 
-func (h *held) build(ctx context.Context, d format.Decoder, path string, opt index.Options) error {
+func (h *held) build(ctx context.Context, d format.Events, path string, opt index.Options) error {
 	h.builds.Add(1)
 	n := h.now.Add(1)
 	defer h.now.Add(-1)
@@ -362,27 +362,39 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// summing is a decoder that keeps sums, and delivers events when it is told to.
+// summing is a file that keeps sums, and delivers events when it is told to.
 type summing struct {
-	format.Decoder
+	format.File
 	summary *format.Summary
 	err     error
 	at      chan struct{} // gets a value when a scan begins
 	go_     chan struct{}
 }
 
-func (d *summing) Summarize(context.Context) (*format.Summary, bool, error) {
-	return d.summary, d.summary != nil, d.err
+func (d *summing) Summary(context.Context) (*format.Summary, error) { return d.summary, d.err }
+
+func (d *summing) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := d.wait(ctx); err != nil {
+		return err
+	}
+	return d.File.Scan(ctx, sel, order, sink)
 }
 
-func (d *summing) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+func (d *summing) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	if err := d.wait(ctx); err != nil {
+		return err
+	}
+	return d.File.ScanParallel(ctx, sel, begin)
+}
+
+func (d *summing) wait(ctx context.Context) error {
 	d.at <- struct{}{}
 	select {
 	case <-d.go_:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return d.Decoder.Scan(ctx, sel, sink)
 }
 
 // readingSlowly makes a server of the sample, in a format that reads it so.
@@ -393,9 +405,9 @@ func readingSlowly(t *testing.T, d *summing) *Server {
 	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
 	f := *mustFormat(t, "otf2")
 	open := f.Open
-	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 		var err error
-		d.Decoder, err = open(ctx, src, opt)
+		d.File, err = open(ctx, src, opt)
 		return d, err
 	}
 	opt := options(t)
@@ -531,17 +543,17 @@ func TestOverviewOfWritten(t *testing.T) {
 	ready(t, s, 0)
 }
 
-// bursting is a decoder that panics when it is told to.
+// bursting is a file that panics when it is told to.
 type bursting struct {
-	format.Decoder
+	format.File
 	armed *atomic.Bool
 }
 
-func (d *bursting) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+func (d *bursting) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	if d.armed.Load() {
 		panic("burst")
 	}
-	return d.Decoder.Scan(ctx, sel, sink)
+	return d.File.ScanParallel(ctx, sel, begin)
 }
 
 // TestPanic: a question that ends in a panic is answered in one line, and keeps none of the
@@ -552,7 +564,7 @@ func TestPanic(t *testing.T) {
 	armed := &atomic.Bool{}
 	f := *mustFormat(t, "otf2")
 	open := f.Open
-	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 		d, err := open(ctx, src, opt)
 		return &bursting{d, armed}, err
 	}
@@ -564,7 +576,7 @@ func TestPanic(t *testing.T) {
 	for i := range 3 * maxDecoders {
 		w := ask(s, "GET", fmt.Sprint(api, "/calltree?from=", i))
 		var a struct{ Error string }
-		if err := json.Unmarshal(w.Body.Bytes(), &a); w.Code != 500 || err != nil || !strings.HasPrefix(a.Error, "internal error: burst, in serve.(*bursting).Scan") || strings.Contains(a.Error, "\n") {
+		if err := json.Unmarshal(w.Body.Bytes(), &a); w.Code != 500 || err != nil || !strings.HasPrefix(a.Error, "internal error: burst, in serve.(*bursting).ScanParallel") || strings.Contains(a.Error, "\n") {
 			t.Fatalf("%d: status %d: %q, %v", i, w.Code, a.Error, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (o Options) withDefaults() (Options, error) {
 //
 // Errors are those of the decoder, of the context, and of options that name
 // nothing in the trace.
-func Build(ctx context.Context, dec format.Decoder, opt Options) (*View, error) {
+func Build(ctx context.Context, dec format.Events, opt Options) (*View, error) {
 	o, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -108,33 +108,33 @@ func Build(ctx context.Context, dec format.Decoder, opt Options) (*View, error) 
 	}
 	b := newBuilder(dec.Defs(), o)
 	sel := o.Selection
-	sel.From, sel.To, sel.Links = math.MinInt64, math.MaxInt64, o.Links
-	sink := func(int) format.Sink { return format.Trim(dec.Defs(), sel, b) }
+	sel.From, sel.To, sel.Links = math.MinInt64, math.MaxInt64, trace.NoLinks
+	if o.Links {
+		sel.Links = trace.AllLinks
+	}
+	sink := format.Trim(dec.Defs(), sel, b)
 	asked := sel
 	var m *meter
 	if o.Extent == nil {
 		// The filters must not hide the trace's first event from the meter.
 		m = newMeter()
 		asked = trace.Everything()
-		asked.Links = o.Links
-		sink = func(int) format.Sink {
-			inner := format.Trim(dec.Defs(), sel, b)
-			return format.SinkFuncs{OnLinks: inner.Links, OnBatch: func(x *trace.Batch) error {
-				if err := m.add(x); err != nil {
-					return err
-				}
-				return inner.Batch(x)
-			}}
-		}
+		asked.Links = sel.Links
+		inner := sink
+		sink = format.SinkFuncs{OnLinks: inner.Links, OnBatch: func(x *trace.Batch) error {
+			if err := m.add(x); err != nil {
+				return err
+			}
+			return inner.Batch(x)
+		}}
 	}
 	// Lanes that several locations share, and messages, need events in the order
 	// of time.
+	order := format.GlobalOrder
 	if b.plain && !o.Messages && b.colorAttr == "" {
-		err = dec.Scan(ctx, asked, sink)
-	} else {
-		err = dec.ScanOrdered(ctx, asked, sink(0))
+		order = format.PerLocation
 	}
-	if err != nil {
+	if err := dec.Scan(ctx, asked, order, sink); err != nil {
 		return nil, err
 	}
 	if m != nil {

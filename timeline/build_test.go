@@ -289,7 +289,7 @@ func TestOriginIsTheTracesOwn(t *testing.T) {
 	}
 }
 
-func openETF(t *testing.T, name string) format.Decoder {
+func openETF(t *testing.T, name string) format.Events {
 	t.Helper()
 	d, err := etf.Format.Open(context.Background(), format.FileSource("testdata/"+name), &format.ReadOptions{})
 	if err != nil {
@@ -325,11 +325,7 @@ type generator struct {
 	locations, events int
 }
 
-func (g *generator) Scan(ctx context.Context, _ trace.Selection, sink func(int) format.Sink) error {
-	return g.ScanOrdered(ctx, trace.Selection{}, sink(0))
-}
-
-func (g *generator) ScanOrdered(_ context.Context, _ trace.Selection, sink format.Sink) error {
+func (g *generator) Scan(_ context.Context, _ trace.Selection, _ format.Order, sink format.Sink) error {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	var b trace.Batch
 	b.Reset(trace.MixedLoc)

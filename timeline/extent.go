@@ -17,11 +17,11 @@ type Extent struct {
 
 // Measure reads the trace once and returns its extent; it is zero for a trace
 // without events. Errors are those of the decoder.
-func Measure(ctx context.Context, dec format.Decoder) (Extent, error) {
+func Measure(ctx context.Context, dec format.Events) (Extent, error) {
 	m := newMeter()
 	sel := trace.Everything()
-	sel.Links = false
-	err := dec.Scan(ctx, sel, func(int) format.Sink { return format.SinkFuncs{OnBatch: m.add} })
+	sel.Links = trace.NoLinks
+	err := dec.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: m.add})
 	return m.extent(), err
 }
 

@@ -1,9 +1,9 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
@@ -61,37 +61,8 @@ func (f *fake) claim(loc int, t, id int64, res int, amount, offset float64) *fak
 
 func (f *fake) end(loc int, t, id int64) *fake { return f.add(loc, t, trace.ClaimEnd, 0, uint64(id)) }
 
-func (f *fake) Defs() *trace.Definitions { return &f.defs }
-func (f *fake) Close() error             { return nil }
-
-func (f *fake) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	var wait sync.WaitGroup
-	errs := make([]error, len(f.batches))
-	first := sink(0)
-	for i, b := range f.batches {
-		s := first
-		if i > 0 {
-			s = sink(i)
-		}
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			if errs[i] = ctx.Err(); errs[i] == nil && b.Len() > 0 {
-				errs[i] = s.Batch(b)
-			}
-		}()
-	}
-	wait.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	if sel.Links && len(f.links) > 0 {
-		return first.Links(f.links)
-	}
-	return nil
-}
+func (f *fake) Defs() *trace.Definitions      { return &f.defs }
+func (f *fake) Prepare(context.Context) error { return nil }
 
 type stream struct{ b *trace.Batch }
 
@@ -101,21 +72,31 @@ func (s *stream) Next(context.Context) (*trace.Batch, error) {
 	return b, nil
 }
 
-func (f *fake) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+func (f *fake) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	var all []format.Stream
 	for _, b := range f.batches {
-		all = append(all, &stream{b})
+		if order == format.GlobalOrder {
+			all = append(all, &stream{b})
+		} else if b.Len() > 0 {
+			if err := sink.Batch(b); err != nil {
+				return err
+			}
+		}
 	}
-	if err := format.Merge(ctx, all, sink); err != nil {
+	if err := cmp.Or(ctx.Err(), format.Merge(ctx, all, sink)); err != nil {
 		return err
 	}
-	if sel.Links && len(f.links) > 0 {
+	if sel.Links != trace.NoLinks && len(f.links) > 0 {
 		return sink.Links(f.links)
 	}
 	return nil
 }
 
-func build(t *testing.T, d format.Decoder, o Options) *View {
+func (f *fake) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, f, sel, begin)
+}
+
+func build(t *testing.T, d format.Events, o Options) *View {
 	t.Helper()
 	v, err := Build(context.Background(), d, o)
 	if err != nil {

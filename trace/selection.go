@@ -2,11 +2,15 @@ package trace
 
 import "math"
 
-// Selection says which events are wanted. The zero Selection of
-// [Everything] wants all. A decoder may deliver more than asked for, never
-// less; format.Trim cuts exactly.
+// Selection says which events are wanted; [Everything] wants all.
 type Selection struct {
 	From, To int64 // ticks, [From, To)
+	// Stacks asks for what tells which regions are open at From, too: the events before From,
+	// or, of each location, enters of the regions that are open at some time not after From, at
+	// the times when they were entered, and the events behind that time.
+	Stacks bool
+	// NoEvents asks for links alone.
+	NoEvents bool
 	// Locations, Kinds and Regions are asked for each candidate; nil means all.
 	// They must be safe for concurrent use.
 	Location func(loc uint32) bool
@@ -14,23 +18,39 @@ type Selection struct {
 	// Region is asked for events whose Ref is a region; events of other kinds
 	// are not wanted when it is set.
 	Region func(ref uint32) bool
-	// Links asks for links too. A link is selected if either end is.
-	Links bool
+	// Links are the links that are wanted.
+	Links LinkSelection
 }
+
+// LinkSelection says which links are wanted.
+type LinkSelection uint8
+
+// The selections of links.
+const (
+	NoLinks       LinkSelection = iota
+	SelectedLinks               // those of which either end is in the times and at the locations that are wanted
+	AllLinks
+)
 
 // Everything selects all events and links.
 func Everything() Selection {
-	return Selection{From: math.MinInt64, To: math.MaxInt64, Links: true}
+	return Selection{From: math.MinInt64, To: math.MaxInt64, Links: SelectedLinks}
+}
+
+// Following selects, for the locations of s, what tells which regions are open in its window and
+// how they go on: stacks, and all events from there to the end of the trace.
+func (s *Selection) Following() Selection {
+	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
 }
 
 // All reports whether every event is wanted.
 func (s *Selection) All() bool {
-	return s.From == math.MinInt64 && s.To == math.MaxInt64 && s.Location == nil && s.Kind == nil && s.Region == nil
+	return s.From == math.MinInt64 && s.To == math.MaxInt64 && s.Location == nil && s.Kind == nil && s.Region == nil && !s.NoEvents
 }
 
 // Wants reports whether an event is wanted.
 func (s *Selection) Wants(d *Definitions, loc uint32, t int64, k Kind, ref uint32) bool {
-	if t < s.From || t >= s.To && s.To != math.MaxInt64 {
+	if s.NoEvents || t < s.From && !s.Stacks || t >= s.To && s.To != math.MaxInt64 {
 		return false
 	}
 	if s.Location != nil && !s.Location(loc) || s.Kind != nil && !s.Kind(k) {

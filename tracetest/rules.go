@@ -83,16 +83,14 @@ func BenchmarkDecode(b *testing.B, f *format.Format, variable string) {
 	}
 	b.SetBytes(st.Size())
 	sel := trace.Everything()
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	for b.Loop() {
 		rows := 0
 		d, err := f.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
 		if err != nil {
 			b.Fatal(err)
 		}
-		err = d.Scan(context.Background(), sel, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(x *trace.Batch) error { rows += x.Len(); return nil }}
-		})
+		err = d.Scan(context.Background(), sel, format.PerLocation, format.SinkFuncs{OnBatch: func(x *trace.Batch) error { rows += x.Len(); return nil }})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -75,7 +75,7 @@ func Run(t *testing.T, f *format.Format, opt Options) {
 }
 
 // Open opens a trace for a test.
-func Open(t testing.TB, f *format.Format, src format.Source, opt *format.ReadOptions) format.Decoder {
+func Open(t testing.TB, f *format.Format, src format.Source, opt *format.ReadOptions) format.File {
 	t.Helper()
 	if opt == nil {
 		opt = &format.ReadOptions{}
@@ -90,10 +90,10 @@ func Open(t testing.TB, f *format.Format, src format.Source, opt *format.ReadOpt
 
 // Dump is a text of all events in global order, a line each, that names
 // definitions by their own ids and not by their index.
-func Dump(t testing.TB, d format.Decoder, sel trace.Selection) []string {
+func Dump(t testing.TB, d format.Events, sel trace.Selection) []string {
 	t.Helper()
 	c := &dumper{defs: d.Defs()}
-	if err := format.ScanOrdered(context.Background(), d, sel, c); err != nil {
+	if err := d.Scan(context.Background(), sel, format.GlobalOrder, c); err != nil {
 		t.Fatal(err)
 	}
 	return c.lines
@@ -165,27 +165,25 @@ func row(d *trace.Definitions, x *trace.Cursor) string {
 
 // byLocation dumps a scan location by location, and checks that the times of
 // each do not go back.
-func byLocation(t testing.TB, d format.Decoder) map[string][]string {
+func byLocation(t testing.TB, d format.Events) map[string][]string {
 	t.Helper()
 	out := map[string][]string{}
 	last := map[uint32]int64{}
 	defs := d.Defs()
-	err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			if b.Loc == trace.MixedLoc {
-				return errors.New("a mixed batch in a scan by location")
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if b.Loc == trace.MixedLoc {
+			return errors.New("a mixed batch in a scan by location")
+		}
+		id := defs.Locations.At(int(b.Loc)).ID
+		for x := b.Cursor(); x.Next(); {
+			if l, ok := last[b.Loc]; ok && x.Time() < l {
+				return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
 			}
-			id := defs.Locations.At(int(b.Loc)).ID
-			for x := b.Cursor(); x.Next(); {
-				if l, ok := last[b.Loc]; ok && x.Time() < l {
-					return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
-				}
-				last[b.Loc] = x.Time()
-				out[id] = append(out[id], row(defs, &x))
-			}
-			return nil
-		}}
-	})
+			last[b.Loc] = x.Time()
+			out[id] = append(out[id], row(defs, &x))
+		}
+		return nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +224,7 @@ func ended(t *testing.T, f *format.Format, src format.Source) {
 	var mu sync.Mutex
 	var got map[string]int
 	var over map[uint32]bool
-	err := format.ScanAnew(context.Background(), d, trace.Everything(), func() func(int) format.Sink {
+	err := d.ScanParallel(context.Background(), trace.Everything(), func() func(int) format.Sink {
 		got, over = map[string]int{}, map[uint32]bool{}
 		return func(int) format.Sink {
 			return &ender{end: func(loc uint32) error {
@@ -273,7 +271,7 @@ func selection(t *testing.T, f *format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
 	var kinds []trace.Kind
-	err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		times = append(times, b.Time...)
 		kinds = append(kinds, b.Kind...)
 		return nil
@@ -285,7 +283,7 @@ func selection(t *testing.T, f *format.Format, src format.Source) {
 	n := len(times)
 	for _, w := range [][2]int64{{times[n/4], times[3*n/4]}, {times[0], times[n-1]}, {times[n/2], times[n/2]}, {times[n-1], times[n-1] + 1}} {
 		sel := trace.Everything()
-		sel.From, sel.To, sel.Links = w[0], w[1], false
+		sel.From, sel.To, sel.Links = w[0], w[1], trace.NoLinks
 		var want []string
 		for i, l := range all[:n] {
 			if times[i] >= w[0] && times[i] < w[1] {
@@ -297,7 +295,7 @@ func selection(t *testing.T, f *format.Format, src format.Source) {
 		}
 	}
 	sel := trace.Everything()
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	sel.Kind = func(k trace.Kind) bool { return k == kinds[0] }
 	var want []string
 	for i, l := range all[:n] {
@@ -365,7 +363,7 @@ func encoded(t *testing.T, f *format.Format, src format.Source) {
 }
 
 // Encode writes a trace to a file with the format's encoder.
-func Encode(t testing.TB, f *format.Format, d format.Decoder, path string) *format.Loss {
+func Encode(t testing.TB, f *format.Format, d format.Events, path string) *format.Loss {
 	t.Helper()
 	out, err := format.CreateFile(path)
 	if err != nil {
@@ -392,8 +390,8 @@ func cancelled(t *testing.T, f *format.Format, src format.Source) {
 	cancel()
 	sink := format.SinkFuncs{}
 	for name, err := range map[string]error{
-		"scan":    d.Scan(ctx, trace.Everything(), func(int) format.Sink { return sink }),
-		"ordered": d.ScanOrdered(ctx, trace.Everything(), sink),
+		"scan":    d.Scan(ctx, trace.Everything(), format.PerLocation, sink),
+		"ordered": d.Scan(ctx, trace.Everything(), format.GlobalOrder, sink),
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: error %v, want %v", name, err, context.Canceled)
@@ -518,16 +516,15 @@ func ReadSource(f *format.Format, src format.Source, opt *format.ReadOptions) (i
 		}
 		return nil
 	}})
-	if f.NewChecker != nil {
-		c := f.NewChecker(d, src, opt)
-		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+	if c := d.NewChecker(); c != nil {
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
 			return n, err
 		}
 		if err := c.Finish(context.Background()); err != nil {
 			return n, err
 		}
 	}
-	err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+	err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 	return n, err
 }
 

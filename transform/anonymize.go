@@ -28,7 +28,7 @@ type Anonymizing struct {
 // of attributes, and words that a format itself knows (paradigms, types, units).
 //
 // At most 65536 texts of event attributes are told apart; further ones become "text".
-func Anonymize(d format.Decoder, a Anonymizing) format.Decoder {
+func Anonymize(d format.Events, a Anonymizing) format.Events {
 	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{}}
 	switch d.Defs().Origin {
 	case "otf", "otf2", "pallas":
@@ -43,7 +43,7 @@ func Anonymize(d format.Decoder, a Anonymizing) format.Decoder {
 		p.Value = x.text(p.Value)
 		defs.Properties.Add(p)
 	}
-	return &anonymized{r, x}
+	return transformed{&anonymized{r, x}}
 }
 
 type anonymized struct {
@@ -53,25 +53,15 @@ type anonymized struct {
 
 // Prepare prepares the trace and replaces the names in its definitions.
 func (r *anonymized) Prepare(ctx context.Context) error {
-	if err := format.Prepare(ctx, r.inner); err != nil {
+	if err := r.inner.Prepare(ctx); err != nil {
 		return err
 	}
 	r.definer.all()
 	return nil
 }
 
-// Scan delivers location by location.
-func (r *anonymized) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return staged(ctx, &rewriting{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, sink(0), func(p format.Sink) error {
-		return r.inner.Scan(ctx, r.selection(sel), func(int) format.Sink { return p })
-	})
-}
-
-// ScanOrdered delivers in the order of time.
-func (r *anonymized) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return staged(ctx, &rewriting{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, sink, func(p format.Sink) error {
-		return r.inner.ScanOrdered(ctx, r.selection(sel), p)
-	})
+func (r *anonymized) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	return &rewriting{definer: r.definer, edit: r.x.values, editLinks: r.x.links}, r.inside(sel), nil
 }
 
 // anonymizer finds names for names.

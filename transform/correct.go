@@ -13,11 +13,11 @@ import (
 
 // Correct puts the times of a trace right: the events of each location, the times that
 // they name and the ends of links get the times of its curve. The order of a location's
-// events stays; the global order is made anew, from streams if the decoder is a
+// events stays; the global order is made anew, from streams if the trace is a
 // [format.Streamer], and else by sorting with memory bytes (0 is 64 MiB) and a temporary
 // file. The error is that the correction is for another clock, or names none of the
 // trace's locations.
-func Correct(d format.Decoder, c *Correction, memory int) (format.Decoder, error) {
+func Correct(d format.Events, c *Correction, memory int) (format.Events, error) {
 	defs := d.Defs()
 	if own := defs.Clock; own.Num != c.Clock.Num || own.Den != c.Clock.Den {
 		return nil, fmt.Errorf("clock correction: found one for %d ticks in %d seconds, expected %d in %d, the trace's", c.Clock.Num, c.Clock.Den, own.Num, own.Den)
@@ -42,48 +42,42 @@ type correct struct {
 	memory     int
 }
 
-// Prepare prepares the trace.
-func (c *correct) Prepare(ctx context.Context) error { return format.Prepare(ctx, c.inner) }
-
-// selection is what is asked of the trace: times are others there.
-func (c *correct) selection(sel trace.Selection) trace.Selection {
-	all := trace.Everything()
-	all.Location, all.Links = sel.Location, sel.Links
-	return all
+// Scan delivers in the order of the corrected times, or location by location.
+func (c *correct) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	sink = format.Trim(c.Defs(), sel, sink)
+	inner := everything(sel) // times are others there
+	inner.NoEvents = sel.NoEvents
+	x := &correcting{correct: c}
+	through := func(s stage) error {
+		return staged(ctx, s, sink, func(p format.Sink) error { return c.inner.Scan(ctx, inner, order, p) })
+	}
+	if order == format.PerLocation || inner.NoEvents || c.sameForAll() {
+		return through(x)
+	}
+	s, ok := c.inner.(format.Streamer)
+	if !ok {
+		rows := rowsort.New(c.memory)
+		defer rows.Close()
+		return through(&resorting{x, rows})
+	}
+	list, closeAll, err := s.Streams(ctx, inner)
+	defer closeAll()
+	for i := range list {
+		list[i] = &corrected{list[i], &correcting{correct: c}}
+	}
+	if err == nil {
+		err = format.Merge(ctx, list, sink)
+	}
+	if err != nil || inner.Links == trace.NoLinks {
+		return err
+	}
+	inner.NoEvents = true
+	return through(x)
 }
 
-// Scan delivers location by location.
-func (c *correct) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return staged(ctx, &correcting{correct: c}, sink(0), func(p format.Sink) error {
-		return c.inner.Scan(ctx, c.selection(sel), func(int) format.Sink { return p })
-	})
-}
-
-// ScanOrdered delivers in the order of the corrected times.
-func (c *correct) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	inner, x := c.selection(sel), &correcting{correct: c}
-	if c.sameForAll() {
-		return staged(ctx, x, sink, func(p format.Sink) error { return c.inner.ScanOrdered(ctx, inner, p) })
-	}
-	if s, ok := c.inner.(format.Streamer); ok {
-		return staged(ctx, x, sink, func(p format.Sink) error {
-			list, closeAll, err := s.Streams(ctx, inner)
-			defer closeAll()
-			for i := range list {
-				list[i] = &corrected{list[i], &correcting{correct: c}}
-			}
-			if err == nil {
-				err = format.Merge(ctx, list, sink)
-			}
-			if err != nil {
-				return err
-			}
-			return s.Links(ctx, inner, p)
-		})
-	}
-	s := rowsort.New(c.memory)
-	defer s.Close()
-	return staged(ctx, &resorting{x, s}, sink, func(p format.Sink) error { return c.inner.ScanOrdered(ctx, inner, p) })
+// ScanParallel delivers from one goroutine.
+func (c *correct) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, c, sel, begin)
 }
 
 // sameForAll reports whether all locations have one curve, so that the order stays.

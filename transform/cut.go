@@ -54,7 +54,9 @@ type Window struct{ From, To int64 }
 //
 // Prepare reads the trace up to the window, and again from shortly before it if messages
 // are on their way. Memory is that of what is open where the piece begins.
-func Cut(d format.Decoder, w Window) format.Decoder { return &cut{around: around{d}, window: w} }
+func Cut(d format.Events, w Window) format.Events {
+	return transformed{&cut{around: around{d}, window: w}}
+}
 
 type cut struct {
 	around
@@ -87,7 +89,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 	if c.prepared {
 		return nil
 	}
-	if err := format.Prepare(ctx, c.inner); err != nil {
+	if err := c.inner.Prepare(ctx); err != nil {
 		return err
 	}
 	d := c.inner.Defs()
@@ -118,7 +120,7 @@ func (c *cut) before(ctx context.Context) error {
 	from := c.window.From
 	all := trace.Selection{From: math.MinInt64, To: from}
 	var workers []*prefix
-	err := format.ScanAnew(ctx, c.inner, all, func() func(int) format.Sink {
+	err := c.inner.ScanParallel(ctx, all, func() func(int) format.Sink {
 		workers = nil
 		return func(int) format.Sink {
 			p := &prefix{from: from, first: from}
@@ -188,15 +190,13 @@ func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
 		if length > 0 && length < from-first {
 			sel.From = from - length
 		}
-		err := format.Scan(ctx, c.inner, sel, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				x := b.Cursor()
-				for x.Next() {
-					flows.keep(&x)
-				}
-				return nil
-			}}
-		})
+		err := c.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			x := b.Cursor()
+			for x.Next() {
+				flows.keep(&x)
+			}
+			return nil
+		}})
 		if err != nil {
 			return err
 		}
@@ -265,7 +265,7 @@ func stretch(x *trace.Cursor) (end int64, ok bool) {
 
 // goOn tells which of some locations have events from a time on. It looks into windows
 // that grow, so that little is read where a location goes on soon.
-func goOn(ctx context.Context, d format.Decoder, from int64, ask []uint32) (map[uint32]bool, error) {
+func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[uint32]bool, error) {
 	found := map[uint32]bool{}
 	wanted := map[uint32]bool{}
 	for _, l := range ask {
@@ -279,22 +279,20 @@ func goOn(ctx context.Context, d format.Decoder, from int64, ask []uint32) (map[
 		}
 		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
 		seen := map[uint32]bool{}
-		err := d.Scan(ctx, sel, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for i, t := range b.Time {
-					if t < from || !b.Kind[i].IsEvent() {
-						continue
-					}
-					if l := b.Location(i); wanted[l] {
-						seen[l] = true
-						if len(seen) == len(wanted) {
-							return errSeen
-						}
+		err := d.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for i, t := range b.Time {
+				if t < from || !b.Kind[i].IsEvent() {
+					continue
+				}
+				if l := b.Location(i); wanted[l] {
+					seen[l] = true
+					if len(seen) == len(wanted) {
+						return errSeen
 					}
 				}
-				return nil
-			}}
-		})
+			}
+			return nil
+		}})
 		if err != nil && !errors.Is(err, errSeen) {
 			return nil, err
 		}
@@ -313,39 +311,19 @@ func goOn(ctx context.Context, d format.Decoder, from int64, ask []uint32) (map[
 // errSeen ends a scan that has found all it looked for.
 var errSeen = errors.New("all has been seen")
 
-// Scan delivers the piece location by location.
-func (c *cut) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return c.scan(ctx, sink(0), func(s format.Sink) error {
-		return c.inner.Scan(ctx, c.selection(sel), func(int) format.Sink { return s })
-	}, false)
-}
-
-// ScanOrdered delivers the piece in the order of time.
-func (c *cut) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return c.scan(ctx, sink, func(s format.Sink) error {
-		return c.inner.ScanOrdered(ctx, c.selection(sel), s)
-	}, true)
-}
-
-// selection is what is asked of the trace: of what the caller wants, the locations and
-// whether links are wanted.
-func (c *cut) selection(sel trace.Selection) trace.Selection {
-	return trace.Selection{From: c.window.From, To: c.window.To, Location: sel.Location, Links: sel.Links}
-}
-
-func (c *cut) scan(ctx context.Context, sink format.Sink, scan func(format.Sink) error, ordered bool) error {
-	if err := c.Prepare(ctx); err != nil {
-		return err
-	}
-	s := &cutting{cut: c, gather: collect{sink: sink}, ordered: ordered}
-	if ordered {
+// begin asks the trace for the events of the piece, at the locations that are wanted.
+func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
+	s := &cutting{cut: c, gather: collect{sink: sink}, ordered: order == format.GlobalOrder}
+	if s.ordered {
 		for loc := range c.border {
 			if err := s.reopen(uint32(loc)); err != nil {
-				return err
+				return nil, sel, err
 			}
 		}
 	}
-	return staged(ctx, s, sink, scan)
+	inner := everything(sel)
+	inner.From, inner.To = c.window.From, c.window.To
+	return s, inner, nil
 }
 
 // cutting is one scan of a piece.

@@ -38,7 +38,9 @@ type Wanted struct {
 // Communicator, for which the trace is read twice, a bit for each posted receive and
 // collective operation; and if links are wanted, 16 bytes for each claim and mark that is
 // left away.
-func Filter(d format.Decoder, w Wanted) format.Decoder { return &filter{around: around{d}, wanted: w} }
+func Filter(d format.Events, w Wanted) format.Events {
+	return transformed{&filter{around: around{d}, wanted: w}}
+}
 
 type filter struct {
 	around
@@ -72,22 +74,20 @@ func (b numbers) has(n uint32) bool { return int(n>>6) < len(b) && b[n>>6]>>(n&6
 // Prepare prepares the trace. With Communicator it reads it, to know what begins belong
 // to one.
 func (f *filter) Prepare(ctx context.Context) error {
-	if err := format.Prepare(ctx, f.inner); err != nil || f.prepared || f.wanted.Communicator == nil {
+	if err := f.inner.Prepare(ctx); err != nil || f.prepared || f.wanted.Communicator == nil {
 		return err
 	}
 	s := &filtering{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
 	sel := trace.Everything()
-	sel.Links, sel.Location = false, f.wanted.Location
+	sel.Links, sel.Location = trace.NoLinks, f.wanted.Location
 	f.begins = nil
-	err := f.inner.Scan(ctx, sel, func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x := b.Cursor()
-			for x.Next() {
-				f.begins.at(x.Location()).take(s, &x)
-			}
-			return nil
-		}}
-	})
+	err := f.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		x := b.Cursor()
+		for x.Next() {
+			f.begins.at(x.Location()).take(s, &x)
+		}
+		return nil
+	}})
 	f.prepared = err == nil
 	return err
 }
@@ -123,44 +123,17 @@ func (l *begins) take(s *filtering, x *trace.Cursor) {
 	}
 }
 
-// selection is what is asked of the trace. What is open must be known from the start,
-// so times are not handed on.
-func (f *filter) selection(sel trace.Selection) trace.Selection {
-	all := trace.Everything()
-	all.Links, all.Location = sel.Links, sel.Location
-	if w := f.wanted.Location; w != nil {
-		all.Location = func(loc uint32) bool { return w(loc) && (sel.Location == nil || sel.Location(loc)) }
-	}
-	return all
-}
-
-// Scan delivers what is wanted location by location.
-func (f *filter) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	if err := f.Prepare(ctx); err != nil {
-		return err
-	}
-	s := f.stage(sel, false)
-	return staged(ctx, s, sink(0), func(p format.Sink) error {
-		return f.inner.Scan(ctx, f.selection(sel), func(int) format.Sink { return p })
-	})
-}
-
-// ScanOrdered delivers what is wanted in the order of time.
-func (f *filter) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	if err := f.Prepare(ctx); err != nil {
-		return err
-	}
-	s := f.stage(sel, true)
-	return staged(ctx, s, sink, func(p format.Sink) error { return f.inner.ScanOrdered(ctx, f.selection(sel), p) })
-}
-
-func (f *filter) stage(sel trace.Selection, ordered bool) *filtering {
-	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: ordered, begins: f.begins}
-	if sel.Links {
+// begin asks the trace for all times: what is open must be known from the start.
+func (f *filter) begin(sel trace.Selection, order format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	s := &filtering{Wanted: f.wanted, defs: f.Defs(), ordered: order == format.GlobalOrder, begins: f.begins, kinds: map[trace.Kind]bool{}}
+	inner := everything(sel)
+	if inner.Links != trace.NoLinks {
 		s.dropped = map[int64]bool{}
 	}
-	s.kinds = map[trace.Kind]bool{}
-	return s
+	if w := f.wanted.Location; w != nil {
+		inner.Location = func(loc uint32) bool { return w(loc) && (sel.Location == nil || sel.Location(loc)) }
+	}
+	return s, inner, nil
 }
 
 // filtering is one scan of a filter.

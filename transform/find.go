@@ -11,10 +11,10 @@ import (
 
 // FindEvent is the time of the n-th event, from 1, that is of a wanted kind, in the order
 // of time; ok is false if there is none. It is one tick long.
-func FindEvent(ctx context.Context, d format.Decoder, kind func(trace.Kind) bool, n int) (w Window, ok bool, err error) {
+func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w Window, ok bool, err error) {
 	sel := trace.Everything()
-	sel.Links, sel.Kind = false, kind
-	err = d.ScanOrdered(ctx, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	sel.Links, sel.Kind = trace.NoLinks, kind
+	err = d.Scan(ctx, sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for i, k := range b.Kind {
 			if !kind(k) {
 				continue
@@ -42,16 +42,16 @@ func instant(t int64) Window {
 // FindOccurrence is the time of the n-th visit, from 1, of a wanted region, or of the n-th
 // claim by it, in the order of their begins: up to and with its end, or the end of the
 // trace if it has none. ok is false if there is none.
-func FindOccurrence(ctx context.Context, d format.Decoder, region func(uint32) bool, n int) (w Window, ok bool, err error) {
+func FindOccurrence(ctx context.Context, d format.Events, region func(uint32) bool, n int) (w Window, ok bool, err error) {
 	sel := trace.Everything()
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	sel.Kind = func(k trace.Kind) bool {
 		return k == trace.Enter || k == trace.Leave || k == trace.ClaimBegin || k == trace.ClaimEnd
 	}
 	var loc, ref uint32
 	var claim uint64
 	inside := 0 // visits of the region within it
-	err = d.ScanOrdered(ctx, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = d.Scan(ctx, sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		c := b.Cursor()
 		for c.Next() {
 			k := c.Kind()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"math/big"
 
@@ -33,7 +34,7 @@ type Merging struct {
 //
 // Simultaneous events are in the order of the traces. Memory is a batch and what the
 // decoder holds for each trace.
-func Merge(ctx context.Context, list []format.Decoder, m Merging) (*Merged, error) {
+func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error) {
 	if len(list) == 0 {
 		return nil, errors.New("merge: found no trace, expected at least one")
 	}
@@ -58,7 +59,7 @@ func Merge(ctx context.Context, list []format.Decoder, m Merging) (*Merged, erro
 	}
 	properties := map[string]string{}
 	for i, d := range list {
-		if err := format.Prepare(ctx, d); err != nil {
+		if err := d.Prepare(ctx); err != nil {
 			return nil, err
 		}
 		src := d.Defs()
@@ -93,7 +94,7 @@ func Merge(ctx context.Context, list []format.Decoder, m Merging) (*Merged, erro
 }
 
 // WallClock is the times that are the same moment by the wall clock, for [Merging.Zero].
-func WallClock(list []format.Decoder) ([]int64, error) {
+func WallClock(list []format.Events) ([]int64, error) {
 	var zero []int64
 	first := list[0].Defs().Clock
 	for i, d := range list {
@@ -113,7 +114,7 @@ func WallClock(list []format.Decoder) ([]int64, error) {
 
 // commonClock is a clock whose ticks all the traces' ticks are multiples of, if there is
 // one that is not too fine.
-func commonClock(list []format.Decoder) trace.Clock {
+func commonClock(list []format.Events) trace.Clock {
 	c := list[0].Defs().Clock
 	same := true
 	num, den := big.NewInt(c.Num), big.NewInt(c.Den)
@@ -197,38 +198,54 @@ type Merged struct {
 // Defs are the definitions of all.
 func (m *Merged) Defs() *trace.Definitions { return &m.defs }
 
-// Close closes all.
-func (m *Merged) Close() error {
-	var err error
-	for _, x := range m.list {
-		if e := x.inner.Close(); err == nil {
-			err = e
+// Prepare does nothing: merging has prepared all.
+func (m *Merged) Prepare(context.Context) error { return nil }
+
+// Scan delivers in the order of time, or trace after trace, each location by location.
+func (m *Merged) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	_, sink = format.Exactly(&m.defs, sel, sink)
+	if !sel.NoEvents {
+		if err := m.events(ctx, order, sink); err != nil {
+			return err
 		}
 	}
-	return err
+	if sel.Links == trace.NoLinks {
+		return nil
+	}
+	return m.links(ctx, sink)
 }
 
-// Scan delivers trace after trace, each location by location.
-func (m *Merged) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	s := sink(0)
-	if m.shared() {
-		r := format.Regroup(s, 1<<16)
-		if err := m.ScanOrdered(ctx, sel, r); err != nil {
-			return err
-		}
-		return r.Flush()
-	}
+// ScanParallel delivers from one goroutine.
+func (m *Merged) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, m, sel, begin)
+}
+
+func (m *Merged) events(ctx context.Context, order format.Order, sink format.Sink) error {
 	all := trace.Everything()
-	all.Links = false
-	for _, x := range m.list {
-		err := x.inner.Scan(ctx, all, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return s.Batch(x.change(b)) }}
-		})
-		if err != nil {
-			return err
+	all.Links = trace.NoLinks
+	if order == format.PerLocation {
+		if m.shared() {
+			r := format.Regroup(sink, 1<<16)
+			if err := m.events(ctx, format.GlobalOrder, r); err != nil {
+				return err
+			}
+			return r.Flush()
 		}
+		for _, x := range m.list {
+			err := x.inner.Scan(ctx, all, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return sink.Batch(x.change(b)) }})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return m.links(ctx, sel, s)
+	var streams []format.Stream
+	for _, x := range m.list {
+		next, stop := iter.Pull2(format.Batches(ctx, x.inner, all, order))
+		defer stop()
+		streams = append(streams, &mergedStream{next, x})
+	}
+	return format.Merge(ctx, streams, sink)
 }
 
 // shared reports whether several traces have events of one location.
@@ -240,38 +257,12 @@ func (m *Merged) shared() bool {
 	return n > m.defs.Locations.Len()
 }
 
-// ScanOrdered delivers in the order of time.
-func (m *Merged) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	all := trace.Everything()
-	all.Links = false
-	var streams []format.Stream
-	for _, x := range m.list {
-		p := pull(ctx, x.inner, all)
-		defer p.close()
-		streams = append(streams, &mergedStream{p, x})
-	}
-	if err := format.Merge(ctx, streams, sink); err != nil {
-		return err
-	}
-	return m.links(ctx, sel, sink)
-}
-
 // links delivers the links of all traces, behind all events.
-func (m *Merged) links(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	if !sel.Links {
-		return nil
-	}
+func (m *Merged) links(ctx context.Context, sink format.Sink) error {
 	only := trace.Everything()
-	only.Kind = func(trace.Kind) bool { return false }
+	only.NoEvents, only.Links = true, trace.AllLinks
 	for _, x := range m.list {
-		if c, ok := x.inner.(format.LinkCounter); ok {
-			if n, ok := c.LinkCount(); ok && n == 0 {
-				continue
-			}
-		}
-		err := x.inner.Scan(ctx, only, func(int) format.Sink {
-			return format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }}
-		})
+		err := x.inner.Scan(ctx, only, format.PerLocation, format.SinkFuncs{OnLinks: func(l []trace.Link) error { return sink.Links(x.links(l)) }})
 		if err != nil {
 			return err
 		}
@@ -281,14 +272,14 @@ func (m *Merged) links(ctx context.Context, sel trace.Selection, sink format.Sin
 
 // mergedStream is one trace on its way into the merged one.
 type mergedStream struct {
-	*pulled
-	x *merging
+	next func() (*trace.Batch, error, bool)
+	x    *merging
 }
 
 // Next returns the next batch.
-func (s *mergedStream) Next(ctx context.Context) (*trace.Batch, error) {
-	b, err := s.pulled.Next(ctx)
-	if b == nil || err != nil {
+func (s *mergedStream) Next(context.Context) (*trace.Batch, error) {
+	b, err, ok := s.next()
+	if !ok || err != nil {
 		return nil, err
 	}
 	return s.x.change(b), nil
@@ -297,7 +288,7 @@ func (s *mergedStream) Next(ctx context.Context) (*trace.Batch, error) {
 // merging is one of the traces.
 type merging struct {
 	*definer
-	inner      format.Decoder
+	inner      format.Events
 	number, of int
 	clock, to  trace.Clock
 	zero, base int64

@@ -21,23 +21,21 @@ const (
 // events, are the other side of a message, or belong to a communicator that stays. The
 // trace's own properties, its opaque definitions, which may belong to anything, and
 // resources whose locations stay do too.
-func Prune(ctx context.Context, d format.Decoder, what Pruning) (format.Decoder, error) {
-	if err := format.Prepare(ctx, d); err != nil {
+func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, error) {
+	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	used := newDefiner(d.Defs(), &target{defs: &trace.Definitions{}})
 	var scratch trace.Batch
-	err := d.Scan(ctx, trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{
-			OnBatch: func(b *trace.Batch) error {
-				used.rewrite(b, &scratch)
-				return nil
-			},
-			OnLinks: func(l []trace.Link) error {
-				used.links(l)
-				return nil
-			},
-		}
+	err := d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{
+		OnBatch: func(b *trace.Batch) error {
+			used.rewrite(b, &scratch)
+			return nil
+		},
+		OnLinks: func(l []trace.Link) error {
+			used.links(l)
+			return nil
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -64,7 +62,7 @@ func Prune(ctx context.Context, d format.Decoder, what Pruning) (format.Decoder,
 			}
 		}
 	}
-	return p, nil
+	return transformed{p}, nil
 }
 
 // rewritten is a trace with other definitions.
@@ -74,7 +72,7 @@ type rewritten struct {
 }
 
 // newRewritten begins with the definitions that belong to the trace as a whole.
-func newRewritten(d format.Decoder, edit func(table, any)) *rewritten {
+func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
 	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin}
 	for _, a := range src.Properties.All() {
@@ -89,26 +87,15 @@ func newRewritten(d format.Decoder, edit func(table, any)) *rewritten {
 // Defs are the definitions that are left.
 func (r *rewritten) Defs() *trace.Definitions { return r.definer.into.defs }
 
-// Prepare prepares the trace.
-func (r *rewritten) Prepare(ctx context.Context) error { return format.Prepare(ctx, r.inner) }
-
-// selection is what is asked of the trace, which has other numbers.
-func (r *rewritten) selection(sel trace.Selection) trace.Selection {
-	return trace.Selection{From: sel.From, To: sel.To, Links: sel.Links}
+// begin asks the trace for the times that are wanted: it has other numbers.
+func (r *rewritten) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
+	return &rewriting{definer: r.definer}, r.inside(sel), nil
 }
 
-// Scan delivers location by location.
-func (r *rewritten) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return staged(ctx, &rewriting{definer: r.definer}, sink(0), func(p format.Sink) error {
-		return r.inner.Scan(ctx, r.selection(sel), func(int) format.Sink { return p })
-	})
-}
-
-// ScanOrdered delivers in the order of time.
-func (r *rewritten) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return staged(ctx, &rewriting{definer: r.definer}, sink, func(p format.Sink) error {
-		return r.inner.ScanOrdered(ctx, r.selection(sel), p)
-	})
+func (r *rewritten) inside(sel trace.Selection) trace.Selection {
+	inner := everything(sel)
+	inner.Location, inner.From, inner.To, inner.NoEvents = nil, sel.From, sel.To, sel.NoEvents
+	return inner
 }
 
 // rewriting is one scan.

@@ -51,9 +51,9 @@ type Repairing struct {
 //
 // Prepare reads the trace once. Memory is 16 bytes an open region and 48 bytes an open
 // claim, and with Enter 4 bytes for each leave without an enter.
-func Repair(d format.Decoder, r Repairing) format.Decoder {
+func Repair(d format.Events, r Repairing) format.Events {
 	x := &repair{around: around{d}, how: r}
-	return &mendedTrace{newRewritten(x, x.define), x}
+	return transformed{&mendedTrace{newRewritten(transformed{x}, x.define), x}}
 }
 
 // mendedTrace is a repaired trace in which all is defined.
@@ -134,7 +134,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	if r.prepared {
 		return nil
 	}
-	if err := format.Prepare(ctx, r.inner); err != nil {
+	if err := r.inner.Prepare(ctx); err != nil {
 		return err
 	}
 	d := r.Defs()
@@ -142,11 +142,9 @@ func (r *repair) Prepare(ctx context.Context) error {
 	r.unknown = trace.NoRef
 	m := &mending{repair: r, quiet: true}
 	sel := trace.Everything()
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	nothing := format.SinkFuncs{}
-	err := r.inner.Scan(ctx, sel, func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }}
-	})
+	err := r.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
 	if err != nil {
 		return err
 	}
@@ -185,32 +183,12 @@ func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
 	h.most = max(h.most, h.now)
 }
 
-// Scan delivers location by location.
-func (r *repair) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return r.scan(ctx, sink(0), func(p format.Sink) error {
-		return r.inner.Scan(ctx, r.selection(sel), func(int) format.Sink { return p })
-	})
-}
-
-// ScanOrdered delivers in the order of time.
-func (r *repair) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return r.scan(ctx, sink, func(p format.Sink) error { return r.inner.ScanOrdered(ctx, r.selection(sel), p) })
-}
-
-func (r *repair) selection(sel trace.Selection) trace.Selection {
-	all := trace.Everything()
-	all.Location, all.Links = sel.Location, sel.Links
-	return all
-}
-
-func (r *repair) scan(ctx context.Context, sink format.Sink, scan func(format.Sink) error) error {
-	if err := r.Prepare(ctx); err != nil {
-		return err
-	}
+// begin asks the trace for all times.
+func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stage, trace.Selection, error) {
 	r.how.Report.Pass()
 	m := &mending{repair: r}
 	m.taken[0].most, m.taken[1].most = r.most[0], r.most[1]
-	return staged(ctx, m, sink, scan)
+	return m, everything(sel), nil
 }
 
 // mending is one scan.

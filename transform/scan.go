@@ -17,16 +17,51 @@ type stage interface {
 	links(l []trace.Link) []trace.Link
 }
 
-// around is what transforms of one decoder share.
-type around struct{ inner format.Decoder }
+// transform is what a transform knows of a trace.
+type transform interface {
+	// Defs are the definitions of the changed trace.
+	Defs() *trace.Definitions
+	// Prepare prepares the trace, and finds out what must be known of it before.
+	Prepare(ctx context.Context) error
+	// events are those of the trace.
+	events() format.Events
+	// begin begins a scan: it returns the stage that the events go through, and what must be
+	// read of the trace for what is selected. sink is where they will go.
+	begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error)
+}
 
-// Defs are the definitions of the trace.
-func (a *around) Defs() *trace.Definitions { return a.inner.Defs() }
+// transformed are the events of a trace behind a transform.
+type transformed struct{ transform }
 
-// Close closes the decoder.
-func (a *around) Close() error { return a.inner.Close() }
+// Scan sends the events through the transform.
+func (x transformed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := x.Prepare(ctx); err != nil {
+		return err
+	}
+	sel, sink = format.Exactly(x.Defs(), sel, sink)
+	s, inner, err := x.begin(sel, order, sink)
+	if err != nil {
+		return err
+	}
+	return staged(ctx, s, sink, func(p format.Sink) error { return x.events().Scan(ctx, inner, order, p) })
+}
 
-// staged scans d through a stage. The scan delivers to one sink.
+// ScanParallel sends the events through the transform one after another.
+func (x transformed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, x, sel, begin)
+}
+
+// everything selects all events, and all links if sel has any, at the locations of sel.
+func everything(sel trace.Selection) trace.Selection {
+	all := trace.Everything()
+	all.Location = sel.Location
+	if all.Links = trace.AllLinks; sel.Links == trace.NoLinks {
+		all.Links = trace.NoLinks
+	}
+	return all
+}
+
+// staged sends what scan delivers through a stage.
 func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
 	p := &passage{ctx: ctx, stage: s, sink: sink}
 	if err := scan(p); err != nil {
@@ -34,6 +69,17 @@ func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sin
 	}
 	return p.flush()
 }
+
+// around is what transforms share that keep a trace's definitions.
+type around struct{ inner format.Events }
+
+// Defs are the definitions of the trace.
+func (a *around) Defs() *trace.Definitions { return a.inner.Defs() }
+
+func (a *around) events() format.Events { return a.inner }
+
+// Prepare prepares the trace.
+func (a *around) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
 
 // passage is the sink in front of a stage.
 type passage struct {

@@ -38,7 +38,7 @@ func (e event) String() string {
 func (e *event) began() bool { return e.attrs[transform.BeganAttribute] != "" }
 
 // list is the events of a trace, location by location, or in the order of time.
-func list(t *testing.T, d format.Decoder, ordered bool) (out []event, links []trace.Link) {
+func list(t *testing.T, d format.Events, ordered bool) (out []event, links []trace.Link) {
 	t.Helper()
 	last := map[uint32]int64{}
 	global := int64(math.MinInt64)
@@ -68,9 +68,9 @@ func list(t *testing.T, d format.Decoder, ordered bool) (out []event, links []tr
 	}}
 	var err error
 	if ordered {
-		err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+		err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 	} else {
-		err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return sink })
+		err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, sink)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func list(t *testing.T, d format.Decoder, ordered bool) (out []event, links []tr
 }
 
 // both lists a trace in both ways, which must be the same by location.
-func both(t *testing.T, d format.Decoder) ([]event, []trace.Link) {
+func both(t *testing.T, d format.Events) ([]event, []trace.Link) {
 	t.Helper()
 	a, links := list(t, d, false)
 	b, l := list(t, d, true)
@@ -228,10 +228,10 @@ func random(pick source, steps int, wild bool) *trace.Recorder {
 type cell struct{ inclusive, exclusive, count int64 }
 
 // profiled sums up a trace by region and activity.
-func profiled(t *testing.T, d format.Decoder) map[string]cell {
+func profiled(t *testing.T, d format.Events) map[string]cell {
 	t.Helper()
 	p := profile.New(d.Defs(), profile.Options{})
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		t.Fatal(err)
 	}
 	x := p.Result()
@@ -283,7 +283,7 @@ func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 			sum[name] = cell{x.inclusive + c.inclusive, x.exclusive + c.exclusive, x.count + c.count - again[name]}
 		}
 		m := messages.New(r.Defs(), messages.Options{})
-		if err := piece.ScanOrdered(context.Background(), trace.Everything(), m); err != nil {
+		if err := piece.Scan(context.Background(), trace.Everything(), format.GlobalOrder, m); err != nil {
 			t.Fatal(err)
 		}
 		if x := m.Result(); x.SizeMismatches > 0 || x.ReceivesUnmatched > 0 {
@@ -542,7 +542,7 @@ func TestFilterCommunicator(t *testing.T) {
 // Repaired traces have no defects, repairing them again changes nothing, and sound ones
 // stay as they are.
 func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
-	mend := func(d format.Decoder) (format.Decoder, *format.Report) {
+	mend := func(d format.Events) (format.Events, *format.Report) {
 		rep := format.NewReport()
 		how.Report = rep
 		return transform.Repair(d, how), rep
@@ -551,7 +551,7 @@ func repaired(t *testing.T, r *trace.Recorder, how transform.Repairing) {
 	list, _ := both(t, d)
 	rep := format.NewReport()
 	c := check.New(d.Defs(), "x", &format.ReadOptions{Report: rep})
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Finish(context.Background()); err != nil {
@@ -620,9 +620,9 @@ func TestCorrect(t *testing.T) {
 			c.Locations[r.Defs().Locations.At(i).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)}, {Read: 300, True: int64(60 + pick(500))}}
 		}
 		for _, streams := range []bool{false, true} {
-			var inner format.Decoder = format.Recorded(r)
+			var inner format.Events = format.Recorded(r)
 			if !streams {
-				inner = struct{ format.Decoder }{inner} // without its streams
+				inner = struct{ format.Events }{inner} // without its streams
 			}
 			d, err := transform.Correct(inner, c, 1<<20)
 			if err != nil {
@@ -655,7 +655,7 @@ func TestMerge(t *testing.T) {
 	a, b := random(seeded(1), 300, false), random(seeded(2), 300, true)
 	b.Defs().Clock = trace.Seconds(1500)
 	for _, unify := range []bool{false, true} {
-		m, err := transform.Merge(ctx, []format.Decoder{format.Recorded(a), format.Recorded(b)}, transform.Merging{Unify: unify, Zero: []int64{100, 30}})
+		m, err := transform.Merge(ctx, []format.Events{format.Recorded(a), format.Recorded(b)}, transform.Merging{Unify: unify, Zero: []int64{100, 30}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -725,7 +725,7 @@ func TestMerge(t *testing.T) {
 	}
 	a.Defs().Clock.Epoch, a.Defs().Clock.HasEpoch = 1_000_000_000, true
 	b.Defs().Clock.Epoch, b.Defs().Clock.HasEpoch = 3_000_000_000, true
-	zero, err := transform.WallClock([]format.Decoder{format.Recorded(a), format.Recorded(b)})
+	zero, err := transform.WallClock([]format.Events{format.Recorded(a), format.Recorded(b)})
 	if err != nil || !slices.Equal(zero, []int64{0, -3000}) {
 		t.Errorf("wall clock: found %v, %v; expected 0 and -3000 ticks", zero, err)
 	}
@@ -734,7 +734,7 @@ func TestMerge(t *testing.T) {
 // An early end of a merged scan leaves nothing behind.
 func TestMergeStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	var all []format.Decoder
+	var all []format.Events
 	for i := range 5 {
 		all = append(all, format.Recorded(random(seeded(uint64(i)), 500, false)))
 	}
@@ -743,12 +743,12 @@ func TestMergeStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := fmt.Errorf("enough")
-	err = m.ScanOrdered(ctx, trace.Everything(), format.SinkFuncs{OnBatch: func(*trace.Batch) error { return stop }})
+	err = m.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(*trace.Batch) error { return stop }})
 	if err != stop {
 		t.Errorf("found %v, expected the sink's error", err)
 	}
 	cancel()
-	if err := m.ScanOrdered(ctx, trace.Everything(), format.SinkFuncs{}); err == nil {
+	if err := m.Scan(ctx, trace.Everything(), format.GlobalOrder, format.SinkFuncs{}); err == nil {
 		t.Error("a cancelled scan succeeds")
 	}
 }
@@ -777,7 +777,7 @@ func TestAnonymize(t *testing.T) {
 		Keep:     func(s string) bool { return strings.HasPrefix(s, "MPI_") },
 		Replaced: func(name, by string) { names = append(names, by+" = "+name) },
 	})
-	if err := format.Prepare(context.Background(), x); err != nil {
+	if err := x.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	list, _ := both(t, x)

@@ -10,27 +10,27 @@ import (
 // Bare makes of a trace just the events in a window, and the links with an end in it: what
 // is open at its borders is neither begun anew nor ended, and messages may lack a partner.
 // Where the format can seek, its cost is that of the window.
-func Bare(d format.Decoder, w Window) format.Decoder { return &bare{around{d}, w} }
+func Bare(d format.Events, w Window) format.Events { return &bare{around{d}, w} }
 
 type bare struct {
 	around
 	window Window
 }
 
-// Prepare prepares the trace.
-func (b *bare) Prepare(ctx context.Context) error { return format.Prepare(ctx, b.inner) }
-
 func (b *bare) selection(sel trace.Selection) trace.Selection {
+	if sel.Stacks { // what is before the window is not there
+		sel.From, sel.Stacks = b.window.From, false
+	}
 	sel.From, sel.To = max(sel.From, b.window.From), min(sel.To, b.window.To)
 	return sel
 }
 
-// Scan delivers the window location by location.
-func (b *bare) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return format.Scan(ctx, b.inner, b.selection(sel), sink)
+// Scan delivers the window.
+func (b *bare) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return b.inner.Scan(ctx, b.selection(sel), order, sink)
 }
 
-// ScanOrdered delivers the window in the order of time.
-func (b *bare) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return format.ScanOrdered(ctx, b.inner, b.selection(sel), sink)
+// ScanParallel delivers the window from as many goroutines as the trace is.
+func (b *bare) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return b.inner.ScanParallel(ctx, b.selection(sel), begin)
 }

@@ -17,7 +17,7 @@ import (
 
 func scan(t *testing.T, r *trace.Recorder, s format.Sink) {
 	t.Helper()
-	if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), func(int) format.Sink { return s }); err != nil {
+	if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), format.PerLocation, s); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // solve collects the whole of a trace and solves it.
-func solve(t testing.TB, d format.Decoder, opt clocks.Options) *clocks.Result {
+func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 	t.Helper()
 	p := clocks.New(d.Defs(), opt)
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		t.Fatal(err)
 	}
 	r, err := p.Solve(context.Background())
@@ -26,7 +26,7 @@ func solve(t testing.TB, d format.Decoder, opt clocks.Options) *clocks.Result {
 	return r
 }
 
-func open(t testing.TB, path string, values map[string]string) format.Decoder {
+func open(t testing.TB, path string, values map[string]string) format.Events {
 	t.Helper()
 	d, err := otf2.Format.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Values: values, Workers: 1})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestRing(t *testing.T) {
 
 // corrected counts early messages of the corrected trace by another way than Solve, and
 // sees that all locations keep their order.
-func corrected(t *testing.T, d format.Decoder, r *clocks.Result) {
+func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	t.Helper()
 	for id, c := range r.Correction.Locations {
 		if err := c.Check(); err != nil {
@@ -79,19 +79,17 @@ func corrected(t *testing.T, d format.Decoder, r *clocks.Result) {
 		}
 	}})
 	last := map[uint32]int64{}
-	err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i := range b.Time {
-				loc := b.Location(i)
-				x := at(loc, b.Time[i])
-				if y, ok := last[loc]; ok && x < y {
-					t.Errorf("location %d: found %d behind %d", loc, x, y)
-				}
-				last[loc] = x
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for i := range b.Time {
+			loc := b.Location(i)
+			x := at(loc, b.Time[i])
+			if y, ok := last[loc]; ok && x < y {
+				t.Errorf("location %d: found %d behind %d", loc, x, y)
 			}
-			return p.Batch(b)
-		}}
-	})
+			last[loc] = x
+		}
+		return p.Batch(b)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

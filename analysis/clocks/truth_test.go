@@ -25,17 +25,19 @@ type skewed struct {
 }
 
 // Scan delivers the events with the times of their locations' clocks.
-func (s *skewed) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	to := sink(0)
-	return s.Trace.Scan(ctx, sel, func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			c := b.Clone()
-			for i := range c.Time {
-				c.Time[i] = s.clocks[c.Location(i)](c.Time[i])
-			}
-			return to.Batch(c)
-		}}
-	})
+func (s *skewed) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return s.Trace.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		c := b.Clone()
+		for i := range c.Time {
+			c.Time[i] = s.clocks[c.Location(i)](c.Time[i])
+		}
+		return sink.Batch(c)
+	}})
+}
+
+// ScanParallel delivers them from one goroutine.
+func (s *skewed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, s, sel, begin)
 }
 
 func made(t testing.TB, o generate.Options) *generate.Trace {
@@ -52,17 +54,15 @@ func made(t testing.TB, o generate.Options) *generate.Trace {
 func deviation(t *testing.T, s *skewed, r *clocks.Result) int64 {
 	t.Helper()
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
-	err := s.Trace.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i, at := range b.Time {
-				loc := b.Location(i)
-				curve := r.Correction.Locations[s.Defs().Locations.At(int(loc)).ID]
-				d := curve.At(s.clocks[loc](at)) - at
-				least, most = min(least, d), max(most, d)
-			}
-			return nil
-		}}
-	})
+	err := s.Trace.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for i, at := range b.Time {
+			loc := b.Location(i)
+			curve := r.Correction.Locations[s.Defs().Locations.At(int(loc)).ID]
+			d := curve.At(s.clocks[loc](at)) - at
+			least, most = min(least, d), max(most, d)
+		}
+		return nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 			fastest[k] = m.Received - m.Sent
 		}
 	}})
-	if err := g.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+	if err := g.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 		t.Fatal(err)
 	}
 	most := int64(0)

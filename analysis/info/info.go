@@ -116,21 +116,22 @@ type Metric struct {
 
 // Trace is an opened trace, which need not be prepared.
 type Trace struct {
-	Decoder format.Decoder
-	Format  *format.Format
-	Source  format.Source
-	Report  *format.Report // of its ReadOptions
+	File   format.File
+	Events format.Events // of File, as they are looked at; most often File itself
+	Format *format.Format
+	Source format.Source
+	Report *format.Report // of its ReadOptions
 }
 
 // Of says what is in a trace. Where its format keeps sums beside the events those are
 // taken, and the events are not read, unless exact is set. The second result are the
 // records that define, with the names of what [trace.Definitions] has no table for.
 func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionRecords, error) {
-	d := t.Decoder.Defs()
+	d := t.Events.Defs()
 	var s *format.Summary
 	var err error
-	if !exact {
-		if s, err = t.summary(ctx); err != nil {
+	if !exact && t.Events == format.Events(t.File) { // else times are others
+		if s, err = t.File.Summary(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -173,16 +174,14 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 		}
 		x.Locations = append(x.Locations, y)
 	}
-	if x.Files, err = t.files(); err != nil {
+	o, err := t.File.Overview(ctx)
+	if err != nil {
 		return nil, nil, err
 	}
-	var records []format.DefinitionRecords
-	if o, ok := t.Decoder.(format.Overview); ok {
-		if records, err = o.DefinitionRecords(ctx); err != nil {
-			return nil, nil, err
-		}
+	if x.Files, err = t.files(o.Files); err != nil {
+		return nil, nil, err
 	}
-	for _, y := range records {
+	for _, y := range o.Definitions {
 		x.Records = append(x.Records, Records{y.Type, y.Count})
 	}
 	for _, r := range t.Report.Rules() {
@@ -193,20 +192,19 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 			x.Warnings += r.Count
 		}
 	}
-	return x, records, nil
+	return x, o.Definitions, nil
 }
 
 // scanned counts all events, and puts what they come to into x.
 func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
-	d := t.Decoder.Defs()
+	d := t.Events.Defs()
 	sel := trace.Everything()
-	links, known := int64(0), false
-	if c, ok := t.Decoder.(format.LinkCounter); ok {
+	links, known := t.File.LinkCount()
+	if known {
 		// Finding the ends of links would take longer than all the rest.
-		links, known = c.LinkCount()
-		sel.Links = !known
+		sel.Links = trace.NoLinks
 	}
-	all, err := analysis.InParts(ctx, t.Decoder, sel, func() *tally { return newTally(d) }, format.ScanAnew)
+	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d) })
 	if err != nil {
 		return nil, err
 	}
@@ -251,34 +249,19 @@ func (t *tally) Merge(o *tally) error {
 }
 
 // files lists the files of a trace.
-func (t *Trace) files() ([]File, error) {
-	o, ok := t.Decoder.(format.Overview)
-	if !ok {
+func (t *Trace) files(list []format.TraceFile) ([]File, error) {
+	if list == nil {
 		f, size, err := t.Source.Open()
 		if err != nil {
 			return nil, err
 		}
 		return []File{{t.Source.Path, size}}, f.Close()
 	}
-	l, err := o.Files()
 	var out []File
-	for _, f := range l {
+	for _, f := range list {
 		out = append(out, File{f.Path, f.Size})
 	}
-	return out, err
-}
-
-// summary is what the trace says of itself, nil if it says nothing or not enough.
-func (t *Trace) summary(ctx context.Context) (*format.Summary, error) {
-	m, ok := t.Decoder.(format.Summarizer)
-	if !ok {
-		return nil, nil
-	}
-	s, ok, err := m.Summarize(ctx)
-	if !ok {
-		return nil, err
-	}
-	return s, err
+	return out, nil
 }
 
 // told makes of a summary what a scan would have counted.

@@ -15,7 +15,7 @@ import (
 
 // example opens the trace of the worked examples (features/trace4cps.md 3.1 and
 // 3.2) and says how many ticks a millisecond has.
-func example(t *testing.T) (format.Decoder, int64) {
+func example(t *testing.T) (format.Events, int64) {
 	t.Helper()
 	d, err := etf.Format.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"), &format.ReadOptions{})
 	if err != nil {
@@ -26,14 +26,12 @@ func example(t *testing.T) (format.Decoder, int64) {
 }
 
 // scan delivers a trace ordered, and each location to one of two parts.
-func scan(t *testing.T, d format.Decoder, whole format.Sink, parts [2]format.Sink) {
+func scan(t *testing.T, d format.Events, whole format.Sink, parts [2]format.Sink) {
 	t.Helper()
-	if err := d.ScanOrdered(context.Background(), trace.Everything(), whole); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, whole); err != nil {
 		t.Fatal(err)
 	}
-	err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return parts[b.Loc%2].Batch(b) }}
-	})
+	err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return parts[b.Loc%2].Batch(b) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,8 @@ import (
 // other (docs/formats/etf.md, "Rules"): duplicate ids, unknown references,
 // signals with gaps, resources held beyond their capacity. Memory: the open
 // claims, and what sorting takes for each kind of id.
-func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
-	d := dec.(*decoder)
-	return &checker{d: d, opt: opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
+func (d *decoder) NewChecker() format.Checker {
+	return &checker{d: d, opt: d.opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
 		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 

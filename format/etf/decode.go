@@ -27,6 +27,7 @@ const maxRuns = 64
 
 // decoder reads a trace through the common model.
 type decoder struct {
+	format.EventsAlone
 	opt    *format.ReadOptions
 	file   *lines.File
 	close  func() error
@@ -126,7 +127,7 @@ type defLine struct {
 	line int64
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	f, closer, err := openText(ctx, src, opt)
 	if err != nil {
 		return nil, err
@@ -758,26 +759,26 @@ func (d *decoder) addMetric(m trace.MetricDef, k seriesKey, group uint32) uint32
 // Defs returns the definitions; regions and attributes grow during scans.
 func (d *decoder) Defs() *trace.Definitions { return d.model }
 
+// Prepare does nothing: opening has looked through the text.
+func (d *decoder) Prepare(context.Context) error { return nil }
+
 // Extent is the times of the first and last event.
-func (d *decoder) Extent() (first, last int64, ok bool) {
+func (d *decoder) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, w := range d.times {
 		first, last = min(first, w.min), max(last, w.max)
 	}
 	if first > last {
-		return 0, 0, false
+		return 0, 0, false, nil
 	}
 	if d.restore != nil {
 		var ok1, ok2 bool
 		first, _, ok1 = d.fileClock.Rescale(first, d.model.Clock)
 		last, _, ok2 = d.fileClock.Rescale(last, d.model.Clock)
-		return first, last, ok1 && ok2
+		return first, last, ok1 && ok2, nil
 	}
-	return first, last, true
+	return first, last, true, nil
 }
-
-// Count is the number of lines with a time.
-func (d *decoder) Count() (int64, bool) { return d.items, true }
 
 // LinkCount is the number of D lines; that of a restored trace is not known
 // before a scan.
@@ -786,24 +787,35 @@ func (d *decoder) LinkCount() (int64, bool) { return d.deps, d.restore == nil }
 // Close closes the file.
 func (d *decoder) Close() error { return d.close() }
 
-// Scan delivers the events of each location in time order.
-func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+// Scan delivers all events in time order, or those of each location.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.opt.Pass()
-	s := sink(0)
-	if d.lanes && d.restore == nil {
-		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
+	if sel.NoEvents && d.restore == nil && d.deps == 0 {
+		return nil
 	}
-	r := format.Regroup(s, 1<<16)
-	if err := d.ScanOrdered(ctx, sel, r); err != nil {
+	sel, sink = format.Exactly(d.model, sel, sink)
+	if order == format.GlobalOrder {
+		return d.ordered(ctx, sel, sink)
+	}
+	if d.lanes && d.restore == nil {
+		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, false)
+	}
+	r := format.Regroup(sink, 1<<16)
+	if err := d.ordered(ctx, sel, r); err != nil {
 		return err
 	}
 	return r.Flush()
 }
 
+// ScanParallel delivers from one goroutine: the text is parsed on all cores before that.
+func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, d, sel, begin)
+}
+
 // selected leaves out the chunks that lie outside the time window.
 func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 	// A restored trace has another clock, and links name claims anywhere.
-	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || d.restore != nil || sel.Links && d.deps > 0 {
+	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || d.restore != nil || sel.Links != trace.NoLinks && d.deps > 0 {
 		return d.chunks
 	}
 	var out []lines.Chunk
@@ -815,9 +827,8 @@ func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 	return out
 }
 
-// ScanOrdered delivers all events in time order.
-func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	d.opt.Pass()
+// ordered delivers all events in time order.
+func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
 	switch {
 	case len(d.runs) == 1:
 		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, true)

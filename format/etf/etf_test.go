@@ -138,7 +138,7 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
-			if err := d.ScanOrdered(t.Context(), everything, format.SinkFuncs{}); err != nil {
+			if err := d.Scan(t.Context(), everything, format.GlobalOrder, format.SinkFuncs{}); err != nil {
 				t.Errorf("%q: %v", text, err)
 			}
 			d.Close()
@@ -155,7 +155,7 @@ func TestManySigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := d.ScanOrdered(t.Context(), everything, format.SinkFuncs{}); err != nil {
+	if err := d.Scan(t.Context(), everything, format.GlobalOrder, format.SinkFuncs{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(rep.Rules()) == 0 {

@@ -20,13 +20,12 @@ var Format = &format.Format{
 		{Name: "etf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
 		{Name: "etf.activity", Default: "name,task,activity", Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
 	},
-	Probe:      probe,
-	Open:       open,
-	Create:     create,
-	Copy:       copyTrace,
-	Raw:        rawTrace,
-	Rules:      rules,
-	NewChecker: newChecker,
+	Probe:  probe,
+	Open:   open,
+	Create: create,
+	Copy:   copyTrace,
+	Raw:    rawTrace,
+	Rules:  rules,
 }
 
 // looksLike reports whether the first line begins with a keyword.

@@ -62,18 +62,16 @@ func FuzzQuick(f *testing.F) {
 			}
 			defer d.Close()
 			var out strings.Builder
-			err = d.Scan(t.Context(), trace.Everything(), func(int) format.Sink {
-				return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					for c := b.Cursor(); c.Next(); {
-						k, v := c.Attrs()
-						fmt.Fprintln(&out, c.Location(), c.Time(), c.Kind(), c.Ref(), c.Ops(), k, v, c.Pos())
-					}
-					return nil
-				}, OnLinks: func(links []trace.Link) error {
-					fmt.Fprintf(&out, "%+v\n", links)
-					return nil
-				}}
-			})
+			err = d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				for c := b.Cursor(); c.Next(); {
+					k, v := c.Attrs()
+					fmt.Fprintln(&out, c.Location(), c.Time(), c.Kind(), c.Ref(), c.Ops(), k, v, c.Pos())
+				}
+				return nil
+			}, OnLinks: func(links []trace.Link) error {
+				fmt.Fprintf(&out, "%+v\n", links)
+				return nil
+			}})
 			if err != nil {
 				t.Fatalf("%q: %v", l, err)
 			}

@@ -97,7 +97,7 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 // convertLegacy writes a V0.1 trace as lines of today's format, each behind
 // the number of the line that it came from, into a temporary file. The
 // configuration file that the trace names is read if it lies beside the trace.
-func convertLegacy(ctx context.Context, src format.Source, f *lines.File, opt *format.ReadOptions) (format.File, int64, error) {
+func convertLegacy(ctx context.Context, src format.Source, f *lines.File, opt *format.ReadOptions) (format.DataFile, int64, error) {
 	tmp, err := os.CreateTemp("", "weft-etf-*")
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)

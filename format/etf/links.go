@@ -28,7 +28,7 @@ const linkMemory = 3 << 20
 
 // newLinker returns nil when nobody wants links or there are none.
 func (d *decoder) newLinker(sel trace.Selection) *linker {
-	if !sel.Links || d.deps == 0 && d.restore == nil {
+	if sel.Links == trace.NoLinks || d.deps == 0 && d.restore == nil {
 		return nil
 	}
 	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""), texts: extsort.New(linkMemory, "")}

@@ -16,12 +16,13 @@ import (
 	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/commit"
 )
 
 // definitionText is the file of the global definitions as text.
 type definitionText struct {
 	*bufio.Reader
-	file  format.File
+	file  format.DataFile
 	name  string // in the trace
 	path  string // for messages
 	level int    // of its compression
@@ -330,24 +331,16 @@ func (a *augmenter) commit() error {
 		return 0
 	}
 	slices.SortStableFunc(files, func(x, y traceFile) int { return rank(x) - rank(y) })
+	var n commit.Set
 	for _, x := range files {
-		if st, err := os.Lstat(a.target + x.suffix); err == nil && st.IsDir() {
-			return fmt.Errorf("%s: found a directory, expected a file or nothing", a.target+x.suffix)
+		from, to := a.stub()+x.suffix, a.target+x.suffix
+		if _, err := os.Lstat(from); err == nil {
+			n.Rename(from, to)
+		} else if x.replaced || a.opt.Output != "" {
+			n.Remove(to)
 		}
 	}
-	for _, x := range files {
-		name := a.target + x.suffix
-		err := os.Rename(a.stub()+x.suffix, name)
-		if errors.Is(err, fs.ErrNotExist) {
-			if err = nil; x.replaced || a.opt.Output != "" {
-				err = os.Remove(name)
-			}
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return cause(name, err)
-		}
-	}
-	return nil
+	return n.Commit()
 }
 
 // stub is what the names of the new files begin with.

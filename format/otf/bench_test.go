@@ -28,7 +28,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.Fatal(err)
 		}
 		fresh := func() func(int) format.Sink { return func(int) format.Sink { return format.SinkFuncs{} } }
-		if err := format.ScanAnew(context.Background(), d, trace.Everything(), fresh); err != nil {
+		if err := d.ScanParallel(context.Background(), trace.Everything(), fresh); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -41,7 +41,7 @@ func BenchmarkOrdered(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{}); err != nil {
+		if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{}); err != nil {
 			b.Fatal(err)
 		}
 	}

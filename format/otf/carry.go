@@ -281,7 +281,7 @@ func (d *decoder) restoreRow(b *trace.Batch, loc uint32, t int64, r *Record, v *
 }
 
 func newLinks(d *decoder, sel trace.Selection) *carrier.Links {
-	if !sel.Links || !d.carried {
+	if sel.Links == trace.NoLinks || !d.carried {
 		return nil
 	}
 	d.met = 0

@@ -20,9 +20,8 @@ import (
 // newChecker finds what shows only when files are held against each other
 // (docs/formats/otf.md, "Rules"): files that the master file does not name, ends of files
 // that are missing. Calls and messages are checked for all formats.
-func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
-	return &checker{d: dec.(*decoder), opt: opt}
-}
+// NewChecker makes the checker of what OTF keeps beside the events.
+func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
 	d   *decoder

@@ -20,9 +20,9 @@ func checked(t *testing.T, dir string, opt *format.ReadOptions) error {
 	src := format.FileSource(filepath.Join(dir, "x.otf"))
 	d := tracetest.Open(t, Format, src, opt)
 	defer d.Close()
-	c := Format.NewChecker(d, src, opt)
+	c := d.NewChecker()
 	ctx := context.Background()
-	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return c }); err != nil {
+	if err := d.Scan(ctx, trace.Everything(), format.PerLocation, c); err != nil {
 		return err
 	}
 	return c.Finish(ctx)
@@ -118,8 +118,8 @@ func TestCheckReal(t *testing.T) {
 		src := format.FileSource(filepath.Join("testdata/ok", name, name+".otf"))
 		opt := &format.ReadOptions{Report: rep}
 		d := tracetest.Open(t, Format, src, opt)
-		c := Format.NewChecker(d, src, opt)
-		if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+		c := d.NewChecker()
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.Finish(context.Background()); err != nil {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +47,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 		return r.unified(ctx, ro, out, opt, streams)
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, sort: sort, loss: &format.Loss{}}
-	out.Beside(c.commit, c.abort)
+	c.into(out)
 	if streams < 0 {
 		c.master = r.master
 		err = c.keep(ro)
@@ -532,9 +530,18 @@ func (c *copier) failed(err error) error {
 	return fmt.Errorf("%s: %w", c.r.src.Path, err)
 }
 
-// commit gives the files their names. Files of an older trace of the same name
-// that would be read with the new one are removed.
-func (c *copier) commit() error {
+// into lets the files of a copy appear with an output.
+func (c *copier) into(out *format.Output) {
+	out.BeforeCommit(func() error {
+		c.name(out)
+		return nil
+	})
+	out.AtEnd(c.abort)
+}
+
+// name says the names of the files. Files of an older trace of the same name that would be read
+// with the new one are removed.
+func (c *copier) name(n names) {
 	made := map[string]bool{}
 	for _, w := range c.writers {
 		for _, p := range w.parts {
@@ -542,9 +549,7 @@ func (c *copier) commit() error {
 				made[p.name] = true
 			}
 		}
-		if err := w.commit(); err != nil {
-			return err
-		}
+		w.name(n)
 	}
 	ids := append([]uint32{0}, c.master.Streams()...)
 	if old, err := ReadMaster(format.FileSource(c.stub+".otf"), nil); err == nil {
@@ -554,14 +559,12 @@ func (c *copier) commit() error {
 		for part := range numParts {
 			for _, z := range []string{"", ".z"} {
 				if name := fileName(c.stub, id, part) + z; !made[name] {
-					if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-						return cause(name, err)
-					}
+					made[name] = true
+					n.Remove(name)
 				}
 			}
 		}
 	}
-	return nil
 }
 
 func (c *copier) abort() {

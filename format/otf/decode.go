@@ -20,6 +20,7 @@ import (
 // decoder reads a trace through the common model. Its ticks are the trace's own,
 // less the base of its clock.
 type decoder struct {
+	format.EventsAlone
 	*model
 	r     *Reader
 	opt   *format.ReadOptions
@@ -33,7 +34,7 @@ type decoder struct {
 	// indexed says that all files have been looked through.
 	indexed bool
 	// trying: nothing is known of the files' order yet, and other scans run at the
-	// same time (see Try).
+	// same time (see try).
 	trying bool
 	// Streams of processes that the master file does not name, and whether a
 	// process is in several.
@@ -60,7 +61,7 @@ type survey struct {
 	begun    bool // there is a time and a process
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	r, err := Open(ctx, src, &Options{Read: opt, Files: NewFileManager(maxOpenFiles)})
 	if err != nil {
 		return nil, err
@@ -74,7 +75,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 }
 
 // Prepare looks through all files: for their order, times and processes. All
-// scans but [decoder.Try] need that.
+// scans but [decoder.try] need that.
 func (d *decoder) Prepare(ctx context.Context) error {
 	if d.indexed {
 		return nil
@@ -305,36 +306,42 @@ func isBareLeave(l []byte) bool {
 // Defs are the definitions. Those of undefined tokens grow during scans.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
 
-// Extent is the times of the first and the last event. It is not known before
-// the trace has been prepared.
-func (d *decoder) Extent() (first, last int64, ok bool) {
-	return d.clock.model(d.first), d.clock.model(d.last), d.any
+// Extent is the times of the first and the last event, which preparing finds.
+func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	if err := d.Prepare(ctx); err != nil {
+		return 0, 0, false, err
+	}
+	return d.clock.model(d.first), d.clock.model(d.last), d.any, nil
 }
-
-// Count is the number of records with a time.
-func (d *decoder) Count() (int64, bool) { return d.count, d.indexed }
 
 // Close has nothing to free.
 func (d *decoder) Close() error { return nil }
 
-// Scan delivers the events of each location in the order of time, stream after
+// Scan delivers all events in the order of time, or those of each location, stream after
 // stream.
-func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.opt.Pass()
 	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
-	r := format.Regroup(sink(0), 1<<16)
-	d.stacks = map[uint32][]uint32{}
+	if sel.NoEvents && !d.carried {
+		return nil
+	}
+	sel, sink = format.Exactly(d.defs, sel, sink)
+	if order == format.GlobalOrder {
+		return d.ordered(ctx, sel, sink)
+	}
+	r := format.Regroup(sink, 1<<16)
 	if d.marked {
 		// A marker may belong to any location at any time.
-		if err := d.ScanOrdered(ctx, sel, r); err != nil {
+		if err := d.ordered(ctx, sel, r); err != nil {
 			return err
 		}
 		return r.Flush()
 	}
+	d.stacks = map[uint32][]uint32{}
 	d.links = newLinks(d, sel)
-	x := newBulk(d, sink(0))
+	x := newBulk(d, sink)
 	for i := 0; i < len(d.files); {
 		k := i
 		for k < len(d.files) && d.files[k].id == d.files[i].id {
@@ -355,15 +362,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	if err := r.Flush(); err != nil {
 		return err
 	}
-	return d.deliverLinks(ctx, sel, sink(0))
+	return d.deliverLinks(ctx, sel, sink)
 }
 
-// ScanOrdered delivers all events in the order of time.
-func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	d.opt.Pass()
-	if err := d.Prepare(ctx); err != nil {
-		return err
-	}
+// ordered delivers all events in the order of time.
+func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
 	d.stacks = map[uint32][]uint32{}
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, d.files, sel, sink)
@@ -372,6 +375,25 @@ func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink for
 		return err
 	}
 	return d.deliverLinks(ctx, sel, sink)
+}
+
+// ScanParallel begins at the snapshots before the selected times, if stacks are asked for and
+// the trace has some. Else it first tries without looking through the trace.
+func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	sinks := begin()
+	if sel.Stacks && sel.From > math.MinInt64 {
+		ok, err := d.resume(ctx, sel, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
+		if ok || err != nil {
+			return err
+		}
+		sinks = begin()
+	}
+	ask, _ := format.Exactly(d.defs, sel, nil)
+	ok, err := d.try(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
+	if ok || err != nil {
+		return err
+	}
+	return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 }
 
 func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection, sink format.Sink) error {

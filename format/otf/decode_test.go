@@ -68,9 +68,9 @@ func TestDecode(t *testing.T) {
 				}}
 				var err error
 				if ordered {
-					err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+					err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 				} else {
-					err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return sink })
+					err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, sink)
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -126,7 +126,7 @@ func TestLenient(t *testing.T) {
 	d := tracetest.Open(t, Format, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
 	defer d.Close()
 	var got []string
-	err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		c := b.Cursor()
 		for c.Next() {
 			name := "-"
@@ -194,9 +194,9 @@ func TestAsyncTimes(t *testing.T) {
 				return nil
 			}}
 			if ordered {
-				err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+				err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 			} else {
-				err = format.ScanAnew(context.Background(), d, trace.Everything(), func() func(int) format.Sink { return func(int) format.Sink { return sink } })
+				err = d.ScanParallel(context.Background(), trace.Everything(), func() func(int) format.Sink { return func(int) format.Sink { return sink } })
 			}
 			if err != nil || got != want {
 				t.Errorf("%s, ordered %t: %s, %v; want %s", option, ordered, got, err, want)

@@ -80,7 +80,7 @@ func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
 	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]int{}, operations: map[uint64]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
-	out.Beside(e.files.commit, e.files.abort)
+	e.files.into(out)
 	return e
 }
 

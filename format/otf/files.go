@@ -163,7 +163,7 @@ func (m *FileManager) find(src format.Source, name string) (*input, error) {
 func (in *input) ReadAt(p []byte, off int64) (n int, err error) {
 	err = in.with(func(f io.Closer) error {
 		var err error
-		n, err = f.(format.File).ReadAt(p, off)
+		n, err = f.(format.DataFile).ReadAt(p, off)
 		return err
 	})
 	return n, err

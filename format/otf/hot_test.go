@@ -41,7 +41,7 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	rows = map[string][]string{}
 	switch all := trace.Everything(); way {
 	case "try":
-		ok, err := d.(*decoder).Try(context.Background(), all, func(int) format.Sink { return sink })
+		ok, err := d.(*decoder).try(context.Background(), all, func(int) format.Sink { return sink })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,9 +49,9 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 			return nil, ""
 		}
 	case "scan":
-		err = d.Scan(context.Background(), all, func(int) format.Sink { return sink })
+		err = d.Scan(context.Background(), all, format.PerLocation, sink)
 	case "ordered":
-		err = d.ScanOrdered(context.Background(), all, sink)
+		err = d.Scan(context.Background(), all, format.GlobalOrder, sink)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestPieces(t *testing.T) {
 			t.Fatal(err)
 		}
 		sums = map[string]uint64{}
-		ok, err = d.(*decoder).Try(context.Background(), trace.Everything(), func(int) format.Sink {
+		ok, err = d.(*decoder).try(context.Background(), trace.Everything(), func(int) format.Sink {
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				id := d.Defs().Locations.At(int(b.Loc)).ID
 				for c := b.Cursor(); c.Next(); {
@@ -238,7 +238,7 @@ func TestZippedWindow(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, err := d.(*decoder).Try(context.Background(), sel, func(int) format.Sink {
+		ok, err := d.(*decoder).try(context.Background(), sel, func(int) format.Sink {
 			return format.Trim(d.Defs(), sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				times = append(times, b.Time...)
 				return nil

@@ -7,8 +7,18 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Files lists the master file and all others that are read.
-func (d *decoder) Files() ([]format.TraceFile, error) {
+// Overview lists the master file and all others that are read, and counts the definitions, and
+// markers' definitions, by type.
+func (d *decoder) Overview(ctx context.Context) (*format.Overview, error) {
+	files, err := d.fileList()
+	if err != nil {
+		return nil, err
+	}
+	records, err := d.definitionRecords(ctx)
+	return &format.Overview{Files: files, Definitions: records}, err
+}
+
+func (d *decoder) fileList() ([]format.TraceFile, error) {
 	f, size, err := d.r.src.OpenName(d.r.stub + ".otf")
 	if err != nil {
 		return nil, err
@@ -22,8 +32,7 @@ func (d *decoder) Files() ([]format.TraceFile, error) {
 	return out, err
 }
 
-// DefinitionRecords counts the definitions, and markers' definitions, by type.
-func (d *decoder) DefinitionRecords(ctx context.Context) ([]format.DefinitionRecords, error) {
+func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRecords, error) {
 	var all [NumTypes]format.DefinitionRecords
 	take := func(r *Record) {
 		x := &all[r.Type]

@@ -13,27 +13,26 @@ import (
 const mostStatistics = 64 << 20
 
 // Preview adds up the last statistics of each process. It reads them alone.
-func (d *decoder) Preview(ctx context.Context) (*format.Preview, bool, error) {
+func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	size, err := d.r.size(Statistics)
 	if err != nil || size == 0 {
-		return nil, false, err
+		return nil, err
 	}
 	points, err := d.summaryPoints(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	// otfaux may have no statistics at the last point.
 	for back := 1; back <= len(points); back *= 2 {
 		p, err := d.lastSums(ctx, points[len(points)-back])
 		if p != nil || err != nil {
-			return p, p != nil, err
+			return p, err
 		}
 	}
 	if size > mostStatistics {
-		return nil, false, nil
+		return nil, nil
 	}
-	p, err := d.lastSums(ctx, 0)
-	return p, p != nil, err
+	return d.lastSums(ctx, 0)
 }
 
 // summaryPoints are the times that the definitions have of statistics.

@@ -22,11 +22,11 @@ func previewed(t *testing.T, path string) (string, int64) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	p, ok, err := d.(format.Previewer).Preview(t.Context())
+	p, err := d.Preview(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !ok {
+	if p == nil {
 		return "", 0
 	}
 	var b strings.Builder

@@ -8,12 +8,12 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Resume delivers, stream after stream, what was open at the time of the latest
+// resume delivers, stream after stream, what was open at the time of the latest
 // snapshots that are not after sel.From, as enters at the times of those, and the
-// events from there on ([format.Resumer]). The definitions must list the time of the
+// events from there on. The definitions must list the time of the
 // snapshots (DefAuxSamplePoint): so all processes have one then, and one that has no
 // record there has nothing open.
-func (d *decoder) Resume(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	from, ok := d.clock.file(sel.From)
 	if !ok || sel.From < 0 || d.marked || d.carried || len(d.async) > 0 {
 		return false, nil
@@ -24,7 +24,7 @@ func (d *decoder) Resume(ctx context.Context, sel trace.Selection, sink func(int
 	}
 	return d.attempt(ctx, trace.Everything(), func(w int) format.Sink {
 		s := sink(w)
-		return &resumed{Sink: format.Trim(d.defs, trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: true}, s), whole: s}
+		return &resumed{Sink: format.Trim(d.defs, trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: trace.AllLinks}, s), whole: s}
 	}, &at)
 }
 

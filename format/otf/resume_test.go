@@ -15,7 +15,7 @@ import (
 // visits are the enters and leaves of each location, as times and names.
 type visits map[string][]string
 
-func (v visits) sink(d format.Decoder) func(int) format.Sink {
+func (v visits) sink(d format.Events) func(int) format.Sink {
 	return func(int) format.Sink {
 		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			l := d.Defs().Locations.At(int(b.Loc)).ID
@@ -30,7 +30,7 @@ func (v visits) sink(d format.Decoder) func(int) format.Sink {
 	}
 }
 
-// What Resume delivers is what a reader of the whole trace finds open at the time of
+// What resume delivers is what a reader of the whole trace finds open at the time of
 // the snapshots, and all events from there on.
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
@@ -73,7 +73,7 @@ func TestResume(t *testing.T) {
 	}
 	sel := trace.Everything()
 	sel.From = 4001
-	if ok, err := decode().Resume(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
+	if ok, err := decode().resume(context.Background(), sel, visits{}.sink(nil)); ok || err != nil {
 		t.Fatalf("without snapshots: %t, %v", ok, err)
 	}
 	if err := Augment(context.Background(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
@@ -81,7 +81,7 @@ func TestResume(t *testing.T) {
 	}
 	d := decode()
 	all, got := visits{}, visits{}
-	if err := d.Scan(context.Background(), trace.Everything(), all.sink(d)); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, all.sink(d)(0)); err != nil {
 		t.Fatal(err)
 	}
 	d = decode()
@@ -89,7 +89,7 @@ func TestResume(t *testing.T) {
 	if err != nil || at < 3000 || at > 4001 {
 		t.Fatalf("snapshots at %d, %v", at, err)
 	}
-	if ok, err := d.Resume(context.Background(), sel, got.sink(d)); !ok || err != nil {
+	if ok, err := d.resume(context.Background(), sel, got.sink(d)); !ok || err != nil {
 		t.Fatalf("%t, %v", ok, err)
 	}
 	for l, rows := range all {

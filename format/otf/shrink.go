@@ -99,7 +99,7 @@ func Shrink(ctx context.Context, src format.Source, ro *format.ReadOptions, keep
 		return err
 	}
 	c := &copier{r: r, ctx: ctx, stub: strings.TrimSuffix(out.Path, ".otf"), opt: opt, writers: map[uint32]*StreamWriter{}, master: &s.master, edit: s.edit}
-	out.Beside(c.commit, c.abort)
+	c.into(out)
 	if err := c.keep(ro); err != nil {
 		return err
 	}

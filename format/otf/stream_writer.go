@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/internal/commit"
 )
 
 // WriterOptions are the settings of a [Writer] or [StreamWriter]. The zero value
@@ -229,11 +231,13 @@ func (w *StreamWriter) Flush() error {
 
 // Close writes what is left and gives the files their names.
 func (w *StreamWriter) Close() error {
+	defer w.Abort()
 	if err := w.finish(); err != nil {
-		w.Abort()
 		return err
 	}
-	return w.commit()
+	var n commit.Set
+	w.name(&n)
+	return n.Commit()
 }
 
 // finish writes what is left.
@@ -254,21 +258,19 @@ func (w *StreamWriter) finish() error {
 	return w.err
 }
 
-// commit gives the files their names.
-func (w *StreamWriter) commit() error {
-	for part, p := range w.parts {
-		if p == nil {
-			continue
+// names is what the names of files are added to: a [commit.Set] or a [format.Output].
+type names interface {
+	Rename(from, to string)
+	Remove(path string)
+}
+
+// name adds the names of the files.
+func (w *StreamWriter) name(n names) {
+	for _, p := range w.parts {
+		if p != nil {
+			n.Rename(p.temp, p.name)
 		}
-		if err := os.Rename(p.temp, p.name); err != nil {
-			w.err = cause(p.name, err)
-			w.Abort()
-			return w.err
-		}
-		w.parts[part] = nil
 	}
-	w.err = errClosed
-	return nil
 }
 
 var errClosed = errors.New("otf: the writer is closed")

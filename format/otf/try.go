@@ -11,11 +11,11 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Try delivers the events of traces in which nothing is odd at once, without
+// try delivers the events of traces in which nothing is odd at once, without
 // looking through them first, several streams at a time. It gives up, and ok is
 // false, when a file turns out to be out of order or damaged, or names what
 // nothing defines: what [decoder.Scan] then does depends on all that comes before.
-func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	if d.indexed || d.marked || len(d.async) > 0 {
 		return false, nil
 	}
@@ -23,7 +23,7 @@ func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) f
 }
 
 // attempt does so, and for resume does not begin before that time (see
-// [decoder.Resume]).
+// [decoder.resume]).
 func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, resume *uint64) (ok bool, err error) {
 	streams := d.r.master.Streams()
 	report := format.NewReport()
@@ -112,7 +112,7 @@ type decoded struct {
 // errOdd ends an attempt.
 var errOdd = errors.New("otf: the trace must be looked through first")
 
-// tryPieces is Try for few big streams: their pieces are read at the same time and
+// tryPieces is try for few big streams: their pieces are read at the same time and
 // delivered in order.
 func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace.Selection, sink format.Sink) (bool, error) {
 	r := readers[0].d.r

@@ -158,19 +158,24 @@ func (w *Writer) Handlers() *Handlers {
 // Close writes what is left, the master file too, and gives all files their
 // names.
 func (w *Writer) Close() error {
+	defer w.Abort()
 	for _, s := range w.streams {
 		if err := s.finish(); err != nil {
-			w.Abort()
 			return err
 		}
+	}
+	out, err := format.CreateFile(w.path)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	if _, err := w.master.WriteTo(out); err != nil {
+		return err
 	}
 	for _, s := range w.streams {
-		if err := s.commit(); err != nil {
-			w.Abort()
-			return err
-		}
+		s.name(out)
 	}
-	return WriteMaster(w.path, w.master)
+	return out.Commit()
 }
 
 // Abort removes what was written. It does nothing after Close.

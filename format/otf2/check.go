@@ -24,9 +24,9 @@ func (c *checker) Batch(*trace.Batch) error { return nil }
 // Links needs nothing of the links.
 func (c *checker) Links([]trace.Link) error { return nil }
 
-func newChecker(d format.Decoder, src format.Source, opt *format.ReadOptions) format.Checker {
-	x := d.(*decoder)
-	return &checker{names: x.ranks, a: x.a, opt: opt, types: map[uint64]uint64{}}
+// NewChecker makes the checker of the archive's files.
+func (d *decoder) NewChecker() format.Checker {
+	return &checker{names: d.ranks, a: d.a, opt: d.opt, types: map[uint64]uint64{}}
 }
 
 // report says what is wrong at an offset of a file.

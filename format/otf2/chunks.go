@@ -13,7 +13,7 @@ import (
 // chunkReader goes through a file of chunks, of which it has a part in memory
 // (docs/formats/otf2.md, "Chunked files").
 type chunkReader struct {
-	f     format.File
+	f     format.DataFile
 	path  string
 	size  int64 // of the file
 	chunk int64 // size of a chunk

@@ -195,9 +195,9 @@ func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (
 		return s.sink
 	}
 	if workers == 0 {
-		err = format.Scan(context.Background(), d, sel, fresh())
+		err = d.Scan(context.Background(), sel, format.PerLocation, fresh()(0))
 	} else {
-		err = format.ScanAnew(context.Background(), d, sel, fresh)
+		err = d.ScanParallel(context.Background(), sel, fresh)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -387,7 +387,7 @@ func TestChunksEnd(t *testing.T) {
 				}
 				scan := func(ctx context.Context, do func() error) error {
 					n := 0
-					_, err := d.(format.Trier).Try(ctx, trace.Everything(), func(int) format.Sink {
+					_, err := d.(*decoder).try(ctx, trace.Everything(), func(int) format.Sink {
 						return format.SinkFuncs{OnBatch: func(*trace.Batch) error {
 							if n++; n == at {
 								time.Sleep(10 * time.Millisecond) // others have to wait by then

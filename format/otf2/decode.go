@@ -18,13 +18,14 @@ import (
 
 // decoder reads an archive through the common model.
 type decoder struct {
+	format.EventsAlone
 	*model
 	opt *format.ReadOptions
 	// unordered are the locations that are sorted; nil if none are to be.
 	unordered map[uint64]bool
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	a, err := openArchive(src, opt)
 	if err != nil {
 		return nil, err
@@ -42,19 +43,32 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close has nothing to free: files are closed when they have been read.
 func (d *decoder) Close() error { return nil }
 
-// Try delivers several locations at a time, and those that are far larger than others by
-// several chunks at a time (see [chunkScan] for the memory). It gives up where something
-// needs a stand-in, which must not depend on who comes first, where a chunk needs what
-// stands before it, or where anything is wrong.
-func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+// ScanParallel delivers several locations at a time, and those that are far larger than others by
+// several chunks at a time (see [chunkScan] for the memory). It begins again, in one goroutine,
+// where something needs a stand-in, which must not depend on who comes first, where a chunk needs
+// what stands before it, or where anything is wrong.
+func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	if ok, err := d.try(ctx, sel, begin()); ok || err != nil {
+		return err
+	}
+	return d.Scan(ctx, sel, format.PerLocation, begin()(0))
+}
+
+// try scans in parallel; ok is false if that cannot be done.
+func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), true // the first defect ends it
-	err = (&decoder{d.model, &quiet, d.unordered}).scan(ctx, sel, sink, true)
+	err = d.with(&quiet).scan(ctx, sel, sink, true)
 	var defect *trace.Defect
 	if errors.Is(err, errStandIn) || errors.Is(err, errBefore) || errors.As(err, &defect) || err == nil && len(quiet.Report.Rules()) > 0 {
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// with is the decoder with other options.
+func (d *decoder) with(opt *format.ReadOptions) *decoder {
+	return &decoder{model: d.model, opt: opt, unordered: d.unordered}
 }
 
 // Prepare finds the locations whose times go back, if they are to be sorted.
@@ -115,13 +129,31 @@ func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 	}
 }
 
-// Scan delivers location by location.
-func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return d.scan(ctx, sel, sink, false)
+// Scan delivers location by location, or merges the locations: simultaneous events come in the
+// order of the locations' ids then, and it holds 64 KiB and a batch of each.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if order == format.PerLocation {
+		return d.scan(ctx, sel, func(int) format.Sink { return sink }, false)
+	}
+	sel, sink = format.Exactly(d.defs, sel, sink)
+	if !sel.NoEvents {
+		list, closeAll, err := d.Streams(ctx, sel)
+		defer closeAll()
+		if err != nil {
+			return err
+		}
+		if err := format.Merge(ctx, list, sink); err != nil {
+			return err
+		}
+	}
+	return d.deliverLinks(sel, sink)
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, try bool) error {
 	d.opt.Pass()
+	if sel.NoEvents {
+		return d.deliverLinks(format.Exactly(d.defs, sel, sink(0)))
+	}
 	var wanted []uint64
 	for _, id := range d.locations {
 		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
@@ -135,8 +167,9 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	large, others := d.large(wanted, cores)
 	workers := max(1, min(cores, len(others)))
 	sinks := make([]format.Sink, workers)
+	asked := sel
 	for w := range sinks {
-		sinks[w] = sink(w)
+		sel, sinks[w] = format.Exactly(d.defs, asked, sink(w))
 	}
 	done := int64(0)
 	progress := func() {
@@ -198,12 +231,6 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	return d.deliverLinks(sel, sinks[0])
 }
 
-// ScanOrdered merges the locations: simultaneous events come in the order of the
-// locations' ids. It holds 64 KiB and a batch of each.
-func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return format.ScanStreams(ctx, d, sel, sink)
-}
-
 // Streams are the locations in the order of their ids, and the markers.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
 	d.opt.Pass()
@@ -235,26 +262,32 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 
 // Extent reads the first and the last chunk of each location. What cannot be read has no
 // times; a scan will tell of it.
-func (d *decoder) Extent() (first, last int64, ok bool) {
+func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	if err := d.Prepare(ctx); err != nil {
+		return 0, 0, false, err
+	}
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := &decoder{d.model, &quiet, d.unordered}
+	q := d.with(&quiet)
 	first, last = math.MaxInt64, math.MinInt64
 	for _, id := range q.locations {
+		if err := ctx.Err(); err != nil {
+			return 0, 0, false, err
+		}
 		if a, b, any := q.extent(id); any {
 			first, last, ok = min(first, a), max(last, b), true
 		}
 	}
 	if x := q.markerStream(trace.Everything()); x != nil {
 		for {
-			b, err := x.Next(context.Background())
+			b, err := x.Next(ctx)
 			if b == nil || err != nil {
 				break
 			}
 			first, last, ok = min(first, b.Time[0]), max(last, b.Time[b.Len()-1]), true
 		}
 	}
-	return first, last, ok
+	return first, last, ok, nil
 }
 
 // extent is when the first and the last event of a location are.
@@ -305,11 +338,6 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 		})
 	}
 	return first, last, true
-}
-
-// Links delivers the links.
-func (d *decoder) Links(_ context.Context, sel trace.Selection, sink format.Sink) error {
-	return d.deliverLinks(sel, sink)
 }
 
 // locationReader delivers the events of a location as batches.

@@ -42,7 +42,7 @@ func scanned(t testing.TB, src format.Source, values map[string]string) (n map[s
 			}}
 		}
 	}
-	if err := format.ScanAnew(context.Background(), d, trace.Everything(), fresh); err != nil {
+	if err := d.ScanParallel(context.Background(), trace.Everything(), fresh); err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range rep.Rules() {
@@ -190,7 +190,7 @@ func TestSorted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		if err := format.Prepare(context.Background(), d); err != nil {
+		if err := d.Prepare(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -202,9 +202,9 @@ func TestSorted(t *testing.T) {
 			return nil
 		}}
 		if ordered {
-			err = d.ScanOrdered(context.Background(), trace.Everything(), sink)
+			err = d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, sink)
 		} else {
-			err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return sink })
+			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, sink)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -321,7 +321,7 @@ func TestWindow(t *testing.T) {
 			}
 			sel := trace.Everything()
 			sel.From, sel.To = from, to
-			if err := format.ScanOrdered(context.Background(), d, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			if err := d.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				for c := b.Cursor(); c.Next(); {
 					l = append(l, fmt.Sprint(c.Time(), c.Location(), c.Ops()))
 				}
@@ -360,8 +360,8 @@ func checked(t testing.TB, src format.Source) (rules string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newChecker(d, src, opt)
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+	c := d.NewChecker()
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Finish(context.Background()); err != nil {
@@ -416,7 +416,7 @@ func TestMarkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	if err := format.ScanOrdered(context.Background(), d, trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
 			if c.Kind() == trace.Marker {
 				_, values := c.Attrs()
@@ -480,7 +480,7 @@ func TestWindowUndefined(t *testing.T) {
 		sel := trace.Everything()
 		sel.From = from
 		var got []trace.Value
-		if err := format.ScanOrdered(context.Background(), d, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		if err := d.Scan(context.Background(), sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			got = append(got, b.AttrVal...)
 			return nil
 		}}); err != nil {

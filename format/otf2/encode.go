@@ -527,7 +527,7 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 
 // deliverLinks hands on the links that the strings carry, as they are read.
 func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
-	if d.restorer == nil || !sel.Links {
+	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil
 	}
 	var links []trace.Link

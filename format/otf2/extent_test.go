@@ -44,14 +44,15 @@ func TestExtentOfDamaged(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			first, last, ok := d.(format.Extent).Extent()
+			first, last, ok, err := d.Extent(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
 			from, to := int64(math.MaxInt64), int64(math.MinInt64)
-			err = d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-				return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-					from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
-					return nil
-				}}
-			})
+			err = d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				from, to = min(from, slices.Min(b.Time)), max(to, slices.Max(b.Time))
+				return nil
+			}})
 			d.Close()
 			if err != nil {
 				continue

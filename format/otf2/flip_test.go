@@ -53,10 +53,8 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 		return map[string]int64{err.Error(): 1}
 	}
 	defer d.Close()
-	checkers := []format.Checker{check.New(d.Defs(), anchor, opt), Format.NewChecker(d, src, opt)}
-	err = d.Scan(ctx, trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }}
-	})
+	checkers := []format.Checker{check.New(d.Defs(), anchor, opt), d.NewChecker()}
+	err = d.Scan(ctx, trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return checkers[0].Batch(b) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,6 @@ var Format = &format.Format{
 	Copy:   copyArchive,
 	Compat: printCompat,
 
-	NewChecker: newChecker,
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read.", Example: "an event file that ends in the middle of a record, or has no end-of-file mark"},
 		{ID: "otf2.missing-file", Severity: trace.Error, Doc: "A file is not there that the definitions or the anchor file name; the location has no events, or no snapshots.", Example: "location 1 is defined, and there is no traces/1.evt"},

@@ -34,7 +34,7 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 func checkSource(src format.Source) {
 	opt := &format.ReadOptions{Report: format.NewReport()}
 	if d, err := open(context.Background(), src, opt); err == nil {
-		newChecker(d, src, opt).Finish(context.Background())
+		d.NewChecker().Finish(context.Background())
 		d.Close()
 	}
 }

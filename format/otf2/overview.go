@@ -8,8 +8,18 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Files lists the anchor file and all others of the archive that are there.
-func (d *decoder) Files() ([]format.TraceFile, error) {
+// Overview lists the anchor file and all others of the archive that are there, and counts the
+// global definitions by type.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	files, err := d.files()
+	if err != nil {
+		return nil, err
+	}
+	records, err := d.definitionRecords()
+	return &format.Overview{Files: files, Definitions: records}, err
+}
+
+func (d *decoder) files() ([]format.TraceFile, error) {
 	endings := []string{".otf2", ".def", ".marker"}
 	for _, id := range d.locations {
 		endings = append(endings, fmt.Sprintf("/%d.def", id), fmt.Sprintf("/%d.evt", id), fmt.Sprintf("/%d.snap", id))
@@ -37,8 +47,7 @@ func (d *decoder) Files() ([]format.TraceFile, error) {
 	return l, nil
 }
 
-// DefinitionRecords counts the global definitions by type.
-func (d *decoder) DefinitionRecords(context.Context) ([]format.DefinitionRecords, error) {
+func (d *decoder) definitionRecords() ([]format.DefinitionRecords, error) {
 	var n [len(definitionTypes)]int64
 	err := d.a.Definitions(func(_ int64, r *Record) error {
 		if int(r.ID) < len(n) {

@@ -53,7 +53,8 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	w := &Writer{Anchor: a, dst: dst, folder: folder, locations: map[uint64]*EventWriter{}, snapshots: map[uint64]*SnapshotWriter{}}
 	w.definitions = chunkWriter{path: filepath.Join(folder, "def"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
 	w.markers = chunkWriter{path: filepath.Join(folder, "marker"), chunk: int64(a.DefinitionChunk), most: 64 << 10}
-	dst.Beside(func() error { return w.name(name) }, w.Abort)
+	dst.BeforeCommit(func() error { return w.name(name) })
+	dst.AtEnd(w.Abort)
 	return w, os.Mkdir(filepath.Join(folder, "locations"), 0o777)
 }
 
@@ -81,37 +82,33 @@ func replaceable(name string) error {
 	return nil
 }
 
-// name gives the files their names.
+// name says the names of the files.
 func (w *Writer) name(name string) error {
 	if err := replaceable(name); err != nil {
 		return err
 	}
-	if err := os.Rename(name, filepath.Join(w.folder, "old")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	w.dst.Rename(filepath.Join(w.folder, "locations"), name)
+	w.dst.Rename(w.definitions.path, name+".def")
+	if _, err := os.Lstat(w.markers.path); err == nil {
+		w.dst.Rename(w.markers.path, name+".marker")
+	} else {
+		w.dst.Remove(name + ".marker") // of an archive that was here before
+	}
+	made := map[string]bool{}
+	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
+	for _, path := range thumbnails {
+		to := name + "." + filepath.Base(path)
+		made[to] = true
+		w.dst.Rename(path, to)
 	}
 	// Thumbnails of an archive that was here before would be taken for those of this one.
 	old, _ := filepath.Glob(name + ".*.thumb")
 	for _, path := range old {
-		if thumbnailFile.MatchString(path[len(name):]) {
-			os.Remove(path)
+		if thumbnailFile.MatchString(path[len(name):]) && !made[path] {
+			w.dst.Remove(path)
 		}
 	}
-	thumbnails, _ := filepath.Glob(filepath.Join(w.folder, "*.thumb"))
-	for _, path := range thumbnails {
-		if err := os.Rename(path, name+"."+filepath.Base(path)); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(os.Rename(filepath.Join(w.folder, "locations"), name), os.Rename(w.definitions.path, name+".def")); err != nil {
-		return err
-	}
-	switch err := os.Rename(w.markers.path, name+".marker"); {
-	case errors.Is(err, fs.ErrNotExist):
-		os.Remove(name + ".marker") // of an archive that was here before
-	case err != nil:
-		return err
-	}
-	return os.RemoveAll(w.folder)
+	return nil
 }
 
 // Define writes a definition. Its values must be those that docs/formats/otf2.md lists

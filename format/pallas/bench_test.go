@@ -124,7 +124,7 @@ func BenchmarkScan(b *testing.B) {
 					b.Fatal(err)
 				}
 				fresh := func() func(int) format.Sink { return func(int) format.Sink { return format.SinkFuncs{} } }
-				if err := format.ScanAnew(context.Background(), d, trace.Everything(), fresh); err != nil {
+				if err := d.ScanParallel(context.Background(), trace.Everything(), fresh); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -98,14 +98,14 @@ func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *
 
 // load reads the bytes of a block.
 func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
-	err = d.with(func(f format.File, size int64) error {
+	err = d.with(func(f format.DataFile, size int64) error {
 		b, err = r.loadFrom(f, size, d.path, x)
 		return err
 	})
 	return b, err
 }
 
-func (r *blockReader) loadFrom(f format.File, size int64, path string, x *Block) ([]byte, error) {
+func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Block) ([]byte, error) {
 	if size < 8 || x.Offset > uint64(size)-8 {
 		return nil, &FileError{path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
 	}

@@ -129,7 +129,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 
 // deliverLinks hands on the links that the metadata carry.
 func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
-	if d.restorer == nil || !sel.Links {
+	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil
 	}
 	links, err := carrier.ParseLinks(d.t.metadata(), linkKey, func(err error) error {

@@ -16,9 +16,8 @@ import (
 // durations of sequences, with sums and ids, and with numbers that files have of each
 // other. Memory: the grammar of a thread, a block (8 KB) of each of its events and three of
 // each of its sequences, and 1 MB of each of its files.
-func newChecker(dec format.Decoder, _ format.Source, opt *format.ReadOptions) format.Checker {
-	return &checker{d: dec.(*decoder), opt: opt}
-}
+// NewChecker makes the checker of what stands beside the grammars.
+func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
 	d      *decoder
@@ -49,7 +48,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	}
 	quiet := *c.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false // reading has reported it
-	q := &decoder{c.d.model, &quiet}
+	q := c.d.with(&quiet)
 	for _, id := range c.d.threads {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -382,7 +381,7 @@ func (w *window) bytes(at, n, block uint64) ([]byte, error) {
 		return w.b[at-w.from : at-w.from+n], nil
 	}
 	var b []byte
-	err := w.d.with(func(f format.File, size int64) error {
+	err := w.d.with(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
 			return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
 		}

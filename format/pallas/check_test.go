@@ -22,8 +22,8 @@ func checked(t *testing.T, name string) (rules []string) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	c := newChecker(d, src, opt)
-	if err := d.Scan(t.Context(), trace.Everything(), func(int) format.Sink { return c }); err != nil {
+	c := d.NewChecker()
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, c); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Finish(t.Context()); err != nil {

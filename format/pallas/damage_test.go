@@ -89,12 +89,10 @@ func read(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Scan(context.Background(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			times = append(times, b.Time...)
-			return nil
-		}}
-	}); err != nil {
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		times = append(times, b.Time...)
+		return nil
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range d.Defs().Groups.Len() {
@@ -183,18 +181,16 @@ func TestLostBlock(t *testing.T) {
 		}
 		sel := trace.Everything()
 		sel.From = from
-		if err := format.Scan(context.Background(), d, sel, func(int) format.Sink {
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for c := b.Cursor(); c.Next(); {
-					s += fmt.Sprint(c.Time())
-					if keys, _ := c.Attrs(); len(keys) > 0 {
-						s += "*"
-					}
-					s += " "
+		if err := d.Scan(context.Background(), sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				s += fmt.Sprint(c.Time())
+				if keys, _ := c.Attrs(); len(keys) > 0 {
+					s += "*"
 				}
-				return nil
-			}}
-		}); err != nil {
+				s += " "
+			}
+			return nil
+		}}); err != nil {
 			t.Fatal(err)
 		}
 		return s
@@ -268,7 +264,7 @@ func TestOpenFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := 0
-	if err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		rows += b.Len()
 		return nil
 	}}); err != nil {
@@ -324,7 +320,7 @@ func TestWindowBack(t *testing.T) {
 					}}
 				}
 			}
-			if err := format.ScanAnew(context.Background(), d, sel, fresh); err != nil {
+			if err := d.ScanParallel(context.Background(), sel, fresh); err != nil {
 				t.Fatalf("%d: window %v: %v", i, w, err)
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {

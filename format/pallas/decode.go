@@ -20,11 +20,12 @@ import (
 
 // decoder reads a trace through the common model. A tick is a nanosecond.
 type decoder struct {
+	format.EventsAlone
 	*model
 	opt *format.ReadOptions
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	if _, err := fs.Stat(src.FS, path.Dir(src.Name)); err != nil {
 		return nil, fmt.Errorf("%s: found a single file, expected a main file in a folder: a Pallas trace has several files", src.Path)
 	}
@@ -36,7 +37,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	return &decoder{m, opt}, ctx.Err()
+	return &decoder{model: m, opt: opt}, ctx.Err()
 }
 
 // Defs are the definitions. Stand-ins for undefined regions, and kinds that only Pallas
@@ -92,33 +93,60 @@ func (d *decoder) thread(id threadID, lean bool) (*Thread, error) {
 	return t, nil
 }
 
-// Try delivers the events of each thread in the order of its grammar, several threads
-// at a time. It gives up where times go back or anything is wrong.
-func (d *decoder) Try(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) (ok bool, err error) {
+// Prepare does nothing.
+func (d *decoder) Prepare(context.Context) error { return nil }
+
+// with is the decoder with other options.
+func (d *decoder) with(opt *format.ReadOptions) *decoder { return &decoder{model: d.model, opt: opt} }
+
+// ScanParallel delivers the events of each thread in the order of its grammar, several threads
+// at a time. It begins again, in one goroutine, where times go back or anything is wrong.
+func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	err = (&decoder{d.model, &quiet}).scan(ctx, sel, sink, false)
+	err := d.with(&quiet).scan(ctx, sel, begin(), false)
 	if errors.Is(err, errBack) || err == nil && len(quiet.Report.Rules()) > 0 {
-		return false, nil
+		return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 	}
-	return err == nil, err
+	return err
 }
 
-// Scan does so too, thread by thread, but first looks through each one for times that
-// go back: such a thread is sorted in memory, for which it needs 20 bytes an event.
-func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	return d.scan(ctx, sel, sink, true)
+// Scan delivers thread by thread, or merges the threads, for which it holds a block (8 KB) of
+// each event of each thread. It first looks through each one for times that go back: such a
+// thread is sorted in memory, for which it needs 20 bytes an event.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if order == format.PerLocation {
+		return d.scan(ctx, sel, func(int) format.Sink { return sink }, true)
+	}
+	sel, sink = format.Exactly(d.defs, sel, sink)
+	if !sel.NoEvents {
+		list, closeAll, err := d.Streams(ctx, sel)
+		defer closeAll()
+		if err != nil {
+			return err
+		}
+		if err := format.Merge(ctx, list, sink); err != nil {
+			return err
+		}
+	}
+	return d.deliverLinks(sel, sink)
 }
 
 func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, careful bool) error {
 	d.opt.Pass()
+	if sel.NoEvents {
+		return d.deliverLinks(format.Exactly(d.defs, sel, sink(0)))
+	}
 	workers := 1
 	if !careful {
 		workers = max(1, min(d.opt.Cores(), len(d.threads)))
 	}
 	readers := make([]*threadReader, workers)
+	asked := sel
 	for w := range readers {
-		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: sink(w), careful: careful, ahead: workers < d.opt.Cores()}
+		var to format.Sink
+		sel, to = format.Exactly(d.defs, asked, sink(w))
+		readers[w] = &threadReader{d: d, r: newBlockReader(d.t.Parameters), sel: sel, sink: to, careful: careful, ahead: workers < d.opt.Cores()}
 		defer readers[w].r.close()
 		defer readers[w].stop()
 	}
@@ -155,11 +183,6 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	return d.deliverLinks(sel, readers[0].sink)
 }
 
-// ScanOrdered merges the threads. It holds a block (8 KB) of each event of each thread.
-func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return format.ScanStreams(ctx, d, sel, sink)
-}
-
 // Streams are the threads.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
 	d.opt.Pass()
@@ -186,11 +209,6 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		}
 	}
 	return list, closeAll, nil
-}
-
-// Links delivers the links.
-func (d *decoder) Links(_ context.Context, sel trace.Selection, sink format.Sink) error {
-	return d.deliverLinks(sel, sink)
 }
 
 // threadReader delivers the events of threads as batches.

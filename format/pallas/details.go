@@ -20,7 +20,7 @@ func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
 	}
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false // reading reports what is wrong
-	q := &decoder{d.model, &quiet}
+	q := d.with(&quiet)
 	for _, id := range d.threads {
 		if err := ctx.Err(); err != nil {
 			return nil, err

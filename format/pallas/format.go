@@ -31,7 +31,6 @@ var Format = &format.Format{
 	Copy:   copyTrace,
 	Compat: printCompat,
 
-	NewChecker: newChecker,
 	Rules: []format.Rule{
 		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read.", Example: "a thread.pallas that ends in the list of its sequences"},
 		{ID: "pallas.missing-file", Severity: trace.Error, Doc: "A file is not there that others need.", Example: "archive_0/thread_0/event_durations.dat is not there"},

@@ -45,20 +45,18 @@ func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	if err != nil {
 		return 0
 	}
-	rows := func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i, t := range b.Time {
-				if i > 0 && t < b.Time[i-1] {
-					return io.ErrUnexpectedEOF
-				}
+	rows := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for i, t := range b.Time {
+			if i > 0 && t < b.Time[i-1] {
+				return io.ErrUnexpectedEOF
 			}
-			return nil
-		}}
-	}
-	if err := d.Scan(context.Background(), trace.Everything(), rows); err != nil {
+		}
+		return nil
+	}}
+	if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, rows); err != nil {
 		t.Fatalf("scan: %v", err)
 	}
-	if err := d.ScanOrdered(context.Background(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	if err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		events += b.Len()
 		return nil
 	}}); err != nil {

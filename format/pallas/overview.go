@@ -7,8 +7,17 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// Files lists the main file and all others of the trace that are there.
-func (d *decoder) Files() ([]format.TraceFile, error) {
+// Overview lists the main file and all others of the trace that are there, and counts the
+// definitions by type.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	files, err := d.files()
+	if err != nil {
+		return nil, err
+	}
+	return &format.Overview{Files: files, Definitions: d.definitionRecords()}, nil
+}
+
+func (d *decoder) files() ([]format.TraceFile, error) {
 	names := []string{""}
 	for _, a := range d.archives {
 		names = append(names, archiveFile(a.ID))
@@ -36,8 +45,7 @@ func (d *decoder) Files() ([]format.TraceFile, error) {
 	return l, nil
 }
 
-// DefinitionRecords counts the definitions by type.
-func (d *decoder) DefinitionRecords(context.Context) ([]format.DefinitionRecords, error) {
+func (d *decoder) definitionRecords() []format.DefinitionRecords {
 	var n [7]int64
 	add := func(x *Definitions) {
 		for i, k := range []int{len(x.Strings), len(x.Regions), len(x.Attributes), len(x.Groups), len(x.Comms)} {
@@ -56,5 +64,5 @@ func (d *decoder) DefinitionRecords(context.Context) ([]format.DefinitionRecords
 			out = append(out, format.DefinitionRecords{Type: name, Count: n[i]})
 		}
 	}
-	return out, nil
+	return out
 }

@@ -25,7 +25,7 @@ func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions
 	if err != nil {
 		return err
 	}
-	d := &decoder{m, opt}
+	d := &decoder{model: m, opt: opt}
 	out := bufio.NewWriterSize(w, 64<<10)
 	// The tool goes by the numbers of the archives.
 	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })

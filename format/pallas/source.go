@@ -29,11 +29,11 @@ func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
 // it: what is read after that is 0. Of files that may be long it has a part.
 type source struct {
 	path string
-	f    format.File // nil if the whole file is there
-	size int         // of the file
-	b    []byte      // what is there of it,
-	base int         // from here on
-	at   int         // in the file
+	f    format.DataFile // nil if the whole file is there
+	size int             // of the file
+	b    []byte          // what is there of it,
+	base int             // from here on
+	at   int             // in the file
 	err  *FileError
 	odd  *FileError // the first thing that is wrong but ends nothing
 }

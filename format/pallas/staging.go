@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -36,7 +37,8 @@ func newStaging(out *format.Output, o *WriterOptions) (*staging, error) {
 		return nil, err
 	}
 	s.w.nested = true
-	out.Beside(s.commit, s.Abort)
+	out.BeforeCommit(s.name)
+	out.AtEnd(s.Abort)
 	return s, nil
 }
 
@@ -58,33 +60,18 @@ func (s *staging) finish() error {
 	return err
 }
 
-// commit gives the archives their names, in the place of those of the trace that is
-// replaced, which come back if that fails.
-func (s *staging) commit() (err error) {
+// name says the names of the archives, which take the place of those of the trace that is
+// replaced.
+func (s *staging) name() error {
 	dir := filepath.Dir(s.out.Path)
-	var undo [][2]string // what was renamed, and to what
-	move := func(from, to string) {
-		if err != nil {
-			return
-		}
-		if err = os.Rename(from, to); err == nil {
-			undo = append(undo, [2]string{from, to})
-		}
-	}
-	for _, id := range s.old {
-		name := fmt.Sprintf("archive_%d", id)
-		move(filepath.Join(dir, name), filepath.Join(s.temp, "old_"+name))
-	}
 	for _, a := range s.w.archives {
 		name := fmt.Sprintf("archive_%d", a.id)
-		move(filepath.Join(s.temp, name), filepath.Join(dir, name))
+		s.out.Rename(filepath.Join(s.temp, name), filepath.Join(dir, name))
 	}
-	if err != nil {
-		for i := len(undo) - 1; i >= 0; i-- {
-			err = errors.Join(err, os.Rename(undo[i][1], undo[i][0]))
+	for _, id := range s.old {
+		if name := fmt.Sprintf("archive_%d", id); !slices.ContainsFunc(s.w.archives, func(a *ArchiveWriter) bool { return a.id == id }) {
+			s.out.RemoveFolder(filepath.Join(dir, name))
 		}
-		return err
 	}
-	s.done = true
-	return os.RemoveAll(s.temp)
+	return nil
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Summarize adds up what stands beside the grammars. It reads no times, and costs as
+// Summary adds up what stands beside the grammars. It reads no times, and costs as
 // much as the grammars are long. There is no summary if a region is visited inside of
 // itself, calls do not nest, events have attributes, or something is wrong.
-func (d *decoder) Summarize(ctx context.Context) (*format.Summary, bool, error) {
+func (d *decoder) Summary(ctx context.Context) (*format.Summary, error) {
 	if slices.ContainsFunc(d.t.Metadata, func(m Metadata) bool { return strings.HasPrefix(m.Key, linkKey) }) {
-		return nil, false, nil
+		return nil, nil
 	}
 	x := d.summing()
 	ok, err := x.all(ctx)
 	if !ok || err != nil || circular(x.inner) {
-		return nil, false, err
+		return nil, err
 	}
-	return x.summary(), true, nil
+	return x.summary(), nil
 }
 
 // Preview tells less than a summary, of more traces: regions that are visited inside of
@@ -31,7 +31,7 @@ func (d *decoder) Summarize(ctx context.Context) (*format.Summary, bool, error) 
 // not end, or not in the order in which they began, are in no sum of times. It reads no times
 // either; but where nothing repeats the grammars are as long as the trace, and there is no
 // preview if they are longer than mostGrammar bytes.
-func (d *decoder) Preview(ctx context.Context) (*format.Preview, bool, error) {
+func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 	left := int64(mostGrammar)
 	for _, id := range d.threads {
 		st, err := fs.Stat(d.t.src.FS, d.t.dir+threadFolder(id.archive, id.id)+"thread.pallas")
@@ -39,15 +39,18 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, bool, error) {
 			left -= st.Size()
 		}
 		if left < 0 {
-			return nil, false, nil
+			return nil, nil
 		}
 	}
 	x := d.summing()
 	x.loose = true
 	if ok, err := x.all(ctx); !ok || err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return x.preview(), len(x.locations) > 0, nil
+	if len(x.locations) == 0 {
+		return nil, nil
+	}
+	return x.preview(), nil
 }
 
 // mostGrammar is what can be read in a second, about; to read the events takes some ten times
@@ -58,7 +61,7 @@ const mostGrammar = 512 << 20
 func (d *decoder) summing() *summing {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict, quiet.Progress = format.NewReport(), false, nil
-	return &summing{d: &decoder{d.model, &quiet}, regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
+	return &summing{d: d.with(&quiet), regions: map[uint32]*sums{}, inner: map[uint32][]uint32{}}
 }
 
 // all adds all threads. It reports false if something is wrong, or says too little.
@@ -328,10 +331,10 @@ func (x *summing) preview() *format.Preview {
 
 // Extent is when the first and the last event are, which the blocks say; only threads in
 // which times go back are read. What cannot be read is not reported.
-func (d *decoder) Extent() (first, last int64, ok bool) {
+func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
 	quiet := *d.opt
 	quiet.Report, quiet.Strict = format.NewReport(), false
-	q := &decoder{d.model, &quiet}
+	q := d.with(&quiet)
 	low, high := uint64(math.MaxUint64), uint64(0)
 	for _, id := range d.threads {
 		t, err := q.thread(id, true)
@@ -339,7 +342,7 @@ func (d *decoder) Extent() (first, last int64, ok bool) {
 			continue
 		}
 		if !t.ascending() {
-			t.Replay(context.Background(), func(_ []uint32, times []uint64) error { // as far as it goes
+			t.Replay(ctx, func(_ []uint32, times []uint64) error { // as far as it goes
 				for _, x := range times {
 					low, high = min(low, x), max(high, x)
 				}
@@ -355,7 +358,7 @@ func (d *decoder) Extent() (first, last int64, ok bool) {
 		t.Close()
 	}
 	if low > math.MaxInt64 {
-		return 0, 0, false
+		return 0, 0, false, nil
 	}
-	return d.ticks.model(low), d.ticks.model(min(high, math.MaxInt64)), true
+	return d.ticks.model(low), d.ticks.model(min(high, math.MaxInt64)), true, ctx.Err()
 }

@@ -52,7 +52,7 @@ func TestDetails(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			tables, err := d.(format.Detailer).Details(t.Context())
+			tables, err := d.Details(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -90,7 +90,7 @@ type visits struct{ count, inclusive, exclusive, min, max int64 }
 
 // scanned reads a trace whose calls nest: how many events it has of each kind, the visits of
 // each region that end, and whether any is visited inside of itself.
-func scanned(t *testing.T, d format.Decoder) (kinds map[trace.Kind]int64, regions map[uint32]*visits, recursive bool) {
+func scanned(t *testing.T, d format.Events) (kinds map[trace.Kind]int64, regions map[uint32]*visits, recursive bool) {
 	t.Helper()
 	kinds, regions = map[trace.Kind]int64{}, map[uint32]*visits{}
 	type call struct {
@@ -98,40 +98,38 @@ func scanned(t *testing.T, d format.Decoder) (kinds map[trace.Kind]int64, region
 		start, inner int64
 	}
 	stacks := map[uint32][]call{}
-	if err := d.Scan(t.Context(), trace.Everything(), func(int) format.Sink {
-		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i, k := range b.Kind {
-				kinds[k]++
-				loc := b.Location(i)
-				stack := stacks[loc]
-				switch k {
-				case trace.Enter:
-					for _, c := range stack {
-						recursive = recursive || c.region == b.Ref[i]
-					}
-					stack = append(stack, call{b.Ref[i], b.Time[i], 0})
-				case trace.Leave:
-					c := stack[len(stack)-1]
-					stack = stack[:len(stack)-1]
-					long := b.Time[i] - c.start
-					if len(stack) > 0 {
-						stack[len(stack)-1].inner += long
-					}
-					r := regions[c.region]
-					if r == nil {
-						r = &visits{min: long}
-						regions[c.region] = r
-					}
-					r.count++
-					r.inclusive += long
-					r.exclusive += long - c.inner
-					r.min, r.max = min(r.min, long), max(r.max, long)
+	if err := d.Scan(t.Context(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for i, k := range b.Kind {
+			kinds[k]++
+			loc := b.Location(i)
+			stack := stacks[loc]
+			switch k {
+			case trace.Enter:
+				for _, c := range stack {
+					recursive = recursive || c.region == b.Ref[i]
 				}
-				stacks[loc] = stack
+				stack = append(stack, call{b.Ref[i], b.Time[i], 0})
+			case trace.Leave:
+				c := stack[len(stack)-1]
+				stack = stack[:len(stack)-1]
+				long := b.Time[i] - c.start
+				if len(stack) > 0 {
+					stack[len(stack)-1].inner += long
+				}
+				r := regions[c.region]
+				if r == nil {
+					r = &visits{min: long}
+					regions[c.region] = r
+				}
+				r.count++
+				r.inclusive += long
+				r.exclusive += long - c.inner
+				r.min, r.max = min(r.min, long), max(r.max, long)
 			}
-			return nil
-		}}
-	}); err != nil {
+			stacks[loc] = stack
+		}
+		return nil
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	return kinds, regions, recursive
@@ -160,12 +158,12 @@ func TestSummarize(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		s, ok, err := d.(format.Summarizer).Summarize(t.Context())
+		s, err := d.Summary(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		kinds, regions, recursive := scanned(t, d)
-		if !ok {
+		if s == nil {
 			if !recursive {
 				t.Errorf("seed %d: no summary", seed)
 			}
@@ -217,12 +215,12 @@ func TestPreview(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.Close()
-		v, ok, err := d.(format.Previewer).Preview(t.Context())
-		if err != nil || !ok {
-			t.Errorf("seed %d: found %t, %v, expected a preview", seed, ok, err)
+		v, err := d.Preview(t.Context())
+		if err != nil || v == nil {
+			t.Errorf("seed %d: found none, %v, expected a preview", seed, err)
 			continue
 		}
-		if _, ok, _ := d.(format.Summarizer).Summarize(t.Context()); !ok {
+		if s, _ := d.Summary(t.Context()); s == nil {
 			without++
 		}
 		kinds, regions, recursive := scanned(t, d)

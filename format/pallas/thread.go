@@ -477,13 +477,13 @@ type dataFile struct {
 	all *openFiles
 
 	mu   sync.Mutex
-	f    format.File
+	f    format.DataFile
 	size int64
 	err  error
 }
 
 // with calls use with the file and its size, which is opened if it is not.
-func (d *dataFile) with(use func(f format.File, size int64) error) error {
+func (d *dataFile) with(use func(f format.DataFile, size int64) error) error {
 	opened, err := d.lockedWith(use)
 	if opened {
 		d.all.add(d)
@@ -491,7 +491,7 @@ func (d *dataFile) with(use func(f format.File, size int64) error) error {
 	return err
 }
 
-func (d *dataFile) lockedWith(use func(f format.File, size int64) error) (opened bool, err error) {
+func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (opened bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {

@@ -30,6 +30,8 @@ const maxRuns = 64
 
 // decoder reads a trace through the common model.
 type decoder struct {
+	format.EventsAlone
+	src    format.Source
 	opt    *format.ReadOptions
 	file   *lines.File
 	close  func() error
@@ -111,12 +113,12 @@ type scanResult struct {
 	carrierDef  []carrier.Pair
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.Decoder, error) {
+func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	f, closer, err := openText(ctx, src, opt)
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{opt: opt, file: f, close: closer, defs: newDefinitions(),
+	d := &decoder{src: src, opt: opt, file: f, close: closer, defs: newDefinitions(),
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
@@ -714,22 +716,22 @@ func (d *decoder) kindOf(typ int64) trace.Kind {
 // Defs returns the definitions.
 func (d *decoder) Defs() *trace.Definitions { return d.model }
 
+// Prepare does nothing: opening has looked through the text.
+func (d *decoder) Prepare(context.Context) error { return nil }
+
 // Extent is the times of the first and last event.
-func (d *decoder) Extent() (first, last int64, ok bool) {
+func (d *decoder) Extent(context.Context) (first, last int64, ok bool, err error) {
 	if d.restore != nil {
 		clock := d.fileClock()
 		first, _, ok1 := clock.Rescale(d.first, d.model.Clock)
 		last, _, ok2 := clock.Rescale(d.last, d.model.Clock)
-		return first, last, ok1 && ok2 && d.first <= d.last
+		return first, last, ok1 && ok2 && d.first <= d.last, nil
 	}
-	return d.first, d.last, d.first <= d.last
+	return d.first, d.last, d.first <= d.last, nil
 }
 
 // fileClock counts the file's own ticks.
 func (d *decoder) fileClock() trace.Clock { return trace.Clock{Num: pow10(d.digits), Den: 1} }
-
-// Count is the number of records.
-func (d *decoder) Count() (int64, bool) { return d.nrec, true }
 
 // LinkCount is 0: PICL has no links, but for those of a restored trace, which
 // are not counted before a scan.
@@ -738,18 +740,30 @@ func (d *decoder) LinkCount() (int64, bool) { return 0, d.restore == nil }
 // Close closes the file.
 func (d *decoder) Close() error { return d.close() }
 
-// Scan delivers the events of each location in time order.
-func (d *decoder) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
+// Scan delivers all events in time order, or those of each location.
+func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.opt.Pass()
-	s := d.paired(sink(0))
-	if len(d.runs) == 1 {
-		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, s, false)
+	if sel.NoEvents && d.restore == nil {
+		return nil
 	}
-	r := format.Regroup(s, 1<<16)
+	sel, sink = format.Exactly(d.model, sel, sink)
+	sink = d.paired(sink)
+	if order == format.GlobalOrder {
+		return d.ordered(ctx, sel, sink)
+	}
+	if len(d.runs) == 1 {
+		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, false)
+	}
+	r := format.Regroup(sink, 1<<16)
 	if err := d.ordered(ctx, sel, r); err != nil {
 		return err
 	}
 	return r.Flush()
+}
+
+// ScanParallel delivers from one goroutine: the text is parsed on all cores before that.
+func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, d, sel, begin)
 }
 
 // selected leaves out the chunks that lie outside the time window.
@@ -765,12 +779,6 @@ func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
 		}
 	}
 	return out
-}
-
-// ScanOrdered delivers all events in time order.
-func (d *decoder) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	d.opt.Pass()
-	return d.ordered(ctx, sel, d.paired(sink))
 }
 
 // paired makes an exit leave the region that its entry entered: a label may
@@ -822,7 +830,7 @@ func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.
 		for i, r := range d.runs {
 			streams[i] = &stream{d: d, links: &links, src: d.file.Chunks(lines.Cut(d.chunks, r.from, r.to, r.line))}
 		}
-		if err := format.Merge(ctx, streams, sink); err != nil || !sel.Links {
+		if err := format.Merge(ctx, streams, sink); err != nil || sel.Links == trace.NoLinks {
 			return err
 		}
 		return links.Deliver(ctx, sink.Links)
@@ -931,7 +939,7 @@ func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Sele
 		}
 		return nil
 	}
-	if err := pipeline.Run(ctx, workers, next, work, done); err != nil || !sel.Links {
+	if err := pipeline.Run(ctx, workers, next, work, done); err != nil || sel.Links == trace.NoLinks {
 		return err
 	}
 	return links.Deliver(ctx, sink.Links)

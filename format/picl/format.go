@@ -28,13 +28,12 @@ var Format = &format.Format{
 		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},
 		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
 	},
-	Probe:      probe,
-	Open:       open,
-	Create:     create,
-	Copy:       copyTrace,
-	Raw:        rawTrace,
-	Rules:      rules,
-	NewChecker: newChecker,
+	Probe:  probe,
+	Open:   open,
+	Create: create,
+	Copy:   copyTrace,
+	Raw:    rawTrace,
+	Rules:  rules,
 }
 
 // probe recognises both formats by their first lines.
@@ -81,14 +80,11 @@ func probe(name string, text []byte) int {
 // checker holds the statistics records against the events, in a pass of its
 // own over the records, if there are any.
 type checker struct {
-	d   *decoder
-	src format.Source
-	opt *format.ReadOptions
+	d *decoder
 }
 
-func newChecker(d format.Decoder, src format.Source, opt *format.ReadOptions) format.Checker {
-	return &checker{d.(*decoder), src, opt}
-}
+// NewChecker makes the checker of statistics.
+func (d *decoder) NewChecker() format.Checker { return &checker{d} }
 
 // Batch has nothing to do: the records are read again by Finish.
 func (c *checker) Batch(*trace.Batch) error { return nil }
@@ -101,7 +97,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	if !c.d.statistics {
 		return nil
 	}
-	r, err := NewReader(ctx, c.src, &format.ReadOptions{Values: c.opt.Values})
+	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.opt.Values})
 	if err != nil {
 		return err
 	}
@@ -120,8 +116,8 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		s.Add(&rec)
 		for _, d := range s.Compare(&rec, tick) {
-			d.Position.File = c.src.Path
-			if err := c.opt.Defect(d); err != nil {
+			d.Position.File = c.d.src.Path
+			if err := c.d.opt.Defect(d); err != nil {
 				return err
 			}
 		}

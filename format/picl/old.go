@@ -88,7 +88,7 @@ func probeOld(head []byte) int {
 
 // convertOld writes an old-format trace as new-format lines, each behind the
 // number of the line that it came from, into a temporary file.
-func convertOld(ctx context.Context, f *lines.File, opt *format.ReadOptions) (format.File, int64, error) {
+func convertOld(ctx context.Context, f *lines.File, opt *format.ReadOptions) (format.DataFile, int64, error) {
 	tmp, err := os.CreateTemp("", "weft-picl-*")
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)

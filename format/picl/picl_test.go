@@ -174,7 +174,7 @@ func TestWorley(t *testing.T) {
 		rep := format.NewReport()
 		opt := &format.ReadOptions{Report: rep}
 		d := tracetest.Open(t, Format, src, opt)
-		if err := newChecker(d, src, opt).Finish(context.Background()); err != nil {
+		if err := d.NewChecker().Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if r := rep.Rules(); len(r) != 1 || r[0].Rule != "picl.statistics-unknown" || r[0].Count != 1 {
@@ -183,8 +183,8 @@ func TestWorley(t *testing.T) {
 		if c := d.Defs().Clock; c.Num != 1_000_000 {
 			t.Errorf("clock %+v", c)
 		}
-		if first, last, _ := d.(*decoder).Extent(); first != -715036 || last != 1982 {
-			t.Errorf("extent %d to %d", first, last)
+		if first, last, _, err := d.Extent(t.Context()); first != -715036 || last != 1982 || err != nil {
+			t.Errorf("extent %d to %d, %v", first, last, err)
 		}
 	}
 }
@@ -361,7 +361,7 @@ func TestTick(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []int64
-		err = d.ScanOrdered(t.Context(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			got = append(got, b.Time...)
 			return nil
 		}})
@@ -387,7 +387,7 @@ func TestPieces(t *testing.T) {
 	}
 	defer d.Close()
 	n := int64(0)
-	err = d.ScanOrdered(t.Context(), trace.Everything(), format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = d.Scan(t.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); n++ {
 			_, vals := c.Attrs()
 			if want := fmt.Sprintf("hello %05d", n%6000); len(vals) != 1 || vals[0].Str != want || c.Time() != 10000*(n/6000)+n%6000 {

@@ -101,8 +101,8 @@ func openAtMost(ctx context.Context, name, events string) (int64, error) {
 	}
 	var open, most int64
 	sel := trace.Everything()
-	sel.Links = false
-	err = t.ScanOrdered(ctx, sel, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	sel.Links = trace.NoLinks
+	err = t.Scan(ctx, sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, k := range b.Kind {
 			switch k {
 			case trace.Enter, trace.ClaimBegin:

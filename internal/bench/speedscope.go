@@ -26,7 +26,7 @@ func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 		return err
 	}
 	defer d.Close()
-	if err := format.Prepare(ctx, d); err != nil {
+	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
 	w := bufio.NewWriterSize(out, 1<<20)
@@ -69,7 +69,7 @@ func printSpeedscope(ctx context.Context, path string, out io.Writer) error {
 		}
 		return nil
 	}}
-	if err := d.Scan(ctx, trace.Everything(), func(int) format.Sink { return sink }); err != nil {
+	if err := d.Scan(ctx, trace.Everything(), format.PerLocation, sink); err != nil {
 		return err
 	}
 	end()

@@ -93,7 +93,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		return err
 	}
 	defer in.Close()
-	d, err := o.correct(in.Decoder)
+	d, err := o.correct(in.Events)
 	if err != nil {
 		return err
 	}
@@ -180,11 +180,11 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 }
 
 // clocks scans a trace: each worker fills a part of its own.
-func (a *app) clocks(ctx context.Context, dec format.Decoder, path string, opt clocks.Options) (*clocks.Result, error) {
+func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
 	d := dec.Defs()
 	sel := trace.Everything()
-	sel.Links = false
-	all, err := analysis.InParts(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) }, format.ScanAnew)
+	sel.Links = trace.NoLinks
+	all, err := analysis.Run(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}

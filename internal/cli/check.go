@@ -157,7 +157,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int,
 		in.report.Add(check.Unreadable(in.src.Path, err))
 		return in.checkResult(a.rules(), only), nil
 	}
-	if err := check.All(ctx, in.Decoder, in.file, in.format, in.src, in.opt); err != nil {
+	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {
 		return nil, err
 	}
 	in.bar.done()
@@ -179,14 +179,14 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 		default:
 			res.Notes += x.Count
 		}
-		res.Rules = append(res.Rules, newCheckRule(x, rules, in.Decoder))
+		res.Rules = append(res.Rules, newCheckRule(x, rules, in.Events))
 	}
 	return res
 }
 
 // newCheckRule is a rule that was broken; its sentence is among rules. d is the trace, nil
 // for one that could not be opened.
-func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Decoder) checkRule {
+func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) checkRule {
 	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
 		rule.Doc = rules[i].Doc

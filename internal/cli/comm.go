@@ -142,8 +142,8 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	m, o := messages.New(d, opt), collectives.New(d, ops)
 	// What belongs together depends on what is before and behind the window.
 	all := trace.Everything()
-	all.Links = false
-	err = in.ScanOrdered(ctx, all, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	all.Links = trace.NoLinks
+	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		if err := m.Batch(b); err != nil {
 			return err
 		}
@@ -155,16 +155,15 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 
 // operationNames are those of collective operations that a trace numbers itself.
 func operationNames(ctx context.Context, in *input) (map[uint64]string, error) {
-	d, ok := in.file.(format.Overview)
-	if !ok || in.Defs().Origin != "otf" {
+	if in.Defs().Origin != "otf" {
 		return nil, nil
 	}
-	records, err := d.DefinitionRecords(ctx)
+	o, err := in.file.Overview(ctx)
 	if err != nil {
 		return nil, err
 	}
 	names := map[uint64]string{}
-	for _, r := range records {
+	for _, r := range o.Definitions {
 		for _, n := range r.Names {
 			// Those of a stream alone have no plain number, and events do not tell the stream.
 			if id, err := strconv.ParseUint(n.ID, 10, 64); err == nil && r.Type == "DefCollectiveOperation" && n.Name != "" {

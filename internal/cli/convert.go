@@ -52,8 +52,8 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		}
 		// Finding the ends of links is work that decoding does not need.
 		sel := trace.Everything()
-		sel.Links = false
-		err = format.ScanAnew(ctx, in.Decoder, sel, func() func(int) format.Sink {
+		sel.Links = trace.NoLinks
+		err = in.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
 			return func(int) format.Sink { return format.SinkFuncs{} }
 		})
 		in.bar.done()
@@ -73,7 +73,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		if err := in.decode(ctx, r); err != nil {
 			return err
 		}
-		loss, err = w.encode(ctx, a, in.Decoder, in.Decoder)
+		loss, err = w.encode(ctx, a, in.Events, in.file)
 	}
 	in.bar.done()
 	if err != nil {
@@ -115,9 +115,9 @@ func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
 	return &writing{f, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}, dst}, nil
 }
 
-// encode writes a trace, after a word on what its definitions show to be lost. from is
-// the decoder of the file that it comes from.
-func (w *writing) encode(ctx context.Context, a *app, d format.Decoder, from ...format.Decoder) (*format.Loss, error) {
+// encode writes a trace, after a word on what its definitions show to be lost. from are
+// the files that it comes from.
+func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
 	if w.format.Create == nil {
 		return nil, usageError("%s cannot be written", w.format.Title)
 	}

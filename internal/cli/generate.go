@@ -39,11 +39,10 @@ func (a *app) generateCommand() *cobra.Command {
 				return err
 			}
 			b := a.newBar("generating")
-			total, _ := t.Count()
-			source := &counted{Trace: t, bar: b, total: total}
+			source := &counted{Trace: t, bar: b, total: t.Count()}
 			if to == "null" {
 				// All formats so far are written in time order.
-				err := source.ScanOrdered(c.Context(), trace.Everything(), format.SinkFuncs{})
+				err := source.Scan(c.Context(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{})
 				b.done()
 				return err
 			}
@@ -95,9 +94,9 @@ type counted struct {
 	done, total int64
 }
 
-// ScanOrdered generates in global time order.
-func (c *counted) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return c.Trace.ScanOrdered(ctx, sel, format.SinkFuncs{
+// Scan generates the events.
+func (c *counted) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return c.Trace.Scan(ctx, sel, order, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			c.done += int64(b.Len())
 			c.bar.set(c.done, c.total)

@@ -98,15 +98,12 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 
 // info is the trace for package info.
 func (in *input) info() *info.Trace {
-	return &info.Trace{Decoder: in.Decoder, Format: in.format, Source: in.src, Report: in.report}
+	return &info.Trace{File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
 }
 
 // details are what only the format has.
 func (in *input) details(ctx context.Context) ([]format.Table, error) {
-	if det, ok := in.Decoder.(format.Detailer); ok {
-		return det.Details(ctx)
-	}
-	return nil, nil
+	return in.file.Details(ctx)
 }
 
 // detailObjects are tables for JSON; nil if there are none.

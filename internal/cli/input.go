@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func (r *reading) clockFlag(f *pflag.FlagSet) {
 }
 
 // correct puts the clocks of a trace right if that is asked for.
-func (r *reading) correct(d format.Decoder) (format.Decoder, error) {
+func (r *reading) correct(d format.Events) (format.Events, error) {
 	if r.correction == "" {
 		return d, nil
 	}
@@ -62,8 +61,8 @@ func (r *reading) flags(f *pflag.FlagSet) {
 
 // input is an opened trace.
 type input struct {
-	format.Decoder
-	file   format.Decoder // that of the file, without what is around it
+	format.Events
+	file   format.File // without a correction of its clocks
 	format *format.Format
 	src    format.Source
 	opt    *format.ReadOptions
@@ -76,8 +75,8 @@ type input struct {
 func (in *input) Close() error {
 	in.bar.done()
 	var err error
-	if in.Decoder != nil {
-		err = in.Decoder.Close()
+	if in.file != nil {
+		err = in.file.Close()
 	}
 	for _, c := range in.close {
 		c()
@@ -120,7 +119,7 @@ func (a *app) open(ctx context.Context, arg string, r *reading) (*input, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := format.Prepare(ctx, in.Decoder); err != nil {
+	if err := in.Events.Prepare(ctx); err != nil {
 		in.Close()
 		return nil, err
 	}
@@ -140,17 +139,26 @@ func (a *app) openOnly(ctx context.Context, arg string, r *reading) (*input, err
 	return in, nil
 }
 
-// decode opens the decoder of a trace.
+// decode opens a trace, and corrects its clocks if that is asked for.
 func (in *input) decode(ctx context.Context, r *reading) error {
-	d, err := in.format.Open(ctx, in.src, in.opt)
+	if err := in.openFile(ctx, in.opt); err != nil {
+		return err
+	}
+	e, err := r.correct(in.file)
+	if err == nil {
+		in.Events = e
+	}
+	return err
+}
+
+// openFile opens a trace as it is.
+func (in *input) openFile(ctx context.Context, opt *format.ReadOptions) error {
+	f, err := in.format.Open(ctx, in.src, opt)
 	if err != nil {
 		return err
 	}
-	in.Decoder, in.file = d, d
-	if d, err = r.correct(d); err == nil {
-		in.Decoder = d
-	}
-	return err
+	in.Events, in.file = f, f
+	return nil
 }
 
 // source finds the file and its format without opening a decoder.
@@ -219,9 +227,9 @@ func (a *app) formatOf(src format.Source, r *reading) (*format.Format, error) {
 
 // spill copies a stream into a temporary file. A stream that gives nothing, or a pipe that
 // nobody writes to, does not keep an interrupt waiting.
-func spill(ctx context.Context, open func() (io.ReadCloser, error)) (format.File, int64, error) {
+func spill(ctx context.Context, open func() (io.ReadCloser, error)) (format.DataFile, int64, error) {
 	type result struct {
-		f    format.File
+		f    format.DataFile
 		size int64
 		err  error
 	}
@@ -249,7 +257,7 @@ const stdinName = "stdin"
 
 // single is a file system of one file, for standard input.
 type single struct {
-	f    format.File
+	f    format.DataFile
 	size int64
 }
 
@@ -300,44 +308,6 @@ func (a *app) tell(in *input, quiet bool) {
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
-}
-
-// extent is the times of the first and last event.
-func (in *input) extent(ctx context.Context) (first, last int64, ok bool, err error) {
-	return extent(ctx, in.Decoder)
-}
-
-// extent is the times of the first and last event of a trace.
-func extent(ctx context.Context, d format.Decoder) (first, last int64, ok bool, err error) {
-	if err := format.Prepare(ctx, d); err != nil {
-		return 0, 0, false, err
-	}
-	if x, is := d.(format.Extent); is {
-		first, last, ok = x.Extent()
-		return first, last, ok, nil
-	}
-	type span struct{ first, last int64 }
-	var spans []*span
-	sel := trace.Everything()
-	sel.Links = false
-	err = format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
-		spans = nil
-		return func(int) format.Sink {
-			s := &span{math.MaxInt64, math.MinInt64}
-			spans = append(spans, s)
-			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				for _, t := range b.Time {
-					s.first, s.last = min(s.first, t), max(s.last, t)
-				}
-				return nil
-			}}
-		}
-	})
-	first, last = math.MaxInt64, math.MinInt64
-	for _, s := range spans {
-		first, last = min(first, s.first), max(last, s.last)
-	}
-	return first, last, first <= last, err
 }
 
 // selecting holds the flags that choose events.
@@ -415,7 +385,7 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 		// Times on the trace's own clock need no look at the trace.
 		if own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }; !own(s.from) || !own(s.to) {
 			var err error
-			if first, last, _, err = in.extent(ctx); err != nil {
+			if first, last, _, err = format.Extent(ctx, in.Events); err != nil {
 				return sel, err
 			}
 		}
@@ -445,10 +415,12 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 		if sel.Kind, err = chooseKinds(d, "--kind", s.kinds); err != nil {
 			return sel, err
 		}
-		sel.Links = slices.Contains(s.kinds, linkKind)
+		if !slices.Contains(s.kinds, linkKind) {
+			sel.Links = trace.NoLinks
+		}
 	}
 	if len(s.regions) > 0 {
-		sel.Links = false
+		sel.Links = trace.NoLinks
 	}
 	return sel, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -68,8 +69,8 @@ operations.`,
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
 			sel := trace.Everything()
-			sel.Links = false
-			if err := in.ScanOrdered(c.Context(), sel, p); err != nil {
+			sel.Links = trace.NoLinks
+			if err := in.Scan(c.Context(), sel, format.GlobalOrder, p); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -102,7 +103,7 @@ func (o *messageOptions) window(ctx context.Context, in *input) (*messages.Windo
 	}
 	w := &messages.Window{From: sel.From, To: sel.To}
 	if o.bins > 0 && (o.from == "" || o.to == "") {
-		first, last, ok, err := in.extent(ctx)
+		first, last, ok, err := format.Extent(ctx, in.Events)
 		if err != nil || !ok {
 			return w, err
 		}
@@ -263,8 +264,8 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		return text(l)
 	}})
 	sel := trace.Everything()
-	sel.Links = false
-	if err := in.ScanOrdered(ctx, sel, p); err != nil {
+	sel.Links = trace.NoLinks
+	if err := in.Scan(ctx, sel, format.GlobalOrder, p); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/draw"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/timeline"
@@ -81,7 +82,7 @@ the one in the file that --index= names (see weft index).`,
 			}
 			opt := timeline.Options{RowsBy: rows, ColorBy: color, MaxRows: maxRows, Links: links, Messages: messages, Selection: sel}
 			if s.from != "" || s.to != "" {
-				first, last, _, err := in.extent(ctx)
+				first, last, _, err := format.Extent(ctx, in.Events)
 				if err != nil {
 					return err
 				}
@@ -302,7 +303,7 @@ func (a *app) draw(ctx context.Context, in *input, path string, opt timeline.Opt
 		return err
 	}
 	opt.Width = draw.Columns(d.width)
-	v, err := timeline.Build(ctx, in.Decoder, opt)
+	v, err := timeline.Build(ctx, in.Events, opt)
 	if err != nil {
 		return err
 	}

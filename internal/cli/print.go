@@ -70,7 +70,7 @@ filters, --compat takes --from, --to and --location.`,
 			if limit > 0 {
 				p.left = limit
 			}
-			err = format.ScanOrdered(ctx, in, sel, p)
+			err = in.Scan(ctx, sel, format.GlobalOrder, p)
 			if errors.Is(err, errEnough) {
 				err = nil
 			}
@@ -94,8 +94,8 @@ func (a *app) printCompat(ctx context.Context, in *input, s *selecting) error {
 	sel := trace.Everything()
 	if s.any() {
 		// What is wrong with the trace is reported by the printing.
-		var err error
-		if in.Decoder, err = in.format.Open(ctx, in.src, &format.ReadOptions{Values: in.opt.Values}); err != nil {
+		err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values})
+		if err != nil {
 			return err
 		}
 		if sel, err = s.selection(ctx, in); err != nil {

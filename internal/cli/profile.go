@@ -16,7 +16,6 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -160,9 +159,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 		opt.Window = &profile.Window{From: sel.From, To: max(sel.From, sel.To)}
 	}
 	// What is open depends on events before the window and of other regions.
-	window := sel
-	window.Links = false
-	sum, err := analysis.InParts(ctx, in.Decoder, window, func() *profile.Part { return profile.New(d, opt) }, format.ScanWindow)
+	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}

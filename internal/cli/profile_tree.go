@@ -17,7 +17,6 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/info"
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -120,9 +119,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 	var names func() []string
 	opt.Root, names = roots(d, by)
 	// What is open depends on events before the window.
-	window := sel
-	window.Links = false
-	all, err := analysis.InParts(ctx, in.Decoder, window, func() *calltree.Part { return calltree.New(d, opt) }, format.ScanWindow)
+	all, err := analysis.Run(ctx, in.Events, sel.Following(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}

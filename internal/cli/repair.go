@@ -66,7 +66,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	}
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
-	d := transform.Repair(in.Decoder, transform.Repairing{Enter: enter, Nest: nests[in.format.Name] || nests[target.Name], Report: changes, Path: in.src.Path})
+	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: nests[in.format.Name] || nests[target.Name], Report: changes, Path: in.src.Path})
 	if d, err = x.change(ctx, d); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 			if r.Severity == trace.Note || slices.ContainsFunc(rules, func(x format.Rule) bool { return x.ID == r.Rule && x.Stays }) {
 				continue // it is mended by repair's own rules, or stays
 			}
-			rule := newCheckRule(r, rules, in.Decoder)
+			rule := newCheckRule(r, rules, in.Events)
 			res.Changes = append(res.Changes, rule)
 			total += r.Count
 			if !x.json {

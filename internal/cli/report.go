@@ -146,7 +146,7 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 		return err
 	}
 	x.Paths = t.Paths
-	if err := format.Prepare(ctx, in.Decoder); err != nil {
+	if err := in.Events.Prepare(ctx); err != nil {
 		return err
 	}
 	m, err := a.comm(ctx, in, s)

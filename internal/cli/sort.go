@@ -77,10 +77,10 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	if !hasRule(in.format, rule) {
 		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.Title)
 	}
-	if in.Decoder, err = in.format.Open(ctx, in.src, in.opt); err != nil {
+	if err := in.openFile(ctx, in.opt); err != nil {
 		return nil, err
 	}
-	if err := format.Prepare(ctx, in.Decoder); err != nil {
+	if err := in.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	x := &sortResult{Path: in.src.Path, Format: in.format.Name}

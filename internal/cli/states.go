@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/states"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -57,8 +58,8 @@ window alone.`,
 			// finished on those behind it.
 			p := states.New(in.Defs(), opt)
 			sel := trace.Everything()
-			sel.Links = false
-			if err := in.ScanOrdered(c.Context(), sel, p); err != nil {
+			sel.Links = trace.NoLinks
+			if err := in.Scan(c.Context(), sel, format.GlobalOrder, p); err != nil {
 				return err
 			}
 			in.bar.done()

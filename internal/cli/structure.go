@@ -9,7 +9,7 @@ import (
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/structure"
-	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 )
 
 // structureResult is the JSON of weft structure.
@@ -99,9 +99,9 @@ func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structur
 	if err != nil {
 		return nil, err
 	}
-	sel.Links = false
+	sel.Links = trace.NoLinks
 	d := in.Defs()
-	sum, err := analysis.InParts(ctx, in.Decoder, sel, func() *structure.Part { return structure.New(d) }, format.ScanAnew)
+	sum, err := analysis.Run(ctx, in.Events, sel, func() *structure.Part { return structure.New(d) })
 	if err != nil {
 		return nil, err
 	}

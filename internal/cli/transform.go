@@ -95,7 +95,7 @@ func (p *piece) cuts() bool {
 }
 
 // window finds the times of the piece.
-func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Window, err error) {
+func (p *piece) window(ctx context.Context, d format.Events) (w transform.Window, err error) {
 	w = transform.Window{From: math.MinInt64, To: math.MaxInt64}
 	ways := 0
 	for _, s := range []string{p.from + p.to, p.percent, p.around, p.event, p.occurrence} {
@@ -138,7 +138,7 @@ func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Windo
 		var first, last int64
 		if !own(from) || !own(to) || !own(p.around) {
 			ok := false
-			if first, last, ok, err = extent(ctx, d); err != nil {
+			if first, last, ok, err = format.Extent(ctx, d); err != nil {
 				return w, err
 			}
 			if !ok {
@@ -176,7 +176,7 @@ func (p *piece) window(ctx context.Context, d format.Decoder) (w transform.Windo
 }
 
 // find is the time of --event or --occurrence.
-func (p *piece) find(ctx context.Context, d format.Decoder) (w transform.Window, err error) {
+func (p *piece) find(ctx context.Context, d format.Events) (w transform.Window, err error) {
 	flag, text := "--event", p.event
 	if p.occurrence != "" {
 		flag, text = "--occurrence", p.occurrence
@@ -300,12 +300,12 @@ func (x *changing) source() *reading {
 
 // change puts what the flags ask for around a trace: first the clocks, then the piece,
 // then the filter.
-func (x *changing) change(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+func (x *changing) change(ctx context.Context, d format.Events) (format.Events, error) {
 	d, err := x.correct(d)
 	if err != nil {
 		return nil, err
 	}
-	if err := format.Prepare(ctx, d); err != nil {
+	if err := d.Prepare(ctx); err != nil {
 		return nil, err
 	}
 	if x.piece.cuts() || x.piece.margin != "" {
@@ -346,15 +346,15 @@ type changed struct {
 
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
 // finish, if there is one, may print more, and gives what is printed as JSON.
-func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, dst string, x *changing, finish func(*changed) (any, error)) error {
+func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing, finish func(*changed) (any, error)) error {
 	w, err := a.writer(ins[0], dst, x.as, "--as")
 	if err != nil {
 		return err
 	}
 	defer w.out.Abort()
-	var from []format.Decoder
+	var from []format.File
 	for _, in := range ins {
-		from = append(from, in.Decoder)
+		from = append(from, in.file)
 	}
 	signals := slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
 	if x.prune || w.format.Name == "etf" && signals {
@@ -367,7 +367,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 			return err
 		}
 	}
-	n := &counting{Decoder: d}
+	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
 	res := &changed{Output: dst, Format: w.format.Name, Events: n.events, Links: n.links}
 	for _, in := range ins {
@@ -409,48 +409,35 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Decoder, 
 	return refused
 }
 
-// counting counts what a decoder delivers.
+// counting counts what is delivered.
 type counting struct {
-	format.Decoder
+	format.Events
 	events, links int64
 }
 
-// Prepare prepares the trace.
-func (c *counting) Prepare(ctx context.Context) error { return format.Prepare(ctx, c.Decoder) }
-
-func (c *counting) sink(s format.Sink) format.Sink {
-	return format.SinkFuncs{
+// Scan counts a scan, as encoders make one.
+func (c *counting) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	return c.Events.Scan(ctx, sel, order, format.SinkFuncs{
 		OnBatch: func(b *trace.Batch) error {
 			c.events += int64(b.Len() - len(b.Derived))
-			return s.Batch(b)
+			return sink.Batch(b)
 		},
 		OnLinks: func(l []trace.Link) error {
 			c.links += int64(len(l))
-			return s.Links(l)
+			return sink.Links(l)
 		},
-	}
-}
-
-// Scan counts a scan of one worker, as encoders make them.
-func (c *counting) Scan(ctx context.Context, sel trace.Selection, sink func(int) format.Sink) error {
-	s := c.sink(sink(0))
-	return c.Decoder.Scan(ctx, sel, func(int) format.Sink { return s })
-}
-
-// ScanOrdered counts a scan.
-func (c *counting) ScanOrdered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	return c.Decoder.ScanOrdered(ctx, sel, c.sink(sink))
+	})
 }
 
 // changeOne runs a command that changes one trace.
-func (a *app) changeOne(c *cobra.Command, args []string, x *changing, more func(ctx context.Context, d format.Decoder) (format.Decoder, error)) error {
+func (a *app) changeOne(c *cobra.Command, args []string, x *changing, more func(ctx context.Context, d format.Events) (format.Events, error)) error {
 	ctx := c.Context()
 	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	d, err := x.change(ctx, in.Decoder)
+	d, err := x.change(ctx, in.Events)
 	if err == nil && more != nil {
 		d, err = more(ctx, d)
 	}
@@ -555,14 +542,14 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 			in.Close()
 		}
 	}()
-	var list []format.Decoder
+	var list []format.Events
 	for _, name := range args[:len(args)-1] {
 		in, err := a.open(ctx, name, x.source())
 		if err != nil {
 			return err
 		}
 		ins = append(ins, in)
-		list = append(list, in.Decoder)
+		list = append(list, in.Events)
 	}
 	zero, err := x.zero(ctx, args, list)
 	if err != nil {
@@ -585,14 +572,14 @@ func (a *app) merge(ctx context.Context, args []string, x *mergeOptions) error {
 }
 
 // zero is what is the same moment in the traces.
-func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Decoder) ([]int64, error) {
+func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.Events) ([]int64, error) {
 	var zero []int64
 	switch x.anchor {
 	case "none":
 		return nil, nil
 	case "first":
 		for _, d := range list {
-			first, _, _, err := extent(ctx, d)
+			first, _, _, err := format.Extent(ctx, d)
 			if err != nil {
 				return nil, err
 			}
@@ -658,7 +645,7 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 			if names != "" {
 				how.Replaced = func(name, by string) { table = append(table, []string{by, name}) }
 			}
-			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Decoder) (format.Decoder, error) {
+			err = a.changeOne(c, args, &x, func(ctx context.Context, d format.Events) (format.Events, error) {
 				return transform.Anonymize(d, how), nil
 			})
 			if err != nil || names == "" {

@@ -29,8 +29,8 @@ and how much of it they hold.`,
 			defer in.Close()
 			p := usage.New(in.Defs(), usage.Options{})
 			sel := trace.Everything()
-			sel.Links = false
-			if err := in.Scan(c.Context(), sel, func(int) format.Sink { return p }); err != nil {
+			sel.Links = trace.NoLinks
+			if err := in.Scan(c.Context(), sel, format.PerLocation, p); err != nil {
 				return err
 			}
 			in.bar.done()

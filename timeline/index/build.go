@@ -28,16 +28,16 @@ type Options struct {
 
 // Build reads a trace once and writes its index to a file, which appears whole or not at
 // all; what is begun has a name that begins with [Unfinished], and needs twice the room for a
-// while. The same trace gives the same bytes. Where spans are named by an attribute, decoders
-// that are a [format.Trier] are read twice.
+// while. The same trace gives the same bytes. Where spans are named by an attribute, the trace is
+// read by one worker.
 //
 // It holds some 17 bytes for each of the last 4096 spans, instants and values of a track of
 // which there may be more (see [format.Ender]), and what is open there; 48 MiB of spans, which
 // need not be read again; 40 bytes for each collective operation, some 200 for each pair of
 // locations that send to each other, tag and communicator, and a 64th of the ends of messages,
 // which go to a temporary file; and the levels of as many tracks as there are workers.
-func Build(ctx context.Context, d format.Decoder, path string, opt Options) error {
-	if err := format.Prepare(ctx, d); err != nil {
+func Build(ctx context.Context, d format.Events, path string, opt Options) error {
+	if err := d.Prepare(ctx); err != nil {
 		return err
 	}
 	var files [2]*os.File // the blocks as they come, and the index
@@ -68,33 +68,36 @@ const Unfinished = ".weft-index-"
 
 // builder writes the file.
 type builder struct {
-	file     *file    // the blocks as they come
-	index    *os.File // where they go in the end
-	defs     *trace.Definitions
-	mu       sync.Mutex
-	cores    int
-	workers  []*worker
-	made     []*packer // those of the workers first
-	names    []string
-	nameOf   map[string]uint32
-	links    *linkSpool // messages and stored links
-	meets    *linkSpool // what threads fork and join
-	color    string
-	colored  bool              // the attribute is there
-	values   map[string]uint32 // of the attribute, to their numbers
-	numbered map[string]uint32 // those that were numbered before
+	file    *file    // the blocks as they come
+	index   *os.File // where they go in the end
+	defs    *trace.Definitions
+	mu      sync.Mutex
+	cores   int
+	workers []*worker
+	made    []*packer // those of the workers first
+	names   []string
+	nameOf  map[string]uint32
+	links   *linkSpool // messages and stored links
+	meets   *linkSpool // what threads fork and join
+	color   string
+	colored bool              // the attribute is there
+	values  map[string]uint32 // of the attribute, to their numbers
 }
 
-func (b *builder) build(ctx context.Context, d format.Decoder) error {
-	if err := b.findValues(ctx, d); err != nil {
-		return err
+// scan delivers everything to the workers. Values of an attribute are numbered as they come, which
+// must not depend on how many workers there are: there is one then.
+func (b *builder) scan(ctx context.Context, events format.Events, begin func() func(int) format.Sink) error {
+	if b.color != "" {
+		return events.Scan(ctx, trace.Everything(), format.PerLocation, begin()(0))
 	}
-	sel := trace.Everything()
-	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
+	return events.ScanParallel(ctx, trace.Everything(), begin)
+}
+
+func (b *builder) build(ctx context.Context, d format.Events) error {
+	err := b.scan(ctx, d, func() func(int) format.Sink {
 		b.colored = false
 		b.file.begin()
 		b.workers, b.made, b.names, b.nameOf, b.values = nil, nil, nil, map[string]uint32{}, map[string]uint32{}
-		maps.Copy(b.values, b.numbered)
 		b.links.close()
 		b.meets.close()
 		b.links, b.meets = &linkSpool{}, &linkSpool{}

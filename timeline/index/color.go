@@ -1,12 +1,8 @@
 package index
 
 import (
-	"cmp"
-	"context"
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -68,99 +64,6 @@ func valueName(v *trace.Value) string {
 		return v.Str
 	}
 	return v.String()
-}
-
-// findValues numbers the values by where they come first. Decoders that deliver several
-// locations at a time would number them by chance, so they deliver all twice.
-func (b *builder) findValues(ctx context.Context, d format.Decoder) error {
-	if _, ok := d.(format.Trier); !ok || b.color == "" {
-		return nil
-	}
-	var mu sync.Mutex
-	var finders []*finder
-	sel := trace.Everything()
-	sel.Links = false
-	err := format.ScanAnew(ctx, d, sel, func() func(int) format.Sink {
-		finders = nil
-		return func(int) format.Sink {
-			mu.Lock()
-			defer mu.Unlock()
-			f := newFinder(b)
-			finders = append(finders, f)
-			return f
-		}
-	})
-	all := newFinder(b)
-	for _, f := range finders {
-		for v, p := range f.first {
-			all.found(v, p)
-		}
-	}
-	b.numbered = map[string]uint32{}
-	for i, v := range all.order()[:min(len(all.first), mostValues-1)] {
-		b.numbered[v] = uint32(i)
-	}
-	return err
-}
-
-// place is an event: of which location, and behind how many others of the same worker.
-type place struct {
-	location uint32
-	event    int64
-}
-
-// finder looks for the values in the events of a worker.
-type finder struct {
-	b       *builder
-	isColor []bool
-	events  int64 // so far
-	first   map[string]place
-}
-
-func newFinder(b *builder) *finder { return &finder{b: b, first: map[string]place{}} }
-
-// Batch looks at the begins of visits and claims.
-func (f *finder) Batch(b *trace.Batch) error {
-	last := -1
-	for i, key := range b.AttrKey {
-		row := int(b.AttrRow[i])
-		if k := b.Kind[row]; row == last || k != trace.Enter && k != trace.ClaimBegin || !f.b.isColor(&f.isColor, key) {
-			continue
-		}
-		last = row // its first value counts
-		f.found(valueName(&b.AttrVal[i]), place{b.Location(row), f.events + int64(row)})
-	}
-	f.events += int64(len(b.Time))
-	return nil
-}
-
-// Links has nothing to do with it.
-func (f *finder) Links([]trace.Link) error { return nil }
-
-// found notes a value. Of more than are needed it forgets the latter half.
-func (f *finder) found(v string, at place) {
-	before, ok := f.first[v]
-	if ok && before.compare(at) <= 0 {
-		return
-	}
-	if !ok {
-		v = strings.Clone(v)
-	}
-	f.first[v] = at
-	if len(f.first) >= 2*mostValues {
-		for _, v := range f.order()[mostValues:] {
-			delete(f.first, v)
-		}
-	}
-}
-
-// order is the values in the order of their places.
-func (f *finder) order() []string {
-	return slices.SortedFunc(maps.Keys(f.first), func(a, b string) int { return f.first[a].compare(f.first[b]) })
-}
-
-func (p place) compare(o place) int {
-	return cmp.Or(cmp.Compare(p.location, o.location), cmp.Compare(p.event, o.event))
 }
 
 // attributes are the names of those that visits and claims begin with, sorted.

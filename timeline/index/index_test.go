@@ -197,7 +197,7 @@ func TestProfile(t *testing.T) {
 			to = from + 1 + rng.Int64N(5000)
 		}
 		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &profile.Window{From: from, To: to}})
-		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
 		want := map[uint32][]Sum{}

@@ -35,7 +35,7 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sameBytes(t, path, "", func(workers int) (format.Decoder, error) {
+		sameBytes(t, path, "", func(workers int) (format.File, error) {
 			return f.Open(t.Context(), src, &format.ReadOptions{Workers: workers})
 		})
 	}
@@ -65,7 +65,7 @@ func TestSameBytesColored(t *testing.T) {
 	want = append(want[:1<<14-1], "…")
 	path := filepath.Join(t.TempDir(), "x.otf2")
 	tracetest.Encode(t, otf2.Format, format.Recorded(r), path)
-	last := sameBytes(t, path, "job", func(workers int) (format.Decoder, error) {
+	last := sameBytes(t, path, "job", func(workers int) (format.File, error) {
 		return otf2.Format.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: workers})
 	})
 	x, err := index.Open(last)
@@ -90,7 +90,7 @@ func generated(t *testing.T, workload, path string) {
 	tracetest.Encode(t, f, g, path)
 }
 
-func sameBytes(t *testing.T, name, color string, open func(workers int) (format.Decoder, error)) (last string) {
+func sameBytes(t *testing.T, name, color string, open func(workers int) (format.File, error)) (last string) {
 	t.Helper()
 	var first []byte
 	for run := range 6 {

@@ -127,7 +127,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			from := first + rng.Int64N(last-first+1)
 			to := from + 1 + rng.Int64N(last-from+1)
 			p := profile.New(r.Defs(), profile.Options{Window: &profile.Window{From: from, To: to}})
-			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), func(int) format.Sink { return p }); err != nil {
+			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 				t.Fatal(err)
 			}
 			var want []Sum

@@ -1,0 +1,115 @@
+package format
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// ReadOptions are the settings of a reader. The zero value is lenient, uses all
+// cores and drops defects.
+type ReadOptions struct {
+	Strict  bool    // stop at the first error or warning
+	Report  *Report // where defects go; may be nil
+	Values  map[string]string
+	Workers int // number of cores; 0 means all
+	// Memory bounds what external sorting keeps in memory, in bytes; 0 is 64 MiB.
+	Memory   int
+	Progress func(done, total int64)
+}
+
+// OptionError is an option with a value that makes no sense.
+type OptionError struct{ Option, Value, Expected string }
+
+// Error says option, value and what was expected.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
+}
+
+// Cores is the number of workers to use.
+func (o *ReadOptions) Cores() int {
+	if o.Workers > 0 {
+		return o.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// SortMemory is the memory that external sorting may use.
+func (o *ReadOptions) SortMemory() int {
+	if o.Memory > 0 {
+		return o.Memory
+	}
+	return 64 << 20
+}
+
+// Value is the setting of an option, or def.
+func (o *ReadOptions) Value(name, def string) string { return value(o.Values, name, def) }
+
+// Int is the setting of a numeric option with an optional suffix k, M or G.
+func (o *ReadOptions) Int(name string, def int64) (int64, error) {
+	s := o.Value(name, "")
+	if s == "" {
+		return def, nil
+	}
+	mult := int64(1)
+	t := strings.TrimSuffix(strings.TrimSuffix(s, "B"), "i")
+	for suffix, m := range map[string]int64{"k": 1 << 10, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30} {
+		if u, ok := strings.CutSuffix(t, suffix); ok {
+			t, mult = u, m
+			break
+		}
+	}
+	n, err := strconv.ParseInt(t, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/mult {
+		return 0, &OptionError{name, s, "a number of bytes such as 16M"}
+	}
+	return n * mult, nil
+}
+
+func value(m map[string]string, name, def string) string {
+	if v, ok := m[name]; ok {
+		return v
+	}
+	return def
+}
+
+// Defect reports a defect. It returns an error only in strict mode, and then
+// for warnings and errors: reading is to stop with it.
+func (o *ReadOptions) Defect(d *trace.Defect) error {
+	if o.Report != nil {
+		o.Report.Add(d)
+	}
+	if o.Strict && d.Severity >= trace.Warning {
+		return d
+	}
+	return nil
+}
+
+// Pass begins another look at the events; decoders call it at the begin of a scan.
+func (o *ReadOptions) Pass() {
+	if o.Report != nil {
+		o.Report.Pass()
+	}
+}
+
+// WriteOptions are the settings of a writer.
+type WriteOptions struct {
+	Values  map[string]string
+	Workers int
+}
+
+// Value is the setting of an option, or def.
+func (o *WriteOptions) Value(name, def string) string { return value(o.Values, name, def) }
+
+// Bool is the setting of a yes-or-no option.
+func (o *WriteOptions) Bool(name string) (bool, error) {
+	s := o.Value(name, "false")
+	b, err := strconv.ParseBool(s)
+	if err != nil {
+		return false, &OptionError{name, s, "true or false"}
+	}
+	return b, nil
+}

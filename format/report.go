@@ -1,0 +1,121 @@
+package format
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Report collects defects: for each rule how many there were and the first
+// few places. It is safe for concurrent use, and what it holds does not depend
+// on the order in which defects arrive. Its size is bounded by the number of
+// rules.
+type Report struct {
+	// Keep is how many places are kept for each rule; 0 means 10.
+	Keep   int
+	mu     sync.Mutex
+	rules  map[string]*ruleDefects
+	passes int
+}
+
+type ruleDefects struct {
+	before int64 // found ahead of the first pass
+	pass   int64 // found in this pass
+	most   int64 // found in a pass at most
+	first  []*trace.Defect
+}
+
+// count is how many different defects there are at least.
+func (x *ruleDefects) count() int64 { return max(x.before+x.most, int64(len(x.first))) }
+
+// NewReport makes an empty report.
+func NewReport() *Report {
+	return &Report{rules: map[string]*ruleDefects{}}
+}
+
+// Pass begins a look at the events, which finds what others have found before: the same
+// defect counts once.
+func (r *Report) Pass() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.passes++
+	for _, x := range r.rules {
+		if r.passes == 1 {
+			x.before = x.pass
+			x.most = 0
+		}
+		x.pass = 0
+	}
+}
+
+// Add adds a defect.
+func (r *Report) Add(d *trace.Defect) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keep := r.Keep
+	if keep == 0 {
+		keep = 10
+	}
+	x := r.rules[d.Rule]
+	if x == nil {
+		x = &ruleDefects{}
+		r.rules[d.Rule] = x
+	}
+	x.pass += max(1, d.Count)
+	x.most = max(x.most, x.pass)
+	i, _ := slices.BinarySearchFunc(x.first, d, comparePlaces)
+	// Equal places keep their order of arrival.
+	for i < len(x.first) && comparePlaces(x.first[i], d) == 0 {
+		if r.passes > 1 && *x.first[i] == *d {
+			return
+		}
+		i++
+	}
+	if i >= keep {
+		return
+	}
+	x.first = slices.Insert(x.first, i, d)
+	if len(x.first) > keep {
+		x.first = x.first[:keep]
+	}
+}
+
+func comparePlaces(a, b *trace.Defect) int {
+	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found))
+}
+
+// RuleCount is a rule with how often it was broken and the first places.
+type RuleCount struct {
+	Rule     string
+	Severity trace.Severity
+	Count    int64
+	First    []*trace.Defect
+}
+
+// Rules lists what was found, graver rules first, then by name.
+func (r *Report) Rules() []RuleCount {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []RuleCount
+	for name, x := range r.rules {
+		sev := trace.Note
+		for _, d := range x.first {
+			sev = max(sev, d.Severity)
+		}
+		out = append(out, RuleCount{name, sev, x.count(), slices.Clone(x.first)})
+	}
+	slices.SortFunc(out, func(a, b RuleCount) int {
+		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule))
+	})
+	return out
+}
+
+// Worst is the gravest severity reported; ok is false when nothing was.
+func (r *Report) Worst() (s trace.Severity, ok bool) {
+	for _, x := range r.Rules() {
+		return x.Severity, true
+	}
+	return 0, false
+}

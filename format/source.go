@@ -1,0 +1,120 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Source is a trace's main file in a file system.
+type Source struct {
+	FS   fs.FS
+	Name string // path within FS
+	Path string // as the user wrote it, for messages
+}
+
+// FileSource is a trace in the machine's own file system.
+func FileSource(path string) Source {
+	return Source{FS: newFolder(filepath.Dir(path)), Name: filepath.Base(path), Path: path}
+}
+
+// Open opens the main file, which must offer random access; files of file
+// systems that do not are copied to a temporary file.
+func (s Source) Open() (DataFile, int64, error) {
+	return s.OpenName(s.Name)
+}
+
+// OpenName opens another file of the trace. The main file alone may be a pipe.
+func (s Source) OpenName(name string) (DataFile, int64, error) {
+	open := s.FS.Open
+	if name != s.Name {
+		open = func(name string) (fs.File, error) { return OpenRegular(s.FS, name) }
+	}
+	f, err := open(name)
+	if err != nil {
+		var pe *fs.PathError
+		if errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, 0, fmt.Errorf("%s: %w", s.Path, err)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, 0, fmt.Errorf("%s: %w", s.Path, err)
+	}
+	if st.IsDir() {
+		f.Close()
+		return nil, 0, fmt.Errorf("%s: found a directory, expected a trace file", s.Path)
+	}
+	if r, ok := f.(DataFile); ok && st.Mode().IsRegular() {
+		return r, st.Size(), nil
+	}
+	defer f.Close()
+	return Spill(f)
+}
+
+// CopyText writes the main file of a trace that is one text to w, byte for
+// byte.
+func CopyText(ctx context.Context, src Source, w io.Writer) error {
+	f, _, err := src.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 256<<10)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := f.Read(buf)
+		if _, e := w.Write(buf[:n]); e != nil {
+			return e
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", src.Path, err)
+		}
+	}
+}
+
+// DataFile is an open file with random access.
+type DataFile interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// Spill copies a stream into a temporary file that vanishes when it is closed.
+func Spill(r io.Reader) (DataFile, int64, error) {
+	f, err := os.CreateTemp("", "weft-in-*")
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)
+	}
+	os.Remove(f.Name())
+	n, err := io.Copy(f, r)
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return &spilled{f}, n, nil
+}
+
+type spilled struct{ *os.File }
+
+// Close removes the file.
+func (s *spilled) Close() error {
+	err := s.File.Close()
+	os.Remove(s.File.Name()) // where an open file could not be removed
+	return err
+}
