@@ -4,7 +4,6 @@
 package check
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -64,8 +63,7 @@ type entry struct {
 
 // New makes a checker that reports to opt. path names the trace in messages.
 func New(d *trace.Definitions, path string, opt *format.ReadOptions) *Checker {
-	origin := cmp.Or(d.Origin, d.Format)
-	return &Checker{opt: opt, defs: d, path: path, nests: origin == "otf" || origin == "otf2" || origin == "pallas",
+	return &Checker{opt: opt, defs: d, path: path, nests: d.Conventions.Nested,
 		lanes: map[channel]*lane{}, skews: map[groupPair]*skew{}, collect: map[uint32]*operations{}}
 }
 

@@ -30,8 +30,8 @@ const (
 // definitions are three locations, of which the last two share a group, and one without
 // any events; two regions and a resource; a communicator of the first three, one whose
 // members are not told, and one between groups.
-func definitions(format string) *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: format}
+func definitions(name string) *trace.Definitions {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: name, Conventions: format.Conventions(name)}
 	for i, group := range []uint32{trace.NoRef, 0, 0, trace.NoRef} {
 		d.Locations.Add(trace.Location{ID: fmt.Sprint(i + 10), Group: group})
 	}

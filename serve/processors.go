@@ -30,7 +30,7 @@ const (
 func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error) {
 	p := &processors{first: math.MaxInt64, last: math.MinInt64}
 	// PICL's processors may have several processes, and say when they begin and end.
-	if d.Origin == "picl" {
+	if d.Conventions.EventTypes {
 		return p, nil
 	}
 	seen := map[uint32]bool{}
@@ -75,7 +75,7 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 		if int(y.Region) >= len(p.rank) {
 			return p, nil // it is defined later in the trace
 		}
-		switch opt.StateIn(d.Origin, d.Regions.At(int(y.Region))) {
+		switch opt.StateIn(d, d.Regions.At(int(y.Region))) {
 		case states.Overhead:
 			p.rank[y.Region] = overheadRank
 		case states.Idle:

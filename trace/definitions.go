@@ -56,6 +56,11 @@ type Definitions struct {
 	// Origin is the name of the format whose ids the entries bear. It differs
 	// from Format when a trace went through another format.
 	Origin string
+	// Conventions are those of the format that Origin names.
+	Conventions Conventions
+	// Roles is asked first for the role of a region, for what a user knows better than names
+	// tell; UnknownRole as its answer leaves that to the trace. Nil is never asked.
+	Roles func(r *Region) Role
 	// Properties are the trace's own attributes.
 	Properties Table[Attr]
 

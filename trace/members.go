@@ -1,6 +1,9 @@
 package trace
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // Members are the locations of a communicator, indices into Locations, in the order of its
 // ranks. They are not known if the trace does not have all of them, or numbers them in a way
@@ -65,7 +68,7 @@ func (d *Definitions) communicating(ranks *Set) (found *Set) {
 
 func (s *Set) paradigm() Value {
 	for _, a := range s.Attrs {
-		if a.Key == "paradigm" || a.Key == "pallas.paradigm" {
+		if a.Key == "paradigm" || strings.HasSuffix(a.Key, ".paradigm") {
 			return a.Value
 		}
 	}

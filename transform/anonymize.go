@@ -29,11 +29,7 @@ type Anonymizing struct {
 //
 // At most 65536 texts of event attributes are told apart; further ones become "text".
 func Anonymize(d format.Events, a Anonymizing) format.Events {
-	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{}}
-	switch d.Defs().Origin {
-	case "otf", "otf2", "pallas":
-		x.words = true
-	}
+	x := &anonymizer{Anonymizing: a, names: map[string]string{}, counts: map[string]int{}, words: d.Defs().Conventions.Words}
 	r := newRewritten(d, x.edit)
 	defs := r.definer.into.defs
 	defs.Clock.HasEpoch, defs.Clock.Epoch = false, 0

@@ -46,7 +46,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	first := list[0].Defs()
 	x.defs.Clock = commonClock(list)
 	x.defs.Clock.Epoch, x.defs.Clock.HasEpoch = first.Clock.Epoch, first.Clock.HasEpoch
-	x.defs.Format, x.defs.Origin = first.Format, first.Origin
+	x.defs.Format, x.defs.Origin, x.defs.Conventions = first.Format, first.Origin, first.Conventions
 	zero := func(i int) int64 {
 		if m.Zero == nil {
 			return 0
@@ -64,7 +64,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		}
 		src := d.Defs()
 		if src.Origin != x.defs.Origin {
-			x.defs.Origin = ""
+			x.defs.Origin, x.defs.Conventions = "", trace.Conventions{}
 		}
 		if src.Format != x.defs.Format {
 			x.defs.Format = ""

@@ -74,7 +74,7 @@ type rewritten struct {
 // newRewritten begins with the definitions that belong to the trace as a whole.
 func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	src := d.Defs()
-	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin}
+	defs := &trace.Definitions{Clock: src.Clock, Format: src.Format, Origin: src.Origin, Conventions: src.Conventions, Roles: src.Roles}
 	for _, a := range src.Properties.All() {
 		defs.Properties.Add(a)
 	}

@@ -182,7 +182,7 @@ func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 }
 
 func (p *Part) take(k memberKey, o operation, kind, root, sent, received uint64) {
-	if k.communicator == trace.Undefined || p.defs.Origin == "otf" {
+	if k.communicator == trace.Undefined || p.defs.Conventions.OwnOperations {
 		return
 	}
 	o.kind, o.root, o.sent, o.received = kind, root, sent != 0, received != 0

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/clocks"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -354,7 +355,7 @@ func TestCollectives(t *testing.T) {
 	} {
 		p := newProgram([]reading{linear(0, 0), linear(-50, 0)})
 		if test.origin != "" {
-			p.defs.Origin = test.origin
+			p.defs.Origin, p.defs.Conventions = test.origin, format.Conventions(test.origin)
 		}
 		for i := range 2 {
 			p.now[i] = 100

@@ -44,10 +44,6 @@ type Window struct{ From, To int64 }
 
 func (w *Window) has(t int64) bool { return w == nil || w.From <= t && t < w.To }
 
-// names are the operations, numbered as in OTF2.
-var names = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block",
-	"create-handle", "destroy-handle", "allocate", "deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
-
 // waitsForAll reports whether nobody can leave an operation that others have not come to.
 func waitsForAll(name string) bool {
 	switch name {
@@ -389,7 +385,7 @@ func (p *Part) countOne(to map[uint64]*matched, o *operation) {
 		return
 	}
 	m.waiting.Add(durations.Between(o.first, o.last))
-	if o.firstEnd < o.last && p.defs.Origin != "otf" && waitsForAll(p.name(o.operation)) {
+	if o.firstEnd < o.last && !p.defs.Conventions.OwnOperations && waitsForAll(p.name(o.operation)) {
 		m.early++
 	}
 }
@@ -405,13 +401,13 @@ func (p *Part) name(operation uint64) string {
 	if n, ok := p.opt.Names[operation]; ok {
 		return n
 	}
-	switch {
-	case operation == trace.Undefined:
+	if operation == trace.Undefined {
 		return "unknown"
-	case p.defs.Origin == "otf" || operation >= uint64(len(names)):
-		return fmt.Sprintf("operation %d", operation)
 	}
-	return names[operation]
+	if n, ok := trace.OperationName(operation); ok && !p.defs.Conventions.OwnOperations {
+		return n
+	}
+	return fmt.Sprintf("operation %d", operation)
 }
 
 // Merge adds another part of the same trace, which must have seen other locations and have

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -115,7 +116,7 @@ func TestOperations(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := defs(3)
-			d.Origin = test.origin
+			d.Origin, d.Conventions = test.origin, format.Conventions(test.origin)
 			p := New(d, Options{Window: test.window})
 			if err := p.Batch(made.Mixed(d, test.rows)); err != nil {
 				t.Fatal(err)

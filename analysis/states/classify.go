@@ -1,7 +1,6 @@
 package states
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/trace"
@@ -31,8 +30,8 @@ func (s State) String() string {
 // Options says which regions mean which state. The zero value is the mapping of
 // ParaGraph.
 //
-// In traces that stem from PICL (Definitions.Origin is "picl") the region's ID
-// is the event type: idle inside -31, -52, -56, -61 and -601; overhead inside
+// In traces whose regions are event types (trace.Conventions) the region's ID
+// counts: idle inside -31, -52, -56, -61 and -601; overhead inside
 // the other types from -11 to -80, from -401 to -500, the collectives -756 to
 // -793, tracing -902 to -1000, -602 and -603; busy in all others.
 //
@@ -75,80 +74,28 @@ func (s State) or(other State) State {
 	return s
 }
 
-// StateIn is the state inside a region by the rules that Options documents; origin is that of
-// the definitions.
-func (o *Options) StateIn(origin string, r *trace.Region) State {
+// StateIn is the state inside a region of a trace by the rules that Options documents.
+func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	if o.Classify != nil {
 		if s := o.Classify(r); s != Default {
 			return s
 		}
 	}
-	if origin == "picl" {
-		if e, err := strconv.ParseInt(r.ID, 10, 64); err == nil {
-			return o.event(e)
-		}
-	}
-	return o.named(r)
-}
-
-// event classifies a PICL event type.
-func (o *Options) event(e int64) State {
+	role, passes := d.RegionRole(r), d.RegionParadigm(r).PassesMessages()
 	switch {
-	case e == -31, e == -52, e == -56, e == -61, e == -601:
+	case role == trace.WaitingRole:
 		return Idle
-	case e == -402:
-		return o.Barrier.or(Overhead)
-	case e <= -756 && e >= -793:
-		return o.Collective.or(Overhead)
-	case e == -603:
+	case role == trace.RuntimeRole:
+		return Overhead
+	case role == trace.UserOverheadRole:
 		return o.UserOverhead.or(Overhead)
-	case e == -602, e <= -11 && e >= -80, e <= -401 && e >= -500, e <= -902 && e >= -1000:
-		return Overhead
-	}
-	return Busy
-}
-
-var (
-	waiting     = []string{"recv", "mrecv", "wait", "probe", "mprobe"}
-	collectives = []string{"allgather", "allreduce", "alltoall", "bcast", "exscan", "gather", "neighbor", "reduce", "scan", "scatter"}
-	libraries   = []string{"mpi", "shmem", "pvm", "communication"}
-	calls       = []string{"mpi_", "shmem_", "pvm_"}
-)
-
-func beginsWith(s string, list []string) bool {
-	for _, x := range list {
-		if strings.HasPrefix(s, x) {
-			return true
-		}
-	}
-	return false
-}
-
-func (o *Options) named(r *trace.Region) State {
-	group, role := strings.ToLower(r.Group), strings.ToLower(r.Role)
-	if group == "idle" || group == "wait" || role == "idle" || role == "wait" {
-		return Idle
-	}
-	name := strings.TrimPrefix(strings.ToLower(r.Name), "p")
-	if !strings.HasPrefix(name, "mpi_") {
-		name = strings.ToLower(r.Name)
-	}
-	if call, ok := strings.CutPrefix(name, "mpi_"); ok {
-		switch {
-		case strings.HasPrefix(call, "barrier"):
-			return o.Barrier.or(Overhead)
-		case beginsWith(call, collectives):
-			return o.Collective.or(Overhead)
-		case beginsWith(call, waiting) && !strings.HasPrefix(call, "recv_init"):
-			return o.Wait.or(Overhead)
-		}
-		return Overhead
-	}
-	switch {
-	case role == "barrier", group == "barrier":
+	case role == trace.BarrierRole && (passes || strings.EqualFold(r.Role, "barrier") || strings.EqualFold(r.Group, "barrier")):
 		return o.Barrier.or(Overhead)
-	case beginsWith(name, calls), beginsWith(group, libraries), beginsWith(role, libraries),
-		group == "overhead", role == "overhead", group == "measurement system", role == "measurement system":
+	case passes && role.IsCollective():
+		return o.Collective.or(Overhead)
+	case passes && (role == trace.ReceiveRole || role == trace.CompletionRole || role == trace.ProbeRole):
+		return o.Wait.or(Overhead)
+	case passes:
 		return Overhead
 	}
 	return Busy

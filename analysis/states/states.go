@@ -159,7 +159,7 @@ func (p *Part) class(region uint32) class {
 		p.classes = append(p.classes, make([]class, n-len(p.classes))...)
 	}
 	r := p.defs.Regions.At(int(region))
-	c := class{p.opt.StateIn(p.defs.Origin, r), p.defs.Origin == "picl" && r.ID == "-901", true}
+	c := class{p.opt.StateIn(p.defs, r), p.defs.RegionRole(r) == trace.TracingRole, true}
 	p.classes[region] = c
 	return c
 }
@@ -183,7 +183,7 @@ func (p *Part) number(loc uint32) int64 {
 	if !IsProcessor(l.Kind) {
 		return none
 	}
-	if p.defs.Origin == "picl" {
+	if p.defs.Conventions.EventTypes {
 		id, _, _ := strings.Cut(l.ID, "/")
 		if n, err := strconv.ParseInt(id, 10, 64); err == nil && n >= 0 {
 			return n

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -29,7 +30,7 @@ const (
 // picl makes definitions with locations "0/0", "0/1", "1/0", the host and a
 // scope.
 func picl() *trace.Definitions {
-	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl"}
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	for _, id := range []string{"0/0", "0/1", "1/0"} {
 		d.Locations.Add(trace.Location{ID: id, Kind: trace.ProcessLocation})
 	}
@@ -96,7 +97,7 @@ func TestSlow(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
 		const n = 5
-		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl"}
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 		for i := range n {
 			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
 		}
@@ -210,7 +211,7 @@ func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
 	}
 	s := Busy
 	for _, r := range open {
-		s = max(s, (&Options{}).StateIn("picl", d.Regions.At(int(r))))
+		s = max(s, (&Options{}).StateIn(d, d.Regions.At(int(r))))
 	}
 	return s
 }
@@ -251,7 +252,7 @@ func TestNamed(t *testing.T) {
 		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Busy }}, Busy},
 		{trace.Region{Name: "MPI_Send"}, Options{Classify: func(r *trace.Region) State { return Default }}, Overhead},
 	} {
-		if s := test.opt.StateIn("otf", &test.region); s != test.want {
+		if s := test.opt.StateIn(&trace.Definitions{}, &test.region); s != test.want {
 			t.Errorf("%+v: found %s, expected %s", test.region, s, test.want)
 		}
 	}
@@ -269,7 +270,8 @@ func TestEvents(t *testing.T) {
 		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602, e == -603:
 			want = Overhead
 		}
-		if s := (&Options{}).event(e); s != want {
+		r := trace.Region{ID: strconv.FormatInt(e, 10)}
+		if s := (&Options{}).StateIn(&trace.Definitions{Conventions: format.Conventions("picl")}, &r); s != want {
 			t.Errorf("event type %d: found %s, expected %s", e, s, want)
 		}
 	}

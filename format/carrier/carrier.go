@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/trace"
@@ -151,7 +152,7 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	if err := linked(d); err != nil {
 		return nil, err
 	}
-	d.Origin = h.Origin
+	d.Origin, d.Conventions = h.Origin, format.Conventions(h.Origin)
 	r.Clock = h.Clock
 	for k := range trace.KindTable {
 		r.kinds[trace.KindTable[k].Name] = trace.Kind(k)

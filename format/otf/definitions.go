@@ -125,7 +125,7 @@ func emptyModel(d *trace.Definitions) *model {
 
 // newModel reads all definitions and markers' definitions.
 func newModel(ctx context.Context, r *Reader) (*model, error) {
-	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Clock: trace.Seconds(defaultResolution)})
+	m := emptyModel(&trace.Definitions{Format: "otf", Origin: "otf", Conventions: format.Conventions("otf"), Clock: trace.Seconds(defaultResolution)})
 	var list []*Record
 	for _, part := range []Part{Definitions, Markers} {
 		c, err := r.Cursor(ctx, part)

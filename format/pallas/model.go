@@ -71,7 +71,7 @@ var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicati
 
 // newModel reads the archives, but no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
-	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas"},
+	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas", Conventions: format.Conventions("pallas")},
 		groups: map[uint32]uint32{}, scopes: map[uint32]*scope{}, first: map[uint32]uint32{}, location: map[threadID]uint32{}, anyID: map[uint32]uint32{},
 		kinds: map[Record]trace.Kind{}, payload: trace.NoRef, rank: trace.NoRef, standIn: map[uint32]bool{}, ticks: ticks{Scale: 1}}
 	restored, err := m.restore()

@@ -438,7 +438,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 
 // define fills the model's definitions.
 func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried []carrier.Pair) error {
-	m := &trace.Definitions{Format: "picl", Origin: "picl"}
+	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	d.model = m
 	m.Clock = d.fileClock()
 	for i := range d.quick {

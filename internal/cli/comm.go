@@ -155,7 +155,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 
 // operationNames are those of collective operations that a trace numbers itself.
 func operationNames(ctx context.Context, in *input) (map[uint64]string, error) {
-	if in.Defs().Origin != "otf" {
+	if !in.Defs().Conventions.OwnOperations {
 		return nil, nil
 	}
 	o, err := in.file.Overview(ctx)

@@ -25,11 +25,18 @@ type reading struct {
 	quiet   bool
 	// correction is the file of a clock correction, "" for none.
 	correction string
+	// roles is a file that says what regions do, "" for none.
+	roles string
 }
 
 // clockFlag is for commands that look at times.
 func (r *reading) clockFlag(f *pflag.FlagSet) {
 	f.StringVar(&r.correction, "clock-correction", "", "put times right by a file that weft align wrote")
+}
+
+// rolesFlag is for commands that look at what regions do.
+func (r *reading) rolesFlag(f *pflag.FlagSet) {
+	f.StringVar(&r.roles, "roles", "", "what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
 }
 
 // correct puts the clocks of a trace right if that is asked for.
@@ -143,6 +150,13 @@ func (a *app) openOnly(ctx context.Context, arg string, r *reading) (*input, err
 func (in *input) decode(ctx context.Context, r *reading) error {
 	if err := in.openFile(ctx, in.opt); err != nil {
 		return err
+	}
+	if r.roles != "" {
+		roles, err := readRoles(r.roles)
+		if err != nil {
+			return err
+		}
+		in.Defs().Roles = roles
 	}
 	e, err := r.correct(in.file)
 	if err == nil {

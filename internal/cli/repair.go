@@ -45,9 +45,6 @@ All flags of weft cut and weft filter can be given, too; they see the mended tra
 	return c
 }
 
-// nests lists the formats whose regions nest.
-var nests = map[string]bool{"otf": true, "otf2": true, "pallas": true}
-
 func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, places int) error {
 	ctx := c.Context()
 	r := x.source()
@@ -66,7 +63,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	}
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
-	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: nests[in.format.Name] || nests[target.Name], Report: changes, Path: in.src.Path})
+	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.Name).Nested || format.Conventions(target.Name).Nested, Report: changes, Path: in.src.Path})
 	if d, err = x.change(ctx, d); err != nil {
 		return err
 	}

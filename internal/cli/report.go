@@ -57,6 +57,7 @@ made in the cache if it is not there (see weft index).`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
@@ -159,7 +160,7 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 	x.LocationName = func(loc uint32) string { return locationLabel(d, loc) }
 	var opt states.Options
 	x.Waits = func(ref uint32) bool {
-		return int(ref) < d.Regions.Len() && opt.StateIn(d.Origin, d.Regions.At(int(ref))) != states.Busy
+		return int(ref) < d.Regions.Len() && opt.StateIn(d, d.Regions.At(int(ref))) != states.Busy
 	}
 	palette := draw.Palette(false)
 	x.Color = func(ref uint32) string {

@@ -93,6 +93,7 @@ window alone.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	r.rolesFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")

@@ -9,15 +9,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// operations are the names of collective operations, numbered as in OTF2.
-var operations = [...]string{"barrier", "broadcast", "gather", "gatherv", "scatter", "scatterv", "allgather", "allgatherv", "alltoall", "alltoallv",
-	"alltoallw", "allreduce", "reduce", "reduce-scatter", "scan", "exscan", "reduce-scatter-block", "create-handle", "destroy-handle", "allocate",
-	"deallocate", "create-handle-and-allocate", "destroy-handle-and-deallocate"}
-
-// operation names an operation of a trace; OTF has numbers of its own.
+// operation names an operation of a trace.
 func operation(d *trace.Definitions, n uint64) string {
-	if n < uint64(len(operations)) && d.Origin != "otf" {
-		return operations[n]
+	if name, ok := trace.OperationName(n); ok && !d.Conventions.OwnOperations {
+		return name
 	}
 	return fmt.Sprintf("operation %d", n)
 }

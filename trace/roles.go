@@ -1,0 +1,293 @@
+package trace
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Role says what a program does inside a region.
+type Role uint8
+
+// The roles. UnknownRole is that of regions of which neither the trace nor a name tells
+// anything; most of them are the program's own code.
+const (
+	UnknownRole Role = iota
+	UserRole
+	SendRole                // blocking
+	ReceiveRole             // blocking
+	ProbeRole               // waits for a message without receiving it
+	ImmediateSendRole       // returns at once
+	ImmediateReceiveRole    // returns at once
+	CompletionRole          // waits for what returned at once
+	TestRole                // asks whether something has arrived or is complete
+	MessageRole             // other communication between two
+	RemoteMemoryRole        // one-sided communication
+	BarrierRole             //
+	ImplicitBarrierRole     // at the end of a parallel construct
+	BroadcastRole           //
+	GatherRole              //
+	ScatterRole             //
+	AllGatherRole           //
+	AllToAllRole            //
+	AllReduceRole           //
+	ReduceRole              //
+	ReduceScatterRole       //
+	ScanRole                //
+	CollectiveRole          // other collective operations
+	ImmediateCollectiveRole // returns at once
+	CommunicationRole       // other calls of a library for communication
+	ForkRole                // a parallel region, with its fork and join
+	WorksharingRole         //
+	TaskRole                //
+	TaskWaitRole            //
+	LockRole                // acquires a lock, or is a critical section
+	ConditionRole           // waits for a condition
+	ThreadRole              // creates, ends or joins threads
+	IORole                  //
+	LaunchRole              // launches work on a device
+	DeviceSyncRole          // waits for a device
+	KernelRole              // work on a device
+	TransferRole            // data to or from a device
+	MemoryRole              // allocates or frees memory
+	RuntimeRole             // the measurement system, or another library's own work
+	UserOverheadRole        // what the user calls overhead of parallelism
+	WaitingRole             // the trace says that it waits
+	TracingRole             // tracing is on
+	roleCount
+)
+
+// roleNames are the roles as users write them.
+var roleNames = [roleCount]string{"unknown", "user", "send", "receive", "probe", "immediate-send", "immediate-receive", "completion", "test", "message", "remote-memory",
+	"barrier", "implicit-barrier", "broadcast", "gather", "scatter", "all-gather", "all-to-all", "all-reduce", "reduce", "reduce-scatter", "scan", "collective",
+	"immediate-collective", "communication", "fork", "worksharing", "task", "task-wait", "lock", "condition", "thread", "io", "launch", "device-sync", "kernel",
+	"transfer", "memory", "runtime", "user-overhead", "waiting", "tracing"}
+
+// String is the role's name.
+func (r Role) String() string {
+	if r < roleCount {
+		return roleNames[r]
+	}
+	return roleNames[UnknownRole]
+}
+
+// RoleByName finds a role by its name.
+func RoleByName(name string) (Role, bool) {
+	for r, n := range roleNames {
+		if n == name {
+			return Role(r), true
+		}
+	}
+	return UnknownRole, false
+}
+
+// IsCollective reports whether all members of a group take part and the call waits, barriers
+// left out.
+func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= CollectiveRole }
+
+// RoleOf is the role of a region, which has no [Definitions.Roles] of its own: what the user says
+// of it, what the trace says, or what its name does.
+func (d *Definitions) RoleOf(region uint32) Role {
+	if region == NoRef || int(region) >= d.Regions.Len() {
+		return UnknownRole
+	}
+	return d.RegionRole(d.Regions.At(int(region)))
+}
+
+// RegionRole is the role of a region of the trace.
+func (d *Definitions) RegionRole(r *Region) Role {
+	if d.Roles != nil {
+		if role := d.Roles(r); role != UnknownRole {
+			return role
+		}
+	}
+	if d.Conventions.EventTypes {
+		if e, err := strconv.ParseInt(r.ID, 10, 64); err == nil {
+			return eventTypeRole(e)
+		}
+	}
+	return namedRole(r)
+}
+
+// eventTypeRole is the role of an event type of PICL.
+func eventTypeRole(e int64) Role {
+	switch {
+	case e == -31, e == -52, e == -56, e == -61, e == -601:
+		return WaitingRole
+	case e == -402:
+		return BarrierRole
+	case e <= -756 && e >= -793:
+		return CollectiveRole
+	case e == -603:
+		return UserOverheadRole
+	case e == -901:
+		return TracingRole
+	case e <= -902 && e >= -1000:
+		return RuntimeRole
+	case e == -602, e <= -11 && e >= -80, e <= -401 && e >= -500:
+		return CommunicationRole
+	}
+	return UserRole
+}
+
+// prefixRole is the role of the calls of a library that begin with prefix.
+type prefixRole struct {
+	prefix string
+	role   Role
+}
+
+// mpiCalls are MPI's calls, without MPI_ and in lower case. The first prefix counts.
+var mpiCalls = []prefixRole{
+	{"barrier", BarrierRole}, {"allgather", AllGatherRole}, {"allreduce", AllReduceRole}, {"alltoall", AllToAllRole}, {"bcast", BroadcastRole},
+	{"exscan", ScanRole}, {"gather", GatherRole}, {"neighbor", CollectiveRole}, {"reduce_scatter", ReduceScatterRole}, {"reduce", ReduceRole},
+	{"scan", ScanRole}, {"scatter", ScatterRole},
+	{"ibarrier", ImmediateCollectiveRole}, {"iall", ImmediateCollectiveRole}, {"ibcast", ImmediateCollectiveRole}, {"iexscan", ImmediateCollectiveRole},
+	{"igather", ImmediateCollectiveRole}, {"ineighbor", ImmediateCollectiveRole}, {"ireduce", ImmediateCollectiveRole}, {"iscan", ImmediateCollectiveRole},
+	{"iscatter", ImmediateCollectiveRole},
+	{"recv_init", ImmediateReceiveRole}, {"recv", ReceiveRole}, {"mrecv", ReceiveRole}, {"irecv", ImmediateReceiveRole}, {"imrecv", ImmediateReceiveRole},
+	{"wait", CompletionRole}, {"probe", ProbeRole}, {"mprobe", ProbeRole}, {"test", TestRole}, {"iprobe", TestRole}, {"improbe", TestRole},
+	{"send_init", ImmediateSendRole}, {"bsend_init", ImmediateSendRole}, {"ssend_init", ImmediateSendRole}, {"rsend_init", ImmediateSendRole}, {"start", ImmediateSendRole},
+	{"sendrecv", MessageRole}, {"send", SendRole}, {"bsend", SendRole}, {"ssend", SendRole}, {"rsend", SendRole},
+	{"isend", ImmediateSendRole}, {"ibsend", ImmediateSendRole}, {"issend", ImmediateSendRole}, {"irsend", ImmediateSendRole},
+	{"put", RemoteMemoryRole}, {"get_accumulate", RemoteMemoryRole}, {"accumulate", RemoteMemoryRole}, {"rput", RemoteMemoryRole}, {"rget", RemoteMemoryRole}, {"win_", RemoteMemoryRole},
+	{"file_", IORole},
+}
+
+// otherCalls are the calls of other libraries, in lower case. The first prefix counts.
+var otherCalls = []prefixRole{
+	{"shmem_barrier", BarrierRole}, {"shmem_sync", BarrierRole}, {"shmem_broadcast", BroadcastRole}, {"shmem_wait", CompletionRole}, {"shmem_quiet", CompletionRole},
+	{"shmem_put", RemoteMemoryRole}, {"shmem_get", RemoteMemoryRole}, {"shmem_", CommunicationRole},
+	{"pvm_send", SendRole}, {"pvm_recv", ReceiveRole}, {"pvm_", CommunicationRole},
+	{"!$omp implicit barrier", ImplicitBarrierRole}, {"!$omp barrier", BarrierRole}, {"!$omp taskwait", TaskWaitRole}, {"!$omp task", TaskRole},
+	{"!$omp parallel", ForkRole}, {"!$omp critical", LockRole}, {"!$omp atomic", LockRole}, {"!$omp ordered", LockRole}, {"!$omp", WorksharingRole},
+	{"omp_set_lock", LockRole}, {"omp_set_nest_lock", LockRole}, {"omp_", ThreadRole},
+	{"pthread_mutex", LockRole}, {"pthread_rwlock", LockRole}, {"pthread_spin", LockRole}, {"pthread_cond", ConditionRole}, {"pthread_barrier", BarrierRole}, {"pthread_", ThreadRole},
+	{"culaunch", LaunchRole}, {"cudalaunch", LaunchRole}, {"hiplaunch", LaunchRole}, {"hipmodulelaunch", LaunchRole},
+	{"cudadevicesync", DeviceSyncRole}, {"cudastreamsync", DeviceSyncRole}, {"cudaeventsync", DeviceSyncRole}, {"cuctxsync", DeviceSyncRole}, {"custreamsync", DeviceSyncRole},
+	{"hipdevicesync", DeviceSyncRole}, {"hipstreamsync", DeviceSyncRole}, {"hipeventsync", DeviceSyncRole},
+	{"cudamemcpy", TransferRole}, {"cumemcpy", TransferRole}, {"hipmemcpy", TransferRole},
+	{"cudamalloc", MemoryRole}, {"cudafree", MemoryRole}, {"hipmalloc", MemoryRole}, {"hipfree", MemoryRole},
+}
+
+// textRoles are the words that traces have for roles, in lower case.
+var textRoles = map[string]Role{
+	"function": UserRole, "loop": UserRole, "code": UserRole, "parallel": ForkRole, "sections": WorksharingRole, "section": WorksharingRole, "workshare": WorksharingRole,
+	"single": WorksharingRole, "single_sblock": WorksharingRole, "master": WorksharingRole, "critical": LockRole, "critical_sblock": LockRole, "atomic": LockRole,
+	"barrier": BarrierRole, "implicit_barrier": ImplicitBarrierRole, "ordered": LockRole, "ordered_sblock": LockRole, "task": TaskRole, "task_untied": TaskRole,
+	"task_create": TaskRole, "task_wait": TaskWaitRole, "coll_one2all": CollectiveRole, "coll_all2one": CollectiveRole, "coll_all2all": CollectiveRole,
+	"coll_other": CollectiveRole, "file_io": IORole, "file_io_metadata": IORole, "point2point": MessageRole, "rma": RemoteMemoryRole, "data_transfer": TransferRole,
+	"thread_create": ThreadRole, "thread_wait": ThreadRole, "allocate": MemoryRole, "deallocate": MemoryRole, "reallocate": MemoryRole,
+	"kernel_launch": LaunchRole, "kernel": KernelRole, "idle": WaitingRole, "wait": WaitingRole,
+}
+
+// libraries are what the groups and roles of regions of libraries for communication begin with.
+var libraries = []string{"mpi", "shmem", "pvm", "communication"}
+
+// namedRole is the role that the words of a region tell.
+func namedRole(r *Region) Role {
+	group, text := strings.ToLower(r.Group), strings.ToLower(r.Role)
+	if group == "idle" || group == "wait" || text == "idle" || text == "wait" {
+		return WaitingRole
+	}
+	name := strings.ToLower(r.Name)
+	call, mpi := strings.CutPrefix(name, "mpi_")
+	if !mpi {
+		call, mpi = strings.CutPrefix(name, "pmpi_")
+	}
+	if mpi {
+		if role := beginning(call, mpiCalls); role != UnknownRole {
+			return role
+		}
+		return CommunicationRole
+	}
+	if text == "barrier" || group == "barrier" {
+		return BarrierRole
+	}
+	if own := []string{"overhead", "measurement system"}; slices.Contains(own, group) || slices.Contains(own, text) {
+		return RuntimeRole
+	}
+	if role := beginning(name, otherCalls); role != UnknownRole {
+		return role
+	}
+	role := textRoles[text]
+	if (role == UnknownRole || role == UserRole) && beginsWith(group, libraries) || beginsWith(text, libraries) {
+		return CommunicationRole
+	}
+	return role
+}
+
+func beginning(s string, list []prefixRole) Role {
+	for _, x := range list {
+		if strings.HasPrefix(s, x.prefix) {
+			return x.role
+		}
+	}
+	return UnknownRole
+}
+
+func beginsWith(s string, list []string) bool {
+	for _, x := range list {
+		if strings.HasPrefix(s, x) {
+			return true
+		}
+	}
+	return false
+}
+
+// Paradigm says what a region is a call or construct of.
+type Paradigm string
+
+// The paradigms that names tell. Groups of regions may say others.
+const (
+	MPI            Paradigm = "mpi"
+	SHMEM          Paradigm = "shmem"
+	PVM            Paradigm = "pvm"
+	MessagePassing Paradigm = "message passing" // of another library
+	OpenMP         Paradigm = "openmp"
+	Pthread        Paradigm = "pthread"
+	CUDA           Paradigm = "cuda"
+	HIP            Paradigm = "hip"
+)
+
+// PassesMessages reports whether a paradigm is communication between processes.
+func (p Paradigm) PassesMessages() bool {
+	return p == MPI || p == SHMEM || p == PVM || p == MessagePassing
+}
+
+// paradigms are the beginnings of names and groups that tell a paradigm.
+var paradigms = []struct {
+	prefix   string
+	paradigm Paradigm
+	group    bool // groups and roles that begin so tell it, too
+}{
+	{"mpi_", MPI, false}, {"pmpi_", MPI, false}, {"shmem_", SHMEM, false}, {"pvm_", PVM, false},
+	{"mpi", MPI, true}, {"shmem", SHMEM, true}, {"pvm", PVM, true}, {"communication", MessagePassing, true},
+	{"!$omp", OpenMP, false}, {"omp_", OpenMP, false}, {"pthread_", Pthread, false}, {"cuda", CUDA, false}, {"hip", HIP, false},
+}
+
+// RegionParadigm is the paradigm of a region, "" if nothing tells it.
+func (d *Definitions) RegionParadigm(r *Region) Paradigm {
+	if d.Conventions.EventTypes {
+		switch d.RegionRole(r) {
+		case UserRole, UserOverheadRole, TracingRole, UnknownRole:
+			return ""
+		}
+		return MessagePassing
+	}
+	if d.Roles != nil {
+		if role := d.Roles(r); role >= SendRole && role <= CommunicationRole && role != ImplicitBarrierRole {
+			return MessagePassing
+		}
+	}
+	name, group, text := strings.ToLower(r.Name), strings.ToLower(r.Group), strings.ToLower(r.Role)
+	for _, p := range paradigms {
+		if p.group {
+			if strings.HasPrefix(group, p.prefix) || strings.HasPrefix(text, p.prefix) {
+				return p.paradigm
+			}
+		} else if strings.HasPrefix(name, p.prefix) {
+			return p.paradigm
+		}
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package trace
+
+import "testing"
+
+// TestRoles holds what regions do against what the standards of their libraries say.
+func TestRoles(t *testing.T) {
+	for _, test := range []struct {
+		region   Region
+		role     Role
+		paradigm Paradigm
+	}{
+		{Region{Name: "main", Role: "FUNCTION"}, UserRole, ""},
+		{Region{Name: "solve"}, UnknownRole, ""},
+		{Region{Name: "MPI_Send"}, SendRole, MPI},
+		{Region{Name: "PMPI_Ssend"}, SendRole, MPI},
+		{Region{Name: "MPI_Recv", Group: "MPI"}, ReceiveRole, MPI},
+		{Region{Name: "MPI_Recv_init"}, ImmediateReceiveRole, MPI},
+		{Region{Name: "MPI_Isend"}, ImmediateSendRole, MPI},
+		{Region{Name: "MPI_Irecv"}, ImmediateReceiveRole, MPI},
+		{Region{Name: "MPI_Sendrecv"}, MessageRole, MPI},
+		{Region{Name: "MPI_Waitall"}, CompletionRole, MPI},
+		{Region{Name: "MPI_Testany"}, TestRole, MPI},
+		{Region{Name: "MPI_Iprobe"}, TestRole, MPI},
+		{Region{Name: "MPI_Probe"}, ProbeRole, MPI},
+		{Region{Name: "MPI_Barrier"}, BarrierRole, MPI},
+		{Region{Name: "MPI_Ibarrier"}, ImmediateCollectiveRole, MPI},
+		{Region{Name: "MPI_Allreduce", Role: "COLL_ALL2ALL", Group: "MPI"}, AllReduceRole, MPI},
+		{Region{Name: "MPI_Reduce_scatter_block"}, ReduceScatterRole, MPI},
+		{Region{Name: "MPI_Neighbor_alltoallv"}, CollectiveRole, MPI},
+		{Region{Name: "MPI_Put"}, RemoteMemoryRole, MPI},
+		{Region{Name: "MPI_File_write_all"}, IORole, MPI},
+		{Region{Name: "MPI_Comm_rank"}, CommunicationRole, MPI},
+		{Region{Name: "exchange", Group: "MPI_COLL"}, CommunicationRole, MPI},
+		{Region{Name: "exchange", Group: "MPI", Role: "COLL_ONE2ALL"}, CollectiveRole, MPI},
+		{Region{Name: "shmem_barrier_all"}, BarrierRole, SHMEM},
+		{Region{Name: "shmem_int_wait_until"}, CommunicationRole, SHMEM},
+		{Region{Name: "!$omp parallel @heat.c:31"}, ForkRole, OpenMP},
+		{Region{Name: "!$omp implicit barrier @heat.c:44"}, ImplicitBarrierRole, OpenMP},
+		{Region{Name: "!$omp for @heat.c:33"}, WorksharingRole, OpenMP},
+		{Region{Name: "!$omp taskwait @fib.c:9"}, TaskWaitRole, OpenMP},
+		{Region{Name: "anonymous", Group: "OPENMP", Role: "BARRIER"}, BarrierRole, ""},
+		{Region{Name: "pthread_mutex_lock"}, LockRole, Pthread},
+		{Region{Name: "pthread_cond_wait"}, ConditionRole, Pthread},
+		{Region{Name: "pthread_create"}, ThreadRole, Pthread},
+		{Region{Name: "cudaLaunchKernel"}, LaunchRole, CUDA},
+		{Region{Name: "hipDeviceSynchronize"}, DeviceSyncRole, HIP},
+		{Region{Name: "sleep", Group: "Idle"}, WaitingRole, ""},
+		{Region{Name: "flush", Group: "MEASUREMENT SYSTEM"}, RuntimeRole, ""},
+		{Region{Name: "fread", Role: "FILE_IO"}, IORole, ""},
+	} {
+		d := &Definitions{}
+		i := d.Regions.Add(test.region)
+		if role, paradigm := d.RoleOf(i), d.RegionParadigm(&test.region); role != test.role || paradigm != test.paradigm {
+			t.Errorf("%+v: found %v of %q, want %v of %q", test.region, role, paradigm, test.role, test.paradigm)
+		}
+	}
+}
+
+// TestOwnRoles: what a user says of a region counts before all else.
+func TestOwnRoles(t *testing.T) {
+	d := &Definitions{Roles: func(r *Region) Role {
+		if r.Name == "MPI_Send" {
+			return IORole
+		}
+		return UnknownRole
+	}}
+	send, recv := d.Regions.Add(Region{Name: "MPI_Send"}), d.Regions.Add(Region{Name: "MPI_Recv"})
+	if a, b := d.RoleOf(send), d.RoleOf(recv); a != IORole || b != ReceiveRole {
+		t.Errorf("found %v and %v, want io and receive", a, b)
+	}
+	if d.RoleOf(NoRef) != UnknownRole || d.RoleOf(7) != UnknownRole {
+		t.Error("a region that is not there has a role")
+	}
+}
+
+// TestEventTypes: PICL's event types are the ids of regions.
+func TestEventTypes(t *testing.T) {
+	d := &Definitions{Conventions: Conventions{EventTypes: true}}
+	for id, want := range map[string]Role{"-31": WaitingRole, "-402": BarrierRole, "-760": CollectiveRole, "-901": TracingRole, "-950": RuntimeRole, "-21": CommunicationRole, "5": UserRole} {
+		if role := d.RegionRole(&Region{ID: id, Name: "MPI_Send"}); role != want {
+			t.Errorf("event type %s: found %v, want %v", id, role, want)
+		}
+	}
+}
+
+// TestRoleNames: every role has a name of its own that finds it.
+func TestRoleNames(t *testing.T) {
+	for r := range roleCount {
+		if found, ok := RoleByName(r.String()); !ok || found != r {
+			t.Errorf("%d: the name %q finds %v", r, r, found)
+		}
+	}
+	if len(roleNames) != int(roleCount) || roleNames[roleCount-1] != "tracing" {
+		t.Error("a role has no name")
+	}
+}
