@@ -42,6 +42,10 @@ func (o *Output) Remove(path string) { o.names.Remove(path) }
 // RemoveFolder is Remove for a folder and all that is in it.
 func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
 
+// FailCommit makes Commit fail at its n-th change of a name, from 1, with an error for tests. They
+// show so that a format leaves an older trace as it was.
+func (o *Output) FailCommit(n int) { o.names.FailAt = n }
+
 // BeforeCommit adds what Commit does first, such as to complete files and to say their names.
 func (o *Output) BeforeCommit(f func() error) { o.before = append(o.before, f) }
 

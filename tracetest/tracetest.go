@@ -70,6 +70,7 @@ func Run(t *testing.T, f *format.Format, opt Options) {
 	}
 	if f.Create != nil {
 		t.Run("kinds", func(t *testing.T) { kinds(t, f) })
+		t.Run("commit", func(t *testing.T) { commits(t, f) })
 	}
 	t.Run("empty", func(t *testing.T) { empty(t, f) })
 }
@@ -381,6 +382,78 @@ func Encode(t testing.TB, f *format.Format, d format.Events, path string) *forma
 		t.Fatal(err)
 	}
 	return e.Loss()
+}
+
+// commits: wherever giving the files of a trace their names fails, the trace that was there
+// before is as it was, and nothing else is left.
+func commits(t *testing.T, f *format.Format) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "trace"+f.Extensions[0])
+	write := func(seed uint64, locations, fail int) error {
+		g, err := generate.New(generate.Options{Workload: "ring", Events: 500, Locations: locations, Seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := format.CreateFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Abort()
+		e, err := f.Create(out, &format.WriteOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := format.Convert(context.Background(), g, trace.Everything(), e); err != nil {
+			t.Fatal(err)
+		}
+		out.FailCommit(fail)
+		return out.Commit()
+	}
+	contents := func() map[string]string {
+		all := map[string]string{}
+		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			all[path] = "a folder"
+			if !d.IsDir() {
+				b, err := os.ReadFile(path)
+				all[path] = string(b)
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	if err := write(1, 4, 0); err != nil {
+		t.Fatal(err)
+	}
+	before := contents()
+	fails := 0
+	for {
+		err := write(2, 3, fails+1)
+		if err == nil {
+			break
+		}
+		fails++
+		if d := cmp.Diff(before, contents()); d != "" {
+			t.Fatalf("step %d failed (%v) and changed the older trace:\n%s", fails, err, d)
+		}
+	}
+	if fails == 0 {
+		t.Error("no step failed")
+	}
+	if d := Open(t, f, format.FileSource(name), nil); d.Defs().Locations.Len() != 3 {
+		t.Errorf("the new trace has %d locations, want 3", d.Defs().Locations.Len())
+	}
+	for path := range contents() {
+		if strings.HasPrefix(filepath.Base(path), ".") {
+			t.Errorf("%s is left", path)
+		}
+	}
 }
 
 // cancelled: a cancelled context ends reading with its error.

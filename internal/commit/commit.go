@@ -12,8 +12,13 @@ import (
 // Set is a list of files and folders that are to get their names together. The zero Set is
 // empty and ready.
 type Set struct {
-	steps []step
+	// FailAt is the number of a step, from 1, that fails with [ErrFailAt], for tests; 0 for none.
+	FailAt int
+	steps  []step
 }
+
+// ErrFailAt is the error of the step that [Set.FailAt] names.
+var ErrFailAt = errors.New("commit: this step is to fail")
 
 // step is one change of a name.
 type step struct {
@@ -44,7 +49,11 @@ func (s *Set) Commit() error {
 		}
 	}
 	for i := range s.steps {
-		if err := s.steps[i].do(); err != nil {
+		err := s.steps[i].do()
+		if err == nil && i+1 == s.FailAt {
+			err = ErrFailAt
+		}
+		if err != nil {
 			for k := i; k >= 0; k-- {
 				err = errors.Join(err, s.steps[k].undo())
 			}
