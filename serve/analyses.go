@@ -57,7 +57,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		var opt calltree.Options
 		if !whole {
 			sel.From, sel.To = from, to
-			opt.Window = &calltree.Window{From: from, To: to}
+			opt.Window = &trace.Window{From: from, To: to}
 		}
 		if tracks != nil {
 			wanted := map[uint32]bool{}
@@ -150,7 +150,7 @@ type utilisationAnswer struct {
 }
 
 func utilisation(e *entry, p *params) func(context.Context) (any, error) {
-	w := states.Window{Columns: int(p.number("width", 1, maxWidth, 1000))}
+	w := states.Columns{Columns: int(p.number("width", 1, maxWidth, 1000))}
 	w.From, w.To, _ = p.window()
 	return func(ctx context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)

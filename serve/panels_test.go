@@ -137,7 +137,7 @@ func TestStates(t *testing.T) {
 				to = from + 1 + random.Int64N(length-from+1)
 				query = fmt.Sprintf("?from=%d&to=%d", from, to)
 			}
-			want := statesOf(t, c.path, states.Window{From: origin + from, To: origin + to})
+			want := statesOf(t, c.path, trace.Window{From: origin + from, To: origin + to})
 			got := get(t, s, api+"/states"+query)
 			checkAnswer(t, s, "States", got)
 			series := get(t, s, api+fmt.Sprintf("/utilisation?width=7&from=%d&to=%d", from, to))
@@ -170,7 +170,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-func statesOf(t *testing.T, path string, w states.Window) *states.Result {
+func statesOf(t *testing.T, path string, w trace.Window) *states.Result {
 	t.Helper()
 	src := format.FileSource(path)
 	f, err := format.Detect(all.Formats(), src)
@@ -185,7 +185,7 @@ func statesOf(t *testing.T, path string, w states.Window) *states.Result {
 	if err := d.Prepare(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Window{From: w.From, To: w.To, Columns: 7}})
+	p := states.New(d.Defs(), states.Options{Window: &w, Series: &states.Columns{Window: w, Columns: 7}})
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	if err := d.Scan(context.Background(), sel, format.GlobalOrder, p); err != nil {

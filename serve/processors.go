@@ -137,7 +137,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		a = &statesAnswer{Rows: []stateRow{}}
 		err = e.decoders.with(ctx, func(d *reader) error {
-			part := states.New(d.Defs(), states.Options{Window: &states.Window{From: from, To: to}})
+			part := states.New(d.Defs(), states.Options{Window: &trace.Window{From: from, To: to}})
 			sel := trace.Everything()
 			sel.Links = trace.NoLinks
 			if err := d.Scan(ctx, sel, format.GlobalOrder, part); err != nil {
@@ -225,7 +225,7 @@ func (e *entry) indexedStates(ctx context.Context, from, to int64) (*statesAnswe
 }
 
 // indexedSeries is the series that the index tells; nil if it does not.
-func (e *entry) indexedSeries(ctx context.Context, w states.Window) (*states.Series, error) {
+func (e *entry) indexedSeries(ctx context.Context, w states.Columns) (*states.Series, error) {
 	x, p, err := e.told(ctx)
 	if x == nil || err != nil {
 		return nil, err

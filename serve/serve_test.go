@@ -316,7 +316,7 @@ func TestProfileIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := profile.New(d.Defs(), profile.Options{Window: &profile.Window{From: origin + from, To: origin + to}})
+		p := profile.New(d.Defs(), profile.Options{Window: &trace.Window{From: origin + from, To: origin + to}})
 		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
@@ -1044,7 +1044,7 @@ func TestClaimsInProfile(t *testing.T) {
 				to = from + 1 + random.Int64N(length-from)
 				query += fmt.Sprintf("&to=%d", to)
 			}
-			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &profile.Window{From: origin + from, To: origin + to})
+			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &trace.Window{From: origin + from, To: origin + to})
 			want := map[string]string{}
 			for _, a := range p.Activities {
 				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time/a.Count)
@@ -1077,7 +1077,7 @@ func TestClaimsInProfile(t *testing.T) {
 }
 
 // profiled is the profile of a trace, made from all of its events.
-func profiled(t *testing.T, s *Server, name string, src format.Source, w *profile.Window) *profile.Result {
+func profiled(t *testing.T, s *Server, name string, src format.Source, w *trace.Window) *profile.Result {
 	t.Helper()
 	d, err := s.opt.Reading.open(context.Background(), mustFormat(t, name), src, nil)
 	if err != nil {
@@ -1125,7 +1125,7 @@ func TestLocationsOfResources(t *testing.T) {
 	s := viewing(t, options(t), "../examples/odse.etf")
 	api := ready(t, s, 0)
 	v := get(t, s, api)
-	for _, w := range []profile.Window{{From: 0, To: 130_001}, {From: 50_000, To: 90_000}, {From: 1961, To: 1962}} {
+	for _, w := range []trace.Window{{From: 0, To: 130_001}, {From: 50_000, To: 90_000}, {From: 1961, To: 1962}} {
 		known := 0
 		resources := map[string]profile.Resource{}
 		for _, r := range profiled(t, s, "etf", s.traceAt(t, 0).given.Source, &w).Resources {

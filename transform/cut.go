@@ -29,10 +29,6 @@ const (
 // laterText is the value of [EndsAttribute] where it is not known when.
 const laterText = "later"
 
-// Window is the times from From to before To, in ticks. math.MinInt64 and
-// math.MaxInt64 leave a side open.
-type Window struct{ From, To int64 }
-
 // Cut makes the piece of a trace that lies in a window. The piece stands for itself:
 //
 //   - What is open where it begins (regions, claims, calling contexts, thread teams,
@@ -54,13 +50,13 @@ type Window struct{ From, To int64 }
 //
 // Prepare reads the trace up to the window, and again from shortly before it if messages
 // are on their way. Memory is that of what is open where the piece begins.
-func Cut(d format.Events, w Window) format.Events {
+func Cut(d format.Events, w trace.Window) format.Events {
 	return transformed{&cut{around: around{d}, window: w}}
 }
 
 type cut struct {
 	around
-	window              Window
+	window              trace.Window
 	prepared            bool
 	began, posted, ends uint32 // attributes
 	// What is open where the window begins, at locations that go on.

@@ -11,7 +11,7 @@ import (
 
 // FindEvent is the time of the n-th event, from 1, that is of a wanted kind, in the order
 // of time; ok is false if there is none. It is one tick long.
-func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w Window, ok bool, err error) {
+func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool, n int) (w trace.Window, ok bool, err error) {
 	sel := trace.Everything()
 	sel.Links, sel.Kind = trace.NoLinks, kind
 	err = d.Scan(ctx, sel, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -32,17 +32,17 @@ func FindEvent(ctx context.Context, d format.Events, kind func(trace.Kind) bool,
 	return w, ok, err
 }
 
-func instant(t int64) Window {
+func instant(t int64) trace.Window {
 	if t == math.MaxInt64 {
-		return Window{t, t}
+		return trace.Window{From: t, To: t}
 	}
-	return Window{t, t + 1}
+	return trace.Window{From: t, To: t + 1}
 }
 
 // FindOccurrence is the time of the n-th visit, from 1, of a wanted region, or of the n-th
 // claim by it, in the order of their begins: up to and with its end, or the end of the
 // trace if it has none. ok is false if there is none.
-func FindOccurrence(ctx context.Context, d format.Events, region func(uint32) bool, n int) (w Window, ok bool, err error) {
+func FindOccurrence(ctx context.Context, d format.Events, region func(uint32) bool, n int) (w trace.Window, ok bool, err error) {
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	sel.Kind = func(k trace.Kind) bool {
@@ -61,7 +61,7 @@ func FindOccurrence(ctx context.Context, d format.Events, region func(uint32) bo
 				}
 				if n--; n == 0 {
 					ok, loc, ref, claim = true, c.Location(), c.Ref(), c.Op(0)
-					w = Window{c.Time(), math.MaxInt64}
+					w = trace.Window{From: c.Time(), To: math.MaxInt64}
 				}
 				continue
 			}

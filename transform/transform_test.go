@@ -254,7 +254,7 @@ func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 	sum := map[string]cell{}
 	events := 0
 	for i := range len(cuts) + 1 {
-		w := transform.Window{From: math.MinInt64, To: math.MaxInt64}
+		w := trace.Window{From: math.MinInt64, To: math.MaxInt64}
 		if i > 0 {
 			w.From = cuts[i-1]
 		}
@@ -322,7 +322,7 @@ func TestBare(t *testing.T) {
 	r := random(seeded(4), 300, true)
 	all, _ := list(t, format.Recorded(r), true)
 	for from := int64(0); from < 400; from += 57 {
-		w := transform.Window{From: from, To: from + 90}
+		w := trace.Window{From: from, To: from + 90}
 		got, _ := both(t, transform.Bare(format.Recorded(r), w))
 		var want []event
 		for _, e := range all {

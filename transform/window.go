@@ -10,11 +10,11 @@ import (
 // Bare makes of a trace just the events in a window, and the links with an end in it: what
 // is open at its borders is neither begun anew nor ended, and messages may lack a partner.
 // Where the format can seek, its cost is that of the window.
-func Bare(d format.Events, w Window) format.Events { return &bare{around{d}, w} }
+func Bare(d format.Events, w trace.Window) format.Events { return &bare{around{d}, w} }
 
 type bare struct {
 	around
-	window Window
+	window trace.Window
 }
 
 func (b *bare) selection(sel trace.Selection) trace.Selection {

@@ -28,19 +28,9 @@ import (
 type Options struct {
 	// Window bounds the time that counts, nil is all. Parts still take all events: those
 	// before it tell what is open where it begins.
-	Window *Window
+	Window *trace.Window
 	// Root tells which tree the paths of a location are in; nil is one tree for all, 0.
 	Root func(loc uint32) uint32
-}
-
-// Window is a stretch of time in ticks, [From, To).
-type Window struct{ From, To int64 }
-
-func (w *Window) clip(t int64) int64 {
-	if w == nil {
-		return t
-	}
-	return min(max(t, w.From), w.To)
 }
 
 // Part is the call tree of some locations of a trace.
@@ -125,7 +115,7 @@ func (p *Part) location(loc uint32) *location {
 // pass gives the time since the last enter or leave to the innermost region.
 func (p *Part) pass(l *location, t int64) {
 	if n := len(l.stack); n > 0 {
-		p.nodes[l.stack[n-1].node].exclusive += p.opt.Window.clip(t) - p.opt.Window.clip(l.since)
+		p.nodes[l.stack[n-1].node].exclusive += p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since)
 	}
 	l.since = t
 }
@@ -177,7 +167,7 @@ func (p *Part) visit(f frame, t int64, unclosed bool) {
 		return
 	}
 	n := &p.nodes[f.node]
-	d := w.clip(t) - w.clip(f.enter)
+	d := w.Clip(t) - w.Clip(f.enter)
 	n.count++
 	n.inclusive += d
 	n.min, n.max = min(n.min, d), max(n.max, d)

@@ -50,7 +50,7 @@ func TestTree(t *testing.T) {
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)
 	}
-	p = calltree.New(r.Defs(), calltree.Options{Window: &calltree.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
+	p = calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
 	scan(t, r, p)
 	want = []calltree.Node{
 		{-1, 0, 0, a, "a", 1, 33, 10, 33, 33, 0},
@@ -92,10 +92,10 @@ func TestSumsAreTheProfile(t *testing.T) {
 		r := random(seed)
 		from := int64(seed * 2)
 		to := from + int64(seed)*3
-		var pw *profile.Window
-		var cw *calltree.Window
+		var pw *trace.Window
+		var cw *trace.Window
 		if seed%2 == 0 {
-			pw, cw = &profile.Window{From: from, To: to}, &calltree.Window{From: from, To: to}
+			pw, cw = &trace.Window{From: from, To: to}, &trace.Window{From: from, To: to}
 		}
 		flat := profile.New(r.Defs(), profile.Options{Window: pw})
 		scan(t, r, flat)

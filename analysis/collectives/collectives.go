@@ -33,16 +33,11 @@ import (
 type Options struct {
 	// Window counts the calls that begin in it, and the operations that the first member
 	// begins in it; nil counts all. The part must see all events all the same.
-	Window *Window
+	Window *trace.Window
 	// Names are those of the operations where the trace has numbers of its own for them, as
 	// OTF 1 has.
 	Names map[uint64]string
 }
-
-// Window is the times from From to before To, in ticks.
-type Window struct{ From, To int64 }
-
-func (w *Window) has(t int64) bool { return w == nil || w.From <= t && t < w.To }
 
 // waitsForAll reports whether nobody can leave an operation that others have not come to.
 func waitsForAll(name string) bool {
@@ -280,7 +275,7 @@ func (p *Part) unload(loc uint32, q *queue, end bool) {
 
 // take counts a call and puts it to the operation that it is a part of.
 func (p *Part) take(loc uint32, x call) {
-	if p.opt.Window.has(x.begin) {
+	if p.opt.Window.Has(x.begin) {
 		k := kind{x.communicator, x.operation, x.posted}
 		s := p.sums[k]
 		if s == nil {
@@ -372,7 +367,7 @@ func (p *Part) count(s *sequence, members int) {
 }
 
 func (p *Part) countOne(to map[uint64]*matched, o *operation) {
-	if !p.opt.Window.has(o.first) {
+	if !p.opt.Window.Has(o.first) {
 		return
 	}
 	m := to[o.operation]
@@ -413,7 +408,7 @@ func (p *Part) name(operation uint64) string {
 // Merge adds another part of the same trace, which must have seen other locations and have
 // the same options. The other part must not be used any more.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || (p.opt.Window == nil) != (o.opt.Window == nil) || p.opt.Window != nil && *p.opt.Window != *o.opt.Window {
+	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
 		return errors.New("collectives: found parts of different traces or options")
 	}
 	for loc := range o.seen {

@@ -59,7 +59,7 @@ func lines(r *Result) string {
 func TestOperations(t *testing.T) {
 	for _, test := range []struct {
 		name   string
-		window *Window
+		window *trace.Window
 		origin string
 		rows   []made.Row
 		want   string
@@ -102,7 +102,7 @@ func TestOperations(t *testing.T) {
 			" barrier 1 3/4 {1 8 8 8} 0 {0 0 0 0} 0\n0 0"},
 		{"an end alone", nil, "", join(did(0, 1, 9, 0, 1, none, 0, 0), []made.Row{row(2, 9, trace.CollectiveEnd, 0, 1, none, 0, 0)}, did(0, 20, 22, 0, 1, none, 0, 0), did(2, 21, 22, 0, 1, none, 0, 0)),
 			"1 barrier 4 0/0 {3 11 1 8} 2 {1 1 1 1} 0\n0 1"},
-		{"a window", &Window{10, 30}, "", join(
+		{"a window", &trace.Window{From: 10, To: 30}, "", join(
 			did(0, 1, 12, 0, 1, none, 1, 1), did(2, 10, 12, 0, 1, none, 1, 1), did(0, 29, 40, 0, 1, none, 1, 1), did(2, 35, 41, 0, 1, none, 1, 1)),
 			"1 barrier 2 2/2 {2 13 2 11} 1 {1 6 6 6} 0\n0 0"},
 		// Completed in another order than posted; 3 is never complete, and 4 used twice.
@@ -323,7 +323,7 @@ func TestMergeErrors(t *testing.T) {
 	if err := p.Merge(o); err == nil || !strings.Contains(err.Error(), "seen by both") {
 		t.Errorf("found %v", err)
 	}
-	if New(d, Options{}).Merge(New(d, Options{Window: &Window{}})) == nil || New(d, Options{}).Merge(New(defs(2), Options{})) == nil {
+	if New(d, Options{}).Merge(New(d, Options{Window: &trace.Window{}})) == nil || New(d, Options{}).Merge(New(defs(2), Options{})) == nil {
 		t.Error("parts with other options, or of other traces, were merged")
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // slow matches by looking through all sends for each receive: the first one left that
 // fits. It is right where every tag is known.
-func slow(rows []made.Row, w *Window) (all []int64, pairs map[[2]uint32][]int64) {
+func slow(rows []made.Row, w *trace.Window) (all []int64, pairs map[[2]uint32][]int64) {
 	pairs = map[[2]uint32][]int64{}
 	used := make([]bool, len(rows))
 	for _, r := range rows {
@@ -69,7 +69,7 @@ func TestLatency(t *testing.T) {
 		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
 		opt := Options{Latency: true, Intervals: true}
 		if seed%3 == 0 {
-			opt.Window = &Window{From: 100 * scale, To: 700 * scale}
+			opt.Window = &trace.Window{From: 100 * scale, To: 700 * scale}
 		}
 		one := New(d, opt)
 		if err := one.Batch(made.Mixed(d, rows)); err != nil {

@@ -133,7 +133,7 @@ func (p *Part) put(m *open) error {
 	if at == NoTime {
 		at = m.Recv
 	}
-	if !p.opt.Window.has(at) {
+	if !p.opt.Window.Has(at) {
 		return nil
 	}
 	return p.opt.List(&m.Message)

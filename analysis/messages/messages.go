@@ -41,7 +41,7 @@ type Options struct {
 	// Window counts what is sent, and what is received, in it; nil counts all. The part
 	// must see all events all the same: what belongs together depends on those before
 	// and behind. The greatest number of pending messages is not known then.
-	Window *Window
+	Window *trace.Window
 	// Bins divides the window, which must be given, in so many parts of the same length,
 	// and counts what is sent and received in each.
 	Bins int
@@ -60,11 +60,6 @@ type Pair struct {
 	Source, Destination uint32
 	Sent, Received      int64
 }
-
-// Window is the times from From to before To, in ticks.
-type Window struct{ From, To int64 }
-
-func (w *Window) has(t int64) bool { return w == nil || w.From <= t && t < w.To }
 
 // none is no node.
 const none = -1
@@ -193,7 +188,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 func (p *Part) Links([]trace.Link) error { return nil }
 
 func (p *Part) send(at channel, n node) error {
-	if p.opt.Window.has(n.time) {
+	if p.opt.Window.Has(n.time) {
 		p.sent.add(n.bytes)
 		x := p.matrix[at.pair]
 		x.add(n.bytes)
@@ -208,7 +203,7 @@ func (p *Part) send(at channel, n node) error {
 }
 
 func (p *Part) recv(at channel, n node) error {
-	if p.opt.Window.has(n.time) {
+	if p.opt.Window.Has(n.time) {
 		p.received.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Received++
@@ -253,10 +248,10 @@ func (p *Part) meet(at channel, n node, recv bool) error {
 func (p *Part) streaming() bool { return p.ordered && !p.opt.Intervals }
 
 func (p *Part) match(at pair, send, recv node) error {
-	if p.opt.Window.has(recv.time) {
+	if p.opt.Window.Has(recv.time) {
 		p.partners++
 	}
-	if p.opt.Window.has(send.time) {
+	if p.opt.Window.Has(send.time) {
 		p.matched.add(send.bytes)
 		if send.bytes != recv.bytes {
 			p.mismatched++
@@ -365,7 +360,7 @@ func (p *Part) Merge(o *Part) error {
 	if p.opt.List != nil || o.opt.List != nil {
 		return errors.New("messages: found a part that lists messages, expected one that can be merged")
 	}
-	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency || p.opt.Bins != o.opt.Bins || (p.opt.Window == nil) != (o.opt.Window == nil) || p.opt.Window != nil && *p.opt.Window != *o.opt.Window {
+	if p.defs != o.defs || p.opt.Intervals != o.opt.Intervals || p.opt.Latency != o.opt.Latency || p.opt.Bins != o.opt.Bins || !p.opt.Window.Same(o.opt.Window) {
 		return fmt.Errorf("messages: found parts of different traces or options")
 	}
 	if !o.any {

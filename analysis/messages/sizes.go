@@ -5,6 +5,8 @@ import (
 	"maps"
 	"math/bits"
 	"slices"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Size counts messages of Least to Most bytes, which are the same unless the trace has
@@ -118,7 +120,7 @@ func (b *Bin) merge(o *Bin) {
 }
 
 // newBins divides a window; no bin is empty.
-func newBins(w Window, n int) []Bin {
+func newBins(w trace.Window, n int) []Bin {
 	length := uint64(w.To) - uint64(w.From)
 	if w.To <= w.From {
 		return nil

@@ -35,7 +35,7 @@ func TestWindow(t *testing.T) {
 			rows = append(rows, made.Send(uint32(m.from), m.send, uint64(m.to), 1, m.bytes), made.Recv(uint32(m.to), m.recv, uint64(m.from), 1, m.bytes))
 		}
 		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
-		w := Window{From: rng.Int64N(800), To: 300 + rng.Int64N(800)}
+		w := trace.Window{From: rng.Int64N(800), To: 300 + rng.Int64N(800)}
 		bins := 1 + rng.IntN(9)
 		d := made.Defs(3, 0, 0)
 		var listed []message

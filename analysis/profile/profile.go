@@ -41,13 +41,8 @@ type Options struct {
 	// Window bounds the time that counts, nil is all. Parts still take all events:
 	// those before it tell what is open where it begins, those behind it that what
 	// is open where it ends goes on.
-	Window *Window
+	Window *trace.Window
 }
-
-// Window is a stretch of time in ticks, [From, To).
-type Window struct{ From, To int64 }
-
-func (w *Window) clip(t int64) int64 { return min(max(t, w.From), w.To) }
 
 // Part is the profile of some locations of a trace.
 type Part struct {
@@ -244,7 +239,7 @@ func (p *Part) rows(s *location, times []int64, kinds []trace.Kind, refs []uint3
 
 // begin begins the window at a location: what is open counts from there.
 func (p *Part) begin(s *location, first int64) {
-	s.phase, s.first, s.since = inWindow, p.opt.Window.clip(first), p.opt.Window.From
+	s.phase, s.first, s.since = inWindow, p.opt.Window.Clip(first), p.opt.Window.From
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
@@ -375,7 +370,7 @@ func (p *Part) claims(b *trace.Batch) {
 	for c := b.Cursor(); c.Next(); {
 		t := c.Time()
 		if w := p.opt.Window; w != nil {
-			t = w.clip(t)
+			t = w.Clip(t)
 		}
 		switch c.Kind() {
 		case trace.ClaimBegin:

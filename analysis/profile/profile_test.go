@@ -93,7 +93,7 @@ func TestSlow(t *testing.T) {
 		if rnd.IntN(3) > 0 {
 			from = rnd.Int64N(last + 2)
 			to = from + rnd.Int64N(last+2)
-			opt.Window = &Window{from, to}
+			opt.Window = &trace.Window{From: from, To: to}
 		}
 		inclusive, exclusive := map[uint32]int64{}, map[uint32]int64{}
 		for at := from; at < min(to, last); at++ {
@@ -156,7 +156,7 @@ func TestWindow(t *testing.T) {
 		made.Enter(0, 19, c), made.Enter(0, 25, b), made.Begin(0, 25, 4, c, 0, 1), made.Leave(0, 26, b), made.Leave(0, 30, c), // end behind
 		made.Enter(1, 1, a), // its location has ended before the window
 	}
-	p := New(d, Options{Locations: true, Window: &Window{10, 20}})
+	p := New(d, Options{Locations: true, Window: &trace.Window{From: 10, To: 20}})
 	for _, x := range made.PerLocation(d, rows) {
 		if err := p.Batch(x); err != nil {
 			t.Fatal(err)
@@ -202,7 +202,7 @@ func TestEdges(t *testing.T) {
 	} {
 		// The second window's events come in another batch than what is open there.
 		for cut := range len(rows) + 1 {
-			p := New(d, Options{Window: &Window{x.from, x.to}})
+			p := New(d, Options{Window: &trace.Window{From: x.from, To: x.to}})
 			for _, part := range [][]made.Row{rows[:cut], rows[cut:]} {
 				for _, b := range made.PerLocation(d, part) {
 					if err := p.Batch(b); err != nil {
@@ -335,7 +335,7 @@ func TestStates(t *testing.T) {
 	events := []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b)}
 	more := append(append([]made.Row{{Loc: 1, Time: 1, Kind: trace.EnterSnapshot, Ref: a}}, events...),
 		made.Row{Time: 8, Kind: trace.RegionSummary, Ref: a}, made.Row{Time: 9, Kind: trace.Marker, Ref: trace.NoRef}, made.Row{Loc: 1, Time: 10, Kind: trace.MetricSnapshot})
-	for _, w := range []*Window{nil, {From: 1, To: 4}, {From: 3, To: 20}, {From: 6, To: 7}} {
+	for _, w := range []*trace.Window{nil, {From: 1, To: 4}, {From: 3, To: 20}, {From: 6, To: 7}} {
 		d := made.Defs(2, 3, 0)
 		var results [2]*Result
 		for i, rows := range [][]made.Row{events, more} {

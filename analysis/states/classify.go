@@ -60,10 +60,10 @@ type Options struct {
 	// Without it memory is bounded, and batches must come in global time order.
 	Changes bool
 	// Series asks for the states over time in a window; nil is none.
-	Series *Window
-	// Window counts the time in a window alone, whose Columns mean nothing; nil counts all.
+	Series *Columns
+	// Window counts the time in a window alone; nil counts all.
 	// Whose events are all outside of it was idle there. Series is not cut.
-	Window *Window
+	Window *trace.Window
 }
 
 // or is s, or other where s is Default.

@@ -3,6 +3,8 @@ package states
 import (
 	"cmp"
 	"slices"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // engine follows the processors in time order.
@@ -27,8 +29,8 @@ type engine struct {
 	both        histogram // busy or in overhead
 	first, last int32     // the list
 	orphans     int64
-	bins        *bins   // nil if nobody wants a series
-	window      *Window // nil counts all the time
+	bins        *bins         // nil if nobody wants a series
+	window      *trace.Window // nil counts all the time
 }
 
 // histogram has the time for each number of processors.
@@ -129,7 +131,7 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	e.unlist(pl.processor)
 	if s := p.stateNow(); s != p.state {
-		p.ticks[p.state] += e.window.part(p.since, e.now)
+		p.ticks[p.state] += part(e.window, p.since, e.now)
 		if e.bins != nil {
 			e.bins.add(p.state, p.since, e.now)
 		}
@@ -166,7 +168,7 @@ func (p *processor) stateNow() State {
 
 // advance counts the time up to t.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), e.window.part(e.now, t)}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), part(e.window, e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -269,7 +271,7 @@ func (e *engine) result() *Result {
 	for i := range e.processors {
 		p := &e.processors[i]
 		ticks[i] = p.ticks
-		ticks[i][p.state] += e.window.part(p.since, e.now)
+		ticks[i][p.state] += part(e.window, p.since, e.now)
 	}
 	end := engine{settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])}, both: slices.Clone(e.both)}
 	// Going from the oldest last event to now, one processor more is idle.
@@ -277,7 +279,7 @@ func (e *engine) result() *Result {
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
 		idle[p.state]++
-		rest := e.window.part(p.heard, e.now)
+		rest := part(e.window, p.heard, e.now)
 		ticks[i][p.state] -= rest
 		ticks[i][Idle] += rest
 		for _, s := range p.times {

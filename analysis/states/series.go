@@ -1,19 +1,16 @@
 package states
 
-// Window is a stretch of time in ticks, [From, To), in Columns of equal length.
-type Window struct {
-	From, To int64
-	Columns  int
+import "github.com/weft-trace/weft/trace"
+
+// Columns asks for the states in a window, in so many columns of equal length.
+type Columns struct {
+	trace.Window
+	Columns int
 }
 
-// part is how much of the time from a to b, which is not before it, is in the window; all of
+// part is how much of the time from a to b, which is not before it, is in a window; all of
 // it in none.
-func (w *Window) part(a, b int64) int64 {
-	if w != nil {
-		a, b = max(a, w.From), min(b, w.To)
-	}
-	return max(0, b-a)
-}
+func part(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
 // Series is which part of the processors was in each state, from 0 to 1, in each column
 // of a window. The three add up to 1, and to 0 where the window is outside of the trace.
@@ -26,12 +23,12 @@ type Series struct {
 // bins adds up times by column. A time that covers columns as a whole costs as much as
 // one inside of a column.
 type bins struct {
-	w     Window
+	w     Columns
 	part  [Idle + 1][]float64 // of columns that are covered in part
 	whole [Idle + 1][]float64 // how many more than in the column before cover it wholly
 }
 
-func newBins(w Window) *bins {
+func newBins(w Columns) *bins {
 	b := &bins{w: w}
 	for s := range b.part {
 		b.part[s], b.whole[s] = make([]float64, w.Columns), make([]float64, w.Columns+1)
@@ -97,7 +94,7 @@ func (x *bins) series(processors int) *Series {
 type Times struct{ bins *bins }
 
 // NewTimes makes empty ones for a window.
-func NewTimes(w Window) *Times { return &Times{newBins(w)} }
+func NewTimes(w Columns) *Times { return &Times{newBins(w)} }
 
 // Add adds the time from one to before another, in which a processor was in a state.
 func (t *Times) Add(s State, from, to int64) { t.bins.weigh(s, from, to, 1) }

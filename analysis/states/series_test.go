@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
+	"github.com/weft-trace/weft/trace"
 )
 
 // TestSeries: processor 0 is busy from 0 to 5 and in overhead from 5 to 7, with its last
@@ -14,15 +15,15 @@ import (
 func TestSeries(t *testing.T) {
 	rows := []made.Row{made.Enter(0, 0, user), made.Enter(2, 2, user), made.Leave(0, 3, user), made.Enter(0, 5, send), made.Enter(2, 6, wait), made.Leave(0, 7, send), made.Leave(2, 8, wait), made.Leave(2, 10, user)}
 	for _, test := range []struct {
-		w                    Window
+		w                    Columns
 		busy, overhead, idle []float64
 	}{
-		{Window{0, 10, 5}, []float64{.5, 1, .75, 0, .5}, []float64{0, 0, .25, .25, 0}, []float64{.5, 0, 0, .75, .5}},
-		{Window{0, 10, 1}, []float64{.55}, []float64{.1}, []float64{.35}},
-		{Window{1, 4, 2}, []float64{2. / 3, 1}, []float64{0, 0}, []float64{1. / 3, 0}},
-		{Window{9, 13, 2}, []float64{.25, 0}, []float64{0, 0}, []float64{.25, 0}},
-		{Window{-4, 4, 2}, []float64{0, .75}, []float64{0, 0}, []float64{0, .25}},
-		{Window{20, 30, 1}, []float64{0}, []float64{0}, []float64{0}},
+		{Columns{trace.Window{From: 0, To: 10}, 5}, []float64{.5, 1, .75, 0, .5}, []float64{0, 0, .25, .25, 0}, []float64{.5, 0, 0, .75, .5}},
+		{Columns{trace.Window{From: 0, To: 10}, 1}, []float64{.55}, []float64{.1}, []float64{.35}},
+		{Columns{trace.Window{From: 1, To: 4}, 2}, []float64{2. / 3, 1}, []float64{0, 0}, []float64{1. / 3, 0}},
+		{Columns{trace.Window{From: 9, To: 13}, 2}, []float64{.25, 0}, []float64{0, 0}, []float64{.25, 0}},
+		{Columns{trace.Window{From: -4, To: 4}, 2}, []float64{0, .75}, []float64{0, 0}, []float64{0, .25}},
+		{Columns{trace.Window{From: 20, To: 30}, 1}, []float64{0}, []float64{0}, []float64{0}},
 	} {
 		for i := range 6 {
 			// Also where floating point numbers are 512 ticks apart.
@@ -64,7 +65,7 @@ func later(rows []made.Row, by int64) []made.Row {
 
 // TestSeriesOfNothing: without events nothing was busy, nor idle.
 func TestSeriesOfNothing(t *testing.T) {
-	s := New(picl(), Options{Series: &Window{0, 1, 2}}).Result().Series
+	s := New(picl(), Options{Series: &Columns{trace.Window{From: 0, To: 1}, 2}}).Result().Series
 	if len(s.Busy) != 2 || s.Busy[0] != 0 || s.Idle[1] != 0 {
 		t.Errorf("found %+v, want two columns of 0", s)
 	}
@@ -73,7 +74,7 @@ func TestSeriesOfNothing(t *testing.T) {
 // TestTimes: two processors over ten ticks in two columns; one is busy but for 4 to 6, in
 // which it is in overhead, the other one is idle. Counted by hand.
 func TestTimes(t *testing.T) {
-	w := Window{0, 10, 2}
+	w := Columns{trace.Window{From: 0, To: 10}, 2}
 	a, b := NewTimes(w), NewTimes(w)
 	a.Add(Busy, -5, 10)
 	a.Remove(Busy, 4, 6)

@@ -119,9 +119,9 @@ func TestSlow(t *testing.T) {
 		}
 		slices.SortStableFunc(rows, func(a, b made.Row) int { return int(a.Time - b.Time) })
 		first, last := rows[0].Time, rows[len(rows)-1].Time
-		var w *Window // of the second half of the rounds
+		var w *trace.Window // of the second half of the rounds
 		if round >= 150 {
-			w = &Window{From: rnd.Int64N(120) - 10}
+			w = &trace.Window{From: rnd.Int64N(120) - 10}
 			w.To = w.From + 1 + rnd.Int64N(60)
 		}
 		p := New(d, Options{Window: w})

@@ -136,8 +136,8 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 		x.To = &sel.To
 	}
 	if x.From != nil || x.To != nil {
-		opt.Window = &messages.Window{From: sel.From, To: sel.To}
-		ops.Window = &collectives.Window{From: sel.From, To: sel.To}
+		opt.Window = &trace.Window{From: sel.From, To: sel.To}
+		ops.Window = &trace.Window{From: sel.From, To: sel.To}
 	}
 	m, o := messages.New(d, opt), collectives.New(d, ops)
 	// What belongs together depends on what is before and behind the window.

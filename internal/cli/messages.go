@@ -96,12 +96,12 @@ operations.`,
 }
 
 // window is what the flags ask for, nil for everything.
-func (o *messageOptions) window(ctx context.Context, in *input) (*messages.Window, error) {
+func (o *messageOptions) window(ctx context.Context, in *input) (*trace.Window, error) {
 	sel, err := o.selection(ctx, in)
 	if err != nil || o.from == "" && o.to == "" && o.bins == 0 {
 		return nil, err
 	}
-	w := &messages.Window{From: sel.From, To: sel.To}
+	w := &trace.Window{From: sel.From, To: sel.To}
 	if o.bins > 0 && (o.from == "" || o.to == "") {
 		first, last, ok, err := format.Extent(ctx, in.Events)
 		if err != nil || !ok {
@@ -199,7 +199,7 @@ type listedMessage struct {
 }
 
 // listMessages lists messages as soon as all is known of them.
-func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *messages.Window) error {
+func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *trace.Window) error {
 	d := in.Defs()
 	w := bufio.NewWriter(a.out)
 	rows := csv.NewWriter(w)

@@ -156,7 +156,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 		x.To = &sel.To
 	}
 	if x.From != nil || x.To != nil {
-		opt.Window = &profile.Window{From: sel.From, To: max(sel.From, sel.To)}
+		opt.Window = &trace.Window{From: sel.From, To: max(sel.From, sel.To)}
 	}
 	// What is open depends on events before the window and of other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })

@@ -114,7 +114,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 		x.To = &sel.To
 	}
 	if x.From != nil || x.To != nil {
-		opt.Window = &calltree.Window{From: sel.From, To: max(sel.From, sel.To)}
+		opt.Window = &trace.Window{From: sel.From, To: max(sel.From, sel.To)}
 	}
 	var names func() []string
 	opt.Root, names = roots(d, by)

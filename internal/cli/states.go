@@ -52,7 +52,7 @@ window alone.`,
 			if w, err := s.selection(c.Context(), in); err != nil {
 				return err
 			} else if s.from != "" || s.to != "" {
-				opt.Window = &states.Window{From: w.From, To: max(w.From, w.To)}
+				opt.Window = &trace.Window{From: w.From, To: max(w.From, w.To)}
 			}
 			// What is open in a window depends on all events before it, and who has
 			// finished on those behind it.

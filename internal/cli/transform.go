@@ -95,8 +95,8 @@ func (p *piece) cuts() bool {
 }
 
 // window finds the times of the piece.
-func (p *piece) window(ctx context.Context, d format.Events) (w transform.Window, err error) {
-	w = transform.Window{From: math.MinInt64, To: math.MaxInt64}
+func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, err error) {
+	w = trace.Window{From: math.MinInt64, To: math.MaxInt64}
 	ways := 0
 	for _, s := range []string{p.from + p.to, p.percent, p.around, p.event, p.occurrence} {
 		if s != "" {
@@ -176,7 +176,7 @@ func (p *piece) window(ctx context.Context, d format.Events) (w transform.Window
 }
 
 // find is the time of --event or --occurrence.
-func (p *piece) find(ctx context.Context, d format.Events) (w transform.Window, err error) {
+func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err error) {
 	flag, text := "--event", p.event
 	if p.occurrence != "" {
 		flag, text = "--occurrence", p.occurrence

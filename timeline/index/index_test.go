@@ -196,7 +196,7 @@ func TestProfile(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			to = from + 1 + rng.Int64N(5000)
 		}
-		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &profile.Window{From: from, To: to}})
+		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &trace.Window{From: from, To: to}})
 		if err := format.Recorded(r).Scan(context.Background(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}

@@ -126,7 +126,7 @@ func TestProfileOfDisorder(t *testing.T) {
 		for range 30 {
 			from := first + rng.Int64N(last-first+1)
 			to := from + 1 + rng.Int64N(last-from+1)
-			p := profile.New(r.Defs(), profile.Options{Window: &profile.Window{From: from, To: to}})
+			p := profile.New(r.Defs(), profile.Options{Window: &trace.Window{From: from, To: to}})
 			if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 				t.Fatal(err)
 			}

@@ -137,7 +137,7 @@ func TestMessages(t *testing.T) {
 		x := build(t, r)
 		first, last, _ := x.Extent()
 		from, to := first+(last-first)/3, last-(last-first)/7
-		p := messages.New(r.Defs(), messages.Options{Window: &messages.Window{From: from, To: to}})
+		p := messages.New(r.Defs(), messages.Options{Window: &trace.Window{From: from, To: to}})
 		if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +288,7 @@ func TestClaims(t *testing.T) {
 	for range 50 {
 		from := first + rng.Int64N(last-first)
 		to := from + 1 + rng.Int64N(last-first)
-		p := profile.New(r.Defs(), profile.Options{Window: &profile.Window{From: from, To: to}})
+		p := profile.New(r.Defs(), profile.Options{Window: &trace.Window{From: from, To: to}})
 		if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
@@ -585,7 +585,7 @@ func TestOdd(t *testing.T) {
 	x := build(t, r)
 	first, last, _ := x.Extent()
 	for _, w := range [][2]int64{{first, last + 1}, {now - 1_500_000, now - 700_000}, {5000, 5010}} {
-		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &profile.Window{From: w[0], To: w[1]}})
+		p := profile.New(r.Defs(), profile.Options{Locations: true, Window: &trace.Window{From: w[0], To: w[1]}})
 		if err := format.Recorded(r).Scan(t.Context(), trace.Everything(), format.PerLocation, p); err != nil {
 			t.Fatal(err)
 		}
