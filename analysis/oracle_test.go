@@ -101,7 +101,7 @@ func TestOracle(t *testing.T) {
 			if err := json.Unmarshal(text, &want); err != nil {
 				t.Fatal(err)
 			}
-			d, err := picl.Format.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+			d, err := picl.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -306,7 +306,7 @@ func text(t *testing.T, v any) string {
 var _ = []format.Sink{&counts.Part{}, &messages.Part{}, &states.Part{}, &profile.Part{}}
 
 func Example() {
-	d, err := picl.Format.Open(context.Background(), format.FileSource("testdata/conceptual-pingpong2.trf"), &format.ReadOptions{})
+	d, err := picl.Format{}.Open(context.Background(), format.FileSource("testdata/conceptual-pingpong2.trf"), &format.ReadOptions{})
 	if err != nil {
 		panic(err)
 	}

@@ -219,14 +219,14 @@ func ruleRow(r format.Rule) string {
 // TestLists checks that every rule, option and kind stands in its document.
 func TestLists(t *testing.T) {
 	for _, f := range all.Formats() {
-		name := filepath.Join("formats", f.Name+".md")
+		name := filepath.Join("formats", f.About().Name+".md")
 		text := read(t, name)
-		for _, r := range f.Rules {
+		for _, r := range f.About().Rules {
 			if !strings.Contains(text, ruleRow(r)) {
 				t.Errorf("%s lacks the row\n%s", name, ruleRow(r))
 			}
 		}
-		for _, o := range f.Options {
+		for _, o := range f.About().Options {
 			if row := fmt.Sprintf("| `%s` | %s | ", o.Name, o.Default); !strings.Contains(text, row) {
 				t.Errorf("%s lacks a row that begins with\n%s", name, row)
 			}
@@ -287,7 +287,7 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 	}
 	section("Every format", check.Rules)
 	for _, f := range all.Formats() {
-		section(f.Title, f.Rules)
+		section(f.About().Title, f.About().Rules)
 	}
 	section("What weft repair changes", transform.RepairRules)
 	text := strings.TrimSuffix(b.String(), "\n")

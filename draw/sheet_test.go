@@ -55,7 +55,7 @@ func generated(t testing.TB, workload string, events int64, locations int) *inde
 
 func example(t testing.TB) *index.Index {
 	t.Helper()
-	d, err := etf.Format.Open(context.Background(), format.FileSource("../examples/odse.etf"), &format.ReadOptions{Report: format.NewReport(), Workers: 1})
+	d, err := etf.Format{}.Open(context.Background(), format.FileSource("../examples/odse.etf"), &format.ReadOptions{Report: format.NewReport(), Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 // Save writes a recorded trace to a file in format f. The file appears whole
 // or not at all. It fails when the format cannot keep all events; what is kept
 // in another form is not an error.
-func Save(ctx context.Context, path string, f *Format, r *trace.Recorder) error {
+func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	out, err := CreateFile(path)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func Save(ctx context.Context, path string, f *Format, r *trace.Recorder) error 
 		return err
 	}
 	if n := e.Loss().Dropped(); n > 0 {
-		return fmt.Errorf("%s: %d records cannot be written as %s", path, n, f.Title)
+		return fmt.Errorf("%s: %d records cannot be written as %s", path, n, f.About().Title)
 	}
 	return out.Commit()
 }

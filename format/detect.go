@@ -20,7 +20,7 @@ var ErrUnknown = errors.New("no known trace format")
 
 // Detect finds the format of a trace by its content and, where that does not
 // decide, its name. The error of an unrecognised file wraps ErrUnknown.
-func Detect(formats []*Format, src Source) (*Format, error) {
+func Detect(formats []Format, src Source) (Format, error) {
 	f, _, err := src.Open()
 	if err != nil {
 		return nil, err
@@ -32,12 +32,9 @@ func Detect(formats []*Format, src Source) (*Format, error) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	head = head[:n]
-	var best *Format
+	var best Format
 	score := 0
 	for _, x := range formats {
-		if x.Probe == nil || x.Open == nil {
-			continue
-		}
 		if s := x.Probe(src.Name, head); s > score {
 			best, score = x, s
 		}
@@ -52,12 +49,10 @@ func Detect(formats []*Format, src Source) (*Format, error) {
 	return best, nil
 }
 
-func titles(formats []*Format) string {
+func titles(formats []Format) string {
 	var t []string
 	for _, f := range formats {
-		if f.Open != nil {
-			t = append(t, f.Title)
-		}
+		t = append(t, f.About().Title)
 	}
 	if n := len(t) - 1; n > 0 {
 		return strings.Join(t[:n], ", ") + " or " + t[n]
@@ -66,9 +61,9 @@ func titles(formats []*Format) string {
 }
 
 // ByName finds a format by its name.
-func ByName(formats []*Format, name string) (*Format, bool) {
+func ByName(formats []Format, name string) (Format, bool) {
 	for _, f := range formats {
-		if f.Name == name {
+		if f.About().Name == name {
 			return f, true
 		}
 	}
@@ -76,20 +71,17 @@ func ByName(formats []*Format, name string) (*Format, bool) {
 }
 
 // ByExtension finds the format that a file name asks for.
-func ByExtension(formats []*Format, name string) (*Format, bool) {
-	ext := strings.ToLower(filepath.Ext(name))
+func ByExtension(formats []Format, name string) (Format, bool) {
 	for _, f := range formats {
-		for _, e := range f.Extensions {
-			if e == ext {
-				return f, true
-			}
+		if f.About().HasExtension(name) {
+			return f, true
 		}
 	}
 	return nil, false
 }
 
-// HasExtension reports whether name has one of the format's extensions.
-func (f *Format) HasExtension(name string) bool {
+// HasExtension reports whether a file name has one of the format's extensions.
+func (f About) HasExtension(name string) bool {
 	ext := strings.ToLower(filepath.Ext(name))
 	for _, e := range f.Extensions {
 		if e == ext {

@@ -2,13 +2,60 @@ package format
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/weft-trace/weft/trace"
 )
 
-// Format is one trace format. Formats are values: nothing is registered.
-type Format struct {
+// Format is one trace format. Formats are values without a state: nothing is registered, and
+// nothing of one can be changed.
+type Format interface {
+	// About says what the format is.
+	About() About
+	// Probe tells how sure the format is that a file is its own: 0 not at all,
+	// 50 the name alone fits, 100 certain. head is the beginning of the file.
+	Probe(name string, head []byte) int
+	// Open opens a trace for reading.
+	Open(ctx context.Context, src Source, opt *ReadOptions) (File, error)
+	// Create makes an encoder that writes to dst.
+	Create(dst *Output, opt *WriteOptions) (Encoder, error)
+	// Copy writes the trace src in the same format, record by record, without
+	// going through the model. It does not commit dst.
+	Copy(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
+	// Raw prints the format's own records as text, which for texts is the file
+	// as it is.
+	Raw(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
+	// Compat prints the text that the format's own tool prints of the trace, with
+	// its defects. Of sel it looks at times and locations.
+	Compat(ctx context.Context, src Source, opt *ReadOptions, sel trace.Selection, w io.Writer) error
+}
+
+// ErrUnsupported is the error of what a format does not offer.
+var ErrUnsupported = errors.New("the format does not offer this")
+
+// Unsupported is embedded by a [Format] that does not offer everything: what it does not define
+// fails with [ErrUnsupported].
+type Unsupported struct{}
+
+// Create is not offered.
+func (Unsupported) Create(*Output, *WriteOptions) (Encoder, error) { return nil, ErrUnsupported }
+
+// Copy is not offered.
+func (Unsupported) Copy(context.Context, Source, *ReadOptions, *Output, *WriteOptions) (*Loss, error) {
+	return nil, ErrUnsupported
+}
+
+// Raw is not offered.
+func (Unsupported) Raw(context.Context, Source, *ReadOptions, io.Writer) error { return ErrUnsupported }
+
+// Compat is not offered.
+func (Unsupported) Compat(context.Context, Source, *ReadOptions, trace.Selection, io.Writer) error {
+	return ErrUnsupported
+}
+
+// About describes a format, to people and to commands.
+type About struct {
 	Name       string   // short, lower case: "etf"
 	Title      string   // for people: "Eclipse TRACE4CPS (TRACE)"
 	Extensions []string // with the dot, most usual first
@@ -19,26 +66,7 @@ type Format struct {
 	// means not at all.
 	Reads, Writes, Seeks string
 	Options              []Option
-
-	// Probe tells how sure the format is that a file is its own: 0 not at all,
-	// 50 the name alone fits, 100 certain. head is the beginning of the file.
-	Probe func(name string, head []byte) int
-	// Open opens a trace for reading.
-	Open func(ctx context.Context, src Source, opt *ReadOptions) (File, error)
-	// Create makes an encoder that writes to dst.
-	Create func(dst *Output, opt *WriteOptions) (Encoder, error)
-	// Copy writes the trace src in the same format, record by record, without
-	// going through the model; nil if the format does not offer it. It does not
-	// commit dst.
-	Copy func(ctx context.Context, src Source, ro *ReadOptions, dst *Output, wo *WriteOptions) (*Loss, error)
-	// Raw prints the format's own records as text, which for texts is the file
-	// as it is; nil if it does not offer it.
-	Raw func(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
-	// Compat prints the text that the format's own tool prints of the trace, with
-	// its defects; nil if there is no such tool. Of sel it looks at times and
-	// locations.
-	Compat func(ctx context.Context, src Source, opt *ReadOptions, sel trace.Selection, w io.Writer) error
-	// Rules are the ids of the defects that reading and checking can report.
+	// Rules are the defects that reading and checking can report.
 	Rules []Rule
 }
 

@@ -57,8 +57,8 @@ func TestForesee(t *testing.T) {
 
 func columns() (out []string) {
 	for _, f := range all.Formats() {
-		if f.Create != nil {
-			out = append(out, f.Name)
+		if f.About().Writes != "" {
+			out = append(out, f.About().Name)
 		}
 	}
 	return out

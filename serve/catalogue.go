@@ -74,7 +74,7 @@ type folder struct {
 // probed is what a file was found to be.
 type probed struct {
 	stamp
-	format *format.Format // nil for none
+	format format.Format // nil for none
 }
 
 func newFolder(s *Server, dir *os.Root) *folder {
@@ -192,11 +192,11 @@ func (f *folder) source(name string) format.Source {
 
 // named reports whether a format has such names.
 func (f *folder) named(name string) bool {
-	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x *format.Format) bool { return x.Open != nil && x.HasExtension(name) })
+	return slices.ContainsFunc(f.s.opt.Reading.Formats, func(x format.Format) bool { return x.About().HasExtension(name) })
 }
 
 // probe looks at the begin of a file; some format must be sure enough that it is its own.
-func (f *folder) probe(name string, least int) *format.Format {
+func (f *folder) probe(name string, least int) format.Format {
 	file, err := f.root.Open(name)
 	if err != nil {
 		return nil
@@ -204,11 +204,8 @@ func (f *folder) probe(name string, least int) *format.Format {
 	defer file.Close()
 	head := make([]byte, probeHead)
 	n, _ := io.ReadFull(file, head)
-	var best *format.Format
+	var best format.Format
 	for _, x := range f.s.opt.Reading.Formats {
-		if x.Probe == nil || x.Open == nil {
-			continue
-		}
 		if k := x.Probe(path.Base(name), head[:n]); k >= least {
 			best, least = x, k+1
 		}

@@ -40,7 +40,7 @@ func TestDamagedTraces(t *testing.T) {
 	var paths []string
 	made := map[string]int{}
 	for _, f := range all.Formats() {
-		root := filepath.Join("../format", f.Name, "testdata/ok")
+		root := filepath.Join("../format", f.About().Name, "testdata/ok")
 		mains, files := mainFiles(t, f, root)
 		for i, m := range mains {
 			// The main file and the longest other one of its folder.
@@ -53,7 +53,7 @@ func TestDamagedTraces(t *testing.T) {
 				}
 			}
 			for k, name := range cut {
-				to := filepath.Join(dir, f.Name, fmt.Sprint(i, "-", k))
+				to := filepath.Join(dir, f.About().Name, fmt.Sprint(i, "-", k))
 				var main string
 				if filepath.Dir(m) == root {
 					main = filepath.Join(to, filepath.Base(m))
@@ -80,7 +80,7 @@ func TestDamagedTraces(t *testing.T) {
 					t.Fatal(err)
 				}
 				paths = append(paths, main)
-				made[f.Name]++
+				made[f.About().Name]++
 			}
 		}
 	}
@@ -114,14 +114,14 @@ func TestDamagedTraces(t *testing.T) {
 		t.Error("no trace has failed, expected those whose main file has lost its begin")
 	}
 	for _, f := range all.Formats() {
-		if shown[f.Name] == 0 {
-			t.Errorf("%s: none of %d damaged traces is shown", f.Name, made[f.Name])
+		if shown[f.About().Name] == 0 {
+			t.Errorf("%s: none of %d damaged traces is shown", f.About().Name, made[f.About().Name])
 		}
 	}
 }
 
 // mainFiles finds the traces of a format, and all files with their sizes.
-func mainFiles(t *testing.T, f *format.Format, root string) (mains []string, sizes map[string]int64) {
+func mainFiles(t *testing.T, f format.Format, root string) (mains []string, sizes map[string]int64) {
 	t.Helper()
 	sizes = map[string]int64{}
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -134,7 +134,7 @@ func mainFiles(t *testing.T, f *format.Format, root string) (mains []string, siz
 		}
 		sizes[name] = st.Size()
 		head, err := os.ReadFile(name)
-		if err == nil && f.HasExtension(name) && f.Probe(filepath.Base(name), head[:min(len(head), probeHead)]) > nameAlone {
+		if err == nil && f.About().HasExtension(name) && f.Probe(filepath.Base(name), head[:min(len(head), probeHead)]) > nameAlone {
 			mains = append(mains, name)
 		}
 		return err

@@ -263,7 +263,7 @@ func (e *entry) line() (l traceLine, before *earlyFacts, ready *shown) {
 	defer e.mu.Unlock()
 	l = traceLine{e.id, e.name, e.path, "", e.bytes, e.state, e.progress, e.err}
 	if e.format != nil {
-		l.Format = e.format.Name
+		l.Format = e.format.About().Name
 	}
 	return l, e.early, e.shown
 }

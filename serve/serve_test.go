@@ -340,7 +340,7 @@ func TestProfileIsExact(t *testing.T) {
 
 func clean(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func mustFormat(t *testing.T, name string) *format.Format {
+func mustFormat(t *testing.T, name string) format.Format {
 	t.Helper()
 	f, ok := format.ByName(all.Formats(), name)
 	if !ok {

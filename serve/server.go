@@ -25,8 +25,8 @@ import (
 
 // Reading says how traces are read.
 type Reading struct {
-	Formats []*format.Format
-	Format  *format.Format // nil: the content of each trace tells
+	Formats []format.Format
+	Format  format.Format // nil: the content of each trace tells
 	Values  map[string]string
 	Strict  bool
 	Workers int // number of cores; 0 is all

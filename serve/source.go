@@ -21,14 +21,14 @@ import (
 type reader struct {
 	format.Events
 	file   format.File // without a correction of its clocks
-	format *format.Format
+	format format.Format
 	src    format.Source
 	opt    *format.ReadOptions
 	used   time.Time // when it was given back
 }
 
 // open opens a trace.
-func (r *Reading) open(ctx context.Context, f *format.Format, src format.Source, progress func(done, total int64)) (*reader, error) {
+func (r *Reading) open(ctx context.Context, f format.Format, src format.Source, progress func(done, total int64)) (*reader, error) {
 	x := &reader{format: f, src: src, opt: &format.ReadOptions{Strict: r.Strict, Report: format.NewReport(), Values: r.Values, Workers: r.Workers, Progress: progress}}
 	d, err := f.Open(ctx, src, x.opt)
 	if err != nil {
@@ -196,7 +196,7 @@ func (p *pool) close() {
 // making is what is to be known to make an index.
 type making struct {
 	reading  *Reading
-	format   *format.Format
+	format   format.Format
 	indexes  indexer
 	progress func(done, total int64)
 	// early is told what is known before the events are read; may be nil.
@@ -253,8 +253,8 @@ func (m *making) tell(ctx context.Context, d *reader) (*earlyFacts, error) {
 }
 
 // settings are those that an index of a format depends on.
-func (r *Reading) settings(f *format.Format) *cache.Settings {
-	return &cache.Settings{Version: index.Version, Format: f.Name, Strict: r.Strict, Values: r.Values, Correction: r.CorrectionText, Color: r.Color}
+func (r *Reading) settings(f format.Format) *cache.Settings {
+	return &cache.Settings{Version: index.Version, Format: f.About().Name, Strict: r.Strict, Values: r.Values, Correction: r.CorrectionText, Color: r.Color}
 }
 
 // IndexOptions are the settings of [MakeIndex].
@@ -272,7 +272,7 @@ type Made struct {
 	Built bool // just now; it was there before otherwise
 	// Damage is what was wrong with the index that was there, nil if nothing was.
 	Damage  error
-	Format  *format.Format
+	Format  format.Format
 	Defects int64 // that reading the trace reported
 }
 

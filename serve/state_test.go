@@ -397,21 +397,32 @@ func (d *summing) wait(ctx context.Context) error {
 	}
 }
 
+// opening is a format that opens traces with something around them.
+type opening struct {
+	format.Format
+	around func(format.File) format.File
+}
+
+func (f *opening) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	x, err := f.Format.Open(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
+	return f.around(x), nil
+}
+
 // readingSlowly makes a server of the sample, in a format that reads it so.
 func readingSlowly(t *testing.T, d *summing) *Server {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	sample(t, path)
 	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
-	f := *mustFormat(t, "otf2")
-	open := f.Open
-	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-		var err error
-		d.File, err = open(ctx, src, opt)
-		return d, err
-	}
+	f := &opening{mustFormat(t, "otf2"), func(f format.File) format.File {
+		d.File = f
+		return d
+	}}
 	opt := options(t)
-	opt.Reading.Format = &f
+	opt.Reading.Format = f
 	return viewing(t, opt, path)
 }
 
@@ -562,14 +573,9 @@ func TestPanic(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	sample(t, path)
 	armed := &atomic.Bool{}
-	f := *mustFormat(t, "otf2")
-	open := f.Open
-	f.Open = func(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-		d, err := open(ctx, src, opt)
-		return &bursting{d, armed}, err
-	}
+	f := &opening{mustFormat(t, "otf2"), func(f format.File) format.File { return &bursting{f, armed} }}
 	opt := options(t)
-	opt.Reading.Format = &f
+	opt.Reading.Format = f
 	s := viewing(t, opt, path)
 	api := ready(t, s, 0)
 	armed.Store(true)

@@ -47,7 +47,7 @@ type entry struct {
 	used     time.Time         // when it was last asked for, of one in other colours
 	state    state
 	stamp    stamp // of the main file, when indexing began
-	format   *format.Format
+	format   format.Format
 	bytes    int64
 	progress float64
 	err      string
@@ -175,7 +175,7 @@ func panicked() string {
 }
 
 // detect finds the format of a trace.
-func (e *entry) detect() (*format.Format, error) {
+func (e *entry) detect() (format.Format, error) {
 	e.mu.Lock()
 	f := e.format
 	e.mu.Unlock()

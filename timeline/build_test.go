@@ -291,7 +291,7 @@ func TestOriginIsTheTracesOwn(t *testing.T) {
 
 func openETF(t *testing.T, name string) format.Events {
 	t.Helper()
-	d, err := etf.Format.Open(context.Background(), format.FileSource("testdata/"+name), &format.ReadOptions{})
+	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/"+name), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

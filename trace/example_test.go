@@ -28,7 +28,7 @@ func Example() {
 		if err := format.Save(context.Background(), filepath.Join(dir, name), f, r); err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(name, "written as", f.Title)
+		fmt.Println(name, "written as", f.About().Title)
 	}
 	// Output:
 	// run.trf written as PICL

@@ -23,13 +23,13 @@ type RuleTest = struct {
 // format's table, in its line, with what was found and expected; that its
 // events can be read all the same; that strict reading stops at it; and that
 // every rule of the format has a test. values are the format's options.
-func Rules(t *testing.T, f *format.Format, tests []RuleTest, values map[string]string) {
+func Rules(t *testing.T, f format.Format, tests []RuleTest, values map[string]string) {
 	tested := map[string]bool{}
 	known := map[string]format.Rule{}
-	for _, r := range f.Rules {
+	for _, r := range f.About().Rules {
 		known[r.ID] = r
 	}
-	name := "x" + f.Extensions[0]
+	name := "x" + f.About().Extensions[0]
 	for i, x := range tests {
 		tested[x.Rule] = true
 		t.Run(fmt.Sprintf("%s/%d", x.Rule, i), func(t *testing.T) {
@@ -63,7 +63,7 @@ func Rules(t *testing.T, f *format.Format, tests []RuleTest, values map[string]s
 			}
 		})
 	}
-	for _, r := range f.Rules {
+	for _, r := range f.About().Rules {
 		if !tested[r.ID] {
 			t.Errorf("no test of rule %s", r.ID)
 		}
@@ -72,7 +72,7 @@ func Rules(t *testing.T, f *format.Format, tests []RuleTest, values map[string]s
 
 // BenchmarkDecode decodes the file that an environment variable names, on one
 // core, without looking for the ends of links; it skips if there is none.
-func BenchmarkDecode(b *testing.B, f *format.Format, variable string) {
+func BenchmarkDecode(b *testing.B, f format.Format, variable string) {
 	path := os.Getenv(variable)
 	if path == "" {
 		b.Skip(variable + " names no file")

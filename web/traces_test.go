@@ -181,7 +181,7 @@ func messages(dir string) (string, error) {
 		return "", err
 	}
 	defer out.Abort()
-	e, err := otf2.Format.Create(out, &format.WriteOptions{})
+	e, err := otf2.Format{}.Create(out, &format.WriteOptions{})
 	if err != nil {
 		return "", err
 	}

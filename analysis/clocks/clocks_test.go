@@ -28,7 +28,7 @@ func solve(t testing.TB, d format.Events, opt clocks.Options) *clocks.Result {
 
 func open(t testing.TB, path string, values map[string]string) format.Events {
 	t.Helper()
-	d, err := otf2.Format.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Values: values, Workers: 1})
+	d, err := otf2.Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Values: values, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

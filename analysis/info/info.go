@@ -118,7 +118,7 @@ type Metric struct {
 type Trace struct {
 	File   format.File
 	Events format.Events // of File, as they are looked at; most often File itself
-	Format *format.Format
+	Format format.Format
 	Source format.Source
 	Report *format.Report // of its ReadOptions
 }
@@ -135,7 +135,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 			return nil, nil, err
 		}
 	}
-	x := &Info{Path: t.Source.Path, Format: t.Format.Name, Locations: []Location{}}
+	x := &Info{Path: t.Source.Path, Format: t.Format.About().Name, Locations: []Location{}}
 	var n *counts.Result
 	if s != nil {
 		var missing int64

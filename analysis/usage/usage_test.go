@@ -17,7 +17,7 @@ import (
 // 3.2) and says how many ticks a millisecond has.
 func example(t *testing.T) (format.Events, int64) {
 	t.Helper()
-	d, err := etf.Format.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"), &format.ReadOptions{})
+	d, err := etf.Format{}.Open(context.Background(), format.FileSource("testdata/feature-coverage.etf"), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

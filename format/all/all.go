@@ -11,12 +11,12 @@ import (
 )
 
 // Formats returns all formats, in the order in which they are listed to users.
-func Formats() []*format.Format {
-	return []*format.Format{
-		etf.Format,
-		picl.Format,
-		otf.Format,
-		pallas.Format,
-		otf2.Format,
+func Formats() []format.Format {
+	return []format.Format{
+		etf.Format{},
+		picl.Format{},
+		otf.Format{},
+		pallas.Format{},
+		otf2.Format{},
 	}
 }

@@ -8,5 +8,5 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	tracetest.Run(t, etf.Format, tracetest.Options{Files: tracetest.Glob(t, "testdata/ok/*.etf")})
+	tracetest.Run(t, etf.Format{}, tracetest.Options{Files: tracetest.Glob(t, "testdata/ok/*.etf")})
 }

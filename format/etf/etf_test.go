@@ -28,7 +28,7 @@ func write(t *testing.T, text string) format.Source {
 
 // The example of the format's documentation, by hand.
 func TestDocumentationExample(t *testing.T) {
-	d := tracetest.Open(t, Format, format.FileSource("testdata/ok/doc-examples.etf"), nil)
+	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/doc-examples.etf"), nil)
 	want := []string{
 		"0 S0 fragment 0 end=22 c=4613937818241073152 b=4608083138725491507 a=-4619792497756654797",
 	}
@@ -62,7 +62,7 @@ func TestDocumentationExample(t *testing.T) {
 // Simultaneous events keep the order of their lines; the end of a claim stands
 // where its line does.
 func TestTies(t *testing.T) {
-	d := tracetest.Open(t, Format, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"), nil)
+	d := tracetest.Open(t, Format{}, write(t, "R 0 9 false ;\nE 0 1 ;\nC 0 0 1 0 1 ;\nE 1 1 ;\nC 1 1 2 0 1 ;\nE 2 1 ;\n"), nil)
 	var got []string
 	for _, l := range tracetest.Dump(t, d, everything) {
 		f := strings.Fields(l)
@@ -85,8 +85,8 @@ func TestAnyOrder(t *testing.T) {
 		shuffled = append(shuffled, claimLine(i*997%2000))
 	}
 	head := "R 0 1 false ;\nR 1 1 false ;\n"
-	a := tracetest.Dump(t, tracetest.Open(t, Format, write(t, head+strings.Join(sorted, "")), nil), everything)
-	b := tracetest.Dump(t, tracetest.Open(t, Format, write(t, head+strings.Join(shuffled, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+	a := tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, head+strings.Join(sorted, "")), nil), everything)
+	b := tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, head+strings.Join(shuffled, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
 	if diff := cmp.Diff(a, b); diff != "" {
 		t.Error(diff)
 	}
@@ -106,7 +106,7 @@ func claimLine(i int) string {
 func TestCanonicalOrder(t *testing.T) {
 	src := write(t, "S 0;name=s\nF 0 0 1 1 0 0\nE 0 5.50 ;\nC 0 1.0 2e0 0 1;a=b,c=d\nR 0 100.0 FALSE;\nT\nTU MILLISECONDS\nO 0\nT x = 1\nTS 1 ;\nTSS 1 2 ; n=v\nTSP 1 2 (0, 1), (1.5, 2)\n")
 	name := filepath.Join(t.TempDir(), "y.etf")
-	if loss := tracetest.Encode(t, Format, tracetest.Open(t, Format, src, nil), name); len(loss.Rows()) > 0 {
+	if loss := tracetest.Encode(t, Format{}, tracetest.Open(t, Format{}, src, nil), name); len(loss.Rows()) > 0 {
 		t.Error(loss.Rows())
 	}
 	got, err := os.ReadFile(name)
@@ -134,7 +134,7 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 	for n := range 60 {
 		for _, l := range []string{"E 1 %s.", "E %s", "E 1 1.%s", "C 1 %s. 2", "C 1 1 -%s.", "F 0 1 2 %s.", "D 1 0 %s"} {
 			text := "S 0 ;\n" + fmt.Sprintf(l, strings.Repeat("0", n)) + "\n"
-			d, err := Format.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+			d, err := Format{}.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 			if err != nil {
 				t.Fatalf("%q: %v", text, err)
 			}
@@ -150,7 +150,7 @@ func TestLongNumbersAtTheEnd(t *testing.T) {
 func TestManySigns(t *testing.T) {
 	text := "E 1 " + strings.Repeat("-", 12<<20) + "5 ; a=b\n"
 	rep := format.NewReport()
-	d, err := Format.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: rep})
+	d, err := Format{}.Open(t.Context(), write(t, text), &format.ReadOptions{Workers: 1, Report: rep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestLongClaims(t *testing.T) {
 	r.Release(longer, at+5)
 	r.Release(long, at+9)
 	name := filepath.Join(t.TempDir(), "x.etf")
-	tracetest.Encode(t, Format, format.Recorded(r), name)
+	tracetest.Encode(t, Format{}, format.Recorded(r), name)
 	b, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -261,7 +261,7 @@ func TestLongClaims(t *testing.T) {
 	if want := "C 0 0 " + trace.NewDecimal(at+9, 3).String() + " 0 1 ;"; string(lines[2]) != want {
 		t.Errorf("first claim %q, want %q", lines[2], want)
 	}
-	d := tracetest.Open(t, Format, format.FileSource(name), nil)
+	d := tracetest.Open(t, Format{}, format.FileSource(name), nil)
 	if n := len(d.(*decoder).runs); n != 1 {
 		t.Errorf("the file has %d sorted pieces, want 1", n)
 	}

@@ -2,13 +2,45 @@ package etf
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 )
 
 // Format is the trace format of Eclipse TRACE4CPS.
-var Format = &format.Format{
+type Format struct{ format.Unsupported }
+
+// About describes the format.
+func (Format) About() format.About { return about }
+
+// Probe tells how sure it is that a file is one of the format.
+func (Format) Probe(name string, head []byte) int {
+	return probe(name, head)
+}
+
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	return open(ctx, src, opt)
+}
+
+// Create makes an encoder.
+func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return create(dst, opt)
+}
+
+// Copy writes a trace record by record.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyTrace(ctx, src, ro, dst, wo)
+}
+
+// Raw prints the records as text.
+func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+	return rawTrace(ctx, src, opt, w)
+}
+
+var about = format.About{
 	Name:       "etf",
 	Title:      "Eclipse TRACE4CPS",
 	Extensions: []string{".etf"},
@@ -20,12 +52,7 @@ var Format = &format.Format{
 		{Name: "etf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
 		{Name: "etf.activity", Default: "name,task,activity", Doc: "Attributes that name the activity (region) of a claim or event; the first that is present counts."},
 	},
-	Probe:  probe,
-	Open:   open,
-	Create: create,
-	Copy:   copyTrace,
-	Raw:    rawTrace,
-	Rules:  rules,
+	Rules: rules,
 }
 
 // looksLike reports whether the first line begins with a keyword.

@@ -23,11 +23,11 @@ func FuzzDecode(f *testing.F) {
 	for _, x := range ruleTests {
 		f.Add([]byte(x.Text))
 	}
-	for _, text := range tracetest.Workloads(f, Format) {
+	for _, text := range tracetest.Workloads(f, Format{}) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tracetest.Read(Format, "x.etf", text, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		tracetest.Read(Format{}, "x.etf", text, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 	})
 }
 
@@ -56,7 +56,7 @@ func FuzzQuick(f *testing.F) {
 		read := func(end string) string {
 			text := quickHead + string(l) + end
 			rep := format.NewReport()
-			d, err := Format.Open(t.Context(), format.Source{FS: fstest.MapFS{"x.etf": {Data: []byte(text)}}, Name: "x.etf", Path: "x.etf"}, &format.ReadOptions{Workers: 1, Report: rep})
+			d, err := Format{}.Open(t.Context(), format.Source{FS: fstest.MapFS{"x.etf": {Data: []byte(text)}}, Name: "x.etf", Path: "x.etf"}, &format.ReadOptions{Workers: 1, Report: rep})
 			if err != nil {
 				t.Fatalf("%q: %v", l, err)
 			}

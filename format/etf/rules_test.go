@@ -63,7 +63,7 @@ var ruleTests = []tracetest.RuleTest{
 }
 
 func TestRules(t *testing.T) {
-	tracetest.Rules(t, Format, ruleTests, map[string]string{"etf.max-line": "1000"})
+	tracetest.Rules(t, Format{}, ruleTests, map[string]string{"etf.max-line": "1000"})
 }
 
 // The configuration of a V0.1 trace names its attributes.
@@ -83,7 +83,7 @@ func TestLegacyConfiguration(t *testing.T) {
 	}
 	for _, file := range []string{filepath.Join(dir, "legacy-v0.1-tabs.etf"), "testdata/ok/legacy-v0.1-tabs.etf"} {
 		rep := format.NewReport()
-		d := tracetest.Open(t, Format, format.FileSource(file), &format.ReadOptions{Report: rep})
+		d := tracetest.Open(t, Format{}, format.FileSource(file), &format.ReadOptions{Report: rep})
 		if r := rep.Rules(); len(r) > 0 {
 			t.Errorf("defects: %v", r[0].First[0])
 		}

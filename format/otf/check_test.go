@@ -18,7 +18,7 @@ import (
 func checked(t *testing.T, dir string, opt *format.ReadOptions) error {
 	t.Helper()
 	src := format.FileSource(filepath.Join(dir, "x.otf"))
-	d := tracetest.Open(t, Format, src, opt)
+	d := tracetest.Open(t, Format{}, src, opt)
 	defer d.Close()
 	c := d.NewChecker()
 	ctx := context.Background()
@@ -84,8 +84,9 @@ func TestCheck(t *testing.T) {
 		if filepath.Base(d.Position.File) != x.file || !strings.HasPrefix(d.Found, x.found) || d.Expected == "" {
 			t.Errorf("%s: %v", x.rule, d)
 		}
-		i := slices.IndexFunc(Format.Rules, func(r format.Rule) bool { return r.ID == x.rule })
-		if i < 0 || Format.Rules[i].Severity != d.Severity {
+		rules := Format{}.About().Rules
+		i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.rule })
+		if i < 0 || rules[i].Severity != d.Severity {
 			t.Errorf("%s: severity %s is not that of the table", x.rule, d.Severity)
 		} else if err := checked(t, dir, &format.ReadOptions{Strict: true}); err == nil && d.Severity >= trace.Warning {
 			t.Errorf("%s: strict checking found nothing", x.rule)
@@ -117,7 +118,7 @@ func TestCheckReal(t *testing.T) {
 		rep := format.NewReport()
 		src := format.FileSource(filepath.Join("testdata/ok", name, name+".otf"))
 		opt := &format.ReadOptions{Report: rep}
-		d := tracetest.Open(t, Format, src, opt)
+		d := tracetest.Open(t, Format{}, src, opt)
 		c := d.NewChecker()
 		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, c); err != nil {
 			t.Fatal(err)
@@ -163,7 +164,7 @@ func TestCheckUnknownPartner(t *testing.T) {
 	loc := r.Location("rank 0")
 	r.Event(loc, 5, trace.Send, trace.NoRef, []uint64{trace.Undefined, trace.Undefined, 3, 100})
 	dir := t.TempDir()
-	tracetest.Encode(t, Format, format.Recorded(r), filepath.Join(dir, "x.otf"))
+	tracetest.Encode(t, Format{}, format.Recorded(r), filepath.Join(dir, "x.otf"))
 	if err := checked(t, dir, &format.ReadOptions{Report: format.NewReport()}); err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func TestDecode(t *testing.T) {
 					want[k]++
 				}
 			}
-			d := tracetest.Open(t, Format, format.FileSource(m), nil)
+			d := tracetest.Open(t, Format{}, format.FileSource(m), nil)
 			defer d.Close()
 			for _, ordered := range []bool{true, false} {
 				got := map[trace.Kind]int{}
@@ -86,7 +86,7 @@ func TestDecode(t *testing.T) {
 
 // What each kind of record says arrives at its place.
 func TestRows(t *testing.T) {
-	d := tracetest.Open(t, Format, format.FileSource("testdata/ok/all_short/all_short.otf"), nil)
+	d := tracetest.Open(t, Format{}, format.FileSource("testdata/ok/all_short/all_short.otf"), nil)
 	defer d.Close()
 	dump := tracetest.Dump(t, d, trace.Everything())
 	for _, part := range []string{"main", "MPI_Send", "4096", "event comment", "an error happened here"} {
@@ -123,7 +123,7 @@ func TestLenient(t *testing.T) {
 	file("x.1.events", "1\n*1\nE1\nE2\n2\n*1\nL\n3\n*1\nL\n3\n*9\nE1\nE63\n")
 	file("x.2.events", "9\n*2\nL1\n4\n*2\nE1\n")
 	rep := format.NewReport()
-	d := tracetest.Open(t, Format, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
+	d := tracetest.Open(t, Format{}, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
 	defer d.Close()
 	var got []string
 	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
@@ -162,7 +162,7 @@ func TestStringOverLines(t *testing.T) {
 		writeFile(t, filepath.Join(dir, name), text)
 	}
 	rep := format.NewReport()
-	d := tracetest.Open(t, Format, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
+	d := tracetest.Open(t, Format{}, format.FileSource(filepath.Join(dir, "x.otf")), &format.ReadOptions{Report: rep})
 	defer d.Close()
 	defs := d.Defs()
 	if l := defs.Locations.All(); len(l) != 2 || l[0].Name != "two\nlines" || l[1].Name != "undefined process 2" || defs.Clock.Num != 1000 {

@@ -2,6 +2,8 @@ package otf
 
 import (
 	"bytes"
+	"context"
+	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -9,7 +11,42 @@ import (
 )
 
 // Format is the Open Trace Format, version 1.
-var Format = &format.Format{
+type Format struct{}
+
+// About describes the format.
+func (Format) About() format.About { return about }
+
+// Probe tells how sure it is that a file is one of the format.
+func (Format) Probe(name string, head []byte) int {
+	return probe(name, head)
+}
+
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	return open(ctx, src, opt)
+}
+
+// Create makes an encoder.
+func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return create(dst, opt)
+}
+
+// Copy writes a trace record by record.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyTrace(ctx, src, ro, dst, wo)
+}
+
+// Raw prints the records as text.
+func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+	return raw(ctx, src, opt, w)
+}
+
+// Compat prints what the format's own tool prints.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	return printCompat(ctx, src, opt, sel, w)
+}
+
+var about = format.About{
 	Name:       "otf",
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},
@@ -24,12 +61,6 @@ var Format = &format.Format{
 		{Name: "otf.spelling", Default: "keep", Write: true, Values: []string{"keep", "short", "long"}, Doc: "Spelling of the keywords; keep is that of the definitions."},
 		{Name: "otf.level", Default: "keep", Write: true, Doc: "Level of compression, 0 for none to 9; keep compresses (4) if the events of a stream are."},
 	},
-	Probe:  probe,
-	Open:   open,
-	Create: create,
-	Copy:   copyTrace,
-	Raw:    raw,
-	Compat: printCompat,
 	Rules: []format.Rule{
 		{ID: "otf.master", Severity: trace.Warning, Doc: "A line of the master file is not of the form stream:process,process,…, or names a process twice.", Example: "1:1,2 and 2:2 in the master file"},
 		{ID: "otf.missing-file", Severity: trace.Error, Doc: "The events of a stream that the master file names are not there; the other streams are read.", Example: "a line 2: in the master file, and no x.2.events"},

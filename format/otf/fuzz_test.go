@@ -59,7 +59,7 @@ func FuzzRead(f *testing.F) {
 		src := source(part, text, compressed)
 		all(t, src, part, &Options{AsLibrary: true})
 		first := all(t, src, part, nil)
-		if _, err := tracetest.ReadSource(Format, src, &format.ReadOptions{Report: format.NewReport(), Workers: 1}); err != nil {
+		if _, err := tracetest.ReadSource(Format{}, src, &format.ReadOptions{Report: format.NewReport(), Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()

@@ -185,7 +185,7 @@ func TestSorted(t *testing.T) {
 	}
 	times := func(src format.Source, values map[string]string, ordered bool) (l []int64, rules []format.RuleCount) {
 		report := format.NewReport()
-		d, err := Format.Open(context.Background(), src, &format.ReadOptions{Report: report, Values: values})
+		d, err := Format{}.Open(context.Background(), src, &format.ReadOptions{Report: report, Values: values})
 		if err != nil {
 			t.Fatal(err)
 		}

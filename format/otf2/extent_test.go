@@ -40,7 +40,7 @@ func TestExtentOfDamaged(t *testing.T) {
 			b := slices.Clone(whole)
 			b[at] ^= 0x55
 			file.Data = b
-			d, err := Format.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor}, &format.ReadOptions{Report: format.NewReport()})
+			d, err := Format{}.Open(context.Background(), format.Source{FS: m, Name: anchor, Path: anchor}, &format.ReadOptions{Report: format.NewReport()})
 			if err != nil {
 				continue
 			}

@@ -48,7 +48,7 @@ func findings(t *testing.T, m fs.FS, anchor string) map[string]int64 {
 	ctx := context.Background()
 	opt := &format.ReadOptions{Report: format.NewReport(), Workers: 1}
 	src := format.Source{FS: m, Name: anchor, Path: anchor}
-	d, err := Format.Open(ctx, src, opt)
+	d, err := Format{}.Open(ctx, src, opt)
 	if err != nil {
 		return map[string]int64{err.Error(): 1}
 	}

@@ -1,6 +1,8 @@
 package otf2
 
 import (
+	"context"
+	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -11,7 +13,37 @@ import (
 const orderOption = "otf2.order"
 
 // Format is OTF2.
-var Format = &format.Format{
+type Format struct{ format.Unsupported }
+
+// About describes the format.
+func (Format) About() format.About { return about }
+
+// Probe tells how sure it is that a file is one of the format.
+func (Format) Probe(name string, head []byte) int {
+	return probe(name, head)
+}
+
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	return open(ctx, src, opt)
+}
+
+// Create makes an encoder.
+func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return create(dst, opt)
+}
+
+// Copy writes a trace record by record.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyArchive(ctx, src, ro, dst, wo)
+}
+
+// Compat prints what the format's own tool prints.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	return printCompat(ctx, src, opt, sel, w)
+}
+
+var about = format.About{
 	Name:       "otf2",
 	Title:      "Open Trace Format 2 (OTF2)",
 	Extensions: []string{".otf2"},
@@ -22,11 +54,6 @@ var Format = &format.Format{
 		{Name: orderOption, Default: "raise", Values: []string{"raise", "sort"}, Doc: "What becomes of times of a location that go back: they are raised to the latest, or the location's events are sorted, which needs another look at the archive."},
 		{Name: "otf2.raw-clocks", Default: "false", Values: []string{"true", "false"}, Doc: "Times are those of each location's own clock, not corrected by its clock offsets."},
 	},
-	Probe:  probe,
-	Open:   open,
-	Create: create,
-	Copy:   copyArchive,
-	Compat: printCompat,
 
 	Rules: []format.Rule{
 		{ID: "otf2.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before, and in the chunks behind, is read.", Example: "an event file that ends in the middle of a record, or has no end-of-file mark"},

@@ -24,7 +24,7 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		src := mapped(t, anchor, name, func([]byte) []byte { return bytes.Clone(b) })
-		tracetest.ReadSource(Format, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		tracetest.ReadSource(Format{}, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		checkSource(src)
 		printCompat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()}, trace.Everything(), io.Discard)
 	})

@@ -1,7 +1,9 @@
 package pallas
 
 import (
+	"context"
 	"encoding/binary"
+	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -9,7 +11,37 @@ import (
 )
 
 // Format is Pallas.
-var Format = &format.Format{
+type Format struct{ format.Unsupported }
+
+// About describes the format.
+func (Format) About() format.About { return about }
+
+// Probe tells how sure it is that a file is one of the format.
+func (Format) Probe(name string, head []byte) int {
+	return probe(name, head)
+}
+
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	return open(ctx, src, opt)
+}
+
+// Create makes an encoder.
+func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return create(dst, opt)
+}
+
+// Copy writes a trace record by record.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyTrace(ctx, src, ro, dst, wo)
+}
+
+// Compat prints what the format's own tool prints.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+	return printCompat(ctx, src, opt, sel, w)
+}
+
+var about = format.About{
 	Name:       "pallas",
 	Title:      "Pallas",
 	Extensions: []string{".pallas"},
@@ -25,11 +57,6 @@ var Format = &format.Format{
 		{Name: "pallas.level", Default: "1", Write: true, Doc: "Level of zstd, 1 to 22."},
 		{Name: "pallas.loop-length", Default: "100", Write: true, Doc: "How many tokens the longest repetition has that is looked for."},
 	},
-	Probe:  probe,
-	Open:   open,
-	Create: create,
-	Copy:   copyTrace,
-	Compat: printCompat,
 
 	Rules: []format.Rule{
 		{ID: "pallas.damaged", Severity: trace.Error, Doc: "A file ends too early or has something in it that the format does not allow; what stands before is read.", Example: "a thread.pallas that ends in the list of its sequences"},

@@ -6,4 +6,4 @@ import (
 	"github.com/weft-trace/weft/tracetest"
 )
 
-func BenchmarkDecode(b *testing.B) { tracetest.BenchmarkDecode(b, Format, "WEFT_BENCH_PICL") }
+func BenchmarkDecode(b *testing.B) { tracetest.BenchmarkDecode(b, Format{}, "WEFT_BENCH_PICL") }

@@ -8,5 +8,5 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	tracetest.Run(t, picl.Format, tracetest.Options{Files: tracetest.Glob(t, "testdata/ok/*.trf")})
+	tracetest.Run(t, picl.Format{}, tracetest.Options{Files: tracetest.Glob(t, "testdata/ok/*.trf")})
 }

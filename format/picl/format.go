@@ -12,7 +12,37 @@ import (
 )
 
 // Format is the PICL trace file format.
-var Format = &format.Format{
+type Format struct{ format.Unsupported }
+
+// About describes the format.
+func (Format) About() format.About { return about }
+
+// Probe tells how sure it is that a file is one of the format.
+func (Format) Probe(name string, head []byte) int {
+	return probe(name, head)
+}
+
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	return open(ctx, src, opt)
+}
+
+// Create makes an encoder.
+func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	return create(dst, opt)
+}
+
+// Copy writes a trace record by record.
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	return copyTrace(ctx, src, ro, dst, wo)
+}
+
+// Raw prints the records as text.
+func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+	return rawTrace(ctx, src, opt, w)
+}
+
+var about = format.About{
 	Name:       "picl",
 	Title:      "PICL",
 	Extensions: []string{".trf", ".picl"},
@@ -28,12 +58,7 @@ var Format = &format.Format{
 		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},
 		{Name: "picl.digits", Default: "6", Write: true, Doc: "Least number of digits after the point of a time stamp."},
 	},
-	Probe:  probe,
-	Open:   open,
-	Create: create,
-	Copy:   copyTrace,
-	Raw:    rawTrace,
-	Rules:  rules,
+	Rules: rules,
 }
 
 // probe recognises both formats by their first lines.

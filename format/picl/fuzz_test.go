@@ -19,11 +19,11 @@ func FuzzDecode(f *testing.F) {
 	for _, x := range ruleTests {
 		f.Add([]byte(x.Text))
 	}
-	for _, text := range tracetest.Workloads(f, Format) {
+	for _, text := range tracetest.Workloads(f, Format{}) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		tracetest.Read(Format, "x.trf", text, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
+		tracetest.Read(Format{}, "x.trf", text, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 	})
 }
 

@@ -129,7 +129,7 @@ func TestShortList(t *testing.T) {
 
 // Labels: the most specific scope counts, then the later one, from its place on.
 func TestLabels(t *testing.T) {
-	d := tracetest.Open(t, Format, write(t, `-5 -1001 -1 -1 -1 4 0 user
+	d := tracetest.Open(t, Format{}, write(t, `-5 -1001 -1 -1 -1 4 0 user
 -5 3 -1 -1 -1 5 0 three
 -5 3 -1 1 -1 7 0 three-1
 -201 -1 -1 -1 -1 3 2 -2 2 3
@@ -156,7 +156,7 @@ func TestLabels(t *testing.T) {
 
 // Process -1 is the only process of its processor, where there is just one.
 func TestProcessMinusOne(t *testing.T) {
-	d := tracetest.Open(t, Format, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
+	d := tracetest.Open(t, Format{}, write(t, "-3 0 0.1 0 -1 0\n-4 0 0.2 0 5 0\n-3 0 0.3 1 0 0\n-4 0 0.4 1 7 0\n-3 0 0.5 1 -1 0\n-3 0 0.6 2 -1 0\n"), nil)
 	var ids []string
 	for _, l := range d.Defs().Locations.All() {
 		ids = append(ids, l.ID)
@@ -173,7 +173,7 @@ func TestWorley(t *testing.T) {
 		src := format.FileSource("testdata/ok/" + file)
 		rep := format.NewReport()
 		opt := &format.ReadOptions{Report: rep}
-		d := tracetest.Open(t, Format, src, opt)
+		d := tracetest.Open(t, Format{}, src, opt)
 		if err := d.NewChecker().Finish(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestParaGraph(t *testing.T) {
 // docs/formats/picl.md.
 func TestOldFormat(t *testing.T) {
 	dump := func(name string) []string {
-		return tracetest.Dump(t, tracetest.Open(t, Format, format.FileSource("testdata/ok/"+name), nil), everything)
+		return tracetest.Dump(t, tracetest.Open(t, Format{}, format.FileSource("testdata/ok/"+name), nil), everything)
 	}
 	compact, verbose := dump("old-synthetic-compact.trf"), dump("old-synthetic-verbose.trf")
 	if diff := cmp.Diff(compact, verbose); diff != "" {
@@ -311,7 +311,7 @@ func TestAnyOrder(t *testing.T) {
 		}
 	}
 	dump := func(l []string) []string {
-		return tracetest.Dump(t, tracetest.Open(t, Format, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
+		return tracetest.Dump(t, tracetest.Open(t, Format{}, write(t, strings.Join(l, "")), &format.ReadOptions{Memory: 1 << 20}), everything)
 	}
 	a := dump(sorted)
 	if diff := cmp.Diff(a, dump(flushed)); diff != "" || len(a) != n {
@@ -356,7 +356,7 @@ func TestTick(t *testing.T) {
 		for _, s := range x.times {
 			text.WriteString("-4 1 " + s + " 0 0 0\n")
 		}
-		d, err := Format.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
+		d, err := Format{}.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +381,7 @@ func TestPieces(t *testing.T) {
 			fmt.Fprintf(&text, "-7 -1 %d.%03d 0 0 11 0 hello %05d\n", 10*piece+i/1000, i%1000, i)
 		}
 	}
-	d, err := Format.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
+	d, err := Format{}.Open(t.Context(), write(t, text.String()), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,5 +48,5 @@ var ruleTests = []tracetest.RuleTest{
 }
 
 func TestRules(t *testing.T) {
-	tracetest.Rules(t, Format, ruleTests, map[string]string{"picl.max-line": "1000"})
+	tracetest.Rules(t, Format{}, ruleTests, map[string]string{"picl.max-line": "1000"})
 }

@@ -113,7 +113,7 @@ type ruleInfo struct {
 func (a *app) rules() []format.Rule {
 	l := slices.Clone(check.Rules)
 	for _, f := range a.formats {
-		l = append(l, f.Rules...)
+		l = append(l, f.About().Rules...)
 	}
 	return l
 }
@@ -166,7 +166,7 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int,
 
 // checkResult is what was found, of the rules that were asked for.
 func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
-	res := &checkResult{Path: in.src.Path, Format: in.format.Name, Rules: []checkRule{}}
+	res := &checkResult{Path: in.src.Path, Format: in.format.About().Name, Rules: []checkRule{}}
 	for _, x := range in.report.Rules() {
 		if len(only) > 0 && !matches(only, x.Rule) {
 			continue

@@ -34,7 +34,7 @@ type app struct {
 	in       io.Reader
 	out      io.Writer
 	err      io.Writer
-	formats  []*format.Format
+	formats  []format.Format
 	garbage  *garbage
 	workers  int
 	progress bool
@@ -174,8 +174,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 func (a *app) completeFlags(root *cobra.Command) {
 	var formats, options, kinds []string
 	for _, f := range a.formats {
-		formats = append(formats, f.Name+"\t"+f.Title)
-		for _, o := range f.Options {
+		formats = append(formats, f.About().Name+"\t"+f.About().Title)
+		for _, o := range f.About().Options {
 			for _, v := range o.Values {
 				options = append(options, o.Name+"="+v+"\t"+o.Doc)
 			}

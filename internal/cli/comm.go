@@ -122,7 +122,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 		return nil, err
 	}
 	d := in.Defs()
-	x := &commResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock)}
+	x := &commResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock)}
 	opt := messages.Options{Latency: true}
 	names, err := operationNames(ctx, in)
 	if err != nil {

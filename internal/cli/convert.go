@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -65,11 +66,12 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		return err
 	}
 	defer w.out.Abort()
-	var loss *format.Loss
 	// Copies are of the file as it is: with other times, or in another order, it is not.
-	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && w.format.Copy != nil && r.correction == "" && !sorted {
+	loss, err := (*format.Loss)(nil), format.ErrUnsupported
+	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
-	} else {
+	}
+	if errors.Is(err, format.ErrUnsupported) {
 		if err := in.decode(ctx, r); err != nil {
 			return err
 		}
@@ -92,7 +94,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 
 // writing is an output that is to get a trace.
 type writing struct {
-	format *format.Format
+	format format.Format
 	out    *format.Output
 	opt    *format.WriteOptions
 	name   string
@@ -105,8 +107,8 @@ func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.Create == nil && (f != in.format || f.Copy == nil) {
-		return nil, usageError("%s cannot be written", f.Title)
+	if f.About().Writes == "" {
+		return nil, usageError("%s cannot be written", f.About().Title)
 	}
 	out, err := a.createOutput(dst)
 	if err != nil {
@@ -118,15 +120,12 @@ func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
 // encode writes a trace, after a word on what its definitions show to be lost. from are
 // the files that it comes from.
 func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
-	if w.format.Create == nil {
-		return nil, usageError("%s cannot be written", w.format.Title)
-	}
 	enc, err := w.format.Create(w.out, w.opt)
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	for _, l := range format.Foresee(d.Defs(), w.format.Name) {
-		printf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.Title, l.Count, l.Kind, l.Reason)
+	for _, l := range format.Foresee(d.Defs(), w.format.About().Name) {
+		printf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.About().Title, l.Count, l.Kind, l.Reason)
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
 		return nil, err
@@ -144,7 +143,7 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 // says so then.
 func (w *writing) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
 	if dropped := loss.Dropped(); dropped > 0 && !allowLoss {
-		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", w.name, dropped, w.format.Title)}, nil
+		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", w.name, dropped, w.format.About().Title)}, nil
 	}
 	return nil, w.out.Commit()
 }

@@ -40,8 +40,8 @@ func (a *app) formatsCommand() *cobra.Command {
 			}
 			var list []formatInfo
 			for _, f := range a.formats {
-				x := formatInfo{f.Name, f.Title, f.Extensions, f.Reads, f.Writes, f.Seeks, []optionInfo{}}
-				for _, o := range f.Options {
+				x := formatInfo{f.About().Name, f.About().Title, f.About().Extensions, f.About().Reads, f.About().Writes, f.About().Seeks, []optionInfo{}}
+				for _, o := range f.About().Options {
 					side := "read"
 					if o.Write {
 						side = "write"

@@ -50,8 +50,8 @@ func (a *app) generateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.Create == nil {
-				return usageError("%s cannot be written", f.Title)
+			if f.About().Writes == "" {
+				return usageError("%s cannot be written", f.About().Title)
 			}
 			out, err := a.createOutput(args[0])
 			if err != nil {

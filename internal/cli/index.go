@@ -63,7 +63,7 @@ there is read to the end to know.`,
 			}
 			in.bar.done()
 			if asJSON {
-				r := indexResult{Path: in.src.Path, Format: m.Format.Name, Index: m.Path, Bytes: m.Size, Built: m.Built, Defects: m.Defects}
+				r := indexResult{Path: in.src.Path, Format: m.Format.About().Name, Index: m.Path, Bytes: m.Size, Built: m.Built, Defects: m.Defects}
 				if m.Damage != nil {
 					r.Damage = m.Damage.Error()
 				}

@@ -157,7 +157,7 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	if x.Origin != "" {
 		origin = ", written from another format"
 	}
-	field("Format", "%s%s", in.format.Title, origin)
+	field("Format", "%s%s", in.format.About().Title, origin)
 	size := int64(0)
 	for _, f := range x.Files {
 		size += f.Size

@@ -70,7 +70,7 @@ func (r *reading) flags(f *pflag.FlagSet) {
 type input struct {
 	format.Events
 	file   format.File // without a correction of its clocks
-	format *format.Format
+	format format.Format
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
@@ -101,7 +101,7 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 		}
 		known := false
 		for _, f := range a.formats {
-			for _, o := range f.Options {
+			for _, o := range f.About().Options {
 				if o.Name != name {
 					continue
 				}
@@ -220,19 +220,19 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 }
 
 // namedFormat is the format that --format names, nil if it is not given.
-func (a *app) namedFormat(r *reading) (*format.Format, error) {
+func (a *app) namedFormat(r *reading) (format.Format, error) {
 	if r.format == "" {
 		return nil, nil
 	}
 	f, ok := format.ByName(a.formats, r.format)
-	if !ok || f.Open == nil {
+	if !ok {
 		return nil, usageError("--format %s: no such format; weft formats lists them", r.format)
 	}
 	return f, nil
 }
 
 // formatOf is the format of a trace.
-func (a *app) formatOf(src format.Source, r *reading) (*format.Format, error) {
+func (a *app) formatOf(src format.Source, r *reading) (format.Format, error) {
 	if f, err := a.namedFormat(r); f != nil || err != nil {
 		return f, err
 	}
@@ -493,8 +493,8 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 }
 
 // target finds the format that an output is to have, of which a flag gives the name.
-func (a *app) target(arg, name, flag string) (*format.Format, error) {
-	f, ok := (*format.Format)(nil), false
+func (a *app) target(arg, name, flag string) (format.Format, error) {
+	f, ok := (format.Format)(nil), false
 	switch {
 	case name != "":
 		f, ok = format.ByName(a.formats, name)
@@ -508,8 +508,8 @@ func (a *app) target(arg, name, flag string) (*format.Format, error) {
 			return nil, usageError("%s: no format has such names; use %s", arg, flag)
 		}
 	}
-	if arg == "-" && !f.SingleText {
-		return nil, usageError("%s is not one text and cannot go to standard output", f.Title)
+	if arg == "-" && !f.About().SingleText {
+		return nil, usageError("%s is not one text and cannot go to standard output", f.About().Title)
 	}
 	return f, nil
 }

@@ -125,9 +125,9 @@ func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, er
 		return nil, usageError("an OTF trace has several files and cannot be read from standard input")
 	}
 	in, err := a.source(ctx, arg, r)
-	if err == nil && in.format != otf.Format {
+	if err == nil && in.format != (otf.Format{}) {
 		in.Close()
-		err = usageError("%s: found %s, expected %s", arg, in.format.Title, otf.Format.Title)
+		err = usageError("%s: found %s, expected %s", arg, in.format.About().Title, otf.Format{}.About().Title)
 	}
 	return in, err
 }

@@ -45,13 +45,13 @@ filters, --compat takes --from, --to and --location.`,
 					return err
 				}
 				defer in.Close()
-				switch {
-				case raw && in.format.Raw != nil:
+				if raw {
 					err = in.format.Raw(ctx, in.src, in.opt, a.out)
-				case compat && in.format.Compat != nil:
+				} else {
 					err = a.printCompat(ctx, in, &s)
-				default:
-					return usageError("%s has no text for %s", in.format.Title, flag)
+				}
+				if errors.Is(err, format.ErrUnsupported) {
+					return usageError("%s has no text for %s", in.format.About().Title, flag)
 				}
 				in.bar.done()
 				a.tell(in, r.quiet)

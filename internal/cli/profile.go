@@ -148,7 +148,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 	}
 	d := in.Defs()
 	opt := profile.Options{Locations: by != byRegion}
-	x := &profileResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock)}
+	x := &profileResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock)}
 	if s.from != "" {
 		x.From = &sel.From
 	}

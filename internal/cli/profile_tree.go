@@ -105,7 +105,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 		return nil, err
 	}
 	d := in.Defs()
-	x := &treeResult{Path: in.src.Path, Format: in.format.Name, Clock: info.NewClock(d.Clock), By: by}
+	x := &treeResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock), By: by}
 	var opt calltree.Options
 	if s.from != "" {
 		x.From = &sel.From

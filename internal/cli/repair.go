@@ -63,7 +63,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	}
 	changes := format.NewReport()
 	changes.Keep = in.report.Keep
-	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.Name).Nested || format.Conventions(target.Name).Nested, Report: changes, Path: in.src.Path})
+	d := transform.Repair(in.Events, transform.Repairing{Enter: enter, Nest: format.Conventions(in.format.About().Name).Nested || format.Conventions(target.About().Name).Nested, Report: changes, Path: in.src.Path})
 	if d, err = x.change(ctx, d); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		return nil, err
 	}
 	defer base.Close()
-	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.Title}
+	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title}
 	with := func(f func(in *input) error) error {
 		in := a.again(base)
 		defer in.Close()

@@ -73,9 +73,9 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 		return nil, err
 	}
 	defer in.Close()
-	rule := in.format.Name + ".unsorted"
+	rule := in.format.About().Name + ".unsorted"
 	if !hasRule(in.format, rule) {
-		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.Title)
+		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
 	}
 	if err := in.openFile(ctx, in.opt); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	if err := in.Prepare(ctx); err != nil {
 		return nil, err
 	}
-	x := &sortResult{Path: in.src.Path, Format: in.format.Name}
+	x := &sortResult{Path: in.src.Path, Format: in.format.About().Name}
 	for _, y := range in.report.Rules() {
 		if y.Rule == rule {
 			x.Unsorted = y.Count
@@ -99,8 +99,8 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	return x, nil
 }
 
-func hasRule(f *format.Format, id string) bool {
-	for _, r := range f.Rules {
+func hasRule(f format.Format, id string) bool {
+	for _, r := range f.About().Rules {
 		if r.ID == id {
 			return true
 		}
@@ -117,7 +117,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
 	}
 	defer out.Abort()
 	wo := &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}
-	if in.format == otf.Format {
+	if in.format == (otf.Format{}) {
 		in.report = format.NewReport() // all is read again
 		in.opt.Report = in.report
 		if err := otf.Sort(ctx, in.src, in.opt, out, wo); err != nil {

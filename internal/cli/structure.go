@@ -54,7 +54,7 @@ contention score). It is worked out of the events, whatever the trace's format.`
 			}
 			in.bar.done()
 			if asJSON {
-				return a.writeJSON(structureResult{in.src.Path, in.format.Name, info.NewClock(in.Defs().Clock), x})
+				return a.writeJSON(structureResult{in.src.Path, in.format.About().Name, info.NewClock(in.Defs().Clock), x})
 			}
 			plainNames(x)
 			if _, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth)); err != nil {

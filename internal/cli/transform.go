@@ -357,7 +357,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		from = append(from, in.file)
 	}
 	signals := slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
-	if x.prune || w.format.Name == "etf" && signals {
+	if x.prune || w.format.About().Name == "etf" && signals {
 		// TRACE has no signals without fragments.
 		what := transform.PruneSignals
 		if x.prune {
@@ -369,7 +369,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	}
 	n := &counting{Events: d}
 	loss, err := w.encode(ctx, a, n, from...)
-	res := &changed{Output: dst, Format: w.format.Name, Events: n.events, Links: n.links}
+	res := &changed{Output: dst, Format: w.format.About().Name, Events: n.events, Links: n.links}
 	for _, in := range ins {
 		in.bar.done()
 		res.Input = append(res.Input, in.src.Path)

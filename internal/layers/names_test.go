@@ -54,7 +54,7 @@ var named = map[string]string{
 func TestNoFormatNames(t *testing.T) {
 	var names []string
 	for _, f := range all.Formats() {
-		names = append(names, f.Name)
+		names = append(names, f.About().Name)
 	}
 	used := map[string]bool{}
 	files(t, func(path string) {

@@ -19,7 +19,7 @@ func buildOf(b *testing.B, path string) {
 	if file == "" {
 		b.Skip("WEFT_BENCH_OTF2 names no trace")
 	}
-	d, err := otf2.Format.Open(b.Context(), format.FileSource(file), &format.ReadOptions{Workers: 2})
+	d, err := otf2.Format{}.Open(b.Context(), format.FileSource(file), &format.ReadOptions{Workers: 2})
 	if err != nil {
 		b.Fatal(err)
 	}

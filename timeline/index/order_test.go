@@ -64,9 +64,9 @@ func TestSameBytesColored(t *testing.T) {
 	}
 	want = append(want[:1<<14-1], "…")
 	path := filepath.Join(t.TempDir(), "x.otf2")
-	tracetest.Encode(t, otf2.Format, format.Recorded(r), path)
+	tracetest.Encode(t, otf2.Format{}, format.Recorded(r), path)
 	last := sameBytes(t, path, "job", func(workers int) (format.File, error) {
-		return otf2.Format.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: workers})
+		return otf2.Format{}.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Workers: workers})
 	})
 	x, err := index.Open(last)
 	if err != nil {
