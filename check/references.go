@@ -25,7 +25,7 @@ func (c *Checker) measure() {
 // says is nothing (NoRef, Undefined) is no defect.
 func (c *Checker) references(x *trace.Cursor, at place) error {
 	k := x.Kind()
-	if k >= trace.Declared && int(k-trace.Declared) >= c.defs.Kinds.Len() || k < trace.Declared && int(k) >= len(trace.KindTable) || k == trace.NoKind {
+	if k >= trace.Declared && int(k-trace.Declared) >= c.defs.Kinds.Len() || k < trace.Declared && k.Spec().Name == "" || k == trace.NoKind {
 		return c.report("trace.unknown-kind", at, fmt.Sprintf("an event of kind %d at %s", k, c.seconds(x.Time())), "a kind that is known or declared")
 	}
 	spec := c.defs.Spec(k)

@@ -244,11 +244,8 @@ func TestLists(t *testing.T) {
 		}
 	}
 	text = read(t, "json.md")
-	for k := range trace.KindTable {
-		if trace.Kind(k) == trace.NoKind {
-			continue
-		}
-		s := &trace.KindTable[k]
+	for _, k := range trace.Kinds() {
+		s := k.Spec()
 		i := strings.Index(text, "\n| `"+s.Name+"` | ")
 		if i < 0 {
 			t.Errorf("json.md lacks the kind %s", s.Name)

@@ -5,5 +5,5 @@
 // Reading is lenient: what has one plausible meaning is repaired, what has none
 // is skipped, and both are reported as [trace.Defect] values. Writing accounts
 // for every record, attribute and definition that the target cannot keep, in a
-// [Loss], by the one mapping table of [Mapping].
+// [Loss], by the mapping of its [About].
 package format

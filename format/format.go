@@ -68,6 +68,8 @@ type About struct {
 	Options              []Option
 	// Rules are the defects that reading and checking can report.
 	Rules []Rule
+	// Mapping says what becomes of each subject when it is written.
+	Mapping func(s Subject) Mapped
 }
 
 // Rule is something that a trace can get wrong.

@@ -4,61 +4,70 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/etf"
 	"github.com/weft-trace/weft/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/mapping.md")
 
-// Every common kind stands in exactly one row, and every row speaks of every
-// format.
+// Every common kind belongs to exactly one subject, and every format speaks of every subject.
 func TestMappingIsComplete(t *testing.T) {
-	rows := map[trace.Kind]string{}
-	for _, r := range format.Mapping {
-		for _, k := range r.Kinds {
+	rows := map[trace.Kind]format.Subject{}
+	for _, s := range format.Subjects() {
+		for _, k := range s.Kinds() {
 			if was, ok := rows[k]; ok {
-				t.Errorf("kind %s stands in the rows %q and %q", trace.KindTable[k].Name, was, r.What)
+				t.Errorf("kind %s belongs to %q and %q", k.Spec().Name, was, s)
 			}
-			rows[k] = r.What
+			rows[k] = s
 		}
 		for _, f := range columns() {
-			if m, ok := r.By[f]; !ok || m.Keep == "" || m.As == "" {
-				t.Errorf("row %q says nothing of %s", r.What, f)
+			if m := f.Mapping(s); m.Keep == "" || m.As == "" {
+				t.Errorf("%s says nothing of %q", f.Name, s)
 			}
 		}
 	}
-	for k := trace.NoKind + 1; int(k) < len(trace.KindTable); k++ {
+	for _, k := range trace.Kinds() {
 		if _, ok := rows[k]; !ok {
-			t.Errorf("no row has kind %s", trace.KindTable[k].Name)
+			t.Errorf("no subject has kind %s", k.Spec().Name)
 		}
 	}
+}
+
+// coarse is a format that keeps clocks otherwise.
+type coarse struct{ format.Format }
+
+func (c coarse) About() format.About {
+	a := c.Format.About()
+	a.Mapping = func(s format.Subject) format.Mapped {
+		if s == format.ClockTicks {
+			return format.Mapped{Keep: format.Substitute, As: "something else"}
+		}
+		return c.Format.About().Mapping(s)
+	}
+	return a
 }
 
 // What definitions show is said before events are read.
 func TestForesee(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(3)}
-	if rows := format.Foresee(d, "etf"); len(rows) != 0 {
+	if rows := format.Foresee(d, etf.Format{}); len(rows) != 0 {
 		t.Errorf("etf: %v", rows)
 	}
-	i := slices.IndexFunc(format.Mapping, func(r format.MappingRow) bool { return r.What == "clock: ticks per second" })
-	was := format.Mapping[i].By["etf"]
-	defer func() { format.Mapping[i].By["etf"] = was }()
-	format.Mapping[i].By["etf"] = format.Mapped{Keep: format.Substitute, As: "something else"}
-	rows := format.Foresee(d, "etf")
+	rows := format.Foresee(d, coarse{etf.Format{}})
 	if len(rows) != 1 || rows[0].How != format.Degraded || rows[0].Kind != "clock: ticks per second" {
 		t.Errorf("etf: %v", rows)
 	}
 }
 
-func columns() (out []string) {
+func columns() (out []format.About) {
 	for _, f := range all.Formats() {
 		if f.About().Writes != "" {
-			out = append(out, f.About().Name)
+			out = append(out, f.About())
 		}
 	}
 	return out
@@ -79,13 +88,13 @@ degraded or dropped record is counted in the loss table of a conversion.
 `)
 	b.WriteString("| model |")
 	for _, c := range columns() {
-		b.WriteString(" " + c + " |")
+		b.WriteString(" " + c.Name + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(columns())) + "\n")
-	for _, r := range format.Mapping {
-		b.WriteString("| " + r.What + " |")
+	for _, s := range format.Subjects() {
+		b.WriteString("| " + s.String() + " |")
 		for _, c := range columns() {
-			m := r.By[c]
+			m := c.Mapping(s)
 			fmt.Fprintf(&b, " %s: %s |", m.Keep, m.As)
 		}
 		b.WriteString("\n")

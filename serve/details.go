@@ -254,9 +254,7 @@ func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 
 // describeInstant says what the trace has on an instant.
 func (e *entry) describeInstant(ctx context.Context, t *index.Track, i index.Instant) (d described, err error) {
-	if int(i.Kind) < len(trace.KindTable) {
-		d.kind = trace.KindTable[i.Kind].Name
-	}
+	d.kind = i.Kind.Spec().Name
 	err = e.describe(ctx, &d, func(ctx context.Context, x *reader) error {
 		defs := x.Defs()
 		if d.kind == "" {

@@ -87,8 +87,8 @@ func TestValueText(t *testing.T) {
 // Names of kinds and operands are unique and fit for JSON.
 func TestKindTable(t *testing.T) {
 	names := map[string]bool{}
-	for i := range KindTable {
-		k := &KindTable[i]
+	for i := range kindTable {
+		k := &kindTable[i]
 		if k.Name == "" || k.Doc == "" || names[k.Name] {
 			t.Errorf("kind %d: name %q, doc %q", i, k.Name, k.Doc)
 		}

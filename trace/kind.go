@@ -3,11 +3,11 @@ package trace
 import "fmt"
 
 // Kind says what an event is. Kinds below [Declared] are common to all formats
-// and described by [KindTable]; kinds from Declared on are declared by a trace
+// and described by [Kind.Spec]; kinds from Declared on are declared by a trace
 // itself, in its [Definitions], for records that only its format knows.
 type Kind uint16
 
-// The common kinds. What Ref and each operand of a kind mean is in [KindTable].
+// The common kinds. What Ref and each operand of a kind mean is in its [Kind.Spec].
 const (
 	NoKind Kind = iota
 	Enter
@@ -229,8 +229,26 @@ var (
 
 func with(a []Operand, b ...Operand) []Operand { return append(append([]Operand{}, a...), b...) }
 
-// KindTable describes every common kind, indexed by Kind.
-var KindTable = [kindCount]KindSpec{
+// Kinds are the common kinds, in their order.
+func Kinds() []Kind {
+	l := make([]Kind, 0, kindCount-1)
+	for k := NoKind + 1; k < kindCount; k++ {
+		l = append(l, k)
+	}
+	return l
+}
+
+// Spec describes a common kind. It is empty for others: [Definitions.Spec] describes those that
+// a trace declares.
+func (k Kind) Spec() KindSpec {
+	if k >= kindCount {
+		return KindSpec{}
+	}
+	return kindTable[k]
+}
+
+// kindTable describes every common kind, indexed by Kind.
+var kindTable = [kindCount]KindSpec{
 	NoKind:                  {"none", "no event", RefNone, nil, false},
 	Enter:                   {"enter", "a region is entered", RefRegion, nil, false},
 	Leave:                   {"leave", "a region is left; it closes the latest open enter of the same region at the location", RefRegion, nil, false},
@@ -338,8 +356,8 @@ var KindTable = [kindCount]KindSpec{
 
 // KindByName finds a common kind by its name.
 func KindByName(name string) (Kind, bool) {
-	for k := range KindTable {
-		if KindTable[k].Name == name {
+	for k := range kindTable {
+		if kindTable[k].Name == name {
 			return Kind(k), true
 		}
 	}
@@ -349,7 +367,7 @@ func KindByName(name string) (Kind, bool) {
 // Spec describes kind k, common or declared by the trace.
 func (d *Definitions) Spec(k Kind) *KindSpec {
 	if k < kindCount {
-		return &KindTable[k]
+		return &kindTable[k]
 	}
 	if i := int(k) - int(Declared); i >= 0 && i < d.Kinds.Len() {
 		return &d.Kinds.At(i).KindSpec

@@ -686,8 +686,8 @@ func kinds(t *testing.T, f format.Format) {
 		{Key: "region", Value: trace.Value{Type: trace.RegionRef, Num: 0}},
 	}
 	at := int64(-5)
-	for k := trace.NoKind + 1; int(k) < len(trace.KindTable); k++ {
-		spec := &trace.KindTable[k]
+	for _, k := range trace.Kinds() {
+		spec := k.Spec()
 		ref := trace.NoRef
 		switch spec.Ref {
 		case trace.RefNone:
@@ -752,12 +752,14 @@ func kinds(t *testing.T, f format.Format) {
 		t.Errorf("events that the encoder does not call lost:\n%s", d)
 	}
 	// What is lost is what the mapping table says.
-	for k := trace.NoKind + 1; int(k) < len(trace.KindTable); k++ {
-		m, ok := format.MappingOf(f.About().Name, k)
+	mapping := f.About().Mapping
+	for _, k := range trace.Kinds() {
+		name := k.Spec().Name
+		s, ok := format.SubjectOf(k)
 		if !ok {
-			t.Errorf("the mapping table has no row for %s", trace.KindTable[k].Name)
+			t.Errorf("no subject of the mapping has %s", name)
 		}
-		if name := trace.KindTable[k].Name; lost[name] && (m.Keep == format.Exact || m.Keep == format.Kept) {
+		if m := mapping(s); lost[name] && (m.Keep == format.Exact || m.Keep == format.Kept) {
 			t.Errorf("%s is lost, but the mapping table says %s: %s", name, m.Keep, m.As)
 		}
 	}

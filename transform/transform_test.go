@@ -31,7 +31,7 @@ type event struct {
 }
 
 func (e event) String() string {
-	return fmt.Sprint(e.loc, " ", e.time, " ", trace.KindTable[e.kind].Name, " ", int32(e.ref), e.ops, e.attrs)
+	return fmt.Sprint(e.loc, " ", e.time, " ", e.kind.Spec().Name, " ", int32(e.ref), e.ops, e.attrs)
 }
 
 // began is whether the event is repeated at the begin of a piece.

@@ -154,8 +154,8 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	}
 	d.Origin, d.Conventions = h.Origin, format.Conventions(h.Origin)
 	r.Clock = h.Clock
-	for k := range trace.KindTable {
-		r.kinds[trace.KindTable[k].Name] = trace.Kind(k)
+	for _, k := range trace.Kinds() {
+		r.kinds[k.Spec().Name] = k
 	}
 	for i := range d.Kinds.Len() {
 		r.kinds[d.Kinds.At(i).Name] = trace.Declared + trace.Kind(i)

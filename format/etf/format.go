@@ -41,6 +41,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 }
 
 var about = format.About{
+	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
 	Name:       "etf",
 	Title:      "Eclipse TRACE4CPS",
 	Extensions: []string{".etf"},

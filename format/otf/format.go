@@ -47,6 +47,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 }
 
 var about = format.About{
+	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
 	Name:       "otf",
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},

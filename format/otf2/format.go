@@ -44,6 +44,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 }
 
 var about = format.About{
+	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
 	Name:       "otf2",
 	Title:      "Open Trace Format 2 (OTF2)",
 	Extensions: []string{".otf2"},

@@ -42,6 +42,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 }
 
 var about = format.About{
+	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
 	Name:       "pallas",
 	Title:      "Pallas",
 	Extensions: []string{".pallas"},

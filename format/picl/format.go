@@ -43,6 +43,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 }
 
 var about = format.About{
+	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
 	Name:       "picl",
 	Title:      "PICL",
 	Extensions: []string{".trf", ".picl"},

@@ -184,10 +184,9 @@ func (a *app) completeFlags(root *cobra.Command) {
 			}
 		}
 	}
-	for k := range trace.KindTable {
-		if trace.Kind(k) != trace.NoKind {
-			kinds = append(kinds, trace.KindTable[k].Name+"\t"+trace.KindTable[k].Doc)
-		}
+	for _, k := range trace.Kinds() {
+		s := k.Spec()
+		kinds = append(kinds, s.Name+"\t"+s.Doc)
 	}
 	for _, c := range withSubcommands(root.Commands()) {
 		for flag, values := range map[string][]string{"format": formats, "to": formats, "option": options, "kind": kinds} {

@@ -124,7 +124,7 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 	if err != nil {
 		return nil, usageError("%w", err)
 	}
-	for _, l := range format.Foresee(d.Defs(), w.format.About().Name) {
+	for _, l := range format.Foresee(d.Defs(), w.format) {
 		printf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.About().Title, l.Count, l.Kind, l.Reason)
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {

@@ -103,11 +103,8 @@ type operandInfo struct {
 
 func (a *app) listKinds(asJSON bool) error {
 	var list []kindInfo
-	for i := range trace.KindTable {
-		k := &trace.KindTable[i]
-		if trace.Kind(i) == trace.NoKind {
-			continue
-		}
+	for _, kind := range trace.Kinds() {
+		k := kind.Spec()
 		x := kindInfo{Name: k.Name, Doc: k.Doc, Ref: k.Ref.String()}
 		for _, o := range k.Operands {
 			x.Operands = append(x.Operands, operandInfo{o.Name, o.Unit, o.Doc})

@@ -1,0 +1,40 @@
+package otf
+
+import "github.com/weft-trace/weft/format"
+
+// mapping says what becomes of what; docs/mapping.md has it as a table.
+var mapping = map[format.Subject]format.Mapped{
+	format.ClockTicks:              {Keep: format.Exact, As: "DefTimerResolution"},
+	format.ClockStart:              {Keep: format.Kept, As: "comment"},
+	format.TraceProperties:         {Keep: format.Kept, As: "definition comment"},
+	format.LocationDefinitions:     {Keep: format.Exact, As: "DefProcess"},
+	format.RegionDefinitions:       {Keep: format.Exact, As: "DefFunction, DefFunctionGroup, DefScl"},
+	format.ResourceDefinitions:     {Keep: format.Kept, As: "definition comment"},
+	format.MetricDefinitions:       {Keep: format.Exact, As: "DefCounter"},
+	format.CommunicatorDefinitions: {Keep: format.Exact, As: "DefProcessGroup"},
+	format.OtherDefinitions:        {Keep: format.Kept, As: "key-values"},
+	format.OpaqueDefinitions:       {Keep: format.Kept, As: "definition comment, up to 4 KiB"},
+	format.EventAttributes:         {Keep: format.Exact, As: "key-value"},
+	format.Visits:                  {Keep: format.Exact, As: "Enter, Leave"},
+	format.UnnestedLeaves:          {Keep: format.Exact, As: "Leave"},
+	format.Marks:                   {Keep: format.Kept, As: "EventComment with a key-value"},
+	format.Comments:                {Keep: format.Exact, As: "EventComment"},
+	format.Claims:                  {Keep: format.Kept, As: "visit on a lane of the resource, with a key-value"},
+	format.Fragments:               {Keep: format.Kept, As: "Counter with a key-value"},
+	format.MetricValues:            {Keep: format.Exact, As: "Counter"},
+	format.Messages:                {Keep: format.Exact, As: "SendMsg, RecvMsg"},
+	format.MessagePhases:           {Keep: format.Kept, As: "key-values"},
+	format.CollectiveOperations:    {Keep: format.Exact, As: "BeginCollectiveOperation"},
+	format.CommunicatorEvents:      {Keep: format.Kept, As: "key-values"},
+	format.Interruptions:           {Keep: format.Kept, As: "key-values"},
+	format.ProcessEvents:           {Keep: format.Exact, As: "BeginProcess, EndProcess; others kept"},
+	format.ThreadEvents:            {Keep: format.Kept, As: "key-values"},
+	format.RemoteMemoryAccess:      {Keep: format.Exact, As: "RMAPut, RMAGet; others kept"},
+	format.CallingContexts:         {Keep: format.Kept, As: "key-values"},
+	format.InputOutput:             {Keep: format.Exact, As: "File records; others kept"},
+	format.Markers:                 {Keep: format.Exact, As: "Marker of OTF's own; others kept as EventComment"},
+	format.Snapshots:               {Keep: format.Exact, As: ".snaps of OTF's own; others kept as EventComment"},
+	format.Summaries:               {Keep: format.Exact, As: ".stats of OTF's own; others kept as EventComment"},
+	format.GenericEvents:           {Keep: format.Kept, As: "comment with key-values"},
+	format.Links:                   {Keep: format.Kept, As: "EventComment behind the last event"},
+}

@@ -1,0 +1,40 @@
+package otf2
+
+import "github.com/weft-trace/weft/format"
+
+// mapping says what becomes of what; docs/mapping.md has it as a table.
+var mapping = map[format.Subject]format.Mapped{
+	format.ClockTicks:              {Keep: format.Exact, As: "ClockProperties; ticks that are no parts of a second kept in properties"},
+	format.ClockStart:              {Keep: format.Exact, As: "ClockProperties"},
+	format.TraceProperties:         {Keep: format.Kept, As: "properties"},
+	format.LocationDefinitions:     {Keep: format.Exact, As: "Location, LocationGroup, SystemTreeNode; the rest in properties"},
+	format.RegionDefinitions:       {Keep: format.Exact, As: "Region; the rest in properties"},
+	format.ResourceDefinitions:     {Keep: format.Kept, As: "properties"},
+	format.MetricDefinitions:       {Keep: format.Exact, As: "MetricMember, MetricClass"},
+	format.CommunicatorDefinitions: {Keep: format.Kept, As: "Comm and Group; over all locations where the members are not known; the rest in properties"},
+	format.OtherDefinitions:        {Keep: format.Kept, As: "properties"},
+	format.OpaqueDefinitions:       {Keep: format.Kept, As: "property, up to 4 KiB"},
+	format.EventAttributes:         {Keep: format.Exact, As: "attribute list; types that OTF2 has not kept as text"},
+	format.Visits:                  {Keep: format.Exact, As: "Enter, Leave"},
+	format.UnnestedLeaves:          {Keep: format.Exact, As: "Leave"},
+	format.Marks:                   {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Comments:                {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Claims:                  {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Fragments:               {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.MetricValues:            {Keep: format.Exact, As: "Metric; ranges of samples kept as ParameterString"},
+	format.Messages:                {Keep: format.Exact, As: "MpiSend, MpiRecv"},
+	format.MessagePhases:           {Keep: format.Exact, As: "MPI records"},
+	format.CollectiveOperations:    {Keep: format.Exact, As: "MpiCollectiveBegin, MpiCollectiveEnd; those of old OTF kept as ParameterString"},
+	format.CommunicatorEvents:      {Keep: format.Exact, As: "CommCreate, CommDestroy"},
+	format.Interruptions:           {Keep: format.Exact, As: "BufferFlush, MeasurementOnOff; gaps kept as ParameterString"},
+	format.ProcessEvents:           {Keep: format.Exact, As: "ProgramBegin, ProgramEnd; others kept as ParameterString"},
+	format.ThreadEvents:            {Keep: format.Exact, As: "own records"},
+	format.RemoteMemoryAccess:      {Keep: format.Exact, As: "Rma records; those of OTF kept as ParameterString"},
+	format.CallingContexts:         {Keep: format.Exact, As: "CallingContext records"},
+	format.InputOutput:             {Keep: format.Exact, As: "Io records; those of OTF kept as ParameterString"},
+	format.Markers:                 {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Snapshots:               {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Summaries:               {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.GenericEvents:           {Keep: format.Kept, As: "ParameterString with an attribute"},
+	format.Links:                   {Keep: format.Kept, As: "properties"},
+}

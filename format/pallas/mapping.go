@@ -1,0 +1,40 @@
+package pallas
+
+import "github.com/weft-trace/weft/format"
+
+// mapping says what becomes of what; docs/mapping.md has it as a table.
+var mapping = map[format.Subject]format.Mapped{
+	format.ClockTicks:              {Keep: format.Exact, As: "nanoseconds; ticks that are no whole ones stay as they are, which is counted"},
+	format.ClockStart:              {Keep: format.Kept, As: "metadata"},
+	format.TraceProperties:         {Keep: format.Kept, As: "metadata"},
+	format.LocationDefinitions:     {Keep: format.Exact, As: "Location, LocationGroup; the rest in metadata"},
+	format.RegionDefinitions:       {Keep: format.Kept, As: "Region; the rest in metadata"},
+	format.ResourceDefinitions:     {Keep: format.Kept, As: "metadata"},
+	format.MetricDefinitions:       {Keep: format.Kept, As: "metadata"},
+	format.CommunicatorDefinitions: {Keep: format.Kept, As: "Comm over all threads; the rest in metadata"},
+	format.OtherDefinitions:        {Keep: format.Kept, As: "metadata"},
+	format.OpaqueDefinitions:       {Keep: format.Kept, As: "metadata, up to 4 KiB"},
+	format.EventAttributes:         {Keep: format.Kept, As: "text in an attribute of the event"},
+	format.Visits:                  {Keep: format.Exact, As: "ENTER, LEAVE"},
+	format.UnnestedLeaves:          {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Marks:                   {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Comments:                {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Claims:                  {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Fragments:               {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.MetricValues:            {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Messages:                {Keep: format.Exact, As: "MPI_SEND, MPI_RECV"},
+	format.MessagePhases:           {Keep: format.Exact, As: "MPI_ISEND_COMPLETE, MPI_IRECV_REQUEST; others kept as GENERIC"},
+	format.CollectiveOperations:    {Keep: format.Exact, As: "MPI_COLLECTIVE_BEGIN, _END; others kept as GENERIC"},
+	format.CommunicatorEvents:      {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Interruptions:           {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.ProcessEvents:           {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.ThreadEvents:            {Keep: format.Exact, As: "THREAD_, OMP_ records"},
+	format.RemoteMemoryAccess:      {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.CallingContexts:         {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.InputOutput:             {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Markers:                 {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Snapshots:               {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Summaries:               {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.GenericEvents:           {Keep: format.Kept, As: "GENERIC with an attribute"},
+	format.Links:                   {Keep: format.Kept, As: "metadata"},
+}
