@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weft-trace/weft/trace"
@@ -12,6 +13,9 @@ import (
 // encoder hold, no more. The encoder is aborted on errors.
 func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder) error {
 	err := events.Prepare(ctx)
+	if err == nil {
+		err = events.Defs().Rings()
+	}
 	if err == nil {
 		err = e.Begin(events.Defs())
 	}
@@ -27,10 +31,18 @@ func Convert(ctx context.Context, events Events, sel trace.Selection, e Encoder)
 	return err
 }
 
-// Save writes a recorded trace to a file in format f. The file appears whole
-// or not at all. It fails when the format cannot keep all events; what is kept
-// in another form is not an error.
+// ErrEventsLost is what the error of [Save] is ([errors.Is]) when a format cannot keep all events.
+var ErrEventsLost = errors.New("events would be lost")
+
+// Save writes a recorded trace to a file in format f, as [SaveEvents] does.
 func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
+	return SaveEvents(ctx, path, f, Recorded(r))
+}
+
+// SaveEvents writes events to a file in format f. The file appears whole or not at all. It fails
+// with [ErrEventsLost] when the format cannot keep all events; what is kept in another form is not
+// an error.
+func SaveEvents(ctx context.Context, path string, f Format, events Events) error {
 	out, err := CreateFile(path)
 	if err != nil {
 		return err
@@ -40,11 +52,11 @@ func Save(ctx context.Context, path string, f Format, r *trace.Recorder) error {
 	if err != nil {
 		return err
 	}
-	if err := Convert(ctx, Recorded(r), trace.Everything(), e); err != nil {
+	if err := Convert(ctx, events, trace.Everything(), e); err != nil {
 		return err
 	}
 	if n := e.Loss().Dropped(); n > 0 {
-		return fmt.Errorf("%s: %d records cannot be written as %s", path, n, f.About().Title)
+		return fmt.Errorf("%s: %w: %d of them cannot be written as %s", path, ErrEventsLost, n, f.About().Title)
 	}
 	return out.Commit()
 }

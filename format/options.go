@@ -2,7 +2,9 @@ package format
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +29,25 @@ type OptionError struct{ Option, Value, Expected string }
 // Error says option, value and what was expected.
 func (e *OptionError) Error() string {
 	return fmt.Sprintf("option %s: found %q, expected %s", e.Option, e.Value, e.Expected)
+}
+
+// CheckOptions reports, as an [OptionError], the first of some settings whose name begins like
+// those of the format and that it does not have, or whose value is none of those that it takes.
+// Settings of other formats are none of its business.
+func (a About) CheckOptions(values map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !strings.HasPrefix(name, a.Name+".") {
+			continue
+		}
+		i := slices.IndexFunc(a.Options, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			return &OptionError{name, values[name], "an option that " + a.Title + " has"}
+		}
+		if list := a.Options[i].Values; len(list) > 0 && !slices.Contains(list, values[name]) {
+			return &OptionError{name, values[name], "one of " + strings.Join(list, ", ")}
+		}
+	}
+	return nil
 }
 
 // Cores is the number of workers to use.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 )
@@ -230,6 +231,26 @@ type Named struct {
 type Opaque struct {
 	Format string
 	Data   string
+}
+
+// Rings reports, as an error, the first group of locations or communicator that is above itself:
+// such a trace cannot be written. A parent that is left 0 means the first entry; none is NoRef.
+func (d *Definitions) Rings() error {
+	ring := func(what string, n int, parent func(i int) uint32) error {
+		for i := range n {
+			steps := 0
+			for p := parent(i); p != NoRef && int(p) < n; p = parent(int(p)) {
+				if steps++; int(p) == i || steps > n {
+					return fmt.Errorf("%s %d: found it above itself, expected a tree; the parent of what has none is NoRef", what, i)
+				}
+			}
+		}
+		return nil
+	}
+	if err := ring("location group", d.Groups.Len(), func(i int) uint32 { return d.Groups.At(i).Parent }); err != nil {
+		return err
+	}
+	return ring("communicator", d.Communicator.Len(), func(i int) uint32 { return d.Communicator.At(i).Parent })
 }
 
 // Property finds a property of the trace by name.

@@ -40,6 +40,25 @@ func (r *Recorder) Location(name string) uint32 {
 	return r.defs.Locations.Add(Location{ID: id, Name: name, Kind: ThreadLocation, Group: NoRef})
 }
 
+// Machine defines a machine, above which there is nothing.
+func (r *Recorder) Machine(name string) uint32 { return r.group(name, "machine", NoRef) }
+
+// Process defines a process on a machine; NoRef is none.
+func (r *Recorder) Process(name string, machine uint32) uint32 {
+	return r.group(name, "process", machine)
+}
+
+func (r *Recorder) group(name, kind string, parent uint32) uint32 {
+	id := strconv.Itoa(r.defs.Groups.Len())
+	return r.defs.Groups.Add(LocationGroup{ID: id, Name: name, Kind: kind, Parent: parent})
+}
+
+// Thread defines a source of events in a process.
+func (r *Recorder) Thread(name string, process uint32) uint32 {
+	id := strconv.Itoa(r.defs.Locations.Len())
+	return r.defs.Locations.Add(Location{ID: id, Name: name, Kind: ThreadLocation, Group: process})
+}
+
 // Region defines named code or an activity; the same name is the same region.
 func (r *Recorder) Region(name string) uint32 {
 	i, ok := r.regions[name]

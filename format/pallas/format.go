@@ -23,16 +23,25 @@ func (Format) Probe(name string, head []byte) int {
 
 // Open opens a trace.
 func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	return open(ctx, src, opt)
 }
 
 // Create makes an encoder.
 func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	return create(dst, opt)
 }
 
 // Copy writes a trace record by record.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
 	return copyTrace(ctx, src, ro, dst, wo)
 }
 

@@ -1,0 +1,159 @@
+// Package spans gives the visits of regions and the claims of resources of a trace as intervals:
+// what most people look for first.
+//
+//	for s, err := range spans.All(ctx, file, trace.Everything()) {
+//		...
+//	}
+package spans
+
+import (
+	"cmp"
+	"context"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Span is a visit of a region, or a claim of a resource.
+type Span struct {
+	Location uint32 // index into Definitions.Locations
+	// Region is the region that is visited, or the activity that claims; trace.NoRef for none.
+	Region uint32
+	// Resource is what is claimed, an index into Definitions.Resources; trace.NoRef for visits.
+	Resource uint32
+	// Parent is the region around a visit, trace.NoRef if there is none and for claims. Depth is
+	// the number of regions around it.
+	Parent uint32
+	Depth  int
+	// Start and End are ticks of the trace's clock. A span that never ends has the time of the
+	// last event of its location as its end, and Open is set.
+	Start, End int64
+	Open       bool
+}
+
+// Duration is the length in ticks; what does not fit is the greatest that does.
+func (s *Span) Duration() int64 {
+	if d := s.End - s.Start; d >= 0 {
+		return d
+	}
+	return math.MaxInt64
+}
+
+// All are the spans of the locations that sel selects, those alone that overlap its times and whose
+// region it wants. They come in the order of their ends at each location, and those that never end
+// last. Leaves without an enter make no span. It reads the events once and holds those spans that
+// are open, 64 bytes each. An error is the last thing that comes.
+func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
+	return func(yield func(Span, error) bool) {
+		f := follower{sel: sel}
+		ask := sel.Following()
+		ask.From = math.MinInt64 // a span begins at its enter, not at the window
+		for b, err := range format.Batches(ctx, events, ask, format.PerLocation) {
+			if err != nil {
+				yield(Span{}, err)
+				return
+			}
+			for c := b.Cursor(); c.Next(); {
+				s, ok := f.take(&c)
+				if ok && !yield(s, nil) {
+					return
+				}
+			}
+		}
+		for _, s := range f.open() {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// follower follows what is open.
+type follower struct {
+	sel       trace.Selection
+	locations []location
+	claims    map[int64]Span
+}
+
+// location is what is open at a location, innermost last, and the time of its last event.
+type location struct {
+	stack []Span
+	last  int64
+}
+
+// take follows an event and returns the span that it ends.
+func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
+	at := int(c.Location())
+	for at >= len(f.locations) {
+		f.locations = append(f.locations, location{})
+	}
+	l := &f.locations[at]
+	l.last = c.Time()
+	switch c.Kind() {
+	case trace.Enter:
+		s = Span{Location: c.Location(), Region: c.Ref(), Resource: trace.NoRef, Parent: trace.NoRef, Depth: len(l.stack), Start: c.Time()}
+		if n := len(l.stack); n > 0 {
+			s.Parent = l.stack[n-1].Region
+		}
+		l.stack = append(l.stack, s)
+		return s, false
+	case trace.Leave:
+		for i, x := range slices.Backward(l.stack) {
+			if x.Region == c.Ref() {
+				l.stack = slices.Delete(l.stack, i, i+1)
+				return f.ended(x, c.Time())
+			}
+		}
+	case trace.ClaimBegin:
+		resource := trace.NoRef
+		if v := c.Op(1); v < uint64(trace.NoRef) {
+			resource = uint32(v)
+		}
+		if f.claims == nil {
+			f.claims = map[int64]Span{}
+		}
+		f.claims[int64(c.Op(0))] = Span{Location: c.Location(), Region: c.Ref(), Resource: resource, Parent: trace.NoRef, Start: c.Time()}
+	case trace.ClaimEnd:
+		id := int64(c.Op(0))
+		if x, begun := f.claims[id]; begun {
+			delete(f.claims, id)
+			return f.ended(x, c.Time())
+		}
+	}
+	return s, false
+}
+
+// ended ends a span; ok is false if it is not wanted.
+func (f *follower) ended(s Span, t int64) (Span, bool) {
+	s.End = t
+	wanted := s.Start < f.sel.To && (s.End >= f.sel.From || s.Start >= f.sel.From)
+	if f.sel.Region != nil {
+		wanted = wanted && s.Region != trace.NoRef && f.sel.Region(s.Region)
+	}
+	return s, wanted
+}
+
+// open ends what is still open.
+func (f *follower) open() (list []Span) {
+	add := func(s Span, last int64) {
+		s, ok := f.ended(s, last)
+		if s.Open = true; ok {
+			list = append(list, s)
+		}
+	}
+	for _, l := range f.locations {
+		for _, s := range l.stack {
+			add(s, l.last)
+		}
+	}
+	for _, s := range f.claims {
+		add(s, f.locations[s.Location].last)
+	}
+	slices.SortStableFunc(list, func(a, b Span) int {
+		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Start, b.Start), cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.Region, b.Region))
+	})
+	return list
+}

@@ -1,0 +1,116 @@
+package spans_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/spans"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// sample is main with two visits of work inside, one of which is never left, and a claim.
+func sample() *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1))
+	p, q := r.Location("p"), r.Location("q")
+	main, work := r.Region("main"), r.Region("work")
+	r.Enter(p, 1, main)
+	r.Enter(p, 2, work)
+	r.Leave(p, 5, work)
+	r.Leave(p, 9, main)
+	r.Enter(q, 3, work)
+	r.Leave(q, 4, main) // never entered
+	r.Mark(q, 7, main)
+	id := r.Claim(r.Resource("cpu", 1, ""), 4, work, 1)
+	r.Release(id, 6)
+	return r
+}
+
+func texts(t *testing.T, sel trace.Selection) (list []string) {
+	t.Helper()
+	r := sample()
+	for s, err := range spans.All(t.Context(), format.Recorded(r), sel) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		parent, resource := "-", "-"
+		if s.Parent != trace.NoRef {
+			parent = r.Defs().Regions.At(int(s.Parent)).Name
+		}
+		if s.Resource != trace.NoRef {
+			resource = r.Defs().Resources.At(int(s.Resource)).Name
+		}
+		list = append(list, fmt.Sprintf("%s %s %d-%d depth %d in %s of %s open %t", r.Defs().Locations.At(int(s.Location)).Name, r.Defs().Regions.At(int(s.Region)).Name, s.Start, s.End, s.Depth, parent, resource, s.Open))
+	}
+	return list
+}
+
+func TestAll(t *testing.T) {
+	want := []string{
+		"p work 2-5 depth 1 in main of - open false",
+		"p main 1-9 depth 0 in - of - open false",
+		"cpu work 4-6 depth 0 in - of cpu open false",
+		"q work 3-7 depth 0 in - of - open true",
+	}
+	if got := texts(t, trace.Everything()); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
+// Spans that reach into the window are there as a whole.
+func TestWindow(t *testing.T) {
+	sel := trace.Everything()
+	sel.From, sel.To = 6, 7
+	want := []string{"p main 1-9 depth 0 in - of - open false", "cpu work 4-6 depth 0 in - of cpu open false", "q work 3-7 depth 0 in - of - open true"}
+	if got := texts(t, sel); !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+	sel.Region = func(r uint32) bool { return r == 0 }
+	if got := texts(t, sel); !slices.Equal(got, want[:1]) {
+		t.Errorf("found %q, want %q", got, want[:1])
+	}
+}
+
+// A loop may end early.
+func TestBreak(t *testing.T) {
+	n := 0
+	for range spans.All(t.Context(), format.Recorded(sample()), trace.Everything()) {
+		if n++; n == 2 {
+			break
+		}
+	}
+	if n != 2 {
+		t.Errorf("found %d spans", n)
+	}
+}
+
+// The ten longest spans of a trace of any format.
+func ExampleAll() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/ring/eztrace_log.otf2", nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer f.Close()
+	var top []spans.Span
+	for s, err := range spans.All(ctx, f, trace.Everything()) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		top = append(top, s)
+		slices.SortStableFunc(top, func(a, b spans.Span) int { return int(b.Duration() - a.Duration()) })
+		top = top[:min(len(top), 3)] // or ten
+	}
+	for _, s := range top {
+		fmt.Println(f.Defs().Regions.At(int(s.Region)).Name, f.Defs().Clock.FormatDuration(s.Duration()))
+	}
+	// Output:
+	// Working 93.683 ms
+	// Working 87.852 ms
+	// Working 87.839 ms
+}

@@ -1,0 +1,78 @@
+// Counter is an analysis: how often each region of a trace is visited, counted on all cores.
+//
+//	go run ./examples/counter format/otf2/testdata/ok/heat2d-mt/traces.otf2
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: counter TRACE")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(path string, w io.Writer) error {
+	ctx := context.Background()
+	f, err := all.Open(ctx, path, nil)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	sel := trace.Everything()
+	sel.Links = trace.NoLinks
+	sum, err := analysis.Run(ctx, f, sel, func() *part { return &part{} })
+	if err != nil {
+		return err
+	}
+	for region, visits := range sum.visits {
+		if visits > 0 {
+			fmt.Fprintln(w, visits, f.Defs().Regions.At(region).Name)
+		}
+	}
+	return nil
+}
+
+// part is what one worker has counted, by region.
+type part struct{ visits []int64 }
+
+// Batch counts the visits that begin in a batch of events. It goes through the columns.
+func (p *part) Batch(b *trace.Batch) error {
+	for i, k := range b.Kind {
+		if k == trace.Enter && b.Ref[i] != trace.NoRef {
+			p.add(int(b.Ref[i]), 1)
+		}
+	}
+	return nil
+}
+
+func (p *part) add(region int, n int64) {
+	for region >= len(p.visits) {
+		p.visits = append(p.visits, 0)
+	}
+	p.visits[region] += n
+}
+
+// Links has nothing to count.
+func (p *part) Links([]trace.Link) error { return nil }
+
+// Merge adds what another worker has counted.
+func (p *part) Merge(o *part) error {
+	for region, n := range o.visits {
+		p.add(region, n)
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+// Toyformat reads a format of its own and converts it to any other:
+//
+//	go run ./examples/toyformat trace.toy trace.otf2
+//
+// A trace.toy has lines of a time in microseconds, a location, > for an enter or < for a leave, and
+// a region, in the order of time.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: toyformat FROM TO")
+		os.Exit(2)
+	}
+	if err := convert(os.Args[1], os.Args[2]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func convert(from, to string) error {
+	ctx := context.Background()
+	formats := append([]format.Format{Toy{}}, all.Formats()...)
+	src := format.FileSource(from)
+	in, err := format.Detect(formats, src)
+	if err != nil {
+		return err
+	}
+	file, err := in.Open(ctx, src, &format.ReadOptions{})
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out, ok := format.ByExtension(formats, to)
+	if !ok {
+		return fmt.Errorf("%s: no format has such names", to)
+	}
+	return format.SaveEvents(ctx, to, out, file)
+}
+
+// Toy is the format.
+type Toy struct{ format.Unsupported }
+
+// About describes the format.
+func (Toy) About() format.About {
+	return format.About{Name: "toy", Title: "Toy", Extensions: []string{".toy"}, SingleText: true, Reads: "all lines"}
+}
+
+// Probe goes by the name alone.
+func (t Toy) Probe(name string, _ []byte) int {
+	if t.About().HasExtension(name) {
+		return 50
+	}
+	return 0
+}
+
+// Open reads the definitions: a first look at the text.
+func (Toy) Open(ctx context.Context, src format.Source, _ *format.ReadOptions) (format.File, error) {
+	f := &file{src: src, defs: trace.Definitions{Clock: trace.Seconds(1_000_000), Format: "toy", Origin: "toy"}, locations: map[string]uint32{}, regions: map[string]uint32{}}
+	return f, f.lines(ctx, func(int64, uint32, trace.Kind, uint32) error { return nil })
+}
+
+// file is an opened trace.
+type file struct {
+	format.EventsAlone
+	src                format.Source
+	defs               trace.Definitions
+	locations, regions map[string]uint32
+}
+
+func (f *file) Defs() *trace.Definitions      { return &f.defs }
+func (f *file) Prepare(context.Context) error { return nil }
+func (f *file) Close() error                  { return nil }
+
+// Extent looks at all events.
+func (f *file) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	return format.ScanExtent(ctx, f)
+}
+
+// Scan delivers the lines as they stand, which is the order of time, or regrouped.
+func (f *file) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	sink = format.Trim(&f.defs, sel, sink)
+	r := format.Regroup(sink, 1<<16)
+	var b trace.Batch
+	b.Reset(trace.MixedLoc)
+	flush := func() error {
+		defer b.Reset(trace.MixedLoc)
+		if order == format.PerLocation {
+			return r.Batch(&b)
+		}
+		return sink.Batch(&b)
+	}
+	err := f.lines(ctx, func(t int64, location uint32, k trace.Kind, region uint32) error {
+		if b.Add(location, t, k, region); b.Len() < trace.BatchRows {
+			return nil
+		}
+		return flush()
+	})
+	if err == nil && b.Len() > 0 {
+		err = flush()
+	}
+	if err != nil {
+		return err
+	}
+	return r.Flush()
+}
+
+// ScanParallel delivers from one goroutine.
+func (f *file) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return format.ScanInOne(ctx, f, sel, begin)
+}
+
+// lines calls do for each line.
+func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k trace.Kind, region uint32) error) error {
+	in, _, err := f.src.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s := bufio.NewScanner(in)
+	for n := 1; s.Scan() && ctx.Err() == nil; n++ {
+		var t int64
+		var location, arrow, region string
+		_, err := fmt.Sscan(s.Text(), &t, &location, &arrow, &region)
+		if err != nil || !strings.Contains("<>", arrow) {
+			return fmt.Errorf("%s:%d: found %q, expected: TIME LOCATION > REGION", f.src.Path, n, s.Text())
+		}
+		l, ok := f.locations[location]
+		if !ok {
+			l = f.defs.Locations.Add(trace.Location{ID: location, Name: location, Kind: trace.ThreadLocation, Group: trace.NoRef})
+			f.locations[location] = l
+		}
+		r, ok := f.regions[region]
+		if !ok {
+			r = f.defs.Regions.Add(trace.Region{ID: region, Name: region})
+			f.regions[region] = r
+		}
+		k := trace.Enter
+		if arrow == "<" {
+			k = trace.Leave
+		}
+		if err := do(t, l, k, r); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(ctx.Err(), s.Err())
+}

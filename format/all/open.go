@@ -1,0 +1,22 @@
+package all
+
+import (
+	"context"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Open opens a trace of any format. path is that of its main file; the content tells the format,
+// or where it does not, the name. opt may be nil. The error wraps [format.ErrUnknown] if no format
+// recognises the file.
+func Open(ctx context.Context, path string, opt *format.ReadOptions) (format.File, error) {
+	if opt == nil {
+		opt = &format.ReadOptions{}
+	}
+	src := format.FileSource(path)
+	f, err := format.Detect(Formats(), src)
+	if err != nil {
+		return nil, err
+	}
+	return f.Open(ctx, src, opt)
+}
