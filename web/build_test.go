@@ -117,7 +117,7 @@ func npm(dir string, args ...string) (string, error) {
 	c.Dir = dir
 	c.Env = append(os.Environ(), "NO_COLOR=1", "CHROMIUM="+chromium())
 	// a child that outlives npm holds the pipe
-	c.WaitDelay = 5 * time.Second
+	c.WaitDelay = time.Minute
 	out, err := c.CombinedOutput()
 	return string(out), err
 }

@@ -15,5 +15,5 @@ export default defineConfig({
       output: { entryFileNames: "app.js", chunkFileNames: "[name].js", assetFileNames: (a) => (a.names[0]?.endsWith(".css") ? "app.css" : "[name][extname]") },
     },
   },
-  test: { include: ["test/**/*.test.ts"], testTimeout: 60000 },
+  test: { include: ["test/**/*.test.ts"], testTimeout: 0, hookTimeout: 0 },
 });

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -18,10 +20,18 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
-	endDriver()
-	os.RemoveAll(scratch)
-	os.Exit(code)
+	end := func(code int) {
+		endDriver()
+		os.RemoveAll(scratch)
+		os.Exit(code)
+	}
+	interrupted := make(chan os.Signal, 1)
+	signal.Notify(interrupted, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupted
+		end(1)
+	}()
+	end(m.Run())
 }
 
 // missing says why a test cannot run here.

@@ -472,16 +472,16 @@ func traced(t *testing.T, name, compiler, module string, launch ...string) strin
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	run := func(args ...string) {
+	run := func(fail func(string, ...any), args ...string) {
 		c := exec.CommandContext(await.Context(t), args[0], args[1:]...)
 		c.Dir = dir
 		c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		if out, err := c.CombinedOutput(); err != nil {
-			t.Skipf("%s does not run here: %v\n%s", args[0], err, out)
+			fail("%s does not run here: %v\n%s", args[0], err, out)
 		}
 	}
-	run(compiler, "-pthread", "-o", name, source)
-	run(append(launch, "eztrace", "-t", module, "./"+name)...)
+	run(t.Fatalf, compiler, "-pthread", "-o", name, source)
+	run(t.Skipf, append(launch, "eztrace", "-t", module, "./"+name)...)
 	return anchorOf(t, dir)
 }
 

@@ -112,14 +112,6 @@ func silentOTF2(t *testing.T, path string) {
 	}
 }
 
-func TestPeersArePresent(t *testing.T) {
-	for _, tool := range []string{"otf2-print", "otfprint"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: it reads nothing of what the verbs write", tool)
-		}
-	}
-}
-
 // The messages of a piece are those that are sent or received in it, each with its
 // partner: pieces of a real trace have together the messages of the whole.
 func TestPiecesOfMessages(t *testing.T) {

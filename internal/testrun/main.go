@@ -26,8 +26,8 @@ import (
 // raced are the packages whose tests run under the race detector, too: those that start
 // goroutines, and the analyses, which run on several of them.
 var raced = []string{
-	"./analysis", "./format/...", "./internal/cli", "./internal/lines", "./internal/pipeline", "./serve/...",
-	"./timeline/index", "./transform/...",
+	"./analysis/...", "./format/...", "./generate", "./internal/cli", "./internal/lines", "./internal/pipeline",
+	"./internal/testrun", "./serve/...", "./timeline/...", "./transform/...",
 }
 
 // pureGo is the environment of every build but that for the race detector: one setting, so that
@@ -54,7 +54,7 @@ func main() {
 // runQuick runs what the inner loop needs.
 func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	format(ctx, r)
-	r.test(ctx, goTest(ctx, pureGo, "-short", "-timeout", limit.String(), "./..."), "")
+	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
 // runAll runs everything, in two lanes for the two cores that a machine has at least. What a
@@ -63,7 +63,7 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		// The tests of the page come first: they wait for the browser most of the time.
-		r.test(ctx, goTest(ctx, pureGo, "-vet=all", "-count=1", "-timeout", limit.String(), "./web", "./..."), "")
+		r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-vet=all", "-count=1", "-timeout", limit.String(), "./web", "./..."), "")
 		r.check("staticcheck", command(ctx, pureGo, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
 	})
 	lanes.Go(func() {
@@ -71,6 +71,9 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 		platforms := command(ctx, nil, "go", "run", "./platforms", "-C", "..", "-but", runtime.GOOS+"/"+runtime.GOARCH, "./...")
 		platforms.Dir = "tools"
 		r.check("other platforms", platforms)
+		tools := command(ctx, pureGo, "go", "vet", "./...")
+		tools.Dir = "tools"
+		r.check("tools", tools)
 		if _, err := exec.LookPath("gcc"); err != nil {
 			r.skip("race detector", "gcc is not installed; the race detector needs it")
 			return
@@ -86,12 +89,12 @@ func goTest(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	return command(ctx, env, "go", append([]string{"test", "-json"}, args...)...)
 }
 
-// command is a program with some more variables. It is interrupted when ctx ends, so that it can
-// end what it has started.
+// command is a program with some more variables. When ctx ends it is interrupted, with all that it
+// has started.
 func command(ctx context.Context, env []string, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), env...)
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
+	interruptible(c)
 	return c
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -35,6 +36,7 @@ type row struct {
 	seconds                 float64
 	ok                      bool
 	note                    string
+	cached                  bool // nothing has changed since it was run
 }
 
 // test is a test that has ended. Subtests are counted with the test that they are part of.
@@ -101,6 +103,9 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 	switch e.Action {
 	case "output", "build-output":
 		outputs[key] = append(outputs[key], e.Output)
+		if e.Test == "" && strings.HasSuffix(e.Output, "\t(cached)\n") {
+			get(e.Package).cached = true
+		}
 		return false
 	case "pass", "fail", "skip":
 	default:
@@ -112,14 +117,19 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 		if e.Action == "skip" && p.passed+p.failed+p.skipped == 0 {
 			p.note = "no test files"
 		}
-		if e.Action == "fail" && p.failed == 0 {
-			// It was not built, or ended while a test ran.
-			p.failed = 1
-			p.note = strings.Join(outputs[e.FailedBuild+"\n"], "")
+		if e.Action == "fail" {
+			// Tests that have not ended say why the package was not built, or ended early.
+			rest := ""
+			if e.FailedBuild != "" && e.FailedBuild != e.Package {
+				rest = strings.Join(outputs[e.FailedBuild+"\n"], "")
+			}
 			for _, name := range slices.Sorted(maps.Keys(outputs)) {
 				if strings.HasPrefix(name, e.Package+"\n") {
-					p.note += strings.Join(outputs[name], "")
+					rest += strings.Join(outputs[name], "")
 				}
+			}
+			if p.failed = max(p.failed, 1); strings.Trim(usual.ReplaceAllString(rest, ""), "\n") != "" || p.note == "" {
+				p.note += rest
 			}
 		}
 		maps.DeleteFunc(outputs, func(name string, _ []string) bool { return strings.HasPrefix(name, e.Package+"\n") })
@@ -156,6 +166,9 @@ func (r *report) event(e *event, get func(string) *row, outputs map[string][]str
 	return false
 }
 
+// usual are the lines that go test ends each package with in which a test has failed.
+var usual = regexp.MustCompile(`(?m)^(FAIL(\t.*)?|exit status \d+)$`)
+
 // title is the name of a package without that of the module.
 func title(name, mode string) string {
 	name = strings.TrimPrefix(name, "github.com/weft-trace/weft/")
@@ -165,17 +178,14 @@ func title(name, mode string) string {
 	return name
 }
 
-// reason is the last thing that a skipped test printed, without the place.
+// reason is the last thing that a skipped test printed behind a place, in its first line.
 func reason(lines []string) string {
 	why := ""
 	for _, l := range lines {
-		l = strings.TrimSpace(l)
-		if l != "" && !strings.HasPrefix(l, "=== ") && !strings.HasPrefix(l, "--- ") {
-			why = l
+		file, rest, ok := strings.Cut(strings.TrimSpace(l), ": ")
+		if ok && strings.Contains(path.Ext(file), ".go:") {
+			why = strings.TrimSpace(rest)
 		}
-	}
-	if file, rest, ok := strings.Cut(why, ": "); ok && strings.Contains(path.Ext(file), ".go:") {
-		why = rest
 	}
 	return cmp.Or(why, "no reason given")
 }
@@ -185,6 +195,7 @@ func (r *report) end(p *row) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, p)
+	p.ok = p.ok && p.failed == 0
 	if p.note == "no test files" {
 		return
 	}
@@ -195,6 +206,9 @@ func (r *report) end(p *row) {
 	fmt.Fprintf(r.out, "%6.1f s  %s  %-32s %6.1f s", time.Since(r.begin).Seconds(), state, p.name, p.seconds)
 	if n := p.passed + p.failed + p.skipped; n > 0 {
 		fmt.Fprintf(r.out, "  %d tests", n)
+	}
+	if p.cached {
+		fmt.Fprint(r.out, " (as before)")
 	}
 	if p.skipped > 0 {
 		fmt.Fprintf(r.out, ", %d skipped", p.skipped)
@@ -246,14 +260,18 @@ func (r *report) finish() bool {
 		if p.note == "no test files" {
 			continue
 		}
-		t.AppendRow(table.Row{p.name, p.passed, p.failed, p.skipped, fmt.Sprintf("%.1f", p.seconds)})
+		seconds := fmt.Sprintf("%.1f", p.seconds)
+		if p.cached {
+			seconds = "as before"
+		}
+		t.AppendRow(table.Row{p.name, p.passed, p.failed, p.skipped, seconds})
 		sum.passed, sum.failed, sum.skipped = sum.passed+p.passed, sum.failed+p.failed, sum.skipped+p.skipped
 	}
 	t.AppendFooter(table.Row{"all", sum.passed, sum.failed, sum.skipped, fmt.Sprintf("%.1f", time.Since(r.begin).Seconds())})
 	fmt.Fprintln(r.out)
 	t.Render()
 	if len(r.skipped) > 0 {
-		fmt.Fprintf(r.out, "\nskipped:\n")
+		fmt.Fprintf(r.out, "\nskipped, parts of tests included (%d):\n", len(r.skipped))
 		// One line for each reason: what is missing is missing for many tests.
 		var reasons []string
 		tests := map[string][]string{}
