@@ -35,6 +35,15 @@ func TestReport(t *testing.T) {
 {"ImportPath":"M/c [M/c.test]","Action":"build-fail"}
 {"Action":"output","Package":"M/c","Output":"FAIL\tM/c [build failed]\n"}
 {"Action":"fail","Package":"M/c","Elapsed":0,"FailedBuild":"M/c [M/c.test]"}
+{"Action":"output","Package":"M/e","Test":"TestFirst","Output":"--- FAIL: TestFirst (0.00s)\n"}
+{"Action":"fail","Package":"M/e","Test":"TestFirst","Elapsed":0}
+{"Action":"output","Package":"M/e","Test":"TestHangs","Output":"=== RUN   TestHangs\n"}
+{"Action":"output","Package":"M/e","Test":"TestHangs","Output":"panic: test timed out after 4s\n"}
+{"Action":"output","Package":"M/e","Output":"FAIL\tM/e\t4.0s\n"}
+{"Action":"fail","Package":"M/e","Elapsed":4}
+{"Action":"output","Package":"M/f","Output":"ok  \tM/f\t(cached)\n"}
+{"Action":"pass","Package":"M/f","Test":"TestSame","Elapsed":0}
+{"Action":"pass","Package":"M/f","Elapsed":9}
 {"Action":"output","Package":"M/d","Output":"?   \tM/d\t[no test files]\n"}
 {"Action":"skip","Package":"M/d","Elapsed":0}
 `, "M/", module)), "")
@@ -54,19 +63,28 @@ FAIL  c                                   0.0 s  1 tests
 
 c/c.go:3:1: syntax error
 FAIL	github.com/weft-trace/weft/c [build failed]
+FAIL  e                                   4.0 s  1 tests
+
+--- FAIL: TestFirst (0.00s)
+FAIL	github.com/weft-trace/weft/e	4.0s
+=== RUN   TestHangs
+panic: test timed out after 4s
+ok    f                                   9.0 s  1 tests (as before)
 FAIL  gofmt                               0.0 s  1 tests
 
 x.go
 gofmt -w would change 1 files
 
- PACKAGE  PASSED  FAILED  SKIPPED  SECONDS 
+ PACKAGE  PASSED  FAILED  SKIPPED  SECONDS   
  a             1       0        2  
  b             0       1        0  
  c             0       1        0  
+ e             0       1        0  
+ f             1       0        0  as before 
  gofmt         0       1        0  
- ALL           1       3        2  
+ ALL           2       4        2  
 
-skipped:
+skipped, parts of tests included (2):
   otfprint is not installed: a TestTool, a TestOther
 
 slowest tests:
@@ -74,8 +92,10 @@ slowest tests:
      0.1 s  b TestBad
      0.0 s  a TestTool
      0.0 s  a TestOther
+     0.0 s  e TestFirst
+     0.0 s  f TestSame
 
-1 passed, 3 failed, 2 skipped
+2 passed, 4 failed, 2 skipped
 `
 	if got := times.ReplaceAllString(out.String(), "$1"); got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
