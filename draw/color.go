@@ -6,8 +6,6 @@ import (
 	"image/color"
 	"slices"
 	"strings"
-
-	"github.com/weft-trace/weft/timeline"
 )
 
 // rgb is an opaque colour; how much of it is laid on is said apart.
@@ -16,12 +14,6 @@ type rgb struct{ r, g, b uint8 }
 func hex(n uint32) rgb { return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)} }
 
 func (c rgb) String() string { return fmt.Sprintf("#%02x%02x%02x", c.r, c.g, c.b) }
-
-// mix is c with so much of o in it.
-func (c rgb) mix(o rgb, part float64) rgb {
-	f := func(a, b uint8) uint8 { return uint8(float64(a)*(1-part) + float64(b)*part + 0.5) }
-	return rgb{f(c.r, o.r), f(c.g, o.g), f(c.b, o.b)}
-}
 
 // ink is the colour of text that stands on c.
 func (c rgb) ink() rgb {
@@ -39,26 +31,6 @@ var lightPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xd4c472), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
 var darkPalette = []rgb{hex(0x0072b2), hex(0xe69f00), hex(0x009e73), hex(0xd55e00), hex(0x56b4e9), hex(0xcc79a7), hex(0xf0e442), hex(0x433492),
 	hex(0x882255), hex(0x999933), hex(0x44aa99), hex(0xcc6677), hex(0xddcc77), hex(0x117733), hex(0xaa4499), hex(0x88ccee)}
-
-// colors gives each legend entry its colour.
-func colors(list []timeline.Color, t *theme) []rgb {
-	var names []string
-	for _, c := range list {
-		if !c.Other {
-			names = append(names, c.Name)
-		}
-	}
-	of := ColorOf(names)
-	out := make([]rgb, len(list))
-	for i, c := range list {
-		if c.Other {
-			out[i] = t.other
-			continue
-		}
-		out[i], of = t.palette[of[0]], of[1:]
-	}
-	return out
-}
 
 // Palette is the colours of names as "#rrggbb", for light or dark paper. It begins with
 // those that differ most.
@@ -118,14 +90,17 @@ func distinct(names []string, n int) []int {
 
 // theme is the set of colours of a picture's parts.
 type theme struct {
-	paper, text, dim, grid, band, rule, other, gap, curve, arrow rgb
-	palette                                                      []rgb // of names
+	paper, text, dim, grid, band, rule, other, curve, arrow rgb
+	palette                                                 []rgb // of names
 }
 
-var light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x66707c), grid: hex(0xe1e5ea), band: hex(0xf5f7f9),
-	rule: hex(0xc3cad2), other: hex(0xa9b0b8), gap: hex(0xd9dde2), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
-var dark = theme{paper: hex(0x14171b), text: hex(0xe8ebee), dim: hex(0x98a2ad), grid: hex(0x2a3037), band: hex(0x1b1f24),
-	rule: hex(0x3d454e), other: hex(0x6d757e), gap: hex(0x343a41), curve: hex(0x56b4e9), arrow: hex(0xf2f4f6), palette: darkPalette}
+// The background and the colours of strips are those of the page.
+var (
+	light = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x5b6670), grid: hex(0xd9dee3), band: hex(0xf2f4f6),
+		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
+	dark = theme{paper: hex(0x15181c), text: hex(0xe8ebee), dim: hex(0x9aa4ae), grid: hex(0x2b3138), band: hex(0x1d2126),
+		rule: hex(0x3d454e), other: hex(0x6d757e), curve: hex(0x56b4e9), arrow: hex(0xe8ebee), palette: darkPalette}
+)
 
 // rgba is an opaque colour for images.
 func (c rgb) rgba() color.RGBA { return color.RGBA{c.r, c.g, c.b, 255} }

@@ -1,25 +1,20 @@
-// Package draw makes pictures of timeline views, and of indexes ([Sheet]): PNG and SVG,
-// the same in both. Pictures are deterministic: the same view, or index, and options give
-// the same bytes.
+// Package draw makes pictures of the time line of an index ([Sheet]): PNG and SVG, the same in
+// both, and the same as on the viewer's page. The same index and options give the same bytes.
 package draw
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/timeline"
 )
 
 // Options say how a picture looks. The zero Options give 1280 pixels, light.
 type Options struct {
-	// Width of the picture in pixels; 0 means 1280. Its height follows from the
-	// rows. A view made with Options.Width = [Columns] of the picture's width
-	// has one pixel a column.
+	// Width of the picture in pixels; 0 means 1280. Its height follows from the rows.
 	Width int
-	// Title stands above the picture; the trace's own name if it is empty.
+	// Title stands above the picture; "Timeline" if it is empty.
 	Title string
 	// Dark draws light text on dark paper.
 	Dark bool
@@ -51,37 +46,10 @@ const (
 )
 
 // Columns is the width of the plot, in pixels, of a picture of the given width
-// (0 means the default): the best timeline.Options.Width for it.
+// (0 means the default).
 func Columns(width int) int {
 	if width == 0 {
 		width = DefaultWidth
 	}
 	return max(width-gutter-margin, minPlot)
-}
-
-// SVG writes the view as an SVG document that refers to nothing outside of
-// itself. Errors are those of w, and of options that make no sense.
-func SVG(w io.Writer, v *timeline.View, opt Options) error {
-	p, err := newPicture(v, opt)
-	if err != nil {
-		return err
-	}
-	s := newSVGCanvas(p.width, p.height, p.title)
-	p.draw(s)
-	return s.writeTo(w)
-}
-
-// PNG writes the view as a PNG image. Errors are those of w, of options that
-// make no sense, and of a picture too large for memory.
-func PNG(w io.Writer, v *timeline.View, opt Options) error {
-	p, err := newPicture(v, opt)
-	if err != nil {
-		return err
-	}
-	c, err := newPNGCanvas(p.width, p.height, max(opt.Scale, 1))
-	if err != nil {
-		return err
-	}
-	p.draw(c)
-	return c.writeTo(w)
 }

@@ -56,11 +56,14 @@ func (s *Sheet) SVG(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	c := newSVGCanvas(l.width, l.height, l.title)
-	l.draw(c, tile, 1, func() {
+	err = l.draw(c, tile, 1, func() {
 		c.b.WriteString(`<g shape-rendering="crispEdges">` + "\n")
 		l.boxes(c, tile)
 		c.b.WriteString("</g>\n")
 	})
+	if err != nil {
+		return err
+	}
 	return c.writeTo(w)
 }
 
@@ -80,7 +83,9 @@ func (s *Sheet) PNG(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l.draw(c, tile, scale, func() { l.pixels(c, tile, scale) })
+	if err := l.draw(c, tile, scale, func() { l.pixels(c, tile, scale) }); err != nil {
+		return err
+	}
 	return c.writeTo(w)
 }
 
@@ -132,21 +137,13 @@ const (
 	moreRowsHeight = 22
 )
 
-// The background of strips is that of the page, as are all colours in them.
-var (
-	sheetLight = theme{paper: hex(0xffffff), text: hex(0x1c2127), dim: hex(0x5b6670), grid: hex(0xd9dee3), band: hex(0xf2f4f6),
-		rule: hex(0xc3cad2), other: hex(0xa9b0b8), curve: hex(0x0072b2), arrow: hex(0x1c2127), palette: lightPalette}
-	sheetDark = theme{paper: hex(0x15181c), text: hex(0xe8ebee), dim: hex(0x9aa4ae), grid: hex(0x2b3138), band: hex(0x1d2126),
-		rule: hex(0x3d454e), other: hex(0x6d757e), curve: hex(0x56b4e9), arrow: hex(0xe8ebee), palette: darkPalette}
-)
-
 // amountAlpha is how strongly the amounts of resources are drawn, of 255.
 const amountAlpha = 110
 
 func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
-	l := &sheet{Sheet: s, t: &sheetLight, title: cmp.Or(s.Title, "Timeline"), depths: cmp.Or(s.MaxDepth, sheetDepths)}
+	l := &sheet{Sheet: s, t: &light, title: cmp.Or(s.Title, "Timeline"), depths: cmp.Or(s.MaxDepth, sheetDepths)}
 	if s.Dark {
-		l.t = &sheetDark
+		l.t = &dark
 	}
 	var err error
 	if l.width, err = s.Options.width(); err != nil {
@@ -181,6 +178,9 @@ func (s *Sheet) lay(ctx context.Context) (*sheet, error) {
 		return l.regions[r].rgba()
 	}}
 	if err := l.layRows(); err != nil {
+		return nil, err
+	}
+	if err := l.findOverloads(ctx); err != nil {
 		return nil, err
 	}
 	y := l.plot.y + l.plot.h
@@ -226,7 +226,7 @@ func (l *sheet) layRows() error {
 	head := ""
 	for _, k := range order {
 		t := &l.all[k]
-		r := sheetRow{track: k, label: cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID), strips: min(t.Depth, l.depths),
+		r := sheetRow{track: k, label: trackName(t), strips: min(t.Depth, l.depths),
 			stacked: t.Kind == index.ResourceTrack && t.Depth > 1 && t.Capacity > 0}
 		cut = max(cut, t.Depth-l.depths)
 		above := heading(t, groups)
@@ -265,6 +265,12 @@ func (l *sheet) layRows() error {
 	return nil
 }
 
+// isValue reports whether a track is that of a value of an attribute, and not of a resource.
+func isValue(t *index.Track) bool { return t.Sort == string(trace.ValueLocation) }
+
+// trackName is the label of a track.
+func trackName(t *index.Track) string { return cmp.Or(t.Name, cmp.Or(t.Sort, string(t.Kind))+" "+t.ID) }
+
 // placeRows gives the rows their places, for the height of strips that is set, and returns
 // the height of all.
 func (l *sheet) placeRows() int {
@@ -282,7 +288,7 @@ func (l *sheet) placeRows() int {
 			r.extra = max(leastStack, min(mostStack, r.strips*l.strip))
 			r.h = r.extra + 2*l.pad()
 		default:
-			if t.Kind == index.ResourceTrack && t.Depth > 1 { // a single lane shows the amount by its height
+			if t.Kind == index.ResourceTrack && t.Depth > 1 && !isValue(t) { // a single lane shows the amount by its height
 				r.extra = max(leastAmount, (3*l.strip+1)/2)
 			}
 			r.h = max(leastRow, r.strips*l.strip+r.extra+2*l.pad())
@@ -394,7 +400,7 @@ func heading(t *index.Track, groups []trace.LocationGroup) string {
 		return "Counters"
 	case t.Group != trace.NoRef && int(t.Group) < len(groups):
 		return path(groups, t.Group)
-	case t.Kind == index.ResourceTrack:
+	case t.Kind == index.ResourceTrack && !isValue(t):
 		return "Resources"
 	}
 	return ""
@@ -408,6 +414,44 @@ func path(groups []trace.LocationGroup, g uint32) string {
 	}
 	slices.Reverse(names)
 	return strings.Join(names, " / ")
+}
+
+// mostOverloads is how many overloaded resources are named.
+const mostOverloads = 8
+
+// findOverloads notes the resources of which claims hold more than there is.
+func (l *sheet) findOverloads(ctx context.Context) error {
+	q := index.TileRequest{From: l.from, To: l.to, Width: int(l.plot.w), Depths: 1}
+	for _, r := range l.rows {
+		if l.all[r.track].Capacity > 0 {
+			q.Tracks = append(q.Tracks, r.track)
+		}
+	}
+	if len(q.Tracks) == 0 {
+		return nil
+	}
+	t, err := l.Index.Tile(ctx, q)
+	if err != nil {
+		return err
+	}
+	more := 0
+	for _, s := range t.Strips {
+		if s.Kind != index.AmountStrip || s.Count == 0 {
+			continue
+		}
+		x := &l.all[s.Track]
+		peak := slices.Max(t.Max[s.First : s.First+s.Count])
+		if float64(peak) <= x.Capacity*(1+1e-6) { // amounts have 24 bits here
+			continue
+		}
+		if more++; more <= mostOverloads {
+			l.notes = append(l.notes, strings.TrimSpace(fmt.Sprintf("%s: claims hold up to %s of %s %s", trackName(x), number(float64(peak)), number(x.Capacity), x.Unit))+".")
+		}
+	}
+	if more -= mostOverloads; more > 0 {
+		l.notes = append(l.notes, fmt.Sprintf("Claims hold more than there is of %d more resources.", more))
+	}
+	return nil
 }
 
 // findLinks finds those between the rows.
@@ -675,14 +719,18 @@ func (s *shape) add(b box) {
 }
 
 // draw draws all; strips draws what is in the rows.
-func (l *sheet) draw(c canvas, t *index.Tile, scale int, strips func()) {
+func (l *sheet) draw(c canvas, t *index.Tile, scale int, strips func()) error {
 	c.boxes(l.t.paper, 1, "", box{0, 0, float64(l.width), float64(l.height)})
 	l.drawFrame(c)
 	strips()
 	l.drawArrows(c, t, scale)
 	l.drawNames(c, t, scale)
+	if err := l.nameMarks(c); err != nil {
+		return err
+	}
 	drawLegend(c, l.t, l.legend)
 	drawNotes(c, l.t, l.notes, l.notesY, float64(l.width-gutter-margin))
+	return nil
 }
 
 func (l *sheet) drawFrame(c canvas) {
@@ -836,6 +884,68 @@ func (l *sheet) drawNames(c canvas, t *index.Tile, scale int) {
 	}
 }
 
+// nameMarks writes the names of the instants of rows without spans to the right of them, where
+// there is room up to the next one; that of the last one also to its left.
+func (l *sheet) nameMarks(c canvas) error {
+	if l.strip < markedStrip {
+		return nil
+	}
+	right := l.plot.x + l.plot.w
+	for i := range l.rows {
+		r := &l.rows[i]
+		if t := &l.all[r.track]; t.Instants == 0 || r.strips > 0 {
+			continue
+		}
+		var list []index.Instant
+		err := l.Index.EachInstant(r.track, l.from, l.to, func(n index.Instant) {
+			if len(list) <= mostMarks {
+				list = append(list, n)
+			}
+		})
+		if err != nil {
+			return err
+		}
+		if len(list) > mostMarks {
+			continue
+		}
+		x := func(k int) float64 { return l.x(list[k].Time) }
+		y := float64(r.y) + float64(r.h)/2 + smallSize*0.36
+		before := l.plot.x // where there is room from
+		for k, n := range list {
+			next := right
+			if k+1 < len(list) {
+				next = x(k+1) - 6
+			}
+			full := strings.TrimSpace(n.Name)
+			m := label{x: x(k) + 5, y: y, s: full, full: full, size: smallSize, color: l.t.text}
+			if w := regular.measure(full, smallSize); m.x+w > next {
+				if k+1 == len(list) && x(k)-5-w > before {
+					m.x, m.anchor = x(k)-5, atEnd
+				} else if m.s = regular.fit(full, smallSize, next-m.x); len([]rune(m.s)) < 4 {
+					m.s = ""
+				}
+			}
+			if m.s != "" {
+				c.text(m)
+				before = m.x + regular.measure(m.s, smallSize)
+			}
+		}
+	}
+	return nil
+}
+
+// Names stand beside instants where strips are as high as for the names of spans, and not beside
+// more of a row than that.
+const (
+	markedStrip = 12
+	mostMarks   = 256
+)
+
+// x is where a time lies in the picture.
+func (l *sheet) x(t int64) float64 {
+	return l.plot.x + l.plot.w*((float64(t)-float64(l.from))/float64(uint64(l.to)-uint64(l.from)))
+}
+
 // leastNamed is how high strips are at least for claims in stacks to have names.
 const leastNamed = 9
 
@@ -868,15 +978,12 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 	for i := range l.rows {
 		row[l.rows[i].track] = &l.rows[i]
 	}
-	x := func(t int64) float64 {
-		return l.plot.x + l.plot.w*((float64(t)-float64(l.from))/float64(uint64(l.to)-uint64(l.from)))
-	}
 	height := l.ends(t, scale)
 	strokes, heads := map[float64][][]point{}, map[float64][][]point{}
 	var all [][]point
 	for _, a := range l.arrows {
 		src, dst := row[a.Source], row[a.Destination]
-		s, d := point{x(a.Start), src.middle()}, point{x(a.End), dst.middle()}
+		s, d := point{l.x(a.Start), src.middle()}, point{l.x(a.End), dst.middle()}
 		switch {
 		case a.Count > 1:
 			if math.Abs(d.x-s.x) < l.plot.w*upright {
@@ -886,7 +993,7 @@ func (l *sheet) drawArrows(c canvas, t *index.Tile, scale int) {
 		default:
 			leaves := s.x
 			if a.Kind == index.Dependency && a.Start > l.origin {
-				leaves = x(a.Start - 1) // where the next span may begin already
+				leaves = l.x(a.Start - 1) // where the next span may begin already
 			}
 			// Messages arrive where what receives them ends, dependencies leave where claims do.
 			s.y, d.y = height(src, leaves, a.Kind == index.Dependency), height(dst, d.x, a.Kind == index.Message)

@@ -51,9 +51,9 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 		}
 		odd := false
 		if t.Instants > 0 {
-			err := x.EachInstant(i, func(at int64, kind trace.Kind) {
+			err := x.EachInstant(i, math.MinInt64, math.MaxInt64, func(n index.Instant) {
 				// A wait ends where records are missing, and comments are no signs of life.
-				odd = odd || kind == trace.Gap || kind == trace.Comment && (at == t.First || at == t.Last)
+				odd = odd || n.Kind == trace.Gap || n.Kind == trace.Comment && (n.Time == t.First || n.Time == t.Last)
 			})
 			if err != nil {
 				return nil, err

@@ -33,7 +33,7 @@ type Index interface {
 	Ranks(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int) ([]int64, error)
 	Ranked(ctx context.Context, track int, from, to int64, ranks int, rank func(region uint32) int, f func(rank int, begin, end int64)) error
 	Values(ctx context.Context, track int, from, to int64) (*index.Values, error)
-	EachInstant(track int, f func(at int64, kind trace.Kind)) error
+	EachInstant(track int, from, to int64, f func(index.Instant)) error
 	Profile(track int, from, to int64) ([]index.Sum, error)
 	Totals() (visits, claims []index.Sum)
 }

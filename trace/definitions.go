@@ -99,6 +99,7 @@ const (
 	HostLocation     LocationKind = "host"     // PICL's host processor
 	ScopeLocation    LocationKind = "scope"    // PICL records about all or a subset of the processors
 	PeerLocation     LocationKind = "peer"     // named only as the other side of messages
+	ValueLocation    LocationKind = "value"    // all events with one value of an attribute, wherever they were
 )
 
 // Location is one ordered source of events.

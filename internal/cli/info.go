@@ -13,7 +13,6 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/timeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -67,7 +66,8 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				x.Details = detailObjects(details)
 			}
 			if picture != "" {
-				if err := a.draw(ctx, in, picture, timeline.Options{Links: true, Messages: true}, drawing{}); err != nil {
+				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true, messages: true}
+				if err := a.plot(ctx, in, picture, &selecting{}, &p); err != nil {
 					return err
 				}
 			}

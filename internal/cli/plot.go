@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,8 +15,9 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/serve"
 	"github.com/weft-trace/weft/serve/cache"
-	"github.com/weft-trace/weft/timeline"
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
 )
 
 // drawing holds the flags that say how a picture looks.
@@ -26,24 +29,40 @@ type drawing struct {
 	format string
 }
 
+// plotting holds the flags that say what is drawn.
+type plotting struct {
+	drawing
+	rows, color     string
+	maxRows         int
+	links, messages bool
+}
+
+// The rows and colours that are no attributes.
+const (
+	rowsByLocation = "location"
+	rowsByResource = "resource"
+	colorByRegion  = "region"
+)
+
+// byAttribute reports whether rows are values of an attribute.
+func (p *plotting) byAttribute() bool { return p.rows != rowsByLocation && p.rows != rowsByResource }
+
 func (a *app) plotCommand() *cobra.Command {
 	var r reading
 	var s selecting
-	var d drawing
-	var rows, color, out, from string
-	var maxRows int
-	var links, messages bool
+	var p plotting
+	var out, from string
 	c := &cobra.Command{
 		Use:   "plot TRACE",
 		Short: "Draw the time line as SVG or PNG",
-		Long: `Draw the time line of a trace: a row a location, resource or value of an
-attribute, coloured by region or attribute; claims as high as their amount,
-dependencies and messages as arrows, signals as curves. The picture holds what
-fits: of intervals below a pixel the longest shows.
+		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
+value of an attribute, coloured by region or attribute; claims as high as their amount,
+dependencies and messages as arrows, signals as curves. The picture holds what fits: of
+spans below a pixel the longest shows. Times in the legend are exclusive.
 
---index draws from the index of the trace, as weft view shows it: at once, whatever the
-size of the trace. The index is the one in the cache, which is made if it is not there, or
-the one in the file that --index= names (see weft index).`,
+weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
+that is there, so that the next picture is there at once; --index= names a file that weft index
+has written.`,
 		Example: "  weft plot -o trace.svg trace.etf\n  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,11 +73,11 @@ the one in the file that --index= names (see weft index).`,
 					out = "-"
 				}
 			}
-			if maxRows < 1 {
-				return usageError("--max-rows %d: expected at least 1", maxRows)
+			if p.maxRows < 1 {
+				return usageError("--max-rows %d: expected at least 1", p.maxRows)
 			}
-			if d.scale < 1 {
-				return usageError("--scale %d: expected at least 1", d.scale)
+			if p.scale < 1 {
+				return usageError("--scale %d: expected at least 1", p.scale)
 			}
 			if from != "" {
 				for _, name := range []string{"rows", "color", "region", "kind"} {
@@ -66,32 +85,20 @@ the one in the file that --index= names (see weft index).`,
 						return usageError("--%s: an index does not have what that needs; expected it without --index", name)
 					}
 				}
-				if links != messages {
-					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with --index", links, messages)
+				if p.links != p.messages {
+					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with --index", p.links, p.messages)
 				}
-				return a.plotIndex(ctx, args[0], from, out, &r, &s, d, maxRows, links)
+				return a.plotKept(ctx, args[0], from, out, &r, &s, &p)
+			}
+			if _, err := p.kind(out); err != nil {
+				return err
 			}
 			in, err := a.open(ctx, args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			sel, err := s.selection(ctx, in)
-			if err != nil {
-				return err
-			}
-			opt := timeline.Options{RowsBy: rows, ColorBy: color, MaxRows: maxRows, Links: links, Messages: messages, Selection: sel}
-			if s.from != "" || s.to != "" {
-				first, last, _, err := format.Extent(ctx, in.Events)
-				if err != nil {
-					return err
-				}
-				opt.From, opt.To = max(first, sel.From), min(last, sel.To)
-				if opt.From >= opt.To {
-					return usageError("--from and --to leave no time: from %s s to %s s", in.Defs().Clock.FormatSeconds(opt.From), in.Defs().Clock.FormatSeconds(opt.To))
-				}
-			}
-			if err := a.draw(ctx, in, out, opt, d); err != nil {
+			if err := a.plot(ctx, in, out, &s, &p); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -104,16 +111,16 @@ the one in the file that --index= names (see weft index).`,
 	s.flags(c.Flags())
 	f := c.Flags()
 	f.StringVarP(&out, "output", "o", "", "file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
-	f.StringVar(&d.format, "to-format", "", "svg or png, if the file's name does not tell")
-	f.StringVar(&rows, "rows", "location", "what the rows are: location, resource, or an attribute")
-	f.StringVar(&color, "color", "region", "what the colours are: region, or an attribute")
-	f.IntVar(&maxRows, "max-rows", 64, "how many rows to draw at most")
-	f.BoolVar(&links, "links", true, "draw dependencies")
-	f.BoolVar(&messages, "messages", true, "draw messages")
-	f.IntVar(&d.width, "width", draw.DefaultWidth, "width of the picture in pixels")
-	f.StringVar(&d.title, "title", "", "title; the trace's name if not given")
-	f.BoolVar(&d.dark, "dark", false, "light text on dark paper")
-	f.IntVar(&d.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
+	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
+	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
+	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
+	f.IntVar(&p.maxRows, "max-rows", 64, "how many rows to draw at most")
+	f.BoolVar(&p.links, "links", true, "draw dependencies")
+	f.BoolVar(&p.messages, "messages", true, "draw messages")
+	f.IntVar(&p.width, "width", draw.DefaultWidth, "width of the picture in pixels")
+	f.StringVar(&p.title, "title", "", "title; the trace's name if not given")
+	f.BoolVar(&p.dark, "dark", false, "light text on dark paper")
+	f.IntVar(&p.scale, "scale", 1, "pixels drawn for one in a PNG, for high resolution")
 	f.StringVar(&from, "index", "", "draw from the index in the cache, or from that in a `FILE` (--index=FILE)")
 	f.Lookup("index").NoOptDefVal = inCache
 	return c
@@ -122,34 +129,126 @@ the one in the file that --index= names (see weft index).`,
 // inCache is what --index is without a file.
 const inCache = "cache"
 
-// mostArrows is how many arrows are drawn from an index, as on the viewer's page.
-const mostArrows = 2000
+// What is drawn at most. The number of arrows is that of the viewer's page.
+const (
+	mostArrows = 2000
+	mostDepths = 16 // of spans in each other
+)
 
-// plotIndex draws from the index of a trace. One in the cache that turns out to be damaged is
-// made anew.
-func (a *app) plotIndex(ctx context.Context, arg, from, out string, r *reading, s *selecting, d drawing, maxRows int, links bool) error {
-	err := a.plotFrom(ctx, arg, from, out, r, s, d, maxRows, links, false)
+// plotKept draws from the index of a trace that is kept. One in the cache that turns out to be
+// damaged is made anew.
+func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s *selecting, p *plotting) error {
+	draw := func(anew bool) error {
+		if _, err := p.kind(out); err != nil {
+			return err
+		}
+		x, path, err := a.openIndex(ctx, arg, from, r, anew)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+	}
+	err := draw(false)
 	if from == inCache && errors.Is(err, index.ErrDamaged) {
-		err = a.plotFrom(ctx, arg, from, out, r, s, d, maxRows, links, true)
+		err = draw(true)
 	}
 	return err
 }
 
-func (a *app) plotFrom(ctx context.Context, arg, from, out string, r *reading, s *selecting, d drawing, maxRows int, links, anew bool) error {
-	kind, err := d.kind(out, maxRows)
+// plot draws a trace that has been opened, from an index that is made for the picture alone.
+func (a *app) plot(ctx context.Context, in *input, out string, s *selecting, p *plotting) error {
+	// The window and the locations are chosen in the index: what is open when the window begins
+	// is drawn, too, and messages end where they do.
+	sel, err := (&selecting{kinds: s.kinds, regions: s.regions}).selection(ctx, in)
 	if err != nil {
 		return err
 	}
-	x, path, err := a.openIndex(ctx, arg, from, r, anew)
+	e := in.Events
+	w := transform.Wanted{Kind: sel.Kind, Region: sel.Region}
+	if !p.messages {
+		w.NotKind = func(k trace.Kind) bool { return k.IsSend() || k.IsRecv() }
+	}
+	if w.Kind != nil || w.NotKind != nil || w.Region != nil {
+		e = transform.Filter(e, w)
+	}
+	if !p.links {
+		e = withoutLinks{e}
+	}
+	switch {
+	case p.rows == rowsByResource:
+		e = transform.ByResource(e)
+	case p.byAttribute():
+		e = transform.ByAttribute(e, p.rows)
+	}
+	opt := index.Options{Workers: a.workers}
+	if p.color != colorByRegion {
+		opt.Color = p.color
+	}
+	x, err := index.Temporary(ctx, e, opt)
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	sheet := draw.Sheet{Index: x, MaxRows: maxRows, Options: draw.Options{Width: d.width, Title: d.title, Dark: d.dark, Scale: d.scale}}
-	if d.title == "" {
-		sheet.Title = filepath.Base(path)
+	if p.byAttribute() {
+		if err := checkRows(x, in.Defs(), p.rows); err != nil {
+			return err
+		}
 	}
-	if links {
+	return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p)
+}
+
+// checkRows refuses an attribute that no event has.
+func checkRows(x *index.Index, d *trace.Definitions, name string) error {
+	moved := 0 // tracks of values, and of events without
+	for _, t := range x.Tracks() {
+		switch {
+		case t.Kind == index.CounterTrack:
+		case !transform.SharedRow(t.Name):
+			return nil
+		default:
+			moved++
+		}
+	}
+	if moved == 0 {
+		return nil // no event could have it
+	}
+	var have []string
+	for _, a := range d.Attributes.All() {
+		if len(have) < 12 && !slices.Contains(have, a.Name) {
+			have = append(have, a.Name)
+		}
+	}
+	want := "the name of an attribute; the trace has none"
+	if len(have) > 0 {
+		want = "an attribute that events have: " + strings.Join(have, ", ")
+	}
+	return &format.OptionError{Option: "rows", Value: name, Expected: want}
+}
+
+// withoutLinks are events without the links beside them.
+type withoutLinks struct{ format.Events }
+
+// Scan delivers the events alone.
+func (e withoutLinks) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	sel.Links = trace.NoLinks
+	return e.Events.Scan(ctx, sel, order, sink)
+}
+
+// ScanParallel delivers the events alone.
+func (e withoutLinks) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	sel.Links = trace.NoLinks
+	return e.Events.ScanParallel(ctx, sel, begin)
+}
+
+// drawIndex draws what the flags choose of an index.
+func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s *selecting, p *plotting) error {
+	kind, err := p.kind(out)
+	if err != nil {
+		return err
+	}
+	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths, Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
 	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
@@ -157,6 +256,9 @@ func (a *app) plotFrom(ctx context.Context, arg, from, out string, r *reading, s
 	}
 	if sheet.Tracks, err = tracksOf(x, s.locations); err != nil {
 		return err
+	}
+	if p.byAttribute() && sheet.Tracks == nil {
+		sheet.Tracks = valuesInOrder(x)
 	}
 	return a.writePicture(out, func(w io.Writer) error {
 		if kind == "svg" {
@@ -235,6 +337,33 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 	return from, to, nil
 }
 
+// valuesInOrder are the tracks of the values of an attribute in their natural order, the shared
+// ones behind them, and then those of counters and signals.
+func valuesInOrder(x *index.Index) []int {
+	tracks := x.Tracks()
+	order := make([]int, len(tracks))
+	for i := range order {
+		order[i] = i
+	}
+	rank := func(t *index.Track) int {
+		switch {
+		case t.Kind == index.CounterTrack:
+			return 2
+		case transform.SharedRow(t.Name):
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(order, func(i, k int) int {
+		a, b := &tracks[i], &tracks[k]
+		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
+			return c
+		}
+		return natural(a.Name, b.Name)
+	})
+	return order
+}
+
 // tracksOf are the tracks of the locations that patterns choose; nil if there are none.
 func tracksOf(x *index.Index, patterns []string) ([]int, error) {
 	if len(patterns) == 0 {
@@ -264,7 +393,7 @@ func tracksOf(x *index.Index, patterns []string) ([]int, error) {
 const maxWidth = 65536
 
 // kind is svg or png, as the name of the file or a flag says.
-func (d *drawing) kind(path string, maxRows int) (string, error) {
+func (d *drawing) kind(path string) (string, error) {
 	kind := d.format
 	if kind == "" {
 		switch kind = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); {
@@ -294,27 +423,4 @@ func (a *app) writePicture(path string, f func(io.Writer) error) error {
 		return err
 	}
 	return out.Commit()
-}
-
-// draw makes a picture of a trace in a file.
-func (a *app) draw(ctx context.Context, in *input, path string, opt timeline.Options, d drawing) error {
-	kind, err := d.kind(path, opt.MaxRows)
-	if err != nil {
-		return err
-	}
-	opt.Width = draw.Columns(d.width)
-	v, err := timeline.Build(ctx, in.Events, opt)
-	if err != nil {
-		return err
-	}
-	if v.Title == "" && d.title == "" {
-		d.title = filepath.Base(in.src.Path)
-	}
-	o := draw.Options{Width: d.width, Title: d.title, Dark: d.dark, Scale: d.scale}
-	return a.writePicture(path, func(w io.Writer) error {
-		if kind == "svg" {
-			return draw.SVG(w, v, o)
-		}
-		return draw.PNG(w, v, o)
-	})
 }

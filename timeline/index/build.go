@@ -14,7 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/timeline/curve"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -60,6 +60,26 @@ func Build(ctx context.Context, d format.Events, path string, opt Options) error
 		return err
 	}
 	return os.Rename(files[1].Name(), path)
+}
+
+// Temporary builds an index as [Build] does, and opens it. Closing it removes its file, which is
+// in the folder for temporary files.
+func Temporary(ctx context.Context, d format.Events, opt Options) (*Index, error) {
+	dir, err := os.MkdirTemp("", "weft-index-*")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a temporary folder: %w", err)
+	}
+	path := filepath.Join(dir, "trace.weftidx")
+	x, err := (*Index)(nil), Build(ctx, d, path, opt)
+	if err == nil {
+		x, err = Open(path)
+	}
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	x.folder = dir
+	return x, nil
 }
 
 // Unfinished is how the names of files begin that a build has not finished, or never will
@@ -618,11 +638,11 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 		s = &series{metric: ref, last: math.MinInt64}
 		switch {
 		case c.Kind() == trace.Fragment:
-			s.w.style = timeline.Smooth
+			s.w.style = curve.Smooth
 		case c.Kind() == trace.SampleRange || m.Kind == trace.SeriesMetric:
-			s.w.style = timeline.Points
+			s.w.style = curve.Points
 		default:
-			s.w.style = timeline.Steps
+			s.w.style = curve.Steps
 		}
 		if l.seriesOf == nil {
 			l.seriesOf = map[uint32]*series{}
@@ -648,7 +668,7 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 		}
 		end := max(int64(ops[0]), c.Time())
 		s.last = max(s.last, end)
-		if s.w.style != timeline.Smooth {
+		if s.w.style != curve.Smooth {
 			return add(piece{time: c.Time(), a: f(1)})
 		}
 		return add(piece{c.Time(), end, f(1), f(2), f(3)})
@@ -689,11 +709,18 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 			return nil, err
 		}
 	}
-	// A resource or signal that is a location itself has no row beside that of its claims or values.
-	if itself := def.Kind == trace.ResourceLocation || def.Kind == trace.SignalLocation; l.visits == nil && (!itself || len(l.resources)+len(l.series) == 0) {
+	// What is a location itself has no row beside that of its claims or values.
+	itself := def.Kind == trace.ResourceLocation || def.Kind == trace.SignalLocation || def.Kind == trace.ValueLocation
+	if l.visits == nil && (!itself || len(l.resources)+len(l.series) == 0) {
 		l.visits = newSpanTrack(LocationTrack, nil)
 	}
-	if l.visits != nil {
+	// Claims and instants with the same value of an attribute share a row.
+	shared := def.Kind == trace.ValueLocation && len(l.resources) > 0 && l.visits != nil
+	if shared {
+		e := l.resources[0].spans.entry
+		e.names, e.instants, e.Instants = l.visits.entry.names, l.visits.entry.instants, l.visits.entry.Instants
+	}
+	if l.visits != nil && !shared {
 		e := l.visits.entry
 		describe(e, LocationTrack)
 		e.ID, e.Name, e.Sort = def.ID, def.Name, string(def.Kind)
@@ -714,6 +741,12 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 		r.describe(d, def)
 		if err := r.spans.end(p); err != nil {
 			return nil, err
+		}
+		if shared {
+			if err := l.instants.end(p, r.spans.entry); err != nil {
+				return nil, err
+			}
+			shared = false // with the first ones
 		}
 		if err := r.held.end(p, r.spans.entry); err != nil {
 			return nil, err

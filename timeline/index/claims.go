@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/timeline/curve"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -47,7 +47,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 	r := l.resource(res)
 	if r == nil {
 		r = &resource{resource: res, spans: w.spans(ResourceTrack)}
-		r.held.style = timeline.Steps
+		r.held.style = curve.Steps
 		if res != trace.NoRef {
 			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
 				r.capacity = d.Capacity
@@ -146,7 +146,10 @@ func (l *location) closeClaims(p *packer) error {
 // describe names the track.
 func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
 	e := r.spans.entry
-	e.ID, e.Name, e.Style = l.ID, l.Name, styleName(timeline.Steps)
+	e.ID, e.Name, e.Style = l.ID, l.Name, styleName(curve.Steps)
+	if l.Kind == trace.ValueLocation {
+		e.Sort = string(l.Kind)
+	}
 	if r.resource != trace.NoRef {
 		x := d.Resources.At(int(r.resource))
 		e.ID, e.Name, e.Unit, e.Capacity = x.ID, x.Name, x.Unit, r.capacity

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/timeline/curve"
 )
 
 // Holding says for which time a value of a counter stands.
@@ -25,9 +25,9 @@ const (
 // style say. One whose mode says nothing holds on.
 func (t *Track) Holding() Holding {
 	switch mode := strings.ToUpper(t.Sort); {
-	case t.Style == styleName(timeline.Smooth):
+	case t.Style == styleName(curve.Smooth):
 		return AlongPath
-	case t.Style == styleName(timeline.Points), strings.Contains(mode, "POINT"):
+	case t.Style == styleName(curve.Points), strings.Contains(mode, "POINT"):
 		return AtPoint
 	case strings.Contains(mode, "LAST"):
 		return HeldSince
@@ -124,7 +124,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 		return nil, fmt.Errorf("values: %w", err)
 	}
 	v := &Values{holding: e.Holding()}
-	smooth := e.style() == timeline.Smooth
+	smooth := e.style() == curve.Smooth
 	var list []piece
 	var last *piece // the value that holds on
 	var held piece

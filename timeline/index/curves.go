@@ -3,35 +3,35 @@ package index
 import (
 	"sort"
 
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/timeline/curve"
 )
 
 // style is the kind of a track's curve.
-func (e *trackEntry) style() timeline.CurveKind {
+func (e *trackEntry) style() curve.Kind {
 	switch e.Style {
 	case "smooth":
-		return timeline.Smooth
+		return curve.Smooth
 	case "points":
-		return timeline.Points
+		return curve.Points
 	}
-	return timeline.Steps
+	return curve.Steps
 }
 
 // styleName is a kind of curve in JSON.
-func styleName(k timeline.CurveKind) string {
-	return [...]string{timeline.Smooth: "smooth", timeline.Steps: "steps", timeline.Points: "points"}[k]
+func styleName(k curve.Kind) string {
+	return [...]string{curve.Smooth: "smooth", curve.Steps: "steps", curve.Points: "points"}[k]
 }
 
 // plotValues plots the values of a track themselves.
-func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*timeline.Curve, error) {
+func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Curve, error) {
 	style := e.style()
-	p := timeline.NewPlotter(style, from, to, width)
+	p := curve.NewPlotter(style, from, to, width)
 	// The value at the left edge is one before it.
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	var list []piece
 	for ; i < len(e.values) && e.values[i].first < to; i++ {
 		err := r.decode(&e.values[i], func(raw []byte) (err error) {
-			list, err = decodeValues(raw, style == timeline.Smooth, list[:0])
+			list, err = decodeValues(raw, style == curve.Smooth, list[:0])
 			return err
 		})
 		if err != nil {
@@ -39,9 +39,9 @@ func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*timeline.
 		}
 		for _, x := range list {
 			switch style {
-			case timeline.Smooth:
+			case curve.Smooth:
 				p.Fragment(x.time, x.end, x.a, x.b, x.c, e.MetricUnit)
-			case timeline.Points:
+			case curve.Points:
 				p.Point(x.time, x.a)
 			default:
 				if x.time >= to {
@@ -52,20 +52,20 @@ func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*timeline.
 			}
 		}
 	}
-	if style == timeline.Steps {
+	if style == curve.Steps {
 		p.Hold(e.Last)
 	}
 	return p.Curve(), nil
 }
 
 // plot plots the curve of a track at a cost that depends on the width.
-func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*timeline.Curve, error) {
+func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curve.Curve, error) {
 	pixel := float64(uint64(to)-uint64(from)) / float64(width)
 	level := levelFor(e.valueLvl, pixel)
 	if level < 0 {
 		return plotValues(r, e, from, to, width)
 	}
-	p := timeline.NewPlotter(e.style(), from, to, width)
+	p := curve.NewPlotter(e.style(), from, to, width)
 	l := &e.valueLvl[level]
 	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
 	var list []stretch

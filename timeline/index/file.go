@@ -427,9 +427,10 @@ func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 
 // Index is an open index. It can be used by several goroutines.
 type Index struct {
-	f    *os.File
-	data io.ReaderAt
-	dir  directory
+	f      *os.File
+	data   io.ReaderAt
+	dir    directory
+	folder string // of a temporary index
 }
 
 // Is reports whether a file begins as an index does, of any version and damaged or not.
@@ -504,7 +505,13 @@ func (x *Index) open() error {
 }
 
 // Close closes the file.
-func (x *Index) Close() error { return x.f.Close() }
+func (x *Index) Close() error {
+	err := x.f.Close()
+	if x.folder != "" {
+		err = errors.Join(err, os.RemoveAll(x.folder))
+	}
+	return err
+}
 
 // Clock is the clock of the times.
 func (x *Index) Clock() trace.Clock { return x.dir.Clock }

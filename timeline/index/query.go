@@ -194,10 +194,7 @@ func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, er
 		}
 		if !ok || d < least {
 			least, ok = d, true
-			out = Instant{i.time, i.kind, i.region(), x.Region(i.name)}
-			if i.named && int(i.name) < len(e.names) {
-				out.Name = x.name(e.names[i.name])
-			}
+			out = x.instant(e, i)
 		}
 	})
 	return out, ok, err

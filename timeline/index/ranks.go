@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"math"
 	"sort"
-
-	"github.com/weft-trace/weft/trace"
 )
 
 // Busy is the time in a window in which a track had any span, each tick once: of a resource
@@ -106,11 +104,20 @@ func (x *Index) walk(ctx context.Context, e *trackEntry, from, to int64, ranks i
 	return nil
 }
 
-// EachInstant calls f with the time and the kind of each instant of a track.
-func (x *Index) EachInstant(track int, f func(at int64, kind trace.Kind)) error {
-	e, err := x.track(track, math.MinInt64, math.MaxInt64)
+// EachInstant calls f with each instant of a track in a window.
+func (x *Index) EachInstant(track int, from, to int64, f func(Instant)) error {
+	e, err := x.track(track, from, to)
 	if err != nil {
 		return fmt.Errorf("instants: %w", err)
 	}
-	return x.instants(&reader{f: x.data}, e, math.MinInt64, math.MaxInt64, func(i *instant) { f(i.time, i.kind) })
+	return x.instants(&reader{f: x.data}, e, from, to, func(i *instant) { f(x.instant(e, i)) })
+}
+
+// instant is an instant of a track with its name.
+func (x *Index) instant(e *trackEntry, i *instant) Instant {
+	out := Instant{i.time, i.kind, i.region(), x.Region(i.name)}
+	if i.named && int(i.name) < len(e.names) {
+		out.Name = x.name(e.names[i.name])
+	}
+	return out
 }

@@ -93,7 +93,7 @@ func TestDamagedFigures(t *testing.T) {
 			if err != nil {
 				return out, err
 			}
-			if err := x.EachInstant(k, func(int64, trace.Kind) { out.instants++ }); err != nil {
+			if err := x.EachInstant(k, math.MinInt64, math.MaxInt64, func(Instant) { out.instants++ }); err != nil {
 				return out, err
 			}
 			for i := range list {

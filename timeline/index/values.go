@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/weft-trace/weft/timeline"
+	"github.com/weft-trace/weft/timeline/curve"
 )
 
 // piece is a part of a curve: a value that holds until the next piece, a sample, or the
@@ -17,7 +17,7 @@ type piece struct {
 
 // valueWriter makes the blocks of the values of a track.
 type valueWriter struct {
-	style       timeline.CurveKind
+	style       curve.Kind
 	n           int
 	first, last int64
 	time, ends  []byte
@@ -31,7 +31,7 @@ func (w *valueWriter) add(p *packer, e *trackEntry, x piece) error {
 	w.time = binary.AppendVarint(w.time, x.time-w.last)
 	w.last = x.time
 	w.a = appendFloat(w.a, x.a)
-	if w.style == timeline.Smooth {
+	if w.style == curve.Smooth {
 		w.ends = binary.AppendVarint(w.ends, x.end-x.time)
 		w.b, w.c = appendFloat(w.b, x.b), appendFloat(w.c, x.c)
 	}
@@ -165,7 +165,7 @@ type curveLevel struct {
 	any       bool
 }
 
-func (l *curveLevel) take(from int64, c *timeline.Curve) {
+func (l *curveLevel) take(from int64, c *curve.Curve) {
 	for i, low := range c.Min {
 		if math.IsNaN(low) {
 			continue

@@ -1,4 +1,4 @@
-package timeline
+package curve
 
 import "math/bits"
 
@@ -6,16 +6,10 @@ import "math/bits"
 type scale struct {
 	from, to    int64
 	span, width uint64
-	wide        uint64 // the fewest ticks that fill a column
 }
 
 func newScale(from, to int64, width int) scale {
-	s := scale{from: from, to: to, span: uint64(to) - uint64(from), width: uint64(width)}
-	s.wide = max(1, s.span/s.width)
-	if s.wide*s.width < s.span {
-		s.wide++
-	}
-	return s
+	return scale{from: from, to: to, span: uint64(to) - uint64(from), width: uint64(width)}
 }
 
 // column is the column of t; times outside of the window are in the outermost.
@@ -29,16 +23,6 @@ func (s *scale) column(t int64) int {
 	hi, lo := bits.Mul64(uint64(t)-uint64(s.from), s.width)
 	q, _ := bits.Div64(hi, lo, s.span)
 	return int(q)
-}
-
-// start is the first tick of column c.
-func (s *scale) start(c int) int64 {
-	hi, lo := bits.Mul64(uint64(c), s.span)
-	q, r := bits.Div64(hi, lo, s.width)
-	if r > 0 {
-		q++
-	}
-	return int64(uint64(s.from) + q)
 }
 
 // edge is where column c begins, in ticks from the window's left edge.

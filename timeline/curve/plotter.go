@@ -1,0 +1,109 @@
+package curve
+
+import "math"
+
+// Plotter makes a curve of the values of a signal, which must come in the order of time.
+type Plotter struct {
+	scale
+	curve Curve
+	held  bool // a step is open
+	at    int64
+	value float64
+}
+
+// NewPlotter plots the times from from to before to in width columns; to must be greater
+// than from.
+func NewPlotter(kind Kind, from, to int64, width int) *Plotter {
+	p := &Plotter{scale: newScale(from, to, width), curve: Curve{Kind: kind}}
+	for _, column := range []*[]float64{&p.curve.Min, &p.curve.Max, &p.curve.First, &p.curve.Last} {
+		*column = make([]float64, width)
+		for i := range *column {
+			(*column)[i] = math.NaN()
+		}
+	}
+	return p
+}
+
+// put notes that in column i the curve goes from first to last, between low and high.
+func (p *Plotter) put(i int, first, last, low, high float64) {
+	if math.IsNaN(low) || math.IsInf(low, 0) || math.IsNaN(high) || math.IsInf(high, 0) {
+		return
+	}
+	c := &p.curve
+	if math.IsNaN(c.Min[i]) {
+		c.Min[i], c.Max[i], c.First[i], c.Last[i] = low, high, first, last
+		return
+	}
+	c.Min[i], c.Max[i], c.Last[i] = min(c.Min[i], low), max(c.Max[i], high), last
+}
+
+// Fragment adds k + b·u + a·u² from t0 to t1, u being counted from t0 in units of so many
+// ticks.
+func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
+	if !p.sees(t0, t1) {
+		return
+	}
+	begin := float64(t0) - float64(p.from)
+	value := func(x float64) (u, v float64) {
+		u = (x - begin) / unit
+		return u, k + u*(b+a*u)
+	}
+	from, to := float64(p.clip(t0)-p.from), float64(p.clip(t1)-p.from)
+	last := p.column(t1)
+	if last > 0 && t1 > t0 && p.edge(last) >= to {
+		last-- // the end is exclusive
+	}
+	for i := p.column(t0); i <= last; i++ {
+		u0, v0 := value(max(from, p.edge(i)))
+		u1, v1 := value(min(to, p.edge(i+1)))
+		low, high := min(v0, v1), max(v0, v1)
+		if vertex := -b / (2 * a); a != 0 && vertex > u0 && vertex < u1 {
+			v := k + vertex*(b+a*vertex)
+			low, high = min(low, v), max(high, v)
+		}
+		p.put(i, v0, v1, low, high)
+	}
+}
+
+// Step ends the value that held until t, and adds one that holds from t on.
+func (p *Plotter) Step(t int64, v float64) {
+	p.Hold(t)
+	p.held, p.at, p.value = true, t, v
+	p.Point(t, v)
+}
+
+// Hold says that the last value holds until t.
+func (p *Plotter) Hold(t int64) {
+	if !p.held || !p.sees(p.at, t) {
+		return
+	}
+	for i := p.column(p.at); i <= p.column(t); i++ {
+		p.put(i, p.value, p.value, p.value, p.value)
+	}
+	p.at = t
+}
+
+// Point adds a sample.
+func (p *Plotter) Point(t int64, v float64) {
+	if p.sees(t, t) {
+		p.put(p.column(t), v, v, v, v)
+	}
+}
+
+// Between adds what is known of the times from t0 to before t1: the first and the last value
+// there, and the extremes.
+func (p *Plotter) Between(t0, t1 int64, first, last, low, high float64) {
+	if !p.sees(t0, t1) {
+		return
+	}
+	from, to := p.column(t0), p.column(t1)
+	if to > from && float64(p.clip(t1)-p.from) <= p.edge(to) {
+		to-- // the end is exclusive
+	}
+	for i := from; i <= to; i++ {
+		p.put(i, first, last, low, high)
+	}
+}
+
+// Curve is what has been plotted. The plotter must not be used any more.
+func (p *Plotter) Curve() *Curve { return &p.curve }
