@@ -1,0 +1,54 @@
+package clocks_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/clocks"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// The clock of b is 100 µs behind that of a: what a sends at 0 µs is received 10 µs later, at -90 µs.
+// The answer, sent 5 µs after that, takes 10 µs as well. What each message takes does not say where
+// in these 20 µs the clocks agree; the middle is the truth here.
+func Example() {
+	r := trace.NewRecorder(trace.Seconds(1_000_000))
+	machine := r.Machine("node")
+	a, b := r.Thread("a", r.Process("a", machine)), r.Thread("b", r.Process("b", machine))
+	for i := range int64(5) {
+		t := 1000 * i
+		r.Send(a, t, b, i, 8)
+		r.Recv(b, t+10-100, a, i, 8)
+		r.Send(b, t+15-100, a, i, 8)
+		r.Recv(a, t+25, b, i, 8)
+	}
+	ctx := context.Background()
+	events := format.Recorded(r)
+	p, err := analysis.Run(ctx, events, trace.Everything(), func() *clocks.Part {
+		return clocks.New(r.Defs(), clocks.Options{})
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	found, err := p.Solve(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(found.Before.Messages, "of", found.Messages, "messages are received too early, afterwards", found.After.Messages)
+	fmt.Println("b is set by", found.Clocks[1].Offset, "µs")
+
+	right, err := transform.Correct(events, found.Correction, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	first, last, _, err := format.Extent(ctx, right)
+	fmt.Println("the trace is", last-first, "µs long", err)
+	// Output:
+	// 5 of 10 messages are received too early, afterwards 0
+	// b is set by 100 µs
+	// the trace is 4025 µs long <nil>
+}

@@ -1,0 +1,36 @@
+package counts_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/counts"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// How many events of each kind there are. Of the lines of the file 72 begin with -3, an entry, and 72
+// with -4, an exit. 32 entries and 32 exits are those of calls that send and receive, so that they
+// say this, too.
+func Example() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../../examples/ring.trf", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	p, err := analysis.Run(ctx, f, trace.Everything(), func() *counts.Part { return counts.New(f.Defs()) })
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, k := range p.Result().Kinds {
+		fmt.Println(k.Name, k.Events, k.Derived)
+	}
+	// Output:
+	// enter 72 0
+	// leave 72 0
+	// send 0 32
+	// recv 0 32
+}

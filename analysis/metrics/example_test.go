@@ -1,0 +1,34 @@
+package metrics_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/metrics"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/trace"
+)
+
+// What the values of counters are between. otf2-print shows the same 36 values of each counter, and
+// these extremes.
+func Example() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../../format/otf2/testdata/ok/heat2d-mt/traces.otf2", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	p, err := analysis.Run(ctx, f, trace.Everything(), func() *metrics.Part { return metrics.New(f.Defs()) })
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range p.Result() {
+		d := f.Defs().Metrics.At(int(m.Metric))
+		fmt.Printf("%s: %d values from %s to %s %s\n", d.Name, m.Events, m.Min, m.Max, d.Unit)
+	}
+	// Output:
+	// minor faults: 36 values from 1427 to 1572 #
+	// user time: 36 values from 0.00501 to 0.018748 s
+}
