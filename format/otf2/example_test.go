@@ -81,3 +81,43 @@ func Example() {
 	// 10 12 [0]
 	// 60 13 [0]
 }
+
+// Reading an archive of another tool: what happens at each location. otf2-print shows 20 sends and
+// 20 receives at each.
+func ExampleOpen() {
+	a, err := otf2.Open(format.FileSource("testdata/ok/ring/eztrace_log.otf2"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ids, err := a.LocationIDs()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, id := range ids {
+		r, err := a.Events(id, otf2.EventOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		n, sends := 0, 0
+		for {
+			e, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				log.Fatal(err)
+			}
+			n++
+			if e.ID == 14 { // a send: docs/formats/otf2.md
+				sends++
+			}
+		}
+		r.Close()
+		fmt.Println("location", id, "has", n, "events,", sends, "of them sends")
+	}
+	// Output:
+	// location 0 has 286 events, 20 of them sends
+	// location 536870911 has 286 events, 20 of them sends
+	// location 1073741822 has 286 events, 20 of them sends
+	// location 1610612733 has 286 events, 20 of them sends
+}

@@ -1,0 +1,137 @@
+package format_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/format/picl"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Reading: the events of a trace in the order of time, here the messages that the first process sends.
+// The lines of the file that begin with -3 -21 and have 0 behind the time say the same.
+func ExampleBatches() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../examples/ring.trf", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	sel := trace.Everything()
+	sel.Location = func(loc uint32) bool { return loc == 0 }
+	sel.Kind = func(k trace.Kind) bool { return k == trace.Send }
+	for b, err := range format.Batches(ctx, f, sel, format.GlobalOrder) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		for c := b.Cursor(); c.Next(); {
+			fmt.Println(f.Defs().Clock.FormatDuration(c.Time()), c.Kind().Spec().Name, "to location", c.Op(0))
+		}
+	}
+	// Output:
+	// 10 µs send to location 1
+	// 90 µs send to location 1
+	// 170 µs send to location 1
+	// 250 µs send to location 1
+}
+
+// Writing: what a program has recorded, in the format that it chooses. Times are seconds there: 20 ticks of
+// a millisecond are 0.02.
+func ExampleSave() {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	baker, knead, bake := r.Location("baker"), r.Region("knead"), r.Region("bake")
+	r.Enter(baker, 0, knead)
+	r.Leave(baker, 20, knead)
+	r.Enter(baker, 25, bake, trace.Attr{Key: "loaves", Value: trace.IntValue(12)})
+	r.Leave(baker, 65, bake)
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "bakery.etf")
+	if err := format.Save(context.Background(), name, etf.Format{}, r); err != nil {
+		log.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "T ") { // what TRACE has no line for stands there
+			fmt.Print(line)
+		}
+	}
+	// Output:
+	// TU SECONDS
+	// R 0 1 false ; name=baker
+	// C 0 0 0.02 0 1 ; name=knead, depth=1, weft=0:1:2
+	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
+}
+
+// Converting: a trace of any format is written in another one, and the encoder's
+// Loss tells what that cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
+func ExampleConvert() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../examples/odse.etf", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "odse.trf")
+	out, err := format.CreateFile(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := picl.Format{}.Create(out, &format.WriteOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := format.Convert(ctx, f, trace.Everything(), e); err != nil {
+		log.Fatal(err)
+	}
+	if err := out.Commit(); err != nil {
+		log.Fatal(err)
+	}
+	t, err := all.Open(ctx, name, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer t.Close()
+	first, last, _, err := t.Extent(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Loss().Dropped(), "dropped;", t.Defs().Format, "of", t.Defs().Clock.FormatDuration(last-first))
+	// Output: 0 dropped; picl of 121.205 ms
+}
+
+// The content of a file tells its format.
+func ExampleDetect() {
+	for _, name := range []string{"../examples/odse.etf", "otf2/testdata/ok/ring/eztrace_log.otf2", "doc.go"} {
+		f, err := format.Detect(all.Formats(), format.FileSource(name))
+		if err != nil {
+			fmt.Println(name, "is none:", errors.Is(err, format.ErrUnknown))
+			continue
+		}
+		fmt.Println(name, "is", f.About().Title)
+	}
+	// Output:
+	// ../examples/odse.etf is Eclipse TRACE4CPS
+	// otf2/testdata/ok/ring/eztrace_log.otf2 is Open Trace Format 2 (OTF2)
+	// doc.go is none: true
+}
