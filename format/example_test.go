@@ -16,8 +16,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Reading: the events of a trace in the order of time, here the messages that the first process sends.
-// The lines of the file that begin with -3 -21 and have 0 behind the time say the same.
+// Reading: the events of a trace in the order of time, here the messages that the first process
+// sends. The lines of the file that begin with -3 -21 and have 0 behind the time say the same.
 func ExampleBatches() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/ring.trf", nil)
@@ -43,8 +43,8 @@ func ExampleBatches() {
 	// 250 µs send to location 1
 }
 
-// Writing: what a program has recorded, in the format that it chooses. Times are seconds there: 20 ticks of
-// a millisecond are 0.02.
+// Writing: what a program has recorded, in the format that it chooses. Times are seconds there: 20
+// ticks of a millisecond are 0.02.
 func ExampleSave() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	baker, knead, bake := r.Location("baker"), r.Region("knead"), r.Region("bake")
@@ -77,8 +77,8 @@ func ExampleSave() {
 	// C 1 0.025 0.065 0 1 ; name=bake, depth=1, @loaves#int64=12, weft=1:3:4
 }
 
-// Converting: a trace of any format is written in another one, and the encoder's
-// Loss tells what that cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
+// Converting: a trace of any format is written in another one, and the encoder's Loss tells what
+// that cannot keep. The last line of the original that has an end, C 196, ends at 121.205 ms.
 func ExampleConvert() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../examples/odse.etf", nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/weft-trace/weft/transform"
 )
 
-// The clock of b is 100 µs behind that of a: what a sends at 0 µs is received 10 µs later, at -90 µs.
-// The answer, sent 5 µs after that, takes 10 µs as well. What each message takes does not say where
-// in these 20 µs the clocks agree; the middle is the truth here.
+// The clock of b is 100 µs behind that of a: what a sends at 0 µs is received 10 µs later, at -90
+// µs. The answer, sent 5 µs after that, takes 10 µs as well. What each message takes does not say
+// where in these 20 µs the clocks agree; the middle is the truth here.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1_000_000))
 	machine := r.Machine("node")
@@ -38,7 +38,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(found.Before.Messages, "of", found.Messages, "messages are received too early, afterwards", found.After.Messages)
+	fmt.Println(found.Messages, "messages; too early:", found.Before.Messages, "before,", found.After.Messages, "after")
 	fmt.Println("b is set by", found.Clocks[1].Offset, "µs")
 
 	right, err := transform.Correct(events, found.Correction, 0)
@@ -48,7 +48,7 @@ func Example() {
 	first, last, _, err := format.Extent(ctx, right)
 	fmt.Println("the trace is", last-first, "µs long", err)
 	// Output:
-	// 5 of 10 messages are received too early, afterwards 0
+	// 10 messages; too early: 5 before, 0 after
 	// b is set by 100 µs
 	// the trace is 4025 µs long <nil>
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Who sends how much to whom. In this ring of eight each process sends 1024 bytes to the next one four
-// times; grep -c "^-3 -21" finds the 32 sends.
+// Who sends how much to whom. In this ring of eight each process sends 1024 bytes to the next one
+// four times; grep -c "^-3 -21" finds the 32 sends.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/ring.trf", nil)
@@ -27,7 +27,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	r := p.Result()
-	fmt.Println(r.Sent, "messages,", r.Matched, "of them received, the slowest in", f.Defs().Clock.FormatDuration(r.Latency.Max))
+	slowest := f.Defs().Clock.FormatDuration(r.Latency.Max)
+	fmt.Println(r.Sent, "messages,", r.Matched, "of them received, the slowest in", slowest)
 	for _, c := range r.Matrix[:3] {
 		fmt.Printf("%s to %s: %d messages, %d bytes\n", c.SourceID, c.DestinationID, c.Count, c.Bytes)
 	}

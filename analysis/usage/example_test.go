@@ -11,8 +11,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How much of the time the resources of a system are used. The claims of the CPU do not overlap: a sum of
-// the lengths of its 35 lines in the file gives 66.931 ms of 121.205 ms.
+// How much of the time the resources of a system are used. The claims of the CPU do not overlap: a
+// sum of the lengths of its 35 lines in the file gives 66.931 ms of 121.205 ms.
 func Example() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/odse.etf", nil)
@@ -28,16 +28,17 @@ func Example() {
 	}
 	r := p.Result()
 	for _, x := range r.Resources[:2] {
-		fmt.Printf("%s: %d claims, used for %s (%.1f %%)\n", x.Name, x.Claims, r.Clock.FormatDuration(x.Open[1]), r.Percent(&x, 1))
+		used := r.Clock.FormatDuration(x.Open[1])
+		fmt.Printf("%s: %d claims, used for %s (%.1f %%)\n", x.Name, x.Claims, used, r.Percent(&x, 1))
 	}
 	// Output:
 	// CPU: 35 claims, used for 66.931 ms (55.2 %)
 	// GPU: 17 claims, used for 64.356 ms (53.1 %)
 }
 
-// How many objects are in a system at a time, by Little's law: an object is all that has the same value
-// of an attribute. It is there from the earliest to the latest time of its lines in the file, which
-// gives the same figures by hand.
+// How many objects are in a system at a time, by Little's law: an object is all that has the same
+// value of an attribute. It is there from the earliest to the latest time of its lines in the file,
+// which gives the same figures by hand.
 func ExampleLittle() {
 	ctx := context.Background()
 	f, err := all.Open(ctx, "../../examples/odse.etf", nil)
@@ -53,7 +54,8 @@ func ExampleLittle() {
 	}
 	r := p.Result(0, 0, false)
 	first := r.Objects[0]
-	fmt.Printf("%d objects; %s is there for %s\n", len(r.Objects), first.Value, r.Clock.FormatDuration(first.Last-first.First))
+	stay := r.Clock.FormatDuration(first.Last - first.First)
+	fmt.Printf("%d objects; %s is there for %s\n", len(r.Objects), first.Value, stay)
 	fmt.Printf("at 20 ms there are %.0f\n", r.WIP.At(20_000))
 	// Output:
 	// 17 objects; 0 is there for 18.322 ms

@@ -13,11 +13,16 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Traces of three formats, read alike. Files of Eclipse TRACE4CPS have no locations: these are its 8
-// resources, its signal and its events.
+// Traces of three formats, read alike. Files of Eclipse TRACE4CPS have no locations: these are its
+// 8 resources, its signal and its events.
 func ExampleOpen() {
 	ctx := context.Background()
-	for _, name := range []string{"../otf2/testdata/ok/ring/eztrace_log.otf2", "../../examples/ring.trf", "../../examples/odse.etf", "all.go"} {
+	for _, name := range []string{
+		"../otf2/testdata/ok/ring/eztrace_log.otf2",
+		"../../examples/ring.trf",
+		"../../examples/odse.etf",
+		"all.go",
+	} {
 		f, err := all.Open(ctx, name, nil)
 		if errors.Is(err, format.ErrUnknown) {
 			fmt.Println(name, "is no trace")

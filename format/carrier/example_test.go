@@ -8,8 +8,8 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The encoder of a format that has only texts writes definitions and events as texts, and its decoder
-// makes the same definitions and events of them.
+// The encoder of a format that has only texts writes definitions and events as texts, and its
+// decoder makes the same definitions and events of them.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p := r.Location("p")

@@ -57,7 +57,7 @@ func ExampleWriter() {
 	var b bytes.Buffer
 	w := etf.NewWriter(&b, false)
 	for _, r := range []etf.Record{
-		{Keyword: etf.C, ID: 1, Start: trace.NewDecimal(25, 1), End: trace.NewDecimal(4, 0), Amount: 1, Attrs: []etf.Attr{{Key: "name", Value: "bake"}}},
+		{Keyword: etf.C, ID: 1, Start: trace.NewDecimal(25, 1), End: trace.NewDecimal(4, 0), Amount: 1},
 		{Keyword: etf.R, ID: 0, Capacity: 2, Attrs: []etf.Attr{{Key: "name", Value: "oven"}}},
 		{Keyword: etf.TU, Unit: "MINUTES"},
 	} {
@@ -72,5 +72,5 @@ func ExampleWriter() {
 	// Output:
 	// TU MINUTES
 	// R 0 2 false ; name=oven
-	// C 1 2.5 4 0 1 ; name=bake
+	// C 1 2.5 4 0 1 ;
 }

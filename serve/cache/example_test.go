@@ -1,0 +1,60 @@
+package cache_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/picl"
+	"github.com/weft-trace/weft/serve/cache"
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// The index of a trace is made once, and found the next time.
+func Example() {
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	c, err := cache.Open(dir, 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ctx := context.Background()
+	src := format.FileSource("../../examples/ring.trf")
+	settings := &cache.Settings{Version: index.Version, Format: "picl"}
+	build := func(ctx context.Context, src format.Source, path string) (defects int64, err error) {
+		f, err := picl.Format{}.Open(ctx, src, &format.ReadOptions{})
+		if err != nil {
+			return 0, err
+		}
+		defer f.Close()
+		return 0, index.Build(ctx, f, path, index.Options{})
+	}
+	for range 2 {
+		e, ok, err := c.Find(src, settings)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("found:", ok)
+		if !ok {
+			if e, err = c.Build(ctx, src, settings, build); err != nil {
+				log.Fatal(err)
+			}
+		}
+		x, err := index.Open(e.Path)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(x.Counts().Spans, "visits of regions", x.Close())
+	}
+	// Output:
+	// found: false
+	// 72 visits of regions <nil>
+	// found: true
+	// 72 visits of regions <nil>
+}

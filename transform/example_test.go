@@ -1,0 +1,145 @@
+package transform_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// recorded is main from 0 to 100 with two visits of work inside, of 30 and of 5.
+func recorded() *trace.Recorder {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
+	r.Enter(p, 0, main)
+	r.Enter(p, 10, work)
+	r.Leave(p, 40, work)
+	r.Enter(p, 60, work)
+	r.Leave(p, 65, work)
+	r.Leave(p, 100, main)
+	return r
+}
+
+// show prints how often, and how long, each region was visited.
+func show(events format.Events) {
+	p, err := analysis.Run(context.Background(), events, trace.Everything(), func() *profile.Part {
+		return profile.New(events.Defs(), profile.Options{})
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range p.Result().Regions {
+		fmt.Printf("%s: %d visits, %d ms, %d ms exclusive\n", r.Name, r.Count, r.Inclusive, r.Exclusive)
+	}
+}
+
+// A piece of a trace stands for itself: main, and the visit of work that is open at 20 ms, begin
+// anew there.
+func ExampleCut() {
+	show(transform.Cut(format.Recorded(recorded()), trace.Window{From: 20, To: 62}))
+	// Output:
+	// main: 1 visits, 42 ms, 20 ms exclusive
+	// work: 2 visits, 22 ms, 22 ms exclusive
+}
+
+// Short visits are left away; their time belongs to the region around them.
+func ExampleFilter() {
+	show(transform.Filter(format.Recorded(recorded()), transform.Wanted{MinDuration: 10}))
+	// Output:
+	// main: 1 visits, 100 ms, 70 ms exclusive
+	// work: 1 visits, 30 ms, 30 ms exclusive
+}
+
+// Two runs on one time line: regions of the same name are one.
+func ExampleMerge() {
+	ctx := context.Background()
+	runs := []format.Events{format.Recorded(recorded()), format.Recorded(recorded())}
+	m, err := transform.Merge(ctx, runs, transform.Merging{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(m.Defs().Locations.Len(), "locations")
+	show(m)
+	// Output:
+	// 2 locations
+	// main: 2 visits, 200 ms, 130 ms exclusive
+	// work: 4 visits, 70 ms, 70 ms exclusive
+}
+
+// Names are replaced, times stay.
+func ExampleAnonymize() {
+	show(transform.Anonymize(format.Recorded(recorded()), transform.Anonymizing{}))
+	// Output:
+	// region 1: 1 visits, 100 ms, 65 ms exclusive
+	// region 2: 2 visits, 35 ms, 35 ms exclusive
+}
+
+// A region that is never left is left at the last event of its location.
+func ExampleRepair() {
+	r := recorded()
+	r.Enter(0, 110, r.Region("lost"))
+	r.Mark(0, 130, r.Region("lost"))
+	report := format.NewReport()
+	show(transform.Repair(format.Recorded(r), transform.Repairing{Report: report}))
+	for _, x := range report.Rules() {
+		fmt.Println(x.Rule, x.Count)
+	}
+	// Output:
+	// main: 1 visits, 100 ms, 65 ms exclusive
+	// work: 2 visits, 35 ms, 35 ms exclusive
+	// lost: 1 visits, 20 ms, 20 ms exclusive
+	// repair.closed-region 1
+}
+
+// From a file to a file: what the CPU of a system did in the first 20 ms. The new file has its
+// claims of that time and no other events. Of its lines in the original 10 begin before 20 ms, and
+// the parts before that time are 16.614 ms long.
+func Example() {
+	ctx := context.Background()
+	f, err := all.Open(ctx, "../examples/odse.etf", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Prepare(ctx); err != nil {
+		log.Fatal(err)
+	}
+	d := f.Defs()
+	cpu := func(loc uint32) bool { return d.Locations.At(int(loc)).Name == "CPU" }
+	piece := transform.Cut(transform.Filter(f, transform.Wanted{Location: cpu}), trace.Window{From: 0, To: 20_000})
+
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	name := filepath.Join(dir, "cpu.etf")
+	if err := format.SaveEvents(ctx, name, etf.Format{}, piece); err != nil {
+		log.Fatal(err)
+	}
+	again, err := all.Open(ctx, name, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer again.Close()
+	p, err := analysis.Run(ctx, again, trace.Everything(), func() *profile.Part {
+		return profile.New(again.Defs(), profile.Options{})
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, x := range p.Result().Resources {
+		fmt.Println(x.Name, x.Count, "claims, busy for", again.Defs().Clock.FormatDuration(x.Busy))
+	}
+	// Output:
+	// CPU 10 claims, busy for 16.614 ms
+}
