@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/clocks"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -180,6 +181,7 @@ func random(r *rand.Rand, n, steps int, list []reading) *program {
 
 // TestRandom corrects random programs with clocks that no line corrects.
 func TestRandom(t *testing.T) {
+	effort.Sequential(t)
 	amortised := 0
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -113,6 +114,7 @@ func reach(t *testing.T, g *generate.Trace) int64 {
 // message tells more than that what is found is within the reach of the fastest ones; a
 // line that is within it where messages are can be twice as far off at the ends.
 func TestTruth(t *testing.T) {
+	effort.Sequential(t)
 	for _, test := range []struct {
 		workload  string
 		locations int

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,11 +25,17 @@ import (
 )
 
 // raced are the packages whose tests run under the race detector, too: those that start
-// goroutines, and the analyses, which run on several of them.
+// goroutines, and ./analysis, whose tests run every analysis on several of them.
 var raced = []string{
-	"./analysis/...", "./format/...", "./generate", "./internal/cli", "./internal/lines", "./internal/pipeline",
-	"./internal/testrun", "./serve/...", "./timeline/...", "./transform/...",
+	"./analysis", "./format/...", "./internal/lines", "./internal/pipeline", "./internal/testrun",
+	"./serve/...", "./timeline/index", "./transform",
 }
+
+// racedCommands are the tests of the command line that run under the race detector: those of
+// commands that read a trace on several cores, of servers, and of interrupts. The others run the
+// same code once more, or in one goroutine.
+const racedCommands = `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages)$` +
+	`/^(align|calltree|check|convert|info|messages|pipe|plot_index|profile|report|states|structure|transform|view)$`
 
 // pureGo is the environment of every build but that for the race detector: one setting, so that
 // no package is compiled twice.
@@ -57,29 +64,40 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 	r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-short", "-timeout", limit.String(), "./..."), "")
 }
 
-// runAll runs everything, in two lanes for the two cores that a machine has at least. What a
-// lane compiles is used by what comes behind it, and the lanes compile nothing that both need.
+// runAll runs everything in three lanes: the tests of the page, which wait for the browser most of
+// the time, the other tests, and what looks at the source, with the race detector. What more than
+// one lane needs is compiled before, since two go commands at once would compile it twice.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
+	usual := []string{"-pgo=off", "-vet=all", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
-		// The tests of the page come first: they wait for the browser most of the time.
-		r.test(ctx, goTest(ctx, pureGo, "-pgo=off", "-vet=all", "-count=1", "-timeout", limit.String(), "./web", "./..."), "")
-		r.check("staticcheck", command(ctx, pureGo, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
-	})
-	lanes.Go(func() {
 		format(ctx, r)
-		platforms := command(ctx, nil, "go", "run", "./platforms", "-C", "..", "-but", runtime.GOOS+"/"+runtime.GOARCH, "./...")
+		platforms := command(ctx, pureGo, "go", "run", "./platforms", "-C", "..", "-but", runtime.GOOS+"/"+runtime.GOARCH, "./...")
 		platforms.Dir = "tools"
 		r.check("other platforms", platforms)
+		if _, err := exec.LookPath("gcc"); err == nil {
+			env := []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
+			args := []string{"-race", "-short", "-vet=off", "-count=1", "-p=1", "-timeout", limit.String()}
+			r.test(ctx, goTest(ctx, env, append(slices.Clone(args), raced...)...), "race")
+			r.test(ctx, goTest(ctx, env, append(args, "-run", racedCommands, "./internal/cli")...), "race")
+		} else {
+			r.skip("race detector", "gcc is not installed; the race detector needs it")
+		}
+	})
+	out, err := command(ctx, pureGo, "go", "list", "./...").Output()
+	if err != nil {
+		r.fail("", "go list: "+err.Error())
+	}
+	packages := slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool { return strings.HasSuffix(path, "/web") })
+	// A failure to build shows where the tests are built.
+	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
+	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "") })
+	lanes.Go(func() {
+		r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "")
+		r.check("staticcheck", command(ctx, pureGo, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
 		tools := command(ctx, pureGo, "go", "vet", "./...")
 		tools.Dir = "tools"
 		r.check("tools", tools)
-		if _, err := exec.LookPath("gcc"); err != nil {
-			r.skip("race detector", "gcc is not installed; the race detector needs it")
-			return
-		}
-		args := append([]string{"-race", "-short", "-vet=off", "-count=1", "-p=1", "-timeout", limit.String()}, raced...)
-		r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, args...), "race")
 	})
 	lanes.Wait()
 }

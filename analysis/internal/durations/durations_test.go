@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // drawn are durations of all sizes and both signs.
@@ -29,6 +31,7 @@ func drawn(rng *rand.Rand) []int64 {
 // Totals and percentiles are those of the sorted list, the latter within 1/256, whatever the
 // order in which parts are merged.
 func TestSecondOpinion(t *testing.T) {
+	effort.Sequential(t)
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 8))
 		list := drawn(rng)
