@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	_ "embed"
+	"fmt"
 	"html/template"
 	"io"
 	"sync"
@@ -36,15 +37,15 @@ type Report struct {
 	Locations  []profile.Location
 	Paths      []calltree.Node // one tree for all locations
 
-	// Waits tells the regions in which a location does nothing of its own, but communicates,
-	// synchronises or waits.
+	// Waits reports whether a location does nothing of its own in a region, but communicates,
+	// synchronises or waits. Nil means that it never does.
 	Waits func(region uint32) bool
-	// Color is the colour of a region in the picture, "#rrggbb".
+	// Color is the colour of a region in the picture, "#rrggbb". Nil leaves regions without one.
 	Color func(region uint32) string
 
 	Messages    *messages.Result
 	Collectives *collectives.Result
-	// LocationName is what a location is called, by its index in the definitions.
+	// LocationName is the name of a location, by its index in the definitions. Nil numbers them.
 	LocationName func(location uint32) string
 
 	Errors, Warnings, Notes int64 // that checking found
@@ -83,8 +84,18 @@ var parsed = sync.OnceValue(func() *template.Template {
 
 // Write writes the page.
 func (r *Report) Write(w io.Writer) error {
+	whole := *r
+	if whole.Waits == nil {
+		whole.Waits = func(uint32) bool { return false }
+	}
+	if whole.Color == nil {
+		whole.Color = func(uint32) string { return "" }
+	}
+	if whole.LocationName == nil {
+		whole.LocationName = func(location uint32) string { return fmt.Sprint("location ", location) }
+	}
 	b := bufio.NewWriter(w)
-	if err := parsed().Execute(b, r.view()); err != nil {
+	if err := parsed().Execute(b, whole.view()); err != nil {
 		return err
 	}
 	return b.Flush()

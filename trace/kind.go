@@ -1,6 +1,9 @@
 package trace
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Kind says what an event is. Kinds below [Declared] are common to all formats
 // and described by [Kind.Spec]; kinds from Declared on are declared by a trace
@@ -245,6 +248,14 @@ func (k Kind) Spec() KindSpec {
 		return KindSpec{}
 	}
 	return kindTable[k]
+}
+
+// String is the name of a common kind. [Definitions.Spec] has those of kinds that a trace declares.
+func (k Kind) String() string {
+	if s := k.Spec().Name; s != "" {
+		return s
+	}
+	return "kind " + strconv.Itoa(int(k))
 }
 
 // kindTable describes every common kind, indexed by Kind.
