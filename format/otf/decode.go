@@ -61,7 +61,11 @@ type survey struct {
 	begun    bool // there is a time and a process
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	r, err := Open(ctx, src, &Options{Read: opt, Files: NewFileManager(maxOpenFiles)})
 	if err != nil {
 		return nil, err
@@ -872,8 +876,8 @@ func (m *model) text(table int, stream uint32, token uint64) uint32 {
 	return m.named(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }
 
-// raw prints the trace's files as they are, one after another.
-func raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+// Raw prints the trace's files as they are, one after another.
+func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
 	r, err := Open(ctx, src, &Options{Read: opt})
 	if err != nil {
 		return err

@@ -63,7 +63,11 @@ type lanePlace struct {
 	busy    bool
 }
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create makes an encoder.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	wo, streams, err := writerOptions(opt)
 	if err != nil {
 		return nil, err

@@ -595,10 +595,11 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+// Compat prints what otfprint prints.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	o := &Options{Read: opt}
 	if !sel.All() {
-		d, err := open(ctx, src, &format.ReadOptions{Values: opt.Values})
+		d, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
 		if err != nil {
 			return err
 		}

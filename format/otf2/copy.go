@@ -12,9 +12,12 @@ import (
 	"github.com/weft-trace/weft/format"
 )
 
-// copyArchive copies all files of an archive as they are: nothing in them depends on its
+// Copy copies all files of an archive as they are: nothing in them depends on its
 // name.
-func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
 	a, err := openArchive(src, ro)
 	if err != nil {
 		return nil, err

@@ -536,9 +536,9 @@ func (p *printer) anchor(a *Anchor) {
 	say("Number of thumbnails", a.Thumbnails)
 }
 
-// printCompat writes what otf2-print -A prints, of the wanted locations and times: the
+// Compat writes what otf2-print -A prints, of the wanted locations and times: the
 // indexes of locations are those of the common model.
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	a, err := openArchive(src, opt)
 	if err != nil {
 		return err

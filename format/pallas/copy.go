@@ -16,12 +16,15 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// copyTrace writes a trace as Pallas of ABI 20: definitions, ids, events with their
+// Copy writes a trace as Pallas of ABI 20: definitions, ids, events with their
 // attributes, and grammars are kept; blocks are copied as they are, unless they are to
 // be compressed otherwise. Threads whose grammar has not all events, or is to be made
 // anew, are recorded from their events.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
-	x, err := open(ctx, src, ro)
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
+	x, err := Format{}.Open(ctx, src, ro)
 	if err != nil {
 		return nil, err
 	}

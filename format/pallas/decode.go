@@ -25,7 +25,11 @@ type decoder struct {
 	opt *format.ReadOptions
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	if _, err := fs.Stat(src.FS, path.Dir(src.Name)); err != nil {
 		return nil, fmt.Errorf("%s: found a single file, expected a main file in a folder: a Pallas trace has several files", src.Path)
 	}

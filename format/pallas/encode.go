@@ -85,7 +85,11 @@ type encodedThread struct {
 // number of the group and 1.
 const noGroup = 0
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create makes an encoder.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	o, err := writeOptions(opt, nil)
 	if err != nil {
 		return nil, err
