@@ -95,20 +95,6 @@ func (m *MasterControl) Clone() *MasterControl {
 	return c
 }
 
-// Check tells what makes a trace with this map unreadable for libotf: no
-// processes at all, or streams without any.
-func (m *MasterControl) Check() error {
-	if len(m.process) == 0 {
-		return fmt.Errorf("master: found no process, expected one at least")
-	}
-	for _, id := range m.Streams() {
-		if len(m.streams[id]) == 0 {
-			return fmt.Errorf("master: found no process in stream %x, expected one at least", id)
-		}
-	}
-	return nil
-}
-
 // AppendTo writes the text of the master file. Streams without processes are
 // left out: their line would mean process 0.
 func (m *MasterControl) AppendTo(b []byte) []byte {

@@ -79,7 +79,6 @@ func Open(src format.Source) (*Trace, error) {
 	if t.Truncated = s.wrong(); s.err != nil {
 		t.search()
 	}
-	t.blocks.budget = DefaultCache
 	return t, nil
 }
 
@@ -225,14 +224,6 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 	a.mu.Unlock()
 	o.once.Do(func() { o.v, o.err = a.loadThread(id, false) })
 	return o.v, o.err
-}
-
-// Forget unloads a thread, which its users may go on with; the next call of Thread
-// loads it anew.
-func (a *Archive) Forget(id uint32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.threads, id)
 }
 
 func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
