@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -101,7 +102,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
 		switch {
-		case isMissing(err):
+		case archive.IsMissing(err):
 			without = append(without, l.id)
 		case err != nil:
 			return err
@@ -286,7 +287,7 @@ func (c *checker) thumbnails(ctx context.Context) error {
 			}
 			return ctx.Err()
 		})
-		if reported := fail(c.opt, err); reported != nil || isMissing(err) {
+		if reported := fail(c.opt, err); reported != nil || archive.IsMissing(err) {
 			return reported
 		}
 		if err == nil && samples != announced {

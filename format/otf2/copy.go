@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Copy copies all files of an archive as they are: nothing in them depends on its
@@ -35,7 +36,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		files[a.name+ending] = filepath.Join(w.folder, ending[1:])
 	}
 	entries, err := fs.ReadDir(src.FS, path.Clean(a.name))
-	if err != nil && !isMissing(err) {
+	if err != nil && !archive.IsMissing(err) {
 		return nil, err
 	}
 	for _, e := range entries {
@@ -44,12 +45,12 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		}
 	}
 	for from, to := range files {
-		if err := copyFile(ctx, src, from, to); err != nil && !isMissing(err) {
+		if err := copyFile(ctx, src, from, to); err != nil && !archive.IsMissing(err) {
 			return nil, err
 		}
 	}
-	if _, err := os.Stat(w.definitions.path); isMissing(err) {
-		return nil, &missing{a.path + ".def", fs.ErrNotExist}
+	if _, err := os.Stat(w.definitions.path); archive.IsMissing(err) {
+		return nil, &missing{Path: a.path + ".def", Err: fs.ErrNotExist}
 	}
 	f, _, err := src.Open()
 	if err != nil {

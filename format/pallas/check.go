@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -313,7 +314,7 @@ func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) er
 			if w.gone || v.event && x.Count > 2 {
 				return nil
 			}
-			w.gone = isMissing(err)
+			w.gone = archive.IsMissing(err)
 			return fail(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
@@ -370,7 +371,7 @@ func (w *window) block(x *Block) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint64(head)
 	if n > 64*maxBlock {
-		return nil, &FileError{w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock)}
+		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock))
 	}
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
@@ -383,7 +384,7 @@ func (w *window) bytes(at, n, block uint64) ([]byte, error) {
 	var b []byte
 	err := w.d.with(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
-			return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}
 		if at < w.from { // one that several vectors have: the others go on behind
 			w.side = slices.Grow(w.side[:0], int(n))[:n]

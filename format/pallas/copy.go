@@ -276,7 +276,7 @@ func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 func (c *copier) copyFile(to string, d *dataFile) error {
 	in, _, err := d.src.OpenName(d.name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return &missing{d.path, err}
+		return &missing{Path: d.path, Err: err}
 	}
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
@@ -51,28 +52,14 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close has nothing to free: threads are closed when they have been read.
 func (d *decoder) Close() error { return nil }
 
-// defect reports something wrong in a file.
-func defect(opt *format.ReadOptions, rule string, severity trace.Severity, e *FileError) error {
-	return opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected})
-}
-
 // fail reports an error of reading as a defect, if it is one of the trace: others are
 // returned.
 func fail(opt *format.ReadOptions, rule string, err error) error {
-	var f *FileError
 	var g *GrammarError
-	var m *missing
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &f):
-		return defect(opt, rule, trace.Error, f)
-	case errors.As(err, &g):
+	if errors.As(err, &g) {
 		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path}, Found: "sequence " + g.Sequence.String() + ": " + g.Found, Expected: g.Expected})
-	case isMissing(err) && errors.As(err, &m):
-		return opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: m.path}, Found: "no such file", Expected: "a file of the trace"})
 	}
-	return err
+	return archive.Fail(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
 // thread loads a thread, without blocks of sequences if it is to be lean; nil if there is
@@ -83,8 +70,8 @@ func (d *decoder) thread(id threadID, lean bool) (*Thread, error) {
 		return nil, err
 	}
 	t, err := a.loadThread(id.id, lean)
-	if isMissing(err) {
-		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); isMissing(e) {
+	if archive.IsMissing(err) {
+		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); archive.IsMissing(e) {
 			return nil, nil // a location without events
 		}
 	}
