@@ -147,20 +147,20 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 		}
 	}
 	if wo.Value("otf.spelling", "keep") == "keep" {
-		d, err := r.open(0, Definitions)
-		if err != nil {
-			return opt, 0, err
-		}
-		if d != nil {
-			l, _, _, _, err := d.t.line()
-			d.t.Close()
-			if err != nil {
-				return opt, 0, err
-			}
-			opt.Long = bytes.HasPrefix(l, []byte("DEF"))
-		}
+		opt.Long, err = r.long()
 	}
-	return opt, streams, nil
+	return opt, streams, err
+}
+
+// long tells whether the definitions are in the long spelling.
+func (r *Reader) long() (bool, error) {
+	d, err := r.open(0, Definitions)
+	if d == nil || err != nil {
+		return false, err
+	}
+	defer d.t.Close()
+	l, _, _, _, err := d.t.line()
+	return bytes.HasPrefix(l, []byte("DEF")), err
 }
 
 // copier writes the files of a copy.

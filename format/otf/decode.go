@@ -101,7 +101,7 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	d.files, d.any = nil, false
 	d.count, d.first, d.last = 0, 0, 0
-	quiet := d.quiet() // what is wrong is reported by the scan
+	quiet := d.r.quiet() // what is wrong is reported by the scan
 	for _, id := range d.r.master.Streams() {
 		// A snapshot says what was before the events of its time.
 		for _, part := range []Part{Snapshots, Statistics, Events} {
@@ -146,10 +146,10 @@ func tolerated(opt *format.ReadOptions) *format.ReadOptions {
 }
 
 // quiet is the reader without a report.
-func (d *decoder) quiet() *Reader {
-	r := *d.r
-	r.opt.Read = &format.ReadOptions{Values: d.opt.Values}
-	return &r
+func (r *Reader) quiet() *Reader {
+	q := *r
+	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
+	return &q
 }
 
 // standIn reports a token that nothing defines.
@@ -362,7 +362,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 		i = k
 	}
-	d.r = d.quiet() // what is wrong has been reported
+	d.r = d.r.quiet() // what is wrong has been reported
 	if err := r.Flush(); err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.
 	d.stacks = map[uint32][]uint32{}
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, d.files, sel, sink)
-	d.r = d.quiet() // what is wrong has been reported
+	d.r = d.r.quiet() // what is wrong has been reported
 	if err != nil {
 		return err
 	}
@@ -570,7 +570,7 @@ func (d *decoder) sorts(x *survey) bool {
 
 // markers brings the markers, which need not be sorted, into the order of time.
 func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
-	c, err := d.quiet().Cursor(ctx, Markers) // they were read with the definitions
+	c, err := d.r.quiet().Cursor(ctx, Markers) // they were read with the definitions
 	if err != nil {
 		return nil, err
 	}

@@ -30,9 +30,7 @@ func (m *MasterControl) Assign(process, stream uint32) bool {
 	if _, ok := m.process[process]; ok || !validStream(stream) {
 		return false
 	}
-	if m.process == nil {
-		m.process, m.streams = map[uint32]uint32{}, map[uint32][]uint32{}
-	}
+	m.AddStream(stream)
 	m.process[process] = stream
 	l := m.streams[stream]
 	i, _ := slices.BinarySearch(l, process)
@@ -120,10 +118,8 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaster reads the text of a master file. report gets what is odd in line
-// number.
-// parseMaster reads the text of a master file. library leaves out a last line without
-// end, as libotf does.
+// parseMaster reads the text of a master file. report gets what is odd in a line, and its number.
+// library leaves out a last line without end, as libotf does.
 func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {

@@ -37,7 +37,7 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 
 // summaryPoints are the times that the definitions have of statistics.
 func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error) {
-	c, err := d.quiet().Cursor(ctx, Definitions)
+	c, err := d.r.quiet().Cursor(ctx, Definitions)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 		all, peers transferSum // over all peers, and of each
 	}
 	last := map[place]*sums{}
-	r := d.quiet()
+	r := d.r.quiet()
 	r.opt.From = from
 	c, err := r.Cursor(ctx, Statistics)
 	if err != nil {

@@ -210,8 +210,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 
 // size is that of all files of some parts, as stored.
 func (r *Reader) size(parts ...Part) (size int64, err error) {
-	q := *r
-	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
+	q := r.quiet()
 	for _, id := range r.master.Streams() {
 		for _, part := range parts {
 			s, err := q.open(id, part)

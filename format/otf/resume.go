@@ -30,7 +30,7 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 
 // snapshotsAt is the latest time of snapshots that is not after t.
 func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool, err error) {
-	c, err := d.quiet().Cursor(ctx, Definitions)
+	c, err := d.r.quiet().Cursor(ctx, Definitions)
 	if err != nil {
 		return 0, false, err
 	}

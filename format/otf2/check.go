@@ -13,17 +13,13 @@ import (
 
 // checker holds what the files of an archive say of each other against what is there.
 type checker struct {
+	format.SinkFuncs // it needs neither events nor links
+
 	names *names
 	a     *Archive
 	opt   *format.ReadOptions
 	types map[uint64]uint64 // of attributes, by their ids
 }
-
-// Batch needs nothing of the events.
-func (c *checker) Batch(*trace.Batch) error { return nil }
-
-// Links needs nothing of the links.
-func (c *checker) Links([]trace.Link) error { return nil }
 
 // NewChecker makes the checker of the archive's files.
 func (d *decoder) NewChecker() format.Checker {

@@ -13,25 +13,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds what reading events does not meet: what is wrong with the times and
-// durations of sequences, with sums and ids, and with numbers that files have of each
-// other. Memory: the grammar of a thread, a block (8 KB) of each of its events and three of
-// each of its sequences, and 1 MB of each of its files.
-// NewChecker makes the checker of what stands beside the grammars.
+// NewChecker makes the checker of what stands beside the grammars. It finds what reading events
+// does not meet: what is wrong with the times and durations of sequences, with sums and ids, and
+// with numbers that files have of each other. Memory: the grammar of a thread, a block (8 KB) of
+// each of its events and three of each of its sequences, and 1 MB of each of its files.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
+	format.SinkFuncs // it needs neither events nor links
+
 	d      *decoder
 	opt    *format.ReadOptions
 	r      *blockReader
 	values []uint64
 }
-
-// Batch needs nothing of the events.
-func (c *checker) Batch(*trace.Batch) error { return nil }
-
-// Links needs nothing of the links.
-func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish looks through the files of all threads.
 func (c *checker) Finish(ctx context.Context) error {
