@@ -487,8 +487,7 @@ func (e *encoder) definitions() error {
 			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
-	for i := range d.Communicator.Len() {
-		c := d.Communicator.At(i)
+	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
 		if c.Set != trace.NoRef {
 			for _, m := range d.Sets.At(int(c.Set)).Members {
@@ -501,8 +500,7 @@ func (e *encoder) definitions() error {
 	}
 	group := e.groups(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
-	for i := range d.Regions.Len() {
-		x := d.Regions.At(i)
+	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group), Name: x.Name}
 		if x.File != "" && x.Line >= 0 {
 			f, ok := sclFile[x.File]
@@ -528,8 +526,7 @@ func (e *encoder) definitions() error {
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(i).Name})
 	}
-	for i := range d.Attributes.Len() {
-		a := d.Attributes.At(i)
+	for i, a := range d.Attributes.All() {
 		t, ok := pairTypes[a.Type]
 		if !ok {
 			t = Bytes

@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -45,7 +44,7 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 		}
 	}
 	for from, to := range files {
-		if err := copyFile(ctx, src, from, to); err != nil && !archive.IsMissing(err) {
+		if err := archive.Copy(ctx, src, from, from, to); err != nil && !archive.IsMissing(err) {
 			return nil, err
 		}
 	}
@@ -59,24 +58,4 @@ func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOption
 	defer f.Close()
 	_, err = io.Copy(dst, f)
 	return &format.Loss{}, err
-}
-
-// copyFile copies a file of an archive.
-func copyFile(ctx context.Context, src format.Source, from, to string) error {
-	f, size, err := src.OpenName(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	const piece = 8 << 20
-	for at := int64(0); at < size && err == nil; at += piece {
-		if err = ctx.Err(); err == nil {
-			_, err = io.Copy(out, io.NewSectionReader(f, at, min(piece, size-at)))
-		}
-	}
-	return errors.Join(err, out.Close())
 }

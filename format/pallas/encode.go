@@ -311,16 +311,14 @@ func (e *encoder) Close() error {
 	if d.Communicator.Len() > 0 {
 		e.w.Definitions.Groups = append(e.w.Definitions.Groups, all)
 	}
-	for i := range d.Communicator.Len() {
-		x := d.Communicator.At(i)
+	for i, x := range d.Communicator.All() {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
 	}
 	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
 	}
-	for i := range d.Groups.Len() {
-		g := d.Groups.At(i)
+	for i, g := range d.Groups.All() {
 		name, parent := g.Name, NoRef
 		if name == "" {
 			name = g.ID

@@ -3,10 +3,12 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -105,4 +107,27 @@ func Files(src format.Source, begin, shown string, names []string) (list []forma
 		add(begin+name, shown+name)
 	}
 	return list, err
+}
+
+// Copy copies a file of a trace.
+func Copy(ctx context.Context, src format.Source, name, path, to string) error {
+	f, size, err := src.OpenName(name)
+	if IsMissing(err) {
+		return &Missing{path, err}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	const piece = 8 << 20
+	for at := int64(0); at < size && err == nil; at += piece {
+		if err = ctx.Err(); err == nil {
+			_, err = io.Copy(out, io.NewSectionReader(f, at, min(piece, size-at)))
+		}
+	}
+	return errors.Join(err, out.Close())
 }
