@@ -70,16 +70,6 @@ func (t *TextTimes) Count(l *Loss) {
 	}
 }
 
-// Merge adds the losses of another account, such as a reader's roundings.
-func (l *Loss) Merge(o *Loss) {
-	if o == nil {
-		return
-	}
-	for _, r := range o.Rows() {
-		l.Add(r.Kind, r.Field, r.How, r.Reason, r.Count)
-	}
-}
-
 // Rows lists the losses, sorted.
 func (l *Loss) Rows() []LossRow {
 	l.mu.Lock()

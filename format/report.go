@@ -111,11 +111,3 @@ func (r *Report) Rules() []RuleCount {
 	})
 	return out
 }
-
-// Worst is the gravest severity reported; ok is false when nothing was.
-func (r *Report) Worst() (s trace.Severity, ok bool) {
-	for _, x := range r.Rules() {
-		return x.Severity, true
-	}
-	return 0, false
-}

@@ -121,9 +121,6 @@ func New(maxLoop int, block func(event uint32) bool, occurred func(sequence uint
 	return b
 }
 
-// Depth is how many levels are open, besides the location itself.
-func (b *Builder) Depth() int { return b.depth - 1 }
-
 // Open begins a level, the first event of which is to follow.
 func (b *Builder) Open(time uint64) {
 	if b.depth == len(b.levels) {

@@ -5,7 +5,6 @@
 package carrier
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,17 +165,29 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	return r, nil
 }
 
+// sized is a table of definitions, of which only the size counts.
+type sized interface{ Len() int }
+
 // linked checks the references between definitions.
 func linked(d *trace.Definitions) error {
-	ref := func(what string, i int, to string, v uint32, limit int) error {
-		if v != trace.NoRef && int64(v) >= int64(limit) {
-			return fmt.Errorf("carried definition %s.%d: %s %d of %d", what, i, to, v, limit)
-		}
-		return nil
-	}
-	for i := range d.Groups.Len() {
-		if err := ref("group", i, "parent", d.Groups.At(i).Parent, d.Groups.Len()); err != nil {
-			return err
+	for _, x := range []struct {
+		what  string
+		table sized
+		to    string
+		in    sized
+		ref   func(i int) uint32
+	}{
+		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(i).Parent }},
+		{"location", &d.Locations, "group", &d.Groups, func(i int) uint32 { return d.Locations.At(i).Group }},
+		{"communicator", &d.Communicator, "set", &d.Sets, func(i int) uint32 { return d.Communicator.At(i).Set }},
+		{"communicator", &d.Communicator, "parent", &d.Communicator, func(i int) uint32 { return d.Communicator.At(i).Parent }},
+		{"metric", &d.Metrics, "location", &d.Locations, func(i int) uint32 { return d.Metrics.At(i).Location }},
+		{"resource", &d.Resources, "location", &d.Locations, func(i int) uint32 { return d.Resources.At(i).Location }},
+	} {
+		for i := range x.table.Len() {
+			if v := x.ref(i); v != trace.NoRef && int64(v) >= int64(x.in.Len()) {
+				return fmt.Errorf("carried definition %s.%d: %s %d of %d", x.what, i, x.to, v, x.in.Len())
+			}
 		}
 	}
 	for i := range d.Groups.Len() {
@@ -187,86 +198,27 @@ func linked(d *trace.Definitions) error {
 			}
 		}
 	}
-	for i := range d.Locations.Len() {
-		if err := ref("location", i, "group", d.Locations.At(i).Group, d.Groups.Len()); err != nil {
-			return err
-		}
-	}
-	for i := range d.Communicator.Len() {
-		c := d.Communicator.At(i)
-		if err := cmp.Or(ref("communicator", i, "set", c.Set, d.Sets.Len()), ref("communicator", i, "parent", c.Parent, d.Communicator.Len())); err != nil {
-			return err
-		}
-	}
-	for i := range d.Metrics.Len() {
-		if err := ref("metric", i, "location", d.Metrics.At(i).Location, d.Locations.Len()); err != nil {
-			return err
-		}
-	}
-	for i := range d.Resources.Len() {
-		if err := ref("resource", i, "location", d.Resources.At(i).Location, d.Locations.Len()); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// Tables that a Ref of a kind indexes, for checking carried references.
+// refLimit is the size of the table that a Ref of a kind indexes, 0 for kinds without one.
 func refLimit(d *trace.Definitions, k trace.RefKind) int {
-	switch k {
-	case trace.RefRegion:
-		return d.Regions.Len()
-	case trace.RefMetric:
-		return d.Metrics.Len()
-	case trace.RefCommunicator:
-		return d.Communicator.Len()
-	case trace.RefParameter:
-		return d.Parameters.Len()
-	case trace.RefWindow:
-		return d.Windows.Len()
-	case trace.RefContext:
-		return d.Contexts.Len()
-	case trace.RefHandle:
-		return d.Handles.Len()
-	case trace.RefFile:
-		return d.Files.Len()
-	case trace.RefMarker:
-		return d.Markers.Len()
-	case trace.RefString:
-		return d.Strings.Len()
+	tables := [...]sized{trace.RefRegion: &d.Regions, trace.RefMetric: &d.Metrics, trace.RefCommunicator: &d.Communicator,
+		trace.RefParameter: &d.Parameters, trace.RefWindow: &d.Windows, trace.RefContext: &d.Contexts, trace.RefHandle: &d.Handles,
+		trace.RefFile: &d.Files, trace.RefMarker: &d.Markers, trace.RefString: &d.Strings}
+	if int(k) >= len(tables) || tables[k] == nil {
+		return 0
 	}
-	return 0
+	return tables[k].Len()
 }
 
 // Refers reports whether an operand's value is what its type allows: if it is a
 // reference, one to a definition that d has, or undefined.
 func Refers(d *trace.Definitions, t trace.OperandType, v uint64) bool {
-	limit := 0
-	switch t {
-	default:
-		return true
-	case trace.OpString:
-		limit = d.Strings.Len()
-	case trace.OpLocation:
-		limit = d.Locations.Len()
-	case trace.OpRegion:
-		limit = d.Regions.Len()
-	case trace.OpCommunicator:
-		limit = d.Communicator.Len()
-	case trace.OpMetric:
-		limit = d.Metrics.Len()
-	case trace.OpResource:
-		limit = d.Resources.Len()
-	case trace.OpFile:
-		limit = d.Files.Len()
-	case trace.OpHandle:
-		limit = d.Handles.Len()
-	case trace.OpWindow:
-		limit = d.Windows.Len()
-	case trace.OpContext:
-		limit = d.Contexts.Len()
-	}
-	return v < uint64(limit) || v == trace.Undefined
+	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
+		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources, trace.OpFile: &d.Files,
+		trace.OpHandle: &d.Handles, trace.OpWindow: &d.Windows, trace.OpContext: &d.Contexts}
+	return int(t) >= len(tables) || tables[t] == nil || v == trace.Undefined || v < uint64(tables[t].Len())
 }
 
 // AppendKind writes the pairs that name the kind and reference of an event.
@@ -404,10 +356,6 @@ func (r *Restorer) AddEvent(b *trace.Batch, loc uint32, t int64, text string) er
 	}
 	return nil
 }
-
-// IsPair reports whether a key is one that this package writes into an event
-// that is not carried as a whole.
-func IsPair(key string) bool { return strings.HasPrefix(key, "@") }
 
 // Kind reads the pairs "kind" and "ref"; k is NoKind when there is no kind.
 func (r *Restorer) Kind(pairs []Pair) (k trace.Kind, ref uint32, err error) {

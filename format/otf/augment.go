@@ -380,7 +380,7 @@ func (a *augmenter) each(c *Cursor, f func(*Record) error) error {
 // Messages tie all streams together; without them each can be replayed for itself, if
 // it has its processes for itself.
 func (a *augmenter) replay() (err error) {
-	if a.long, err = a.spelling(); err != nil {
+	if a.long, err = a.r.quiet().long(); err != nil {
 		return err
 	}
 	quiet := *a.opt.Read

@@ -1,11 +1,9 @@
 package otf
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,128 +11,39 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/klauspost/compress/flate"
-
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/commit"
 )
 
-// definitionText is the file of the global definitions as text.
-type definitionText struct {
-	*bufio.Reader
-	file  format.DataFile
-	name  string // in the trace
-	path  string // for messages
-	level int    // of its compression
-	max   int    // the longest line
-	buf   []byte
-}
-
-// openDefinitions opens the file of the global definitions; nil if there is none.
-func (a *augmenter) openDefinitions() (*definitionText, error) {
-	for _, z := range []string{"", ".z"} {
-		name := fileName(a.r.stub, 0, Definitions) + z
-		f, _, err := a.src.OpenName(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		t := &definitionText{file: f, name: name, path: a.r.path(name), max: a.r.maxLine}
-		text := io.Reader(f)
-		if z != "" {
-			var head [2]byte
-			if _, err := io.ReadFull(f, head[:]); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-				f.Close()
-				return nil, fmt.Errorf("%s: %w", t.path, err)
-			}
-			t.level = zippedLevel
-			text = flate.NewReader(bufio.NewReader(f))
-		}
-		t.Reader = bufio.NewReaderSize(text, 64<<10)
-		return t, nil
-	}
-	return nil, nil
-}
-
-// line reads a line with its end. The last one may lack the end, or be empty. It is
-// valid until the next call.
-func (t *definitionText) line() ([]byte, error) {
-	t.buf = t.buf[:0]
-	for {
-		l, err := t.ReadSlice('\n')
-		t.buf = append(t.buf, l...)
-		switch {
-		case err == nil, err == io.EOF, t.level > 0 && errors.Is(err, io.ErrUnexpectedEOF):
-			return t.buf, nil // compressed files have no other end
-		case !errors.Is(err, bufio.ErrBufferFull):
-			return nil, fmt.Errorf("%s: %w", t.path, err)
-		case len(t.buf) > t.max:
-			return nil, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)", t.path, t.max)
-		}
-	}
-}
-
-// spelling tells whether the definitions are in the long one.
-func (a *augmenter) spelling() (long bool, err error) {
-	t, err := a.openDefinitions()
-	if err != nil || t == nil {
-		return false, err
-	}
-	defer t.file.Close()
-	l, err := t.line()
-	return bytes.HasPrefix(l, []byte("DEF")), err
-}
-
 // definitions writes the file of the global definitions, if it changes.
 func (a *augmenter) definitions() error {
 	added, ranged := a.added()
-	t, err := a.openDefinitions()
+	s, err := a.r.quiet().open(0, Definitions)
+	if err != nil || s == nil && len(added) == 0 {
+		return err
+	}
+	opt := WriterOptions{Buffer: defaultBuffer}
+	if s != nil {
+		defer s.t.Close()
+		if s.t.zip != nil {
+			opt.Level = zippedLevel
+		}
+	}
+	w := NewStreamWriter(a.stub(), 0, &opt)
+	defer w.Abort()
+	out, err := w.create(Definitions)
 	if err != nil {
 		return err
 	}
-	if t == nil {
-		if len(added) == 0 {
-			return nil
-		}
-		empty := bufio.NewReader(strings.NewReader(""))
-		t = &definitionText{Reader: empty, name: fileName(a.r.stub, 0, Definitions)}
-	} else {
-		defer t.file.Close()
-	}
-	path := a.stub() + strings.TrimPrefix(t.name, a.r.stub)
-	f, err := os.Create(path)
-	if err != nil {
-		return cause(path, err)
-	}
-	defer f.Close()
-	out := definitionWriter{to: f}
-	if t.file != nil {
-		if st, err := os.Stat(t.path); err == nil {
-			f.Chmod(st.Mode().Perm()) // as far as that is allowed
-		}
-	}
-	if t.level > 0 {
-		if out.zip, err = flate.NewWriter(f, t.level); err != nil {
-			return err
-		}
-		if _, err := f.Write(zlibHeader(t.level)); err != nil {
-			return cause(path, err)
-		}
-	}
-	dropped, err := a.keep(t, &out, added, ranged)
-	if err != nil {
+	dropped, err := a.keep(s, out, added, ranged)
+	if err != nil || len(added) == 0 && !dropped {
 		return err
 	}
-	if err := out.Flush(); err != nil {
-		return cause(path, err)
+	if err := w.Close(); err != nil || s == nil {
+		return err
 	}
-	if err := f.Close(); err != nil {
-		return cause(path, err)
-	}
-	if len(added) == 0 && !dropped {
-		return os.Remove(path)
+	if st, err := os.Stat(s.t.name); err == nil {
+		os.Chmod(out.name, st.Mode().Perm()) // as far as that is allowed
 	}
 	return nil
 }
@@ -166,34 +75,43 @@ func (a *augmenter) added() (text []byte, ranged bool) {
 // keep copies the definitions but those that are dropped, and puts what is added behind
 // the last whole line. What stands there without a line end is no record, and must not
 // become one.
-func (a *augmenter) keep(t *definitionText, out io.Writer, added []byte, ranged bool) (dropped bool, err error) {
+func (a *augmenter) keep(s *stream, out *partWriter, added []byte, ranged bool) (dropped bool, err error) {
+	if s == nil {
+		out.buf = append(out.buf, added...)
+		return false, nil
+	}
 	var pairs []byte // lines of key-values, which belong to the record behind them
 	for {
 		if err := a.ctx.Err(); err != nil {
 			return false, err
 		}
-		l, err := t.line()
-		if err != nil {
-			return false, err
-		}
-		last := !bytes.HasSuffix(l, []byte("\n"))
+		l, _, whole, _, err := s.t.line()
 		switch {
-		case last:
-			l = append(slices.Clip(added), l...)
-		case isPairLine(l) && len(pairs) < t.max:
+		case err != nil:
+			return false, err
+		case s.t.bad != nil:
+			return false, fmt.Errorf("%s: %w", s.t.name, s.t.bad)
+		case s.t.long > 0:
+			return false, fmt.Errorf("%s: found a line of more than %d bytes, expected at most that (option otf.max-line)", s.t.name, s.t.max)
+		case !whole:
+			out.buf = append(append(append(out.buf, pairs...), added...), l...)
+			return dropped, nil
+		}
+		l = l[:len(l)+1] // with its end
+		switch {
+		case isPairLine(l) && len(pairs) < s.t.max:
 			pairs = append(pairs, l...)
 			continue
 		case a.replaces(l, ranged):
 			pairs, dropped = pairs[:0], true
 			continue
 		}
-		if _, err := out.Write(append(pairs, l...)); err != nil {
-			return false, fmt.Errorf("%s: %w", t.path, err)
+		out.buf = append(append(out.buf, pairs...), l...)
+		if pairs = pairs[:0]; len(out.buf) >= defaultBuffer {
+			if err := out.flush(); err != nil {
+				return false, err
+			}
 		}
-		if last {
-			return dropped, nil
-		}
-		pairs = pairs[:0]
 	}
 }
 
@@ -231,37 +149,6 @@ func cutNumber(l []byte) (digits string, rest []byte) {
 	l = bytes.TrimLeft(l, " \t")
 	rest = bytes.TrimLeft(l, hexDigits)
 	return string(l[:len(l)-len(rest)]), rest
-}
-
-// definitionWriter writes a text, which it compresses as a [StreamWriter] does if zip is
-// there.
-type definitionWriter struct {
-	to  io.Writer
-	zip *flate.Writer
-	buf []byte
-}
-
-// Write collects text.
-func (w *definitionWriter) Write(p []byte) (int, error) {
-	w.buf = append(w.buf, p...)
-	if len(w.buf) < defaultBuffer {
-		return len(p), nil
-	}
-	return len(p), w.Flush()
-}
-
-// Flush hands on the text.
-func (w *definitionWriter) Flush() (err error) {
-	if w.zip == nil {
-		_, err = w.to.Write(w.buf)
-	} else {
-		w.zip.Reset(w.to)
-		if _, err = w.zip.Write(w.buf); err == nil {
-			err = w.zip.Flush()
-		}
-	}
-	w.buf = w.buf[:0]
-	return err
 }
 
 // traceFile is the name of a file that a trace may have.

@@ -23,7 +23,7 @@ func benchmarked(b *testing.B) format.Source {
 func BenchmarkDecode(b *testing.B) {
 	src := benchmarked(b)
 	for b.Loop() {
-		d, err := open(context.Background(), src, &format.ReadOptions{})
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkOrdered(b *testing.B) {
 	src := benchmarked(b)
 	for b.Loop() {
-		d, err := open(context.Background(), src, &format.ReadOptions{})
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func BenchmarkMerge(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := copyTrace(context.Background(), src, &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": "4"}}); err != nil {
+		if _, err := (Format{}).Copy(context.Background(), src, &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": "4"}}); err != nil {
 			b.Fatal(err)
 		}
 		out.Abort()

@@ -17,22 +17,17 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds what shows only when files are held against each other
-// (docs/formats/otf.md, "Rules"): files that the master file does not name, ends of files
-// that are missing. Calls and messages are checked for all formats.
-// NewChecker makes the checker of what OTF keeps beside the events.
+// NewChecker makes the checker of what OTF keeps beside the events. It finds what shows only when
+// files are held against each other (docs/formats/otf.md, "Rules"): files that the master file
+// does not name, ends of files that are missing. Calls and messages are checked for all formats.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
+	format.SinkFuncs // it needs neither events nor links
+
 	d   *decoder
 	opt *format.ReadOptions
 }
-
-// Batch needs nothing of the events.
-func (c *checker) Batch(*trace.Batch) error { return nil }
-
-// Links does nothing: OTF has none.
-func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish looks at files.
 func (c *checker) Finish(ctx context.Context) error {

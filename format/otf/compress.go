@@ -176,8 +176,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 	if _, err := io.ReadFull(f, head[:]); err != nil || !isZlib(head) {
 		return defect("otf.corrupt", 0, fmt.Sprintf("the bytes % x", head), "the header of compressed data"), nil
 	}
-	in := &counter{r: f, n: 2}
-	buffered := bufio.NewReaderSize(in, 64<<10)
+	buffered := bufio.NewReaderSize(f, 64<<10)
 	z := flate.NewReader(buffered)
 	defer z.Close()
 	buf := make([]byte, chunk)
@@ -189,14 +188,18 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 		if _, err := w.Write(buf[:n]); err != nil {
 			return nil, err
 		}
+		in, seekErr := f.Seek(0, io.SeekCurrent) // as far as has been read
+		if seekErr != nil {
+			return nil, seekErr
+		}
 		if progress != nil {
-			progress(in.n)
+			progress(in)
 		}
 		switch {
 		case err == nil:
 		case err == io.EOF:
 			// A stream with an end, which is not libotf's: a check sum follows.
-			at := in.n - int64(buffered.Buffered())
+			at := in - int64(buffered.Buffered())
 			if rest := st.Size() - at; rest > 4 {
 				return defect("otf.corrupt", at, fmt.Sprintf("%d bytes behind the end of the compressed data", rest), "at most a check sum of 4; what follows is lost"), nil
 			}
@@ -211,7 +214,7 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 			}
 			return nil, nil
 		case isCorrupt(err):
-			return defect("otf.corrupt", in.n, err.Error(), "compressed data; what follows is lost"), nil
+			return defect("otf.corrupt", in, err.Error(), "compressed data; what follows is lost"), nil
 		default:
 			return nil, err
 		}
@@ -221,19 +224,6 @@ func inflate(ctx context.Context, f *os.File, w io.Writer, progress func(int64))
 // isZlib tells whether these bytes begin a zlib stream.
 func isZlib(head [2]byte) bool {
 	return head[0]&15 == 8 && (int(head[0])<<8|int(head[1]))%31 == 0
-}
-
-// counter counts what is read.
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-// Read reads and counts.
-func (c *counter) Read(p []byte) (int, error) {
-	n, err := c.r.Read(p)
-	c.n += int64(n)
-	return n, err
 }
 
 // replace writes a file from another one, which vanishes when that is done. It
@@ -256,33 +246,23 @@ func replace(from, to string, opt Compression, write func(f *os.File, w io.Write
 		return 0, err
 	}
 	defer out.Abort()
-	size := &sizer{w: out}
-	if err := write(f, size); err != nil {
+	if err := write(f, out); err != nil {
 		return 0, err
 	}
 	if err := out.Commit(); err != nil {
 		return 0, err
 	}
 	os.Chmod(to, st.Mode().Perm()) // as far as that is allowed
+	made, err := os.Stat(to)
+	if err != nil {
+		return 0, cause(to, err)
+	}
 	if opt.Keep {
-		return size.n, nil
+		return made.Size(), nil
 	}
 	f.Close() // not all systems remove what is open
 	if err := os.Remove(from); err != nil {
 		return 0, cause(from, err)
 	}
-	return size.n, nil
-}
-
-// sizer counts what is written.
-type sizer struct {
-	w io.Writer
-	n int64
-}
-
-// Write writes and counts.
-func (s *sizer) Write(p []byte) (int, error) {
-	n, err := s.w.Write(p)
-	s.n += int64(n)
-	return n, err
+	return made.Size(), nil
 }

@@ -15,10 +15,13 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// copyTrace writes a trace as OTF, record by record. Streams are kept, or the
+// Copy writes a trace as OTF, record by record. Streams are kept, or the
 // processes are spread over others; files that are not in the order of time are
 // sorted. What libotf wrote is copied byte for byte.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
 	return copyAll(ctx, src, ro, out, wo, false)
 }
 
@@ -68,7 +71,7 @@ func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out
 
 // unified copies a trace through the model, which has one set of definitions.
 func (r *Reader) unified(ctx context.Context, ro *format.ReadOptions, out *format.Output, opt WriterOptions, streams int64) (*format.Loss, error) {
-	d, err := open(ctx, r.src, ro)
+	d, err := Format{}.Open(ctx, r.src, ro)
 	if err != nil {
 		return nil, err
 	}
@@ -144,20 +147,20 @@ func (r *Reader) copyOptions(wo *format.WriteOptions) (opt WriterOptions, stream
 		}
 	}
 	if wo.Value("otf.spelling", "keep") == "keep" {
-		d, err := r.open(0, Definitions)
-		if err != nil {
-			return opt, 0, err
-		}
-		if d != nil {
-			l, _, _, _, err := d.t.line()
-			d.t.Close()
-			if err != nil {
-				return opt, 0, err
-			}
-			opt.Long = bytes.HasPrefix(l, []byte("DEF"))
-		}
+		opt.Long, err = r.long()
 	}
-	return opt, streams, nil
+	return opt, streams, err
+}
+
+// long tells whether the definitions are in the long spelling.
+func (r *Reader) long() (bool, error) {
+	d, err := r.open(0, Definitions)
+	if d == nil || err != nil {
+		return false, err
+	}
+	defer d.t.Close()
+	l, _, _, _, err := d.t.line()
+	return bytes.HasPrefix(l, []byte("DEF")), err
 }
 
 // copier writes the files of a copy.

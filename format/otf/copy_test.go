@@ -24,7 +24,7 @@ func copied(t *testing.T, from string, values map[string]string) string {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{Values: values}, out, &format.WriteOptions{Values: values}); err != nil {
+	if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{Values: values}, out, &format.WriteOptions{Values: values}); err != nil {
 		t.Fatal(err)
 	}
 	if err := out.Commit(); err != nil {
@@ -147,7 +147,7 @@ func TestCopyOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer out.Abort()
-		if _, err := copyTrace(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.level": "4"}}); err != nil {
+		if _, err := (Format{}).Copy(context.Background(), format.FileSource(from), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.level": "4"}}); err != nil {
 			t.Fatal(err)
 		}
 		if commit {
@@ -212,7 +212,7 @@ func TestCopySpread(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		loss, err := copyTrace(context.Background(), format.FileSource(name), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": streams}})
+		loss, err := (Format{}).Copy(context.Background(), format.FileSource(name), &format.ReadOptions{}, out, &format.WriteOptions{Values: map[string]string{"otf.streams": streams}})
 		if err == nil {
 			err = out.Commit()
 		}

@@ -61,7 +61,11 @@ type survey struct {
 	begun    bool // there is a time and a process
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	r, err := Open(ctx, src, &Options{Read: opt, Files: NewFileManager(maxOpenFiles)})
 	if err != nil {
 		return nil, err
@@ -97,7 +101,7 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	d.files, d.any = nil, false
 	d.count, d.first, d.last = 0, 0, 0
-	quiet := d.quiet() // what is wrong is reported by the scan
+	quiet := d.r.quiet() // what is wrong is reported by the scan
 	for _, id := range d.r.master.Streams() {
 		// A snapshot says what was before the events of its time.
 		for _, part := range []Part{Snapshots, Statistics, Events} {
@@ -142,10 +146,10 @@ func tolerated(opt *format.ReadOptions) *format.ReadOptions {
 }
 
 // quiet is the reader without a report.
-func (d *decoder) quiet() *Reader {
-	r := *d.r
-	r.opt.Read = &format.ReadOptions{Values: d.opt.Values}
-	return &r
+func (r *Reader) quiet() *Reader {
+	q := *r
+	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
+	return &q
 }
 
 // standIn reports a token that nothing defines.
@@ -358,7 +362,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 		i = k
 	}
-	d.r = d.quiet() // what is wrong has been reported
+	d.r = d.r.quiet() // what is wrong has been reported
 	if err := r.Flush(); err != nil {
 		return err
 	}
@@ -370,7 +374,7 @@ func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.
 	d.stacks = map[uint32][]uint32{}
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, d.files, sel, sink)
-	d.r = d.quiet() // what is wrong has been reported
+	d.r = d.r.quiet() // what is wrong has been reported
 	if err != nil {
 		return err
 	}
@@ -566,7 +570,7 @@ func (d *decoder) sorts(x *survey) bool {
 
 // markers brings the markers, which need not be sorted, into the order of time.
 func (d *decoder) markers(ctx context.Context) (*fileStream, error) {
-	c, err := d.quiet().Cursor(ctx, Markers) // they were read with the definitions
+	c, err := d.r.quiet().Cursor(ctx, Markers) // they were read with the definitions
 	if err != nil {
 		return nil, err
 	}
@@ -667,18 +671,12 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			b.AddOps(ops...)
 		}
 	}
-	peer := func(p uint64) uint64 { return uint64(d.location(p)) }
-	comm := func(c uint64) uint64 {
+	location := func(p uint64) uint64 { return uint64(d.location(p)) }
+	communicator := func(c uint64) uint64 {
 		if c == 0 {
 			return trace.Undefined
 		}
 		return uint64(d.communicator(stream, c))
-	}
-	root := func(p uint64) uint64 {
-		if p == 0 {
-			return trace.Undefined
-		}
-		return p
 	}
 	text, texted := "", false
 	switch r.Type {
@@ -691,85 +689,48 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 	case Leave:
 		add(trace.Leave, d.leave(loc, stream, r.Function))
 	case SendMsg:
-		add(trace.Send, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length)
+		add(trace.Send, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
 	case RecvMsg:
-		add(trace.Recv, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length)
+		add(trace.Recv, trace.NoRef, location(r.Peer), communicator(r.Communicator), r.Tag, r.Length)
 	case Counter:
 		add(trace.Metric, d.metric(stream, r.Counter), r.Value)
-	case CollectiveOperation:
-		add(trace.Collective, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Duration)
-	case BeginCollective:
-		add(trace.CollectiveBegin, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching)
-	case EndCollective:
-		add(trace.CollectiveEnd, trace.NoRef, trace.Undefined, trace.Undefined, trace.Undefined, 0, 0, r.Matching)
 	case EventComment, SnapshotComment, SummaryComment:
 		add(trace.Comment, trace.NoRef)
 		text, texted = r.Text, true
-	case BeginProcess:
-		add(trace.ProcessBegin, trace.NoRef)
-	case EndProcess:
-		add(trace.ProcessEnd, trace.NoRef)
-	case NoOp:
-		add(trace.NoOp, trace.NoRef)
-	case FileOperation:
-		add(trace.FileOperation, d.file(stream, r.File), r.Handle, r.Operation, r.Bytes, r.Duration)
-	case BeginFileOperation:
-		add(trace.FileOperationBegin, trace.NoRef, r.Matching)
-	case EndFileOperation:
-		add(trace.FileOperationEnd, d.file(stream, r.File), r.Handle, r.Operation, r.Bytes, r.Matching)
-	case RMAPut, RMAPutRemoteEnd, RMAGet:
-		k := map[Type]trace.Kind{RMAPut: trace.RMAPut, RMAPutRemoteEnd: trace.RMAPutRemoteEnd, RMAGet: trace.RMAGet}[r.Type]
-		origin := uint64(trace.Undefined)
-		if r.Origin != 0 {
-			origin = peer(r.Origin)
-		}
-		add(k, trace.NoRef, r.Peer, r.Bytes, trace.Undefined, comm(r.Communicator), r.Tag, origin)
-	case RMAEnd:
-		remote := uint64(trace.Undefined)
-		if r.Peer != 0 {
-			remote = peer(r.Peer)
-		}
-		add(trace.RMAEnd, trace.NoRef, remote, comm(r.Communicator), r.Tag)
-	case EnterSnapshot:
-		add(trace.EnterSnapshot, d.region(stream, r.Function), r.OriginalTime-d.clock.base)
-	case SendSnapshot:
-		add(trace.SendSnapshot, trace.NoRef, peer(r.Peer), comm(r.Communicator), r.Tag, r.Length, r.OriginalTime-d.clock.base)
-	case OpenFileSnapshot:
-		add(trace.OpenFileSnapshot, d.file(stream, r.File), r.Handle, r.OriginalTime-d.clock.base)
-	case BeginCollectiveSnapshot:
-		add(trace.CollectiveSnapshot, trace.NoRef, r.Collective, comm(r.Communicator), root(r.Root), r.Sent, r.Received, r.Matching, r.OriginalTime-d.clock.base)
-	case BeginFileOperationSnapshot:
-		add(trace.FileOperationSnapshot, trace.NoRef, r.Matching, r.OriginalTime-d.clock.base)
-	case CollectiveCountSnapshot:
-		add(trace.CollectiveCountSnapshot, d.communicator(stream, r.Communicator), r.Count)
-	case CounterSnapshot:
-		add(trace.MetricSnapshot, d.metric(stream, r.Counter), r.Value, r.OriginalTime-d.clock.base)
-	case FunctionSummary:
-		add(trace.RegionSummary, d.region(stream, r.Function), r.Count, r.Exclusive, r.Inclusive)
-	case FunctionGroupSummary:
-		add(trace.RegionGroupSummary, d.text(functionGroups, stream, r.Group), r.Count, r.Exclusive, r.Inclusive)
-	case MessageSummary:
-		p := uint64(trace.Undefined)
-		if r.Peer != 0 {
-			p = peer(r.Peer)
-		}
-		add(trace.MessageSummary, trace.NoRef, p, comm(r.Communicator), r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
-	case CollectiveSummary:
-		add(trace.CollectiveSummary, d.communicator(stream, r.Communicator), r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received)
-	case FileOperationSummary:
-		add(trace.FileSummary, d.file(stream, r.File), r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten)
-	case FileGroupOperationSummary:
-		add(trace.FileGroupSummary, d.text(fileGroups, stream, r.Group), r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten)
-	case Marker:
-		ref, ok := d.find(markers, stream, r.Token)
-		if !ok {
-			ref = trace.NoRef
-		}
-		add(trace.Marker, ref, 0)
-		text, texted = r.Text, true
 	default:
-		add(trace.Generic, trace.NoRef)
-		text, texted = r.Text, true
+		m := &eventModels[r.Type]
+		if m.kind == trace.NoKind {
+			m = &eventModel{kind: trace.Generic, table: noTable}
+		}
+		ref := trace.NoRef
+		if m.table != noTable {
+			ref = d.ref(m.table, stream, *r.number(m.ref))
+		}
+		var room [8]uint64
+		ops := room[:0]
+		for _, o := range m.ops {
+			v := o.value
+			if o.how != always {
+				v = *r.number(o.f)
+			}
+			switch o.how {
+			case peer:
+				v = location(v)
+			case other, root:
+				if v == 0 {
+					v = trace.Undefined
+				} else if o.how == other {
+					v = location(v)
+				}
+			case comm:
+				v = communicator(v)
+			case past:
+				v -= d.clock.base
+			}
+			ops = append(ops, v)
+		}
+		add(m.kind, ref, ops...)
+		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
 	if texted {
 		b.AddAttr(d.own(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
@@ -868,12 +829,32 @@ func (m *model) file(stream uint32, token uint64) uint32 {
 	})
 }
 
+// ref is what a token of a table names.
+func (m *model) ref(table int, stream uint32, token uint64) uint32 {
+	switch table {
+	case functions:
+		return m.region(stream, token)
+	case groups:
+		return m.communicator(stream, token)
+	case counters:
+		return m.metric(stream, token)
+	case files:
+		return m.file(stream, token)
+	case markers:
+		if i, ok := m.find(markers, stream, token); ok {
+			return i
+		}
+		return trace.NoRef
+	}
+	return m.text(table, stream, token)
+}
+
 func (m *model) text(table int, stream uint32, token uint64) uint32 {
 	return m.named(table, "group", stream, token, func(_, name string) uint32 { return m.defs.Strings.Add(name) })
 }
 
-// raw prints the trace's files as they are, one after another.
-func raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
+// Raw prints the trace's files as they are, one after another.
+func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
 	r, err := Open(ctx, src, &Options{Read: opt})
 	if err != nil {
 		return err

@@ -182,7 +182,7 @@ func TestAsyncTimes(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "t.1.events"), "a\n*1\nE1\n14\n*1\nK5Y8V10\nCNT2V1\nK5Y8Vc\nCNT2V2\nCNT2V3\n1e\n*1\nL1\n1e\n*1\n")
 	for option, want := range map[string]string{"false": "enter@10 metric@20 metric@20 metric@20 leave@30 ", "true": "enter@10 metric@12 metric@16 metric@20 leave@30 "} {
 		for _, ordered := range []bool{false, true} {
-			d, err := open(context.Background(), format.FileSource(name), &format.ReadOptions{Values: map[string]string{"otf.async-times": option}})
+			d, err := (Format{}).Open(context.Background(), format.FileSource(name), &format.ReadOptions{Values: map[string]string{"otf.async-times": option}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -63,7 +63,11 @@ type lanePlace struct {
 	busy    bool
 }
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create makes an encoder.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	wo, streams, err := writerOptions(opt)
 	if err != nil {
 		return nil, err
@@ -261,116 +265,55 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		return 0
 	}
 	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
-	comm := func(i int) uint64 { return table(&e.tokens.communicators, e.defs.Communicator.Len(), op(i)) }
-	root := func(i int) uint64 {
-		if op(i) == trace.Undefined {
+	named := func(table int) uint64 {
+		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics, files: &e.tokens.files,
+			markers: &e.tokens.markers, fileGroups: nil}[table]
+		switch {
+		case ref == trace.NoRef:
 			return 0
-		}
-		return op(i)
-	}
-	named := func(t *tokens) uint64 {
-		if ref == trace.NoRef {
-			return 0
+		case t == nil:
+			return stringToken(ref)
 		}
 		return uint64(t.at(int(ref)))
 	}
-	file := func(i int) uint64 { return op(i) + e.reader.clock.base }
-	switch kind {
-	case trace.ClaimBegin, trace.ClaimEnd:
-		e.claim(c, r, named(&e.tokens.regions))
-	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
-		if r.Peer = location(0); r.Peer == 0 {
-			break
-		}
-		if r.Type = SendMsg; kind.IsRecv() {
-			r.Type = RecvMsg
-		}
-		r.Communicator, r.Tag, r.Length = comm(1), op(2), op(3)
-	case trace.Fragment, trace.SampleRange:
+	typ, ok := typesOf[kind]
+	m := &eventModels[typ]
+	switch {
+	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
+		e.claim(c, r, named(functions))
+	case kind == trace.Fragment || kind == trace.SampleRange:
 		if ref != trace.NoRef && len(ops) > 1 {
-			r.Type, r.Counter, r.Value = Counter, named(&e.tokens.metrics), op(1)
+			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
-	case trace.ProcessBegin:
-		r.Type = BeginProcess
-	case trace.ProcessEnd:
-		r.Type = EndProcess
-	case trace.NoOp:
-		r.Type = NoOp
-	case trace.CollectiveBegin, trace.Collective:
-		r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received = BeginCollective, op(0), comm(1), root(2), op(3), op(4)
-		if r.Matching = op(5); kind == trace.Collective {
-			r.Type, r.Matching, r.Duration = CollectiveOperation, 0, op(5)
+	case !ok || typ.Part() != Events && e.defs.Origin != "otf":
+		// Only in a trace from OTF do snapshots, summaries and markers stand before and behind
+		// all events of their time.
+	case ref == trace.NoRef && (m.table >= markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
+	default:
+		r.Type = typ
+		if m.table != noTable {
+			*r.number(m.ref) = named(m.table)
 		}
-		e.operations[r.Collective&unset] = true
-	case trace.CollectiveEnd:
-		r.Type, r.Matching = EndCollective, op(5)
-	case trace.FileOperation:
-		r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Duration = FileOperation, named(&e.tokens.files), op(0), op(1), op(2), op(3)
-	case trace.FileOperationBegin:
-		r.Type, r.Matching = BeginFileOperation, op(0)
-	case trace.FileOperationEnd:
-		r.Type, r.File, r.Handle, r.Operation, r.Bytes, r.Matching = EndFileOperation, named(&e.tokens.files), op(0), op(1), op(2), op(3)
-	case trace.RMAPut, trace.RMAGet, trace.RMAPutRemoteEnd:
-		r.Type = map[trace.Kind]Type{trace.RMAPut: RMAPut, trace.RMAPutRemoteEnd: RMAPutRemoteEnd, trace.RMAGet: RMAGet}[kind]
-		r.Peer, r.Bytes, r.Communicator, r.Tag, r.Origin = op(0), op(1), comm(3), op(4), location(5)
-	case trace.RMAEnd:
-		r.Type, r.Peer, r.Communicator, r.Tag = RMAEnd, location(0), comm(1), op(2)
-	case trace.Marker:
-		if e.own() && ref != trace.NoRef {
-			r.Type, r.Token = Marker, named(&e.tokens.markers)
-		}
-	case trace.EnterSnapshot:
-		if e.own() {
-			r.Type, r.Function, r.OriginalTime = EnterSnapshot, named(&e.tokens.regions), file(0)
-		}
-	case trace.SendSnapshot:
-		if e.own() {
-			r.Type, r.Peer, r.Communicator, r.Tag, r.Length, r.OriginalTime = SendSnapshot, location(0), comm(1), op(2), op(3), file(4)
-		}
-	case trace.OpenFileSnapshot:
-		if e.own() {
-			r.Type, r.File, r.Handle, r.OriginalTime = OpenFileSnapshot, named(&e.tokens.files), op(0), file(1)
-		}
-	case trace.CollectiveSnapshot:
-		if e.own() {
-			r.Type, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Matching, r.OriginalTime = BeginCollectiveSnapshot, op(0), comm(1), root(2), op(3), op(4), op(5), file(6)
-		}
-	case trace.FileOperationSnapshot:
-		if e.own() {
-			r.Type, r.Matching, r.OriginalTime = BeginFileOperationSnapshot, op(0), file(1)
-		}
-	case trace.CollectiveCountSnapshot:
-		if e.own() {
-			r.Type, r.Communicator, r.Count = CollectiveCountSnapshot, named(&e.tokens.communicators), op(0)
-		}
-	case trace.MetricSnapshot:
-		if e.own() {
-			r.Type, r.Counter, r.Value, r.OriginalTime = CounterSnapshot, named(&e.tokens.metrics), op(0), file(1)
-		}
-	case trace.RegionSummary:
-		if e.own() {
-			r.Type, r.Function, r.Count, r.Exclusive, r.Inclusive = FunctionSummary, named(&e.tokens.regions), op(0), op(1), op(2)
-		}
-	case trace.RegionGroupSummary:
-		if e.own() && ref != trace.NoRef {
-			r.Type, r.Group, r.Count, r.Exclusive, r.Inclusive = FunctionGroupSummary, stringToken(ref), op(0), op(1), op(2)
-		}
-	case trace.MessageSummary:
-		if e.own() {
-			r.Type, r.Peer, r.Communicator, r.Tag, r.SentCount, r.ReceivedCount, r.Sent, r.Received = MessageSummary, location(0), comm(1), op(2), op(3), op(4), op(5), op(6)
-		}
-	case trace.CollectiveSummary:
-		if e.own() {
-			r.Type, r.Communicator, r.Collective, r.SentCount, r.ReceivedCount, r.Sent, r.Received = CollectiveSummary, named(&e.tokens.communicators), op(0), op(1), op(2), op(3), op(4)
-		}
-	case trace.FileSummary, trace.FileGroupSummary:
-		if e.own() && ref != trace.NoRef {
-			if r.Type = FileOperationSummary; kind == trace.FileGroupSummary {
-				r.Type, r.Group = FileGroupOperationSummary, stringToken(ref)
-			} else {
-				r.File = named(&e.tokens.files)
+		for i, o := range m.ops {
+			v := op(i)
+			switch o.how {
+			case always:
+				continue
+			case peer, other:
+				v = location(i)
+			case comm:
+				v = table(&e.tokens.communicators, e.defs.Communicator.Len(), v)
+			case root:
+				if v == trace.Undefined {
+					v = 0
+				}
+			case past:
+				v += e.reader.clock.base
 			}
-			r.Opens, r.Closes, r.Reads, r.Writes, r.Seeks, r.BytesRead, r.BytesWritten = op(0), op(1), op(2), op(3), op(4), op(5), op(6)
+			*r.number(o.f) = v
+		}
+		if typ == BeginCollective || typ == CollectiveOperation {
+			e.operations[r.Collective&unset] = true
 		}
 	}
 	e.attributes(r, keys, values)
@@ -379,10 +322,6 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	}
 	return false
 }
-
-// own tells whether the trace came from OTF: only there do snapshots, summaries and
-// markers stand before and behind all events of their time.
-func (e *encoder) own() bool { return e.defs.Origin == "otf" }
 
 // describe is the text of an event that OTF has no record for.
 func (e *encoder) describe(c *trace.Cursor) string {
@@ -548,8 +487,7 @@ func (e *encoder) definitions() error {
 			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
-	for i := range d.Communicator.Len() {
-		c := d.Communicator.At(i)
+	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
 		if c.Set != trace.NoRef {
 			for _, m := range d.Sets.At(int(c.Set)).Members {
@@ -562,8 +500,7 @@ func (e *encoder) definitions() error {
 	}
 	group := e.groups(put)
 	sclFile, scl := map[string]uint64{}, uint64(0)
-	for i := range d.Regions.Len() {
-		x := d.Regions.At(i)
+	for i, x := range d.Regions.All() {
 		r := Record{Type: DefFunction, Token: uint64(e.tokens.regions.at(i)), Group: group(DefFunctionGroup, x.Group), Name: x.Name}
 		if x.File != "" && x.Line >= 0 {
 			f, ok := sclFile[x.File]
@@ -589,8 +526,7 @@ func (e *encoder) definitions() error {
 	for i := range d.Files.Len() {
 		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(i).Name})
 	}
-	for i := range d.Attributes.Len() {
-		a := d.Attributes.At(i)
+	for i, a := range d.Attributes.All() {
 		t, ok := pairTypes[a.Type]
 		if !ok {
 			t = Bytes

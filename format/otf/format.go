@@ -2,8 +2,6 @@ package otf
 
 import (
 	"bytes"
-	"context"
-	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -15,45 +13,6 @@ type Format struct{}
 
 // About describes the format.
 func (Format) About() format.About { return about }
-
-// Probe tells how sure it is that a file is one of the format.
-func (Format) Probe(name string, head []byte) int {
-	return probe(name, head)
-}
-
-// Open opens a trace.
-func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return open(ctx, src, opt)
-}
-
-// Create makes an encoder.
-func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return create(dst, opt)
-}
-
-// Copy writes a trace record by record.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
-	if err := about.CheckOptions(wo.Values); err != nil {
-		return nil, err
-	}
-	return copyTrace(ctx, src, ro, dst, wo)
-}
-
-// Raw prints the records as text.
-func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOptions, w io.Writer) error {
-	return raw(ctx, src, opt, w)
-}
-
-// Compat prints what the format's own tool prints.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
-	return printCompat(ctx, src, opt, sel, w)
-}
 
 var about = format.About{
 	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
@@ -93,8 +52,8 @@ var about = format.About{
 	},
 }
 
-// probe recognises a master file.
-func probe(name string, text []byte) int {
+// Probe recognises a master file.
+func (Format) Probe(name string, text []byte) int {
 	named := strings.HasSuffix(name, ".otf")
 	good, bad := 0, 0
 	for rest := text; len(rest) > 0 && good+bad < 20; {

@@ -22,7 +22,7 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	const defs = "DTR3e8\nDP1NM\"a\"\nDP2NM\"b\"\nDPabcdeNM\"far\"\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n"
 	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.0.def": {Data: []byte(defs)}, "x.1.events": {Data: []byte(text)}}, Name: "x.otf", Path: "x.otf"}
 	rep := format.NewReport()
-	d, err := open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
+	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestPieces(t *testing.T) {
 	scan := func(name, text string, workers int) (ok bool, sums map[string]uint64) {
 		src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, name: {Data: []byte(text)},
 			"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
-		d, err := open(context.Background(), src, &format.ReadOptions{Workers: workers})
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: workers})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func TestZippedWindow(t *testing.T) {
 	src := format.Source{FS: fstest.MapFS{"x.otf": {Data: []byte("1:1,2,abcde\n")}, "x.1.events.z": {Data: []byte(zipText(t, text, 1, 100_000))},
 		"x.0.def": {Data: []byte("DTR3e8\nDF1G0NM\"one\"\nDF2G0NM\"two\"\nDF1000G0NM\"big\"\nDCNT1G0NM\"c\"P0U\"#\"\nDPG7M1,2,NM\"comm\"\nDS3F1LN4\n")}}, Name: "x.otf", Path: "x.otf"}
 	rows := func(sel trace.Selection) (times []int64) {
-		d, err := open(context.Background(), src, &format.ReadOptions{Workers: 1})
+		d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

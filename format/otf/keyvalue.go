@@ -53,9 +53,6 @@ type KeyValue struct {
 // Uint makes a pair of type Uint64.
 func Uint(key uint32, v uint64) KeyValue { return KeyValue{Key: key, Type: Uint64, Bits: v} }
 
-// Int makes a pair of type Int64.
-func Int(key uint32, v int64) KeyValue { return KeyValue{Key: key, Type: Int64, Bits: uint64(v)} }
-
 // Float makes a pair of type Float64.
 func Float(key uint32, v float64) KeyValue {
 	return KeyValue{Key: key, Type: Float64, Bits: math.Float64bits(v)}

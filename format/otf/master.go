@@ -30,9 +30,7 @@ func (m *MasterControl) Assign(process, stream uint32) bool {
 	if _, ok := m.process[process]; ok || !validStream(stream) {
 		return false
 	}
-	if m.process == nil {
-		m.process, m.streams = map[uint32]uint32{}, map[uint32][]uint32{}
-	}
+	m.AddStream(stream)
 	m.process[process] = stream
 	l := m.streams[stream]
 	i, _ := slices.BinarySearch(l, process)
@@ -95,20 +93,6 @@ func (m *MasterControl) Clone() *MasterControl {
 	return c
 }
 
-// Check tells what makes a trace with this map unreadable for libotf: no
-// processes at all, or streams without any.
-func (m *MasterControl) Check() error {
-	if len(m.process) == 0 {
-		return fmt.Errorf("master: found no process, expected one at least")
-	}
-	for _, id := range m.Streams() {
-		if len(m.streams[id]) == 0 {
-			return fmt.Errorf("master: found no process in stream %x, expected one at least", id)
-		}
-	}
-	return nil
-}
-
 // AppendTo writes the text of the master file. Streams without processes are
 // left out: their line would mean process 0.
 func (m *MasterControl) AppendTo(b []byte) []byte {
@@ -134,10 +118,8 @@ func (m *MasterControl) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// parseMaster reads the text of a master file. report gets what is odd in line
-// number.
-// parseMaster reads the text of a master file. library leaves out a last line without
-// end, as libotf does.
+// parseMaster reads the text of a master file. report gets what is odd in a line, and its number.
+// library leaves out a last line without end, as libotf does.
 func parseMaster(text []byte, library bool, report func(line int64, p problem) error) (*MasterControl, error) {
 	m := &MasterControl{}
 	for number := int64(1); len(text) > 0; number++ {

@@ -44,7 +44,7 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		}
 	}
 	for _, part := range []Part{Definitions, Markers} {
-		c, err := d.quiet().Cursor(ctx, part)
+		c, err := d.r.quiet().Cursor(ctx, part)
 		if err != nil {
 			return nil, err
 		}

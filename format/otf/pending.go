@@ -45,20 +45,7 @@ func (m *matching) settle(c channel, b *balance) {
 }
 
 // count takes a record of a message without keeping it.
-func (m *matching) count(r *Record) {
-	switch r.Type {
-	case SendMsg:
-		c := channel{r.Process, r.Peer, r.Communicator, r.Tag}
-		b := m.at(c)
-		b.sent++
-		m.settle(c, b)
-	case RecvMsg:
-		c := channel{r.Peer, r.Process, r.Communicator, r.Tag}
-		b := m.at(c)
-		b.received++
-		m.settle(c, b)
-	}
-}
+func (m *matching) count(r *Record) { m.follow(r, nil, nil) }
 
 // lost tells, after all messages were counted, where there are sends without a
 // receive, and how many sends before them have one.
@@ -74,14 +61,14 @@ func (m *matching) lost() map[unevenTime]int64 {
 
 // follow makes messages pending in the states of their senders from their send to
 // their receive. Messages that are never received do not become pending, nor those
-// received before they were sent.
+// received before they were sent. Without states messages are counted alone.
 func (m *matching) follow(r *Record, lost map[unevenTime]int64, states map[uint64]*State) {
 	switch r.Type {
 	case SendMsg:
 		c := channel{r.Process, r.Peer, r.Communicator, r.Tag}
 		b := m.at(c)
 		all, some := lost[unevenTime{c, b.since}]
-		if b.sent >= b.received && (!some || b.sent < all) {
+		if states != nil && b.sent >= b.received && (!some || b.sent < all) {
 			b.waiting = append(b.waiting, states[r.Process].Pend(r))
 		}
 		b.sent++

@@ -37,18 +37,13 @@ func (d *decoder) Preview(ctx context.Context) (*format.Preview, error) {
 
 // summaryPoints are the times that the definitions have of statistics.
 func (d *decoder) summaryPoints(ctx context.Context) (points []uint64, err error) {
-	c, err := d.quiet().Cursor(ctx, Definitions)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	for c.Next() {
-		if r := c.Record(); r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == summaryPoint {
+	err = d.r.definitions(ctx, func(r *Record) {
+		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == summaryPoint {
 			points = append(points, r.SampleTime)
 		}
-	}
+	})
 	slices.Sort(points)
-	return points, c.Err()
+	return points, err
 }
 
 // lastSums adds up what the statistics from a time on have last of each process; nil if they
@@ -64,7 +59,7 @@ func (d *decoder) lastSums(ctx context.Context, from uint64) (*format.Preview, e
 		all, peers transferSum // over all peers, and of each
 	}
 	last := map[place]*sums{}
-	r := d.quiet()
+	r := d.r.quiet()
 	r.opt.From = from
 	c, err := r.Cursor(ctx, Statistics)
 	if err != nil {

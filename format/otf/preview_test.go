@@ -17,7 +17,7 @@ import (
 // their ids; "" if it tells nothing.
 func previewed(t *testing.T, path string) (string, int64) {
 	t.Helper()
-	d, err := open(t.Context(), format.FileSource(path), &format.ReadOptions{Strict: true})
+	d, err := (Format{}).Open(t.Context(), format.FileSource(path), &format.ReadOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}

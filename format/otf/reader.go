@@ -210,8 +210,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 
 // size is that of all files of some parts, as stored.
 func (r *Reader) size(parts ...Part) (size int64, err error) {
-	q := *r
-	q.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
+	q := r.quiet()
 	for _, id := range r.master.Streams() {
 		for _, part := range parts {
 			s, err := q.open(id, part)
@@ -595,10 +594,11 @@ func (r *Record) Clone() *Record {
 	return &c
 }
 
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+// Compat prints what otfprint prints.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	o := &Options{Read: opt}
 	if !sel.All() {
-		d, err := open(ctx, src, &format.ReadOptions{Values: opt.Values})
+		d, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
 		if err != nil {
 			return err
 		}

@@ -1,5 +1,7 @@
 package otf
 
+import "unsafe"
+
 // Type is a type of record. The numbers are those of libotf's OTF_*_RECORD.
 type Type uint8
 
@@ -177,177 +179,67 @@ type Record struct {
 	BytesWritten  uint64
 }
 
-// field numbers a field of a Record.
-type field uint8
+// field is a field of a Record: where it lies in it.
+type field uintptr
 
 const (
-	fTime field = iota
-	fProcess
-	fToken
-	fParent
-	fGroup
-	fKind
-	fProperties
-	fAttributeList
-	fMajor
-	fMinor
-	fSub
-	fUniqueID
-	fTicksPerSecond
-	fMinTime
-	fMaxTime
-	fSampleTime
-	fFunction
-	fPeer
-	fOrigin
-	fCommunicator
-	fTag
-	fLength
-	fCounter
-	fValue
-	fCollective
-	fRoot
-	fSent
-	fReceived
-	fDuration
-	fMatching
-	fFile
-	fLine
-	fHandle
-	fOperation
-	fBytes
-	fSCL
-	fOriginalTime
-	fCount
-	fExclusive
-	fInclusive
-	fSentCount
-	fReceivedCount
-	fOpens
-	fCloses
-	fReads
-	fWrites
-	fSeeks
-	fBytesRead
-	fBytesWritten
-	fText
-	fName
-	fUnit
-	fMembers
+	fTime           = field(unsafe.Offsetof(Record{}.Time))
+	fProcess        = field(unsafe.Offsetof(Record{}.Process))
+	fToken          = field(unsafe.Offsetof(Record{}.Token))
+	fParent         = field(unsafe.Offsetof(Record{}.Parent))
+	fGroup          = field(unsafe.Offsetof(Record{}.Group))
+	fKind           = field(unsafe.Offsetof(Record{}.Kind))
+	fProperties     = field(unsafe.Offsetof(Record{}.Properties))
+	fAttributeList  = field(unsafe.Offsetof(Record{}.AttributeList))
+	fMajor          = field(unsafe.Offsetof(Record{}.Major))
+	fMinor          = field(unsafe.Offsetof(Record{}.Minor))
+	fSub            = field(unsafe.Offsetof(Record{}.Sub))
+	fUniqueID       = field(unsafe.Offsetof(Record{}.UniqueID))
+	fTicksPerSecond = field(unsafe.Offsetof(Record{}.TicksPerSecond))
+	fMinTime        = field(unsafe.Offsetof(Record{}.MinTime))
+	fMaxTime        = field(unsafe.Offsetof(Record{}.MaxTime))
+	fSampleTime     = field(unsafe.Offsetof(Record{}.SampleTime))
+	fFunction       = field(unsafe.Offsetof(Record{}.Function))
+	fPeer           = field(unsafe.Offsetof(Record{}.Peer))
+	fOrigin         = field(unsafe.Offsetof(Record{}.Origin))
+	fCommunicator   = field(unsafe.Offsetof(Record{}.Communicator))
+	fTag            = field(unsafe.Offsetof(Record{}.Tag))
+	fLength         = field(unsafe.Offsetof(Record{}.Length))
+	fCounter        = field(unsafe.Offsetof(Record{}.Counter))
+	fValue          = field(unsafe.Offsetof(Record{}.Value))
+	fCollective     = field(unsafe.Offsetof(Record{}.Collective))
+	fRoot           = field(unsafe.Offsetof(Record{}.Root))
+	fSent           = field(unsafe.Offsetof(Record{}.Sent))
+	fReceived       = field(unsafe.Offsetof(Record{}.Received))
+	fDuration       = field(unsafe.Offsetof(Record{}.Duration))
+	fMatching       = field(unsafe.Offsetof(Record{}.Matching))
+	fFile           = field(unsafe.Offsetof(Record{}.File))
+	fLine           = field(unsafe.Offsetof(Record{}.Line))
+	fHandle         = field(unsafe.Offsetof(Record{}.Handle))
+	fOperation      = field(unsafe.Offsetof(Record{}.Operation))
+	fBytes          = field(unsafe.Offsetof(Record{}.Bytes))
+	fSCL            = field(unsafe.Offsetof(Record{}.SCL))
+	fOriginalTime   = field(unsafe.Offsetof(Record{}.OriginalTime))
+	fCount          = field(unsafe.Offsetof(Record{}.Count))
+	fExclusive      = field(unsafe.Offsetof(Record{}.Exclusive))
+	fInclusive      = field(unsafe.Offsetof(Record{}.Inclusive))
+	fSentCount      = field(unsafe.Offsetof(Record{}.SentCount))
+	fReceivedCount  = field(unsafe.Offsetof(Record{}.ReceivedCount))
+	fOpens          = field(unsafe.Offsetof(Record{}.Opens))
+	fCloses         = field(unsafe.Offsetof(Record{}.Closes))
+	fReads          = field(unsafe.Offsetof(Record{}.Reads))
+	fWrites         = field(unsafe.Offsetof(Record{}.Writes))
+	fSeeks          = field(unsafe.Offsetof(Record{}.Seeks))
+	fBytesRead      = field(unsafe.Offsetof(Record{}.BytesRead))
+	fBytesWritten   = field(unsafe.Offsetof(Record{}.BytesWritten))
+	fText           = field(unsafe.Offsetof(Record{}.Text))
+	fName           = field(unsafe.Offsetof(Record{}.Name))
+	fUnit           = field(unsafe.Offsetof(Record{}.Unit))
+	fMembers        = field(unsafe.Offsetof(Record{}.Members))
 )
 
 // number is where a numeric field is.
-func (r *Record) number(f field) *uint64 {
-	switch f {
-	case fTime:
-		return &r.Time
-	case fProcess:
-		return &r.Process
-	case fToken:
-		return &r.Token
-	case fParent:
-		return &r.Parent
-	case fGroup:
-		return &r.Group
-	case fKind:
-		return &r.Kind
-	case fProperties:
-		return &r.Properties
-	case fAttributeList:
-		return &r.AttributeList
-	case fMajor:
-		return &r.Major
-	case fMinor:
-		return &r.Minor
-	case fSub:
-		return &r.Sub
-	case fUniqueID:
-		return &r.UniqueID
-	case fTicksPerSecond:
-		return &r.TicksPerSecond
-	case fMinTime:
-		return &r.MinTime
-	case fMaxTime:
-		return &r.MaxTime
-	case fSampleTime:
-		return &r.SampleTime
-	case fFunction:
-		return &r.Function
-	case fPeer:
-		return &r.Peer
-	case fOrigin:
-		return &r.Origin
-	case fCommunicator:
-		return &r.Communicator
-	case fTag:
-		return &r.Tag
-	case fLength:
-		return &r.Length
-	case fCounter:
-		return &r.Counter
-	case fValue:
-		return &r.Value
-	case fCollective:
-		return &r.Collective
-	case fRoot:
-		return &r.Root
-	case fSent:
-		return &r.Sent
-	case fReceived:
-		return &r.Received
-	case fDuration:
-		return &r.Duration
-	case fMatching:
-		return &r.Matching
-	case fFile:
-		return &r.File
-	case fLine:
-		return &r.Line
-	case fHandle:
-		return &r.Handle
-	case fOperation:
-		return &r.Operation
-	case fBytes:
-		return &r.Bytes
-	case fSCL:
-		return &r.SCL
-	case fOriginalTime:
-		return &r.OriginalTime
-	case fCount:
-		return &r.Count
-	case fExclusive:
-		return &r.Exclusive
-	case fInclusive:
-		return &r.Inclusive
-	case fSentCount:
-		return &r.SentCount
-	case fReceivedCount:
-		return &r.ReceivedCount
-	case fOpens:
-		return &r.Opens
-	case fCloses:
-		return &r.Closes
-	case fReads:
-		return &r.Reads
-	case fWrites:
-		return &r.Writes
-	case fSeeks:
-		return &r.Seeks
-	case fBytesRead:
-		return &r.BytesRead
-	case fBytesWritten:
-		return &r.BytesWritten
-	}
-	panic("otf: not a number")
-}
+func (r *Record) number(f field) *uint64 { return (*uint64)(unsafe.Add(unsafe.Pointer(r), f)) }
 
 // text is where a text field is.
-func (r *Record) text(f field) *string {
-	switch f {
-	case fName:
-		return &r.Name
-	case fUnit:
-		return &r.Unit
-	}
-	return &r.Text
-}
+func (r *Record) text(f field) *string { return (*string)(unsafe.Add(unsafe.Pointer(r), f)) }

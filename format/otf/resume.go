@@ -30,17 +30,12 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 
 // snapshotsAt is the latest time of snapshots that is not after t.
 func (d *decoder) snapshotsAt(ctx context.Context, t uint64) (at uint64, ok bool, err error) {
-	c, err := d.quiet().Cursor(ctx, Definitions)
-	if err != nil {
-		return 0, false, err
-	}
-	defer c.Close()
-	for c.Next() {
-		if r := c.Record(); r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == snapshotPoint && r.SampleTime <= t {
+	err = d.r.definitions(ctx, func(r *Record) {
+		if r.Stream == 0 && r.Type == DefAuxSamplePoint && r.Kind == snapshotPoint && r.SampleTime <= t {
 			at, ok = max(at, r.SampleTime), true
 		}
-	}
-	return at, ok, c.Err()
+	})
+	return at, ok, err
 }
 
 // resumed is a sink for events from a time on, and for what was open then.

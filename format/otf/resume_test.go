@@ -65,7 +65,7 @@ func TestResume(t *testing.T) {
 		t.Fatal(err)
 	}
 	decode := func() *decoder {
-		d, err := open(context.Background(), format.FileSource(m), &format.ReadOptions{Workers: 1})
+		d, err := (Format{}).Open(context.Background(), format.FileSource(m), &format.ReadOptions{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -53,9 +53,7 @@ func (r *Reader) Processes(ctx context.Context) ([]Process, error) {
 
 // definitions reads all definitions, without reporting defects.
 func (r *Reader) definitions(ctx context.Context, f func(*Record)) error {
-	quiet := *r
-	quiet.opt.Read = &format.ReadOptions{Values: r.opt.Read.Values}
-	c, err := quiet.Cursor(ctx, Definitions)
+	c, err := r.quiet().Cursor(ctx, Definitions)
 	if err != nil {
 		return err
 	}

@@ -33,27 +33,17 @@ func (g *Grouping) Define(r *Record) {
 	}
 }
 
-func (g *Grouping) ofFunction(token uint64) uint64 {
-	if v, ok := g.function[token]; ok || g.Global == nil {
+// find looks a token up in one of the tables, here and then in the global one.
+func (g *Grouping) find(table func(*Grouping) map[uint64]uint64, token uint64) uint64 {
+	if v, ok := table(g)[token]; ok || g.Global == nil {
 		return v
 	}
-	return g.Global.ofFunction(token)
+	return g.Global.find(table, token)
 }
 
-func (g *Grouping) ofFile(token uint64) uint64 {
-	if v, ok := g.file[token]; ok || g.Global == nil {
-		return v
-	}
-	return g.Global.ofFile(token)
-}
-
-// kind is that of a collective operation.
-func (g *Grouping) kind(token uint64) uint64 {
-	if v, ok := g.collective[token]; ok || g.Global == nil {
-		return v
-	}
-	return g.Global.kind(token)
-}
+func ofFunction(g *Grouping) map[uint64]uint64   { return g.function }
+func ofFile(g *Grouping) map[uint64]uint64       { return g.file }
+func ofCollective(g *Grouping) map[uint64]uint64 { return g.collective }
 
 // State replays the events of one process. It knows at every time what is going
 // on, for snapshots, and what has been so far, for summaries. Its memory grows with
@@ -225,7 +215,7 @@ func (s *State) collect(c *openCollective) {
 	x.sent += c.sent
 	x.received += c.received
 	root := c.root == s.process
-	switch kind := s.group.kind(c.collective); kind {
+	switch kind := s.group.find(ofCollective, c.collective); kind {
 	case barrier, oneToAll, allToOne, allToAll:
 		if root || kind != oneToAll {
 			x.sentCount++
@@ -384,7 +374,7 @@ func (s *State) Summary(t uint64, put func(*Record) error) error {
 	for _, x := range s.functions.all() {
 		v := x.v
 		v.inclusive += running[x]
-		g := &groups.at(s.group.ofFunction(x.token)).v
+		g := &groups.at(s.group.find(ofFunction, x.token)).v
 		g.count += v.count
 		g.exclusive += v.exclusive
 		g.inclusive += v.inclusive
@@ -406,7 +396,7 @@ func (s *State) Summary(t uint64, put func(*Record) error) error {
 	}
 	var fileGroups tokenTable[accessSum]
 	for _, x := range s.accesses.all() {
-		fileGroups.at(s.group.ofFile(x.token)).v.add(&x.v)
+		fileGroups.at(s.group.find(ofFile, x.token)).v.add(&x.v)
 		r.File = x.token
 		x.v.give(r)
 		o.put(FileOperationSummary)

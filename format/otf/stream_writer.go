@@ -219,16 +219,6 @@ func (p *partWriter) state(t, process uint64, typ Type) error {
 	return nil
 }
 
-// Flush hands on what all files of the stream have collected.
-func (w *StreamWriter) Flush() error {
-	for _, p := range w.parts {
-		if p != nil && w.err == nil {
-			w.err = p.flush()
-		}
-	}
-	return w.err
-}
-
 // Close writes what is left and gives the files their names.
 func (w *StreamWriter) Close() error {
 	defer w.Abort()

@@ -3,26 +3,15 @@ package otf2
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
-	"math"
 
-	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // FileError is something in a file that is not what the format says.
-type FileError struct {
-	Path            string // as the user would write it
-	Offset          int64  // in bytes
-	Found, Expected string
-}
+type FileError = archive.FileError
 
-// Error says it in one line.
-func (e *FileError) Error() string {
-	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
-}
-
-// Is reports that it is [format.ErrDamaged].
-func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
+// missing is a file that cannot be opened.
+type missing = archive.Missing
 
 // Property is one of an archive: a name that is unique, and a text.
 type Property struct{ Name, Value string }
@@ -54,7 +43,7 @@ const (
 // parseAnchor reads an anchor file. Archives that this package cannot read are refused.
 func parseAnchor(path string, b []byte) (*Anchor, error) {
 	bad := func(at int, expected, found string, args ...any) error {
-		return &FileError{path, int64(at), fmt.Sprintf(found, args...), expected}
+		return archive.Damaged(path, int64(at), fmt.Sprintf(found, args...), expected)
 	}
 	c := &cursor{b: b}
 	if c.byte() != chunkHeader || c.bad {
@@ -117,23 +106,6 @@ func show1(b []byte, at int) string {
 		return fmt.Sprintf("0x%02x", b[at])
 	}
 	return "the end of the file"
-}
-
-// load reads a small file whole.
-func load(src format.Source, name, path string) ([]byte, error) {
-	f, size, err := src.OpenName(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if size > maxAnchor {
-		return nil, &FileError{path, 0, fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d", maxAnchor)}
-	}
-	b := make([]byte, size)
-	if n, err := io.ReadFull(io.NewSectionReader(f, 0, math.MaxInt64), b); err != nil && n < len(b) {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return b, nil
 }
 
 // append appends the anchor file.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Archive is an opened archive. Its methods may be called by several goroutines at once.
@@ -26,7 +27,10 @@ type Archive struct {
 // Open opens an archive by its anchor file. The error is a [FileError] if that is damaged,
 // or says that such archives cannot be read.
 func Open(src format.Source) (*Archive, error) {
-	b, err := load(src, src.Name, src.Path)
+	b, err := archive.Load(src, src.Name, src.Path, maxAnchor)
+	if m := (*missing)(nil); errors.As(err, &m) {
+		err = m.Err // which names the file
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +63,7 @@ func (a *Archive) Definitions(use func(at int64, r *Record) error) error {
 
 // Markers does the same with the archive's markers, if it has any.
 func (a *Archive) Markers(use func(at int64, r *Record) error) error {
-	if err := a.records(".marker", a.definitionChunk(), markerTypes[:], use); !isMissing(err) {
+	if err := a.records(".marker", a.definitionChunk(), markerTypes[:], use); !archive.IsMissing(err) {
 		return err
 	}
 	return nil
@@ -95,8 +99,6 @@ const thumbnailChunk = 1 << 20
 
 // definitionChunk is the size of a chunk of definitions and of markers.
 func (a *Archive) definitionChunk() uint64 { return cmp.Or(a.DefinitionChunk, maxChunk) }
-
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // records reads a file of records of these types.
 func (a *Archive) records(name string, chunk uint64, types []recordType, use func(at int64, r *Record) error) error {
@@ -200,7 +202,7 @@ func (a *Archive) local(location uint64) (*local, error) {
 		}
 		return !cur.bad, nil
 	})
-	if isMissing(err) {
+	if archive.IsMissing(err) {
 		err = nil
 	}
 	return l, err

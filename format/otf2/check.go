@@ -7,22 +7,19 @@ import (
 	"io"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
 // checker holds what the files of an archive say of each other against what is there.
 type checker struct {
+	format.SinkFuncs // it needs neither events nor links
+
 	names *names
 	a     *Archive
 	opt   *format.ReadOptions
 	types map[uint64]uint64 // of attributes, by their ids
 }
-
-// Batch needs nothing of the events.
-func (c *checker) Batch(*trace.Batch) error { return nil }
-
-// Links needs nothing of the links.
-func (c *checker) Links([]trace.Link) error { return nil }
 
 // NewChecker makes the checker of the archive's files.
 func (d *decoder) NewChecker() format.Checker {
@@ -101,7 +98,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
 		switch {
-		case isMissing(err):
+		case archive.IsMissing(err):
 			without = append(without, l.id)
 		case err != nil:
 			return err
@@ -286,7 +283,7 @@ func (c *checker) thumbnails(ctx context.Context) error {
 			}
 			return ctx.Err()
 		})
-		if reported := fail(c.opt, err); reported != nil || isMissing(err) {
+		if reported := fail(c.opt, err); reported != nil || archive.IsMissing(err) {
 			return reported
 		}
 		if err == nil && samples != announced {

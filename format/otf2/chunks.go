@@ -2,12 +2,12 @@ package otf2
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math/bits"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // chunkReader goes through a file of chunks, of which it has a part in memory
@@ -36,33 +36,17 @@ const (
 func openChunks(src format.Source, name, path string, chunk uint64) (*chunkReader, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
-		return nil, &missing{path, err}
+		return nil, &missing{Path: path, Err: err}
 	}
 	return &chunkReader{f: f, path: path, size: size, chunk: int64(chunk)}, nil
 }
-
-// missing is a file that cannot be opened.
-type missing struct {
-	path string
-	err  error
-}
-
-func (e *missing) Error() string {
-	err := e.err
-	if u := errors.Unwrap(err); u != nil {
-		err = u
-	}
-	return fmt.Sprintf("%s: %v", e.path, err)
-}
-
-func (e *missing) Unwrap() error { return e.err }
 
 // offset is the place in the file.
 func (c *chunkReader) offset() int64 { return c.base + int64(c.at) }
 
 // bad is something wrong at an offset.
 func (c *chunkReader) bad(at int64, expected, found string, args ...any) *FileError {
-	return &FileError{c.path, at, fmt.Sprintf(found, args...), expected}
+	return archive.Damaged(c.path, at, fmt.Sprintf(found, args...), expected)
 }
 
 // begin goes to chunk number k, behind its header; io.EOF if there is none.

@@ -183,7 +183,7 @@ type readings struct {
 func rowsOf(t testing.TB, src format.Source, sel trace.Selection, workers int) (x readings, tried bool) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
-	d, err := open(context.Background(), src, opt)
+	d, err := (Format{}).Open(context.Background(), src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -381,7 +381,7 @@ func TestChunksEnd(t *testing.T) {
 	for _, path := range []string{longArchive(t, longEvents, nil, -1), denseArchive(t)} {
 		for _, workers := range []int{2, 4} {
 			for _, at := range []int{1, 20} {
-				d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: workers})
+				d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: workers})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -421,7 +421,7 @@ func TestChunksEnd(t *testing.T) {
 // Locations are read together where one core would be the last to end.
 func TestLarge(t *testing.T) {
 	path := longArchive(t, longEvents, nil, -1)
-	d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+	d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package otf2
 
 import (
 	"context"
-	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -10,11 +9,15 @@ import (
 	"path/filepath"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
-// copyArchive copies all files of an archive as they are: nothing in them depends on its
+// Copy copies all files of an archive as they are: nothing in them depends on its
 // name.
-func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
 	a, err := openArchive(src, ro)
 	if err != nil {
 		return nil, err
@@ -32,7 +35,7 @@ func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions,
 		files[a.name+ending] = filepath.Join(w.folder, ending[1:])
 	}
 	entries, err := fs.ReadDir(src.FS, path.Clean(a.name))
-	if err != nil && !isMissing(err) {
+	if err != nil && !archive.IsMissing(err) {
 		return nil, err
 	}
 	for _, e := range entries {
@@ -41,12 +44,12 @@ func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions,
 		}
 	}
 	for from, to := range files {
-		if err := copyFile(ctx, src, from, to); err != nil && !isMissing(err) {
+		if err := archive.Copy(ctx, src, from, from, to); err != nil && !archive.IsMissing(err) {
 			return nil, err
 		}
 	}
-	if _, err := os.Stat(w.definitions.path); isMissing(err) {
-		return nil, &missing{a.path + ".def", fs.ErrNotExist}
+	if _, err := os.Stat(w.definitions.path); archive.IsMissing(err) {
+		return nil, &missing{Path: a.path + ".def", Err: fs.ErrNotExist}
 	}
 	f, _, err := src.Open()
 	if err != nil {
@@ -55,24 +58,4 @@ func copyArchive(ctx context.Context, src format.Source, ro *format.ReadOptions,
 	defer f.Close()
 	_, err = io.Copy(dst, f)
 	return &format.Loss{}, err
-}
-
-// copyFile copies a file of an archive.
-func copyFile(ctx context.Context, src format.Source, from, to string) error {
-	f, size, err := src.OpenName(from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
-	if err != nil {
-		return err
-	}
-	const piece = 8 << 20
-	for at := int64(0); at < size && err == nil; at += piece {
-		if err = ctx.Err(); err == nil {
-			_, err = io.Copy(out, io.NewSectionReader(f, at, min(piece, size-at)))
-		}
-	}
-	return errors.Join(err, out.Close())
 }

@@ -25,7 +25,11 @@ type decoder struct {
 	unordered map[uint64]bool
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	a, err := openArchive(src, opt)
 	if err != nil {
 		return nil, err

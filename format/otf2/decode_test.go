@@ -24,7 +24,7 @@ import (
 func scanned(t testing.TB, src format.Source, values map[string]string) (n map[string]int, rules string, defs *trace.Definitions) {
 	t.Helper()
 	rep := format.NewReport()
-	d, err := open(context.Background(), src, &format.ReadOptions{Report: rep, Values: values})
+	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Report: rep, Values: values})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows := func(from, to int64) (l []string) {
-			d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+			d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,7 +356,7 @@ func checked(t testing.TB, src format.Source) (rules string) {
 	t.Helper()
 	rep := format.NewReport()
 	opt := &format.ReadOptions{Report: rep}
-	d, err := open(context.Background(), src, opt)
+	d, err := (Format{}).Open(context.Background(), src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,7 +411,7 @@ func TestCheck(t *testing.T) {
 
 // Markers are events of a location of their own. The values are read off the file's bytes.
 func TestMarkers(t *testing.T) {
-	d, err := open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"), &format.ReadOptions{})
+	d, err := (Format{}).Open(context.Background(), format.FileSource("testdata/ok/heat2d-mt/traces.otf2"), &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestWindowUndefined(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, from := range []int64{0, 5} {
-		d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{})
+		d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

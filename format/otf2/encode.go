@@ -64,7 +64,11 @@ type encoder struct {
 	numbers map[int64]uint32 // locations by the file's own number
 }
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create makes an encoder.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	w, err := NewWriter(out, Anchor{Creator: "weft", EventChunk: 1 << 20})
 	if err != nil {
 		return nil, err

@@ -41,6 +41,8 @@ type EventReader struct {
 	number uint64
 	event  Event
 	ended  bool
+	types  []recordType // of its records: events or those of snapshots
+	what   string       // that they are
 	// What no writer makes: bytes behind the fields of the event in hand or of its
 	// attributes, numbers with more bytes than they need, and fields that are not there.
 	spare        int
@@ -62,7 +64,7 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 	if err != nil {
 		return nil, err
 	}
-	r := &EventReader{c: c, local: l}
+	r := &EventReader{c: c, local: l, types: eventTypes[:], what: "an event"}
 	if !opt.RawClocks {
 		r.clock = newClock(l.clocks)
 	}
@@ -130,7 +132,7 @@ func (r *EventReader) Next() (*Event, error) {
 		case id >= firstEvent:
 			return r.read(id, at)
 		default:
-			return nil, r.skip(c.bad(at, "an event", "record %d", id))
+			return nil, r.skip(c.bad(at, r.what, "record %d", id))
 		}
 	}
 }
@@ -197,8 +199,8 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	r.number++
 	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
 	var t *recordType
-	if int(id) < len(eventTypes) && eventTypes[id].name != "" {
-		t = &eventTypes[id]
+	if int(id) < len(r.types) && r.types[id].name != "" {
+		t = &r.types[id]
 	}
 	c.at++
 	if t != nil && t.bare {

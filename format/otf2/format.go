@@ -1,8 +1,6 @@
 package otf2
 
 import (
-	"context"
-	"io"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -17,40 +15,6 @@ type Format struct{ format.Unsupported }
 
 // About describes the format.
 func (Format) About() format.About { return about }
-
-// Probe tells how sure it is that a file is one of the format.
-func (Format) Probe(name string, head []byte) int {
-	return probe(name, head)
-}
-
-// Open opens a trace.
-func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return open(ctx, src, opt)
-}
-
-// Create makes an encoder.
-func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	if err := about.CheckOptions(opt.Values); err != nil {
-		return nil, err
-	}
-	return create(dst, opt)
-}
-
-// Copy writes a trace record by record.
-func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
-	if err := about.CheckOptions(wo.Values); err != nil {
-		return nil, err
-	}
-	return copyArchive(ctx, src, ro, dst, wo)
-}
-
-// Compat prints what the format's own tool prints.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
-	return printCompat(ctx, src, opt, sel, w)
-}
 
 var about = format.About{
 	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
@@ -83,8 +47,8 @@ var about = format.About{
 	},
 }
 
-// probe recognises an anchor file.
-func probe(name string, head []byte) int {
+// Probe recognises an anchor file.
+func (Format) Probe(name string, head []byte) int {
 	if len(head) > 6 && head[0] == chunkHeader && string(head[2:6]) == "OTF2" {
 		return 100
 	}

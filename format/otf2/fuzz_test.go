@@ -26,14 +26,14 @@ func fuzzFile(f *testing.F, anchor, name string, more ...string) {
 		src := mapped(t, anchor, name, func([]byte) []byte { return bytes.Clone(b) })
 		tracetest.ReadSource(Format{}, src, &format.ReadOptions{Workers: 1, Report: format.NewReport()})
 		checkSource(src)
-		printCompat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()}, trace.Everything(), io.Discard)
+		(Format{}).Compat(context.Background(), src, &format.ReadOptions{Report: format.NewReport()}, trace.Everything(), io.Discard)
 	})
 }
 
 // checkSource checks what can be opened.
 func checkSource(src format.Source) {
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	if d, err := open(context.Background(), src, opt); err == nil {
+	if d, err := (Format{}).Open(context.Background(), src, opt); err == nil {
 		d.NewChecker().Finish(context.Background())
 		d.Close()
 	}

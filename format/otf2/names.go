@@ -161,19 +161,25 @@ func (n *names) shown(t Table, id uint64) string {
 	return "INVALID <" + strconv.FormatUint(id, 10) + ">"
 }
 
+// nameFields are the definitions whose name is what a field says.
+var nameFields = map[uint8]struct {
+	table Table
+	field int
+}{
+	defParadigm: {Paradigms, 1}, defIOParadigm: {IOParadigms, 2}, defAttribute: {Attributes, 1}, defLocationGroup: {LocationGroups, 1},
+	defLocation: {Locations, 1}, defRegion: {Regions, 1}, defGroup: {Groups, 1}, defMetricMember: {MetricMembers, 1}, defComm: {Comms, 1},
+	defInterComm: {Comms, 1}, defParameter: {Parameters, 1}, defWindow: {Windows, 1}, defCartDimension: {CartDimensions, 1},
+	defCartTopology: {CartTopologies, 1}, defInterrupt: {InterruptGenerators, 1},
+}
+
 // define takes a definition into account.
 func (n *names) define(r *Record) {
 	v := r.Values
-	// called gives it the name that a field says.
-	called := func(t Table, of uint64) {
-		name, ok := n.text(of)
-		n.add(t, v[0], name, ok)
+	if x, ok := nameFields[r.ID]; ok {
+		name, ok := n.text(v[x.field])
+		n.add(x.table, v[0], name, ok)
 	}
 	switch r.ID {
-	case defParadigm:
-		called(Paradigms, v[1])
-	case defIOParadigm:
-		called(IOParadigms, v[2])
 	case defString:
 		switch {
 		case v[0] >= linkText && n.carries: // a link that weft wrote
@@ -182,27 +188,17 @@ func (n *names) define(r *Record) {
 		default:
 			n.add(Strings, v[0], r.Texts[0], true)
 		}
-	case defAttribute:
-		called(Attributes, v[1])
 	case defTreeNode:
 		name, _ := n.text(v[1])
 		class, _ := n.text(v[2])
 		n.add(SystemTreeNodes, v[0], class+"::"+name, true)
-	case defLocationGroup:
-		called(LocationGroups, v[1])
-	case defLocation:
-		called(Locations, v[1])
-	case defRegion:
-		called(Regions, v[1])
 	case defCallsite:
 		n.add(Callsites, v[0], "", false)
 	case defCallpath:
 		n.add(Callpaths, v[0], "", false)
 	case defGroup:
-		called(Groups, v[1])
 		n.group(groupOf(v))
 	case defMetricMember:
-		called(MetricMembers, v[1])
 		n.metrics[v[0]] = append([]uint64(nil), v...)
 	case defMetricClass:
 		n.add(Metrics, v[0], "", false)
@@ -211,20 +207,12 @@ func (n *names) define(r *Record) {
 		n.add(Metrics, v[0], "", false)
 		n.members[v[0]] = n.members[v[1]]
 	case defComm:
-		called(Comms, v[1])
 		n.putComm(v[0], printComm{a: n.ranks(v[2])})
 	case defInterComm:
-		called(Comms, v[1])
 		n.putComm(v[0], printComm{n.ranks(v[2]), n.ranks(v[3])})
-	case defParameter:
-		called(Parameters, v[1])
 	case defWindow:
-		called(Windows, v[1])
 		n.communicators[Windows][v[0]] = n.comm(v[2])
-	case defCartDimension:
-		called(CartDimensions, v[1])
 	case defCartTopology:
-		called(CartTopologies, v[1])
 		n.communicators[CartTopologies][v[0]] = n.comm(v[2])
 	case defSourceLoc:
 		file, _ := n.text(v[1])
@@ -241,8 +229,6 @@ func (n *names) define(r *Record) {
 			}
 		}
 		n.add(CallingContexts, v[0], region, true)
-	case defInterrupt:
-		called(InterruptGenerators, v[1])
 	case defIOFile:
 		name, _ := n.text(v[1])
 		n.add(IOFiles, v[0], "file://"+name, true)

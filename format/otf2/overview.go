@@ -3,9 +3,9 @@ package otf2
 import (
 	"context"
 	"fmt"
-	"io/fs"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Overview lists the anchor file and all others of the archive that are there, and counts the
@@ -20,7 +20,7 @@ func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 }
 
 func (d *decoder) files() ([]format.TraceFile, error) {
-	endings := []string{".otf2", ".def", ".marker"}
+	endings := []string{".def", ".marker"}
 	for _, id := range d.locations {
 		endings = append(endings, fmt.Sprintf("/%d.def", id), fmt.Sprintf("/%d.evt", id), fmt.Sprintf("/%d.snap", id))
 	}
@@ -28,23 +28,7 @@ func (d *decoder) files() ([]format.TraceFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	endings = append(endings, thumbnails...)
-	var l []format.TraceFile
-	for i, ending := range endings {
-		file, path := d.a.name+ending, d.a.path+ending
-		if i == 0 {
-			file, path = d.a.src.Name, d.a.src.Path
-		}
-		st, err := fs.Stat(d.a.src.FS, file)
-		if isMissing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		l = append(l, format.TraceFile{Path: path, Size: st.Size()})
-	}
-	return l, nil
+	return archive.Files(d.a.src, d.a.name, d.a.path, append(endings, thumbnails...))
 }
 
 func (d *decoder) definitionRecords() ([]format.DefinitionRecords, error) {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -536,9 +536,9 @@ func (p *printer) anchor(a *Anchor) {
 	say("Number of thumbnails", a.Thumbnails)
 }
 
-// printCompat writes what otf2-print -A prints, of the wanted locations and times: the
+// Compat writes what otf2-print -A prints, of the wanted locations and times: the
 // indexes of locations are those of the common model.
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	a, err := openArchive(src, opt)
 	if err != nil {
 		return err
@@ -742,17 +742,7 @@ func (m *merge) down(i int) {
 
 // fail reports an error as a defect, if it is one of the trace: others are returned.
 func fail(opt *format.ReadOptions, err error) error {
-	var f *FileError
-	var m *missing
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &f):
-		return opt.Defect(&trace.Defect{Rule: "otf2.damaged", Severity: trace.Error, Position: trace.Position{File: f.Path, Offset: f.Offset, Binary: true}, Found: f.Found, Expected: f.Expected})
-	case isMissing(err) && errors.As(err, &m):
-		return opt.Defect(&trace.Defect{Rule: "otf2.missing-file", Severity: trace.Error, Position: trace.Position{File: m.path}, Found: "no such file", Expected: "a file of the archive"})
-	}
-	return err
+	return archive.Fail(opt, err, "otf2.damaged", "otf2.missing-file", "a file of the archive")
 }
 
 // openArchive opens an archive; what is damaged but can be read is reported.

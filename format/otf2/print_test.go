@@ -36,7 +36,7 @@ func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	if err := printCompat(context.Background(), format.FileSource(anchor), opt, trace.Everything(), &out); err != nil {
+	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt, trace.Everything(), &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()

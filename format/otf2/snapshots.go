@@ -3,7 +3,6 @@ package otf2
 import (
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 )
 
@@ -21,7 +20,7 @@ func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &SnapshotReader{EventReader{c: c, local: &local{}}}, nil
+	return &SnapshotReader{EventReader{c: c, local: &local{}, types: snapshotTypes[:], what: "a record of a snapshot"}}, nil
 }
 
 // Close frees the file.
@@ -30,72 +29,7 @@ func (s *SnapshotReader) Close() { s.r.Close() }
 // Next is the next record, valid until the next call; io.EOF behind the last one. Its time
 // is that of the snapshot; when something happened is its first value. Unknown records
 // have no values. After a [FileError] reading goes on behind what is damaged.
-func (s *SnapshotReader) Next() (*Event, error) {
-	r := &s.r
-	c, e := r.c, &r.event
-	e.Attributes = e.Attributes[:0]
-	if r.ended {
-		return nil, io.EOF
-	}
-	if c.end == 0 {
-		if err := r.chunk(0); err != nil {
-			return nil, err
-		}
-	}
-	for {
-		b, err := c.peek(10)
-		if err != nil {
-			return nil, r.skip(err)
-		}
-		at := c.offset()
-		switch {
-		case len(b) == 0 || b[0] == endOfChunk || b[0] == endOfBuffer:
-			if err := r.chunk(c.number() + 1); err != nil {
-				return nil, err
-			}
-			continue
-		case b[0] == endOfFile:
-			r.ended = true
-			return nil, io.EOF
-		case b[0] == timestampRecord:
-			cur := cursor{b: b, at: 1, big: c.big}
-			t := cur.fixed(8)
-			if cur.bad {
-				return nil, r.skip(c.bad(at, "a time of 8 bytes", "the end of the chunk"))
-			}
-			c.at += cur.at
-			r.time = t
-			continue
-		case b[0] != attributeRecord && b[0] < firstEvent:
-			return nil, r.skip(c.bad(at, "a record of a snapshot", "record %d", b[0]))
-		}
-		id := b[0]
-		c.at++
-		body, err := c.body()
-		if err != nil {
-			return nil, r.skip(err)
-		}
-		cur := cursor{b: body, big: c.big}
-		if id == attributeRecord {
-			if r.attributes(&cur); cur.bad {
-				e.Attributes = e.Attributes[:0]
-				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
-			}
-			continue
-		}
-		r.number++
-		e.ID, e.Values, e.Texts = id, e.Values[:0], nil
-		e.Time, e.Number, e.Offset = r.time, r.number, at
-		if int(id) >= len(snapshotTypes) {
-			return e, nil
-		}
-		t := &snapshotTypes[id]
-		if cur.record(t, &e.Record); cur.bad {
-			return nil, c.bad(at, "one with all its fields", "%s of %d bytes", t.name, len(body))
-		}
-		return e, nil
-	}
-}
+func (s *SnapshotReader) Next() (*Event, error) { return s.r.Next() }
 
 // SnapshotWriter writes the snapshots of a location. It must be used by one goroutine at a
 // time.

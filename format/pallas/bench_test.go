@@ -119,7 +119,7 @@ func BenchmarkScan(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			path := recordBench(b, name, nil)
 			for b.Loop() {
-				d, err := open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
+				d, err := (Format{}).Open(context.Background(), format.FileSource(path), &format.ReadOptions{Workers: 1})
 				if err != nil {
 					b.Fatal(err)
 				}

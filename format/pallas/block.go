@@ -10,6 +10,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // maxBlock bounds the values of a block: its writers make blocks of 1000.
@@ -41,7 +42,7 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 	case n == 0:
 		return dst, nil
 	case n > maxBlock:
-		return dst, &FileError{d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count), fmt.Sprintf("at most %d", maxBlock)}
+		return dst, archive.Damaged(d.path, int64(x.Offset), fmt.Sprintf("a block of %d values", x.Count), fmt.Sprintf("at most %d", maxBlock))
 	case !v.durations && n == 1:
 		return append(dst, x.First), nil
 	case !v.durations && n == 2:
@@ -60,7 +61,7 @@ func (r *blockReader) read(dst []uint64, d *dataFile, v *Vector, x *Block) ([]ui
 func (r *blockReader) decode(dst []uint64, b []byte, path string, v *Vector, x *Block) (_ []uint64, err error) {
 	n := int(x.Count)
 	bad := func(found, expected string) error {
-		return &FileError{path, int64(x.Offset), found, expected}
+		return archive.Damaged(path, int64(x.Offset), found, expected)
 	}
 	from := len(dst)
 	dst = slices.Grow(dst, n)[:from+n]
@@ -107,7 +108,7 @@ func (r *blockReader) load(d *dataFile, x *Block) (b []byte, err error) {
 
 func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Block) ([]byte, error) {
 	if size < 8 || x.Offset > uint64(size)-8 {
-		return nil, &FileError{path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 	}
 	// Most blocks are small: one read gets length and data.
 	guess := int(min(8*x.Count+64, uint64(size)-x.Offset))
@@ -117,7 +118,7 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	}
 	n := binary.LittleEndian.Uint64(r.packed)
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
-		return nil, &FileError{path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left)}
+		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left))
 	}
 	if have := uint64(guess - 8); n > have {
 		r.packed = slices.Grow(r.packed, int(n-have))[:8+n]

@@ -6,37 +6,18 @@ import (
 	"sync"
 )
 
-// DefaultCache is how many bytes of values a trace keeps for those who ask for single
-// ones, unless SetCache says otherwise.
-const DefaultCache = 8 << 20
+// cacheBytes is how many bytes of values a trace keeps for those who ask for single ones. The
+// latest block is always kept.
+const cacheBytes = 8 << 20
 
 // blockCache keeps blocks in the order in which they were loaded; the oldest go first.
 type blockCache struct {
 	mu     sync.Mutex
-	budget int
 	size   int
 	blocks map[*Block][]uint64
 	order  []*Block
 	starts map[*Vector][]uint64 // of vectors with several blocks: the numbers of their first values
 	r      *blockReader
-}
-
-// SetCache says how many bytes of values are kept for [Thread.Value]. The latest block
-// is always kept.
-func (t *Trace) SetCache(bytes int) {
-	c := &t.blocks
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.budget = bytes
-	c.trim()
-}
-
-func (c *blockCache) trim() {
-	for c.size > c.budget && len(c.order) > 1 {
-		c.size -= 8 * len(c.blocks[c.order[0]])
-		delete(c.blocks, c.order[0])
-		c.order = c.order[1:]
-	}
 }
 
 // values is a block's, from the cache or its file.
@@ -52,7 +33,11 @@ func (c *blockCache) values(p Parameters, d *dataFile, v *Vector, x *Block) ([]u
 		return nil, err
 	}
 	c.blocks[x], c.order, c.size = l, append(c.order, x), c.size+8*len(l)
-	c.trim()
+	for c.size > cacheBytes && len(c.order) > 1 {
+		c.size -= 8 * len(c.blocks[c.order[0]])
+		delete(c.blocks, c.order[0])
+		c.order = c.order[1:]
+	}
 	return l, nil
 }
 

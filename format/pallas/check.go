@@ -9,28 +9,24 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
-// newChecker finds what reading events does not meet: what is wrong with the times and
-// durations of sequences, with sums and ids, and with numbers that files have of each
-// other. Memory: the grammar of a thread, a block (8 KB) of each of its events and three of
-// each of its sequences, and 1 MB of each of its files.
-// NewChecker makes the checker of what stands beside the grammars.
+// NewChecker makes the checker of what stands beside the grammars. It finds what reading events
+// does not meet: what is wrong with the times and durations of sequences, with sums and ids, and
+// with numbers that files have of each other. Memory: the grammar of a thread, a block (8 KB) of
+// each of its events and three of each of its sequences, and 1 MB of each of its files.
 func (d *decoder) NewChecker() format.Checker { return &checker{d: d, opt: d.opt} }
 
 type checker struct {
+	format.SinkFuncs // it needs neither events nor links
+
 	d      *decoder
 	opt    *format.ReadOptions
 	r      *blockReader
 	values []uint64
 }
-
-// Batch needs nothing of the events.
-func (c *checker) Batch(*trace.Batch) error { return nil }
-
-// Links needs nothing of the links.
-func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish looks through the files of all threads.
 func (c *checker) Finish(ctx context.Context) error {
@@ -313,7 +309,7 @@ func (c *checker) vector(t *Thread, w *window, v *Vector, what string, i int) er
 			if w.gone || v.event && x.Count > 2 {
 				return nil
 			}
-			w.gone = isMissing(err)
+			w.gone = archive.IsMissing(err)
 			return fail(c.opt, "pallas.damaged", err)
 		}
 		wrong := func(found, expected string) error {
@@ -370,7 +366,7 @@ func (w *window) block(x *Block) ([]byte, error) {
 	}
 	n := binary.LittleEndian.Uint64(head)
 	if n > 64*maxBlock {
-		return nil, &FileError{w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock)}
+		return nil, archive.Damaged(w.d.path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d", 64*maxBlock))
 	}
 	return w.bytes(x.Offset+8, n, x.Offset)
 }
@@ -383,7 +379,7 @@ func (w *window) bytes(at, n, block uint64) ([]byte, error) {
 	var b []byte
 	err := w.d.with(func(f format.DataFile, size int64) error {
 		if at > uint64(size) || n > uint64(size)-at {
-			return &FileError{w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values"}
+			return archive.Damaged(w.d.path, int64(block), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 		}
 		if at < w.from { // one that several vectors have: the others go on behind
 			w.side = slices.Grow(w.side[:0], int(n))[:n]

@@ -17,7 +17,7 @@ func checked(t *testing.T, name string) (rules []string) {
 	t.Helper()
 	opt := &format.ReadOptions{Report: format.NewReport()}
 	src := format.FileSource(name)
-	d, err := open(t.Context(), src, opt)
+	d, err := (Format{}).Open(t.Context(), src, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

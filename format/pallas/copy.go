@@ -6,22 +6,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
-// copyTrace writes a trace as Pallas of ABI 20: definitions, ids, events with their
+// Copy writes a trace as Pallas of ABI 20: definitions, ids, events with their
 // attributes, and grammars are kept; blocks are copied as they are, unless they are to
 // be compressed otherwise. Threads whose grammar has not all events, or is to be made
 // anew, are recorded from their events.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
-	x, err := open(ctx, src, ro)
+func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
+	if err := about.CheckOptions(wo.Values); err != nil {
+		return nil, err
+	}
+	x, err := Format{}.Open(ctx, src, ro)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +134,7 @@ func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error 
 	if whole {
 		g := newOutline(t)
 		if whole = g.err == nil && g.sound(); whole {
-			err := c.keep(t, a, g)
+			err := c.keep(ctx, t, a, g)
 			if err == nil || !isTraceError(err) {
 				return err
 			}
@@ -203,7 +205,7 @@ func (c *copier) record(ctx context.Context, t *Thread, a *ArchiveWriter) error 
 }
 
 // keep writes a thread with the grammar that it has.
-func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
+func (c *copier) keep(ctx context.Context, t *Thread, a *ArchiveWriter, g *outline) error {
 	folder, err := c.folder(a, t.ID)
 	if err != nil {
 		return err
@@ -219,7 +221,7 @@ func (c *copier) keep(t *Thread, a *ArchiveWriter, g *outline) error {
 	flush := func() error { return nil }
 	if !c.recode {
 		for _, d := range []*dataFile{&t.times, &t.durations} {
-			if err := c.copyFile(filepath.Join(folder, filepath.Base(d.name)), d); err != nil {
+			if err := archive.Copy(ctx, d.src, d.name, d.path, filepath.Join(folder, filepath.Base(d.name))); err != nil {
 				return err
 			}
 		}
@@ -267,24 +269,6 @@ func (c *copier) block(w *recoder, v *Vector, x *Block) (at uint64, err error) {
 	w.size += uint64(len(c.packed))
 	_, err = w.w.Write(c.packed)
 	return at, err
-}
-
-// copyFile copies a file of blocks as it is.
-func (c *copier) copyFile(to string, d *dataFile) error {
-	in, _, err := d.src.OpenName(d.name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return &missing{d.path, err}
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	f, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, in)
-	return errors.Join(err, f.Close())
 }
 
 // writeThread writes a thread.pallas of ABI 20 (docs/formats/pallas.md,

@@ -23,7 +23,7 @@ func copied(t testing.TB, name string, values map[string]string) string {
 	}
 	defer out.Abort()
 	ro := &format.ReadOptions{Report: format.NewReport()}
-	loss, err := copyTrace(t.Context(), format.FileSource(name), ro, out, &format.WriteOptions{Values: values})
+	loss, err := (Format{}).Copy(t.Context(), format.FileSource(name), ro, out, &format.WriteOptions{Values: values})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (h handMade) files() fstest.MapFS {
 func read(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 	t.Helper()
 	rep := format.NewReport()
-	d, err := open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{Report: rep})
+	d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{Report: rep})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestLostBlock(t *testing.T) {
 	}
 	h := handMade{[]Record{ThreadBegin}, [][][]uint64{{{2, 3, 4}, {5, 6, 7}, {8}}}, [][]Token{{l}, {e}}, []Loop{{MakeToken(SequenceToken, 1), 7, 1}}, []LocationGroup{{0, NoRef, NoRef}}, map[int][]byte{0: list}}
 	rows := func(m fstest.MapFS, from int64) (s string) {
-		d, err := open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+		d, err := (Format{}).Open(context.Background(), format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestOpenFiles(t *testing.T) {
 	}
 	m["archive_0/archive.pallas"] = &fstest.MapFile{Data: le64(b, 0)}
 	files, most := 0, 0
-	d, err := open(context.Background(), format.Source{FS: counted{m, &files, &most}, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+	d, err := (Format{}).Open(context.Background(), format.Source{FS: counted{m, &files, &most}, Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +305,7 @@ func TestWindowBack(t *testing.T) {
 					want = append(want, at)
 				}
 			}
-			d, err := open(context.Background(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
+			d, err := (Format{}).Open(context.Background(), format.Source{FS: h.files(), Name: "main.pallas", Path: "main.pallas"}, &format.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
@@ -25,7 +26,11 @@ type decoder struct {
 	opt *format.ReadOptions
 }
 
-func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+// Open opens a trace.
+func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	if _, err := fs.Stat(src.FS, path.Dir(src.Name)); err != nil {
 		return nil, fmt.Errorf("%s: found a single file, expected a main file in a folder: a Pallas trace has several files", src.Path)
 	}
@@ -47,28 +52,14 @@ func (d *decoder) Defs() *trace.Definitions { return d.defs }
 // Close has nothing to free: threads are closed when they have been read.
 func (d *decoder) Close() error { return nil }
 
-// defect reports something wrong in a file.
-func defect(opt *format.ReadOptions, rule string, severity trace.Severity, e *FileError) error {
-	return opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected})
-}
-
 // fail reports an error of reading as a defect, if it is one of the trace: others are
 // returned.
 func fail(opt *format.ReadOptions, rule string, err error) error {
-	var f *FileError
 	var g *GrammarError
-	var m *missing
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &f):
-		return defect(opt, rule, trace.Error, f)
-	case errors.As(err, &g):
+	if errors.As(err, &g) {
 		return opt.Defect(&trace.Defect{Rule: rule, Severity: trace.Error, Position: trace.Position{File: g.Path}, Found: "sequence " + g.Sequence.String() + ": " + g.Found, Expected: g.Expected})
-	case isMissing(err) && errors.As(err, &m):
-		return opt.Defect(&trace.Defect{Rule: "pallas.missing-file", Severity: trace.Error, Position: trace.Position{File: m.path}, Found: "no such file", Expected: "a file of the trace"})
 	}
-	return err
+	return archive.Fail(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
 // thread loads a thread, without blocks of sequences if it is to be lean; nil if there is
@@ -79,8 +70,8 @@ func (d *decoder) thread(id threadID, lean bool) (*Thread, error) {
 		return nil, err
 	}
 	t, err := a.loadThread(id.id, lean)
-	if isMissing(err) {
-		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); isMissing(e) {
+	if archive.IsMissing(err) {
+		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); archive.IsMissing(e) {
 			return nil, nil // a location without events
 		}
 	}
@@ -490,6 +481,30 @@ func (x *threadReader) describe() error {
 // openMP is the threading paradigm, numbered as in OTF2.
 const openMP = 3
 
+// recordKinds are the kinds of events that defined records are in the common model, and the
+// operands before and after those that the payload has.
+var recordKinds = [maxRecord]struct {
+	kind          trace.Kind
+	before, after []uint64
+}{
+	Enter: {kind: trace.Enter}, Leave: {kind: trace.Leave}, Generic: {kind: trace.Generic},
+	MPISend: {kind: trace.Send}, MPIIsend: {kind: trace.SendBegin}, MPIIsendComplete: {kind: trace.SendComplete},
+	MPIRecv: {kind: trace.Recv}, MPIIrecv: {kind: trace.RecvComplete}, MPIIrecvRequest: {kind: trace.RecvBegin},
+	MPICollectiveBegin: {kind: trace.CollectiveBegin}, MPICollectiveEnd: {kind: trace.CollectiveEnd},
+	OMPFork:         {trace.ThreadFork, nil, []uint64{openMP}},
+	OMPJoin:         {trace.ThreadJoin, nil, []uint64{openMP}},
+	OMPAcquireLock:  {trace.LockAcquire, nil, []uint64{trace.Undefined, openMP}},
+	OMPReleaseLock:  {trace.LockRelease, nil, []uint64{trace.Undefined, openMP}},
+	OMPTaskCreate:   {trace.TaskCreate, []uint64{trace.Undefined, trace.Undefined}, nil},
+	OMPTaskSwitch:   {trace.TaskSwitch, []uint64{trace.Undefined, trace.Undefined}, nil},
+	OMPTaskComplete: {trace.TaskComplete, []uint64{trace.Undefined, trace.Undefined}, nil},
+	ThreadFork:      {kind: trace.ThreadFork}, ThreadJoin: {kind: trace.ThreadJoin},
+	ThreadTeamBegin: {kind: trace.ThreadTeamBegin}, ThreadTeamEnd: {kind: trace.ThreadTeamEnd},
+	ThreadAcquireLock: {kind: trace.LockAcquire}, ThreadReleaseLock: {kind: trace.LockRelease},
+	ThreadTaskCreate: {kind: trace.TaskCreate}, ThreadTaskSwitch: {kind: trace.TaskSwitch}, ThreadTaskComplete: {kind: trace.TaskComplete},
+	ThreadBegin: {kind: trace.ThreadBegin}, ThreadEnd: {kind: trace.ThreadEnd},
+}
+
 // event translates an event.
 func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error) {
 	in = eventInfo{ref: trace.NoRef, rank: uint64(NoRef)}
@@ -531,77 +546,28 @@ func (d *decoder) event(s *scope, e *Event, t *Thread) (in eventInfo, err error)
 		}
 		return append([]uint64{p, comm(v[1]), tag}, v[3:]...)
 	}
-	switch r := e.Record; r {
-	case Enter, Leave:
-		if in.kind = trace.Enter; r == Leave {
-			in.kind = trace.Leave
-		}
+	k := &recordKinds[e.Record]
+	switch in.kind = k.kind; in.kind {
+	case trace.Enter, trace.Leave:
 		defined := false
 		if in.ref, defined = d.region(s, Ref(v[0])); !defined {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.undefined", Severity: trace.Warning, Position: trace.Position{File: t.path},
 				Found: fmt.Sprintf("an event of region %d, which nothing defines", v[0]), Expected: "a defined one; a stand-in takes its place"})
 		}
-	case MPISend:
-		in.kind, in.ops = trace.Send, message()
-	case MPIIsend:
-		in.kind, in.ops = trace.SendBegin, message()
-	case MPIRecv:
-		in.kind, in.ops = trace.Recv, message()
-	case MPIIrecv:
-		in.kind, in.ops = trace.RecvComplete, message()
-	case MPIIsendComplete:
-		in.kind, in.ops = trace.SendComplete, v
-	case MPIIrecvRequest:
-		in.kind, in.ops = trace.RecvBegin, v
-	case MPICollectiveBegin:
-		in.kind = trace.CollectiveBegin
-	case MPICollectiveEnd:
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		in.ops = message()
+	case trace.CollectiveEnd:
 		root := v[2]
-		if root == uint64(NoRef) || root == trace.Undefined {
+		if root == uint64(NoRef) {
 			root = trace.Undefined
 		}
-		in.kind, in.ops = trace.CollectiveEnd, []uint64{v[0], comm(v[1]), root, v[3], v[4]}
-	case OMPFork:
-		in.kind, in.ops = trace.ThreadFork, []uint64{v[0], openMP}
-	case OMPJoin:
-		in.kind, in.ops = trace.ThreadJoin, []uint64{openMP}
-	case OMPAcquireLock:
-		in.kind, in.ops = trace.LockAcquire, []uint64{v[0], trace.Undefined, openMP}
-	case OMPReleaseLock:
-		in.kind, in.ops = trace.LockRelease, []uint64{v[0], trace.Undefined, openMP}
-	case OMPTaskCreate:
-		in.kind, in.ops = trace.TaskCreate, []uint64{trace.Undefined, trace.Undefined, v[0]}
-	case OMPTaskSwitch:
-		in.kind, in.ops = trace.TaskSwitch, []uint64{trace.Undefined, trace.Undefined, v[0]}
-	case OMPTaskComplete:
-		in.kind, in.ops = trace.TaskComplete, []uint64{trace.Undefined, trace.Undefined, v[0]}
-	case ThreadFork:
-		in.kind, in.ops = trace.ThreadFork, v
-	case ThreadJoin:
-		in.kind = trace.ThreadJoin
-	case ThreadTeamBegin:
-		in.kind = trace.ThreadTeamBegin
-	case ThreadTeamEnd:
-		in.kind = trace.ThreadTeamEnd
-	case ThreadAcquireLock:
-		in.kind, in.ops = trace.LockAcquire, v
-	case ThreadReleaseLock:
-		in.kind, in.ops = trace.LockRelease, v
-	case ThreadTaskCreate:
-		in.kind = trace.TaskCreate
-	case ThreadTaskSwitch:
-		in.kind = trace.TaskSwitch
-	case ThreadTaskComplete:
-		in.kind = trace.TaskComplete
-	case ThreadBegin:
-		in.kind = trace.ThreadBegin
-	case ThreadEnd:
-		in.kind = trace.ThreadEnd
-	case Generic:
-		in.kind = trace.Generic
+		in.ops = []uint64{v[0], comm(v[1]), root, v[3], v[4]}
+	case trace.Generic:
 		if i, ok := look(s, texts, Ref(v[0])); ok {
 			in.ref = i
 		}
+	default:
+		in.ops = slices.Concat(k.before, v, k.after)
 	}
 	return in, err
 }

@@ -85,7 +85,11 @@ type encodedThread struct {
 // number of the group and 1.
 const noGroup = 0
 
-func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+// Create makes an encoder.
+func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
+	if err := about.CheckOptions(opt.Values); err != nil {
+		return nil, err
+	}
 	o, err := writeOptions(opt, nil)
 	if err != nil {
 		return nil, err
@@ -189,6 +193,13 @@ func (e *encoder) event(c *trace.Cursor) error {
 	return t.r.Record(at, record, e.payload, attributes)
 }
 
+// ownRecords are the records of kinds that have just one.
+var ownRecords = map[trace.Kind]Record{
+	trace.Send: MPISend, trace.SendBegin: MPIIsend, trace.SendComplete: MPIIsendComplete,
+	trace.Recv: MPIRecv, trace.RecvBegin: MPIIrecvRequest, trace.RecvComplete: MPIIrecv, trace.CollectiveBegin: MPICollectiveBegin,
+	trace.ThreadTeamBegin: ThreadTeamBegin, trace.ThreadTeamEnd: ThreadTeamEnd, trace.ThreadBegin: ThreadBegin, trace.ThreadEnd: ThreadEnd,
+}
+
 // native finds Pallas' own record for a row and makes its payload; all tells whether it
 // says everything but the attributes.
 func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
@@ -198,21 +209,6 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 		all = all && (v < uint64(NoRef) || v == trace.Undefined)
 		return uint32(v) // Undefined, and -1, are NoRef
 	}
-	message := func(n int) {
-		all = len(ops) == n
-		var v [5]uint64
-		copy(v[:], ops)
-		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
-		e.payload = le64(e.payload, v[3:n]...)
-	}
-	request := func() {
-		all = len(ops) == 1
-		v := uint64(0)
-		if len(ops) > 0 {
-			v = ops[0]
-		}
-		e.payload = le64(e.payload, v)
-	}
 	model := func(n int) bool { return len(ops) > n && ops[n] == openMP }
 	switch k := c.Kind(); k {
 	case trace.Enter, trace.Leave:
@@ -221,26 +217,24 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 		}
 		e.payload = le32(e.payload, c.Ref())
 		return Enter + Record(k-trace.Enter), len(ops) == 0
-	case trace.Send:
-		message(4)
-		return MPISend, all
-	case trace.SendBegin:
-		message(5)
-		return MPIIsend, all
-	case trace.Recv:
-		message(4)
-		return MPIRecv, all
-	case trace.RecvComplete:
-		message(5)
-		return MPIIrecv, all
-	case trace.SendComplete:
-		request()
-		return MPIIsendComplete, all
-	case trace.RecvBegin:
-		request()
-		return MPIIrecvRequest, all
-	case trace.CollectiveBegin:
-		return MPICollectiveBegin, len(ops) == 0
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		n := 4
+		if k == trace.SendBegin || k == trace.RecvComplete {
+			n = 5 // with a request
+		}
+		all = len(ops) == n
+		var v [5]uint64
+		copy(v[:], ops)
+		e.payload = le32(e.payload, small(v[0]), small(v[1]), small(v[2]))
+		e.payload = le64(e.payload, v[3:n]...)
+		return ownRecords[k], all
+	case trace.SendComplete, trace.RecvBegin:
+		v := uint64(0)
+		if len(ops) > 0 {
+			v = ops[0]
+		}
+		e.payload = le64(e.payload, v)
+		return ownRecords[k], len(ops) == 1
 	case trace.CollectiveEnd:
 		all = len(ops) == 5
 		var v [5]uint64
@@ -288,14 +282,8 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 			return OMPTaskCreate + own, ops[0] == trace.Undefined && ops[1] == trace.Undefined
 		}
 		return ThreadTaskCreate + own, len(ops) == 0
-	case trace.ThreadTeamBegin:
-		return ThreadTeamBegin, len(ops) == 0
-	case trace.ThreadTeamEnd:
-		return ThreadTeamEnd, len(ops) == 0
-	case trace.ThreadBegin:
-		return ThreadBegin, len(ops) == 0
-	case trace.ThreadEnd:
-		return ThreadEnd, len(ops) == 0
+	case trace.CollectiveBegin, trace.ThreadTeamBegin, trace.ThreadTeamEnd, trace.ThreadBegin, trace.ThreadEnd:
+		return ownRecords[k], len(ops) == 0
 	}
 	e.payload = le32(e.payload[:0], e.string(carrier.Label(e.defs, c)))
 	return Generic, false
@@ -323,16 +311,14 @@ func (e *encoder) Close() error {
 	if d.Communicator.Len() > 0 {
 		e.w.Definitions.Groups = append(e.w.Definitions.Groups, all)
 	}
-	for i := range d.Communicator.Len() {
-		x := d.Communicator.At(i)
+	for i, x := range d.Communicator.All() {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
 	}
 	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
 	}
-	for i := range d.Groups.Len() {
-		g := d.Groups.At(i)
+	for i, g := range d.Groups.All() {
 		name, parent := g.Name, NoRef
 		if name == "" {
 			name = g.ID

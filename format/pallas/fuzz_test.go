@@ -41,7 +41,7 @@ func inMemory(t testing.TB, dir string) fstest.MapFS {
 // readAll reads a trace in all ways. It must not panic, whatever the trace is.
 func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	src := format.Source{FS: m, Name: "main.pallas", Path: "main.pallas"}
-	d, err := open(context.Background(), src, &format.ReadOptions{Workers: 2, Report: format.NewReport()})
+	d, err := (Format{}).Open(context.Background(), src, &format.ReadOptions{Workers: 2, Report: format.NewReport()})
 	if err != nil {
 		return 0
 	}
@@ -62,7 +62,7 @@ func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	}}); err != nil {
 		t.Fatalf("ordered: %v", err)
 	}
-	if err := printCompat(context.Background(), src, &format.ReadOptions{}, trace.Everything(), io.Discard); err != nil {
+	if err := (Format{}).Compat(context.Background(), src, &format.ReadOptions{}, trace.Everything(), io.Discard); err != nil {
 		t.Fatalf("print: %v", err)
 	}
 	return events

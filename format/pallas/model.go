@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/format/internal/archive"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -88,7 +89,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		m.defs.Properties.Add(trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
 	}
 	if t.Truncated != nil {
-		if err := defect(opt, "pallas.damaged", trace.Error, t.Truncated); err != nil {
+		if err := opt.Defect(t.Truncated.Defect("pallas.damaged", trace.Error)); err != nil {
 			return nil, err
 		}
 	}
@@ -129,7 +130,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 			continue
 		}
 		a, err := t.Archive(g.ID)
-		if isMissing(err) {
+		if archive.IsMissing(err) {
 			// A machine or the like, if other groups are in it. Old writers could put
 			// locations there all the same.
 			in := func(parent uint32) bool { return parent == g.ID }
@@ -157,7 +158,7 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 			}
 		}
 		if a.Truncated != nil {
-			if err := defect(opt, "pallas.damaged", trace.Error, a.Truncated); err != nil {
+			if err := opt.Defect(a.Truncated.Defect("pallas.damaged", trace.Error)); err != nil {
 				return nil, err
 			}
 		}

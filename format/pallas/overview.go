@@ -2,23 +2,15 @@ package pallas
 
 import (
 	"context"
-	"io/fs"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Overview lists the main file and all others of the trace that are there, and counts the
 // definitions by type.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
-	files, err := d.files()
-	if err != nil {
-		return nil, err
-	}
-	return &format.Overview{Files: files, Definitions: d.definitionRecords()}, nil
-}
-
-func (d *decoder) files() ([]format.TraceFile, error) {
-	names := []string{""}
+	var names []string
 	for _, a := range d.archives {
 		names = append(names, archiveFile(a.ID))
 	}
@@ -27,22 +19,11 @@ func (d *decoder) files() ([]format.TraceFile, error) {
 			names = append(names, threadFolder(id.archive, id.id)+name)
 		}
 	}
-	var l []format.TraceFile
-	for _, name := range names {
-		file, path := d.t.dir+name, d.t.shown+name
-		if name == "" {
-			file, path = d.t.src.Name, d.t.src.Path
-		}
-		st, err := fs.Stat(d.t.src.FS, file)
-		if isMissing(err) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		l = append(l, format.TraceFile{Path: path, Size: st.Size()})
+	files, err := archive.Files(d.t.src, d.t.dir, d.t.shown, names)
+	if err != nil {
+		return nil, err
 	}
-	return l, nil
+	return &format.Overview{Files: files, Definitions: d.definitionRecords()}, nil
 }
 
 func (d *decoder) definitionRecords() []format.DefinitionRecords {

@@ -14,9 +14,9 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// printCompat writes what pallas_print -T prints, all of it and in order: the tool
+// Compat writes what pallas_print -T prints, all of it and in order: the tool
 // itself dies of some traces (docs/formats/pallas.md, "pallas_print").
-func printCompat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
 	t, err := Open(src)
 	if err != nil {
 		return err

@@ -53,21 +53,8 @@ func (r *Reader) Token() Token {
 	return NoToken
 }
 
-// Stack is what the reader is in: the root first, loops and their sequences alike.
-func (r *Reader) Stack() []Token {
-	l := make([]Token, len(r.in))
-	for i := range r.in {
-		l[i] = r.in[i].token
-	}
-	return l
-}
-
 // Depth is how many sequences and loops the reader is in, besides the root.
 func (r *Reader) Depth() int { return len(r.in) - 1 }
-
-// Iterations is how many iterations of the loop that the reader is directly in are to
-// come behind the one in hand, 0 in sequences.
-func (r *Reader) Iterations() uint32 { return r.in[len(r.in)-1].left }
 
 // Occurrence is which occurrence of its event or sequence the token in hand is, counted
 // from 0; of a loop that of its first iteration's sequence.

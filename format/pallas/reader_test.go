@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // threads are those of a trace that have events.
@@ -24,7 +25,7 @@ func threads(t testing.TB, main string) (l []*Thread) {
 		}
 		for _, loc := range a.Locations {
 			th, err := a.Thread(loc.ID)
-			if isMissing(err) {
+			if archive.IsMissing(err) {
 				continue
 			}
 			if err != nil {

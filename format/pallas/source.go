@@ -2,28 +2,18 @@ package pallas
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // FileError is something in a file that is not what the format says.
-type FileError struct {
-	Path            string // as the user would write it
-	Offset          int64  // in bytes
-	Found, Expected string
-}
+type FileError = archive.FileError
 
-// Error says it in one line.
-func (e *FileError) Error() string {
-	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
-}
-
-// Is reports that it is [format.ErrDamaged].
-func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
+// missing is a file that cannot be opened.
+type missing = archive.Missing
 
 // source goes through a file from its beginning. The first thing that is wrong ends
 // it: what is read after that is 0. Of files that may be long it has a part.
@@ -40,17 +30,9 @@ type source struct {
 
 // load reads a whole file.
 func load(src format.Source, name, path string) (*source, error) {
-	f, size, err := src.OpenName(name)
+	b, err := archive.Load(src, name, path, maxFile)
 	if err != nil {
-		return nil, &missing{path, err}
-	}
-	defer f.Close()
-	if size > maxFile {
-		return nil, &FileError{path, 0, fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d", int64(maxFile))}
-	}
-	b := make([]byte, size)
-	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return &source{path: path, b: b, size: len(b)}, nil
 }
@@ -59,7 +41,7 @@ func load(src format.Source, name, path string) (*source, error) {
 func stream(src format.Source, name, path string) (*source, error) {
 	f, size, err := src.OpenName(name)
 	if err != nil {
-		return nil, &missing{path, err}
+		return nil, &missing{Path: path, Err: err}
 	}
 	return &source{path: path, f: f, size: int(size)}, nil
 }
@@ -106,26 +88,10 @@ func (s *source) fill(n int) bool {
 	return true
 }
 
-// missing is a file that cannot be opened.
-type missing struct {
-	path string
-	err  error
-}
-
-func (e *missing) Error() string {
-	err := e.err
-	if u := errors.Unwrap(err); u != nil {
-		err = u
-	}
-	return fmt.Sprintf("%s: %v", e.path, err)
-}
-
-func (e *missing) Unwrap() error { return e.err }
-
 // bad notes what is wrong at an offset.
 func (s *source) bad(at int, expected, found string, args ...any) {
 	if s.err == nil {
-		s.err = &FileError{s.path, int64(at), fmt.Sprintf(found, args...), expected}
+		s.err = archive.Damaged(s.path, int64(at), fmt.Sprintf(found, args...), expected)
 		s.at = s.size
 	}
 }
@@ -191,7 +157,7 @@ func (s *source) text(n uint64) string {
 	b := s.take(int(n))
 	if b[n-1] != 0 {
 		if s.odd == nil { // its length tells all the same
-			s.odd = &FileError{s.path, int64(at) + int64(n) - 1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text"}
+			s.odd = archive.Damaged(s.path, int64(at)+int64(n)-1, fmt.Sprintf("0x%02x", b[n-1]), "0 at the end of a text")
 		}
 		return string(b)
 	}

@@ -47,7 +47,7 @@ func TestDetails(t *testing.T) {
 			if len(want) == 0 {
 				t.Skip("the tool died")
 			}
-			d, err := open(t.Context(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{})
+			d, err := (Format{}).Open(t.Context(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestSummarize(t *testing.T) {
 			continue
 		}
 		th := recorded(t, p.list, nil)
-		d, err := open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{})
+		d, err := (Format{}).Open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestPreview(t *testing.T) {
 			p.list = p.list[:len(p.list)-1]
 		}
 		th := recorded(t, p.list, nil)
-		d, err := open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{Workers: 1})
+		d, err := (Format{}).Open(t.Context(), th.Archive.Trace.src, &format.ReadOptions{Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

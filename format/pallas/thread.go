@@ -496,7 +496,7 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	defer d.mu.Unlock()
 	if d.f == nil && d.err == nil {
 		if d.f, d.size, d.err = d.src.OpenName(d.name); d.err != nil {
-			d.err = &missing{d.path, d.err}
+			d.err = &missing{Path: d.path, Err: d.err}
 		}
 		opened = d.err == nil
 	}

@@ -1,7 +1,6 @@
 package pallas
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -12,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Trace is an opened trace (in Pallas: GlobalArchive). Its methods may be called by
@@ -79,7 +79,6 @@ func Open(src format.Source) (*Trace, error) {
 	if t.Truncated = s.wrong(); s.err != nil {
 		t.search()
 	}
-	t.blocks.budget = DefaultCache
 	return t, nil
 }
 
@@ -181,7 +180,7 @@ func (t *Trace) loadArchive(id uint32) (*Archive, error) {
 	name := archiveFile(id)
 	a := &Archive{Trace: t, ID: id, threads: map[uint32]*opened[*Thread]{}}
 	s, err := load(t.src, t.dir+name, t.shown+name)
-	if isMissing(err) {
+	if archive.IsMissing(err) {
 		// Its threads may be there all the same.
 		a.Definitions, a.gone = &Definitions{global: t.Definitions}, err
 		a.Definitions.index()
@@ -227,14 +226,6 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 	return o.v, o.err
 }
 
-// Forget unloads a thread, which its users may go on with; the next call of Thread
-// loads it anew.
-func (a *Archive) Forget(id uint32) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.threads, id)
-}
-
 func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
 	folder := threadFolder(a.ID, id)
 	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
@@ -268,6 +259,3 @@ func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
 	}
 	return t, nil
 }
-
-// isMissing tells whether an error is that a file does not exist.
-func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -3,6 +3,8 @@ package pallas
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // Block is a part of a vector whose values are stored together. What it says of them
@@ -115,7 +117,7 @@ func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector
 	if l.counted && said <= uint64(s.left()/size) {
 		n = int(said)
 	} else if l.counted && s.odd == nil { // the number of values tells all the same
-		s.odd = &FileError{s.path, int64(at) + 8, fmt.Sprintf("%d blocks", said), "no more than the file has room for"}
+		s.odd = archive.Damaged(s.path, int64(at)+8, fmt.Sprintf("%d blocks", said), "no more than the file has room for")
 	}
 	if durations {
 		v.Min, v.Max, v.Mean = s.u64(), s.u64(), s.u64()

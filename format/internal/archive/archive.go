@@ -1,0 +1,133 @@
+// Package archive has what formats share whose traces are many binary files: errors that say
+// what is wrong in which file, and the list of the files.
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// FileError is something in a file that is not what the format says.
+type FileError struct {
+	Path            string // as the user would write it
+	Offset          int64  // in bytes
+	Found, Expected string
+}
+
+// Damaged makes the error.
+func Damaged(path string, offset int64, found, expected string) *FileError {
+	return &FileError{path, offset, found, expected}
+}
+
+// Error says it in one line.
+func (e *FileError) Error() string {
+	return fmt.Sprintf("%s:0x%x: found %s, expected %s", e.Path, e.Offset, e.Found, e.Expected)
+}
+
+// Is reports that it is [format.ErrDamaged].
+func (e *FileError) Is(target error) bool { return target == format.ErrDamaged }
+
+// Defect is the error as a defect of a rule.
+func (e *FileError) Defect(rule string, severity trace.Severity) *trace.Defect {
+	return &trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: e.Path, Offset: e.Offset, Binary: true}, Found: e.Found, Expected: e.Expected}
+}
+
+// Missing is a file that cannot be opened.
+type Missing struct {
+	Path string
+	Err  error
+}
+
+// Error says it in one line.
+func (e *Missing) Error() string {
+	err := e.Err
+	if u := errors.Unwrap(err); u != nil {
+		err = u
+	}
+	return fmt.Sprintf("%s: %v", e.Path, err)
+}
+
+// Unwrap is why it cannot be opened.
+func (e *Missing) Unwrap() error { return e.Err }
+
+// IsMissing tells whether an error is that a file does not exist.
+func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Fail reports an error of reading as a defect of one of two rules, if it is one of the trace;
+// others are returned. expected is what was expected in the place of a missing file.
+func Fail(opt *format.ReadOptions, err error, damaged, missing, expected string) error {
+	var f *FileError
+	var m *Missing
+	switch {
+	case errors.As(err, &f):
+		return opt.Defect(f.Defect(damaged, trace.Error))
+	case IsMissing(err) && errors.As(err, &m):
+		return opt.Defect(&trace.Defect{Rule: missing, Severity: trace.Error, Position: trace.Position{File: m.Path}, Found: "no such file", Expected: expected})
+	}
+	return err
+}
+
+// Load reads a file of at most so many bytes whole.
+func Load(src format.Source, name, path string, most int64) ([]byte, error) {
+	f, size, err := src.OpenName(name)
+	if err != nil {
+		return nil, &Missing{path, err}
+	}
+	defer f.Close()
+	if size > most {
+		return nil, Damaged(path, 0, fmt.Sprintf("%d bytes", size), fmt.Sprintf("at most %d", most))
+	}
+	b := make([]byte, size)
+	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Files lists the main file of a trace and those others that are there. Their names begin with
+// one text in the file system, and with another one for the user.
+func Files(src format.Source, begin, shown string, names []string) (list []format.TraceFile, err error) {
+	add := func(name, path string) {
+		st, e := fs.Stat(src.FS, name)
+		if e == nil {
+			list = append(list, format.TraceFile{Path: path, Size: st.Size()})
+		} else if err == nil && !IsMissing(e) {
+			err = e
+		}
+	}
+	add(src.Name, src.Path)
+	for _, name := range names {
+		add(begin+name, shown+name)
+	}
+	return list, err
+}
+
+// Copy copies a file of a trace.
+func Copy(ctx context.Context, src format.Source, name, path, to string) error {
+	f, size, err := src.OpenName(name)
+	if IsMissing(err) {
+		return &Missing{path, err}
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	const piece = 8 << 20
+	for at := int64(0); at < size && err == nil; at += piece {
+		if err = ctx.Err(); err == nil {
+			_, err = io.Copy(out, io.NewSectionReader(f, at, min(piece, size-at)))
+		}
+	}
+	return errors.Join(err, out.Close())
+}
