@@ -2,6 +2,7 @@ package messages
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -142,12 +143,7 @@ func (p *Part) put(m *open) error {
 // Finish hands on the messages that wait for something that the trace does not have, in
 // the order of their first event. It is to be called once, at the end.
 func (p *Part) Finish() error {
-	l := make([]*open, 0, len(p.listing.open))
-	for _, m := range p.listing.open {
-		l = append(l, m)
-	}
-	slices.SortFunc(l, func(a, b *open) int { return cmp.Compare(a.number, b.number) })
-	for _, m := range l {
+	for _, m := range slices.SortedFunc(maps.Values(p.listing.open), func(a, b *open) int { return cmp.Compare(a.number, b.number) }) {
 		if err := p.put(m); err != nil {
 			return err
 		}
