@@ -21,6 +21,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -192,22 +193,14 @@ func (p *Part) Merge(o *Part) error {
 		ours[i] = p.node(parent, n.region)
 		p.nodes[ours[i]].add(n)
 	}
-	for loc, l := range o.locs {
-		if l == nil {
-			continue
-		}
-		for loc >= len(p.locs) {
-			p.locs = append(p.locs, nil)
-		}
-		if p.locs[loc] != nil {
-			return errors.New("calltree: a location was seen by both parts; expected parts of different locations")
-		}
-		for i := range l.stack {
+	for _, l := range o.locs {
+		for i := 0; l != nil && i < len(l.stack); i++ {
 			l.stack[i].node = ours[l.stack[i].node]
 		}
-		p.locs[loc] = l
 	}
-	return nil
+	var err error
+	p.locs, err = analysis.Join("calltree", p.locs, o.locs)
+	return err
 }
 
 func (n *node) add(o *node) {

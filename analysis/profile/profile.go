@@ -30,6 +30,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/trace"
 )
@@ -431,21 +432,12 @@ func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return fmt.Errorf("profile: found parts of different traces or options")
 	}
-	for i, s := range o.locations {
-		if s != nil && i < len(p.locations) && p.locations[i] != nil {
-			return fmt.Errorf("profile: location %d was seen by both parts; expected parts of different locations", i)
-		}
+	var err error
+	if p.locations, err = analysis.Join("profile", p.locations, o.locations); err != nil {
+		return err
 	}
 	if err := p.book.Merge(&o.book); err != nil {
 		return fmt.Errorf("profile: %w", err)
-	}
-	if n := len(o.locations); n > len(p.locations) {
-		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
-	}
-	for i, s := range o.locations {
-		if s != nil {
-			p.locations[i] = s
-		}
 	}
 	p.cells = sum(p.cells, o.cells)
 	for k, v := range o.activities {

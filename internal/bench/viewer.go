@@ -105,25 +105,16 @@ func (b *session) view(r *viewerReport, t *viewerTrace) error {
 		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
 	}
 	for range rounds {
-		u, err := b.weftRun("convert", "-q", "--to", "null", path, "-")
-		if err != nil {
-			return err
-		}
-		t.decode = append(t.decode, u)
 		// Some file systems write a file out at once that takes another's place.
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if u, err = b.weftRun("index", "-q", "-o", file, path); err != nil {
+		if err := b.inTurn(1, command{&t.decode, b.weft, []string{"convert", "-q", "--to", "null", path, "-"}},
+			command{&t.build, b.weft, []string{"index", "-q", "-o", file, path}}); err != nil {
 			return err
 		}
-		t.build = append(t.build, u)
 	}
-	st, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	t.bytes = st.Size()
+	t.bytes = bytesIn(file)
 	x, err := index.Open(file)
 	if err != nil {
 		return err
@@ -262,17 +253,14 @@ func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error
 	if _, err := os.Stat("web/node_modules/speedscope"); err != nil {
 		return nil
 	}
-	file := filepath.Join(b.dir, "trace.speedscope.json")
+	file := b.path("trace.speedscope.json")
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file)
 	_, err = b.childRun(f, "speedscope", path)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	var out bytes.Buffer
