@@ -314,7 +314,7 @@ func (r *viewerReport) acceptances() []acceptance {
 	built := func(f func(t *viewerTrace) float64) func(t *viewerTrace) (float64, bool) {
 		return func(t *viewerTrace) (float64, bool) { return f(t), len(t.build) > 0 && t.counts.Spans > 0 }
 	}
-	list := []acceptance{
+	return []acceptance{
 		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true, built((*viewerTrace).beyond)),
 		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true, built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
 		worst("Its size, without messages", "≤ 6 bytes a span", "%.2f", 6, true, built(func(t *viewerTrace) float64 { return t.size() })),
@@ -329,7 +329,6 @@ func (r *viewerReport) acceptances() []acceptance {
 		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Pan })),
 		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true, pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
 	}
-	return list
 }
 
 // document writes the report as Markdown.
