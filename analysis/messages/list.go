@@ -50,9 +50,6 @@ type listing struct {
 // begin makes a message of one of its ends.
 func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *open {
 	l := &p.listing
-	if l.open == nil {
-		l.open, l.sends, l.recvs = map[int64]*open{}, map[request]*open{}, map[request]int64{}
-	}
 	l.number++
 	m := &open{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: n.bytes, Send: NoTime, SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
 	id := request{c.Location(), c.Op(4)}
@@ -90,9 +87,6 @@ func (p *Part) phase(c *trace.Cursor) error {
 		m.SendComplete, m.waits = c.Time(), false
 		return p.ready(m)
 	case trace.RecvBegin:
-		if l.recvs == nil {
-			l.open, l.sends, l.recvs = map[int64]*open{}, map[request]*open{}, map[request]int64{}
-		}
 		l.recvs[id] = c.Time()
 	}
 	return nil

@@ -138,6 +138,9 @@ func New(d *trace.Definitions, opt Options) *Part {
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
+	if opt.List != nil {
+		p.listing = listing{open: map[int64]*open{}, sends: map[request]*open{}, recvs: map[request]int64{}}
+	}
 	if opt.Latency {
 		p.latencies = &latencies{pairs: map[pair]*transfer{}}
 	}
