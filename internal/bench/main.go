@@ -15,7 +15,7 @@
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
-// bytes for each event of the OTF trace.
+// bytes for each event of the OTF trace. Shuffling holds one text in memory.
 package main
 
 import (
