@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/weft-trace/weft/format"
@@ -12,6 +13,24 @@ import (
 type Part[P any] interface {
 	format.Sink
 	Merge(P) error
+}
+
+// Join returns what two parts know of locations: lists by index, with nil for those that a part
+// has not seen. No location may have been seen by both. The error names the analysis.
+func Join[T any](name string, ours, theirs []*T) ([]*T, error) {
+	for i, x := range theirs {
+		if x == nil {
+			continue
+		}
+		for len(ours) <= i {
+			ours = append(ours, nil)
+		}
+		if ours[i] != nil {
+			return ours, fmt.Errorf("%s: location %d was seen by both parts; expected parts of different locations", name, i)
+		}
+		ours[i] = x
+	}
+	return ours, nil
 }
 
 // Run runs an analysis of the events that sel selects: each worker of a parallel scan fills a

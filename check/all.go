@@ -19,33 +19,22 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 	if c := file.NewChecker(); c != nil {
 		checkers = append(checkers, c)
 	}
+	each := func(do func(format.Checker) error) error {
+		for _, x := range checkers {
+			if err := do(x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	all := format.SinkFuncs{
-		OnBatch: func(b *trace.Batch) error {
-			for _, x := range checkers {
-				if err := x.Batch(b); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
-		OnLinks: func(l []trace.Link) error {
-			for _, x := range checkers {
-				if err := x.Links(l); err != nil {
-					return err
-				}
-			}
-			return nil
-		},
+		OnBatch: func(b *trace.Batch) error { return each(func(x format.Checker) error { return x.Batch(b) }) },
+		OnLinks: func(l []trace.Link) error { return each(func(x format.Checker) error { return x.Links(l) }) },
 	}
 	if err := events.Scan(ctx, trace.Everything(), format.PerLocation, all); err != nil {
 		return err
 	}
-	for _, x := range checkers {
-		if err := x.Finish(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return each(func(x format.Checker) error { return x.Finish(ctx) })
 }
 
 // Damage reports whether an error of opening a trace says what is wrong with it, and not

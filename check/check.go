@@ -288,7 +288,7 @@ func (c *Checker) post(s *state, id uint64, t int64, at place) error {
 		return nil
 	}
 	if was, ok := s.requests[id]; ok {
-		if err := c.open("trace.request-without-end", placeOf(at.loc, was), id, was.time); err != nil {
+		if err := c.unanswered(at.loc, id, was); err != nil {
 			return err
 		}
 	}
@@ -299,8 +299,8 @@ func (c *Checker) post(s *state, id uint64, t int64, at place) error {
 	return nil
 }
 
-func (c *Checker) open(rule string, at place, request uint64, t int64) error {
-	return c.report(rule, at, fmt.Sprintf("request %d posted at %s", request, c.seconds(t)), "its completion before the request is posted again or the trace ends")
+func (c *Checker) unanswered(loc uint32, request uint64, posted openRow) error {
+	return c.report("trace.request-without-end", placeOf(loc, posted), fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)), "its completion before the request is posted again or the trace ends")
 }
 
 // complete closes a request, or says that it is tested.
@@ -334,46 +334,38 @@ func (c *Checker) Finish(context.Context) error {
 			return err
 		}
 	}
-	if err := c.unmatched(); err != nil {
-		return err
-	}
-	if err := c.skewed(); err != nil {
-		return err
-	}
-	if err := c.membership(); err != nil {
-		return err
-	}
-	return c.absurd()
-}
-
-// unfinished reports what is open at the end of a location.
-func (c *Checker) unfinished(loc uint32, s *state) error {
-	for _, e := range s.open {
-		if err := c.report("trace.enter-without-leave", placeOf(loc, e.openRow), "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it"); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
-		e := s.claims[id]
-		if err := c.report("trace.claim-without-end", placeOf(loc, e), fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end"); err != nil {
-			return err
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
-		e := s.requests[id]
-		if err := c.open("trace.request-without-end", placeOf(loc, e), id, e.time); err != nil {
-			return err
-		}
-	}
-	for _, e := range s.locks {
-		if err := c.report("trace.lock-without-release", placeOf(loc, e.openRow), fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release"); err != nil {
-			return err
-		}
-	}
-	for _, e := range s.collectives {
-		if err := c.report("trace.collective-open", placeOf(loc, e.openRow), "a collective operation from "+c.seconds(e.time), "its end"); err != nil {
+	for _, rest := range []func() error{c.unmatched, c.skewed, c.membership, c.absurd} {
+		if err := rest(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unfinished reports what is open at the end of a location.
+func (c *Checker) unfinished(loc uint32, s *state) (err error) {
+	tell := func(rule string, at openRow, found, expected string) {
+		if err == nil {
+			err = c.report(rule, placeOf(loc, at), found, expected)
+		}
+	}
+	for _, e := range s.open {
+		tell("trace.enter-without-leave", e.openRow, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it")
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.claims)) {
+		e := s.claims[id]
+		tell("trace.claim-without-end", e, fmt.Sprintf("claim %d from %s", id, c.seconds(e.time)), "its end")
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.requests)) {
+		if err == nil {
+			err = c.unanswered(loc, id, s.requests[id])
+		}
+	}
+	for _, e := range s.locks {
+		tell("trace.lock-without-release", e.openRow, fmt.Sprintf("acquisition of lock %d with order %d at %s", e.id, e.order, c.seconds(e.time)), "its release")
+	}
+	for _, e := range s.collectives {
+		tell("trace.collective-open", e.openRow, "a collective operation from "+c.seconds(e.time), "its end")
+	}
+	return err
 }

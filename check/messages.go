@@ -123,7 +123,7 @@ func (c *Checker) pair(ch channel, send, recv end) error {
 		}
 	}
 	g := groupPair{c.group(ch.from), c.group(ch.to)}
-	if g.b.less(g.a) {
+	if compareOwners(g.b, g.a) < 0 {
 		g.a, g.b = g.b, g.a
 	}
 	s := c.skews[g]
@@ -177,11 +177,15 @@ type clockOwner struct {
 	ref   uint32
 }
 
-func (a clockOwner) less(b clockOwner) bool {
-	if a.group != b.group {
-		return a.group
+// compareOwners puts groups before locations.
+func compareOwners(a, b clockOwner) int {
+	switch {
+	case a.group == b.group:
+		return cmp.Compare(a.ref, b.ref)
+	case a.group:
+		return -1
 	}
-	return a.ref < b.ref
+	return 1
 }
 
 // groupPair is two that exchange messages, in any direction.
@@ -225,14 +229,4 @@ func (c *Checker) skewed() error {
 		}
 	}
 	return nil
-}
-
-func compareOwners(a, b clockOwner) int {
-	switch {
-	case a.less(b):
-		return -1
-	case b.less(a):
-		return 1
-	}
-	return 0
 }

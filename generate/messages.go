@@ -23,6 +23,23 @@ const (
 	bmBegin
 )
 
+// blockingRows has the row that each place in these programs writes.
+var blockingRows = [...]struct {
+	kind trace.Kind
+	ref  uint32
+}{
+	bmRecvEnter:    {trace.Enter, bmRecv},
+	bmRecvDone:     {trace.Recv, trace.NoRef},
+	bmRecvLeave:    {trace.Leave, bmRecv},
+	bmComputeEnter: {trace.Enter, bmCompute},
+	bmComputeLeave: {trace.Leave, bmCompute},
+	bmSendEnter:    {trace.Enter, bmSend},
+	bmSendRow:      {trace.Send, trace.NoRef},
+	bmSendLeave:    {trace.Leave, bmSend},
+	bmEnd:          {trace.Leave, mainRegion},
+	bmBegin:        {trace.Enter, mainRegion},
+}
+
 func blocking(d *trace.Definitions, n int, compute string) {
 	processes(d, n, true, mpi("MPI_Recv", "point2point"), user(compute), mpi("MPI_Send", "point2point"))
 }
@@ -90,34 +107,25 @@ func (s *ring) step(loc uint32, t int64) int64 {
 	r, w := &s.ranks[loc], s.w
 	at := r.pc
 	r.pc++
+	w.row(loc, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
 	case bmBegin:
-		w.row(loc, t, trace.Enter, mainRegion)
 		r.pc = bmRecvEnter
 		if loc == 0 {
 			r.pc = bmComputeEnter // it makes the token
 		}
 	case bmRecvEnter:
-		w.row(loc, t, trace.Enter, bmRecv)
 		return r.receive(t)
 	case bmRecvDone:
-		w.row(loc, t, trace.Recv, trace.NoRef)
 		w.b.AddOps(uint64((int(loc)+s.n-1)%s.n), world, 0, tokenBytes)
 	case bmRecvLeave:
-		w.row(loc, t, trace.Leave, bmRecv)
 		if loc == 0 {
 			s.round(r)
 		}
 	case bmComputeEnter:
-		w.row(loc, t, trace.Enter, bmCompute)
 		return t + tokenCompute/4 + r.rng.tail(tokenCompute)
-	case bmComputeLeave:
-		w.row(loc, t, trace.Leave, bmCompute)
-	case bmSendEnter:
-		w.row(loc, t, trace.Enter, bmSend)
 	case bmSendRow:
 		to := uint32((int(loc) + 1) % s.n)
-		w.row(loc, t, trace.Send, trace.NoRef)
 		w.b.AddOps(uint64(to), world, 0, tokenBytes)
 		q := &s.ranks[to]
 		q.arrives = t + latency + tokenBytes/bytesPerNS
@@ -125,13 +133,11 @@ func (s *ring) step(loc uint32, t int64) int64 {
 			s.agenda.set(to, q.receive(0))
 		}
 	case bmSendLeave:
-		w.row(loc, t, trace.Leave, bmSend)
 		r.pc = bmRecvEnter
 		if loc != 0 {
 			s.round(r)
 		}
 	case bmEnd:
-		w.row(loc, t, trace.Leave, mainRegion)
 		return never
 	}
 	return t + r.rng.call()
@@ -237,14 +243,11 @@ func (s *master) hand(t int64) int64 {
 	w := s.w
 	at := s.pc
 	s.pc++
+	w.row(0, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
 	case bmBegin:
-		w.row(0, t, trace.Enter, mainRegion)
 		s.pc = bmSendEnter
-	case bmSendEnter:
-		w.row(0, t, trace.Enter, bmSend)
 	case bmSendRow:
-		w.row(0, t, trace.Send, trace.NoRef)
 		q := &s.workers[s.peer]
 		if q.stop = s.left == 0; q.stop {
 			s.active--
@@ -259,7 +262,6 @@ func (s *master) hand(t int64) int64 {
 			s.agenda.set(s.peer, q.receive(0))
 		}
 	case bmSendLeave:
-		w.row(0, t, trace.Leave, bmSend)
 		s.pc = bmRecvEnter
 		if s.begin {
 			if s.peer++; int(s.peer) < s.n {
@@ -272,16 +274,12 @@ func (s *master) hand(t int64) int64 {
 			s.pc = bmEnd
 		}
 	case bmRecvEnter:
-		w.row(0, t, trace.Enter, bmRecv)
 		return s.collect(t)
 	case bmRecvDone:
-		w.row(0, t, trace.Recv, trace.NoRef)
 		w.b.AddOps(uint64(s.peer), world, tagResult, resultBytes)
 	case bmRecvLeave:
-		w.row(0, t, trace.Leave, bmRecv)
 		s.pc = bmSendEnter
 	case bmEnd:
-		w.row(0, t, trace.Leave, mainRegion)
 		return never
 	}
 	return t + s.rng.call()
@@ -292,34 +290,25 @@ func (s *master) work(loc uint32, t int64) int64 {
 	r, w := &s.workers[loc], s.w
 	at := r.pc
 	r.pc++
+	w.row(loc, t, blockingRows[at].kind, blockingRows[at].ref)
 	switch at {
 	case bmBegin:
-		w.row(loc, t, trace.Enter, mainRegion)
 		r.pc = bmRecvEnter
 	case bmRecvEnter:
-		w.row(loc, t, trace.Enter, bmRecv)
 		return r.receive(t)
 	case bmRecvDone:
-		w.row(loc, t, trace.Recv, trace.NoRef)
 		if r.stop {
 			w.b.AddOps(0, world, tagStop, 0)
 		} else {
 			w.b.AddOps(0, world, tagTask, taskBytes)
 		}
 	case bmRecvLeave:
-		w.row(loc, t, trace.Leave, bmRecv)
 		if r.stop {
 			r.pc = bmEnd
 		}
 	case bmComputeEnter:
-		w.row(loc, t, trace.Enter, bmCompute)
 		return t + taskTime/8 + r.rng.tail(taskTime)
-	case bmComputeLeave:
-		w.row(loc, t, trace.Leave, bmCompute)
-	case bmSendEnter:
-		w.row(loc, t, trace.Enter, bmSend)
 	case bmSendRow:
-		w.row(loc, t, trace.Send, trace.NoRef)
 		w.b.AddOps(0, world, tagResult, resultBytes)
 		s.results[s.next%uint64(len(s.results))] = result{loc, t + latency + resultBytes/bytesPerNS}
 		s.next++
@@ -327,10 +316,8 @@ func (s *master) work(loc uint32, t int64) int64 {
 			s.agenda.set(0, s.collect(0))
 		}
 	case bmSendLeave:
-		w.row(loc, t, trace.Leave, bmSend)
 		r.pc = bmRecvEnter
 	case bmEnd:
-		w.row(loc, t, trace.Leave, mainRegion)
 		return never
 	}
 	return t + r.rng.call()

@@ -21,6 +21,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -192,22 +193,14 @@ func (p *Part) Merge(o *Part) error {
 		ours[i] = p.node(parent, n.region)
 		p.nodes[ours[i]].add(n)
 	}
-	for loc, l := range o.locs {
-		if l == nil {
-			continue
-		}
-		for loc >= len(p.locs) {
-			p.locs = append(p.locs, nil)
-		}
-		if p.locs[loc] != nil {
-			return errors.New("calltree: a location was seen by both parts; expected parts of different locations")
-		}
-		for i := range l.stack {
+	for _, l := range o.locs {
+		for i := 0; l != nil && i < len(l.stack); i++ {
 			l.stack[i].node = ours[l.stack[i].node]
 		}
-		p.locs[loc] = l
 	}
-	return nil
+	var err error
+	p.locs, err = analysis.Join("calltree", p.locs, o.locs)
+	return err
 }
 
 func (n *node) add(o *node) {
@@ -266,50 +259,30 @@ func (p *Part) Result() []Node {
 			keep[n.parent] = true
 		}
 	}
-	children := map[int32][]int32{}
-	var roots []int32
+	var out []Node
+	place := make([]int, len(q.nodes)) // in out
 	for i := range q.nodes {
 		n := &q.nodes[i]
-		if n.parent < 0 && len(children[n.parent]) == 0 {
-			roots = append(roots, n.parent)
+		if !keep[i] {
+			continue
 		}
-		children[n.parent] = append(children[n.parent], int32(i))
-	}
-	slices.SortFunc(roots, func(a, b int32) int { return cmp.Compare(b, a) })
-	// Paths can be as deep as recursion goes, so they wait in a list.
-	type path struct {
-		node, parent, depth int
-		root                uint32
-	}
-	var out []Node
-	var wait []path
-	inside := func(of int32, at, depth int, root uint32) {
-		list := children[of]
-		slices.SortFunc(list, func(a, b int32) int { // the last one is taken first
-			x, y := &q.nodes[a], &q.nodes[b]
-			return cmp.Or(cmp.Compare(x.inclusive, y.inclusive), cmp.Compare(y.region+1, x.region+1))
-		})
-		for _, i := range list {
-			if keep[i] {
-				wait = append(wait, path{int(i), at, depth, root})
-			}
+		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed}
+		if n.parent >= 0 { // parents come before their children
+			x.Parent = place[n.parent]
+			x.Depth, x.Root = out[x.Parent].Depth+1, out[x.Parent].Root
 		}
-	}
-	for _, r := range roots {
-		inside(r, -1, 0, uint32(-1-r))
-		for len(wait) > 0 {
-			w := wait[len(wait)-1]
-			wait = wait[:len(wait)-1]
-			n := &q.nodes[w.node]
-			name := "unknown"
-			if int(n.region) < p.defs.Regions.Len() {
-				name = p.defs.Regions.At(int(n.region)).Name
-			}
-			out = append(out, Node{w.parent, w.depth, w.root, n.region, name, n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed})
-			inside(int32(w.node), len(out)-1, w.depth+1, w.root)
+		if int(n.region) < p.defs.Regions.Len() {
+			x.Name = p.defs.Regions.At(int(n.region)).Name
 		}
+		place[i] = len(out)
+		out = append(out, x)
 	}
-	return out
+	if len(out) == 0 {
+		return nil
+	}
+	return Sorted(out, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Inclusive, a.Inclusive), cmp.Compare(a.Region+1, b.Region+1))
+	})
 }
 
 // Sorted is a list of paths, as [Part.Result] gives it, with the paths beside each other in
@@ -324,6 +297,7 @@ func Sorted(list []Node, compare func(a, b *Node) int) []Node {
 			roots = append(roots, i)
 		}
 	}
+	// Paths can be as deep as recursion goes, so they wait in a list.
 	type path struct{ node, parent int }
 	var wait []path // the last one is taken first
 	add := func(l []int, parent int) {

@@ -486,63 +486,82 @@ func (f *fronts) pop(done []bool, unit []int32) int32 {
 }
 
 // unite makes one of what causes each other at a single time of each clock: strongly
-// connected components, as Tarjan finds them, among what waits.
+// connected components among what waits.
 func (q *problem) unite(o *order, waits []int32) {
-	n := int32(len(q.times))
-	index := make([]int32, len(o.unit))
-	low := make([]int32, len(o.unit))
-	on := make([]bool, len(o.unit))
+	s := newSearch(len(o.unit), func(u, i int32) int32 {
+		switch degree := o.start[u+1] - o.start[u]; {
+		case i < degree:
+			return o.to[o.start[u]+i]
+		case i == degree && q.hasNext(u):
+			return u + 1
+		}
+		return none
+	})
+	for u, n := range waits {
+		if n == 0 {
+			s.index[u] = none
+		}
+	}
+	for u := range int32(len(o.unit)) {
+		s.from(u, func(l []int32) { q.one(o, l, int32(len(q.times))) })
+	}
+}
+
+// search finds strongly connected components, as Tarjan does.
+type search struct {
+	next  func(u, i int32) int32 // the i-th node that u leads to, none behind the last
+	index []int32                // when a node was found; what has an index is not looked for
+	low   []int32
+	on    []bool // the stack
+	stack []int32
+	count int32
+}
+
+func newSearch(nodes int, next func(u, i int32) int32) *search {
+	return &search{next: next, index: make([]int32, nodes), low: make([]int32, nodes), on: make([]bool, nodes)}
+}
+
+// from finds the components that a node leads to, but for those that were found before. found gets
+// each before those that lead to it; it is valid during the call.
+func (s *search) from(root int32, found func(component []int32)) {
 	type step struct{ u, next int32 }
-	var stack []int32
 	var calls []step
-	count := int32(0)
 	enter := func(u int32) {
-		count++
-		index[u], low[u], on[u] = count, count, true
-		stack = append(stack, u)
+		s.count++
+		s.index[u], s.low[u], s.on[u] = s.count, s.count, true
+		s.stack = append(s.stack, u)
 		calls = append(calls, step{u: u})
 	}
-	for root := range int32(len(o.unit)) {
-		if index[root] != 0 || waits[root] == 0 {
+	if s.index[root] == 0 {
+		enter(root)
+	}
+	for len(calls) > 0 {
+		x := &calls[len(calls)-1]
+		u := x.u
+		if v := s.next(u, x.next); v != none {
+			x.next++
+			if s.index[v] == 0 {
+				enter(v)
+			} else if s.on[v] {
+				s.low[u] = min(s.low[u], s.index[v])
+			}
 			continue
 		}
-		enter(root)
-		for len(calls) > 0 {
-			x := &calls[len(calls)-1]
-			u, v := x.u, int32(none)
-			degree := o.start[u+1] - o.start[u]
-			switch {
-			case x.next < degree:
-				v = o.to[o.start[u]+x.next]
-			case x.next == degree && q.hasNext(u):
-				v = u + 1
-			case x.next > degree || !q.hasNext(u):
-				calls = calls[:len(calls)-1]
-				if len(calls) > 0 {
-					up := calls[len(calls)-1].u
-					low[up] = min(low[up], low[u])
-				}
-				if low[u] == index[u] {
-					i := len(stack) - 1
-					for stack[i] != u {
-						i--
-					}
-					for _, w := range stack[i:] {
-						on[w] = false
-					}
-					q.one(o, stack[i:], n)
-					stack = stack[:i]
-				}
-				continue
+		calls = calls[:len(calls)-1]
+		if len(calls) > 0 {
+			up := calls[len(calls)-1].u
+			s.low[up] = min(s.low[up], s.low[u])
+		}
+		if s.low[u] == s.index[u] {
+			i := len(s.stack) - 1
+			for s.stack[i] != u {
+				i--
 			}
-			x.next++
-			switch {
-			case waits[v] == 0:
-			case index[v] == 0:
-				enter(v)
-			case on[v]:
-				low[u] = min(low[u], index[v])
+			for _, w := range s.stack[i:] {
+				s.on[w] = false
 			}
+			found(s.stack[i:])
+			s.stack = s.stack[:i]
 		}
 	}
 }

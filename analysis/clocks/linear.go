@@ -74,10 +74,17 @@ type estimate struct {
 	pairs     []pair
 	out, in   [][]int32 // pairs by clock
 	component []int32   // of clocks, by their lowest clock; for clocks without ties themselves
+	search    *search   // of clocks
 }
 
 func newEstimate(q *problem, opt Options, reference int32) *estimate {
 	e := &estimate{q: q, opt: opt, reference: reference}
+	e.search = newSearch(len(q.clocks), func(c, i int32) int32 {
+		if int(i) == len(e.out[c]) {
+			return none
+		}
+		return e.pairs[e.out[c][i]].to
+	})
 	for _, m := range q.messages {
 		if !m.ignored {
 			e.add(m.from, m.to, q.latency)
@@ -315,59 +322,20 @@ func (e *estimate) solveComponent(ctx context.Context, clocks []int32) error {
 
 // rings are the sets of clocks of a component that bound each other from both sides:
 // strongly connected components, in the order of causes.
-func (e *estimate) rings(clocks []int32) [][]int32 {
-	type step struct {
-		c    int32
-		next int
-	}
-	index, low, on := map[int32]int{}, map[int32]int{}, map[int32]bool{}
-	var stack []int32
-	var calls []step
-	var out [][]int32
-	enter := func(c int32) {
-		index[c] = len(index) + 1
-		low[c], on[c] = index[c], true
-		stack = append(stack, c)
-		calls = append(calls, step{c: c})
+func (e *estimate) rings(clocks []int32) (out [][]int32) {
+	for _, c := range clocks {
+		e.search.index[c] = 0
 	}
 	for _, root := range clocks {
-		if index[root] != 0 {
-			continue
-		}
-		enter(root)
-		for len(calls) > 0 {
-			x := &calls[len(calls)-1]
-			c := x.c
-			if x.next < len(e.out[c]) {
-				v := e.pairs[e.out[c][x.next]].to
-				x.next++
-				if index[v] == 0 {
-					enter(v)
-				} else if on[v] {
-					low[c] = min(low[c], index[v])
-				}
-				continue
+		e.search.from(root, func(l []int32) {
+			l = slices.Clone(l)
+			slices.Sort(l)
+			if k := slices.Index(l, clocks[0]); k > 0 { // the reference comes first
+				copy(l[1:], l[:k])
+				l[0] = clocks[0]
 			}
-			calls = calls[:len(calls)-1]
-			if len(calls) > 0 {
-				up := calls[len(calls)-1].c
-				low[up] = min(low[up], low[c])
-			}
-			if low[c] == index[c] {
-				i := slices.Index(stack, c)
-				l := slices.Clone(stack[i:])
-				stack = stack[:i]
-				for _, v := range l {
-					on[v] = false
-				}
-				slices.Sort(l)
-				if k := slices.Index(l, clocks[0]); k > 0 { // the reference comes first
-					copy(l[1:], l[:k])
-					l[0] = clocks[0]
-				}
-				out = append(out, l)
-			}
-		}
+			out = append(out, l)
+		})
 	}
 	slices.Reverse(out)
 	return out

@@ -3,6 +3,7 @@ package clocks
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/weft-trace/weft/analysis/messages"
@@ -210,14 +211,8 @@ func (p *Part) Merge(o *Part) error {
 		}
 	}
 	p.messages = append(p.messages, o.messages...)
-	for k, l := range o.members {
-		p.members[k] = l
-	}
-	for k, l := range o.open {
-		p.open[k] = l
-	}
-	for k, r := range o.requests {
-		p.requests[k] = r
-	}
+	maps.Copy(p.members, o.members)
+	maps.Copy(p.open, o.open)
+	maps.Copy(p.requests, o.requests)
 	return p.matching.Merge(o.matching)
 }

@@ -191,14 +191,6 @@ func bytes(x uint64) int64 {
 	return int64(min(x, math.MaxInt64))
 }
 
-// sum adds numbers of bytes; what does not fit stays at the greatest.
-func sum(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // ended closes the latest open call with the same id.
 func (p *Part) ended(loc uint32, t int64, c *trace.Cursor) {
 	open := p.open[loc]
@@ -283,7 +275,7 @@ func (p *Part) take(loc uint32, x call) {
 			p.sums[k] = s
 		}
 		s.calls++
-		s.sent, s.received = sum(s.sent, x.sent), sum(s.received, x.received)
+		s.sent, s.received = durations.Sum(s.sent, x.sent), durations.Sum(s.received, x.received)
 		if x.known {
 			s.time.Add(durations.Between(x.begin, x.end))
 		}
@@ -427,7 +419,7 @@ func (p *Part) Merge(o *Part) error {
 			continue
 		}
 		x.calls += y.calls
-		x.sent, x.received = sum(x.sent, y.sent), sum(x.received, y.received)
+		x.sent, x.received = durations.Sum(x.sent, y.sent), durations.Sum(x.received, y.received)
 		x.time.Merge(&y.time)
 	}
 	for k, y := range o.sequences {

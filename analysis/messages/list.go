@@ -2,6 +2,7 @@ package messages
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -49,9 +50,6 @@ type listing struct {
 // begin makes a message of one of its ends.
 func (p *Part) begin(c *trace.Cursor, n *node, peer uint32) *open {
 	l := &p.listing
-	if l.open == nil {
-		l.open, l.sends, l.recvs = map[int64]*open{}, map[request]*open{}, map[request]int64{}
-	}
 	l.number++
 	m := &open{Message: Message{Communicator: c.Op(1), Tag: n.tag, Bytes: n.bytes, Send: NoTime, SendComplete: NoTime, RecvBegin: NoTime, Recv: NoTime}, number: l.number}
 	id := request{c.Location(), c.Op(4)}
@@ -89,9 +87,6 @@ func (p *Part) phase(c *trace.Cursor) error {
 		m.SendComplete, m.waits = c.Time(), false
 		return p.ready(m)
 	case trace.RecvBegin:
-		if l.recvs == nil {
-			l.open, l.sends, l.recvs = map[int64]*open{}, map[request]*open{}, map[request]int64{}
-		}
 		l.recvs[id] = c.Time()
 	}
 	return nil
@@ -142,12 +137,7 @@ func (p *Part) put(m *open) error {
 // Finish hands on the messages that wait for something that the trace does not have, in
 // the order of their first event. It is to be called once, at the end.
 func (p *Part) Finish() error {
-	l := make([]*open, 0, len(p.listing.open))
-	for _, m := range p.listing.open {
-		l = append(l, m)
-	}
-	slices.SortFunc(l, func(a, b *open) int { return cmp.Compare(a.number, b.number) })
-	for _, m := range l {
+	for _, m := range slices.SortedFunc(maps.Values(p.listing.open), func(a, b *open) int { return cmp.Compare(a.number, b.number) }) {
 		if err := p.put(m); err != nil {
 			return err
 		}

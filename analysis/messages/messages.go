@@ -25,9 +25,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -138,6 +138,9 @@ func New(d *trace.Definitions, opt Options) *Part {
 	if opt.Window != nil && opt.Bins > 0 {
 		p.bins = newBins(*opt.Window, opt.Bins)
 	}
+	if opt.List != nil {
+		p.listing = listing{open: map[int64]*open{}, sends: map[request]*open{}, recvs: map[request]int64{}}
+	}
 	if opt.Latency {
 		p.latencies = &latencies{pairs: map[pair]*transfer{}}
 	}
@@ -196,7 +199,7 @@ func (p *Part) send(at channel, n node) error {
 		p.sizes.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Sent++
-			b.SentBytes = sum(b.SentBytes, n.bytes)
+			b.SentBytes = durations.Sum(b.SentBytes, n.bytes)
 		}
 	}
 	return p.meet(at, n, false)
@@ -207,17 +210,14 @@ func (p *Part) recv(at channel, n node) error {
 		p.received.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Received++
-			b.ReceivedBytes = sum(b.ReceivedBytes, n.bytes)
+			b.ReceivedBytes = durations.Sum(b.ReceivedBytes, n.bytes)
 		}
 	}
 	return p.meet(at, n, true)
 }
 
 // add counts a message.
-func (c *cell) add(bytes int64) {
-	c.count++
-	c.bytes = sum(c.bytes, bytes)
-}
+func (c *cell) add(bytes int64) { c.merge(cell{1, bytes}) }
 
 // meet pairs an end with the oldest one that fits, or lets it wait.
 func (p *Part) meet(at channel, n node, recv bool) error {
@@ -378,12 +378,9 @@ func (p *Part) Merge(o *Part) error {
 		}
 	}
 	p.ordered, p.pending = false, pending{}
-	p.sent.count += o.sent.count
-	p.sent.bytes = sum(p.sent.bytes, o.sent.bytes)
-	p.received.count += o.received.count
-	p.received.bytes = sum(p.received.bytes, o.received.bytes)
-	p.matched.count += o.matched.count
-	p.matched.bytes = sum(p.matched.bytes, o.matched.bytes)
+	p.sent.merge(o.sent)
+	p.received.merge(o.received)
+	p.matched.merge(o.matched)
 	p.partners += o.partners
 	p.sizes.merge(&o.sizes)
 	for i := range p.bins {
@@ -470,7 +467,9 @@ func (p *Part) Result() *Result {
 		r.MaxPending, r.MaxBytes = p.pending.most()
 	}
 	for k, v := range p.matrix {
-		c := Cell{Source: k.source, Destination: k.destination, SourceID: p.id(k.source), DestinationID: p.id(k.destination), SourceName: p.name(k.source), DestinationName: p.name(k.destination), Count: v.count, Bytes: v.bytes}
+		c := Cell{Source: k.source, Destination: k.destination, Count: v.count, Bytes: v.bytes}
+		c.SourceID, c.SourceName = p.location(k.source)
+		c.DestinationID, c.DestinationName = p.location(k.destination)
 		if p.latencies != nil && p.latencies.pairs[k] != nil {
 			x := p.latencies.pairs[k].result()
 			c.Latency = &x
@@ -486,24 +485,11 @@ func (p *Part) Result() *Result {
 	return r
 }
 
-func (p *Part) id(loc uint32) string {
+// location is the id and the name of a location, none if it is not known.
+func (p *Part) location(loc uint32) (id, name string) {
 	if int(loc) < p.defs.Locations.Len() {
-		return p.defs.Locations.At(int(loc)).ID
+		l := p.defs.Locations.At(int(loc))
+		return l.ID, l.Name
 	}
-	return ""
-}
-
-func (p *Part) name(loc uint32) string {
-	if int(loc) < p.defs.Locations.Len() {
-		return p.defs.Locations.At(int(loc)).Name
-	}
-	return ""
-}
-
-// sum adds numbers of bytes; what does not fit stays at the greatest.
-func sum(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
-	}
-	return a + b
+	return "", ""
 }

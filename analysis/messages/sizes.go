@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/internal/durations"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -74,7 +75,7 @@ func (s *sizes) merge(o *sizes) {
 
 func (c *cell) merge(o cell) {
 	c.count += o.count
-	c.bytes = sum(c.bytes, o.bytes)
+	c.bytes = durations.Sum(c.bytes, o.bytes)
 }
 
 func (s *sizes) list() []Size {
@@ -114,9 +115,9 @@ type Bin struct {
 
 func (b *Bin) merge(o *Bin) {
 	b.Sent += o.Sent
-	b.SentBytes = sum(b.SentBytes, o.SentBytes)
+	b.SentBytes = durations.Sum(b.SentBytes, o.SentBytes)
 	b.Received += o.Received
-	b.ReceivedBytes = sum(b.ReceivedBytes, o.ReceivedBytes)
+	b.ReceivedBytes = durations.Sum(b.ReceivedBytes, o.ReceivedBytes)
 }
 
 // newBins divides a window; no bin is empty.

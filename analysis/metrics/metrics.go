@@ -9,6 +9,7 @@ package metrics
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -207,11 +208,7 @@ func (p *Part) Result() []Metric {
 	out := make([]Metric, p.defs.Metrics.Len())
 	growth, ticks := make([]float64, len(out)), make([]float64, len(out)) // by metric
 	latest, seen := make([]int64, len(out)), make([]bool, len(out))
-	keys := make([]key, 0, len(p.series))
-	for k := range p.series {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b key) int {
+	keys := slices.SortedFunc(maps.Keys(p.series), func(a, b key) int {
 		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.metric, b.metric))
 	})
 	for i := range out {

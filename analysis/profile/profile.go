@@ -30,6 +30,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/claims"
 	"github.com/weft-trace/weft/trace"
 )
@@ -57,11 +58,9 @@ type Part struct {
 		refs  []uint32
 	}
 
-	book         claims.Book
-	activities   map[uint32]activity
-	resources    map[uint32]resource
-	orphanClaims int64
-	reusedClaims int64
+	book       claims.Book
+	activities map[uint32]activity
+	resources  map[uint32]resource
 }
 
 // cell sums up the visits of a region; its slot is the region's index plus one,
@@ -367,32 +366,18 @@ func (p *Part) grow(tab *[]cell, slot uint32) ([]cell, uint32) {
 
 func (p *Part) claims(b *trace.Batch) {
 	p.book.Step, p.book.Ended = p.step, p.ended
-	for c := b.Cursor(); c.Next(); {
-		t := c.Time()
-		if w := p.opt.Window; w != nil {
-			t = w.Clip(t)
+	w := p.opt.Window
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
+		x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From)
+		if !begun {
+			continue
 		}
-		switch c.Kind() {
-		case trace.ClaimBegin:
-			x, ok := claims.Begun(c.Location(), t, c.Ref(), c.Ops())
-			x.Before = p.opt.Window != nil && c.Time() < p.opt.Window.From
-			if !ok {
-				p.orphanClaims++
-				continue
-			}
-			if p.book.Begin(x) {
-				p.reusedClaims++
-			}
-			p.activities[x.Region] = p.activities[x.Region].begun()
-			if x.Resource != trace.NoRef {
-				r := p.resources[x.Resource]
-				r.count++
-				p.resources[x.Resource] = r
-			}
-		case trace.ClaimEnd:
-			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, t) {
-				p.orphanClaims++
-			}
+		p.activities[x.Region] = p.activities[x.Region].begun()
+		if x.Resource != trace.NoRef {
+			r := p.resources[x.Resource]
+			r.count++
+			p.resources[x.Resource] = r
 		}
 	}
 }
@@ -447,21 +432,12 @@ func (p *Part) Merge(o *Part) error {
 	if p.defs != o.defs || p.opt != o.opt {
 		return fmt.Errorf("profile: found parts of different traces or options")
 	}
-	for i, s := range o.locations {
-		if s != nil && i < len(p.locations) && p.locations[i] != nil {
-			return fmt.Errorf("profile: location %d was seen by both parts; expected parts of different locations", i)
-		}
+	var err error
+	if p.locations, err = analysis.Join("profile", p.locations, o.locations); err != nil {
+		return err
 	}
 	if err := p.book.Merge(&o.book); err != nil {
 		return fmt.Errorf("profile: %w", err)
-	}
-	if n := len(o.locations); n > len(p.locations) {
-		p.locations = append(p.locations, make([]*location, n-len(p.locations))...)
-	}
-	for i, s := range o.locations {
-		if s != nil {
-			p.locations[i] = s
-		}
 	}
 	p.cells = sum(p.cells, o.cells)
 	for k, v := range o.activities {
@@ -471,8 +447,6 @@ func (p *Part) Merge(o *Part) error {
 		p.activities[k] = v
 	}
 	maps.Copy(p.resources, o.resources)
-	p.orphanClaims += o.orphanClaims
-	p.reusedClaims += o.reusedClaims
 	return nil
 }
 
@@ -667,7 +641,7 @@ func (p *Part) claimResult(r *Result) {
 		r.UnclosedClaims++
 	}
 	q.book.Close(p.ending)
-	r.OrphanClaims, r.ReusedClaims = p.orphanClaims, p.reusedClaims
+	r.OrphanClaims, r.ReusedClaims = p.book.Orphans, p.book.Reused
 	for k, a := range q.activities {
 		if a.count == 0 {
 			continue

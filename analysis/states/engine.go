@@ -29,7 +29,7 @@ type engine struct {
 	both        histogram // busy or in overhead
 	first, last int32     // the list
 	orphans     int64
-	bins        *bins         // nil if nobody wants a series
+	bins        *Times        // nil if nobody wants a series
 	window      *trace.Window // nil counts all the time
 }
 
@@ -133,7 +133,7 @@ func (e *engine) take(c change, number int64, x class) {
 	if s := p.stateNow(); s != p.state {
 		p.ticks[p.state] += part(e.window, p.since, e.now)
 		if e.bins != nil {
-			e.bins.add(p.state, p.since, e.now)
+			e.bins.Add(p.state, p.since, e.now)
 		}
 		e.at[p.state]--
 		e.at[s]++
@@ -313,11 +313,11 @@ func (e *engine) series() *Series {
 	for i := range e.processors {
 		p := &e.processors[i]
 		if p.listed {
-			b.add(p.state, p.since, p.heard)
-			b.add(Idle, p.heard, e.now)
+			b.Add(p.state, p.since, p.heard)
+			b.Add(Idle, p.heard, e.now)
 			continue
 		}
-		b.add(p.state, p.since, e.now)
+		b.Add(p.state, p.since, e.now)
 	}
-	return b.series(len(e.processors))
+	return b.Series(len(e.processors))
 }

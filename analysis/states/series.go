@@ -20,27 +20,31 @@ type Series struct {
 	Idle     []float64 `json:"idle"`
 }
 
-// bins adds up times by column. A time that covers columns as a whole costs as much as
-// one inside of a column.
-type bins struct {
+// Times adds up the times of processors by column. A time that covers columns as a whole costs as
+// much as one inside of a column.
+type Times struct {
 	w     Columns
 	part  [Idle + 1][]float64 // of columns that are covered in part
 	whole [Idle + 1][]float64 // how many more than in the column before cover it wholly
 }
 
-func newBins(w Columns) *bins {
-	b := &bins{w: w}
+// NewTimes makes empty ones for a window.
+func NewTimes(w Columns) *Times {
+	b := &Times{w: w}
 	for s := range b.part {
 		b.part[s], b.whole[s] = make([]float64, w.Columns), make([]float64, w.Columns+1)
 	}
 	return b
 }
 
-// add adds the time from a to before b, in which a processor was in a state.
-func (x *bins) add(s State, a, b int64) { x.weigh(s, a, b, 1) }
+// Add adds the time from a to before b, in which a processor was in a state.
+func (x *Times) Add(s State, a, b int64) { x.weigh(s, a, b, 1) }
+
+// Remove takes away a time that was added, alone or as a part of others.
+func (x *Times) Remove(s State, a, b int64) { x.weigh(s, a, b, -1) }
 
 // weigh adds that time so many times.
-func (x *bins) weigh(s State, a, b int64, times float64) {
+func (x *Times) weigh(s State, a, b int64, times float64) {
 	a, b = max(a, x.w.From), min(b, x.w.To)
 	if x.w.Columns == 0 || a >= b {
 		return
@@ -67,17 +71,14 @@ func (x *bins) weigh(s State, a, b int64, times float64) {
 }
 
 // clone is a copy that can go on by itself.
-func (x *bins) clone() *bins {
-	y := newBins(x.w)
-	for s := range x.part {
-		copy(y.part[s], x.part[s])
-		copy(y.whole[s], x.whole[s])
-	}
+func (x *Times) clone() *Times {
+	y := NewTimes(x.w)
+	y.Merge(x)
 	return y
 }
 
-// series is the average over processors.
-func (x *bins) series(processors int) *Series {
+// Series is the average over so many processors.
+func (x *Times) Series(processors int) *Series {
 	of := func(s State) []float64 {
 		out, whole := make([]float64, x.w.Columns), 0.0
 		for c := range out {
@@ -89,30 +90,14 @@ func (x *bins) series(processors int) *Series {
 	return &Series{of(Busy), of(Overhead), of(Idle)}
 }
 
-// Times adds up the times of processors by column, for those who know them from elsewhere
-// than the events.
-type Times struct{ bins *bins }
-
-// NewTimes makes empty ones for a window.
-func NewTimes(w Columns) *Times { return &Times{newBins(w)} }
-
-// Add adds the time from one to before another, in which a processor was in a state.
-func (t *Times) Add(s State, from, to int64) { t.bins.weigh(s, from, to, 1) }
-
-// Remove takes away a time that was added, alone or as a part of others.
-func (t *Times) Remove(s State, from, to int64) { t.bins.weigh(s, from, to, -1) }
-
 // Merge adds the times of another one, for the same window.
-func (t *Times) Merge(o *Times) {
-	for s := range t.bins.part {
-		for c, v := range o.bins.part[s] {
-			t.bins.part[s][c] += v
+func (x *Times) Merge(o *Times) {
+	for s := range x.part {
+		for c, v := range o.part[s] {
+			x.part[s][c] += v
 		}
-		for c, v := range o.bins.whole[s] {
-			t.bins.whole[s][c] += v
+		for c, v := range o.whole[s] {
+			x.whole[s][c] += v
 		}
 	}
 }
-
-// Series is the average over so many processors.
-func (t *Times) Series(processors int) *Series { return t.bins.series(processors) }

@@ -80,7 +80,7 @@ func New(d *trace.Definitions, opt Options) *Part {
 	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}}
 	p.engine.window = opt.Window
 	if opt.Series != nil {
-		p.engine.bins = newBins(*opt.Series)
+		p.engine.bins = NewTimes(*opt.Series)
 	}
 	return p
 }
@@ -316,7 +316,7 @@ func (p *Part) replay() *engine {
 	})
 	e := &engine{window: p.opt.Window}
 	if p.opt.Series != nil {
-		e.bins = newBins(*p.opt.Series)
+		e.bins = NewTimes(*p.opt.Series)
 	}
 	for _, c := range all {
 		e.take(c, p.numbers[c.location], p.class(c.region))

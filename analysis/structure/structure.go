@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/grammar"
 	"github.com/weft-trace/weft/trace"
 )
@@ -162,20 +163,9 @@ func (l *location) finish() error {
 }
 
 // Merge adds the locations of another part, which is not to be used any more.
-func (p *Part) Merge(o *Part) error {
-	for i, l := range o.locations {
-		if l == nil {
-			continue
-		}
-		for len(p.locations) <= i {
-			p.locations = append(p.locations, nil)
-		}
-		if p.locations[i] != nil {
-			return fmt.Errorf("structure: found location %d in two parts, expected it in one", i)
-		}
-		p.locations[i] = l
-	}
-	return nil
+func (p *Part) Merge(o *Part) (err error) {
+	p.locations, err = analysis.Join("structure", p.locations, o.locations)
+	return err
 }
 
 // Times sums up occurrences; times are in ticks.

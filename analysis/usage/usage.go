@@ -43,8 +43,6 @@ type Part struct {
 	first     int64
 	end       int64
 	any       bool
-	orphans   int64
-	reused    int64
 }
 
 type resource struct {
@@ -86,24 +84,10 @@ func (p *Part) Batch(b *trace.Batch) error {
 		return nil
 	}
 	p.book.Step, p.book.Ended = p.step, func(claims.Claim, int64) {}
-	for c := b.Cursor(); c.Next(); {
-		switch c.Kind() {
-		case trace.ClaimBegin:
-			x, ok := claims.Begun(c.Location(), c.Time(), c.Ref(), c.Ops())
-			if !ok {
-				p.orphans++
-				continue
-			}
-			if p.book.Begin(x) {
-				p.reused++
-			}
-			if x.Resource != trace.NoRef {
-				p.resource(x.Resource).count++
-			}
-		case trace.ClaimEnd:
-			if !p.book.End(claims.Key{ID: int64(c.Op(0)), Location: c.Location()}, c.Time()) {
-				p.orphans++
-			}
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
+		if x, begun := p.book.Take(&c, c.Time(), false); begun && x.Resource != trace.NoRef {
+			p.resource(x.Resource).count++
 		}
 	}
 	return nil
@@ -211,8 +195,6 @@ func (p *Part) Merge(o *Part) error {
 	}
 	maps.Copy(p.resources, o.resources)
 	maps.Copy(p.last, o.last)
-	p.orphans += o.orphans
-	p.reused += o.reused
 	return nil
 }
 
@@ -276,7 +258,7 @@ func (p *Part) Result() *Result {
 	}
 	q.book = p.book.Clone()
 	q.book.Step, q.book.Ended = q.step, func(claims.Claim, int64) {}
-	out := &Result{Clock: p.defs.Clock, First: p.first, Last: p.end, Orphans: p.orphans, Reused: p.reused, Resources: []Resource{}}
+	out := &Result{Clock: p.defs.Clock, First: p.first, Last: p.end, Orphans: p.book.Orphans, Reused: p.book.Reused, Resources: []Resource{}}
 	out.Unclosed = q.book.Close(func(loc uint32) int64 { return p.last[loc] })
 	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
 		r := q.resources[i]

@@ -13,89 +13,68 @@ import (
 )
 
 // childMode as the first argument makes this program one of its own children.
-// What takes memory or is itself measured runs that way (see runner.run):
-//
-//	shuffle IN OUT DIR    shuffle the lines of a file
-//	open WORKLOAD EVENTS  print how many regions and claims are open at most
-//	otf NAME STREAMS PROCESSES-A-STREAM ROUNDS GOROUTINES LEVEL
-//	                      write an OTF trace and print how many events it has
-//	pallas PATH PATTERN EVENTS COMPATIBLE
-//	                      record a Pallas trace
-//	otf2 PATH EVENTS      write an OTF2 archive
-//	speedscope TRACE      print a trace in speedscope's format
+// What takes memory or is itself measured runs that way (see runner.run), as one of childModes.
 const childMode = "bench-child"
+
+// childModes are what children do. They print to out; the numbers are the arguments that are
+// such.
+var childModes = []struct {
+	name    string
+	texts   int // arguments that are none,
+	numbers int // and numbers behind them
+	run     func(ctx context.Context, out io.Writer, texts []string, numbers []int) error
+}{
+	// shuffle IN OUT: shuffle the lines of a file.
+	{"shuffle", 2, 0, func(_ context.Context, _ io.Writer, s []string, _ []int) error { return shuffle(s[0], s[1], 1) }},
+	// open WORKLOAD EVENTS: print how many regions and claims are open at most.
+	{"open", 1, 1, func(ctx context.Context, out io.Writer, s []string, n []int) error {
+		most, err := openAtMost(ctx, s[0], n[0])
+		fmt.Fprintln(out, most)
+		return err
+	}},
+	// otf NAME STREAMS PROCESSES-A-STREAM ROUNDS GOROUTINES LEVEL: write an OTF trace and print
+	// how many events it has.
+	{"otf", 1, 5, func(ctx context.Context, out io.Writer, s []string, n []int) error {
+		counts, err := writeOTF(ctx, s[0], otfShape{streams: n[0], each: n[1], rounds: n[2]}, n[3], n[4])
+		if err == nil {
+			fmt.Fprintln(out, counts.all())
+		}
+		return err
+	}},
+	// pallas PATH PATTERN EVENTS COMPATIBLE: record a Pallas trace, in the compatible way if that is 1.
+	{"pallas", 2, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error {
+		return recordPallas(s[0], s[1], n[0], n[1] == 1)
+	}},
+	// otf2 PATH EVENTS LOCATIONS: write an OTF2 archive.
+	{"otf2", 1, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error { return writeOTF2(s[0], n[0], n[1]) }},
+	// speedscope TRACE: print a trace in speedscope's format.
+	{"speedscope", 1, 0, func(ctx context.Context, out io.Writer, s []string, _ []int) error {
+		return printSpeedscope(ctx, s[0], out)
+	}},
+}
 
 // child runs a child mode.
 func child(ctx context.Context, args []string, out io.Writer) error {
-	mode := ""
-	if len(args) > 0 {
-		mode, args = args[0], args[1:]
-	}
-	switch {
-	case mode == "shuffle" && len(args) == 3:
-		return shuffle(args[0], args[1], args[2], bucketSize, 1)
-	case mode == "open" && len(args) == 2:
-		n, err := openAtMost(ctx, args[0], args[1])
-		fmt.Fprintln(out, n)
-		return err
-	case mode == "otf" && len(args) == 6:
-		n, err := writeOTFArgs(ctx, args[0], args[1:])
-		fmt.Fprintln(out, n)
-		return err
-	}
-	if mode == "pallas" && len(args) == 4 {
-		n, err := strconv.Atoi(args[2])
-		if err != nil {
-			return err
+	for _, m := range childModes {
+		if len(args) != 1+m.texts+m.numbers || args[0] != m.name {
+			continue
 		}
-		return recordPallas(args[0], args[1], n, args[3] == "true")
-	}
-	if mode == "speedscope" && len(args) == 1 {
-		return printSpeedscope(ctx, args[0], out)
-	}
-	if mode == "otf2" && len(args) == 3 {
-		n, err := strconv.Atoi(args[1])
-		if err != nil {
-			return err
+		var numbers []int
+		for _, a := range args[1+m.texts:] {
+			n, err := strconv.Atoi(a)
+			if err != nil {
+				return err
+			}
+			numbers = append(numbers, n)
 		}
-		locations, err := strconv.Atoi(args[2])
-		if err != nil {
-			return err
-		}
-		return writeOTF2(args[0], n, locations)
+		return m.run(ctx, out, args[1:][:m.texts], numbers)
 	}
-	return fmt.Errorf("child mode %q: expected shuffle, open, otf, pallas or otf2 with their arguments", mode)
-}
-
-// writeOTFArgs writes the OTF trace of this name and says how many events it has.
-// The other arguments are numbers (see childMode).
-func writeOTFArgs(ctx context.Context, name string, args []string) (int64, error) {
-	var n [5]int
-	for i, s := range args {
-		var err error
-		if n[i], err = strconv.Atoi(s); err != nil {
-			return 0, err
-		}
-	}
-	counts, err := writeOTF(ctx, name, otfShape{streams: n[0], each: n[1], rounds: n[2]}, n[3], n[4])
-	if err != nil {
-		return 0, err
-	}
-	return counts.all(), nil
-}
-
-// workload plans the same trace as weft generate does.
-func workload(name, events string) (*generate.Trace, error) {
-	n, err := strconv.ParseInt(events, 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	return generate.New(generate.Options{Workload: name, Events: n, Seed: 1})
+	return fmt.Errorf("child mode %q: expected one of childModes with its arguments", args)
 }
 
 // openAtMost counts how many regions and claims of a workload are open at once.
-func openAtMost(ctx context.Context, name, events string) (int64, error) {
-	t, err := workload(name, events)
+func openAtMost(ctx context.Context, name string, events int) (int64, error) {
+	t, err := generate.New(generate.Options{Workload: name, Events: int64(events), Seed: 1})
 	if err != nil {
 		return 0, err
 	}

@@ -15,37 +15,32 @@
 //
 // Large files lie in a temporary directory (-dir says where) and are removed
 // again; at most six times the size of the largest text is taken at once, and 120
-// bytes for each event of the OTF trace.
+// bytes for each event of the OTF trace. Shuffling holds one text in memory.
 package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // subject is a generated file that is measured.
 type subject struct {
 	workload, format, extension string
-	other                       string   // extension of the format that it is converted to
-	shuffled                    bool     // also measure it with its lines shuffled
-	ordered                     []string // the command that shows what needs order, besides print
+	other                       string // extension of the format that it is converted to
+	shuffled                    bool   // also measure it with its lines shuffled
+	ordered                     string // the command that shows what needs order, besides print
 }
 
 // name is the name of the file.
@@ -53,29 +48,65 @@ func (s subject) name() string { return s.workload + "." + s.extension }
 
 // subjects are all files that can be measured.
 var subjects = []subject{
-	{"cps", "etf", "etf", "trf", true, nil},
-	{"stencil", "picl", "trf", "etf", true, []string{"messages", "-q"}},
-	{"stencil", "etf", "etf", "trf", false, nil},
-	{"calltree", "picl", "trf", "etf", false, nil},
+	{"cps", "etf", "etf", "trf", true, ""},
+	{"stencil", "picl", "trf", "etf", true, "messages -q"},
+	{"stencil", "etf", "etf", "trf", false, ""},
+	{"calltree", "picl", "trf", "etf", false, ""},
 }
+
+// part is a part of the benchmark. Each has a document of its own.
+type part struct {
+	name   string // of the part, in flags and in the document's name
+	about  string // what the flag with its number of events says
+	events int64  // how many, unless the flag says otherwise; 0 for a part without
+	least  int64  // events that can be asked for
+	quick  int64  // events with -quick
+	disk   int64  // bytes on the disk for each event
+	fresh  func() measured
+}
+
+// parts are all of them, in the order in which they are measured.
+var parts = []part{
+	{name: "text", fresh: func() measured { return &report{} }},
+	{"otf", "events of the OTF trace, about", 8_000_000, 1, 200_000, 120, func() measured { return &otfReport{} }},
+	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120, func() measured { return &pallasReport{} }},
+	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30, func() measured { return &otf2Report{} }},
+	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0, func() measured { return &transformReport{} }},
+	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0, func() measured { return &viewerReport{} }},
+}
+
+// measured is what a part finds.
+type measured interface {
+	base() *result
+	// measure fills it. An error ends the benchmark; what only ends a part of it is a problem.
+	measure(b *session) error
+	// document writes it as Markdown.
+	document() []byte
+}
+
+// result is what the results of all parts have.
+type result struct {
+	page
+	machine
+	quick, few bool // a trial; less events than usual
+	runs       int
+	events     int64
+	floor      int64 // the harness's own peak
+	problems   []problem
+}
+
+func (r *result) base() *result { return r }
 
 // config is what the flags say.
 type config struct {
-	text, otf, pal  bool   // the parts that are measured
-	two             bool   // OTF2
-	trans           bool   // cut, filter and what else writes a changed trace
-	views           bool   // the viewer
+	parts           []part // that are measured
+	events          map[string]*int64
 	out             string // path of the document, "" for none
 	dir             string
 	program         string // weft to measure, "" to build it
 	small, large    sizeFlag
 	runs, smallRuns int
 	files           []subject
-	otfEvents       int64
-	pallasEvents    int64
-	otf2Events      int64
-	transformEvents int64
-	viewerEvents    int64
 	keep, quick     bool
 	convert         bool
 	verbose         bool
@@ -83,14 +114,17 @@ type config struct {
 
 // parseFlags reads the command line.
 func parseFlags(args []string, errs io.Writer) (*config, error) {
-	c := &config{small: 10e6, large: 1000e6}
-	var names []string
+	c := &config{small: 10e6, large: 1000e6, events: map[string]*int64{}}
+	var names, partNames []string
 	for _, s := range subjects {
 		names = append(names, s.name())
 	}
+	for _, p := range parts {
+		partNames = append(partNames, p.name)
+	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	part := f.String("part", "text,otf,pallas,otf2,transform,viewer", "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), viewer, or several of them")
+	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), viewer, or several of them")
 	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -transform and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
@@ -98,12 +132,12 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	f.Var(&c.large, "large", "size of the large files, about")
 	f.IntVar(&c.runs, "runs", 3, "paired runs on large files")
 	f.IntVar(&c.smallRuns, "small-runs", 7, "paired runs on small files")
-	list := f.String("files", strings.Join(names, ","), "which files to measure")
-	f.Int64Var(&c.otfEvents, "otf-events", otfEvents, "events of the OTF trace, about")
-	f.Int64Var(&c.pallasEvents, "pallas-events", pallasEvents, "events of the Pallas traces, about")
-	f.Int64Var(&c.otf2Events, "otf2-events", otf2Events, "events of the OTF2 archive, about")
-	f.Int64Var(&c.transformEvents, "transform-events", transformEvents, "events of the trace that is cut and filtered, about")
-	f.Int64Var(&c.viewerEvents, "viewer-events", viewerEvents, "events of the longest traces that the viewer opens, about")
+	files := f.String("files", strings.Join(names, ","), "which files to measure")
+	for _, p := range parts {
+		if p.events > 0 {
+			c.events[p.name] = f.Int64(p.name+"-events", p.events, p.about)
+		}
+	}
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
 	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of the others and one run, to try the harness; the numbers mean nothing")
@@ -115,23 +149,16 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 		return nil, fmt.Errorf("found argument %q, expected only flags", f.Arg(0))
 	}
 	if c.quick {
-		given := map[string]bool{}
-		f.Visit(func(x *flag.Flag) { given[x.Name] = true })
-		set := func(name, value string) {
-			if !given[name] {
-				f.Set(name, value)
+		values := map[string]string{"small": "1MB", "large": "8MB", "runs": "1", "small-runs": "1", "o": ""}
+		for _, p := range parts {
+			if p.events > 0 {
+				values[p.name+"-events"] = fmt.Sprint(p.quick)
 			}
 		}
-		set("small", "1MB")
-		set("large", "8MB")
-		set("runs", "1")
-		set("small-runs", "1")
-		set("otf-events", "200000")
-		set("pallas-events", "100000")
-		set("otf2-events", "100000")
-		set("transform-events", "100000")
-		set("viewer-events", "100000")
-		set("o", "")
+		f.Visit(func(given *flag.Flag) { delete(values, given.Name) })
+		for name, value := range values {
+			f.Set(name, value)
+		}
 	}
 	if c.runs < 1 || c.smallRuns < 1 {
 		return nil, fmt.Errorf("found -runs %d -small-runs %d, expected at least one of each", c.runs, c.smallRuns)
@@ -139,33 +166,23 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	if c.small > c.large {
 		return nil, fmt.Errorf("found -small %v above -large %v", &c.small, &c.large)
 	}
-	if c.otfEvents < 1 {
-		return nil, fmt.Errorf("found -otf-events %d, expected at least one", c.otfEvents)
-	}
-	for name, n := range map[string]int64{"-pallas-events": c.pallasEvents, "-otf2-events": c.otf2Events, "-transform-events": c.transformEvents, "-viewer-events": c.viewerEvents} {
-		if n < 1000 {
-			return nil, fmt.Errorf("found %s %d, expected 1000 at least", name, n)
+	for _, p := range parts {
+		if n := c.events[p.name]; n != nil && *n < p.least {
+			return nil, fmt.Errorf("found -%s-events %d, expected %d at least", p.name, *n, p.least)
 		}
 	}
-	for _, name := range strings.Split(*part, ",") {
-		switch name {
-		case "text":
-			c.text = true
-		case "otf":
-			c.otf = true
-		case "pallas":
-			c.pal = true
-		case "otf2":
-			c.two = true
-		case "transform":
-			c.trans = true
-		case "viewer":
-			c.views = true
-		default:
+	chosen := strings.Split(*list, ",")
+	for _, name := range chosen {
+		if !slices.Contains(partNames, name) {
 			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, transform and viewer, with commas", name)
 		}
 	}
-	for _, name := range strings.Split(*list, ",") {
+	for _, p := range parts {
+		if slices.Contains(chosen, p.name) {
+			c.parts = append(c.parts, p)
+		}
+	}
+	for _, name := range strings.Split(*files, ",") {
 		i := slices.IndexFunc(subjects, func(s subject) bool { return s.name() == name })
 		if i < 0 {
 			return nil, fmt.Errorf("-files: found %q, expected names among %s", name, strings.Join(names, ", "))
@@ -175,13 +192,10 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	return c, nil
 }
 
-// otfDocument is the path of the document about OTF, which lies beside the other.
-func otfDocument(out string) string { return beside(out, "otf") }
-
-// beside is the path of the document about a part.
-func beside(out, part string) string {
-	if out == "" {
-		return ""
+// documentPath is the path of the document about a part, which lies beside that about text.
+func documentPath(out, part string) string {
+	if out == "" || part == "text" {
+		return out
 	}
 	ext := filepath.Ext(out)
 	return strings.TrimSuffix(out, ext) + "-" + part + ext
@@ -254,70 +268,28 @@ func bench(ctx context.Context, c *config) (err error) {
 	} else if r.weft, err = filepath.Abs(r.weft); err != nil {
 		return err
 	}
-	b := &session{config: c, runner: r, dir: dir, seed: maphash.MakeSeed()}
-	if c.text {
-		err = b.texts(here)
-	}
-	if c.otf && ctx.Err() == nil {
-		err = errors.Join(err, b.otfTrace(here))
-	}
-	if c.pal && ctx.Err() == nil {
-		err = errors.Join(err, b.pallasTraces(here))
-	}
-	if c.two && ctx.Err() == nil {
-		err = errors.Join(err, b.otf2Archive(here))
-	}
-	if c.trans && ctx.Err() == nil {
-		err = errors.Join(err, b.transforms(here))
-	}
-	if c.views && ctx.Err() == nil {
-		err = errors.Join(err, b.viewer(here))
+	b := &session{config: c, runner: r, dir: dir}
+	for _, p := range c.parts {
+		if ctx.Err() == nil {
+			err = errors.Join(err, b.part(p, here))
+		}
 	}
 	return err
 }
 
-// texts measures TRACE and PICL and writes their document.
-func (b *session) texts(here machine) (err error) {
-	c := b.config
-	rep := &report{machine: here, quick: c.quick, small: int64(c.small), large: int64(c.large), runs: c.runs, smallRuns: c.smallRuns,
-		otfPage: filepath.Base(otfDocument(cmp.Or(c.out, "performance.md")))}
-	b.rep = rep
-	if b.mawk, err = exec.LookPath("mawk"); err == nil {
-		rep.mawk = firstLine(b.ctx, b.mawk, "-W", "version")
+// part measures a part and writes its document.
+func (b *session) part(p part, here machine) error {
+	m := p.fresh()
+	r := m.base()
+	*r = result{machine: here, quick: b.quick, runs: b.runs}
+	if n := b.events[p.name]; n != nil {
+		r.events, r.few = *n, *n < p.events
 	}
-	if b.wc, err = exec.LookPath("wc"); err == nil {
-		rep.wc = firstLine(b.ctx, b.wc, "--version")
-	}
-	if err := b.startUp(); err != nil {
+	if err := m.measure(b); err != nil {
 		return err
 	}
-	for _, s := range c.files {
-		if err := b.file(s); err != nil {
-			return err
-		}
-	}
-	rep.floor = ownPeak()
-	return writeDocument(c.out, rep.document(), rep.problems)
-}
-
-// otfTrace measures OTF and writes its document.
-func (b *session) otfTrace(here machine) error {
-	rep := &otfReport{machine: here, quick: b.quick, runs: b.runs, few: b.otfEvents < otfEvents}
-	if err := b.otf(rep); err != nil {
-		return err
-	}
-	rep.floor = ownPeak()
-	return writeDocument(otfDocument(b.out), rep.document(), rep.problems)
-}
-
-// pallasTraces measures Pallas and writes its document.
-func (b *session) pallasTraces(here machine) error {
-	rep := &pallasReport{machine: here, quick: b.quick, runs: b.runs, few: b.pallasEvents < pallasEvents}
-	if err := b.pallas(rep); err != nil {
-		return err
-	}
-	rep.floor = ownPeak()
-	return writeDocument(beside(b.out, "pallas"), rep.document(), rep.problems)
+	r.floor = ownPeak()
+	return writeDocument(documentPath(b.out, p.name), m.document(), r.problems)
 }
 
 // writeDocument writes a document, or prints it if there is no path for it. It
@@ -348,20 +320,15 @@ func checkSpace(c *config) error {
 		return err
 	}
 	var need int64
-	if c.text {
-		need = 6 * int64(c.large)
-		if c.keep {
-			need *= int64(len(c.files))
+	for _, p := range c.parts {
+		if p.name == "text" {
+			need = 6 * int64(c.large)
+			if c.keep {
+				need *= int64(len(c.files))
+			}
+		} else {
+			need = max(need, p.disk**c.events[p.name])
 		}
-	}
-	if c.otf {
-		need = max(need, 120*c.otfEvents)
-	}
-	if c.pal {
-		need = max(need, 120*c.pallasEvents)
-	}
-	if c.two {
-		need = max(need, 30*c.otf2Events)
 	}
 	if free < need {
 		return fmt.Errorf("%s: found %d MB free, expected %d MB; -dir names another place, -large and -otf-events smaller files", dir, free/1e6, need/1e6)
@@ -383,306 +350,44 @@ func build(ctx context.Context, path string) error {
 type session struct {
 	*config
 	*runner
-	rep      *report
-	dir      string
-	mawk, wc string // paths, "" when missing
-	seed     maphash.Seed
+	dir string
 }
 
 // path is the path of a file in the temporary directory.
 func (b *session) path(name string) string { return filepath.Join(b.dir, name) }
 
-// remove removes a file that is not needed any more.
-func (b *session) remove(name string) {
-	if !b.keep {
-		os.Remove(b.path(name))
-	}
-}
-
-// startUp measures a weft that does nothing.
-func (b *session) startUp() error {
-	var list []usage
-	for range 10 {
-		u, err := b.weftRun("version")
-		if err != nil {
-			return err
-		}
-		list = append(list, u)
-	}
-	b.rep.startUp = over(list, func(u usage) float64 { return u.cpu.Seconds() })
-	return nil
-}
-
-// try runs one part of the measurements. A failure is noted among the problems
-// and does not keep the other parts from running; only the end of the harness
-// is an error.
-func (b *session) try(problems *[]problem, file, part string, run func() error) error {
-	fmt.Fprintf(os.Stderr, "bench: %s: %s\n", file, part)
-	err := run()
-	if b.ctx.Err() != nil {
-		return errors.New("interrupted")
-	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "bench: %s: %s: %v\n", file, part, err)
-		*problems = append(*problems, problem{file, part, withoutDirectories(err.Error())})
-	}
-	return nil
-}
-
-// The parts of the measurements of one file.
-const (
-	partGenerate = "generating"
-	partDecode   = "decoding"
-	partMemory   = "check and info"
-	partEncode   = "encoding"
-	partShuffled = "shuffled"
-)
-
-// directories matches the directories of an absolute path.
-var directories = regexp.MustCompile(`/(?:[^/\s:"]+/)+`)
-
-// withoutDirectories cuts absolute paths down to names: where the files lay on
-// this machine is nobody's business.
-func withoutDirectories(s string) string { return directories.ReplaceAllString(s, "") }
-
-// file measures everything about one file, then removes it.
-func (b *session) file(s subject) error {
-	name := s.name()
-	small, large := "small."+name, "large."+name
-	x := &fileResult{subject: s}
-	made := false
-	if err := b.try(&b.rep.problems, name, partGenerate, func() error {
-		err := b.generate(s, x, small, large)
-		made = err == nil
-		return err
-	}); err != nil || !made {
-		return err
-	}
-	b.rep.files = append(b.rep.files, x)
-	parts := []struct {
-		name string
-		run  func() error
-	}{
-		{partDecode, func() error { return b.decode(x, small, large) }},
-		{partMemory, func() error { return b.memory(x, large) }},
-		{partEncode, func() error { return b.encode(x, small, large) }},
-		{partShuffled, func() error { return b.shuffled(x, large) }},
-	}
-	for _, p := range parts {
-		if p.name == partShuffled && !s.shuffled {
-			continue
-		}
-		if err := b.try(&b.rep.problems, name, p.name, p.run); err != nil {
-			return err
-		}
-	}
-	b.remove(small)
-	b.remove(large)
-	return nil
-}
-
-// generate writes the small and the large file. Each step's bytes an event say
-// how many events the next step needs.
-func (b *session) generate(s subject, x *fileResult, small, large string) error {
-	events := int64(10_000)
-	for _, step := range []struct {
-		name   string
-		size   int64
-		file   *sized
-		events int64
-	}{
-		{"probe." + s.name(), int64(b.small), nil, 0},
-		{small, int64(b.large), &x.small, 0},
-		{large, 0, &x.large, 0},
-	} {
-		path := b.path(step.name)
-		if _, err := b.weftRun("generate", "--workload", s.workload, "--events", strconv.FormatInt(events, 10), "--to", s.format, path); err != nil {
-			return err
-		}
-		st, err := os.Stat(path)
-		if err != nil {
-			return err
-		}
-		if st.Size() == 0 {
-			return fmt.Errorf("%s is empty", step.name)
-		}
-		if step.file != nil {
-			*step.file = sized{st.Size(), events}
-		} else {
+// remove removes files that are not needed any more.
+func (b *session) remove(paths ...string) {
+	for _, path := range paths {
+		if !b.keep {
 			os.Remove(path)
 		}
-		events = max(1, int64(float64(step.size)*float64(events)/float64(st.Size())))
 	}
-	var out bytes.Buffer
-	if _, err := b.childRun(&out, "open", s.workload, strconv.FormatInt(x.large.events, 10)); err != nil {
-		return err
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
-	x.open = n
-	return err
 }
 
-// round measures a file once with each program, one after the other.
-func (b *session) round(path string) (q round, err error) {
-	step := func(u *usage, name string, args ...string) {
-		if err == nil && name != "" {
-			*u, err = b.run(nil, name, args...)
+// task is a part of the measurements.
+type task struct {
+	name string
+	run  func() error
+}
+
+// try runs steps. A failure is noted among the problems and does not keep the other steps from
+// running; ok tells that there was none. Only the end of the harness is an error.
+func (b *session) try(problems *[]problem, file string, steps ...task) (ok bool, err error) {
+	ok = true
+	for _, s := range steps {
+		fmt.Fprintf(os.Stderr, "bench: %s: %s\n", file, s.name)
+		err := s.run()
+		if b.ctx.Err() != nil {
+			return false, errors.New("interrupted")
 		}
-	}
-	step(&q.one, b.weft, "convert", "-q", "--to", "null", "-j", "1", path, "-")
-	step(&q.mawk, b.mawk, "{n+=NF} END{print n}", path)
-	step(&q.wc, b.wc, "-l", path)
-	step(&q.two, b.weft, "convert", "-q", "--to", "null", "-j", "2", path, "-")
-	return q, err
-}
-
-// decode compares reading with mawk and wc, one core with two, and the small
-// file with the large one.
-func (b *session) decode(x *fileResult, small, large string) error {
-	for i := range 1 + b.smallRuns {
-		q, err := b.round(b.path(small))
 		if err != nil {
-			return err
-		}
-		if i > 0 { // the first warms up
-			x.smallRounds = append(x.smallRounds, q)
-		}
-	}
-	for i := range 1 + pairs*b.runs {
-		var near time.Duration
-		for range b.smallRuns {
-			u, err := b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(small), "-")
-			if err != nil {
-				return err
-			}
-			near += u.cpu
-		}
-		q, err := b.round(b.path(large))
-		if err != nil {
-			return err
-		}
-		q.near = near / time.Duration(b.smallRuns)
-		if i > 0 {
-			x.rounds = append(x.rounds, q)
+			ok = false
+			fmt.Fprintf(os.Stderr, "bench: %s: %s: %v\n", file, s.name, err)
+			*problems = append(*problems, problem{file, s.name, withoutDirectories(err.Error())})
 		}
 	}
-	return nil
-}
-
-// memory measures commands that need no order.
-func (b *session) memory(x *fileResult, large string) error {
-	for _, cmd := range []string{"check", "info"} {
-		m := commandResult{command: "weft " + cmd + " -q"}
-		for range b.runs {
-			u, err := b.weftRun(cmd, "-q", b.path(large))
-			if err != nil {
-				return err
-			}
-			m.runs = append(m.runs, u)
-		}
-		x.memory = append(x.memory, m)
-	}
-	return nil
-}
-
-// pairs is how many times as many pairs decoding and encoding get as the other
-// measurements: their verdicts are ratios near their limits.
-const pairs = 3
-
-// encode measures writing: generated in this format, and converted to another.
-func (b *session) encode(x *fileResult, small, large string) error {
-	for i := range 1 + b.smallRuns {
-		var q encodeRound
-		if err := b.generateRound(&q, x, x.small.events, small); err != nil {
-			return err
-		}
-		if i > 0 { // the first warms up
-			x.smallEncodeRounds = append(x.smallEncodeRounds, q)
-		}
-	}
-	other := "converted." + x.other
-	defer b.remove(other)
-	for i := range pairs * b.runs {
-		var q encodeRound
-		if err := b.generateRound(&q, x, x.large.events, large); err != nil {
-			return err
-		}
-		if b.convert && i < b.runs {
-			var err error
-			if q.convert, err = b.weftRun("convert", "-q", "--allow-loss", "-j", "1", b.path(large), b.path(other)); err != nil {
-				return err
-			}
-			if q.decodeOther, err = b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(other), "-"); err != nil {
-				return err
-			}
-			st, err := os.Stat(b.path(other))
-			if err != nil {
-				return err
-			}
-			x.otherSize = st.Size()
-		}
-		x.encodeRounds = append(x.encodeRounds, q)
-	}
-	return nil
-}
-
-// generateRound measures the same events generated to a file, to nobody, and
-// decoded from a file that has them already.
-func (b *session) generateRound(q *encodeRound, x *fileResult, events int64, file string) error {
-	same := "encoded." + x.extension
-	defer b.remove(same)
-	workload := []string{"generate", "--workload", x.workload, "--events", strconv.FormatInt(events, 10), "-j", "1"}
-	// Freeing the space of a file that is replaced is not the encoder's work.
-	os.Remove(b.path(same))
-	var err error
-	if q.generate, err = b.weftRun(append(workload, b.path(same))...); err != nil {
-		return err
-	}
-	if q.generator, err = b.weftRun(append(workload, "--to", "null", "-")...); err != nil {
-		return err
-	}
-	q.decode, err = b.weftRun("convert", "-q", "--to", "null", "-j", "1", b.path(file), "-")
-	return err
-}
-
-// shuffled measures commands on a file in random order.
-func (b *session) shuffled(x *fileResult, large string) error {
-	name := "shuffled." + x.extension
-	path := b.path(name)
-	defer b.remove(name)
-	if _, err := b.childRun(nil, "shuffle", b.path(large), path, b.dir); err != nil {
-		return err
-	}
-	commands := [][]string{{"print", "-q", "--json", "--limit", "1"}, {"print", "-q"}}
-	if x.ordered != nil {
-		commands = append(commands, x.ordered)
-	}
-	for _, c := range commands {
-		u, err := b.weftRun(append(slices.Clone(c), path)...)
-		if err != nil {
-			return err
-		}
-		x.shuffledRuns = append(x.shuffledRuns, commandResult{"weft " + strings.Join(c, " "), []usage{u}})
-	}
-	check := func(path string) (*orderChecker, usage, error) {
-		o := &orderChecker{seed: b.seed}
-		u, err := b.run(o, b.weft, "print", "-q", "--json", path)
-		if err == nil {
-			err = o.finish()
-		}
-		return o, u, err
-	}
-	got, u, err := check(path)
-	if err != nil {
-		return err
-	}
-	x.shuffledRuns = append(x.shuffledRuns, commandResult{"weft print -q --json", []usage{u}})
-	want, _, err := check(b.path(large))
-	if err != nil {
-		return err
-	}
-	x.order = &orderResult{events: got.events, late: got.late, lateSorted: want.late, same: got.same(want)}
-	return nil
+	return ok, nil
 }
 
 // ownPeak is the peak of this process's resident memory, 0 if not known. It is

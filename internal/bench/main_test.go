@@ -31,7 +31,7 @@ func TestParseSize(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	c, err := parseFlags(nil, io.Discard)
-	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" || len(c.files) != len(subjects) || !c.text || !c.otf || c.otfEvents != 8e6 {
+	if err != nil || c.large != 1000e6 || c.small != 10e6 || c.runs != 3 || c.smallRuns != 7 || c.out == "" || len(c.files) != len(subjects) || len(c.parts) != len(parts) || *c.events["otf"] != 8e6 {
 		t.Errorf("found %+v %v", c, err)
 	}
 	c, err = parseFlags([]string{"-quick", "-runs", "2", "-files", "cps.etf"}, io.Discard)
@@ -39,7 +39,7 @@ func TestFlags(t *testing.T) {
 		t.Errorf("found %+v %v", c, err)
 	}
 	c, err = parseFlags([]string{"-part", "otf", "-otf-events", "5"}, io.Discard)
-	if err != nil || c.text || !c.otf || c.otfEvents != 5 {
+	if err != nil || len(c.parts) != 1 || c.parts[0].name != "otf" || *c.events["otf"] != 5 {
 		t.Errorf("found %+v %v", c, err)
 	}
 	for _, bad := range [][]string{{"x"}, {"-part", ""}, {"-part", "text,x"}, {"-otf-events", "0"}, {"-files", "x"}, {"-runs", "0"}, {"-small", "2GB"}} {
@@ -91,7 +91,7 @@ func TestShuffle(t *testing.T) {
 	if err := os.WriteFile(in, []byte(text.String()), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := shuffle(in, out, dir, 64<<10, 1); err != nil {
+	if err := shuffle(in, out, 1); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(out)
@@ -116,7 +116,7 @@ func TestShuffle(t *testing.T) {
 	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("found %d files, expected only input and output", len(left))
 	}
-	if err := shuffle(in, filepath.Join(dir, "again"), dir, 64<<10, 1); err != nil {
+	if err := shuffle(in, filepath.Join(dir, "again"), 1); err != nil {
 		t.Fatal(err)
 	}
 	if again, _ := os.ReadFile(filepath.Join(dir, "again")); !bytes.Equal(again, b) {
@@ -201,7 +201,7 @@ func sample() *report {
 		shuffledRuns: []commandResult{{"weft print -q --json", []usage{u(30, 30, 200)}}},
 		order:        &orderResult{events: 123, same: true},
 	}
-	return &report{machine: machine{"CPU", 2, "go1.26", "0.10"}, otfPage: "performance-otf.md", mawk: "mawk 1", wc: "wc 1", small: 10e6, large: 1e9, runs: 2, smallRuns: 1,
+	return &report{result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 2}, otfPage: "performance-otf.md", mawk: "mawk 1", wc: "wc 1", smallRuns: 1,
 		startUp: stat{0.004, 0.004, 0.004, 1}, files: []*fileResult{x}}
 }
 

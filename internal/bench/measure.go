@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +88,92 @@ func (r *runner) weftRun(args ...string) (usage, error) { return r.run(nil, r.we
 // childRun measures a child mode of this program.
 func (r *runner) childRun(out io.Writer, args ...string) (usage, error) {
 	return r.run(out, r.self, append([]string{childMode}, args...)...)
+}
+
+// childNumber runs a child mode that prints a number.
+func (r *runner) childNumber(args ...string) (int64, error) {
+	var out bytes.Buffer
+	if _, err := r.childRun(&out, args...); err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
+}
+
+// decoding are weft's arguments to decode a trace with so many workers, and write nothing.
+func decoding(workers int, path string) []string {
+	return []string{"convert", "-q", "--to", "null", "-j", strconv.Itoa(workers), path, "-"}
+}
+
+// command is one that is measured.
+type command struct {
+	to      *[]usage // where the measurements go
+	program string   // "" if it is missing: it is left out
+	args    []string
+}
+
+// replaced are arguments with others in place of words that stand for them.
+func replaced(args []string, words map[string]string) []string {
+	args = slices.Clone(args)
+	for i, a := range args {
+		args[i] = cmp.Or(words[a], a)
+	}
+	return args
+}
+
+// inTurn measures commands one after the other, so many times.
+func (r *runner) inTurn(n int, list ...command) error {
+	for range n {
+		t := turn{runner: r}
+		for _, c := range list {
+			var u usage
+			if t.run(&u, c.program, c.args...); t.err == nil && c.program != "" {
+				*c.to = append(*c.to, u)
+			}
+		}
+		if t.err != nil {
+			return t.err
+		}
+	}
+	return nil
+}
+
+// each measures commands of weft that stand in lines, each so many times, with more arguments.
+func (r *runner) each(to *[]commandResult, n int, lines []string, more ...string) error {
+	for _, line := range lines {
+		m := commandResult{command: "weft " + line}
+		if err := r.inTurn(n, command{&m.runs, r.weft, append(strings.Fields(line), more...)}); err != nil {
+			return err
+		}
+		*to = append(*to, m)
+	}
+	return nil
+}
+
+// turn is some commands that run one after the other, until one fails.
+type turn struct {
+	*runner
+	err error
+}
+
+// run measures a program; one that is missing, "", is left out.
+func (t *turn) run(u *usage, program string, args ...string) {
+	if t.err == nil && program != "" {
+		*u, t.err = t.runner.run(nil, program, args...)
+	}
+}
+
+// warmed measures something so many times, and once before, which does not count.
+func warmed[T any](n int, once func() (T, error)) (list []T, err error) {
+	for i := range 1 + n {
+		x, err := once()
+		if err != nil {
+			return list, err
+		}
+		if i > 0 {
+			list = append(list, x)
+		}
+	}
+	return list, nil
 }
 
 // commandLine shows a command without the directories of its files.
@@ -194,3 +282,10 @@ func firstLine(ctx context.Context, name string, args ...string) string {
 	line, _, _ := bytes.Cut(b, []byte{'\n'})
 	return strings.TrimSpace(string(line))
 }
+
+// directories matches the directories of an absolute path.
+var directories = regexp.MustCompile(`/(?:[^/\s:"]+/)+`)
+
+// withoutDirectories cuts absolute paths down to names: where the files lay on
+// this machine is nobody's business.
+func withoutDirectories(s string) string { return directories.ReplaceAllString(s, "") }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,8 +27,6 @@ var (
 )
 
 const (
-	// otfEvents is how many events the trace has, unless the flag says otherwise.
-	otfEvents = 8_000_000
 	// otfWideEvents is about how many events the trace with many streams has.
 	otfWideEvents = 200_000
 	// otfHandles is how many open files a command is allowed on that trace.
@@ -95,61 +91,44 @@ const (
 	partZ     = "compressed"
 )
 
-// otf measures everything about OTF.
-func (b *session) otf(r *otfReport) error {
-	shape := otfUsual.withEvents(b.otfEvents)
+// measure measures everything about OTF.
+func (r *otfReport) measure(b *session) error {
+	shape := otfUsual.withEvents(r.events)
 	name := strings.TrimSuffix(otfPlain, ".otf")
-	made := false
-	if err := b.try(&r.problems, name, partGenerate, func() error {
-		var err error
-		if r.events, err = b.writeTrace(name, shape, 1, 0); err != nil {
-			return err
-		}
-		if _, err = b.writeTrace(strings.TrimSuffix(otfPacked, ".otf"), shape, 1, otfLevel); err != nil {
-			return err
+	if ok, err := b.try(&r.problems, name, task{partGenerate, func() (err error) {
+		if r.events, err = b.writeTrace(otfPlain, shape, 0); err == nil {
+			_, err = b.writeTrace(otfPacked, shape, otfLevel)
 		}
 		r.plain, r.packed = b.sizeOf("plain.*"), b.sizeOf("packed.*")
-		made = true
-		return nil
-	}); err != nil || !made {
+		return err
+	}}); !ok {
 		return err
 	}
 	r.otfprint = firstLine(b.ctx, "otfprint", "-V")
+	var steps []task
 	for _, v := range comparisons(shape) {
 		c := &otfComparison{versus: v}
 		r.comparisons = append(r.comparisons, c)
-		if err := b.try(&r.problems, name, v.name, func() error { return b.compare(c) }); err != nil {
-			return err
-		}
+		steps = append(steps, task{v.name, func() error { return b.compare(c) }})
 	}
-	for _, p := range []struct {
-		part string
-		run  func() error
-	}{
-		{partZ, func() error { return b.packed(r) }},
-		{partMemory, func() error { return b.otfMemory(r) }},
-		{partMany, func() error { return b.manyStreams(r) }},
-		{partWrite, func() error { return b.writers(r, shape) }},
-	} {
-		if err := b.try(&r.problems, name, p.part, p.run); err != nil {
-			return err
-		}
+	memory := []string{"convert -q --to null plain.otf -", "check -q plain.otf", "info -q plain.otf"}
+	steps = append(steps,
+		task{partZ, func() error { return b.packed(r) }},
+		task{partMemory, func() error { return b.each(&r.memory, b.runs, memory) }},
+		task{partMany, func() error { return b.manyStreams(r) }},
+		task{partWrite, func() error { return b.writers(r, shape) }})
+	if _, err := b.try(&r.problems, name, steps...); err != nil {
+		return err
 	}
-	for _, pattern := range []string{"plain.*", "packed.*", "many.*"} {
-		if !b.keep {
-			b.clear(pattern)
-		}
+	if !b.keep {
+		b.clear("plain.*", "packed.*", "many.*")
 	}
 	return nil
 }
 
 // writeTrace writes a trace in a child, and tells how many events it has.
-func (b *session) writeTrace(name string, shape otfShape, goroutines, level int) (int64, error) {
-	var out bytes.Buffer
-	if _, err := b.childRun(&out, otfWriteArgs(name, shape, goroutines, level)...); err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(strings.TrimSpace(out.String()), 10, 64)
+func (b *session) writeTrace(file string, shape otfShape, level int) (int64, error) {
+	return b.childNumber(otfWriteArgs(strings.TrimSuffix(file, ".otf"), shape, 1, level)...)
 }
 
 // otfWriteArgs are the arguments of the child mode that writes a trace.
@@ -161,15 +140,15 @@ func otfWriteArgs(name string, shape otfShape, goroutines, level int) []string {
 	return args
 }
 
-// files are those in the temporary directory whose names match.
-func (b *session) files(pattern string) []string {
+// matching are the files in the temporary directory whose names match.
+func (b *session) matching(pattern string) []string {
 	list, _ := filepath.Glob(b.path(pattern)) // the patterns are constants and good
 	return list
 }
 
 // sizeOf is how many bytes the files with such names have together.
 func (b *session) sizeOf(pattern string) (n int64) {
-	for _, name := range b.files(pattern) {
+	for _, name := range b.matching(pattern) {
 		if st, err := os.Stat(name); err == nil {
 			n += st.Size()
 		}
@@ -178,74 +157,42 @@ func (b *session) sizeOf(pattern string) (n int64) {
 }
 
 // clear removes the files with such names.
-func (b *session) clear(pattern string) {
-	for _, name := range b.files(pattern) {
-		os.Remove(name)
+func (b *session) clear(patterns ...string) {
+	for _, pattern := range patterns {
+		for _, name := range b.matching(pattern) {
+			os.Remove(name)
+		}
 	}
 }
 
 // fresh removes what commands wrote. Freeing the space of a file that is replaced
 // is not the work of the command that replaces it.
-func (b *session) fresh() {
-	b.clear("ours.*")
-	b.clear("theirs.*")
-}
+func (b *session) fresh() { b.clear("ours.*", "theirs.*") }
 
 // compare runs both sides of a comparison in turn.
-func (b *session) compare(c *otfComparison) error {
-	_, err := exec.LookPath(c.tool())
+func (b *session) compare(c *otfComparison) (err error) {
+	tool, err := exec.LookPath(c.tool())
 	c.missing = err != nil
 	defer b.fresh()
-	for i := range 1 + pairs*b.runs {
+	c.rounds, err = warmed(pairs*b.runs, func() (p otfPair, err error) {
 		b.fresh()
-		var p otfPair
-		if p.ours, err = b.weftRun(strings.Fields(c.ours)...); err != nil {
-			return err
-		}
-		if !c.missing {
-			if p.theirs, err = b.run(nil, c.tool(), strings.Fields(c.theirs)[1:]...); err != nil {
-				return err
-			}
-		}
-		if i > 0 { // the first warms up
-			c.rounds = append(c.rounds, p)
-		}
-	}
-	return nil
+		t := turn{runner: b.runner}
+		t.run(&p.ours, b.weft, strings.Fields(c.ours)...)
+		t.run(&p.theirs, tool, strings.Fields(c.theirs)[1:]...)
+		return p, t.err
+	})
+	return err
 }
 
 // packed compares decoding the compressed trace with decoding the plain one.
-func (b *session) packed(r *otfReport) error {
-	for i := range 1 + pairs*b.runs {
-		var p otfPair
-		var err error
-		if p.ours, err = b.weftRun("convert", "-q", "-j", "2", "--to", "null", otfPacked, "-"); err != nil {
-			return err
-		}
-		if p.theirs, err = b.weftRun("convert", "-q", "-j", "2", "--to", "null", otfPlain, "-"); err != nil {
-			return err
-		}
-		if i > 0 {
-			r.compressed = append(r.compressed, p)
-		}
-	}
-	return nil
-}
-
-// otfMemory measures the peaks of commands on the plain trace.
-func (b *session) otfMemory(r *otfReport) error {
-	for _, command := range []string{"convert -q --to null plain.otf -", "check -q plain.otf", "info -q plain.otf"} {
-		m := commandResult{command: "weft " + command}
-		for range b.runs {
-			u, err := b.weftRun(strings.Fields(command)...)
-			if err != nil {
-				return err
-			}
-			m.runs = append(m.runs, u)
-		}
-		r.memory = append(r.memory, m)
-	}
-	return nil
+func (b *session) packed(r *otfReport) (err error) {
+	r.compressed, err = warmed(pairs*b.runs, func() (p otfPair, err error) {
+		t := turn{runner: b.runner}
+		t.run(&p.ours, b.weft, decoding(2, otfPacked)...)
+		t.run(&p.theirs, b.weft, decoding(2, otfPlain)...)
+		return p, t.err
+	})
+	return err
 }
 
 // manyStreams runs commands on a trace with many streams and few open files. What
@@ -253,9 +200,9 @@ func (b *session) otfMemory(r *otfReport) error {
 // of what convert wrote.
 func (b *session) manyStreams(r *otfReport) error {
 	defer b.fresh()
-	shape := otfWide.withEvents(min(otfWideEvents, b.otfEvents))
+	shape := otfWide.withEvents(min(otfWideEvents, *b.events["otf"]))
 	var err error
-	if r.manyEvents, err = b.writeTrace(strings.TrimSuffix(otfMany, ".otf"), shape, 1, 0); err != nil {
+	if r.manyEvents, err = b.writeTrace(otfMany, shape, 0); err != nil {
 		return err
 	}
 	var errs []error
@@ -335,73 +282,34 @@ func (b *session) writers(r *otfReport, shape otfShape) error {
 	}
 	half := shape
 	half.streams /= 2
-	for i := range 1 + pairs*b.runs {
-		var q otfWriteRound
-		var err error
-		step := func(u *usage, name string, args ...string) {
-			if err == nil {
-				*u, err = b.run(nil, name, args...)
-			}
-		}
+	first := true
+	r.writes, err = warmed(pairs*b.runs, func() (q otfWriteRound, err error) {
+		t := turn{runner: b.runner}
 		write := func(u *usage, shape otfShape, goroutines int) {
 			b.clear("ours.*")
-			step(u, b.self, append([]string{childMode}, otfWriteArgs("ours", shape, goroutines, 0)...)...)
+			t.run(u, b.self, append([]string{childMode}, otfWriteArgs("ours", shape, goroutines, 0)...)...)
 		}
 		b.fresh()
-		if program != "" {
-			step(&q.libotf, program, "theirs", strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds))
-		}
+		t.run(&q.libotf, program, "theirs", strconv.Itoa(shape.streams), strconv.Itoa(shape.each), strconv.Itoa(shape.rounds))
 		write(&q.half, half, 1)
 		write(&q.two, shape, 2)
 		write(&q.one, shape, 1)
-		if err == nil && i == 0 && program != "" {
-			err = b.sameEvents(shape)
+		if t.err == nil && first && program != "" {
+			t.err = b.sameEvents(shape)
 		}
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			r.writes = append(r.writes, q)
-		}
-	}
-	return nil
+		first = false
+		return q, t.err
+	})
+	return err
 }
 
 // sameEvents fails unless libotf wrote the event files that we wrote.
 func (b *session) sameEvents(shape otfShape) error {
 	for i := range shape.streams {
 		name := fmt.Sprintf("%x.events", i+1)
-		if err := sameText(b.path("ours."+name), b.path("theirs."+name)); err != nil {
-			return err
+		if out, err := exec.CommandContext(b.ctx, "cmp", b.path("ours."+name), b.path("theirs."+name)).CombinedOutput(); err != nil {
+			return fmt.Errorf("found other events than libotf: %w: %s", err, bytes.TrimSpace(out))
 		}
 	}
 	return nil
-}
-
-// sameText fails at the first line in which two files differ.
-func sameText(ours, theirs string) error {
-	f, err := os.Open(ours)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	g, err := os.Open(theirs)
-	if err != nil {
-		return err
-	}
-	defer g.Close()
-	a, b := bufio.NewReader(f), bufio.NewReader(g)
-	for line := 1; ; line++ {
-		x, errA := a.ReadSlice('\n')
-		y, errB := b.ReadSlice('\n')
-		if !bytes.Equal(x, y) {
-			return fmt.Errorf("%s:%d: found %q, libotf wrote %q", ours, line, x, y)
-		}
-		if errA == io.EOF && errB == io.EOF {
-			return nil
-		}
-		if err := errors.Join(errA, errB); err != nil {
-			return err
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,44 +12,59 @@ import (
 	"github.com/weft-trace/weft/format/otf2"
 )
 
-// otf2Events is how many events the archive has, unless the flag says otherwise.
-const otf2Events = 16_000_000
-
-// otf2Locations is how many locations they are at.
+// otf2Locations is how many locations the events are at.
 const otf2Locations = 4
 
-// otf2Result is what was measured of OTF2.
-type otf2Result struct {
-	page
-	machine
-	quick, few  bool
-	runs        int
-	events      int64
-	bytes       int64
-	tool        string
-	write       []usage
-	one, two    []usage // decoding
-	alone       []usage // decoding the same number of events at one location, on two cores
-	aloneSilent []usage // otf2-print --silent of these
-	silent      []usage // otf2-print --silent
-	text, print []usage // print --compat, otf2-print -A
-	window      []usage
-	part        []usage // otf2-print -A --time
-	floor       int64
-	problems    []problem
+// otf2Report is what the document about OTF2 says.
+type otf2Report struct {
+	result
+	bytes int64
+	tool  string
+	rows  []*otf2Row
 }
 
-// otf2Archive measures OTF2 and writes its document.
-func (b *session) otf2Archive(here machine) error {
-	r := &otf2Result{machine: here, quick: b.quick, runs: b.runs, events: b.otf2Events, few: b.otf2Events < otf2Events}
-	if err := b.try(&r.problems, "archive", "OTF2", func() error { return b.otf2(r) }); err != nil {
-		return err
+// otf2Row is a command and its measurements.
+type otf2Row struct {
+	what string
+	args []string // PATH stands for the archive, ALONE for that with one location
+	runs []usage
+}
+
+// The rows of the document's table.
+const (
+	otf2Write = iota
+	otf2One
+	otf2Two
+	otf2Silent
+	otf2Alone
+	otf2AloneSilent
+	otf2Text
+	otf2Print
+)
+
+func otf2Rows() []*otf2Row {
+	return []*otf2Row{
+		otf2Write:       {what: "writing"},
+		otf2One:         {what: "decoding, one core", args: decoding(1, "PATH")},
+		otf2Two:         {what: "decoding, two cores", args: decoding(2, "PATH")},
+		otf2Silent:      {what: "otf2-print --silent", args: []string{"--silent", "PATH"}},
+		otf2Alone:       {what: "decoding one location, two cores", args: decoding(2, "ALONE")},
+		otf2AloneSilent: {what: "otf2-print --silent, one location", args: []string{"--silent", "ALONE"}},
+		otf2Text:        {what: "print --compat", args: []string{"print", "--compat", "PATH"}},
+		otf2Print:       {what: "otf2-print -A", args: []string{"-A", "PATH"}},
+		{what: "print --compat, 10 ms", args: []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000", "PATH"}},
+		{what: "otf2-print -A --time, 10 ms", args: []string{"-A", "--time", "1000000000", "1009999999", "PATH"}},
 	}
-	r.floor = ownPeak()
-	return writeDocument(beside(b.out, "otf2"), r.document(), r.problems)
 }
 
-func (b *session) otf2(r *otf2Result) error {
+// measure measures OTF2.
+func (r *otf2Report) measure(b *session) error {
+	r.rows = otf2Rows()
+	_, err := b.try(&r.problems, "archive", task{"OTF2", func() error { return r.archive(b) }})
+	return err
+}
+
+func (r *otf2Report) archive(b *session) error {
 	tool, err := exec.LookPath("otf2-print")
 	if err == nil {
 		r.tool = firstLine(b.ctx, tool, "--version")
@@ -62,101 +76,59 @@ func (b *session) otf2(r *otf2Result) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path := dir + "/traces.otf2"
-	measure := func(to *[]usage, u usage, err error) error {
-		*to = append(*to, u)
-		return err
+	paths := map[string]string{"PATH": dir + "/traces.otf2", "ALONE": dir + "/alone.otf2"}
+	write := func(to *[]usage, path string, locations int) command {
+		return command{to, b.self, []string{childMode, "otf2", path, strconv.FormatInt(r.events, 10), strconv.Itoa(locations)}}
 	}
-	for range pairs * b.runs {
-		u, err := b.childRun(nil, "otf2", path, strconv.FormatInt(r.events, 10), strconv.Itoa(otf2Locations))
-		if err := measure(&r.write, u, err); err != nil {
-			return err
-		}
+	if err := b.inTurn(pairs*b.runs, write(&r.rows[otf2Write].runs, paths["PATH"], otf2Locations)); err != nil {
+		return err
 	}
 	r.bytes = bytesIn(dir)
-	alone := dir + "/alone.otf2"
-	if _, err := b.childRun(nil, "otf2", alone, strconv.FormatInt(r.events, 10), "1"); err != nil {
+	if err := b.inTurn(1, write(new([]usage), paths["ALONE"], 1)); err != nil {
 		return err
 	}
-	for range pairs * b.runs {
-		for _, x := range []struct {
-			to   *[]usage
-			tool bool
-			args []string
-		}{
-			{&r.one, false, []string{"convert", "-q", "-j", "1", "--to", "null", path, "-"}},
-			{&r.two, false, []string{"convert", "-q", "-j", "2", "--to", "null", path, "-"}},
-			{&r.silent, true, []string{"--silent", path}},
-			{&r.alone, false, []string{"convert", "-q", "-j", "2", "--to", "null", alone, "-"}},
-			{&r.aloneSilent, true, []string{"--silent", alone}},
-			{&r.text, false, []string{"print", "--compat", path}},
-			{&r.print, true, []string{"-A", path}},
-			{&r.window, false, []string{"print", "--compat", "--from", "@1000000000", "--to", "@1010000000", path}},
-			{&r.part, true, []string{"-A", "--time", "1000000000", "1009999999", path}},
-		} {
-			program := b.weft
-			if x.tool {
-				if program = tool; tool == "" {
-					continue
-				}
-			}
-			u, err := b.run(nil, program, x.args...)
-			if err := measure(x.to, u, err); err != nil {
-				return err
-			}
+	var list []command
+	for _, x := range r.rows[otf2One:] {
+		program := b.weft
+		if x.args[0][0] == '-' {
+			program = tool
 		}
+		list = append(list, command{&x.runs, program, replaced(x.args, paths)})
 	}
-	return nil
+	return b.inTurn(pairs*b.runs, list...)
 }
 
 // acceptances judges the lines of the project.
-func (r *otf2Result) acceptances() (list []acceptance) {
-	against := func(text string, limit float64, ours, theirs []usage, f func(usage) float64) {
-		a, b := over(ours, f), over(theirs, f)
-		x := acceptance{text: text, limit: fmt.Sprintf("≤ %.2f ×", limit), pass: a.median <= limit*b.median}
-		if a.n > 0 && b.n > 0 {
-			x.worst = fmt.Sprintf("%.2f ×", a.median/b.median)
-		}
-		list = append(list, x)
+func (r *otf2Report) acceptances() (list []acceptance) {
+	against := func(text string, limit float64, ours, theirs int, f func(usage) float64) {
+		a, b := over(r.rows[ours].runs, f), over(r.rows[theirs].runs, f)
+		list = append(list, verdict(text, fmt.Sprintf("≤ %.2f ×", limit), fmt.Sprintf("%.2f ×", a.median/b.median), a.n > 0 && b.n > 0, a.median <= limit*b.median))
 	}
-	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, r.one, r.silent, cpu)
-	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, r.two, r.silent, wall)
-	against("The same of one location", 0.35, r.alone, r.aloneSilent, wall)
-	against("`print --compat`, CPU, beside otf2-print -A", 0.5, r.text, r.print, cpu)
-	a := over(r.one, cpu)
-	rate := float64(r.events) / a.median / 1e6
-	list = append(list, acceptance{text: "Decoding, events in a second of CPU", limit: "≥ 16 million", worst: fmt.Sprintf("%.1f million", rate), pass: rate >= 16})
-	peak := max(highest(r.one), highest(r.two), highest(r.alone))
-	list = append(list, acceptance{text: "Memory of decoding", limit: "≤ 64 MiB", worst: fmt.Sprintf("%.0f MiB", mib(peak)), pass: peak <= 64<<20})
-	w := perEventOf(r.write, r.events, wall)
-	list = append(list, acceptance{text: "Writing, the making of the events included", limit: "≤ 60 ns an event", worst: ratio(w), pass: w.median <= 60})
-	return list
+	against("Decoding on one core, CPU, beside otf2-print --silent", 0.6, otf2One, otf2Silent, cpu)
+	against("Decoding on two cores, wall, beside otf2-print --silent", 0.35, otf2Two, otf2Silent, wall)
+	against("The same of one location", 0.35, otf2Alone, otf2AloneSilent, wall)
+	against("`print --compat`, CPU, beside otf2-print -A", 0.5, otf2Text, otf2Print, cpu)
+	rate := float64(r.events) / over(r.rows[otf2One].runs, cpu).median / 1e6
+	peak := max(highest(r.rows[otf2One].runs), highest(r.rows[otf2Two].runs), highest(r.rows[otf2Alone].runs))
+	w := perEventOf(r.rows[otf2Write].runs, r.events, wall)
+	return append(list,
+		verdict("Decoding, events in a second of CPU", "≥ 16 million", fmt.Sprintf("%.1f million", rate), true, rate >= 16),
+		verdict("Memory of decoding", "≤ 64 MiB", fmt.Sprintf("%.0f MiB", mib(peak)), true, peak <= 64<<20),
+		verdict("Writing, the making of the events included", "≤ 60 ns an event", ratio(w), true, w.median <= 60))
 }
 
 // document writes the report as Markdown.
-func (r *otf2Result) document() []byte {
-	r.page.text.Reset()
-	r.printf("# Performance: OTF2\n\n`make bench` writes this page, `go run ./internal/bench -part otf2` only this one.\nIt measures whole processes as [the other page](performance.md) does, beside the tool of\nOTF2 in the same run.\n\n")
-	switch {
-	case r.quick:
-		r.printf("**A trial with a small archive and few runs (`-quick`). The numbers mean nothing.**\n\n")
-	case r.few:
-		r.printf("**A trial with a small archive (`-otf2-events`): starting the programs counts for much.**\n\n")
-	}
-	r.place(r.machine)
-	r.printf("- weft built with %s\n- %s\n- Runs: %d\n\n## Acceptance\n\n", r.goVersion, r.tool, pairs*r.runs)
-	r.verdicts("Measured", r.acceptances())
-	r.failures(r.problems)
+func (r *otf2Report) document() []byte {
+	r.begin("otf2", "OTF2", "a small archive", "It measures whole processes as [the other page](performance.md) does, beside the tool of\nOTF2 in the same run.")
+	r.printf("\n- %s\n- Runs: %d\n\n", r.tool, pairs*r.runs)
+	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Archive\n\n%d events at %d locations, random calls of 50 functions and some messages, %.1f MB,\nwritten with the package format/otf2. One location has the same number of events in an\narchive of its own.\n\n", r.events, otf2Locations, float64(r.bytes)/1e6)
 	var rows [][]string
-	for _, x := range []struct {
-		what string
-		l    []usage
-	}{{"writing", r.write}, {"decoding, one core", r.one}, {"decoding, two cores", r.two}, {"otf2-print --silent", r.silent}, {"decoding one location, two cores", r.alone}, {"otf2-print --silent, one location", r.aloneSilent}, {"print --compat", r.text}, {"otf2-print -A", r.print}, {"print --compat, 10 ms", r.window}, {"otf2-print -A --time, 10 ms", r.part}} {
-		rows = append(rows, []string{x.what, ratio(perEventOf(x.l, r.events, cpu)), ratio(perEventOf(x.l, r.events, wall)), fmt.Sprintf("%.1f MiB", mib(highest(x.l)))})
+	for _, x := range r.rows {
+		rows = append(rows, append([]string{x.what}, perEventCells(x.runs, r.events)...))
 	}
 	r.table([]string{"What", "CPU, ns an event", "wall, ns an event", "Peak"}, rows)
-	return bytes.Clone(r.page.text.Bytes())
+	return r.text.Bytes()
 }
 
 // writeOTF2 writes an archive.

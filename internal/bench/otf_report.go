@@ -1,21 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 )
 
 // otfReport is what the document about OTF says.
 type otfReport struct {
-	page
-	machine
-	quick         bool
-	few           bool // the trace is smaller than usual
-	runs          int
+	result
 	otfprint      string // version, "" when missing
-	events        int64
-	plain, packed int64 // bytes of the traces
+	plain, packed int64  // bytes of the traces
 	comparisons   []*otfComparison
 	compressed    []otfPair // the compressed trace beside the plain one
 	memory        []commandResult
@@ -23,8 +17,6 @@ type otfReport struct {
 	many          []commandResult
 	writes        []otfWriteRound
 	noLibotf      string // why the program that uses libotf cannot be compiled
-	floor         int64
-	problems      []problem
 }
 
 // limits of the project for OTF.
@@ -63,13 +55,8 @@ func perEvent(seconds float64, events int64) float64 {
 
 // judge is a verdict on what a part measured.
 func (r *otfReport) judge(part, text, limit, why string, s stat, good bool) acceptance {
-	a := acceptance{text: text, limit: limit, why: why, pass: good}
-	if s.n > 0 {
-		a.worst = ratio(s)
-	}
-	for _, p := range r.problems {
-		a.partial = a.partial || p.part == part
-	}
+	a := verdict(text, limit, ratio(s), s.n > 0, good)
+	a.why, a.partial = why, r.failed(part)
 	return a
 }
 
@@ -110,10 +97,7 @@ func twice(q otfWriteRound) float64 { return 2 * q.half.wall.Seconds() / q.two.w
 
 // memoryVerdict judges the peaks on the plain trace.
 func (r *otfReport) memoryVerdict() acceptance {
-	var peak int64
-	for _, m := range r.memory {
-		peak = max(peak, m.peak())
-	}
+	peak := highestOf(r.memory)
 	a := r.judge(partMemory, "Decoding, `check` and `info` hold little", "≤ 64 MiB + 1 MiB a stream", "", stat{}, peak <= r.plainLimit())
 	if peak > 0 {
 		a.worst = fmt.Sprintf("%.1f MiB", mib(peak))
@@ -132,30 +116,20 @@ func (r *otfReport) manyVerdict() acceptance {
 
 // document writes the report as Markdown.
 func (r *otfReport) document() []byte {
-	r.text.Reset()
-	r.printf("# Performance: OTF\n\n`make bench` writes this page, `go run ./internal/bench -part otf` only this one.\nIt measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest in\nbrackets. Each number is how many times less weft takes.\n\n")
-	switch {
-	case r.quick:
-		r.printf("**A trial with a small trace and few runs (`-quick`). The numbers mean nothing.**\n\n")
-	case r.few:
-		r.printf("**A trial with a small trace (`-otf-events`): starting the programs counts for much.**\n\n")
-	}
-	r.place(r.machine)
-	r.printf("- weft built with %s; ", r.goVersion)
+	r.begin("otf", "OTF", "a small trace", "It measures whole processes as [the other page](performance.md) does: CPU time is\nuser and system time of all threads together, memory is the peak of what was\nresident. Both sides of a ratio ran in turn, on the same trace, which was in memory\nby then; a ratio is the median of its pairs, with the least and the greatest in\nbrackets. Each number is how many times less weft takes.")
 	if r.otfprint == "" {
-		r.printf("OTF's tools are not installed\n")
+		r.printf("; OTF's tools are not installed\n")
 	} else {
-		r.printf("compared with OTF's tools %s\n", r.otfprint)
+		r.printf("; compared with OTF's tools %s\n", r.otfprint)
 	}
-	r.printf("- Runs: %d pairs\n\n## Acceptance\n\n", pairs*r.runs)
-	r.verdicts("Measured", r.acceptances())
-	r.failures(r.problems)
+	r.printf("- Runs: %d pairs\n\n", pairs*r.runs)
+	r.verdicts("", "Measured", r.acceptances())
 	r.printf("## Trace\n\n%d events of %d processes in %d streams: 85 %% enter or leave %d functions,\nnested %d deep at most, 5 %% send a message, 5 %% receive one, 5 %% are values of a\ncounter. Times grow by 0 to %d ticks from one event of a stream to the next.\n", r.events, otfUsual.processes(), otfUsual.streams, otfFunctions, otfDepth, otfStep)
 	r.printf("Plain it has %s, compressed (level %d) %s.\n\n", size(r.plain), otfLevel, size(r.packed))
 	r.beside()
 	r.writing()
 	r.remembering()
-	return bytes.Clone(r.text.Bytes())
+	return r.text.Bytes()
 }
 
 // beside writes the sections about reading.
@@ -168,15 +142,18 @@ func (r *otfReport) beside() {
 	r.table([]string{"weft", " OTF's tool"}, rows)
 	rows = nil
 	for _, c := range r.comparisons {
-		side := func(f func(p otfPair) usage) (string, string) {
-			return fine(c.rounds, func(p otfPair) float64 { return cpu(f(p)) }), fine(c.rounds, func(p otfPair) float64 { return wall(f(p)) })
+		row := []string{c.text}
+		for _, x := range []struct {
+			of   func(usage) float64
+			less func(otfPair) float64
+		}{{cpu, otfPair.lessCPU}, {wall, otfPair.lessWall}} {
+			theirs := fine(c.rounds, func(p otfPair) float64 { return x.of(p.theirs) })
+			if c.missing {
+				theirs = "–"
+			}
+			row = append(row, fine(c.rounds, func(p otfPair) float64 { return x.of(p.ours) }), theirs, ratio(c.against(x.less)))
 		}
-		ourCPU, ourWall := side(func(p otfPair) usage { return p.ours })
-		theirCPU, theirWall := side(func(p otfPair) usage { return p.theirs })
-		if c.missing {
-			theirCPU, theirWall = "–", "–"
-		}
-		rows = append(rows, []string{c.text, ourCPU, theirCPU, ratio(c.against(otfPair.lessCPU)), ourWall, theirWall, ratio(c.against(otfPair.lessWall))})
+		rows = append(rows, row)
 	}
 	r.table([]string{"What", "weft CPU", "tool CPU", "CPU, times less", "weft wall", "tool wall", "Wall, times less"}, rows)
 	r.printf("OTF's tools of today cannot read compressed traces of more than 4 KiB. weft decodes\nthe compressed trace (`convert --to null`) in %s of CPU time where the plain one\ntakes %s: %s times as much.\n\n",
@@ -225,17 +202,8 @@ func (r *otfReport) writing() {
 // remembering writes the sections about memory.
 func (r *otfReport) remembering() {
 	r.printf("## Memory\n\nPeaks on the plain trace, with all cores; time is the median of the runs, memory\nthe highest of them.\n\n")
-	if r.floor > 0 {
-		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
-	}
-	rows := func(list []commandResult) (rows [][]string) {
-		for _, m := range list {
-			rows = append(rows, []string{"`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak()))})
-		}
-		return rows
-	}
-	header := []string{"Command", "CPU", "Wall", "Peak"}
-	r.table(header, rows(r.memory))
+	r.leastPeak()
+	r.commands(r.memory)
 	r.printf("## Many streams\n\nA trace of %d events in %d streams, with at most %d open files (`ulimit -n`).\nThe events that `print` prints are counted, of the trace and of what `convert` wrote.\n\n", r.manyEvents, otfWide.streams, otfHandles)
-	r.table(header, rows(r.many))
+	r.commands(r.many)
 }

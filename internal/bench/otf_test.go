@@ -137,7 +137,7 @@ func TestOTFWriters(t *testing.T) {
 // sampleOTF is a report as of a run in which everything is well.
 func sampleOTF() *otfReport {
 	r := &otfReport{
-		machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, otfprint: "1.12.5", events: 8e6, plain: 150e6, packed: 50e6, manyEvents: 2e5,
+		result: result{machine: machine{"CPU", 2, "go1.26", "0.10"}, runs: 1, events: 8e6}, otfprint: "1.12.5", plain: 150e6, packed: 50e6, manyEvents: 2e5,
 		compressed: []otfPair{{u(2, 1, 9), u(1, 1, 9)}},
 		memory:     []commandResult{{"weft check -q", []usage{u(1, 1, 40), u(1, 1, 42)}}},
 		writes:     []otfWriteRound{{libotf: u(0.8, 0.8, 9), one: u(0.4, 0.4, 9), two: u(0.4, 0.2, 9), half: u(0.2, 0.2, 9)}},
@@ -185,7 +185,7 @@ func TestOTFVerdicts(t *testing.T) {
 		"handles":  {func(r *otfReport) { r.many = r.many[1:] }, good[:45] + "fail"},
 		"problem":  {func(r *otfReport) { r.problems = []problem{{"plain", "merge", "x"}} }, good[:15] + "inco" + good[19:]},
 		"nothing": {func(r *otfReport) {
-			*r = otfReport{machine: r.machine, problems: []problem{{"plain", partGenerate, "x"}}}
+			*r = otfReport{result: result{machine: r.machine, problems: []problem{{"plain", partGenerate, "x"}}}}
 		}, "not  not  not  not "},
 	} {
 		r := sampleOTF()
@@ -226,7 +226,7 @@ func TestOTFChild(t *testing.T) {
 
 func TestOTFDocumentName(t *testing.T) {
 	for in, want := range map[string]string{"docs/performance.md": "docs/performance-otf.md", "": "", "x": "x-otf"} {
-		if got := otfDocument(in); got != want {
+		if got := documentPath(in, "otf"); got != want {
 			t.Errorf("%s: found %s, expected %s", in, got, want)
 		}
 	}

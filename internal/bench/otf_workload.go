@@ -146,6 +146,12 @@ func (s *otfStream) call(random uint64, p int) error {
 		s.open[p] = append(s.open[p], s.rec.Function)
 		return s.write(otf.Enter, p)
 	}
+	return s.leave(p)
+}
+
+// leave leaves the innermost function.
+func (s *otfStream) leave(p int) error {
+	depth := len(s.open[p])
 	s.rec.Function = s.open[p][depth-1]
 	s.open[p] = s.open[p][:depth-1]
 	return s.write(otf.Leave, p)
@@ -172,10 +178,7 @@ func (s *otfStream) finish() error {
 	for p := range s.open {
 		for len(s.open[p]) > 0 {
 			s.time += step(s.draw())
-			depth := len(s.open[p])
-			s.rec.Function = s.open[p][depth-1]
-			s.open[p] = s.open[p][:depth-1]
-			if err := s.write(otf.Leave, p); err != nil {
+			if err := s.leave(p); err != nil {
 				return err
 			}
 		}

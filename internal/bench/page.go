@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,13 +38,38 @@ func (p *page) table(header []string, rows [][]string) {
 	p.printf("\n")
 }
 
-// place tells where the measurements were made.
-func (p *page) place(m machine) {
-	p.printf("- Machine: %s, %d cores", m.cpu, m.cores)
-	if m.load != "" {
-		p.printf(", load %s before the start", m.load)
+// begin begins the document of a part other than text; small says what is so in a trial.
+func (r *result) begin(part, title, small, intro string) {
+	r.text.Reset()
+	r.printf("# Performance: %s\n\n`make bench` writes this page, `go run ./internal/bench -part %s` only this one.\n%s\n\n", title, part, intro)
+	switch {
+	case r.quick:
+		r.trial(small + " and few runs (`-quick`). The numbers mean nothing")
+	case r.few && part == "viewer":
+		r.trial(small + " (`-viewer-events`)")
+	case r.few:
+		r.trial(small + " (`-" + part + "-events`): starting the programs counts for much")
 	}
-	p.printf("\n")
+	r.place()
+	r.printf("- weft built with %s", r.goVersion)
+}
+
+func (r *result) trial(what string) { r.printf("**A trial with %s.**\n\n", what) }
+
+// place tells where the measurements were made.
+func (r *result) place() {
+	r.printf("- Machine: %s, %d cores", r.cpu, r.cores)
+	if r.load != "" {
+		r.printf(", load %s before the start", r.load)
+	}
+	r.printf("\n")
+}
+
+// leastPeak tells what no peak can be below, if that is known.
+func (r *result) leastPeak() {
+	if r.floor > 0 {
+		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
+	}
 }
 
 // acceptance is one line of the project's acceptance and its worst measurement.
@@ -55,8 +81,24 @@ type acceptance struct {
 	partial     bool // some of what it needs could not be measured
 }
 
-// verdicts adds the table of the acceptance; measured heads the measurements.
-func (p *page) verdicts(measured string, list []acceptance) {
+// verdict judges what was measured, if it is known.
+func verdict(text, limit, measured string, known, pass bool) acceptance {
+	a := acceptance{text: text, limit: limit, pass: pass}
+	if known {
+		a.worst = measured
+	}
+	return a
+}
+
+// failed reports whether some of what a verdict needs is among the problems: one of these parts.
+func (r *result) failed(parts ...string) bool {
+	return slices.ContainsFunc(r.problems, func(p problem) bool { return slices.Contains(parts, p.part) })
+}
+
+// verdicts adds the section of the acceptance, and lists the parts that failed; measured heads
+// the measurements.
+func (r *result) verdicts(intro, measured string, list []acceptance) {
+	r.printf("## Acceptance\n\n%s", intro)
 	var rows [][]string
 	for _, a := range list {
 		verdict := "pass"
@@ -73,20 +115,16 @@ func (p *page) verdicts(measured string, list []acceptance) {
 		}
 		rows = append(rows, []string{a.text, a.limit, a.worst, verdict})
 	}
-	p.table([]string{"What", " Limit", " " + measured, " Verdict"}, rows)
+	r.table([]string{"What", " Limit", " " + measured, " Verdict"}, rows)
+	if len(r.problems) == 0 {
+		return
+	}
+	r.printf("These parts failed; what they measure is missing or incomplete:\n\n")
+	for _, x := range r.problems {
+		r.printf("- %s, %s: %s\n", x.file, x.part, strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))
+	}
+	r.printf("\n")
 }
 
 // problem is a part that failed.
 type problem struct{ file, part, message string }
-
-// failures lists the parts that failed, if any.
-func (p *page) failures(list []problem) {
-	if len(list) == 0 {
-		return
-	}
-	p.printf("These parts failed; what they measure is missing or incomplete:\n\n")
-	for _, x := range list {
-		p.printf("- %s, %s: %s\n", x.file, x.part, strings.Join(strings.Fields(strings.ReplaceAll(x.message, "\n", "; ")), " "))
-	}
-	p.printf("\n")
-}

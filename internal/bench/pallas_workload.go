@@ -11,79 +11,75 @@ import (
 type pallasPattern struct {
 	name, text string
 	irregular  bool
-	events     func(r *pallas.Recorder, n int) error
+	events     func(c *calls, n int)
 }
 
 // pallasPatterns are all of them.
 var pallasPatterns = []pallasPattern{
-	{"regular", "a loop of six calls, which take 100 to 106 ns", false, func(r *pallas.Recorder, n int) error {
-		return loopOfCalls(r, n, func(time uint64) uint64 { return 100 + time%7 })
+	{"regular", "a loop of six calls, which take 100 to 106 ns", false, func(c *calls, n int) {
+		c.loop(n, func() uint64 { return 100 + c.time%7 })
 	}},
-	{"jittered", "the same, but the times between events are random", false, func(r *pallas.Recorder, n int) error {
-		rng := rand.New(rand.NewPCG(1, 1))
-		return loopOfCalls(r, n, func(uint64) uint64 { return 100 + rng.Uint64N(1000) })
+	{"jittered", "the same, but the times between events are random", false, func(c *calls, n int) {
+		c.loop(n, func() uint64 { return 100 + c.Uint64N(1000) })
 	}},
-	{"random functions", "calls of 100 functions in random order, at random times", true, func(r *pallas.Recorder, n int) error {
-		rng := rand.New(rand.NewPCG(1, 1))
-		time := uint64(0)
+	{"random functions", "calls of 100 functions in random order, at random times", true, func(c *calls, n int) {
 		for range n / 2 {
-			f := rng.Uint32N(100)
-			time += 50 + rng.Uint64N(1000)
-			if err := r.Enter(time, f); err != nil {
-				return err
-			}
-			time += 50 + rng.Uint64N(1000)
-			if err := r.Leave(time, f); err != nil {
-				return err
-			}
+			f := c.Uint32N(100)
+			c.enter(50+c.Uint64N(1000), f)
+			c.leave(50+c.Uint64N(1000), f)
 		}
-		return nil
 	}},
-	{"random calls", "random trees of calls, 12 deep at most, of 50 functions", true, func(r *pallas.Recorder, n int) error {
-		rng := rand.New(rand.NewPCG(1, 1))
-		time := uint64(0)
+	{"random calls", "random trees of calls, 12 deep at most, of 50 functions", true, func(c *calls, n int) {
 		var stack []pallas.Ref
 		for range n {
-			time += 50 + rng.Uint64N(1000)
+			after := 50 + c.Uint64N(1000)
 			k := len(stack)
-			if k > 0 && (k == 12 || rng.IntN(2) == 0) {
-				if err := r.Leave(time, stack[k-1]); err != nil {
-					return err
-				}
+			if k > 0 && (k == 12 || c.IntN(2) == 0) {
+				c.leave(after, stack[k-1])
 				stack = stack[:k-1]
 				continue
 			}
-			stack = append(stack, rng.Uint32N(50))
-			if err := r.Enter(time, stack[k]); err != nil {
-				return err
-			}
+			stack = append(stack, c.Uint32N(50))
+			c.enter(after, stack[k])
 		}
-		return nil
 	}},
 }
 
-// loopOfCalls records n events, about, of a program that calls six functions again and
-// again; after is how long it takes to the next event.
-func loopOfCalls(r *pallas.Recorder, n int, after func(time uint64) uint64) error {
-	time := uint64(0)
-	var err error
-	visit := func(f func(uint64, pallas.Ref) error, region pallas.Ref) {
-		time += after(time)
-		if err == nil {
-			err = f(time, region)
-		}
+// calls records enters and leaves, until that fails.
+type calls struct {
+	*rand.Rand
+	r    *pallas.Recorder
+	time uint64
+	err  error
+}
+
+// enter enters a region so long after the last event.
+func (c *calls) enter(after uint64, region pallas.Ref) {
+	if c.time += after; c.err == nil {
+		c.err = c.r.Enter(c.time, region)
 	}
-	visit(r.Enter, 0)
-	for i := 0; i < n && err == nil; i += 12 {
+}
+
+// leave leaves it.
+func (c *calls) leave(after uint64, region pallas.Ref) {
+	if c.time += after; c.err == nil {
+		c.err = c.r.Leave(c.time, region)
+	}
+}
+
+// loop records n events, about, of a program that calls six functions again and again; after is
+// how long it takes to the next event.
+func (c *calls) loop(n int, after func() uint64) {
+	c.enter(after(), 0)
+	for i := 0; i < n; i += 12 {
 		for region := range pallas.Ref(3) {
 			for _, inner := range []pallas.Ref{region + 1, 4} {
-				visit(r.Enter, inner)
-				visit(r.Leave, inner)
+				c.enter(after(), inner)
+				c.leave(after(), inner)
 			}
 		}
 	}
-	visit(r.Leave, 0)
-	return err
+	c.leave(after(), 0)
 }
 
 // recordPallas records a pattern, flush included.
@@ -106,8 +102,9 @@ func recordPallas(path, pattern string, events int, compatible bool) error {
 		if p.name != pattern {
 			continue
 		}
-		if err := p.events(r, events); err != nil {
-			return err
+		c := &calls{Rand: rand.New(rand.NewPCG(1, 1)), r: r}
+		if p.events(c, events); c.err != nil {
+			return c.err
 		}
 		return w.Close()
 	}

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,12 +32,37 @@ type commandResult struct {
 	runs    []usage
 }
 
-// peak is the highest peak of all runs.
-func (c commandResult) peak() (p int64) {
-	for _, u := range c.runs {
-		p = max(p, u.peak)
+// highest is the highest peak of runs.
+func highest(list []usage) (peak int64) {
+	for _, u := range list {
+		peak = max(peak, u.peak)
 	}
-	return p
+	return peak
+}
+
+// highestOf is that of all runs of commands.
+func highestOf(list []commandResult) (peak int64) {
+	for _, c := range list {
+		peak = max(peak, highest(c.runs))
+	}
+	return peak
+}
+
+// cells are those of a command's row in a table.
+func (c commandResult) cells() []string {
+	return []string{"`" + c.command + "`", seconds(over(c.runs, cpu)), seconds(over(c.runs, wall)), peak(c.runs)}
+}
+
+// peak shows the highest peak of runs.
+func peak(list []usage) string { return fmt.Sprintf("%.1f MiB", mib(highest(list))) }
+
+// commands adds a table of commands.
+func (p *page) commands(list []commandResult) {
+	var rows [][]string
+	for _, c := range list {
+		rows = append(rows, c.cells())
+	}
+	p.table([]string{"Command", "CPU", "Wall", "Peak"}, rows)
 }
 
 // encodeRound is what the time of an encoder is computed from.
@@ -84,19 +109,15 @@ type fileResult struct {
 	order             *orderResult
 }
 
-// report is what the document says.
+// report is what is found about text.
 type report struct {
-	page
-	machine
-	otfPage         string // name of the document about OTF
-	mawk, wc        string // versions, "" when missing
-	quick           bool
-	small, large    int64
-	runs, smallRuns int
-	startUp         stat // CPU seconds of weft version
-	floor           int64
-	files           []*fileResult
-	problems        []problem
+	result
+	otfPage          string // name of the document about OTF
+	mawk, wc         string // versions, "" when missing
+	mawkPath, wcPath string
+	smallRuns        int
+	startUp          stat // CPU seconds of weft version
+	files            []*fileResult
 }
 
 // limits of the project.
@@ -132,10 +153,7 @@ func (r *report) linear(x *fileResult) stat {
 // judge finds the worst of the values that f gives for each file, which come
 // from one part of the measurements. more says that greater is worse.
 func (r *report) judge(part, text, limit string, more bool, f func(x *fileResult) (value, bound float64, show string)) acceptance {
-	a := acceptance{text: text, limit: limit, pass: true}
-	for _, p := range r.problems {
-		a.partial = a.partial || p.part == part || p.part == partGenerate
-	}
+	a := acceptance{text: text, limit: limit, pass: true, partial: r.failed(part, partGenerate)}
 	var worst float64
 	for _, x := range r.files {
 		v, bound, show := f(x)
@@ -183,10 +201,7 @@ func (r *report) acceptances() []acceptance {
 			return ofStat(r.linear(x), maxLinear)
 		}),
 		r.judge(partMemory, "`check` and `info` hold little", "≤ 64 MiB + definitions + 64 B an open claim or region", true, func(x *fileResult) (float64, float64, string) {
-			var p int64
-			for _, m := range x.memory {
-				p = max(p, m.peak())
-			}
+			p := highestOf(x.memory)
 			if p == 0 {
 				return 0, 0, ""
 			}
@@ -196,13 +211,10 @@ func (r *report) acceptances() []acceptance {
 			if x.order == nil {
 				return 0, 0, ""
 			}
-			var p int64
-			for _, m := range x.shuffledRuns {
-				p = max(p, m.peak())
-			}
-			show := fmt.Sprintf("%.1f MiB, in order", mib(p))
+			p := highestOf(x.shuffledRuns)
+			show := fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
 			if !x.order.good() {
-				return sortedMemory * 1e6, sortedMemory, fmt.Sprintf("%.1f MiB, %s", mib(p), x.order)
+				p = sortedMemory * 1e6
 			}
 			return float64(p), sortedMemory, show
 		}),
@@ -290,14 +302,12 @@ func (r *report) document() []byte {
 	r.printf("# Performance\n\n")
 	r.printf("`make bench` writes this page. It measures whole processes: CPU time is user and\nsystem time of all threads together, memory is the peak of what was resident.\nLook at the ratios first: both sides of each were measured in the same run, one\nright after the other, on the same file, which was in memory by then. Seconds and\nMB/s belong to this machine alone. A ratio is the median of its pairs, with the\nleast and the greatest in brackets. MB are 10⁶ bytes of the trace's text, MiB are\n2²⁰ bytes. The Open Trace Format is measured on\n[a page of its own](%s).\n\n", r.otfPage)
 	if r.quick {
-		r.printf("**A trial with small files and few runs (`-quick`). The numbers mean nothing.**\n\n")
+		r.trial("small files and few runs (`-quick`). The numbers mean nothing")
 	}
-	r.place(r.machine)
+	r.place()
 	r.printf("- weft built with %s; compared with %s and %s\n", r.goVersion, orMissing("mawk", r.mawk), orMissing("wc", r.wc))
 	r.printf("- Runs: %d on large files (%d pairs of decoding and encoding), %d on small ones\n\n", r.runs, pairs*r.runs, r.smallRuns)
-	r.printf("## Acceptance\n\nThe worst file decides, small or large.\n\n")
-	r.verdicts("Worst", r.acceptances())
-	r.failures(r.problems)
+	r.verdicts("The worst file decides, small or large.\n\n", "Worst", r.acceptances())
 
 	r.printf("## Files\n\nAll are made by `weft generate`, with its own number of locations and seed 1.\n\n")
 	var rows [][]string
@@ -309,7 +319,7 @@ func (r *report) document() []byte {
 	r.decoding()
 	r.remembering()
 	r.encoding()
-	return bytes.Clone(r.text.Bytes())
+	return r.text.Bytes()
 }
 
 // orMissing is a version or that there is none.
@@ -329,18 +339,13 @@ func (r *report) decoding() {
 			size   int64
 			rounds []round
 		}{{x.small.bytes, x.smallRounds}, {x.large.bytes, x.rounds}} {
-			row := []string{x.name(), size(y.size)}
-			one, mawk, wc := over(y.rounds, func(q round) float64 { return cpu(q.one) }), over(y.rounds, func(q round) float64 { return cpu(q.mawk) }), over(y.rounds, func(q round) float64 { return cpu(q.wc) })
-			row = append(row, fmt.Sprintf("%.3f s", one.median), speed(y.size, one.median), speed(y.size, mawk.median), speed(y.size, wc.median))
-			mawkRatio, wcRatio := stat{}, stat{}
-			if r.mawk != "" {
-				mawkRatio = over(y.rounds, perMawk)
+			seconds := func(f func(round) usage) float64 {
+				return over(y.rounds, func(q round) float64 { return cpu(f(q)) }).median
 			}
-			if r.wc != "" {
-				wcRatio = over(y.rounds, perWc)
-			}
-			row = append(row, ratio(mawkRatio), ratio(wcRatio))
-			rows = append(rows, row)
+			one := seconds(func(q round) usage { return q.one })
+			rows = append(rows, []string{x.name(), size(y.size), fmt.Sprintf("%.3f s", one), speed(y.size, one),
+				speed(y.size, seconds(func(q round) usage { return q.mawk })), speed(y.size, seconds(func(q round) usage { return q.wc })),
+				ratio(over(y.rounds, perMawk)), ratio(over(y.rounds, perWc))})
 		}
 	}
 	r.table([]string{"File", "Size", "weft CPU", "weft MB/s", "mawk MB/s", "wc MB/s", "weft / mawk", "weft / wc"}, rows)
@@ -365,13 +370,11 @@ func (r *report) decoding() {
 // remembering writes the sections about memory.
 func (r *report) remembering() {
 	r.printf("## Memory\n\nPeaks on the large files, with all cores; time is the median of the runs, memory\nthe highest of them. The definitions of these traces are small and count as\nnothing in the limit.\n\n")
-	if r.floor > 0 {
-		r.printf("No peak is below %.0f MiB, the harness's own, which the kernel hands on to the\nprocesses that it starts.\n\n", mib(r.floor))
-	}
+	r.leastPeak()
 	var rows [][]string
 	for _, x := range r.files {
 		for _, m := range x.memory {
-			rows = append(rows, []string{x.name(), "`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak())), fmt.Sprintf("%.1f MiB", mib(x.plainLimit()))})
+			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(), []string{fmt.Sprintf("%.1f MiB", mib(x.plainLimit()))}))
 		}
 	}
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit"}, rows)
@@ -387,7 +390,7 @@ func (r *report) remembering() {
 					verdict = fmt.Sprintf("%d events in order, the same", x.order.events)
 				}
 			}
-			rows = append(rows, []string{x.name(), "`" + m.command + "`", seconds(over(m.runs, cpu)), seconds(over(m.runs, wall)), fmt.Sprintf("%.1f MiB", mib(m.peak())), fmt.Sprintf("%d MiB", sortedMemory>>20), verdict})
+			rows = append(rows, slices.Concat([]string{x.name()}, m.cells(), []string{fmt.Sprintf("%d MiB", sortedMemory>>20), verdict}))
 		}
 	}
 	r.table([]string{"File", " Command", "CPU", "Wall", "Peak", "Limit", " Order"}, rows)

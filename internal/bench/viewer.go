@@ -21,10 +21,6 @@ import (
 	"github.com/weft-trace/weft/timeline/index"
 )
 
-// viewerEvents is how many events the longest traces of the viewer have, unless the flag
-// says otherwise; there are some of a tenth and a hundredth.
-const viewerEvents = 100_000_000
-
 // viewerTrace is a trace that the viewer opens.
 type viewerTrace struct {
 	workload  string
@@ -47,26 +43,22 @@ type pageTimes struct {
 	Longest float64 `json:"longest"` // seconds of the longest task of the main thread
 }
 
-// viewerResult is what was measured of the viewer.
-type viewerResult struct {
-	page
-	machine
-	quick, few bool
-	runs       int
+// viewerReport is what the document about the viewer says.
+type viewerReport struct {
+	result
 	browser    string // "" if there is none
 	traces     []*viewerTrace
 	speedscope float64 // seconds to open the trace of a million events, 0 if not measured
 	speedTrace string
-	problems   []problem
 }
 
-// viewer measures the index, the server and the page, and writes their document.
-func (b *session) viewer(here machine) error {
-	r := &viewerResult{machine: here, quick: b.quick, runs: b.runs, few: b.viewerEvents < viewerEvents}
+// measure measures the index, the server and the page, with the longest traces, a tenth and a
+// hundredth of them.
+func (r *viewerReport) measure(b *session) error {
 	for _, w := range []string{"stencil", "calltree"} {
 		for _, n := range []int{64, 4096} {
 			for _, part := range []int64{100, 10, 1} {
-				r.traces = append(r.traces, &viewerTrace{workload: w, locations: n, events: b.viewerEvents / part})
+				r.traces = append(r.traces, &viewerTrace{workload: w, locations: n, events: r.events / part})
 			}
 		}
 	}
@@ -79,11 +71,11 @@ func (b *session) viewer(here machine) error {
 		}
 	}
 	for _, t := range r.traces {
-		if err := b.try(&r.problems, t.name(), "viewer", func() error { return b.view(r, t) }); err != nil {
+		if _, err := b.try(&r.problems, t.name(), task{"viewer", func() error { return b.view(r, t) }}); err != nil {
 			return err
 		}
 	}
-	return writeDocument(beside(b.out, "viewer"), r.document(), r.problems)
+	return nil
 }
 
 const (
@@ -97,7 +89,7 @@ func (t *viewerTrace) name() string {
 	return fmt.Sprintf("%s, %d locations, %d events", t.workload, t.locations, t.events)
 }
 
-func (b *session) view(r *viewerResult, t *viewerTrace) error {
+func (b *session) view(r *viewerReport, t *viewerTrace) error {
 	dir, err := os.MkdirTemp(b.dir, "viewer-")
 	if err != nil {
 		return err
@@ -113,25 +105,16 @@ func (b *session) view(r *viewerResult, t *viewerTrace) error {
 		rounds = max(rounds, int(min(mostRounds, roundEvents/t.events)))
 	}
 	for range rounds {
-		u, err := b.weftRun("convert", "-q", "--to", "null", path, "-")
-		if err != nil {
-			return err
-		}
-		t.decode = append(t.decode, u)
 		// Some file systems write a file out at once that takes another's place.
 		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
-		if u, err = b.weftRun("index", "-q", "-o", file, path); err != nil {
+		if err := b.inTurn(1, command{&t.decode, b.weft, []string{"convert", "-q", "--to", "null", path, "-"}},
+			command{&t.build, b.weft, []string{"index", "-q", "-o", file, path}}); err != nil {
 			return err
 		}
-		t.build = append(t.build, u)
 	}
-	st, err := os.Stat(file)
-	if err != nil {
-		return err
-	}
-	t.bytes = st.Size()
+	t.bytes = bytesIn(file)
 	x, err := index.Open(file)
 	if err != nil {
 		return err
@@ -266,21 +249,18 @@ func (b *session) serve(t *viewerTrace, x *index.Index, path string) error {
 }
 
 // speedscope opens the trace in speedscope, if that is there, as its own file format.
-func (b *session) speedscope(r *viewerResult, t *viewerTrace, path string) error {
+func (b *session) speedscope(r *viewerReport, t *viewerTrace, path string) error {
 	if _, err := os.Stat("web/node_modules/speedscope"); err != nil {
 		return nil
 	}
-	file := filepath.Join(b.dir, "trace.speedscope.json")
+	file := b.path("trace.speedscope.json")
 	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file)
 	_, err = b.childRun(f, "speedscope", path)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	var out bytes.Buffer
@@ -311,7 +291,7 @@ func (t *viewerTrace) size() float64 {
 }
 
 // acceptances judges the lines of the project.
-func (r *viewerResult) acceptances() []acceptance {
+func (r *viewerReport) acceptances() []acceptance {
 	worst := func(text, limit, format string, bound float64, less bool, f func(t *viewerTrace) (float64, bool)) acceptance {
 		a := acceptance{text: text, limit: limit, pass: true}
 		w, any := 0.0, false
@@ -334,7 +314,7 @@ func (r *viewerResult) acceptances() []acceptance {
 	built := func(f func(t *viewerTrace) float64) func(t *viewerTrace) (float64, bool) {
 		return func(t *viewerTrace) (float64, bool) { return f(t), len(t.build) > 0 && t.counts.Spans > 0 }
 	}
-	list := []acceptance{
+	return []acceptance{
 		worst("Building an index beyond decoding, wall", "≤ 60 ns an event", "%.0f ns", 60, true, built((*viewerTrace).beyond)),
 		worst("Its memory", "≤ 512 MiB", "%.0f MiB", 512, true, built(func(t *viewerTrace) float64 { return mib(highest(t.build)) })),
 		worst("Its size, without messages", "≤ 6 bytes a span", "%.2f", 6, true, built(func(t *viewerTrace) float64 { return t.size() })),
@@ -349,27 +329,17 @@ func (r *viewerResult) acceptances() []acceptance {
 		worst("Frames while panning", "≥ 30 a second", "%.0f", 30, false, pages(func(p pageTimes) float64 { return p.Pan })),
 		worst("Longest task of the page", "≤ 100 ms", "%.0f ms", 100, true, pages(func(p pageTimes) float64 { return p.Longest * 1e3 })),
 	}
-	return list
 }
 
 // document writes the report as Markdown.
-func (r *viewerResult) document() []byte {
-	r.page.text.Reset()
-	r.printf("# Performance: the viewer\n\n`make bench` writes this page, `go run ./internal/bench -part viewer` only this one.\nOTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser has no GPU.\n\n")
-	switch {
-	case r.quick:
-		r.printf("**A trial with small traces and few runs (`-quick`). The numbers mean nothing.**\n\n")
-	case r.few:
-		r.printf("**A trial with small traces (`-viewer-events`).**\n\n")
-	}
-	r.place(r.machine)
-	r.printf("- weft built with %s\n", r.goVersion)
+func (r *viewerReport) document() []byte {
+	r.begin("viewer", "the viewer", "small traces", "OTF2 traces of `weft generate`, which are nested 20 deep (calltree) or full of messages\n(stencil). The browser has no GPU.")
+	r.printf("\n")
 	if r.browser != "" {
 		r.printf("- %s, headless\n", r.browser)
 	}
-	r.printf("- Runs: %d (of building indexes up to %d for small traces; medians); of %d tiles each\n\n## Acceptance\n\n", r.runs, mostRounds, tileRequests)
-	r.verdicts("Worst", r.acceptances())
-	r.failures(r.problems)
+	r.printf("- Runs: %d (of building indexes up to %d for small traces; medians); of %d tiles each\n\n", r.runs, mostRounds, tileRequests)
+	r.verdicts("", "Worst", r.acceptances())
 	var rows [][]string
 	f := func(format string, v float64, ok bool) string {
 		if !ok {
@@ -393,5 +363,5 @@ func (r *viewerResult) document() []byte {
 	if r.speedscope > 0 {
 		r.printf("speedscope took %.1f s to show %s, in the same browser; weft %.2f s from the command on.\n", r.speedscope, r.speedTrace, over(r.traces[0].page, func(p pageTimes) float64 { return p.First }).median)
 	}
-	return bytes.Clone(r.page.text.Bytes())
+	return r.text.Bytes()
 }

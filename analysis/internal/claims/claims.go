@@ -27,13 +27,14 @@ type Claim struct {
 	Before           bool // it begins before the window that counts, whatever Start says
 }
 
-// Begun reads the operands of a ClaimBegin row; ok is false when there is no id.
-// An amount that is missing or not finite counts as 0.
-func Begun(loc uint32, t int64, region uint32, ops []uint64) (c Claim, ok bool) {
+// claim reads a ClaimBegin row; ok is false when there is no id. An amount that is missing or
+// not finite counts as 0.
+func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {
+	ops := e.Ops()
 	if len(ops) == 0 {
 		return c, false
 	}
-	c = Claim{Key: Key{int64(ops[0]), loc}, Region: region, Resource: trace.NoRef, Start: t}
+	c = Claim{Key: Key{int64(ops[0]), e.Location()}, Region: e.Ref(), Resource: trace.NoRef, Start: t}
 	if len(ops) > 1 && ops[1] < uint64(trace.NoRef) {
 		c.Resource = uint32(ops[1])
 	}
@@ -83,24 +84,44 @@ type Book struct {
 	Step func(resource uint32, from, to int64, l *Level)
 	// Ended is called for each claim at its end.
 	Ended func(c Claim, end int64)
+	// Orphans counts ends without begin and begins without id, Reused claims that began with
+	// the id of an open one, which was ended there.
+	Orphans, Reused int64
 }
 
-// Begin opens a claim. A claim with the id of an open one ends that first:
-// reused is then true.
-func (b *Book) Begin(c Claim) (reused bool) {
-	if _, reused = b.open[c.Key]; reused {
-		b.End(c.Key, c.Start)
+// Take takes an event. If it begins a claim, that is returned. t is the time of the event that
+// counts, and before tells whether it is before the window that counts.
+func (b *Book) Take(e *trace.Cursor, t int64, before bool) (c Claim, begun bool) {
+	switch e.Kind() {
+	case trace.ClaimBegin:
+		if c, begun = claim(e, t); !begun {
+			b.Orphans++
+			break
+		}
+		c.Before = before
+		b.begin(c)
+	case trace.ClaimEnd:
+		if !b.end(Key{ID: int64(e.Op(0)), Location: e.Location()}, t) {
+			b.Orphans++
+		}
+	}
+	return c, begun
+}
+
+// begin opens a claim. A claim with the id of an open one ends that first.
+func (b *Book) begin(c Claim) {
+	if b.end(c.Key, c.Start) {
+		b.Reused++
 	}
 	if b.open == nil {
 		b.open = map[Key]Claim{}
 	}
 	b.open[c.Key] = c
 	b.change(c.Resource, c.Start, 1, c.Amount)
-	return reused
 }
 
-// End closes a claim; ok is false when it is not open.
-func (b *Book) End(k Key, t int64) (ok bool) {
+// end closes a claim; ok is false when it is not open.
+func (b *Book) end(k Key, t int64) (ok bool) {
 	c, ok := b.open[k]
 	if !ok {
 		return false
@@ -136,7 +157,7 @@ func (b *Book) Close(last func(loc uint32) int64) int64 {
 		return cmp.Or(cmp.Compare(x.Location, y.Location), cmp.Compare(x.ID, y.ID))
 	})
 	for _, k := range keys {
-		b.End(k, last(k.Location))
+		b.end(k, last(k.Location))
 	}
 	return int64(len(keys))
 }
@@ -166,5 +187,6 @@ func (b *Book) Merge(o *Book) error {
 		b.open = map[Key]Claim{}
 	}
 	maps.Copy(b.open, o.open)
+	b.Orphans, b.Reused = b.Orphans+o.Orphans, b.Reused+o.Reused
 	return nil
 }

@@ -20,6 +20,14 @@ func Between(from, to int64) int64 {
 	return d
 }
 
+// Sum adds numbers that are not negative; what does not fit stays at the greatest.
+func Sum(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
 // Total is the number of durations, their sum, and the least and greatest of them. The sum
 // has 128 bits, so that it does not depend on the order in which it was made.
 type Total struct {
