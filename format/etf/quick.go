@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
-	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -177,11 +176,6 @@ func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	return v, next
 }
 
-// plain reports whether the lines of a block can be read in the quick ways.
-func plain(f *lines.File, b *lines.Block) bool {
-	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
-}
-
 // quickClaim adds the claim that rest begins with. It returns the length of the
 // line with its end, or 0 if the line is anything but a usual and faultless
 // claim: no exponents, single blanks, the same attributes as the claim before.
@@ -199,7 +193,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if !ok || d.defined[res] > line {
 		return 0
 	}
-	r := d.model.Resources.At(int(res))
+	r := d.Model.Resources.At(int(res))
 	y := math.NaN()
 	if r.UsesOffset {
 		if y, i = p.amount(rest, i); i == 0 || y < 0 {
@@ -218,11 +212,11 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if i = semicolon(rest, next); i == 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
-	at, to := alike(t0, scale0, d.digits), alike(t1, scale1, d.digits)
-	if at.Scale != d.digits || to.Scale != d.digits {
+	at, to := alike(t0, scale0, d.Digits), alike(t1, scale1, d.Digits)
+	if at.Scale != d.Digits || to.Scale != d.Digits {
 		var ok0, ok1 bool
-		at.Coef, ok0 = exactTicks(at, d.digits)
-		to.Coef, ok1 = exactTicks(to, d.digits)
+		at.Coef, ok0 = exactTicks(at, d.Digits)
+		to.Coef, ok1 = exactTicks(to, d.Digits)
 		if !ok0 || !ok1 {
 			return 0
 		}
@@ -251,7 +245,7 @@ func (p *parsed) quickEvent(rest []byte, line int64) int {
 	if i = semicolon(rest, i); i == 0 || t < 0 {
 		return 0
 	}
-	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.digits)
+	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.Digits)
 	if !ok {
 		return 0
 	}
@@ -301,16 +295,16 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 	if i == 0 || rest[i] != '\n' {
 		return 0
 	}
-	d.growing.Lock()
-	m, ok := d.signals[id]
-	d.growing.Unlock()
+	d.Growing.Lock()
+	m, ok := d.metrics[seriesKey{id, -1}]
+	d.Growing.Unlock()
 	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0
 	}
-	it := item{kind: F, pos: line, ref: m, loc: d.model.Metrics.At(int(m)).Location}
+	it := item{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(int(m)).Location}
 	var ok0, ok1, okC, okB, okA bool
-	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.digits)
-	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.digits)
+	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.Digits)
+	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.Digits)
 	it.x, okC = real(c, scaleC)
 	it.y, okB = real(b, scaleB)
 	it.z, okA = real(a, scaleA)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -22,14 +23,9 @@ import (
 // messages before the first event, attributes as character data, events that
 // PICL has no record for as user records of type 900.
 type encoder struct {
+	linetrace.Encoder
 	w                    *Writer
-	defs                 *trace.Definitions
-	loss                 format.Loss
-	times                format.TextTimes
 	native               bool
-	mul                  int64 // a tick is mul × 10^-scale seconds
-	scale                int32
-	rounded              bool // no finite decimal expansion: times go through rescale
 	last                 trace.Decimal
 	keys                 []procKey // by location
 	events               []int64   // by region
@@ -75,23 +71,15 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 	return wo, nil
 }
 
-// Order: PICL is one text in time order.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
-
-// Loss is what could not be kept.
-func (e *encoder) Loss() *format.Loss { return &e.loss }
-
 // Abort frees what the encoder holds.
 func (e *encoder) Abort() { e.w.Discard() }
 
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
-	e.defs = d
+	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
 	e.recProc = trace.NoRef
-	m, scale, ok := d.Clock.Decimal()
-	e.mul, e.scale, e.rounded = m, int32(scale), !ok
 	if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
@@ -154,23 +142,6 @@ func (e *encoder) definitions(rows int64) error {
 	return nil
 }
 
-// time converts ticks to seconds.
-func (e *encoder) time(t int64) trace.Decimal {
-	if !e.rounded {
-		if e.mul == 1 {
-			return trace.Decimal{Coef: t, Scale: e.scale}
-		}
-		if v := t * e.mul; v/e.mul == t {
-			return trace.Decimal{Coef: v, Scale: e.scale}
-		}
-	}
-	v, loss := e.defs.Clock.DecimalSeconds(t)
-	if loss != "" {
-		e.loss.Add("time", "", format.Degraded, loss, 1)
-	}
-	return v
-}
-
 // processorOf numbers locations as processors, clear of the host's number.
 func processorOf(loc uint32) int64 {
 	if loc >= Host {
@@ -190,8 +161,8 @@ func (e *encoder) key(loc uint32) procKey {
 	for int(loc) >= len(e.keys) {
 		i := uint32(len(e.keys))
 		k := procKey{processorOf(i), 0}
-		if e.native && int(i) < e.defs.Locations.Len() {
-			if p, ok := parseLocationID(e.defs.Locations.At(int(i)).ID); ok {
+		if e.native && int(i) < e.Defs.Locations.Len() {
+			if p, ok := parseLocationID(e.Defs.Locations.At(int(i)).ID); ok {
 				k = p
 			}
 		}
@@ -209,7 +180,7 @@ func (e *encoder) event(ref uint32) int64 {
 		i := len(e.events)
 		ev := int64(i)
 		if e.native {
-			if n, err := strconv.ParseInt(e.defs.Regions.At(i).ID, 10, 64); err == nil {
+			if n, err := strconv.ParseInt(e.Defs.Regions.At(i).ID, 10, 64); err == nil {
 				ev = n
 			}
 		}
@@ -234,7 +205,7 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 	}
 	_, labelled := e.labels[k]
 	e.labels[k] = ref
-	name := e.defs.Regions.At(int(ref)).Name
+	name := e.Defs.Regions.At(int(ref)).Name
 	if !labelled && name == eventName(ev) {
 		return nil
 	}
@@ -249,7 +220,7 @@ func (e *encoder) prepare() {
 		return
 	}
 	from := len(e.events)
-	n := e.defs.Regions.Len()
+	n := e.Defs.Regions.Len()
 	if from == n {
 		return
 	}
@@ -263,8 +234,8 @@ func (e *encoder) prepare() {
 			seen[ev] = true
 		}
 	}
-	for i := range e.defs.Attributes.Len() {
-		if e.defs.Attributes.At(i).Name == "recorded process" {
+	for i := range e.Defs.Attributes.Len() {
+		if e.Defs.Attributes.At(i).Name == "recorded process" {
 			e.recProc = uint32(i)
 		}
 	}
@@ -272,7 +243,7 @@ func (e *encoder) prepare() {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	e.times.Add(b)
+	e.Times.Add(b)
 	e.prepare()
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
@@ -301,7 +272,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	r := &e.rec
 	k := e.key(c.Location())
 	ref := c.Ref()
-	*r = Record{Time: e.time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
+	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
 	e.last = r.Time
 	switch kind := c.Kind(); kind {
 	case trace.Enter:
@@ -320,7 +291,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				r.Process = vals[i].Int()
 				continue
 			}
-			name := e.defs.Attributes.At(int(a)).Name
+			name := e.Defs.Attributes.At(int(a)).Name
 			event := trace.StringValue(name) // a word that the record had in its place
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
@@ -331,9 +302,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		return e.nativeMessage(c)
 	default:
-		n, err := strconv.ParseInt(strings.TrimPrefix(e.defs.Spec(kind).Name, "record "), 10, 64)
+		n, err := strconv.ParseInt(strings.TrimPrefix(e.Defs.Spec(kind).Name, "record "), 10, 64)
 		if err != nil {
-			e.loss.Add(e.defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
+			e.Lost.Add(e.Defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
 			return nil
 		}
 		r.Type = n
@@ -358,7 +329,7 @@ const addedPrefix = "weft:"
 
 // data is the data field of an attribute.
 func (e *encoder) data(key uint32, v trace.Value) trace.Value {
-	a := e.defs.Attributes.At(int(key))
+	a := e.Defs.Attributes.At(int(key))
 	if a.Doc == "" || v.Type != trace.String { // those of PICL itself say nothing of themselves
 		return v
 	}
@@ -376,7 +347,7 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 		return intValue(-1)
 	}
 	peer := procKey{-1, -1}
-	if v := c.Op(0); v < uint64(e.defs.Locations.Len()) {
+	if v := c.Op(0); v < uint64(e.Defs.Locations.Len()) {
 		peer = e.key(uint32(v))
 	}
 	message := []trace.Value{at(3), at(2), intValue(peer.processor), intValue(peer.process)}
@@ -406,7 +377,7 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 
 // foreignRow writes a row of another format's trace.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
-	e.last = e.time(c.Time())
+	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
 	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 && e.w.plain() {
@@ -435,9 +406,9 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		return e.w.Write(r)
 	default:
 		r.Type = rowType
-		e.pairs = carrier.AppendKind(e.pairs, e.defs, kind, ref)
+		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
-	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
 	e.carry()
 	return e.w.Write(r)
 }
@@ -511,7 +482,7 @@ func (e *encoder) carry() {
 		}
 		var replaced bool
 		if e.text, replaced = attrlist.Append(e.text, p.Key, p.Value); replaced {
-			e.loss.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
+			e.Lost.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
 		}
 	}
 	// A backslash at the end of the line, even before a blank, would join it to
@@ -538,23 +509,28 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
-	e.times.Count(&e.loss)
+	e.Times.Count(&e.Lost)
 	if err := e.definitions(math.MaxInt64); err != nil {
 		return err
 	}
-	e.w.header = e.header(&e.loss)
+	e.w.header = e.header(&e.Lost)
 	if err := e.w.Close(); err != nil {
 		return err
 	}
-	for reason, n := range e.w.Left {
-		e.loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
-	}
+	e.w.count(&e.Lost)
 	return nil
+}
+
+// count counts the records that were left out.
+func (w *Writer) count(loss *format.Loss) {
+	for reason, n := range w.Left {
+		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
+	}
 }
 
 // header makes the records that come first.
 func (e *encoder) header(loss *format.Loss) (records []Record) {
-	d := e.defs
+	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
 		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
 	}
@@ -623,32 +599,10 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 		return nil, err
 	}
 	defer r.Close()
-	w := NewWriter(out, wo)
-	defer w.Discard()
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		err := r.Read(&rec)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = w.Write(&rec)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	loss := &format.Loss{}
-	for reason, n := range w.Left {
-		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
-	}
-	return loss, nil
+	w, loss := NewWriter(out, wo), &format.Loss{}
+	err = linetrace.Copy(ctx, r, w)
+	w.count(loss)
+	return loss, err
 }
 
 // rawTrace prints the lines of the file as they are.

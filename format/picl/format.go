@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -132,29 +133,21 @@ func (c *checker) Finish(ctx context.Context) error {
 	if !c.d.statistics {
 		return nil
 	}
-	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.opt.Values})
+	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.Opt.Values})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	s := NewStatistics()
-	tick := trace.NewDecimal(1, min(6, int(c.d.digits)))
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := r.Read(&rec); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		s.Add(&rec)
-		for _, d := range s.Compare(&rec, tick) {
+	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
+	return linetrace.Records(ctx, r, func(rec *Record) error {
+		s.Add(rec)
+		for _, d := range s.Compare(rec, tick) {
 			d.Position.File = c.d.src.Path
-			if err := c.d.opt.Defect(d); err != nil {
+			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
 		}
-	}
+		return nil
+	})
 }
