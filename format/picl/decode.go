@@ -284,7 +284,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried []carrier.Pair) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	d.Model = m
-	d.Clock = trace.Clock{Num: pow10(d.Digits), Den: 1}
+	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
 	m.Clock = d.Clock
 	for i := range d.quick {
 		d.quick[i] = -1

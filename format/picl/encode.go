@@ -340,32 +340,16 @@ func (e *encoder) data(key uint32, v trace.Value) trace.Value {
 // the region of that event type that takes no time.
 func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	r := &e.rec
-	at := func(i int) trace.Value {
-		if v := c.Op(i); v != trace.Undefined {
-			return intValue(int64(v))
-		}
-		return intValue(-1)
-	}
 	peer := procKey{-1, -1}
 	if v := c.Op(0); v < uint64(e.Defs.Locations.Len()) {
 		peer = e.key(uint32(v))
 	}
-	message := []trace.Value{at(3), at(2), intValue(peer.processor), intValue(peer.process)}
-	var entry, exit []trace.Value
-	switch c.Kind() {
-	case trace.Send:
-		r.Event, entry = -21, message
-	case trace.SendBegin:
-		r.Event, entry = -27, append(message, at(4))
-	case trace.Recv:
-		r.Event, entry, exit = -51, []trace.Value{at(2), message[2], message[3]}, message
-	default:
-		r.Event, entry, exit = -60, []trace.Value{at(4)}, message
-	}
-	keys, vals := c.Attrs()
-	for i, list := range [][]trace.Value{entry, exit} {
-		r.Type, r.Values = int64(TypeEntry-i), append(r.Values[:0], list...)
-		for i, v := range vals {
+	m := messageOf(c.Kind(), 0)
+	r.Event = m.event
+	keys, attrs := c.Attrs()
+	for i, fields := range [2]string{m.entry, m.exit} {
+		r.Type, r.Values = int64(TypeEntry-i), m.append(r.Values[:0], strings.ReplaceAll(fields, "-", "q"), c, peer)
+		for i, v := range attrs {
 			r.Values = append(r.Values, e.data(keys[i], v))
 		}
 		if err := e.w.Write(r); err != nil {
@@ -373,6 +357,27 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 		}
 	}
 	return nil
+}
+
+// append appends fields of a message to or from peer.
+func (m *messageSpec) append(vals []trace.Value, fields string, c *trace.Cursor, peer procKey) []trace.Value {
+	for _, f := range fields {
+		v := int64(-1)
+		switch f {
+		case 'l':
+			v = int64(c.Op(3))
+		case 't':
+			v = int64(c.Op(2))
+		case 'p':
+			v = peer.processor
+		case 'q':
+			v = peer.process
+		case 'r':
+			v = int64(c.Op(m.ops - 1))
+		}
+		vals = append(vals, intValue(v))
+	}
+	return vals
 }
 
 // foreignRow writes a row of another format's trace.
@@ -416,55 +421,18 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 // message makes a mark of a send, a receive or a phase of one; it returns false
 // when the event is another or its operands do not fit.
 func (e *encoder) message(c *trace.Cursor) bool {
-	ops := c.Ops()
+	ops, m := c.Ops(), messageOf(c.Kind(), 0)
+	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) || m.ops > 1 && int64(ops[3]) < 0 {
+		return false
+	}
+	peer := procKey{-1, 0}
+	if ops[0] != trace.Undefined {
+		peer.processor = processorOf(uint32(ops[0]))
+	}
 	r := &e.rec
-	if k := c.Kind(); len(ops) == 1 && (k == trace.RecvBegin || k == trace.SendComplete) && int64(ops[0]) >= 0 {
-		r.Type, r.Event = TypeMark, -30
-		if k == trace.RecvBegin {
-			any := intValue(-1)
-			r.Event = -57
-			r.Values = append(r.Values, any, any, any)
-		}
-		r.Values = append(r.Values, intValue(int64(ops[0])))
-		return true
-	}
-	if len(ops) < 4 || !c.Kind().IsSend() && !c.Kind().IsRecv() {
-		return false
-	}
-	r.Type = TypeMark
-	peer := func(v uint64) trace.Value {
-		if v == trace.Undefined {
-			return intValue(-1)
-		}
-		return intValue(processorOf(uint32(v)))
-	}
-	length, tag := intValue(int64(ops[3])), intValue(int64(ops[2]))
-	if int64(ops[3]) < 0 {
-		return false
-	}
-	any := intValue(-1)
-	zero := intValue(0)
-	switch c.Kind() {
-	case trace.Send:
-		r.Event = -21
-		r.Values = append(r.Values, length, tag, peer(ops[0]), zero)
-	case trace.SendBegin:
-		if len(ops) < 5 {
-			return false
-		}
-		r.Event = -27
-		r.Values = append(r.Values, length, tag, peer(ops[0]), zero, intValue(int64(ops[4])))
-	case trace.Recv:
-		r.Event = -51
-		r.Values = append(r.Values, tag, peer(ops[0]), any, length, tag, peer(ops[0]), zero)
-	case trace.RecvComplete:
-		if len(ops) < 5 {
-			return false
-		}
-		r.Event = -60
-		r.Values = append(r.Values, intValue(int64(ops[4])), length, tag, peer(ops[0]), zero)
-	}
-	if ops[1] != trace.Undefined {
+	r.Type, r.Event = TypeMark, m.event
+	r.Values = m.append(r.Values, m.entry+m.exit, c, peer)
+	if m.ops > 1 && ops[1] != trace.Undefined {
 		r.Values = append(r.Values, intValue(int64(ops[1])))
 	}
 	return true

@@ -457,26 +457,16 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 	if len(vals) == 0 {
 		return
 	}
-	tag, peer, process := int64(-1), int64(-1), int64(-1)
-	if len(vals) > 1 {
-		tag = vals[1].Int()
-	}
-	if len(vals) > 2 {
-		peer = vals[2].Int()
-	}
-	if len(vals) > 3 {
-		process = vals[3].Int()
-	}
-	length := uint64(0)
-	if n := vals[0].Int(); n > 0 {
-		length = uint64(n)
+	field := [4]int64{0, -1, -1, -1} // length, tag, processor, process
+	for i := range min(len(vals), len(field)) {
+		field[i] = vals[i].Int()
 	}
 	other := trace.Undefined
-	if peer >= 0 {
-		other = uint64(p.peer(peer, process))
+	if field[2] >= 0 {
+		other = uint64(p.peer(field[2], field[3]))
 	}
 	b.Add(loc, t, kind, trace.NoRef)
-	b.AddOps(other, trace.Undefined, uint64(tag), length)
+	b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(0, field[0])))
 	p.markAdded(b)
 	b.MarkDerived()
 	b.Pos = append(b.Pos, line)
@@ -654,88 +644,43 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 // restoredMessage turns the fields of a mark of a message into a row, or says
 // what was found that cannot be one.
 func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64) (bad string) {
-	kind := trace.NoKind
-	switch event {
-	case -57, -30:
-		// The request is the last field.
-		if kind = trace.RecvBegin; event == -30 {
-			kind = trace.SendComplete
-		}
-		if want := 1 + 3*int((-event)/57); len(v) != want {
-			return fmt.Sprintf("event type %d with %d values", event, len(v))
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(uint64(v[len(v)-1]))
-		b.Pos = append(b.Pos, line)
-		return ""
-	case -21:
-		kind = trace.Send
-	case -27:
-		kind = trace.SendBegin
-	case -51:
-		kind = trace.Recv
-	case -60:
-		kind = trace.RecvComplete
+	m := messageOf(trace.NoKind, event)
+	n := 0
+	if m != nil {
+		n = len(m.entry) + len(m.exit)
 	}
-	undefined := func(x int64) uint64 {
-		if x < 0 {
-			return trace.Undefined
-		}
-		return uint64(x)
-	}
-	peer := func(x int64) uint64 { return undefined(locationOf(x)) }
-	refers := func(to, comm uint64) bool {
-		m := p.d.Model
-		return carrier.Refers(m, trace.OpLocation, to) && carrier.Refers(m, trace.OpCommunicator, comm)
-	}
-	// The layouts are those of message in encode.go.
-	switch {
-	case kind == trace.Send && len(v) >= 4, kind == trace.SendBegin && len(v) >= 5:
-		rest, comm := v[4:], trace.Undefined
-		if kind == trace.SendBegin {
-			rest = v[5:]
-		}
-		if len(rest) > 0 {
-			comm = undefined(rest[0])
-		}
-		if !refers(peer(v[2]), comm) {
-			return "a message to nobody"
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		if kind == trace.SendBegin {
-			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]), uint64(v[4]))
-		} else {
-			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]))
-		}
-	case kind == trace.Recv && len(v) >= 7, kind == trace.RecvComplete && len(v) >= 5:
-		got := v[3:]
-		if kind == trace.RecvComplete {
-			got = v[1:]
-		}
-		comm := trace.Undefined
-		if len(got) > 4 {
-			comm = undefined(got[4])
-		}
-		if !refers(peer(got[2]), comm) {
-			return "a message from nobody"
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		if kind == trace.RecvComplete {
-			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]), uint64(v[0]))
-		} else {
-			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]))
-		}
-	default:
+	if m == nil || len(v) < n || m.ops == 1 && len(v) > n {
 		return fmt.Sprintf("event type %d with %d values", event, len(v))
 	}
+	ops := [5]uint64{trace.Undefined, trace.Undefined}
+	for _, fields := range [2]string{m.entry, m.exit} {
+		for i := range len(fields) {
+			switch fields[i] {
+			case 'l':
+				ops[3] = uint64(v[i])
+			case 't':
+				ops[2] = uint64(v[i])
+			case 'p':
+				ops[0] = uint64(max(-1, locationOf(v[i]))) // -1 is Undefined
+			case 'r':
+				ops[m.ops-1] = uint64(v[i])
+			}
+		}
+		v = v[len(fields):]
+	}
+	if m.ops > 1 {
+		if len(v) > 0 {
+			ops[1] = uint64(max(-1, v[0]))
+		}
+		if d := p.d.Model; !carrier.Refers(d, trace.OpLocation, ops[0]) || !carrier.Refers(d, trace.OpCommunicator, ops[1]) {
+			if m.kind.IsSend() {
+				return "a message to nobody"
+			}
+			return "a message from nobody"
+		}
+	}
+	b.Add(loc, t, m.kind, trace.NoRef)
+	b.AddOps(ops[:m.ops]...)
 	b.Pos = append(b.Pos, line)
 	return ""
-}
-
-func pow10(n int32) int64 {
-	p := int64(1)
-	for range n {
-		p *= 10
-	}
-	return p
 }

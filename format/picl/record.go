@@ -68,35 +68,6 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 			i++
 		}
 		if f == 2 {
-			j := i
-			neg := false
-			if j < len(l) && l[j] == '-' {
-				neg = true
-				j++
-			}
-			start := j
-			m := int64(0)
-			for j < len(l) && l[j]-'0' <= 9 {
-				m = m*10 + int64(l[j]-'0')
-				j++
-			}
-			point := j
-			if j < len(l) && l[j] == '.' {
-				j++
-				for j < len(l) && l[j]-'0' <= 9 {
-					m = m*10 + int64(l[j]-'0')
-					j++
-				}
-			}
-			if j-start > 1 && j-start < 19 && j < len(l) && (l[j] == ' ' || l[j] == '\t') {
-				if neg {
-					m = -m
-				}
-				h.f[2] = m
-				h.scale = int32(max(0, j-point-1))
-				i = j
-				continue
-			}
 			d, k, exact := trace.ParseDecimal(l[i:])
 			if k == 0 || i+k < len(l) && !blank(l[i+k]) {
 				return i, 2
@@ -106,28 +77,22 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 			continue
 		}
 		j := i
-		neg := false
-		if j < len(l) && (l[j] == '-' || l[j] == '+') {
-			neg = l[j] == '-'
+		neg := j < len(l) && l[j] == '-'
+		if neg || j < len(l) && l[j] == '+' {
 			j++
 		}
 		for j+1 < len(l) && l[j] == '0' && l[j+1]-'0' <= 9 {
 			j++
 		}
-		start := j
-		v := int64(0)
-		for j < len(l) && l[j]-'0' <= 9 {
-			v = v*10 + int64(l[j]-'0')
-			j++
-		}
-		if j == start || j-start > 18 || j < len(l) && !blank(l[j]) {
+		v, next := integer(l, j)
+		if next < 0 || l[j] == '-' || next < len(l) && !blank(l[next]) {
 			return i, f
 		}
 		if neg {
 			v = -v
 		}
 		h.f[f] = v
-		i = j
+		i = next
 	}
 	return i, -1
 }
@@ -261,36 +226,12 @@ func (h *head) quickTime(data []byte, i int) int {
 func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
-		if i >= len(l) || l[i] != ' ' {
+		v, next := integer(l, follow(l, i))
+		if next < 0 || next-i > 11 {
 			return vals, false
 		}
-		i++
-		start := i
-		neg := i < len(l) && l[i] == '-'
-		if neg {
-			i++
-		}
-		from := i
-		v := int64(0)
-		for uint(i) < uint(len(l)) {
-			d := l[i] - '0'
-			if d > 9 {
-				break
-			}
-			v = v*10 + int64(d)
-			i++
-		}
-		if i == from || i-start > 10 {
-			return vals, false
-		}
-		if neg {
-			v = -v
-		}
-		t := trace.Int32
-		if int64(int32(v)) != v {
-			t = trace.Int64
-		}
-		vals = append(vals, trace.Value{Num: uint64(v), Type: t})
+		vals = append(vals, intValue(v))
+		i = next
 	}
 	return vals, i == len(l)
 }
@@ -513,29 +454,15 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 		}
 		j := i
 		if typ == trace.Int32 || typ == trace.Int64 {
-			neg := l[j] == '-'
-			if neg {
-				j++
-			}
-			start := j
-			v := int64(0)
-			for j < len(l) && l[j]-'0' <= 9 {
-				v = v*10 + int64(l[j]-'0')
-				j++
-			}
-			if j > start && j-start < 19 && (j == len(l) || blank(l[j]) || c.literal != "") {
-				if neg {
-					v = -v
-				}
-				if typ == trace.Int32 && int64(int32(v)) != v {
+			if v, next := integer(l, i); next > 0 && (next == len(l) || blank(l[next]) || c.literal != "") {
+				if int64(int32(v)) != v {
 					typ = trace.Int64
 				}
 				vals = append(vals, trace.Value{Num: uint64(v), Type: typ})
 				got++
-				i = j
+				i = next
 				continue
 			}
-			j = i
 		}
 		for j < len(l) && !blank(l[j]) && (c.literal == "" || strings.IndexByte(c.literal, l[j]) < 0) {
 			j++
