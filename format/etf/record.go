@@ -35,52 +35,28 @@ const (
 )
 
 // lineSpec is one row of the table of lines: the keyword, its fields for
-// messages and documents, whether attributes follow behind a ";", and the fields
-// that all such lines begin with.
+// messages and documents, and whether attributes follow behind a ";".
 type lineSpec struct {
 	word   string
 	fields string
 	attrs  bool
 	doc    string
-	first  []field
 }
-
-// field is a field of a line: at is its place in a record, an int64, a Decimal or
-// a float64.
-type field struct {
-	name string
-	at   func(*Record) any
-}
-
-func id(r *Record) any     { return &r.ID }
-func series(r *Record) any { return &r.Series }
-
-var (
-	start = field{"start", func(r *Record) any { return &r.Start }}
-	end   = field{"end", func(r *Record) any { return &r.End }}
-)
 
 var lineTable = [keywordCount]lineSpec{
-	TU: {"TU", "UNIT", false, "unit of every time stamp: NANOSECONDS … HOURS; SECONDS if absent", nil},
-	O:  {"O", "OFFSET", false, "offset of the time stamps to the Unix epoch, in milliseconds", []field{{"offset", id}}},
-	T:  {"T", "ATTRIBUTES", false, "attributes of the trace", nil},
-	E:  {"E", "ID TIME ;", true, "event", []field{{"event id", id}, {"time", start.at}}},
-	R: {"R", "ID CAPACITY USES-OFFSET ;", true, "resource",
-		[]field{{"resource id", id}, {"capacity", func(r *Record) any { return &r.Capacity }}}},
-	C: {"C", "ID START END RESOURCE [OFFSET] AMOUNT ;", true, "claim of an amount of a resource",
-		[]field{{"claim id", id}, start, end, {"resource id", func(r *Record) any { return &r.Resource }}}},
-	D: {"D", "ID TYPE SOURCE DESTINATION ;", true, "dependency between events and starts or ends of claims",
-		[]field{{"dependency id", id}, {"type", func(r *Record) any { return &r.Type }},
-			{"source id", func(r *Record) any { return &r.Src }}, {"destination id", func(r *Record) any { return &r.Dst }}}},
-	S: {"S", "ID ;", true, "signal", []field{{"id", id}}},
-	F: {"F", "SIGNAL START END C B A", false, "fragment c + b·(t−t0) + a·(t−t0)² of a signal",
-		[]field{{"signal id", id}, start, end, {"c", func(r *Record) any { return &r.C }},
-			{"b", func(r *Record) any { return &r.B }}, {"a", func(r *Record) any { return &r.A }}}},
-	TS:  {"TS", "ID ;", true, "group of time series", []field{{"id", id}}},
-	TSS: {"TSS", "GROUP ID ;", true, "time series of a group", []field{{"time series id", id}, {"series id", series}}},
-	TSP: {"TSP", "GROUP SERIES (TIME VALUE)*", false, "samples", []field{{"time series id", id}, {"series id", series}}},
-	TSR: {"TSR", "GROUP SERIES START END VALUE*", false, "samples at equal distances over a range",
-		[]field{{"time series id", id}, {"series id", series}}},
+	TU:  {"TU", "UNIT", false, "unit of every time stamp: NANOSECONDS … HOURS; SECONDS if absent"},
+	O:   {"O", "OFFSET", false, "offset of the time stamps to the Unix epoch, in milliseconds"},
+	T:   {"T", "ATTRIBUTES", false, "attributes of the trace"},
+	E:   {"E", "ID TIME ;", true, "event"},
+	R:   {"R", "ID CAPACITY USES-OFFSET ;", true, "resource"},
+	C:   {"C", "ID START END RESOURCE [OFFSET] AMOUNT ;", true, "claim of an amount of a resource"},
+	D:   {"D", "ID TYPE SOURCE DESTINATION ;", true, "dependency between events and starts or ends of claims"},
+	S:   {"S", "ID ;", true, "signal"},
+	F:   {"F", "SIGNAL START END C B A", false, "fragment c + b·(t−t0) + a·(t−t0)² of a signal"},
+	TS:  {"TS", "ID ;", true, "group of time series"},
+	TSS: {"TSS", "GROUP ID ;", true, "time series of a group"},
+	TSP: {"TSP", "GROUP SERIES (TIME VALUE)*", false, "samples"},
+	TSR: {"TSR", "GROUP SERIES START END VALUE*", false, "samples at equal distances over a range"},
 }
 
 // String is the keyword as it stands in files.
@@ -326,6 +302,49 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 	s := scanner{l: l, i: i}
 	r.Keyword = k
 	switch k {
+	case C:
+		r.ID = s.integer("claim id")
+		r.Start = s.decimal("start")
+		r.End = s.decimal("end")
+		r.Resource = s.integer("resource id")
+		r.Amount = s.real("amount")
+		r.Offset, r.HasOffset = 0, false
+		if s.bad.rule == "" && !s.end() {
+			r.Offset, r.HasOffset = r.Amount, true
+			r.Amount = s.real("amount")
+		}
+	case E:
+		r.ID = s.integer("event id")
+		r.Start = s.decimal("time")
+	case R:
+		r.ID = s.integer("resource id")
+		r.Capacity = s.real("capacity")
+		t := s.token()
+		switch {
+		case bytes.EqualFold(t, []byte("true")):
+			r.UsesOffset = true
+		case bytes.EqualFold(t, []byte("false")):
+			r.UsesOffset = false
+		default:
+			s.fail("uses-offset", t, "true or false")
+		}
+	case D:
+		r.ID = s.integer("dependency id")
+		r.Type = s.integer("type")
+		r.Src = s.integer("source id")
+		r.Dst = s.integer("destination id")
+	case S, TS:
+		r.ID = s.integer("id")
+	case TSS:
+		r.ID = s.integer("time series id")
+		r.Series = s.integer("series id")
+	case F:
+		r.ID = s.integer("signal id")
+		r.Start = s.decimal("start")
+		r.End = s.decimal("end")
+		r.C, r.B, r.A = s.real("c"), s.real("b"), s.real("a")
+	case TSP, TSR:
+		r.samples(&s)
 	case TU:
 		r.Unit = string(bytes.TrimSpace(l[min(i, len(l)):]))
 		return nil, problem{}
@@ -337,33 +356,6 @@ func (r *Record) parse(k Keyword, l []byte, i int) (attrs []byte, p problem) {
 			a = a[1:]
 		}
 		return a, problem{}
-	}
-	for _, f := range lineTable[k].first {
-		switch x := f.at(r).(type) {
-		case *int64:
-			*x = s.integer(f.name)
-		case *trace.Decimal:
-			*x = s.decimal(f.name)
-		case *float64:
-			*x = s.real(f.name)
-		}
-	}
-	switch k {
-	case C:
-		r.Amount = s.real("amount")
-		r.Offset, r.HasOffset = 0, false
-		if s.bad.rule == "" && !s.end() {
-			r.Offset, r.HasOffset = r.Amount, true
-			r.Amount = s.real("amount")
-		}
-	case R:
-		t := s.token()
-		r.UsesOffset = bytes.EqualFold(t, []byte("true"))
-		if !r.UsesOffset && !bytes.EqualFold(t, []byte("false")) {
-			s.fail("uses-offset", t, "true or false")
-		}
-	case TSP, TSR:
-		r.samples(&s)
 	}
 	p = s.bad
 	if p.rule != "" {
@@ -409,6 +401,8 @@ func (r *Record) offset(t []byte) problem {
 
 // samples reads the numbers of TSP and TSR, ignoring how they are punctuated.
 func (r *Record) samples(s *scanner) {
+	r.ID = s.integer("time series id")
+	r.Series = s.integer("series id")
 	r.Times, r.Values = r.Times[:0], r.Values[:0]
 	if s.bad.rule != "" {
 		return
@@ -471,37 +465,60 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 func (r *Record) Append(b []byte) []byte {
 	spec := &lineTable[r.Keyword]
 	b = append(b, spec.word...)
-	for _, f := range spec.first {
-		switch x := f.at(r).(type) {
-		case *int64:
-			b = appendInt(b, *x)
-		case *trace.Decimal:
-			b = appendTime(b, *x)
-		case *float64:
-			b = appendReal(b, *x)
-		}
-	}
 	switch r.Keyword {
 	case TU:
 		b = append(append(b, ' '), r.Unit...)
+	case O:
+		b = appendInt(b, r.ID)
 	case T:
 		if len(r.Attrs) > 0 {
 			b = append(b, ' ')
 		}
 		return appendAttrs(b, r.Attrs)
+	case E:
+		b = appendTime(appendInt(b, r.ID), r.Start)
 	case R:
+		b = appendInt(b, r.ID)
+		b = appendReal(b, r.Capacity)
 		b = strconv.AppendBool(append(b, ' '), r.UsesOffset)
 	case C:
+		b = appendInt(b, r.ID)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
+		b = appendInt(b, r.Resource)
 		if r.HasOffset {
 			b = appendReal(b, r.Offset)
 		}
 		b = appendReal(b, r.Amount)
+	case D:
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Type)
+		b = appendInt(b, r.Src)
+		b = appendInt(b, r.Dst)
+	case S, TS:
+		b = appendInt(b, r.ID)
+	case TSS:
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
+	case F:
+		b = appendInt(b, r.ID)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
+		b = appendReal(b, r.C)
+		b = appendReal(b, r.B)
+		b = appendReal(b, r.A)
 	case TSP:
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
 		for i, t := range r.Times {
-			b = appendReal(appendTime(b, t), r.Values[i])
+			b = appendTime(b, t)
+			b = appendReal(b, r.Values[i])
 		}
 	case TSR:
-		b = appendTime(appendTime(b, r.Start), r.End)
+		b = appendInt(b, r.ID)
+		b = appendInt(b, r.Series)
+		b = appendTime(b, r.Start)
+		b = appendTime(b, r.End)
 		for _, v := range r.Values {
 			b = appendReal(b, v)
 		}
