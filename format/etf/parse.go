@@ -496,11 +496,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		}
 		list = rest
 		if odd != attrlist.NoProblem {
-			b := problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
-			if odd == attrlist.EmptyKey {
-				b = problem{"etf.attribute", "an empty key", "key=value", trace.Error}
-			}
-			if err := p.report(b, number, l); err != nil {
+			if err := p.report(oddAttr(odd, key), number, l); err != nil {
 				return ref, err
 			}
 		}
@@ -521,7 +517,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		dup := false
 		for i := from; i < len(p.keys); i++ {
 			if p.keys[i] == k {
-				if err := p.report(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}, number, l); err != nil {
+				if err := p.report(twice(key), number, l); err != nil {
 					return ref, err
 				}
 				p.vals[i] = v

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -115,12 +116,7 @@ func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-func quote(b []byte) string {
-	if len(b) > 60 {
-		return fmt.Sprintf("%q…", b[:60])
-	}
-	return fmt.Sprintf("%q", b)
-}
+func quote(b []byte) string { return lines.Quote(b, 60) }
 
 // keyword reads the first word of a line and returns where it ends. blank
 // tells that the line has no item (it is empty or a comment).
@@ -431,6 +427,18 @@ func (r *Record) samples(s *scanner) {
 	s.bad, s.inexa, s.i = t.bad, t.inexa, len(s.l)
 }
 
+// oddAttr says what is odd about an attribute.
+func oddAttr(p attrlist.Problem, key string) problem {
+	if p == attrlist.EmptyKey {
+		return problem{"etf.attribute", "an empty key", "key=value", trace.Error}
+	}
+	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
+}
+
+func twice(key string) problem {
+	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}
+}
+
 // parseAttrs reads an attribute list; odd reports what is odd about it.
 func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 	from := len(attrs)
@@ -439,16 +447,13 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 		if !more {
 			return attrs
 		}
-		switch p {
-		case attrlist.NoEquals:
-			odd(problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error})
-		case attrlist.EmptyKey:
-			odd(problem{"etf.attribute", "an empty key", "key=value", trace.Error})
+		if p != attrlist.NoProblem {
+			odd(oddAttr(p, key))
 		}
 		dup := false
 		for i := from; i < len(attrs); i++ {
 			if attrs[i].Key == key {
-				odd(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning})
+				odd(twice(key))
 				attrs[i].Value = value
 				dup = true
 			}

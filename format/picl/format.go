@@ -53,7 +53,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "picl",
 	Title:      "PICL",
 	Extensions: []string{".trf", ".picl"},
@@ -82,14 +82,11 @@ func probe(name string, text []byte) int {
 	}
 	good, bad := 0, 0
 	decimal := false
-	rest := text
-	for len(rest) > 0 && good+bad < 20 {
-		l := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			l, rest = rest[:i], rest[i+1:]
-		} else if rest = nil; good+bad > 0 {
-			break // a line that the head cuts off
+	for l := range bytes.Lines(text) {
+		if good+bad == 20 || good+bad > 0 && l[len(l)-1] != '\n' {
+			break // the head may cut off the last line
 		}
+		l = bytes.TrimSuffix(l, []byte{'\n'})
 		if len(bytes.TrimSpace(l)) == 0 {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -419,12 +420,7 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 	return c.values(l[i:], n, vals)
 }
 
-func quote(b []byte) string {
-	if len(b) > 40 {
-		return fmt.Sprintf("%q…", b[:40])
-	}
-	return fmt.Sprintf("%q", b)
-}
+func quote(b []byte) string { return lines.Quote(b, 40) }
 
 // values decodes n repetitions of the control string from l.
 func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {

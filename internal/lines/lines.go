@@ -497,6 +497,14 @@ func (r *Reader) More() (bool, error) {
 	return true, nil
 }
 
+// Quote is a text as messages show it, at most n bytes of it.
+func Quote(b []byte, n int) string {
+	if len(b) > n {
+		return fmt.Sprintf("%q…", b[:n])
+	}
+	return fmt.Sprintf("%q", b)
+}
+
 func trimContinuation(l []byte) []byte {
 	l = bytes.TrimRight(l, blanks)
 	if n := len(l); n > 0 && l[n-1] == '\\' {
