@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
@@ -170,75 +171,70 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if isBlank {
 			continue
 		}
-		s := scanner{l: l, i: i}
-		var t, end trace.Decimal
-		two := false
 		switch k {
-		case C:
-			s.integer("")
-			t, end, two = s.decimal(""), s.decimal(""), true
-			if s.bad.rule == "" {
-				r.claims.add(t)
-			}
-		case E:
-			s.integer("")
-			t = s.decimal("")
-			if s.bad.rule == "" {
-				r.points.add(t)
-				r.events = true
-			}
-		case F:
-			id := s.integer("")
-			t, end = s.decimal(""), s.decimal("")
-			// The fragment is an event at its start; its end needs its digits only.
-			r.Scale = max(r.Scale, end.Trim().Scale)
-			if s.bad.rule == "" {
-				r.curve(seriesKey{id, -1}).add(t)
-			}
+		case NoKeyword:
+			continue
 		case D:
 			r.deps++
 			continue
-		case TSP, TSR:
-			if _, p := rec.parse(k, l, i); p.severity == trace.Error || k == TSP && len(rec.Times) == 0 {
-				continue
-			}
-			c := r.curve(seriesKey{rec.ID, rec.Series})
-			if k == TSR {
-				t = rec.Start
-				r.Scale = max(r.Scale, rec.End.Trim().Scale)
-				c.add(t)
-			} else {
-				t, end, two = rec.Times[0], rec.Times[0], true
-				for _, x := range rec.Times {
-					c.add(x)
-					if linetrace.Compare(x, t) < 0 {
-						t = x
-					}
-					if linetrace.Compare(x, end) > 0 {
-						end = x
-					}
-					if x.Scale > r.Scale {
-						r.Scale = max(r.Scale, x.Trim().Scale)
-					}
-				}
-			}
-		case NoKeyword:
-			continue
+		case C, E, F, TSP, TSR:
 		default:
 			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number})
 			continue
 		}
-		if s.bad.rule != "" {
+		t, end, ok := rec.times(k, l, i)
+		if !ok {
 			continue
 		}
-		if !two {
-			end = t
-		}
-		if k == C || k == E {
+		switch k {
+		case C:
+			r.claims.add(t)
 			r.change(b, l, number, k)
+		case E:
+			r.points.add(t)
+			r.events = true
+			r.change(b, l, number, k)
+		case TSP:
+			c := r.curve(seriesKey{rec.ID, rec.Series})
+			for _, x := range rec.Times {
+				c.add(x)
+				r.Scale = max(r.Scale, x.Trim().Scale)
+			}
+		default:
+			key := seriesKey{rec.ID, -1}
+			if k == TSR {
+				key.series = rec.Series
+			}
+			r.curve(key).add(t)
+			// The line is an event at its start; its end needs its digits only.
+			r.Scale, end = max(r.Scale, end.Trim().Scale), t
 		}
 		r.Add(b, l, number, t, end)
 	}
+}
+
+// times are the start and the end of a line that has times; ok is false for others.
+func (r *Record) times(k Keyword, l []byte, i int) (t, end trace.Decimal, ok bool) {
+	s := scanner{l: l, i: i}
+	switch k {
+	case C, F:
+		r.ID, t, end = s.integer(""), s.decimal(""), s.decimal("")
+	case E:
+		r.ID, t = s.integer(""), s.decimal("")
+		end = t
+	case TSR:
+		_, s.bad = r.parse(k, l, i)
+		t, end = r.Start, r.End
+	case TSP:
+		if _, s.bad = r.parse(k, l, i); len(r.Times) > 0 {
+			t, end = slices.MinFunc(r.Times, linetrace.Compare), slices.MaxFunc(r.Times, linetrace.Compare)
+			break
+		}
+		fallthrough
+	default:
+		return t, end, false
+	}
+	return t, end, s.bad.severity != trace.Error
 }
 
 // shift adds n to the numbers of the lines.
@@ -256,8 +252,8 @@ func (r *scanResult) shift(n int64) {
 // line, or 0 if its numbers are not spelled in the usual way.
 func (r *scanResult) quickClaim(b *lines.Block, rest []byte, line int64) int {
 	i := pass(rest, 2)
-	t0, scale0, i := number(rest, i, ' ')
-	t1, scale1, i := number(rest, i, ' ')
+	t0, scale0, i := digits.Decimal(rest, i, ' ')
+	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	if i == 0 {
 		return 0
 	}
@@ -291,7 +287,7 @@ func alike(v int64, scale, wanted int32) trace.Decimal {
 
 // quickEvent takes the event that rest begins with, as quickClaim does a claim.
 func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
-	t, scale, i := number(rest, pass(rest, 2), anything)
+	t, scale, i := digits.Decimal(rest, pass(rest, 2), digits.Anything)
 	if i == 0 || semicolon(rest, i) == 0 {
 		return 0
 	}
@@ -309,8 +305,8 @@ func (r *scanResult) quickEvent(b *lines.Block, rest []byte, line int64) int {
 // claim.
 func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int {
 	id, i := integer(rest, 2)
-	t0, scale0, i := number(rest, i, ' ')
-	t1, scale1, i := number(rest, i, ' ')
+	t0, scale0, i := digits.Decimal(rest, i, ' ')
+	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	if i == 0 {
 		return 0
 	}
@@ -622,25 +618,9 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 // SortTime is the start time of a line; lines without a time come first.
 func (d *decoder) SortTime(l []byte, _ int64) int64 {
 	k, i, _ := keyword(l)
-	s := scanner{l: l, i: i}
-	var t trace.Decimal
-	switch k {
-	case C, E, F:
-		s.integer("")
-		t = s.decimal("")
-	case TSP, TSR:
-		var rec Record
-		if _, p := rec.parse(k, l, i); p.severity == trace.Error || k == TSP && len(rec.Times) == 0 {
-			return math.MinInt64
-		}
-		t = rec.Start
-		if k == TSP {
-			t = slices.MinFunc(rec.Times, linetrace.Compare)
-		}
-	default:
-		return math.MinInt64
-	}
-	if s.bad.rule != "" {
+	var rec Record
+	t, _, ok := rec.times(k, l, i)
+	if !ok {
 		return math.MinInt64
 	}
 	ticks, _, _ := t.Ticks(d.Digits)

@@ -303,45 +303,30 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 
 // place reads the attribute carryKey.
 func (r *rank) place(it *item, s string) bool {
-	i := 0
-	num := func() (int64, bool) {
-		start, v := i, int64(0)
-		for i < len(s) && s[i]-'0' <= 9 && i-start < 18 {
-			v = v*10 + int64(s[i]-'0')
-			i++
+	first, rest, _ := strings.Cut(s, ":")
+	order, rest, more := strings.Cut(rest, ":")
+	at, err1 := strconv.ParseUint(first, 10, 32)
+	enter, err2 := strconv.ParseUint(order, 10, 63)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	r.order[0], r.flags = int64(enter), isCarried
+	switch {
+	case it.kind != C:
+		if it.loc = uint32(at); more {
+			r.flags |= derived
 		}
-		return v, i > start
-	}
-	first, ok1 := num()
-	if !ok1 || first > int64(trace.NoRef) || i >= len(s) || s[i] != ':' {
-		return false
-	}
-	i++
-	order, ok2 := num()
-	if !ok2 {
-		return false
-	}
-	r.order[0] = order
-	r.flags = isCarried
-	if it.kind == C {
-		it.ref = uint32(first)
-		if i >= len(s) || s[i] != ':' {
+		return !more || rest == "derived"
+	case rest == "":
+		r.flags |= neverLeft
+	default:
+		leave, err := strconv.ParseUint(rest, 10, 63)
+		if r.order[1] = int64(leave); err != nil {
 			return false
 		}
-		i++
-		leave, ok := num()
-		if !ok {
-			r.flags |= neverLeft
-		}
-		r.order[1] = leave
-		return i == len(s)
 	}
-	it.loc = uint32(first)
-	if s[i:] == ":derived" {
-		r.flags |= derived
-		return true
-	}
-	return i == len(s)
+	it.ref = uint32(at)
+	return more
 }
 
 // checkClaim finds the resource of a claim and checks what it holds.

@@ -196,76 +196,38 @@ func (s *scanner) fail(name string, tok []byte, want string) {
 
 // integer reads an id or another integer.
 func (s *scanner) integer(name string) int64 {
-	for s.i < len(s.l) && isSpace(s.l[s.i]) {
-		s.i++
-	}
-	j := s.i
-	neg := j < len(s.l) && s.l[j] == '-'
-	if neg {
-		j++
-	}
-	start := j
-	v := int64(0)
-	for j < len(s.l) && s.l[j]-'0' <= 9 {
-		v = v*10 + int64(s.l[j]-'0')
-		j++
-	}
-	if j == start || j-start > 18 || j < len(s.l) && !isSpace(s.l[j]) && s.l[j] != ';' {
-		tok := s.token()
-		v, err := strconv.ParseInt(string(tok), 10, 64)
-		if err != nil {
-			s.fail(name, tok, "an integer")
-		}
+	s.end()
+	v, next := digits.Integer(s.l, s.i)
+	if next >= 0 && s.endsAt(next) {
+		s.i = next
 		return v
 	}
-	s.i = j
-	if neg {
-		return -v
+	tok := s.token()
+	v, err := strconv.ParseInt(string(tok), 10, 64)
+	if err != nil {
+		s.fail(name, tok, "an integer")
 	}
 	return v
 }
 
+// endsAt reports whether a field ends at i.
+func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) || s.l[i] == ';' }
+
 // decimal reads a time stamp.
 func (s *scanner) decimal(name string) trace.Decimal {
-	for s.i < len(s.l) && isSpace(s.l[s.i]) {
-		s.i++
+	s.end()
+	if v, scale, next := digits.Decimal(s.l, s.i, digits.Anything); next > 0 && s.endsAt(next) {
+		s.i = next
+		return trace.Decimal{Coef: v, Scale: scale}
 	}
-	l, j := s.l, s.i
-	neg := j < len(l) && l[j] == '-'
-	if neg {
-		j++
-	}
-	start := j
-	v := int64(0)
-	for j < len(l) && l[j]-'0' <= 9 {
-		v = v*10 + int64(l[j]-'0')
-		j++
-	}
-	point := j
-	if j < len(l) && l[j] == '.' {
-		j++
-		for j < len(l) && l[j]-'0' <= 9 {
-			v = v*10 + int64(l[j]-'0')
-			j++
-		}
-	}
-	if j == start || j-start > 18 || j == point+1 && point == start || j < len(l) && !isSpace(l[j]) && l[j] != ';' {
-		d, n, exact := trace.ParseDecimal(l[s.i:])
-		if n == 0 || s.i+n < len(l) && !isSpace(l[s.i+n]) && l[s.i+n] != ';' {
-			s.fail(name, s.token(), "a decimal number that fits 64 bits")
-			return d
-		}
-		if !exact {
-			s.inexa = true
-		}
-		s.i += n
+	d, n, exact := trace.ParseDecimal(s.l[s.i:])
+	if n == 0 || !s.endsAt(s.i+n) {
+		s.fail(name, s.token(), "a decimal number that fits 64 bits")
 		return d
 	}
-	s.i = j
-	if neg {
-		v = -v
-	}
-	return trace.Decimal{Coef: v, Scale: int32(max(0, j-point-1))}
+	s.inexa = s.inexa || !exact
+	s.i += n
+	return d
 }
 
 // real reads a number that is no time stamp.

@@ -85,7 +85,7 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 		for j+1 < len(l) && l[j] == '0' && l[j+1]-'0' <= 9 {
 			j++
 		}
-		v, next := integer(l, j)
+		v, next := digits.Integer(l, j)
 		if next < 0 || l[j] == '-' || next < len(l) && !blank(l[next]) {
 			return i, f
 		}
@@ -106,7 +106,7 @@ func (h *head) quick(data []byte) int {
 	if len(data) > 8 && data[0] == '-' && data[1]-'0' <= 9 && data[2] == ' ' {
 		typ, i = -int64(data[1]-'0'), 2
 	} else {
-		typ, i = integer(data, 0)
+		typ, i = digits.Integer(data, 0)
 	}
 	event, i := short(data, follow(data, i))
 	i = h.quickTime(data, follow(data, i))
@@ -134,42 +134,7 @@ func short(data []byte, i int) (v int64, next int) {
 			}
 		}
 	}
-	return integer(data, i)
-}
-
-// integer reads the integer that data has at i. next is where it stops, -1 if
-// it is none or has more than 18 digits, also for i = -1.
-func integer(data []byte, i int) (v int64, next int) {
-	if uint(i) >= uint(len(data)) {
-		return 0, -1
-	}
-	c := data[i]
-	neg := c == '-'
-	if neg {
-		i++
-		if uint(i) >= uint(len(data)) {
-			return 0, -1
-		}
-		c = data[i]
-	}
-	if v = int64(c - '0'); v > 9 {
-		return 0, -1
-	}
-	start := i
-	for i++; uint(i) < uint(len(data)); i++ {
-		d := data[i] - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
-	}
-	if i-start > 18 {
-		return 0, -1
-	}
-	if neg {
-		v = -v
-	}
-	return v, i
+	return digits.Integer(data, i)
 }
 
 // follow passes over the single blank at i, or returns -1.
@@ -187,7 +152,7 @@ func (h *head) quickTime(data []byte, i int) int {
 	if i >= 0 && len(data)-i > 2 && data[i+1] == '.' && data[i]-'0' <= 9 {
 		v, end = int64(data[i]-'0'), i+1
 	} else {
-		v, end = integer(data, i)
+		v, end = digits.Integer(data, i)
 		h.f[2], h.scale = v, 0
 		if end < 0 || data[end] != '.' {
 			return end
@@ -227,7 +192,7 @@ func (h *head) quickTime(data []byte, i int) int {
 func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
-		v, next := integer(l, follow(l, i))
+		v, next := digits.Integer(l, follow(l, i))
 		if next < 0 || next-i > 11 {
 			return vals, false
 		}
@@ -250,7 +215,7 @@ func shortList(data []byte, i int, out []int64) (next int) {
 				continue
 			}
 		}
-		if out[k], next = integer(data, follow(data, i)); next < 0 || next-i > 11 {
+		if out[k], next = digits.Integer(data, follow(data, i)); next < 0 || next-i > 11 {
 			return -1
 		}
 		i = next
@@ -450,7 +415,7 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 		}
 		j := i
 		if typ == trace.Int32 || typ == trace.Int64 {
-			if v, next := integer(l, i); next > 0 && (next == len(l) || blank(l[next]) || c.literal != "") {
+			if v, next := digits.Integer(l, i); next > 0 && (next == len(l) || blank(l[next]) || c.literal != "") {
 				if int64(int32(v)) != v {
 					typ = trace.Int64
 				}

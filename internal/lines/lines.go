@@ -152,11 +152,11 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 					continue
 				}
 				// A line longer than the limit: skip to its end.
-				stop, err := f.lineEnd(ctx, off+int64(n))
-				if err != nil {
+				var err error
+				if j.Len, j.lines, err = f.lineEnd(ctx, off); err != nil {
 					return result{}, false, err
 				}
-				j.Len, j.tooLong = int(stop-off), true
+				j.tooLong = true
 			}
 			size = usual
 			off += int64(j.Len)
@@ -166,9 +166,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 	}
 	work := func(_ int, j result) (result, error) {
 		if j.tooLong {
-			var err error
-			j.lines, err = f.count(ctx, j.Off, j.Off+int64(j.Len))
-			return j, err
+			return j, nil
 		}
 		b := newBlock(j.Len)
 		defer b.Release()
@@ -247,64 +245,41 @@ func endsInBackslash(l []byte) bool {
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
 
-// count is the number of lines that begin in the bytes from off to end.
-func (f *File) count(ctx context.Context, off, end int64) (int64, error) {
-	buf := make([]byte, min(1<<20, end-off))
-	n := int64(1) // the last line end begins none
-	for off < end {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		m, err := f.R.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
-		off += int64(m)
-		n += int64(bytes.Count(buf[:m], newline))
-		if off == end && buf[m-1] == '\n' {
-			n--
-		}
-		if err != nil && off < end {
-			return 0, fmt.Errorf("%s:0x%x: %w", f.Name, off, err)
-		}
-	}
-	return n, nil
-}
-
-// lineEnd is the end of the line that goes on at off, with the lines that
-// continue it.
-func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
+// lineEnd is how long the line at off is, with the lines that continue it, and how
+// many these are together.
+func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err error) {
 	buf := make([]byte, 1<<20)
-	// How many bytes before those that are read next are in buf: a backslash may
-	// be the last thing that was read.
-	kept := int(min(tailSize, off))
-	if _, err := f.R.ReadAt(buf[:kept], off-int64(kept)); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	for off < f.Size {
+	kept := 0 // bytes before those that are read next: a backslash may be the last one
+	for at := off; at < f.Size; {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		n, err := f.R.ReadAt(buf[kept:], off)
-		data := buf[:kept+n]
-		for at := kept; ; {
-			i := bytes.IndexByte(data[at:], '\n')
-			if i < 0 {
+		m, err := f.R.ReadAt(buf[kept:], at)
+		data := buf[:kept+m]
+		for i := kept; ; {
+			j := bytes.IndexByte(data[i:], '\n')
+			if j < 0 {
 				break
 			}
-			at += i
-			if !f.Continued || !endsInBackslash(data[:at]) {
-				return off - int64(kept) + int64(at) + 1, nil
+			i += j
+			lines++
+			if !f.Continued || !endsInBackslash(data[:i]) {
+				return int(at-off) - kept + i + 1, lines, nil
 			}
-			at++
+			i++
 		}
-		off += int64(n)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
+			return 0, 0, err
 		}
-		if n == 0 {
+		if at += int64(m); m == 0 {
 			break
+		}
+		if at == f.Size && data[len(data)-1] != '\n' {
+			lines++
 		}
 		kept = copy(buf, data[max(0, len(data)-tailSize):])
 	}
-	return f.Size, nil
+	return int(f.Size - off), lines, nil
 }
 
 // Source yields blocks of lines; it is the next function of a pipeline.
