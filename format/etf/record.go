@@ -216,18 +216,42 @@ func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) |
 // decimal reads a time stamp.
 func (s *scanner) decimal(name string) trace.Decimal {
 	s.end()
-	if v, scale, next := digits.Decimal(s.l, s.i, digits.Anything); next > 0 && s.endsAt(next) {
-		s.i = next
-		return trace.Decimal{Coef: v, Scale: scale}
+	l, j := s.l, s.i
+	neg := j < len(l) && l[j] == '-'
+	if neg {
+		j++
 	}
-	d, n, exact := trace.ParseDecimal(s.l[s.i:])
-	if n == 0 || !s.endsAt(s.i+n) {
-		s.fail(name, s.token(), "a decimal number that fits 64 bits")
+	start := j
+	v := int64(0)
+	for j < len(l) && l[j]-'0' <= 9 {
+		v = v*10 + int64(l[j]-'0')
+		j++
+	}
+	point := j
+	if j < len(l) && l[j] == '.' {
+		j++
+		for j < len(l) && l[j]-'0' <= 9 {
+			v = v*10 + int64(l[j]-'0')
+			j++
+		}
+	}
+	if j == start || j-start > 18 || j == point+1 && point == start || !s.endsAt(j) {
+		d, n, exact := trace.ParseDecimal(l[s.i:])
+		if n == 0 || !s.endsAt(s.i+n) {
+			s.fail(name, s.token(), "a decimal number that fits 64 bits")
+			return d
+		}
+		if !exact {
+			s.inexa = true
+		}
+		s.i += n
 		return d
 	}
-	s.inexa = s.inexa || !exact
-	s.i += n
-	return d
+	s.i = j
+	if neg {
+		v = -v
+	}
+	return trace.Decimal{Coef: v, Scale: int32(max(0, j-point-1))}
 }
 
 // real reads a number that is no time stamp.
