@@ -393,13 +393,14 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	d.Model = m
 	var rec Record
 	var carried []carrier.Pair
-	var unitSeen, offsetSeen, hasOffset bool
+	var hasOffset bool
 	var offset int64
 	type series struct {
 		Record
 		attrs []Attr
 	}
-	var resources, signals, groups, lists []series
+	lists := map[Keyword][]series{}
+	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
 	type definedKey struct {
 		Keyword
 		seriesKey
@@ -415,32 +416,31 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			continue
 		}
 		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
-		twice := func(what string, list *[]series) error {
-			k := definedKey{rec.Keyword, seriesKey{rec.ID, 0}}
-			if rec.Keyword == TSS {
-				k.series = rec.Series
+		if rec.Keyword == R && rec.Capacity <= 0 {
+			if err := report(problem{"etf.capacity", fmt.Sprintf("capacity %v", rec.Capacity), "a number above 0", trace.Warning}); err != nil {
+				return err
 			}
-			if defined[k] {
-				return report(problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", what, rec.ID), "an id that is used once; the first one counts", trace.Error})
-			}
-			defined[k] = true
-			*list = append(*list, keep)
-			return nil
 		}
-		err = nil
+		k := definedKey{Keyword: rec.Keyword}
 		switch rec.Keyword {
-		case TU:
-			if unitSeen {
-				err = report(problem{"etf.second-unit", "a second TU line", "one; the first one counts", trace.Error})
-				break
+		case R, S, TS:
+			k.group = rec.ID
+		case TSS:
+			k.seriesKey = seriesKey{rec.ID, rec.Series}
+		}
+		if rec.Keyword != T && defined[k] {
+			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", names[rec.Keyword], rec.ID), "an id that is used once; the first one counts", trace.Error}
+			if rule := map[Keyword]string{TU: "etf.second-unit", O: "etf.second-offset"}[rec.Keyword]; rule != "" {
+				twice = problem{rule, "a second " + rec.Keyword.String() + " line", "one; the first one counts", trace.Error}
 			}
-			unitSeen = true
+			if err := report(twice); err != nil {
+				return err
+			}
+			continue
+		}
+		defined[k] = true
+		switch rec.Keyword {
 		case O:
-			if offsetSeen {
-				err = report(problem{"etf.second-offset", "a second O line", "one; the first one counts", trace.Error})
-				break
-			}
-			offsetSeen = true
 			hasOffset, offset = rec.ID != 0, rec.ID
 		case T:
 			for _, a := range keep.attrs {
@@ -450,22 +450,8 @@ func (d *decoder) define(defs []defLine, events bool) error {
 					m.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
 				}
 			}
-		case R:
-			if rec.Capacity <= 0 {
-				if err = report(problem{"etf.capacity", fmt.Sprintf("capacity %v", rec.Capacity), "a number above 0", trace.Warning}); err != nil {
-					break
-				}
-			}
-			err = twice("resource", &resources)
-		case S:
-			err = twice("signal", &signals)
-		case TS:
-			err = twice("time series", &groups)
-		case TSS:
-			err = twice("series", &lists)
-		}
-		if err != nil {
-			return err
+		default:
+			lists[rec.Keyword] = append(lists[rec.Keyword], keep)
 		}
 	}
 	num, den, _ := unitOf(d.unit)
@@ -509,7 +495,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		return ""
 	}
-	for _, r := range resources {
+	for _, r := range lists[R] {
 		d.addResource(trace.Resource{ID: strconv.FormatInt(r.ID, 10), Name: get(r.attrs, "name"), Unit: get(r.attrs, "unit"),
 			Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: toAttrs(r.attrs)}, r.ID)
 		d.defined = append(d.defined, r.Line)
@@ -517,17 +503,17 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	if events {
 		d.events = m.Locations.Add(trace.Location{ID: "E", Name: "events", Kind: trace.EventsLocation, Group: trace.NoRef})
 	}
-	for _, s := range signals {
+	for _, s := range lists[S] {
 		d.addMetric(trace.MetricDef{ID: strconv.FormatInt(s.ID, 10), Name: get(s.attrs, "name"), Unit: get(s.attrs, "unit"),
 			Kind: trace.SignalMetric, Type: trace.Float64, Attrs: toAttrs(s.attrs)}, seriesKey{s.ID, -1}, trace.NoRef)
 		d.drawn = append(d.drawn, s.Line)
 	}
 	group := map[int64]uint32{}
-	for _, g := range groups {
+	for _, g := range lists[TS] {
 		group[g.ID] = m.Groups.Add(trace.LocationGroup{ID: strconv.FormatInt(g.ID, 10), Name: get(g.attrs, "name"), Kind: "time series",
 			Parent: trace.NoRef, Attrs: toAttrs(g.attrs)})
 	}
-	for _, s := range lists {
+	for _, s := range lists[TSS] {
 		g, ok := group[s.ID]
 		if !ok {
 			g = trace.NoRef

@@ -851,27 +851,22 @@ func (q *queue) write() error {
 // that the claims are regions of another format's trace: they are marked as
 // having no end.
 func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
-	end := func(n int64) error {
-		open++
+	waiting := slices.Sorted(maps.Keys(q.aside))
+	for n := q.first; n < q.next; n++ {
+		if !q.at(n).done {
+			waiting = append(waiting, n)
+		}
+	}
+	for _, n := range waiting {
 		var more []byte
 		if carried {
 			more = q.at(n).carry(nil, -1)
 		}
-		return q.end(n, t, more)
-	}
-	for _, n := range slices.Sorted(maps.Keys(q.aside)) {
-		if err := end(n); err != nil {
-			return open, err
+		if err := q.end(n, t, more); err != nil {
+			return 0, err
 		}
 	}
-	for n := q.first; n < q.next; n++ {
-		if !q.at(n).done {
-			if err := end(n); err != nil {
-				return open, err
-			}
-		}
-	}
-	return open, q.write()
+	return int64(len(waiting)), q.write()
 }
 
 // copyTrace writes a TRACE file as TRACE, record by record: definitions come

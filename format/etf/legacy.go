@@ -259,8 +259,8 @@ func (c *legacy) line(l []byte, number int64) error {
 		if mode == 2 && f[5] != "0" {
 			r.Attrs = append(r.Attrs, Attr{"offset", f[5]})
 		}
-		if name := firstValue(f[at+1:]); name != "" {
-			r.Attrs = append(r.Attrs, Attr{"name", name})
+		if len(f) > at+1 && f[at+1] != "" {
+			r.Attrs = append(r.Attrs, Attr{"name", f[at+1]})
 		}
 		c.modes[r.ID] = resourceMode{mode, r.Capacity}
 		return c.emit(&r, number)
@@ -301,11 +301,4 @@ func (c *legacy) line(l []byte, number int64) error {
 		return c.emit(&r, number)
 	}
 	return bad("keyword "+strconv.Quote(f[0]), "R, C or D")
-}
-
-func firstValue(v []string) string {
-	if len(v) == 0 {
-		return ""
-	}
-	return v[0]
 }

@@ -504,28 +504,19 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 	}
 	if e.native {
 		e.prepare()
-		for i := range d.Regions.Len() {
-			if e.keptLabels {
-				break
-			}
+		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.event(uint32(i))
 			if name := d.Regions.At(i).Name; !e.multi[ev] && name != eventName(ev) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
-		for i := range d.Locations.Len() {
+		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(i), e.key(uint32(i))
-			if e.keptLabels {
-				break
-			}
 			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
-		for i := range d.Sets.Len() {
-			if e.keptSets {
-				break
-			}
+		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			s := d.Sets.At(i)
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
