@@ -211,7 +211,6 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if t := h.time(); t.Scale == r.Last.Scale && t.Scale <= r.Scale && t.Coef >= r.Last.Coef && r.Any {
 			r.Last = t
 		} else {
-			r.longest()
 			r.Add(b, l, number, t, t)
 		}
 		if r.records++; r.records == 1 {
@@ -232,15 +231,8 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.events = append(r.events, h.f[1])
 		}
 	}
-	r.longest()
+	r.Longest()
 	return r
-}
-
-// longest widens the span of times by the last one.
-func (r *scanResult) longest() {
-	if r.Any && linetrace.Compare(r.Last, r.Max) > 0 {
-		r.Max = r.Last
-	}
 }
 
 // shift adds n to the numbers of the lines.

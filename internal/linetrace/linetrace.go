@@ -126,6 +126,7 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 	} else {
 		if Compare(t, r.Last) < 0 {
 			r.Unsorted++
+			r.Longest()
 			if off, ok := LineStart(b.Data, l); ok && len(r.Breaks) < MaxRuns {
 				r.Breaks = append(r.Breaks, Run{From: off, Line: number})
 			} else {
@@ -140,6 +141,14 @@ func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal
 		}
 	}
 	r.Last = t
+}
+
+// Longest widens the span of times by the last one. Whoever sets Last without Add,
+// to a time that is not before it, calls it at the end.
+func (r *Times) Longest() {
+	if r.Any && Compare(r.Last, r.Max) > 0 {
+		r.Max = r.Last
+	}
 }
 
 // ShiftBreaks adds n to the numbers of the lines.

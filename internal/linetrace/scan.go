@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
-	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/extsort"
@@ -101,14 +100,16 @@ func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink fo
 		out Block
 	}
 	turn := pipeline.NewTurn()
-	var pool sync.Pool
+	free := make(chan Block, t.Opt.Cores()+2)
 	next := func() (*lines.Block, bool, error) {
 		b, err := src.Next()
 		return b, b != nil, err
 	}
 	work := func(_ int, b *lines.Block) (parsed, error) {
-		out, _ := pool.Get().(Block)
-		if out == nil {
+		var out Block
+		select {
+		case out = <-free:
+		default:
 			out = a.Block()
 		}
 		err := b.Load()
@@ -127,7 +128,10 @@ func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink fo
 			t.Opt.Progress(t.File.Size/2+int64(float64(t.File.Size/2)*min(1, float64(p.in.Line)/float64(last))), t.File.Size)
 		}
 		p.in.Release()
-		pool.Put(p.out)
+		select {
+		case free <- p.out:
+		default:
+		}
 		return nil
 	}
 	if err := pipeline.Run(ctx, t.Opt.Cores(), next, work, done); err != nil {
