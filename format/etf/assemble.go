@@ -3,6 +3,7 @@ package etf
 import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -131,13 +132,13 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 // leave adds the end of a carried enter–leave pair.
 func (d *decoder) leave(b *trace.Batch, p *pending, line int64) error {
 	if p.extra != nil {
-		err := d.restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs)
+		err := d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs)
 		if err == nil {
 			return nil
 		}
-		if !d.scanned {
+		if !d.Scanned {
 			bad := problem{"etf.carrier", err.Error(), "a line as weft writes it; what the end of the claim carries is skipped", trace.Warning}
-			if err := d.opt.Defect(bad.defect(d.file.Name, line, nil)); err != nil {
+			if err := d.Opt.Defect(bad.defect(d.File.Name, line, nil)); err != nil {
 				return err
 			}
 		}
@@ -158,10 +159,6 @@ type assembler struct {
 	rest  trace.Batch // scratch
 }
 
-func newAssembler(d *decoder, mixed bool, l *linker) *assembler {
-	return &assembler{d: d, mixed: mixed, links: l}
-}
-
 // ends are what is pending at a location.
 func (a *assembler) ends(loc uint32) *ends {
 	if a.mixed {
@@ -173,8 +170,14 @@ func (a *assembler) ends(loc uint32) *ends {
 	return &a.open[loc]
 }
 
-// take hands on the events of a block.
-func (a *assembler) take(p *parsed, sink format.Sink) error {
+// Block makes room for what a block says.
+func (a *assembler) Block() linetrace.Block {
+	return &parsed{d: a.d, links: a.links != nil, mixed: a.mixed, regions: map[string]uint32{}, attrs: map[string]uint32{}}
+}
+
+// Take hands on the events of a block.
+func (a *assembler) Take(b linetrace.Block, sink format.Sink) error {
+	p := b.(*parsed)
 	for _, l := range p.lanes[:p.used] {
 		h := a.ends(l.batch.Loc)
 		if err := a.deliver(&l.batch, h, sink); err != nil {
@@ -233,8 +236,8 @@ func (a *assembler) flush(b *trace.Batch, sink format.Sink, rows int) error {
 	return err
 }
 
-// finish writes what is still pending after the last block.
-func (a *assembler) finish(sink format.Sink) error {
+// Finish hands on what is still pending after the last block.
+func (a *assembler) Finish(sink format.Sink) error {
 	for loc := range a.open {
 		a.out.Reset(uint32(loc))
 		if a.mixed {

@@ -16,7 +16,7 @@ import (
 // signals with gaps, resources held beyond their capacity. Memory: the open
 // claims, and what sorting takes for each kind of id.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
+	return &checker{d: d, opt: d.Opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
 		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 
@@ -25,7 +25,7 @@ func (c *checker) Finish(ctx context.Context) error {
 	defer c.claims.Close()
 	defer c.events.Close()
 	defer c.deps.Close()
-	if c.d.restore != nil {
+	if c.d.Restore != nil {
 		return nil
 	}
 	for _, s := range []struct {
@@ -36,8 +36,8 @@ func (c *checker) Finish(ctx context.Context) error {
 			return err
 		}
 	}
-	for i := range c.d.model.Metrics.Len() {
-		m := c.d.model.Metrics.At(i)
+	for i := range c.d.Model.Metrics.Len() {
+		m := c.d.Model.Metrics.At(i)
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
 			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
 				return err
@@ -123,7 +123,7 @@ type curveEnd struct {
 }
 
 func (c *checker) report(rule string, sev trace.Severity, line int64, found, expected string) error {
-	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.file.Name, Line: line}, Found: found, Expected: expected})
+	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line}, Found: found, Expected: expected})
 }
 
 func (c *checker) duplicate(what string, id, line int64) error {
@@ -132,7 +132,7 @@ func (c *checker) duplicate(what string, id, line int64) error {
 
 // Batch looks at the events of one location.
 func (c *checker) Batch(b *trace.Batch) error {
-	if c.d.restore != nil {
+	if c.d.Restore != nil {
 		return nil
 	}
 	for x := b.Cursor(); x.Next(); {
@@ -176,7 +176,7 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 		}
 	}
 	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
-	if c.d.model.Resources.At(int(res)).UsesOffset && len(x.Ops()) > 3 {
+	if c.d.Model.Resources.At(int(res)).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
 	u := c.use(res)
@@ -201,7 +201,7 @@ func (c *checker) settle(res uint32, u *use) error {
 	if len(u.begun) == 0 {
 		return nil
 	}
-	r := c.d.model.Resources.At(int(res))
+	r := c.d.Model.Resources.At(int(res))
 	pos := int64(0)
 	for i := range u.begun {
 		h := &u.begun[i]
@@ -252,7 +252,7 @@ func (c *checker) fragment(x *trace.Cursor) error {
 	if !last.any || last.end == x.Time() && last.pos < x.Pos() {
 		return nil
 	}
-	clock := c.d.model.Clock
+	clock := c.d.Model.Clock
 	sec := func(t int64) string { return clock.FormatSeconds(t) + " s" }
 	if last.pos > x.Pos() {
 		err := c.report("etf.fragment-order", trace.Error, last.pos, "a fragment that begins before one ahead of it in the file", "fragments in time order")
@@ -273,7 +273,7 @@ func (c *checker) fragment(x *trace.Cursor) error {
 
 // Links checks that both ends of every dependency exist.
 func (c *checker) Links(links []trace.Link) error {
-	if c.d.restore != nil {
+	if c.d.Restore != nil {
 		return nil
 	}
 	for i := range links {

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -26,19 +27,14 @@ import (
 // enter–leave pair is a claim with the region and its attributes, every other
 // event is an E line with its kind and operands as attributes.
 type encoder struct {
+	linetrace.Encoder
 	w      *Writer
-	defs   *trace.Definitions
-	loss   format.Loss
-	times  format.TextTimes
 	native bool
 
 	last   trace.Decimal // time of the last row
 	texted trace.Decimal // of which text is the text
 	text   []byte
 	unit   string
-	mul    int64
-	scale  int32
-	exact  bool // times are tick × mul × 10^-scale units
 
 	rec   Record
 	pairs []carrier.Pair
@@ -116,24 +112,16 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 	return &encoder{w: NewWriter(out, false), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
-// Order: claims are written in the order of their start over all resources.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
-
-// Loss is what could not be kept.
-func (e *encoder) Loss() *format.Loss { return &e.loss }
-
 // Abort frees what the encoder holds.
 func (e *encoder) Abort() { e.w.Discard() }
 
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
-	e.defs = d
+	e.Encoder.Begin(d)
 	e.native = d.Origin == "etf"
 	e.queue.w = e.w
 	// The unit that the clock counts in, if it is one of TRACE's.
-	e.unit, e.exact = "SECONDS", true
-	m, scale, ok := d.Clock.Decimal()
-	e.mul, e.scale, e.exact = m, int32(scale), ok
+	e.unit = "SECONDS"
 	if u := d.Clock.Unit; u > 0 {
 		for _, x := range units {
 			// One unit is u ticks: u × Den/Num seconds.
@@ -144,7 +132,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 				for p := int64(1); p < u; p *= 10 {
 					digits++
 				}
-				e.unit, e.mul, e.scale, e.exact = x.name, 1, digits, true
+				e.unit, e.Mul, e.Scale, e.Exact = x.name, 1, digits, true
 			}
 		}
 	}
@@ -152,24 +140,8 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 		return nil
 	}
 	// The definitions are written again when all is known; most will be these.
-	defer func() { e.loss = format.Loss{} }()
+	defer func() { e.Lost = format.Loss{} }()
 	return e.nativeDefinitions()
-}
-
-func (e *encoder) time(t int64) trace.Decimal {
-	if e.exact {
-		if e.mul == 1 {
-			return trace.Decimal{Coef: t, Scale: e.scale}
-		}
-		if v := t * e.mul; v/e.mul == t {
-			return trace.Decimal{Coef: v, Scale: e.scale}
-		}
-	}
-	v, loss := e.defs.Clock.DecimalSeconds(t)
-	if loss != "" {
-		e.loss.Add("time", "", format.Degraded, loss, 1)
-	}
-	return v
 }
 
 // timeText is the time of the last row as it is written. Many rows share it.
@@ -182,14 +154,14 @@ func (e *encoder) timeText() []byte {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	e.times.Add(b)
+	e.Times.Add(b)
 	if e.native {
 		return e.nativeBatch(b)
 	}
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
 		e.seq++
-		e.last = e.time(c.Time())
+		e.last = e.Time(c.Time())
 		if err := e.foreignRow(&c); err != nil {
 			return err
 		}
@@ -226,7 +198,7 @@ func (e *encoder) nativeBatch(b *trace.Batch) error {
 			attr++
 		}
 		x.keys, x.vals = b.AttrKey[first:attr], b.AttrVal[first:attr]
-		e.last = e.time(t)
+		e.last = e.Time(t)
 		if err := e.nativeRow(&x); err != nil {
 			return err
 		}
@@ -246,11 +218,11 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 		text := vals[i].Str
 		if vals[i].Type != trace.String {
 			text = vals[i].String()
-			e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "became a text", 1)
+			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "became a text", 1)
 		}
 		var replaced bool
 		if b, replaced = attrlist.AppendText(b, text); replaced {
-			e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end became a blank", 1)
+			e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "a line end became a blank", 1)
 		}
 	}
 	return b
@@ -259,7 +231,7 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key is ", key=" as it is written.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		name := cmp.Or(e.defs.Attributes.At(n).Name, "unnamed")
+		name := cmp.Or(e.Defs.Attributes.At(n).Name, "unnamed")
 		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), name)
 		e.keys = append(e.keys, append(b, '='))
 	}
@@ -305,7 +277,7 @@ func (e *encoder) real(b []byte, f float64) []byte {
 func (e *encoder) id(s, what string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil {
-		e.loss.Add(what, "id", format.Degraded, "not an integer; renumbered", 1)
+		e.Lost.Add(what, "id", format.Degraded, "not an integer; renumbered", 1)
 	}
 	return n
 }
@@ -313,7 +285,7 @@ func (e *encoder) id(s, what string) int64 {
 // resource is the file's id of a resource.
 func (e *encoder) resource(i uint32) int64 {
 	for int(i) >= len(e.resources) {
-		e.resources = append(e.resources, e.id(e.defs.Resources.At(len(e.resources)).ID, "resource"))
+		e.resources = append(e.resources, e.id(e.Defs.Resources.At(len(e.resources)).ID, "resource"))
 	}
 	return e.resources[i]
 }
@@ -354,7 +326,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
 		if !ok {
-			e.loss.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
+			e.Lost.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
 			return nil
 		}
 		e.order(at, x.time)
@@ -390,13 +362,13 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		s := &e.signals[x.ref]
 		if s.curve == nil {
-			s.id = e.id(e.defs.Metrics.At(int(x.ref)).ID, "signal")
+			s.id = e.id(e.Defs.Metrics.At(int(x.ref)).ID, "signal")
 			s.curve = e.w.curve(seriesKey{s.id, -1})
 		}
 		e.curves(s.curve, x)
 		l := &s.curve.lines
 		b := digits.AppendInt(append(l.Line(), "F "...), s.id)
-		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.time(int64(ops[0])))
+		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.Time(int64(ops[0])))
 		for _, v := range ops[1:4] {
 			b = appendReal(b, math.Float64frombits(v))
 		}
@@ -407,30 +379,30 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		e.bare(x)
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
-		if _, err := fmt.Sscanf(e.defs.Metrics.At(int(x.ref)).ID, "%d/%d", &r.ID, &r.Series); err != nil {
-			e.loss.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
+		if _, err := fmt.Sscanf(e.Defs.Metrics.At(int(x.ref)).ID, "%d/%d", &r.ID, &r.Series); err != nil {
+			e.Lost.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
 			return nil
 		}
 		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), x)
 		if k == trace.Metric {
-			r.Times = append(r.Times, e.time(x.time))
+			r.Times = append(r.Times, e.Time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
 			return e.w.Write(r)
 		}
-		r.Keyword, r.Start, r.End = TSR, e.time(x.time), e.time(int64(ops[0]))
+		r.Keyword, r.Start, r.End = TSR, e.Time(x.time), e.Time(int64(ops[0]))
 		for _, v := range ops[1:] {
 			r.Values = append(r.Values, math.Float64frombits(v))
 		}
 		return e.w.Write(r)
 	}
-	e.loss.Add(e.defs.Spec(x.kind).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
+	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
 	return nil
 }
 
 // bare counts the attributes of a row whose line cannot have any.
 func (e *encoder) bare(x *row) {
 	if len(x.keys) > 0 {
-		e.loss.Add(e.defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
+		e.Lost.Add(e.Defs.Spec(x.kind).Name, "attribute", format.Degraded, "its line has no attributes", int64(len(x.keys)))
 	}
 }
 
@@ -447,7 +419,7 @@ func (e *encoder) sections(k trace.Kind, t int64) {
 		rank = 3
 	}
 	if t == e.sectionTime && rank < e.section {
-		e.loss.Add(e.defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind", 1)
+		e.Lost.Add(e.Defs.Spec(k).Name, "order", format.Degraded, "changes places with a simultaneous event of another kind", 1)
 		return
 	}
 	e.section, e.sectionTime = rank, t
@@ -460,7 +432,7 @@ func (e *encoder) curves(x *curve, r *row) {
 		e.lastCurve, e.drawn = x, t
 		return
 	}
-	e.loss.Add(e.defs.Spec(r.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
+	e.Lost.Add(e.Defs.Spec(r.kind).Name, "order", format.Degraded, "changes places with a simultaneous event of another signal or series", 1)
 }
 
 // order notices when claim number at ends at the same time as, but behind, an
@@ -469,7 +441,7 @@ func (e *encoder) curves(x *curve, r *row) {
 // begin.
 func (e *encoder) order(at, t int64) {
 	if e.lastBegin > at && e.begun == t || e.lastEnd > at && e.ended == t {
-		e.loss.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
+		e.Lost.Add("claim-end", "order", format.Degraded, "changes places with a simultaneous event of another claim", 1)
 	}
 	e.lastEnd, e.ended = at, t
 }
@@ -497,9 +469,9 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
 		e.next++
 		x.order, x.region = e.seq, ref
-		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.defs.Regions.At(int(ref)).Name)
+		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(int(ref)).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
-		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
+		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
 		for _, p := range e.pairs {
 			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
 		}
@@ -513,7 +485,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		at := s[len(s)-1]
 		e.stacks[k] = s[:len(s)-1]
 		e.depth[loc]--
-		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.defs, c)
+		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
 		e.buf = e.queue.at(at).carry(e.buf[:0], e.seq)
 		for _, p := range e.pairs {
 			e.buf = append(e.buf, ", "...)
@@ -532,16 +504,16 @@ func (e *encoder) event(c *trace.Cursor) error {
 	r := &e.rec
 	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
 	e.next++
-	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
-		r.Attrs = append(r.Attrs, Attr{"name", e.defs.Regions.At(int(ref)).Name})
+	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
+		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(int(ref)).Name})
 	}
 	place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
 	if c.Derived() {
 		place += ":derived"
 	}
 	r.Attrs = append(r.Attrs, Attr{carryKey, place})
-	e.pairs = carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref())
-	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
+	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
 	for _, p := range e.pairs {
 		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
 	}
@@ -560,7 +532,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
 		if !e.native || !ok {
 			r := &e.rec
-			r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.time(l.Src.Time), r.Attrs[:0]
+			r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(l.Src.Time), r.Attrs[:0]
 			e.next++
 			r.Attrs = append(r.Attrs, Attr{"weft.link", carrier.Link(l)})
 			if err := e.w.Write(r); err != nil {
@@ -600,7 +572,7 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the whole text.
 func (e *encoder) Close() error {
-	e.times.Count(&e.loss)
+	e.Times.Count(&e.Lost)
 	if err := e.finish(); err != nil {
 		return err
 	}
@@ -613,12 +585,12 @@ func (e *encoder) finish() error {
 	if err != nil {
 		return err
 	}
-	d := e.defs
+	d := e.Defs
 	if e.native {
-		e.loss.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
+		e.Lost.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
 		e.w.forget()
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
-			e.loss.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
+			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
 		return e.nativeDefinitions()
 	}
@@ -626,7 +598,7 @@ func (e *encoder) finish() error {
 		return err
 	}
 	pairs, tooLong := carrier.Definitions(d)
-	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	e.Lost.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
 	for _, p := range pairs {
 		if err := e.w.Write(&Record{Keyword: T, Attrs: []Attr{{carryPrefix + p.Key, p.Value}}}); err != nil {
 			return err
@@ -647,8 +619,8 @@ func (e *encoder) finish() error {
 // units writes how times are counted.
 func (e *encoder) units() error {
 	err := e.w.Write(&Record{Keyword: TU, Unit: e.unit})
-	if err == nil && e.defs.Clock.HasEpoch {
-		err = e.w.Write(&Record{Keyword: O, ID: e.defs.Clock.Epoch / 1_000_000})
+	if err == nil && e.Defs.Clock.HasEpoch {
+		err = e.w.Write(&Record{Keyword: O, ID: e.Defs.Clock.Epoch / 1_000_000})
 	}
 	return err
 }
@@ -657,7 +629,7 @@ func (e *encoder) nativeDefinitions() error {
 	if err := e.units(); err != nil {
 		return err
 	}
-	d := e.defs
+	d := e.Defs
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
 			out = append(out, Attr{a.Key, a.Value.String()})
@@ -879,27 +851,22 @@ func (q *queue) write() error {
 // that the claims are regions of another format's trace: they are marked as
 // having no end.
 func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
-	end := func(n int64) error {
-		open++
+	waiting := slices.Sorted(maps.Keys(q.aside))
+	for n := q.first; n < q.next; n++ {
+		if !q.at(n).done {
+			waiting = append(waiting, n)
+		}
+	}
+	for _, n := range waiting {
 		var more []byte
 		if carried {
 			more = q.at(n).carry(nil, -1)
 		}
-		return q.end(n, t, more)
-	}
-	for _, n := range slices.Sorted(maps.Keys(q.aside)) {
-		if err := end(n); err != nil {
-			return open, err
+		if err := q.end(n, t, more); err != nil {
+			return 0, err
 		}
 	}
-	for n := q.first; n < q.next; n++ {
-		if !q.at(n).done {
-			if err := end(n); err != nil {
-				return open, err
-			}
-		}
-	}
-	return open, q.write()
+	return int64(len(waiting)), q.write()
 }
 
 // copyTrace writes a TRACE file as TRACE, record by record: definitions come
@@ -911,28 +878,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 		return nil, err
 	}
 	defer r.Close()
-	w := NewWriter(out, true)
-	defer w.Discard()
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		err := r.Read(&rec)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = w.Write(&rec)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	return &format.Loss{}, nil
+	return &format.Loss{}, linetrace.Copy(ctx, r, NewWriter(out, true))
 }
 
 // rawTrace prints the lines of the file as they are.

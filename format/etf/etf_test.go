@@ -262,7 +262,7 @@ func TestLongClaims(t *testing.T) {
 		t.Errorf("first claim %q, want %q", lines[2], want)
 	}
 	d := tracetest.Open(t, Format{}, format.FileSource(name), nil)
-	if n := len(d.(*decoder).runs); n != 1 {
+	if n := len(d.(*decoder).Runs); n != 1 {
 		t.Errorf("the file has %d sorted pieces, want 1", n)
 	}
 }

@@ -50,7 +50,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "etf",
 	Title:      "Eclipse TRACE4CPS",
 	Extensions: []string{".etf"},
@@ -78,14 +78,11 @@ func probe(name string, text []byte) int {
 		return 95
 	}
 	good, bad := 0, 0
-	rest := text
-	for len(rest) > 0 && good+bad < 50 {
-		l := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			l, rest = rest[:i], rest[i+1:]
-		} else if rest = nil; good+bad > 0 {
-			break // a line that the head cuts off
+	for l := range bytes.Lines(text) {
+		if good+bad >= 50 || good+bad > 0 && l[len(l)-1] != '\n' {
+			break // the head may cut off the last line
 		}
+		l = bytes.TrimSuffix(l, []byte{'\n'})
 		k, i, isBlank := keyword(l)
 		if isBlank {
 			continue

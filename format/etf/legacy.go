@@ -3,19 +3,15 @@ package etf
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/digits"
-	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -94,53 +90,10 @@ func (c *configuration) values(ctx int64, vals []string) []Attr {
 	return out
 }
 
-// convertLegacy writes a V0.1 trace as lines of today's format, each behind
-// the number of the line that it came from, into a temporary file. The
-// configuration file that the trace names is read if it lies beside the trace.
-func convertLegacy(ctx context.Context, src format.Source, f *lines.File, opt *format.ReadOptions) (format.DataFile, int64, error) {
-	tmp, err := os.CreateTemp("", "weft-etf-*")
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)
-	}
-	os.Remove(tmp.Name())
-	c := legacy{src: src, opt: opt, name: f.Name, w: bufio.NewWriterSize(tmp, 64<<10), modes: map[int64]resourceMode{}}
-	chunks, err := lines.Index(ctx, f, 1, func(*lines.Block) struct{} { return struct{}{} }, func(lines.Chunk, struct{}) error { return nil })
-	in := f.Chunks(chunks)
-	for err == nil {
-		var b *lines.Block
-		if b, err = lines.Next(in); err != nil || b == nil {
-			break
-		}
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		w := f.Walk(b)
-		for err == nil {
-			l, n, ok := w.Next()
-			if !ok {
-				break
-			}
-			err = c.line(l, n)
-		}
-		b.Release()
-	}
-	if err == nil {
-		err = c.w.Flush()
-	}
-	if err != nil {
-		tmp.Close()
-		return nil, 0, err
-	}
-	n, err := tmp.Seek(0, io.SeekEnd)
-	return tmp, n, err
-}
-
+// legacy writes a V0.1 trace as lines of today's format. The configuration file
+// that the trace names is read if it lies beside the trace.
 type legacy struct {
-	src    format.Source
-	opt    *format.ReadOptions
-	name   string
-	w      *bufio.Writer
-	buf    []byte
+	*linetrace.Rewriter
 	conf   configuration
 	named  string // configuration file
 	ready  bool
@@ -149,18 +102,17 @@ type legacy struct {
 	header []Attr
 }
 
+func beginLegacy(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
+	c := &legacy{Rewriter: w, modes: map[int64]resourceMode{}}
+	return c.line, func() error { return nil }
+}
+
 type resourceMode struct {
 	mode     int64 // 0 full, 1 amount, 2 offset
 	capacity float64
 }
 
-func (c *legacy) emit(r *Record, number int64) error {
-	c.buf = digits.AppendInt(c.buf[:0], number)
-	c.buf = append(c.buf, '\t')
-	c.buf = append(r.Append(c.buf), '\n')
-	_, err := c.w.Write(c.buf)
-	return err
-}
+func (c *legacy) emit(r *Record, number int64) error { return c.Record(number, r.Append) }
 
 // begin writes what the header and the configuration say.
 func (c *legacy) begin(number int64) error {
@@ -179,8 +131,8 @@ func (c *legacy) begin(number int64) error {
 			if !errors.Is(err, fs.ErrNotExist) {
 				found = err.Error()
 			}
-			if err := c.opt.Defect(&trace.Defect{Rule: "etf.configuration", Severity: trace.Warning, Position: trace.Position{File: c.name, Line: number},
-				Record: "configuration " + strconv.Quote(c.named), Found: found, Expected: "it beside the trace; attributes are numbered instead"}); err != nil {
+			if err := c.Defect("etf.configuration", trace.Warning, number, "configuration "+strconv.Quote(c.named), found,
+				"it beside the trace; attributes are numbered instead"); err != nil {
 				return err
 			}
 		}
@@ -202,13 +154,13 @@ func (c *legacy) begin(number int64) error {
 // trace, or the only one whose name ends in it, since people who keep several
 // traces in a folder put a prefix before it.
 func (c *legacy) configuration() (fs.File, error) {
-	dir := path.Dir(c.src.Name)
+	dir := path.Dir(c.Src.Name)
 	base := path.Base(strings.ReplaceAll(c.named, "\\", "/"))
-	f, err := format.OpenRegular(c.src.FS, path.Join(dir, base))
+	f, err := format.OpenRegular(c.Src.FS, path.Join(dir, base))
 	if err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return f, err
 	}
-	list, e := fs.ReadDir(c.src.FS, dir)
+	list, e := fs.ReadDir(c.Src.FS, dir)
 	if e != nil {
 		return nil, err
 	}
@@ -224,7 +176,7 @@ func (c *legacy) configuration() (fs.File, error) {
 	if found == "" {
 		return nil, err
 	}
-	return format.OpenRegular(c.src.FS, path.Join(dir, found))
+	return format.OpenRegular(c.Src.FS, path.Join(dir, found))
 }
 
 func (c *legacy) line(l []byte, number int64) error {
@@ -237,7 +189,7 @@ func (c *legacy) line(l []byte, number int64) error {
 		f = strings.Fields(text)
 	}
 	bad := func(found, expected string) error {
-		return c.opt.Defect(&trace.Defect{Rule: "etf.legacy-line", Severity: trace.Error, Position: trace.Position{File: c.name, Line: number}, Record: quote(l), Found: found, Expected: expected})
+		return c.Defect("etf.legacy-line", trace.Error, number, quote(l), found, expected)
 	}
 	if len(f) < 2 {
 		return bad(quote(l), "a keyword and its values, separated by tabs")
@@ -307,8 +259,8 @@ func (c *legacy) line(l []byte, number int64) error {
 		if mode == 2 && f[5] != "0" {
 			r.Attrs = append(r.Attrs, Attr{"offset", f[5]})
 		}
-		if name := firstValue(f[at+1:]); name != "" {
-			r.Attrs = append(r.Attrs, Attr{"name", name})
+		if len(f) > at+1 && f[at+1] != "" {
+			r.Attrs = append(r.Attrs, Attr{"name", f[at+1]})
 		}
 		c.modes[r.ID] = resourceMode{mode, r.Capacity}
 		return c.emit(&r, number)
@@ -349,11 +301,4 @@ func (c *legacy) line(l []byte, number int64) error {
 		return c.emit(&r, number)
 	}
 	return bad("keyword "+strconv.Quote(f[0]), "R, C or D")
-}
-
-func firstValue(v []string) string {
-	if len(v) == 0 {
-		return ""
-	}
-	return v[0]
 }

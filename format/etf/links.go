@@ -28,7 +28,7 @@ const linkMemory = 3 << 20
 
 // newLinker returns nil when nobody wants links or there are none.
 func (d *decoder) newLinker(sel trace.Selection) *linker {
-	if sel.Links == trace.NoLinks || d.deps == 0 && d.restore == nil {
+	if sel.Links == trace.NoLinks || d.deps == 0 && d.Restore == nil {
 		return nil
 	}
 	return &linker{d: d, ids: extsort.New(linkMemory, ""), ends: extsort.New(linkMemory, ""), texts: extsort.New(linkMemory, "")}
@@ -79,7 +79,8 @@ func (l *linker) dependency(r *dependency) error {
 	return l.texts.Add(r.line, 0, r.text)
 }
 
-func (l *linker) close() {
+// Close frees what the linker holds.
+func (l *linker) Close() {
 	if l == nil {
 		return
 	}
@@ -92,12 +93,12 @@ func (l *linker) close() {
 // linkBatch is how many links are delivered at once.
 const linkBatch = 1024
 
-// deliver joins and hands on all links, in the order of their lines.
-func (l *linker) deliver(ctx context.Context, sink format.Sink) error {
+// Links joins and hands on all links, in the order of their lines.
+func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 	if l == nil {
 		return nil
 	}
-	if l.d.restore != nil {
+	if l.d.Restore != nil {
 		return l.carried.Deliver(ctx, sink.Links)
 	}
 	found := extsort.New(linkMemory, "")

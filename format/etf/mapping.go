@@ -2,8 +2,16 @@ package etf
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table.
-var mapping = map[format.Subject]format.Mapped{
+// mapping says what becomes of what; docs/mapping.md has it as a table. Events that
+// own does not name are written as an E line.
+func mapping(s format.Subject) format.Mapped {
+	if m, ok := own[s]; ok || len(s.Kinds()) == 0 {
+		return m
+	}
+	return format.Mapped{Keep: format.Kept, As: "E with attributes"}
+}
+
+var own = map[format.Subject]format.Mapped{
 	format.ClockTicks:              {Keep: format.Exact, As: "TU and decimals; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:              {Keep: format.Exact, As: "O in ms; finer ones kept in a T attribute"},
 	format.TraceProperties:         {Keep: format.Exact, As: "T attributes"},
@@ -18,23 +26,8 @@ var mapping = map[format.Subject]format.Mapped{
 	format.Visits:                  {Keep: format.Kept, As: "claim of 1 on the location's resource, with its depth; unmatched ones are E lines"},
 	format.UnnestedLeaves:          {Keep: format.Exact, As: "claim: claims need not nest"},
 	format.Marks:                   {Keep: format.Exact, As: "E"},
-	format.Comments:                {Keep: format.Kept, As: "E with attributes"},
 	format.Claims:                  {Keep: format.Exact, As: "C"},
 	format.Fragments:               {Keep: format.Exact, As: "F"},
 	format.MetricValues:            {Keep: format.Exact, As: "TSP, TSR; counters of other formats kept as E lines"},
-	format.Messages:                {Keep: format.Kept, As: "E with attributes"},
-	format.MessagePhases:           {Keep: format.Kept, As: "E with attributes"},
-	format.CollectiveOperations:    {Keep: format.Kept, As: "E with attributes"},
-	format.CommunicatorEvents:      {Keep: format.Kept, As: "E with attributes"},
-	format.Interruptions:           {Keep: format.Kept, As: "E with attributes"},
-	format.ProcessEvents:           {Keep: format.Kept, As: "E with attributes"},
-	format.ThreadEvents:            {Keep: format.Kept, As: "E with attributes"},
-	format.RemoteMemoryAccess:      {Keep: format.Kept, As: "E with attributes"},
-	format.CallingContexts:         {Keep: format.Kept, As: "E with attributes"},
-	format.InputOutput:             {Keep: format.Kept, As: "E with attributes"},
-	format.Markers:                 {Keep: format.Kept, As: "E with attributes"},
-	format.Snapshots:               {Keep: format.Kept, As: "E with attributes"},
-	format.Summaries:               {Keep: format.Kept, As: "E with attributes"},
-	format.GenericEvents:           {Keep: format.Kept, As: "E with attributes"},
 	format.Links:                   {Keep: format.Exact, As: "D 0 … 8; other links kept as E lines"},
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/lines"
-	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -65,8 +65,7 @@ type idPlace struct {
 // parsed is a block of lines turned into events.
 type parsed struct {
 	d      *decoder
-	block  *lines.Block
-	turn   *pipeline.Turn
+	place  linetrace.Place
 	mixed  bool
 	slots  []int32   // by location: 1 + its lineup
 	lanes  []*lineup // of which used belong to this block
@@ -119,12 +118,9 @@ func recentOf(k Keyword) int {
 	return 2
 }
 
-func newParsed() *parsed {
-	return &parsed{regions: map[string]uint32{}, attrs: map[string]uint32{}}
-}
-
-func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links, mixed bool) {
-	p.d, p.block, p.turn, p.links, p.mixed = d, b, turn, links, mixed
+// Parse turns the lines of a block into events.
+func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
+	p.place = at
 	for _, l := range p.lanes[:p.used] {
 		if l.batch.Loc != trace.MixedLoc {
 			p.slots[l.batch.Loc] = 0
@@ -132,11 +128,8 @@ func (p *parsed) reset(d *decoder, b *lines.Block, turn *pipeline.Turn, links, m
 	}
 	p.used = 0
 	p.deps, p.places, p.texts = p.deps[:0], p.places[:0], p.texts[:0]
-}
-
-func (p *parsed) run() error {
-	w := p.d.file.Walk(p.block)
-	usual := plain(p.d.file, p.block) && p.d.restore == nil
+	w := p.d.File.Walk(b)
+	usual := w.Plain() && p.d.Restore == nil
 	for {
 		if rest := w.Rest(); usual && len(rest) > 2 && rest[1] == ' ' {
 			n := 0
@@ -163,7 +156,7 @@ func (p *parsed) run() error {
 			return err
 		}
 	}
-	if p.d.restore == nil {
+	if p.d.Restore == nil {
 		for _, l := range p.lanes[:p.used] {
 			l.columns.finish(&l.batch)
 		}
@@ -172,22 +165,22 @@ func (p *parsed) run() error {
 }
 
 func (p *parsed) report(b problem, number int64, l []byte) error {
-	if p.d.scanned {
+	if p.d.Scanned {
 		return nil
 	}
-	return p.d.opt.Defect(b.defect(p.d.file.Name, number, l))
+	return p.d.Opt.Defect(b.defect(p.d.File.Name, number, l))
 }
 
 // ticks converts a time of the line.
 func (p *parsed) ticks(t trace.Decimal, number int64, l []byte) (int64, error) {
-	if t.Scale == p.d.digits {
+	if t.Scale == p.d.Digits {
 		return t.Coef, nil
 	}
-	v, exact, ok := t.Ticks(p.d.digits)
+	v, exact, ok := t.Ticks(p.d.Digits)
 	if exact && ok {
 		return v, nil
 	}
-	err := p.report(problem{"etf.time-rounded", t.String(), fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.digits), trace.Warning}, number, l)
+	err := p.report(problem{"etf.time-rounded", t.String(), fmt.Sprintf("at most %d digits after the point, beside the other times", p.d.Digits), trace.Warning}, number, l)
 	return v, err
 }
 
@@ -214,7 +207,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	if k == D {
 		return p.dependency(attrs, number, l)
 	}
-	if d.restore != nil && k != C && k != E {
+	if d.Restore != nil && k != C && k != E {
 		return p.badCarrier(k.String()+" line", number)
 	}
 	if k == TSP || k == TSR {
@@ -241,14 +234,14 @@ func (p *parsed) line(l []byte, number int64) error {
 			if it.t1 < t0 {
 				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the claim is skipped", trace.Error}, number, l)
 			}
-			if d.restore != nil {
+			if d.Restore != nil {
 				break // a region of another format's trace
 			}
 			if err := p.report(problem{"etf.zero-claim", "a claim of length 0 at " + rec.Start.String(), "start < end", trace.Warning}, number, l); err != nil {
 				return err
 			}
 		}
-		if d.restore == nil {
+		if d.Restore == nil {
 			if err := p.checkClaim(&it, rec, number, l); err != nil {
 				return err
 			}
@@ -263,10 +256,10 @@ func (p *parsed) line(l []byte, number int64) error {
 		if err != nil {
 			return err
 		}
-		it.loc = d.model.Metrics.At(int(it.ref)).Location
+		it.loc = d.Model.Metrics.At(int(it.ref)).Location
 		it.x, it.y, it.z = rec.C, rec.B, rec.A
 	}
-	if d.restore != nil {
+	if d.Restore != nil {
 		return p.carried(&it, rec, attrs, number, l)
 	}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
@@ -310,45 +303,30 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 
 // place reads the attribute carryKey.
 func (r *rank) place(it *item, s string) bool {
-	i := 0
-	num := func() (int64, bool) {
-		start, v := i, int64(0)
-		for i < len(s) && s[i]-'0' <= 9 && i-start < 18 {
-			v = v*10 + int64(s[i]-'0')
-			i++
+	first, rest, _ := strings.Cut(s, ":")
+	order, rest, more := strings.Cut(rest, ":")
+	at, err1 := strconv.ParseUint(first, 10, 32)
+	enter, err2 := strconv.ParseUint(order, 10, 63)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	r.order[0], r.flags = int64(enter), isCarried
+	switch {
+	case it.kind != C:
+		if it.loc = uint32(at); more {
+			r.flags |= derived
 		}
-		return v, i > start
-	}
-	first, ok1 := num()
-	if !ok1 || first > int64(trace.NoRef) || i >= len(s) || s[i] != ':' {
-		return false
-	}
-	i++
-	order, ok2 := num()
-	if !ok2 {
-		return false
-	}
-	r.order[0] = order
-	r.flags = isCarried
-	if it.kind == C {
-		it.ref = uint32(first)
-		if i >= len(s) || s[i] != ':' {
+		return !more || rest == "derived"
+	case rest == "":
+		r.flags |= neverLeft
+	default:
+		leave, err := strconv.ParseUint(rest, 10, 63)
+		if r.order[1] = int64(leave); err != nil {
 			return false
 		}
-		i++
-		leave, ok := num()
-		if !ok {
-			r.flags |= neverLeft
-		}
-		r.order[1] = leave
-		return i == len(s)
 	}
-	it.loc = uint32(first)
-	if s[i:] == ":derived" {
-		r.flags |= derived
-		return true
-	}
-	return i == len(s)
+	it.ref = uint32(at)
+	return more
 }
 
 // checkClaim finds the resource of a claim and checks what it holds.
@@ -361,7 +339,7 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 			return err
 		}
 	}
-	r := d.model.Resources.At(int(res))
+	r := d.Model.Resources.At(int(res))
 	it.res, it.loc, it.x = res, r.Location, rec.Amount
 	it.y = math.NaN()
 	if rec.HasOffset {
@@ -403,29 +381,11 @@ func (p *parsed) missingResource(rec *Record, number int64, l []byte) (uint32, e
 		return 0, err
 	}
 	d := p.d
-	id := rec.Resource
-	p.wait()
-	d.growing.Lock()
-	defer d.growing.Unlock()
-	if d.missing == nil {
-		d.missing = map[int64]uint32{}
-	}
-	res, ok := d.missing[id]
-	if !ok {
-		s := strconv.FormatInt(id, 10)
-		res = d.model.Resources.Add(trace.Resource{ID: s, Name: "undefined resource " + s, Undefined: true,
-			Location: d.model.Locations.Add(trace.Location{ID: s, Name: "undefined resource " + s, Kind: trace.ResourceLocation, Group: trace.NoRef})})
-		d.missing[id] = res
-	}
-	return res, nil
-}
-
-// wait returns when all blocks before this one are parsed, so that what is
-// defined now gets the same number whatever the number of workers.
-func (p *parsed) wait() {
-	if p.turn != nil {
-		p.turn.Wait(p.block.Seq)
-	}
+	return linetrace.Define(&d.Text, p.place, d.missing, rec.Resource, func() (uint32, error) {
+		id := strconv.FormatInt(rec.Resource, 10)
+		return d.Model.Resources.Add(trace.Resource{ID: id, Name: "undefined resource " + id, Undefined: true,
+			Location: d.Model.Locations.Add(trace.Location{ID: id, Name: "undefined resource " + id, Kind: trace.ResourceLocation, Group: trace.NoRef})}), nil
+	})
 }
 
 // signal finds the metric of a fragment's signal.
@@ -439,34 +399,16 @@ func (p *parsed) signal(id int64, number int64, l []byte) (uint32, error) {
 
 func (p *parsed) metric(k seriesKey, kind trace.MetricKind, id string, number int64, l []byte) (uint32, error) {
 	d := p.d
-	find := func() (uint32, bool) {
-		if k.series < 0 {
-			m, ok := d.signals[k.group]
-			return m, ok
+	return linetrace.Define(&d.Text, p.place, d.metrics, k, func() (uint32, error) {
+		what := "the id of an S line"
+		if k.series >= 0 {
+			what = "the ids of a TSS line"
 		}
-		m, ok := d.series[k]
-		return m, ok
-	}
-	d.growing.Lock()
-	m, ok := find()
-	d.growing.Unlock()
-	if ok {
-		return m, nil
-	}
-	what := "the id of an S line"
-	if k.series >= 0 {
-		what = "the ids of a TSS line"
-	}
-	p.wait()
-	d.growing.Lock()
-	defer d.growing.Unlock()
-	if m, ok := find(); ok {
-		return m, nil
-	}
-	if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
-		return 0, err
-	}
-	return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
+		if err := p.report(problem{"etf.unknown-reference", string(kind) + " " + id, what, trace.Error}, number, l); err != nil {
+			return 0, err
+		}
+		return d.addMetric(trace.MetricDef{ID: id, Name: "undefined " + string(kind) + " " + id, Kind: kind, Type: trace.Float64, Undefined: true}, k, trace.NoRef), nil
+	})
 }
 
 // samples makes items of the values of a TSP or TSR line.
@@ -476,7 +418,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 	if err != nil {
 		return err
 	}
-	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.model.Metrics.At(int(m)).Location}
+	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(int(m)).Location}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
 		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented", trace.Note}, number, l); err != nil {
@@ -539,11 +481,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		}
 		list = rest
 		if odd != attrlist.NoProblem {
-			b := problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
-			if odd == attrlist.EmptyKey {
-				b = problem{"etf.attribute", "an empty key", "key=value", trace.Error}
-			}
-			if err := p.report(b, number, l); err != nil {
+			if err := p.report(oddAttr(odd, key), number, l); err != nil {
 				return ref, err
 			}
 		}
@@ -557,14 +495,14 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 				act = 0
 			}
 			if n <= len(recent.list) && n < 64 {
-				recent.put(n, recentKey{name: p.d.model.Attributes.At(int(k)).Name, key: k, activity: act})
+				recent.put(n, recentKey{name: p.d.Model.Attributes.At(int(k)).Name, key: k, activity: act})
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}
 		dup := false
 		for i := from; i < len(p.keys); i++ {
 			if p.keys[i] == k {
-				if err := p.report(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}, number, l); err != nil {
+				if err := p.report(twice(key), number, l); err != nil {
 					return ref, err
 				}
 				p.vals[i] = v
@@ -595,18 +533,9 @@ func (p *parsed) key(name string) (uint32, int8) {
 	}
 	d := p.d
 	name = strings.Clone(name)
-	d.growing.Lock()
-	k, ok := d.attrs[name]
-	d.growing.Unlock()
-	if !ok {
-		p.wait()
-		d.growing.Lock()
-		if k, ok = d.attrs[name]; !ok {
-			k = d.model.Attributes.Add(trace.AttributeDef{Name: trace.Text(name), Type: trace.String})
-			d.attrs[name] = k
-		}
-		d.growing.Unlock()
-	}
+	k, _ := linetrace.Define(&d.Text, p.place, d.attrs, name, func() (uint32, error) {
+		return d.Model.Attributes.Add(trace.AttributeDef{Name: trace.Text(name), Type: trace.String}), nil
+	})
 	p.attrs[name] = k
 	return k, act
 }
@@ -627,18 +556,9 @@ func (p *parsed) region(name string) uint32 {
 	}
 	d := p.d
 	name = strings.Clone(name)
-	d.growing.Lock()
-	r, ok := d.regions[name]
-	d.growing.Unlock()
-	if !ok {
-		p.wait()
-		d.growing.Lock()
-		if r, ok = d.regions[name]; !ok {
-			r = d.model.Regions.Add(trace.Region{Name: trace.Text(name)})
-			d.regions[name] = r
-		}
-		d.growing.Unlock()
-	}
+	r, _ := linetrace.Define(&d.Text, p.place, d.regions, name, func() (uint32, error) {
+		return d.Model.Regions.Add(trace.Region{Name: trace.Text(name)}), nil
+	})
 	// Activities may be as many as claims: do not remember all in every parser.
 	if len(p.regions) > 1<<14 {
 		clear(p.regions)

@@ -8,89 +8,8 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
-	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
-
-// anything may follow a number.
-const anything = 0
-
-// number reads the number that data has at i if it is spelled in the usual way:
-// digits, and at most one point between them, and the byte end behind. next is
-// after that byte, or where the number stops for anything; 0 if it is something
-// else. The next call then finds no number either, as a line begins with a
-// letter. Numbers in the last few bytes of data are not usual.
-func number(data []byte, i int, end byte) (v int64, scale int32, next int) {
-	if len(data)-i < 32 {
-		return 0, 0, 0
-	}
-	c := data[i]
-	if c == '-' {
-		if data[i+1] == '-' {
-			return 0, 0, 0
-		}
-		if v, scale, next = number(data, i+1, end); v <= 0 {
-			return 0, 0, 0 // for a float64, -0 is not 0
-		}
-		return -v, scale, next
-	}
-	start := i
-	if x := four(data[i:]); others(x) == 0 {
-		x = x*10 + x>>8 // pairs of digits, in every other byte
-		v = int64(x&0xff*100 + x>>16&0xff)
-		i += 4
-	} else if v = int64(c - '0'); v > 9 {
-		return 0, 0, 0
-	} else {
-		i++
-	}
-	v, i = digitsOn(data, i, v)
-	if i-start > 18 {
-		return 0, 0, 0
-	}
-	if c = data[i]; c == '.' {
-		i++
-		point := i
-		// Most often there are three.
-		if x := four(data[i:]); others(x) == 0x80000000 {
-			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
-			i += 3
-		} else {
-			v, i = digitsOn(data, i, v)
-		}
-		c = data[i]
-		if scale = int32(i - point); scale == 0 || i-start > 19 {
-			return 0, 0, 0
-		}
-	}
-	if end != anything {
-		if c != end {
-			return 0, 0, 0
-		}
-		i++
-	}
-	return v, scale, i
-}
-
-// digitsOn goes on with a number v over the digits that data has at i. A line
-// end follows them.
-func digitsOn(data []byte, i int, v int64) (int64, int) {
-	for {
-		d := data[i] - '0'
-		if d > 9 {
-			return v, i
-		}
-		v = v*10 + int64(d)
-		i++
-	}
-}
-
-// four takes four bytes of data. A digit becomes 0 to 9.
-func four(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
-
-// others has the highest bit of the bytes of x that are no digits set, up to the
-// first one; those behind it may be wrong.
-func others(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
 
 // integer reads a number without a point, and the blank behind it.
 func integer(data []byte, i int) (v int64, next int) {
@@ -105,7 +24,7 @@ func integer(data []byte, i int) (v int64, next int) {
 			return int64(digits.Number(x, n)), i + n + 1
 		}
 	}
-	v, scale, i := number(data, i, ' ')
+	v, scale, i := digits.Decimal(data, i, ' ')
 	if scale != 0 {
 		return 0, 0
 	}
@@ -166,7 +85,7 @@ func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	if known.text == x && blank != 0 {
 		return known.value, i + bits.TrailingZeros64(blank)>>3 + 1
 	}
-	n, scale, next := number(data, i, ' ')
+	n, scale, next := digits.Decimal(data, i, ' ')
 	v, ok := real(n, scale)
 	if next == 0 || !ok {
 		return 0, 0
@@ -177,20 +96,15 @@ func (p *parsed) amount(data []byte, i int) (v float64, next int) {
 	return v, next
 }
 
-// plain reports whether the lines of a block can be read in the quick ways.
-func plain(f *lines.File, b *lines.Block) bool {
-	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
-}
-
 // quickClaim adds the claim that rest begins with. It returns the length of the
-// line with its end, or 0 if the line is anything but a usual and faultless
+// line with its end, or 0 if the line is digits.Anything but a usual and faultless
 // claim: no exponents, single blanks, the same attributes as the claim before.
 // Nearly all lines of large files are such lines.
 func (p *parsed) quickClaim(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
-	t0, scale0, i := number(rest, i, ' ')
-	t1, scale1, i := number(rest, i, ' ')
+	t0, scale0, i := digits.Decimal(rest, i, ' ')
+	t1, scale1, i := digits.Decimal(rest, i, ' ')
 	resource, i := integer(rest, i)
 	if i == 0 {
 		return 0
@@ -199,7 +113,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if !ok || d.defined[res] > line {
 		return 0
 	}
-	r := d.model.Resources.At(int(res))
+	r := d.Model.Resources.At(int(res))
 	y := math.NaN()
 	if r.UsesOffset {
 		if y, i = p.amount(rest, i); i == 0 || y < 0 {
@@ -210,7 +124,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if next == 0 {
 		var v int64
 		var scale int32
-		v, scale, next = number(rest, i, anything)
+		v, scale, next = digits.Decimal(rest, i, digits.Anything)
 		if x, ok = real(v, scale); next == 0 || !ok {
 			return 0
 		}
@@ -218,11 +132,11 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if i = semicolon(rest, next); i == 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
-	at, to := alike(t0, scale0, d.digits), alike(t1, scale1, d.digits)
-	if at.Scale != d.digits || to.Scale != d.digits {
+	at, to := alike(t0, scale0, d.Digits), alike(t1, scale1, d.Digits)
+	if at.Scale != d.Digits || to.Scale != d.Digits {
 		var ok0, ok1 bool
-		at.Coef, ok0 = exactTicks(at, d.digits)
-		to.Coef, ok1 = exactTicks(to, d.digits)
+		at.Coef, ok0 = exactTicks(at, d.Digits)
+		to.Coef, ok1 = exactTicks(to, d.Digits)
 		if !ok0 || !ok1 {
 			return 0
 		}
@@ -244,14 +158,14 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 // quickEvent adds the event that rest begins with, as quickClaim does a claim.
 func (p *parsed) quickEvent(rest []byte, line int64) int {
 	id, i := integer(rest, 2)
-	t, scale, i := number(rest, i, anything)
+	t, scale, i := digits.Decimal(rest, i, digits.Anything)
 	if i == 0 {
 		return 0
 	}
 	if i = semicolon(rest, i); i == 0 || t < 0 {
 		return 0
 	}
-	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.digits)
+	t, ok := exactTicks(trace.Decimal{Coef: t, Scale: scale}, p.d.Digits)
 	if !ok {
 		return 0
 	}
@@ -271,7 +185,7 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 	_, i := integer(rest, 2)
 	typ, i := integer(rest, i)
 	src, i := integer(rest, i)
-	dst, scale, i := number(rest, i, anything)
+	dst, scale, i := digits.Decimal(rest, i, digits.Anything)
 	if i == 0 || scale != 0 || typ < 0 || typ > 8 || src == dst {
 		return 0
 	}
@@ -293,24 +207,24 @@ func (p *parsed) quickDependency(rest []byte, line int64) int {
 func (p *parsed) quickFragment(rest []byte, line int64) int {
 	d := p.d
 	id, i := integer(rest, 2)
-	t0, scale0, i := number(rest, i, ' ')
-	t1, scale1, i := number(rest, i, ' ')
-	c, scaleC, i := number(rest, i, ' ')
-	b, scaleB, i := number(rest, i, ' ')
-	a, scaleA, i := number(rest, i, anything)
+	t0, scale0, i := digits.Decimal(rest, i, ' ')
+	t1, scale1, i := digits.Decimal(rest, i, ' ')
+	c, scaleC, i := digits.Decimal(rest, i, ' ')
+	b, scaleB, i := digits.Decimal(rest, i, ' ')
+	a, scaleA, i := digits.Decimal(rest, i, digits.Anything)
 	if i == 0 || rest[i] != '\n' {
 		return 0
 	}
-	d.growing.Lock()
-	m, ok := d.signals[id]
-	d.growing.Unlock()
+	d.Growing.Lock()
+	m, ok := d.metrics[seriesKey{id, -1}]
+	d.Growing.Unlock()
 	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0
 	}
-	it := item{kind: F, pos: line, ref: m, loc: d.model.Metrics.At(int(m)).Location}
+	it := item{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(int(m)).Location}
 	var ok0, ok1, okC, okB, okA bool
-	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.digits)
-	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.digits)
+	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.Digits)
+	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.Digits)
 	it.x, okC = real(c, scaleC)
 	it.y, okB = real(b, scaleB)
 	it.z, okA = real(a, scaleA)

@@ -2,11 +2,11 @@ package etf
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -14,10 +14,8 @@ import (
 // file. It holds one chunk of text.
 type Reader struct {
 	opt   *format.ReadOptions
-	file  *lines.File
-	src   lines.Source
-	block *lines.Block
-	walk  lines.Walker
+	name  string
+	lines *lines.Reader
 	close func() error
 }
 
@@ -31,12 +29,12 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := lines.Index(ctx, f, 1, func(*lines.Block) struct{} { return struct{}{} }, func(lines.Chunk, struct{}) error { return nil })
-	if err != nil {
+	r := &Reader{opt: opt, name: f.Name, close: closer}
+	if r.lines, err = lines.NewReader(ctx, f); err != nil {
 		closer()
 		return nil, err
 	}
-	return &Reader{opt: opt, file: f, src: f.Chunks(chunks), close: closer}, nil
+	return r, nil
 }
 
 // Close frees the file.
@@ -47,28 +45,15 @@ func (r *Reader) Close() error { return r.close() }
 // skipped; lines that cannot be read are skipped and reported.
 func (r *Reader) Read(rec *Record) error {
 	for {
-		if r.block == nil {
-			b, err := lines.Next(r.src)
-			if err != nil {
-				return err
-			}
-			if b == nil {
-				return io.EOF
-			}
-			r.block, r.walk = b, r.file.Walk(b)
-		}
-		l, number, ok := r.walk.Next()
-		if !ok {
-			r.block.Release()
-			r.block = nil
-			continue
-		}
-		usable, err := rec.read(l, number, func(p problem) error { return r.opt.Defect(p.defect(r.file.Name, number, l)) })
-		if err != nil {
+		if more, err := r.lines.More(); err != nil {
 			return err
+		} else if !more {
+			return io.EOF
 		}
-		if usable {
-			return nil
+		l, number, _ := r.lines.Next()
+		usable, err := rec.read(l, number, func(p problem) error { return r.opt.Defect(p.defect(r.name, number, l)) })
+		if usable || err != nil {
+			return err
 		}
 	}
 }
@@ -115,31 +100,7 @@ func unknownKeyword(l []byte) problem {
 	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the line is skipped", trace.Warning}
 }
 
-// openText opens the lines of a trace; a V0.1 trace is first converted, in a
-// temporary file whose lines bear their old numbers.
+// openText opens the lines of a trace.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
-	maxLine, err := opt.Int("etf.max-line", lines.DefaultMaxLine)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, size, err := src.Open()
-	if err != nil {
-		return nil, nil, err
-	}
-	lf := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30))}
-	lf.TooLong = func(line, off, length int64) error {
-		return opt.Defect(&trace.Defect{Rule: "etf.line-too-long", Severity: trace.Error, Position: trace.Position{File: src.Path, Line: line},
-			Found: fmt.Sprintf("a line of %d bytes", length), Expected: fmt.Sprintf("at most %d (option etf.max-line)", maxLine)})
-	}
-	head := make([]byte, 256)
-	n, _ := f.ReadAt(head, 0)
-	if isLegacy(head[:n]) {
-		g, size, err := convertLegacy(ctx, src, lf, opt)
-		f.Close()
-		if err != nil {
-			return nil, nil, err
-		}
-		return &lines.File{R: g, Size: size, Name: src.Path, MaxLine: lf.MaxLine, TooLong: lf.TooLong, Numbered: true}, g.Close, nil
-	}
-	return lf, f.Close, nil
+	return linetrace.Open(ctx, src, opt, "etf", false, linetrace.Dialect{Is: isLegacy, Begin: beginLegacy})
 }

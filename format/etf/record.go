@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -115,12 +116,7 @@ func (p *problem) defect(file string, line int64, text []byte) *trace.Defect {
 		Record: record, Found: p.found, Expected: p.expected}
 }
 
-func quote(b []byte) string {
-	if len(b) > 60 {
-		return fmt.Sprintf("%q…", b[:60])
-	}
-	return fmt.Sprintf("%q", b)
-}
+func quote(b []byte) string { return lines.Quote(b, 60) }
 
 // keyword reads the first word of a line and returns where it ends. blank
 // tells that the line has no item (it is empty or a comment).
@@ -147,35 +143,12 @@ func keyword(l []byte) (k Keyword, i int, isBlank bool) {
 	for j < len(l) && !isSpace(l[j]) && l[j] != ';' {
 		j++
 	}
-	switch string(l[i:j]) {
-	case "TU":
-		k = TU
-	case "O":
-		k = O
-	case "T":
-		k = T
-	case "E":
-		k = E
-	case "R":
-		k = R
-	case "C":
-		k = C
-	case "D":
-		k = D
-	case "S":
-		k = S
-	case "F":
-		k = F
-	case "TS":
-		k = TS
-	case "TSS":
-		k = TSS
-	case "TSP":
-		k = TSP
-	case "TSR":
-		k = TSR
+	for k, spec := range lineTable {
+		if spec.word == string(l[i:j]) {
+			return Keyword(k), j, false
+		}
 	}
-	return k, j, false
+	return NoKeyword, j, false
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
@@ -223,40 +196,26 @@ func (s *scanner) fail(name string, tok []byte, want string) {
 
 // integer reads an id or another integer.
 func (s *scanner) integer(name string) int64 {
-	for s.i < len(s.l) && isSpace(s.l[s.i]) {
-		s.i++
-	}
-	j := s.i
-	neg := j < len(s.l) && s.l[j] == '-'
-	if neg {
-		j++
-	}
-	start := j
-	v := int64(0)
-	for j < len(s.l) && s.l[j]-'0' <= 9 {
-		v = v*10 + int64(s.l[j]-'0')
-		j++
-	}
-	if j == start || j-start > 18 || j < len(s.l) && !isSpace(s.l[j]) && s.l[j] != ';' {
-		tok := s.token()
-		v, err := strconv.ParseInt(string(tok), 10, 64)
-		if err != nil {
-			s.fail(name, tok, "an integer")
-		}
+	s.end()
+	v, next := digits.Integer(s.l, s.i)
+	if next >= 0 && s.endsAt(next) {
+		s.i = next
 		return v
 	}
-	s.i = j
-	if neg {
-		return -v
+	tok := s.token()
+	v, err := strconv.ParseInt(string(tok), 10, 64)
+	if err != nil {
+		s.fail(name, tok, "an integer")
 	}
 	return v
 }
 
+// endsAt reports whether a field ends at i.
+func (s *scanner) endsAt(i int) bool { return i == len(s.l) || isSpace(s.l[i]) || s.l[i] == ';' }
+
 // decimal reads a time stamp.
 func (s *scanner) decimal(name string) trace.Decimal {
-	for s.i < len(s.l) && isSpace(s.l[s.i]) {
-		s.i++
-	}
+	s.end()
 	l, j := s.l, s.i
 	neg := j < len(l) && l[j] == '-'
 	if neg {
@@ -276,9 +235,9 @@ func (s *scanner) decimal(name string) trace.Decimal {
 			j++
 		}
 	}
-	if j == start || j-start > 18 || j == point+1 && point == start || j < len(l) && !isSpace(l[j]) && l[j] != ';' {
+	if j == start || j-start > 18 || j == point+1 && point == start || !s.endsAt(j) {
 		d, n, exact := trace.ParseDecimal(l[s.i:])
-		if n == 0 || s.i+n < len(l) && !isSpace(l[s.i+n]) && l[s.i+n] != ';' {
+		if n == 0 || !s.endsAt(s.i+n) {
 			s.fail(name, s.token(), "a decimal number that fits 64 bits")
 			return d
 		}
@@ -454,6 +413,18 @@ func (r *Record) samples(s *scanner) {
 	s.bad, s.inexa, s.i = t.bad, t.inexa, len(s.l)
 }
 
+// oddAttr says what is odd about an attribute.
+func oddAttr(p attrlist.Problem, key string) problem {
+	if p == attrlist.EmptyKey {
+		return problem{"etf.attribute", "an empty key", "key=value", trace.Error}
+	}
+	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
+}
+
+func twice(key string) problem {
+	return problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning}
+}
+
 // parseAttrs reads an attribute list; odd reports what is odd about it.
 func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 	from := len(attrs)
@@ -462,16 +433,13 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 		if !more {
 			return attrs
 		}
-		switch p {
-		case attrlist.NoEquals:
-			odd(problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error})
-		case attrlist.EmptyKey:
-			odd(problem{"etf.attribute", "an empty key", "key=value", trace.Error})
+		if p != attrlist.NoProblem {
+			odd(oddAttr(p, key))
 		}
 		dup := false
 		for i := from; i < len(attrs); i++ {
 			if attrs[i].Key == key {
-				odd(problem{"etf.duplicate-key", fmt.Sprintf("key %q twice", key), "each key once; the last one counts", trace.Warning})
+				odd(twice(key))
 				attrs[i].Value = value
 				dup = true
 			}
@@ -499,8 +467,7 @@ func (r *Record) Append(b []byte) []byte {
 		}
 		return appendAttrs(b, r.Attrs)
 	case E:
-		b = appendInt(b, r.ID)
-		b = appendTime(b, r.Start)
+		b = appendTime(appendInt(b, r.ID), r.Start)
 	case R:
 		b = appendInt(b, r.ID)
 		b = appendReal(b, r.Capacity)

@@ -39,7 +39,7 @@ func (p *parsed) lane(loc uint32) *lineup {
 	}
 	l.batch.Reset(loc)
 	l.ends = l.ends[:0]
-	if p.d.restore == nil {
+	if p.d.Restore == nil {
 		l.columns.begin(&l.batch)
 	}
 	return l
@@ -139,7 +139,7 @@ func (p *parsed) add(it *item) {
 // mixed, samples may belong behind the events of later lines; all of these are
 // later than the line's first sample.
 func (p *parsed) points(m uint32, times []int64, line int64) {
-	loc := p.d.model.Metrics.At(int(m)).Location
+	loc := p.d.Model.Metrics.At(int(m)).Location
 	l := p.lane(loc)
 	if len(times) == 0 {
 		return
@@ -168,9 +168,9 @@ func (p *parsed) restored(it *item, r rank) error {
 	d := p.d
 	bad := func(found string) error { return p.badCarrier(found, it.pos) }
 	t0, t1, ok0, ok1 := it.t0, it.t1, true, true
-	if d.rescale {
-		t0, _, ok0 = d.fileClock.Rescale(it.t0, d.model.Clock)
-		t1, _, ok1 = d.fileClock.Rescale(it.t1, d.model.Clock)
+	if d.Rescale {
+		t0, _, ok0 = d.Clock.Rescale(it.t0, d.Model.Clock)
+		t1, _, ok1 = d.Clock.Rescale(it.t1, d.Model.Clock)
 	}
 	if !ok0 || !ok1 {
 		return bad(it.kind.String() + " line")
@@ -187,7 +187,7 @@ func (p *parsed) restored(it *item, r rank) error {
 	if r.flags&isCarried == 0 {
 		return bad("a line without the attribute " + carryKey)
 	}
-	if int64(it.loc) >= int64(d.model.Locations.Len()) {
+	if int64(it.loc) >= int64(d.Model.Locations.Len()) {
 		return bad(fmt.Sprintf("location %d", it.loc))
 	}
 	p.pairs = p.pairs[:0]
@@ -202,10 +202,10 @@ func (p *parsed) restored(it *item, r rank) error {
 	kind, ref := trace.Enter, it.ref
 	if it.kind == E {
 		var err error
-		if kind, ref, err = d.restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
-	} else if int64(ref) >= int64(d.model.Regions.Len()) {
+	} else if int64(ref) >= int64(d.Model.Regions.Len()) {
 		return bad(fmt.Sprintf("region %d", ref))
 	}
 	l := p.lane(it.loc)
@@ -216,7 +216,7 @@ func (p *parsed) restored(it *item, r rank) error {
 		}
 		l.ends.pop()
 	}
-	if err := d.restore.Add(b, it.loc, t0, kind, ref, p.pairs); err != nil {
+	if err := d.Restore.Add(b, it.loc, t0, kind, ref, p.pairs); err != nil {
 		return bad(err.Error())
 	}
 	if r.flags&derived != 0 {

@@ -3,20 +3,17 @@ package picl
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
-	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/internal/lines"
-	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -24,30 +21,17 @@ import (
 // long as the text that it was read from.
 func alias(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// maxRuns is how many sorted pieces of a file are merged by reading each at its
-// own place; a file in more pieces is sorted into a temporary file.
-const maxRuns = 64
-
 // decoder reads a trace through the common model.
 type decoder struct {
-	format.EventsAlone
-	src    format.Source
-	opt    *format.ReadOptions
-	file   *lines.File
-	close  func() error
-	chunks []lines.Chunk
-	times  []chunkTimes
-	runs   []run // pieces of the file that are in time order; nil: too many
-	defs   *definitions
-	model  *trace.Definitions
-	digits int32 // a tick is 10^-digits seconds
-	nrec   int64
+	linetrace.Text
+	src  format.Source
+	defs *definitions
+	nrec int64
 	// firstRecord is the line of the first record that is no definition.
 	firstRecord int64
 	renamed     map[uint32]int64 // event types of regions whose type has several names
 	kept        []keptRecord     // definition records, for encoders
 	statistics  bool             // there are statistics records
-	first, last int64            // times of the first and last event
 	plainInts   bool             // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
@@ -55,7 +39,6 @@ type decoder struct {
 
 	locations     map[procKey]uint32
 	alone         map[int64]uint32 // the only location of a processor
-	growing       sync.Mutex       // guards attrs and peerLocations while blocks are parsed
 	regions       map[regionKey]uint32
 	direct        map[int64]uint32 // region of an event type, where it is the same everywhere
 	quick         [1 << 11]int32   // the same for event types -1024 … 1023, -1 where it is not
@@ -64,11 +47,8 @@ type decoder struct {
 	fields        [len(eventTable) + 2]fieldKeys // by specIndex
 	wide          uint32                         // attribute for a process id that was unified
 	marks         bool                           // marks of sends and receives are messages too
-	restore       *carrier.Restorer
-	rescale       bool   // the restored trace's clock is not the file's
-	text          uint32 // the attribute for character data
+	text          uint32                         // the attribute for character data
 	peerLocations map[procKey]uint32
-	scanned       bool // defects have been reported
 }
 
 type procKey struct{ processor, process int64 }
@@ -83,25 +63,10 @@ type regionKey struct {
 	name  string
 }
 
-type chunkTimes struct{ min, max int64 }
-
-// run is a piece of the file in time order: whole chunks, cut at both ends.
-type run struct {
-	from, to int64
-	line     int64
-}
-
 // scanResult is what the first pass learns of a chunk.
 type scanResult struct {
+	linetrace.Times
 	records     int64
-	scale       int32 // most digits after the point, trailing zeros not counted
-	any         bool
-	first       trace.Decimal
-	last        trace.Decimal
-	min, max    trace.Decimal
-	unsorted    int64 // how often time goes back
-	breaks      []run // the first places where it does
-	more        bool  // and there were more
 	defs        []Record
 	defsAfter   []int64 // records of the chunk before each of defs
 	problems    []*trace.Defect
@@ -118,7 +83,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	if err != nil {
 		return nil, err
 	}
-	d := &decoder{src: src, opt: opt, file: f, close: closer, defs: newDefinitions(),
+	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
@@ -132,14 +97,13 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 // index reads the file once: it finds the tick, the order of the file, all
 // definitions, and which locations and event types occur.
 func (d *decoder) index(ctx context.Context) error {
-	var all []*scanResult
+	var all []*linetrace.Times
 	locations := map[procKey]bool{}
 	events := map[int64]bool{}
 	userTypes := map[int64]bool{}
 	var carried []carrier.Pair
-	done := int64(0)
-	chunks, err := lines.Index(ctx, d.file, d.opt.Cores(), d.scan, func(c lines.Chunk, r *scanResult) error {
-		r.shift(d.file.Shift(c))
+	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
+		r.shift(shift)
 		for _, x := range r.locations {
 			locations[x] = true
 		}
@@ -152,34 +116,29 @@ func (d *decoder) index(ctx context.Context) error {
 		for i := range r.defs {
 			d.kept = append(d.kept, keptRecord{d.nrec + r.defsAfter[i], r.defs[i]})
 			if p := d.defs.add(&r.defs[i]); p.rule != "" {
-				if err := d.opt.Defect(p.defect(d.file.Name, r.defs[i].Line, nil)); err != nil {
+				if err := d.Opt.Defect(p.defect(d.File.Name, r.defs[i].Line, nil)); err != nil {
 					return err
 				}
 			}
 		}
 		for _, p := range r.problems {
-			if err := d.opt.Defect(p); err != nil {
+			if err := d.Opt.Defect(p); err != nil {
 				return err
 			}
 		}
 		carried = append(carried, r.carrierDef...)
 		r.defs, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil
-		all = append(all, r)
+		all = append(all, &r.Times)
 		if d.nrec == 0 {
 			d.firstRecord = r.firstRecord
 		}
 		d.nrec += r.records
 		d.statistics = d.statistics || r.statistics
-		done += int64(c.Len)
-		if d.opt.Progress != nil {
-			d.opt.Progress(done/2, d.file.Size)
-		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	d.chunks = chunks
 	if err := d.order(all); err != nil {
 		return err
 	}
@@ -187,83 +146,18 @@ func (d *decoder) index(ctx context.Context) error {
 }
 
 // order chooses the tick and finds the sorted pieces of the file.
-func (d *decoder) order(all []*scanResult) error {
-	if d.file.Size == 0 {
-		if err := d.opt.Defect(&trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.file.Name}, Found: "an empty file", Expected: "records, unless the trace has no events"}); err != nil {
-			return err
-		}
+func (d *decoder) order(all []*linetrace.Times) error {
+	defect := trace.Defect{Rule: "picl.empty", Severity: trace.Warning, Position: trace.Position{File: d.File.Name},
+		Found: "an empty file", Expected: "records, unless the trace has no events"}
+	breaks, where := d.Order(all, 18)
+	d.Lanes = len(d.Runs) == 1
+	if breaks > 0 {
+		defect = trace.Defect{Rule: "picl.unsorted", Severity: trace.Note, Position: trace.Position{File: d.File.Name, Line: where},
+			Found: "records that are not in time order", Expected: "records sorted by time; they are sorted while reading", Count: breaks}
+	} else if d.File.Size > 0 {
+		return nil
 	}
-	biggest := trace.Decimal{}
-	// Room is left for margins of drawings, and for differences from negative times.
-	limit := int64(math.MaxInt64 / 8 * 7)
-	for _, r := range all {
-		d.digits = max(d.digits, r.scale)
-		for _, t := range [2]trace.Decimal{r.min, r.max} {
-			if t.Coef < 0 {
-				t.Coef, limit = -t.Coef, math.MaxInt64/4
-			}
-			if r.any && t.Cmp(biggest) > 0 {
-				biggest = t
-			}
-		}
-	}
-	d.digits = min(d.digits, 18)
-	for d.digits > 0 {
-		if t, _, ok := biggest.Ticks(d.digits); ok && t < limit {
-			break
-		}
-		d.digits--
-	}
-	runs := []run{{0, d.file.Size, 1}}
-	var last trace.Decimal
-	any, tooMany := false, false
-	breaks, where := int64(0), int64(0)
-	cut := func(off, line int64) {
-		if where == 0 {
-			where = line
-		}
-		if len(runs) >= maxRuns {
-			tooMany = true
-			return
-		}
-		runs[len(runs)-1].to = off
-		runs = append(runs, run{off, d.file.Size, line})
-	}
-	for i, r := range all {
-		ct := chunkTimes{math.MaxInt64, math.MinInt64}
-		if r.any {
-			ct.min, _, _ = r.min.Ticks(d.digits)
-			ct.max, _, _ = r.max.Ticks(d.digits)
-			breaks += r.unsorted
-			if any && r.first.Cmp(last) < 0 {
-				breaks++
-				cut(d.chunks[i].Off, d.chunks[i].Line)
-			}
-			for _, b := range r.breaks {
-				cut(d.chunks[i].Off+b.from, b.line)
-			}
-			if r.more {
-				tooMany = true
-			}
-			last, any = r.last, true
-		}
-		d.times = append(d.times, ct)
-	}
-	if !tooMany {
-		d.runs = runs
-	}
-	d.first, d.last = math.MaxInt64, math.MinInt64
-	for _, t := range d.times {
-		d.first, d.last = min(d.first, t.min), max(d.last, t.max)
-	}
-	if breaks > 0 || tooMany {
-		err := d.opt.Defect(&trace.Defect{Rule: "picl.unsorted", Severity: trace.Note, Position: trace.Position{File: d.file.Name, Line: where},
-			Found: "records that are not in time order", Expected: "records sorted by time; they are sorted while reading", Count: breaks})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.Opt.Defect(&defect)
 }
 
 // scan is the first pass over a chunk.
@@ -276,8 +170,8 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		seenLoc[i].processor = math.MinInt64
 		seenEvent[i] = math.MinInt64
 	}
-	w := d.file.Walk(b)
-	usual := plain(d.file, b)
+	w := d.File.Walk(b)
+	usual := w.Plain()
 	for {
 		var l []byte
 		var number int64
@@ -314,10 +208,10 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 				r.statistics = true
 			}
 		}
-		if t := h.time(); t.Scale == r.last.Scale && t.Scale <= r.scale && t.Coef >= r.last.Coef && r.any {
-			r.last = t
+		if t := h.time(); t.Scale == r.Last.Scale && t.Scale <= r.Scale && t.Coef >= r.Last.Coef && r.Any {
+			r.Last = t
 		} else {
-			r.turn(b, l, number, t)
+			r.Add(b, l, number, t, t)
 		}
 		if r.records++; r.records == 1 {
 			r.firstRecord = number
@@ -337,78 +231,20 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			r.events = append(r.events, h.f[1])
 		}
 	}
-	r.longest()
+	r.Longest()
 	return r
-}
-
-// turn takes a time that is the first, before the last one, or of another scale
-// or more digits than those so far.
-func (r *scanResult) turn(b *lines.Block, l []byte, number int64, t trace.Decimal) {
-	if !r.any {
-		r.any, r.first, r.min, r.max = true, t, t, t
-	} else {
-		r.longest()
-		if compare(t, r.last) < 0 {
-			r.unsorted++
-			// The line is a part of b.Data unless it was joined.
-			off, ok := offsetIn(b.Data, l)
-			if ok && len(r.breaks) < maxRuns && len(b.Numbers) == 0 {
-				r.breaks = append(r.breaks, run{from: off, line: number})
-			} else {
-				r.more = true
-			}
-			if compare(t, r.min) < 0 {
-				r.min = t
-			}
-		}
-	}
-	r.last = t
-	if t.Scale > r.scale {
-		r.scale = max(r.scale, t.Trim().Scale)
-	}
-}
-
-// longest widens the span of times by the last one.
-func (r *scanResult) longest() {
-	if r.any && compare(r.last, r.max) > 0 {
-		r.max = r.last
-	}
 }
 
 // shift adds n to the numbers of the lines.
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
-	for i := range r.breaks {
-		r.breaks[i].line += n
-	}
+	r.ShiftBreaks(n)
 	for i := range r.defs {
 		r.defs[i].Line += n
 	}
 	for _, p := range r.problems {
 		p.Position.Line += n
 	}
-}
-
-func offsetIn(data, l []byte) (int64, bool) {
-	if len(l) == 0 {
-		return 0, false
-	}
-	off := int64(uintptr(unsafe.Pointer(&l[0]))) - int64(uintptr(unsafe.Pointer(&data[0])))
-	if off < 0 || off >= int64(len(data)) {
-		return 0, false
-	}
-	// A numbered line begins before its text.
-	for off > 0 && data[off-1] != '\n' {
-		off--
-	}
-	return off, true
-}
-
-func compare(a, b trace.Decimal) int {
-	if a.Scale == b.Scale {
-		return cmp.Compare(a.Coef, b.Coef)
-	}
-	return a.Cmp(b)
 }
 
 func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64) {
@@ -427,7 +263,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 		rec.Values[i].Str = strings.Clone(rec.Values[i].Str)
 	}
 	if problem.rule != "" {
-		r.problems = append(r.problems, problem.defect(d.file.Name, number, l))
+		r.problems = append(r.problems, problem.defect(d.File.Name, number, l))
 		if rec.Type == TypeDescriptor {
 			return
 		}
@@ -439,31 +275,20 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 // define fills the model's definitions.
 func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried []carrier.Pair) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
-	d.model = m
-	m.Clock = d.fileClock()
+	d.Model = m
+	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
+	m.Clock = d.Clock
 	for i := range d.quick {
 		d.quick[i] = -1
 	}
-	if len(carried) > 0 {
-		m = &trace.Definitions{Format: "picl"}
-		r, err := carrier.NewRestorer(m, carried)
-		if err != nil {
-			if e := d.opt.Defect(&trace.Defect{Rule: "picl.carrier", Severity: trace.Warning, Position: trace.Position{File: d.file.Name},
-				Found: err.Error(), Expected: "definitions that weft wrote into event messages; they are ignored"}); e != nil {
-				return e
-			}
-		} else {
-			d.restore, d.model = r, m
-			m.Clock = r.Clock
-			d.rescale = r.Clock.Num != d.fileClock().Num || r.Clock.Den != 1
-			return nil
-		}
+	if err := d.RestoreFrom(carried, "picl", "event messages"); err != nil || d.Restore != nil {
+		return err
 	}
 	// In a file that is not sorted the place of a label among the records says
 	// nothing once they are: its regions get labels anew.
 	moved := false
 	for _, k := range d.kept {
-		moved = moved || k.before > 0 && len(d.runs) != 1
+		moved = moved || k.before > 0 && len(d.Runs) != 1
 	}
 	for _, k := range d.kept {
 		if !moved || k.rec.Type != TypeLabel {
@@ -536,15 +361,16 @@ func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64
 // maxSlots bounds the table of processors.
 const maxSlots = 1 << 16
 
-// locationOfRecord finds the location of a processor and process that have
+// locationOfRecord finds the location of a processor and process if they have
 // records.
-func (d *decoder) locationOfRecord(k procKey) uint32 {
+func (d *decoder) locationOfRecord(k procKey) (uint32, bool) {
 	if uint64(k.processor) < uint64(len(d.slots)) {
 		if s := &d.slots[k.processor]; s.process == k.process && s.loc >= 0 {
-			return uint32(s.loc)
+			return uint32(s.loc), true
 		}
 	}
-	return d.locations[k]
+	loc, ok := d.locations[k]
+	return loc, ok
 }
 
 func abs(x int64) int64 {
@@ -576,7 +402,7 @@ func (d *decoder) location(k procKey, kind trace.LocationKind) uint32 {
 			name = "processor subset " + strconv.FormatInt(k.processor, 10)
 		}
 	}
-	return d.model.Locations.Add(trace.Location{ID: locationID(k), Name: name, Kind: kind, Group: trace.NoRef})
+	return d.Model.Locations.Add(trace.Location{ID: locationID(k), Name: name, Kind: kind, Group: trace.NoRef})
 }
 
 // locationID is "processor/process".
@@ -662,7 +488,7 @@ func (d *decoder) region(event int64, name string) uint32 {
 		if event >= 0 {
 			group = "user events"
 		}
-		r = d.model.Regions.Add(trace.Region{ID: strconv.FormatInt(event, 10), Name: name, Group: group})
+		r = d.Model.Regions.Add(trace.Region{ID: strconv.FormatInt(event, 10), Name: name, Group: group})
 		d.regions[k] = r
 	}
 	return r
@@ -695,7 +521,7 @@ func (d *decoder) attr(name string, t trace.Type) uint32 {
 func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 	k, ok := d.attrs[a.Name]
 	if !ok {
-		k = d.model.Attributes.Add(a)
+		k = d.Model.Attributes.Add(a)
 		d.attrs[a.Name] = k
 	}
 	return k
@@ -705,7 +531,7 @@ func (d *decoder) attribute(a trace.AttributeDef) uint32 {
 func (d *decoder) kindOf(typ int64) trace.Kind {
 	k, ok := d.records[typ]
 	if !ok {
-		i := d.model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
+		i := d.Model.Kinds.Add(trace.KindDef{Format: "picl", KindSpec: trace.KindSpec{
 			Name: "record " + strconv.FormatInt(typ, 10), Doc: "PICL record of type " + strconv.FormatInt(typ, 10), Ref: trace.RefRegion}})
 		k = trace.Declared + trace.Kind(i)
 		d.records[typ] = k
@@ -713,52 +539,19 @@ func (d *decoder) kindOf(typ int64) trace.Kind {
 	return k
 }
 
-// Defs returns the definitions.
-func (d *decoder) Defs() *trace.Definitions { return d.model }
-
-// Prepare does nothing: opening has looked through the text.
-func (d *decoder) Prepare(context.Context) error { return nil }
-
-// Extent is the times of the first and last event.
-func (d *decoder) Extent(context.Context) (first, last int64, ok bool, err error) {
-	if d.restore != nil {
-		clock := d.fileClock()
-		first, _, ok1 := clock.Rescale(d.first, d.model.Clock)
-		last, _, ok2 := clock.Rescale(d.last, d.model.Clock)
-		return first, last, ok1 && ok2 && d.first <= d.last, nil
-	}
-	return d.first, d.last, d.first <= d.last, nil
-}
-
-// fileClock counts the file's own ticks.
-func (d *decoder) fileClock() trace.Clock { return trace.Clock{Num: pow10(d.digits), Den: 1} }
-
 // LinkCount is 0: PICL has no links, but for those of a restored trace, which
 // are not counted before a scan.
-func (d *decoder) LinkCount() (int64, bool) { return 0, d.restore == nil }
-
-// Close closes the file.
-func (d *decoder) Close() error { return d.close() }
+func (d *decoder) LinkCount() (int64, bool) { return 0, d.Restore == nil }
 
 // Scan delivers all events in time order, or those of each location.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
-	d.opt.Pass()
-	if sel.NoEvents && d.restore == nil {
+	d.Opt.Pass()
+	if sel.NoEvents && d.Restore == nil {
 		return nil
 	}
-	sel, sink = format.Exactly(d.model, sel, sink)
-	sink = d.paired(sink)
-	if order == format.GlobalOrder {
-		return d.ordered(ctx, sel, sink)
-	}
-	if len(d.runs) == 1 {
-		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, false)
-	}
-	r := format.Regroup(sink, 1<<16)
-	if err := d.ordered(ctx, sel, r); err != nil {
-		return err
-	}
-	return r.Flush()
+	sel, sink = format.Exactly(d.Model, sel, sink)
+	// A leave may need the name that its enter had, however long ago.
+	return d.Deliver(ctx, d, sel, order, d.Restore == nil && d.renamed != nil, d.paired(sink))
 }
 
 // ScanParallel delivers from one goroutine: the text is parsed on all cores before that.
@@ -766,25 +559,10 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 	return format.ScanInOne(ctx, d, sel, begin)
 }
 
-// selected leaves out the chunks that lie outside the time window.
-func (d *decoder) selected(sel trace.Selection) []lines.Chunk {
-	// A leave may need the name that its enter had, however long ago.
-	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || d.restore == nil && d.renamed != nil {
-		return d.chunks
-	}
-	var out []lines.Chunk
-	for i, c := range d.chunks {
-		if t := d.times[i]; t.max >= sel.From && t.min < sel.To {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
 // paired makes an exit leave the region that its entry entered: a label may
 // have changed between the two, but they pair by event type.
 func (d *decoder) paired(sink format.Sink) format.Sink {
-	if d.restore != nil || d.renamed == nil {
+	if d.Restore != nil || d.renamed == nil {
 		return sink
 	}
 	return &pairing{Sink: sink, d: d, open: map[procEvent][]uint32{}}
@@ -817,185 +595,66 @@ func (p *pairing) Batch(b *trace.Batch) error {
 	return p.Sink.Batch(b)
 }
 
-// ordered delivers all events in time order.
-func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	switch {
-	case len(d.runs) == 1:
-		return d.parseAll(ctx, d.file.Chunks(d.selected(sel)), sel, sink, true)
-	case d.runs != nil:
-		defer func() { d.scanned = true }()
-		streams := make([]format.Stream, len(d.runs))
-		var links carrier.Links
-		defer links.Close()
-		for i, r := range d.runs {
-			streams[i] = &stream{d: d, links: &links, src: d.file.Chunks(lines.Cut(d.chunks, r.from, r.to, r.line))}
-		}
-		if err := format.Merge(ctx, streams, sink); err != nil || sel.Links == trace.NoLinks {
-			return err
-		}
-		return links.Deliver(ctx, sink.Links)
-	}
-	s, err := d.sort(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	it, err := s.Sort(ctx)
-	if err != nil {
-		return err
-	}
-	return d.parseAll(ctx, lines.Sorted(it), sel, sink, true)
-}
-
-// sort brings the lines of the file into time order.
-func (d *decoder) sort(ctx context.Context) (*extsort.Sorter, error) {
-	s := extsort.New(d.opt.SortMemory(), "")
-	src := d.file.Chunks(d.chunks)
-	var buf []byte
+// SortTime is the time of a record; a line without one stays behind the one before it.
+func (d *decoder) SortTime(l []byte, last int64) int64 {
 	var h head
-	for {
-		if err := ctx.Err(); err != nil {
-			s.Close()
-			return nil, err
-		}
-		b, err := lines.Next(src)
-		if err != nil || b == nil {
-			if err != nil {
-				s.Close()
-				return nil, err
-			}
-			return s, nil
-		}
-		w := d.file.Walk(b)
-		last := int64(math.MinInt64)
-		for {
-			l, number, ok := w.Next()
-			if !ok {
-				break
-			}
-			t := last // a line without a time stays behind the one before it
-			if _, bad := h.parse(l, 3); bad < 0 {
-				t, _, _ = h.time().Ticks(d.digits)
-				last = t
-			}
-			buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(number))
-			buf = append(buf, l...)
-			if err := s.Add(t, number, buf); err != nil {
-				s.Close()
-				return nil, err
-			}
-		}
-		b.Release()
+	if _, bad := h.parse(l, 3); bad < 0 {
+		last, _, _ = h.time().Ticks(d.Digits)
 	}
+	return last
 }
 
-// parseAll parses blocks on all cores and delivers their batches in order.
-func (d *decoder) parseAll(ctx context.Context, src lines.Source, sel trace.Selection, sink format.Sink, mixed bool) error {
-	defer func() { d.scanned = true }()
-	workers := d.opt.Cores()
-	turn := pipeline.NewTurn()
-	free := make(chan *parsed, workers+2)
-	next := func() (*lines.Block, bool, error) {
-		b, err := src.Next()
-		return b, b != nil, err
-	}
-	parsers := make([]scoped, workers)
-	var links carrier.Links
-	defer links.Close()
-	work := func(w int, b *lines.Block) (*parsed, error) {
-		var p *parsed
-		select {
-		case p = <-free:
-		default:
-			p = &parsed{}
-		}
-		parsers[w].defs = d.defs
-		p.reset(d, b, &parsers[w], mixed)
-		p.turn = turn
-		err := b.Load()
-		if err == nil {
-			err = p.run()
-		}
-		turn.Done(b.Seq)
-		return p, err
-	}
-	done := func(p *parsed) error {
-		for _, x := range p.out {
-			if err := sink.Batch(x); err != nil {
-				return err
-			}
-		}
-		if err := p.keep(&links); err != nil {
-			return err
-		}
-		if d.opt.Progress != nil {
-			d.opt.Progress(d.file.Size/2+(p.block.Line*d.file.Size)/max(1, 2*(d.lastLine()+1)), d.file.Size)
-		}
-		p.block.Release()
-		p.block = nil
-		select {
-		case free <- p:
-		default:
-		}
+// scan is one scan of the events.
+type scan struct {
+	d       *decoder
+	carried carrier.Links
+	wanted  bool
+}
+
+// Begin begins a scan.
+func (d *decoder) Begin(sel trace.Selection) linetrace.Scan {
+	return &scan{d: d, wanted: sel.Links != trace.NoLinks}
+}
+
+// Links hands on the links of another format's trace.
+func (s *scan) Links(ctx context.Context, sink format.Sink) error {
+	if !s.wanted {
 		return nil
 	}
-	if err := pipeline.Run(ctx, workers, next, work, done); err != nil || sel.Links == trace.NoLinks {
-		return err
-	}
-	return links.Deliver(ctx, sink.Links)
+	return s.carried.Deliver(ctx, sink.Links)
 }
 
-func (d *decoder) lastLine() int64 {
-	if len(d.chunks) == 0 {
-		return 1
-	}
-	return d.chunks[len(d.chunks)-1].Line
+// Close frees the links.
+func (s *scan) Close() { s.carried.Close() }
+
+// Assembler hands on batches as they come from the blocks.
+func (s *scan) Assembler(mixed bool) linetrace.Assembler { return assembler{s, mixed} }
+
+type assembler struct {
+	*scan
+	mixed bool
 }
 
-// keep adds the links of a block to those of the scan.
-func (p *parsed) keep(links *carrier.Links) error {
+// Block makes room for what a block says.
+func (a assembler) Block() linetrace.Block {
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed}
+}
+
+// Take hands on the events of a block.
+func (a assembler) Take(b linetrace.Block, sink format.Sink) error {
+	p := b.(*parsed)
+	for _, x := range p.out {
+		if err := sink.Batch(x); err != nil {
+			return err
+		}
+	}
 	for _, l := range p.links {
-		if err := links.Add(l.line, l.text); err != nil {
+		if err := a.carried.Add(l.line, l.text); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// stream reads one sorted piece of the file.
-type stream struct {
-	d     *decoder
-	links *carrier.Links
-	src   lines.Source
-	p     parsed
-	res   scoped
-	ready int
-}
-
-// Next returns the next batch of the piece.
-func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
-	for {
-		if s.ready < len(s.p.out) {
-			s.ready++
-			return s.p.out[s.ready-1], nil
-		}
-		// The block is not released: what has been merged, but not handed on yet,
-		// has texts in it.
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		b, err := lines.Next(s.src)
-		if err != nil || b == nil {
-			return nil, err
-		}
-		s.res.defs = s.d.defs
-		s.p.reset(s.d, b, &s.res, true)
-		s.ready = 0
-		if err := s.p.run(); err != nil {
-			return nil, err
-		}
-		if err := s.p.keep(s.links); err != nil {
-			return nil, err
-		}
-	}
-}
+// Finish has nothing left.
+func (a assembler) Finish(format.Sink) error { return nil }

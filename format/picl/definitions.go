@@ -1,8 +1,8 @@
 package picl
 
 import (
+	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -16,7 +16,6 @@ type definitions struct {
 	names       []label           // labels of processors and processes
 	descriptors []redefinition
 	sets        map[setKey][]int64
-	inlined     map[string]*control
 }
 
 type setKey struct{ typ, id int64 }
@@ -38,7 +37,7 @@ type redefinition struct {
 }
 
 func newDefinitions() *definitions {
-	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}, inlined: map[string]*control{}}
+	return &definitions{byEvent: map[int64][]int32{}, sets: map[setKey][]int64{}}
 }
 
 // add takes a definition record; ok is false when its data say nothing.
@@ -46,14 +45,7 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	sc := scope{r.Event, r.Processor, r.Process, r.Line}
 	switch r.Type {
 	case TypeLabel:
-		text := ""
-		for i, v := range r.Values {
-			if i > 0 {
-				text += " "
-			}
-			text += v.String()
-		}
-		l := label{sc, trace.Text(strings.Clone(text))}
+		l := label{sc, trace.Text(joined(r.Values))}
 		if r.Event == -1 {
 			d.names = append(d.names, l)
 			return
@@ -71,17 +63,11 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 		if len(r.Values) < 2 || r.Values[0].Type == trace.String {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
 		}
-		text := ""
-		for i, v := range r.Values[1:] {
-			if i > 0 {
-				text += " "
-			}
-			text += v.String()
-		}
+		text := joined(r.Values[1:])
 		if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 			text = text[1 : n-1]
 		}
-		c, err := parseControl(string([]byte(text)))
+		c, err := parseControl(text)
 		if err != nil {
 			return dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
 		}
@@ -104,6 +90,18 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 	return
 }
 
+// joined is the text of all values, with blanks between them.
+func joined(vals []trace.Value) string {
+	var b []byte
+	for i, v := range vals {
+		if i > 0 {
+			b = append(b, ' ')
+		}
+		b = append(b, v.String()...)
+	}
+	return string(b)
+}
+
 // scopeRank says how specific a scope is for a record, 0 when it does not
 // apply: exact before subset before all, compared on event, processor, process.
 func (d *definitions) scopeRank(s *scope, event, processor, process, line int64) int {
@@ -111,13 +109,21 @@ func (d *definitions) scopeRank(s *scope, event, processor, process, line int64)
 		return 0
 	}
 	in, _ := d.inEventSubset(s.event, event)
-	e := rank(s.event, event, in)
-	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
-	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
-	if e == 0 || p == 0 || q == 0 {
+	e, p := rank(s.event, event, in), d.placeRank(s, processor, process)
+	if e == 0 || p == 0 {
 		return 0
 	}
-	return e*16 + p*4 + q
+	return e*16 + p
+}
+
+// placeRank compares the processor and process of a scope alone.
+func (d *definitions) placeRank(s *scope, processor, process int64) int {
+	p := rank(s.processor, processor, d.inSet(TypeProcessorSet, s.processor, processor))
+	q := rank(s.process, process, d.inSet(TypeProcessSet, s.process, process))
+	if p == 0 || q == 0 {
+		return 0
+	}
+	return p*4 + q
 }
 
 func rank(have, want int64, member bool) int {
@@ -133,15 +139,7 @@ func rank(have, want int64, member bool) int {
 }
 
 func (d *definitions) inSet(typ, id, x int64) bool {
-	if id >= -1 {
-		return false
-	}
-	for _, m := range d.sets[setKey{typ, id}] {
-		if m == x {
-			return true
-		}
-	}
-	return false
+	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }
 
 // labelOf finds the label of an event type for a record.
@@ -167,12 +165,7 @@ func (d *definitions) nameOf(processor, process int64) string {
 		if l.processor == -1 && l.process == -1 {
 			continue
 		}
-		p := rank(l.processor, processor, d.inSet(TypeProcessorSet, l.processor, processor))
-		q := rank(l.process, process, d.inSet(TypeProcessSet, l.process, process))
-		if p == 0 || q == 0 {
-			continue
-		}
-		if r := p*4 + q; r >= best {
+		if r := d.placeRank(&l.scope, processor, process); r > 0 && r >= best {
 			best, text = r, l.text
 		}
 	}

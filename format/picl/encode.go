@@ -12,6 +12,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -22,14 +23,9 @@ import (
 // messages before the first event, attributes as character data, events that
 // PICL has no record for as user records of type 900.
 type encoder struct {
+	linetrace.Encoder
 	w                    *Writer
-	defs                 *trace.Definitions
-	loss                 format.Loss
-	times                format.TextTimes
 	native               bool
-	mul                  int64 // a tick is mul × 10^-scale seconds
-	scale                int32
-	rounded              bool // no finite decimal expansion: times go through rescale
 	last                 trace.Decimal
 	keys                 []procKey // by location
 	events               []int64   // by region
@@ -75,23 +71,15 @@ func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
 	return wo, nil
 }
 
-// Order: PICL is one text in time order.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
-
-// Loss is what could not be kept.
-func (e *encoder) Loss() *format.Loss { return &e.loss }
-
 // Abort frees what the encoder holds.
 func (e *encoder) Abort() { e.w.Discard() }
 
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
-	e.defs = d
+	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
 	e.recProc = trace.NoRef
-	m, scale, ok := d.Clock.Decimal()
-	e.mul, e.scale, e.rounded = m, int32(scale), !ok
 	if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
@@ -154,23 +142,6 @@ func (e *encoder) definitions(rows int64) error {
 	return nil
 }
 
-// time converts ticks to seconds.
-func (e *encoder) time(t int64) trace.Decimal {
-	if !e.rounded {
-		if e.mul == 1 {
-			return trace.Decimal{Coef: t, Scale: e.scale}
-		}
-		if v := t * e.mul; v/e.mul == t {
-			return trace.Decimal{Coef: v, Scale: e.scale}
-		}
-	}
-	v, loss := e.defs.Clock.DecimalSeconds(t)
-	if loss != "" {
-		e.loss.Add("time", "", format.Degraded, loss, 1)
-	}
-	return v
-}
-
 // processorOf numbers locations as processors, clear of the host's number.
 func processorOf(loc uint32) int64 {
 	if loc >= Host {
@@ -190,8 +161,8 @@ func (e *encoder) key(loc uint32) procKey {
 	for int(loc) >= len(e.keys) {
 		i := uint32(len(e.keys))
 		k := procKey{processorOf(i), 0}
-		if e.native && int(i) < e.defs.Locations.Len() {
-			if p, ok := parseLocationID(e.defs.Locations.At(int(i)).ID); ok {
+		if e.native && int(i) < e.Defs.Locations.Len() {
+			if p, ok := parseLocationID(e.Defs.Locations.At(int(i)).ID); ok {
 				k = p
 			}
 		}
@@ -209,7 +180,7 @@ func (e *encoder) event(ref uint32) int64 {
 		i := len(e.events)
 		ev := int64(i)
 		if e.native {
-			if n, err := strconv.ParseInt(e.defs.Regions.At(i).ID, 10, 64); err == nil {
+			if n, err := strconv.ParseInt(e.Defs.Regions.At(i).ID, 10, 64); err == nil {
 				ev = n
 			}
 		}
@@ -234,7 +205,7 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 	}
 	_, labelled := e.labels[k]
 	e.labels[k] = ref
-	name := e.defs.Regions.At(int(ref)).Name
+	name := e.Defs.Regions.At(int(ref)).Name
 	if !labelled && name == eventName(ev) {
 		return nil
 	}
@@ -249,7 +220,7 @@ func (e *encoder) prepare() {
 		return
 	}
 	from := len(e.events)
-	n := e.defs.Regions.Len()
+	n := e.Defs.Regions.Len()
 	if from == n {
 		return
 	}
@@ -263,8 +234,8 @@ func (e *encoder) prepare() {
 			seen[ev] = true
 		}
 	}
-	for i := range e.defs.Attributes.Len() {
-		if e.defs.Attributes.At(i).Name == "recorded process" {
+	for i := range e.Defs.Attributes.Len() {
+		if e.Defs.Attributes.At(i).Name == "recorded process" {
 			e.recProc = uint32(i)
 		}
 	}
@@ -272,7 +243,7 @@ func (e *encoder) prepare() {
 
 // Batch writes the rows of a batch.
 func (e *encoder) Batch(b *trace.Batch) error {
-	e.times.Add(b)
+	e.Times.Add(b)
 	e.prepare()
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
@@ -301,7 +272,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	r := &e.rec
 	k := e.key(c.Location())
 	ref := c.Ref()
-	*r = Record{Time: e.time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
+	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
 	e.last = r.Time
 	switch kind := c.Kind(); kind {
 	case trace.Enter:
@@ -320,7 +291,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				r.Process = vals[i].Int()
 				continue
 			}
-			name := e.defs.Attributes.At(int(a)).Name
+			name := e.Defs.Attributes.At(int(a)).Name
 			event := trace.StringValue(name) // a word that the record had in its place
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
@@ -331,9 +302,9 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		return e.nativeMessage(c)
 	default:
-		n, err := strconv.ParseInt(strings.TrimPrefix(e.defs.Spec(kind).Name, "record "), 10, 64)
+		n, err := strconv.ParseInt(strings.TrimPrefix(e.Defs.Spec(kind).Name, "record "), 10, 64)
 		if err != nil {
-			e.loss.Add(e.defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
+			e.Lost.Add(e.Defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
 			return nil
 		}
 		r.Type = n
@@ -358,7 +329,7 @@ const addedPrefix = "weft:"
 
 // data is the data field of an attribute.
 func (e *encoder) data(key uint32, v trace.Value) trace.Value {
-	a := e.defs.Attributes.At(int(key))
+	a := e.Defs.Attributes.At(int(key))
 	if a.Doc == "" || v.Type != trace.String { // those of PICL itself say nothing of themselves
 		return v
 	}
@@ -369,32 +340,16 @@ func (e *encoder) data(key uint32, v trace.Value) trace.Value {
 // the region of that event type that takes no time.
 func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	r := &e.rec
-	at := func(i int) trace.Value {
-		if v := c.Op(i); v != trace.Undefined {
-			return intValue(int64(v))
-		}
-		return intValue(-1)
-	}
 	peer := procKey{-1, -1}
-	if v := c.Op(0); v < uint64(e.defs.Locations.Len()) {
+	if v := c.Op(0); v < uint64(e.Defs.Locations.Len()) {
 		peer = e.key(uint32(v))
 	}
-	message := []trace.Value{at(3), at(2), intValue(peer.processor), intValue(peer.process)}
-	var entry, exit []trace.Value
-	switch c.Kind() {
-	case trace.Send:
-		r.Event, entry = -21, message
-	case trace.SendBegin:
-		r.Event, entry = -27, append(message, at(4))
-	case trace.Recv:
-		r.Event, entry, exit = -51, []trace.Value{at(2), message[2], message[3]}, message
-	default:
-		r.Event, entry, exit = -60, []trace.Value{at(4)}, message
-	}
-	keys, vals := c.Attrs()
-	for i, list := range [][]trace.Value{entry, exit} {
-		r.Type, r.Values = int64(TypeEntry-i), append(r.Values[:0], list...)
-		for i, v := range vals {
+	m := messageOf(c.Kind(), 0)
+	r.Event = m.event
+	keys, attrs := c.Attrs()
+	for i, fields := range [2]string{m.entry, m.exit} {
+		r.Type, r.Values = int64(TypeEntry-i), m.append(r.Values[:0], strings.ReplaceAll(fields, "-", "q"), c, peer)
+		for i, v := range attrs {
 			r.Values = append(r.Values, e.data(keys[i], v))
 		}
 		if err := e.w.Write(r); err != nil {
@@ -404,9 +359,30 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 	return nil
 }
 
+// append appends fields of a message to or from peer.
+func (m *messageSpec) append(vals []trace.Value, fields string, c *trace.Cursor, peer procKey) []trace.Value {
+	for _, f := range fields {
+		v := int64(-1)
+		switch f {
+		case 'l':
+			v = int64(c.Op(3))
+		case 't':
+			v = int64(c.Op(2))
+		case 'p':
+			v = peer.processor
+		case 'q':
+			v = peer.process
+		case 'r':
+			v = int64(c.Op(m.ops - 1))
+		}
+		vals = append(vals, intValue(v))
+	}
+	return vals
+}
+
 // foreignRow writes a row of another format's trace.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
-	e.last = e.time(c.Time())
+	e.last = e.Time(c.Time())
 	kind, ref := c.Kind(), c.Ref()
 	keys, _ := c.Attrs()
 	if (kind == trace.Enter || kind == trace.Leave) && ref != trace.NoRef && len(keys) == 0 && len(c.Ops()) == 0 && e.w.plain() {
@@ -435,9 +411,9 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		return e.w.Write(r)
 	default:
 		r.Type = rowType
-		e.pairs = carrier.AppendKind(e.pairs, e.defs, kind, ref)
+		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
-	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
+	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
 	e.carry()
 	return e.w.Write(r)
 }
@@ -445,55 +421,18 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 // message makes a mark of a send, a receive or a phase of one; it returns false
 // when the event is another or its operands do not fit.
 func (e *encoder) message(c *trace.Cursor) bool {
-	ops := c.Ops()
+	ops, m := c.Ops(), messageOf(c.Kind(), 0)
+	if m == nil || len(ops) < m.ops || m.ops == 1 && (len(ops) > 1 || int64(ops[0]) < 0) || m.ops > 1 && int64(ops[3]) < 0 {
+		return false
+	}
+	peer := procKey{-1, 0}
+	if ops[0] != trace.Undefined {
+		peer.processor = processorOf(uint32(ops[0]))
+	}
 	r := &e.rec
-	if k := c.Kind(); len(ops) == 1 && (k == trace.RecvBegin || k == trace.SendComplete) && int64(ops[0]) >= 0 {
-		r.Type, r.Event = TypeMark, -30
-		if k == trace.RecvBegin {
-			any := intValue(-1)
-			r.Event = -57
-			r.Values = append(r.Values, any, any, any)
-		}
-		r.Values = append(r.Values, intValue(int64(ops[0])))
-		return true
-	}
-	if len(ops) < 4 || !c.Kind().IsSend() && !c.Kind().IsRecv() {
-		return false
-	}
-	r.Type = TypeMark
-	peer := func(v uint64) trace.Value {
-		if v == trace.Undefined {
-			return intValue(-1)
-		}
-		return intValue(processorOf(uint32(v)))
-	}
-	length, tag := intValue(int64(ops[3])), intValue(int64(ops[2]))
-	if int64(ops[3]) < 0 {
-		return false
-	}
-	any := intValue(-1)
-	zero := intValue(0)
-	switch c.Kind() {
-	case trace.Send:
-		r.Event = -21
-		r.Values = append(r.Values, length, tag, peer(ops[0]), zero)
-	case trace.SendBegin:
-		if len(ops) < 5 {
-			return false
-		}
-		r.Event = -27
-		r.Values = append(r.Values, length, tag, peer(ops[0]), zero, intValue(int64(ops[4])))
-	case trace.Recv:
-		r.Event = -51
-		r.Values = append(r.Values, tag, peer(ops[0]), any, length, tag, peer(ops[0]), zero)
-	case trace.RecvComplete:
-		if len(ops) < 5 {
-			return false
-		}
-		r.Event = -60
-		r.Values = append(r.Values, intValue(int64(ops[4])), length, tag, peer(ops[0]), zero)
-	}
-	if ops[1] != trace.Undefined {
+	r.Type, r.Event = TypeMark, m.event
+	r.Values = m.append(r.Values, m.entry+m.exit, c, peer)
+	if m.ops > 1 && ops[1] != trace.Undefined {
 		r.Values = append(r.Values, intValue(int64(ops[1])))
 	}
 	return true
@@ -511,7 +450,7 @@ func (e *encoder) carry() {
 		}
 		var replaced bool
 		if e.text, replaced = attrlist.Append(e.text, p.Key, p.Value); replaced {
-			e.loss.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
+			e.Lost.Add("text", p.Key, format.Degraded, "a line end became a blank", 1)
 		}
 	}
 	// A backslash at the end of the line, even before a blank, would join it to
@@ -538,50 +477,46 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the header and the file.
 func (e *encoder) Close() error {
-	e.times.Count(&e.loss)
+	e.Times.Count(&e.Lost)
 	if err := e.definitions(math.MaxInt64); err != nil {
 		return err
 	}
-	e.w.header = e.header(&e.loss)
+	e.w.header = e.header(&e.Lost)
 	if err := e.w.Close(); err != nil {
 		return err
 	}
-	for reason, n := range e.w.Left {
-		e.loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
-	}
+	e.w.count(&e.Lost)
 	return nil
+}
+
+// count counts the records that were left out.
+func (w *Writer) count(loss *format.Loss) {
+	for reason, n := range w.Left {
+		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
+	}
 }
 
 // header makes the records that come first.
 func (e *encoder) header(loss *format.Loss) (records []Record) {
-	d := e.defs
+	d := e.Defs
 	textRecord := func(typ, event, processor, process int64, text string) {
 		records = append(records, Record{Type: typ, Event: event, Processor: processor, Process: process, Values: []trace.Value{trace.StringValue(text)}})
 	}
 	if e.native {
 		e.prepare()
-		for i := range d.Regions.Len() {
-			if e.keptLabels {
-				break
-			}
+		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.event(uint32(i))
 			if name := d.Regions.At(i).Name; !e.multi[ev] && name != eventName(ev) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
-		for i := range d.Locations.Len() {
+		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(i), e.key(uint32(i))
-			if e.keptLabels {
-				break
-			}
 			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
-		for i := range d.Sets.Len() {
-			if e.keptSets {
-				break
-			}
+		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
 			s := d.Sets.At(i)
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
@@ -623,32 +558,10 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 		return nil, err
 	}
 	defer r.Close()
-	w := NewWriter(out, wo)
-	defer w.Discard()
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		err := r.Read(&rec)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = w.Write(&rec)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return nil, err
-	}
-	loss := &format.Loss{}
-	for reason, n := range w.Left {
-		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
-	}
-	return loss, nil
+	w, loss := NewWriter(out, wo), &format.Loss{}
+	err = linetrace.Copy(ctx, r, w)
+	w.count(loss)
+	return loss, err
 }
 
 // rawTrace prints the lines of the file as they are.

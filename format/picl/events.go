@@ -1,6 +1,11 @@
 package picl
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
 
 // eventSpec is one row of the table of event types: the name of the PICL or MPI
 // call, what the event is, and the data fields of its entry and exit. The mark
@@ -133,6 +138,36 @@ var eventTable = [...]eventSpec{
 	{-914, "buffer full (overwriting)", "buffer full, records overwritten", nil, nil, false, noRole},
 }
 
+// messageSpec says how a message, or a phase of one, that is no part of another
+// record is written: as a mark in another format's trace, or else as an entry and an exit.
+type messageSpec struct {
+	kind  trace.Kind
+	event int64
+	ops   int // operands that the kind must have; the request is the last one
+	// entry and exit are their fields: l length, t tag, p processor, q process,
+	// r request, - nothing.
+	entry, exit string
+}
+
+var messageTable = [...]messageSpec{
+	{trace.Send, -21, 4, "ltpq", ""},
+	{trace.SendBegin, -27, 5, "ltpqr", ""},
+	{trace.SendComplete, -30, 1, "r", ""},
+	{trace.Recv, -51, 4, "tp-", "ltpq"},
+	{trace.RecvBegin, -57, 1, "---r", ""},
+	{trace.RecvComplete, -60, 5, "r", "ltpq"},
+}
+
+// messageOf finds the row of a kind, or else of an event type; nil if there is none.
+func messageOf(k trace.Kind, event int64) *messageSpec {
+	for i := range messageTable {
+		if m := &messageTable[i]; m.kind == k || m.event == event {
+			return m
+		}
+	}
+	return nil
+}
+
 // tableLow is the smallest event type in the table; events from it to -1 are
 // found by indexing.
 const tableLow = -914
@@ -180,12 +215,7 @@ func knownEvent(event int64) bool {
 }
 
 func inSubsets(event int64) bool {
-	for _, s := range eventSubsets {
-		if s.id == event {
-			return true
-		}
-	}
-	return event < -1000
+	return subset(event) != nil || event < -1000
 }
 
 // eventName is what an event type without a label is called.
@@ -196,14 +226,25 @@ func eventName(event int64) string {
 	return "event " + strconv.FormatInt(event, 10)
 }
 
-// eventSubsets are the predefined subsets of event types (docs/formats/picl.md,
-// "Predefined event subsets").
-var eventSubsets = []struct {
+type eventSubset struct {
 	id       int64
 	low, top int64
 	list     []int64
 	name     string
-}{
+}
+
+// subset finds a predefined subset; nil if there is none.
+func subset(id int64) *eventSubset {
+	i := slices.IndexFunc(eventSubsets, func(s eventSubset) bool { return s.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &eventSubsets[i]
+}
+
+// eventSubsets are the predefined subsets of event types (docs/formats/picl.md,
+// "Predefined event subsets").
+var eventSubsets = []eventSubset{
 	{-1001, 0, 1 << 62, nil, "user events"},
 	{-1002, -1000, -2, nil, "system events"},
 	{-1011, -200, -11, nil, "interprocess communication"},
@@ -220,30 +261,15 @@ var eventSubsets = []struct {
 
 // inEventSubset reports whether event belongs to the subset; ok is false when
 // the subset is not defined.
-func (d *definitions) inEventSubset(subset, event int64) (in, ok bool) {
-	if subset == -1 {
+func (d *definitions) inEventSubset(id, event int64) (in, ok bool) {
+	if id == -1 {
 		return true, true
 	}
-	if m, ok := d.sets[setKey{TypeEventSet, subset}]; ok {
-		for _, x := range m {
-			if x == event {
-				return true, true
-			}
-		}
-		return false, true
+	if m, ok := d.sets[setKey{TypeEventSet, id}]; ok {
+		return slices.Contains(m, event), true
 	}
-	for _, s := range eventSubsets {
-		if s.id == subset {
-			if s.list == nil {
-				return event >= s.low && event <= s.top, true
-			}
-			for _, x := range s.list {
-				if x == event {
-					return true, true
-				}
-			}
-			return false, true
-		}
+	if s := subset(id); s != nil {
+		return slices.Contains(s.list, event) || s.list == nil && event >= s.low && event <= s.top, true
 	}
 	return false, false
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -52,7 +53,7 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 }
 
 var about = format.About{
-	Mapping:    func(s format.Subject) format.Mapped { return mapping[s] },
+	Mapping:    mapping,
 	Name:       "picl",
 	Title:      "PICL",
 	Extensions: []string{".trf", ".picl"},
@@ -81,14 +82,11 @@ func probe(name string, text []byte) int {
 	}
 	good, bad := 0, 0
 	decimal := false
-	rest := text
-	for len(rest) > 0 && good+bad < 20 {
-		l := rest
-		if i := bytes.IndexByte(rest, '\n'); i >= 0 {
-			l, rest = rest[:i], rest[i+1:]
-		} else if rest = nil; good+bad > 0 {
-			break // a line that the head cuts off
+	for l := range bytes.Lines(text) {
+		if good+bad == 20 || good+bad > 0 && l[len(l)-1] != '\n' {
+			break // the head may cut off the last line
 		}
+		l = bytes.TrimSuffix(l, []byte{'\n'})
 		if len(bytes.TrimSpace(l)) == 0 {
 			continue
 		}
@@ -132,29 +130,21 @@ func (c *checker) Finish(ctx context.Context) error {
 	if !c.d.statistics {
 		return nil
 	}
-	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.opt.Values})
+	r, err := NewReader(ctx, c.d.src, &format.ReadOptions{Values: c.d.Opt.Values})
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	s := NewStatistics()
-	tick := trace.NewDecimal(1, min(6, int(c.d.digits)))
-	var rec Record
-	for n := 0; ; n++ {
-		if n%trace.BatchRows == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err := r.Read(&rec); err == io.EOF {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		s.Add(&rec)
-		for _, d := range s.Compare(&rec, tick) {
+	tick := trace.NewDecimal(1, min(6, int(c.d.Digits)))
+	return linetrace.Records(ctx, r, func(rec *Record) error {
+		s.Add(rec)
+		for _, d := range s.Compare(rec, tick) {
 			d.Position.File = c.d.src.Path
-			if err := c.d.opt.Defect(d); err != nil {
+			if err := c.d.Opt.Defect(d); err != nil {
 				return err
 			}
 		}
-	}
+		return nil
+	})
 }

@@ -2,8 +2,16 @@ package picl
 
 import "github.com/weft-trace/weft/format"
 
-// mapping says what becomes of what; docs/mapping.md has it as a table.
-var mapping = map[format.Subject]format.Mapped{
+// mapping says what becomes of what; docs/mapping.md has it as a table. Events that
+// own does not name are written as a user record.
+func mapping(s format.Subject) format.Mapped {
+	if m, ok := own[s]; ok || len(s.Kinds()) == 0 {
+		return m
+	}
+	return format.Mapped{Keep: format.Kept, As: "user record"}
+}
+
+var own = map[format.Subject]format.Mapped{
 	format.ClockTicks:              {Keep: format.Exact, As: "seconds with the decimals needed; rounded to 1 ns where a tick has no finite decimals"},
 	format.ClockStart:              {Keep: format.Kept, As: "event message before the first event"},
 	format.TraceProperties:         {Keep: format.Kept, As: "event message"},
@@ -20,20 +28,10 @@ var mapping = map[format.Subject]format.Mapped{
 	format.Marks:                   {Keep: format.Exact, As: "-2"},
 	format.Comments:                {Keep: format.Exact, As: "-7 of PICL's own; others kept as user records"},
 	format.Claims:                  {Keep: format.Kept, As: "-3 and -4 with character data under a label"},
-	format.Fragments:               {Keep: format.Kept, As: "user record"},
-	format.MetricValues:            {Keep: format.Kept, As: "user record"},
 	format.Messages:                {Keep: format.Exact, As: "-21 … -61; marks for other formats' messages"},
 	format.MessagePhases:           {Keep: format.Kept, As: "marks -30 and -57; the others as user records"},
 	format.CollectiveOperations:    {Keep: format.Kept, As: "user record; PICL's own event types -78x as they are"},
-	format.CommunicatorEvents:      {Keep: format.Kept, As: "user record"},
 	format.Interruptions:           {Keep: format.Kept, As: "user record; PICL's own -912 … -914 as they are"},
-	format.ProcessEvents:           {Keep: format.Kept, As: "user record"},
-	format.ThreadEvents:            {Keep: format.Kept, As: "user record"},
-	format.RemoteMemoryAccess:      {Keep: format.Kept, As: "user record"},
-	format.CallingContexts:         {Keep: format.Kept, As: "user record"},
-	format.InputOutput:             {Keep: format.Kept, As: "user record"},
-	format.Markers:                 {Keep: format.Kept, As: "user record"},
-	format.Snapshots:               {Keep: format.Kept, As: "user record"},
 	format.Summaries:               {Keep: format.Exact, As: "-101 … -105 of PICL's own; others kept as user records"},
 	format.GenericEvents:           {Keep: format.Exact, As: "user records of PICL's own; others kept as user records"},
 	format.Links:                   {Keep: format.Kept, As: "user record after the last event"},

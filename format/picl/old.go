@@ -1,18 +1,14 @@
 package picl
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"fmt"
-	"io"
-	"os"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/digits"
-	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -86,55 +82,16 @@ func probeOld(head []byte) int {
 	return 85
 }
 
-// convertOld writes an old-format trace as new-format lines, each behind the
-// number of the line that it came from, into a temporary file.
-func convertOld(ctx context.Context, f *lines.File, opt *format.ReadOptions) (format.DataFile, int64, error) {
-	tmp, err := os.CreateTemp("", "weft-picl-*")
-	if err != nil {
-		return nil, 0, fmt.Errorf("cannot make a temporary file: %w", err)
-	}
-	os.Remove(tmp.Name())
-	c := oldConverter{opt: opt, name: f.Name, w: bufio.NewWriterSize(tmp, 64<<10), sends: map[int64]*oldSend{}, waits: map[int64]Record{}}
-	chunks, err := lines.Index(ctx, f, 1, func(*lines.Block) struct{} { return struct{}{} }, func(lines.Chunk, struct{}) error { return nil })
-	src := f.Chunks(chunks)
-	for err == nil {
-		var b *lines.Block
-		if b, err = lines.Next(src); err != nil || b == nil {
-			break
-		}
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		w := f.Walk(b)
-		for {
-			l, n, ok := w.Next()
-			if !ok {
-				break
-			}
-			if err = c.line(l, n); err != nil {
-				break
-			}
-		}
-		b.Release()
-	}
-	if err == nil {
-		err = c.finish()
-	}
-	if err != nil {
-		tmp.Close()
-		return nil, 0, err
-	}
-	n, err := tmp.Seek(0, io.SeekEnd)
-	return tmp, n, err
-}
-
+// oldConverter writes an old-format trace as new-format lines.
 type oldConverter struct {
-	opt   *format.ReadOptions
-	name  string
-	w     *bufio.Writer
-	buf   []byte
+	*linetrace.Rewriter
 	sends map[int64]*oldSend // a send of a node whose end is not known yet
 	waits map[int64]Record
+}
+
+func beginOld(w *linetrace.Rewriter) (line func([]byte, int64) error, finish func() error) {
+	c := &oldConverter{w, map[int64]*oldSend{}, map[int64]Record{}}
+	return c.line, c.finish
 }
 
 // oldSend is a send that may be followed by compstats records: the second one
@@ -150,8 +107,7 @@ func (c *oldConverter) line(l []byte, number int64) error {
 		return nil
 	}
 	bad := func(found, expected string) error {
-		return c.opt.Defect(&trace.Defect{Rule: "picl.old-record", Severity: trace.Warning, Position: trace.Position{File: c.name, Line: number},
-			Record: quote(l), Found: found, Expected: expected})
+		return c.Defect("picl.old-record", trace.Warning, number, quote(l), found, expected)
 	}
 	key, err := strconv.Atoi(f[0])
 	var sec, usec, node int64
@@ -315,27 +271,17 @@ func (c *oldConverter) endSend(node int64) error {
 }
 
 func (c *oldConverter) finish() error {
-	for len(c.sends) > 0 {
-		least := int64(0)
-		first := true
-		for n := range c.sends {
-			if first || n < least {
-				least, first = n, false
-			}
-		}
-		if err := c.endSend(least); err != nil {
+	for _, node := range slices.Sorted(maps.Keys(c.sends)) {
+		if err := c.endSend(node); err != nil {
 			return err
 		}
 	}
-	return c.w.Flush()
+	return nil
 }
 
 func (c *oldConverter) emit(recs ...Record) error {
 	for i := range recs {
-		c.buf = digits.AppendInt(c.buf[:0], recs[i].Line)
-		c.buf = append(c.buf, '\t')
-		c.buf = append(recs[i].Append(c.buf, 6), '\n')
-		if _, err := c.w.Write(c.buf); err != nil {
+		if err := c.Record(recs[i].Line, func(b []byte) []byte { return recs[i].Append(b, 6) }); err != nil {
 			return err
 		}
 	}

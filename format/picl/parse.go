@@ -10,17 +10,17 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
 	"github.com/weft-trace/weft/internal/lines"
-	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
 // parsed is a block of lines turned into batches.
 type parsed struct {
 	d     *decoder
-	block *lines.Block
-	res   *scoped
-	data  []uint32       // attributes of unnamed data fields
-	turn  *pipeline.Turn // nil when blocks are parsed one after another
+	place linetrace.Place
+	res   scoped
+	data  []uint32 // attributes of unnamed data fields
+	mixes bool     // one batch is to have the events of all locations
 	mixed *trace.Batch
 	byLoc []*trace.Batch // by location
 	used  []uint32       // locations in byLoc that have rows
@@ -36,15 +36,6 @@ type parsed struct {
 type carriedLink struct {
 	line int64
 	text string
-}
-
-func (p *parsed) reset(d *decoder, b *lines.Block, res *scoped, mixed bool) {
-	p.free = append(p.free, p.out...)
-	p.d, p.block, p.res, p.out, p.used = d, b, res, p.out[:0], p.used[:0]
-	p.mixed, p.links = nil, p.links[:0]
-	if mixed {
-		p.mixed = p.take(trace.MixedLoc)
-	}
 }
 
 func (p *parsed) take(loc uint32) *trace.Batch {
@@ -83,9 +74,14 @@ func (p *parsed) batch(loc uint32) *trace.Batch {
 	return b
 }
 
-// run parses the block.
-func (p *parsed) run() error {
-	if err := p.lines(); err != nil {
+// Parse turns the lines of a block into batches.
+func (p *parsed) Parse(b *lines.Block, at linetrace.Place) error {
+	p.free = append(p.free, p.out...)
+	p.place, p.out, p.used, p.mixed, p.links = at, p.out[:0], p.used[:0], nil, p.links[:0]
+	if p.mixes {
+		p.mixed = p.take(trace.MixedLoc)
+	}
+	if err := p.lines(b); err != nil {
 		return err
 	}
 	if p.mixed != nil {
@@ -105,20 +101,20 @@ func (p *parsed) run() error {
 
 // lines parses all lines: those in their usual spelling in one go, the others
 // through line.
-func (p *parsed) lines() error {
+func (p *parsed) lines(b *lines.Block) error {
 	d := p.d
-	w := d.file.Walk(p.block)
-	usual := plain(d.file, p.block)
+	w := d.File.Walk(b)
+	usual := w.Plain()
 	var h head
 	for {
 		if usual {
 			rest := w.Rest()
-			if i := h.quick(rest); i > 0 && h.event() && h.scale <= d.digits {
+			if i := h.quick(rest); i > 0 && h.event() && h.scale <= d.Digits {
 				t, ok := h.f[2], true
-				if h.scale != d.digits {
-					t, _, ok = h.time().Ticks(d.digits)
+				if h.scale != d.Digits {
+					t, _, ok = h.time().Ticks(d.Digits)
 				}
-				if ok && d.restore != nil {
+				if ok && d.Restore != nil {
 					if n := p.quickRestored(rest, i, &h, t, w.Number()); n > 0 {
 						w.Skip(n)
 						continue
@@ -130,7 +126,7 @@ func (p *parsed) lines() error {
 					switch {
 					case !ok:
 						err = p.line(l, number)
-					case d.restore != nil:
+					case d.Restore != nil:
 						err = p.restoredLine(l, l[i:], &h, t, number)
 					default:
 						err = p.record(&h, l, i, t, number)
@@ -150,11 +146,6 @@ func (p *parsed) lines() error {
 			return err
 		}
 	}
-}
-
-// plain reports whether the lines of a block can be read by head.usual.
-func plain(f *lines.File, b *lines.Block) bool {
-	return !f.Numbered && len(b.Numbers) == 0 && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
 }
 
 // usual reads the head of an event's record that data begins
@@ -186,10 +177,10 @@ func lineEnd(data []byte, i int) int {
 }
 
 func (p *parsed) defect(problem dataProblem, line int64, text []byte) error {
-	if p.d.scanned {
+	if p.d.Scanned {
 		return nil
 	}
-	return p.d.opt.Defect(problem.defect(p.d.file.Name, line, text))
+	return p.d.Opt.Defect(problem.defect(p.d.File.Name, line, text))
 }
 
 // line turns one line into rows.
@@ -209,11 +200,11 @@ func (p *parsed) line(l []byte, number int64) error {
 		return nil
 	}
 	t := h.f[2]
-	if h.scale != d.digits {
+	if h.scale != d.Digits {
 		var exact, ok bool
-		t, exact, ok = h.time().Ticks(d.digits)
+		t, exact, ok = h.time().Ticks(d.Digits)
 		if !exact || !ok {
-			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.digits), trace.Warning}, number, l); err != nil {
+			if err := p.defect(dataProblem{"picl.time-rounded", h.time().String() + " s", fmt.Sprintf("at most %d digits after the point, beside the other times", d.Digits), trace.Warning}, number, l); err != nil {
 				return err
 			}
 			if !ok {
@@ -231,7 +222,7 @@ func (p *parsed) line(l []byte, number int64) error {
 			}
 		}
 	}
-	if d.restore != nil {
+	if d.Restore != nil {
 		return p.restoredLine(l, l[i:], &h, t, number)
 	}
 	return p.record(&h, l, i, t, number)
@@ -248,7 +239,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	}
 	if !quick {
 		var problem dataProblem
-		p.vals, problem = parseData(l[i:], h.f[5], h, number, p.res, p.vals[:0])
+		p.vals, problem = parseData(l[i:], h.f[5], h, number, &p.res, p.vals[:0])
 		if problem.rule != "" {
 			if err := p.defect(problem, number, l); err != nil {
 				return err
@@ -257,7 +248,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		p.takeAdded()
 	}
 	key := procKey{h.f[3], h.f[4]}
-	loc := d.locationOfRecord(key)
+	loc, _ := d.locationOfRecord(key)
 	region := d.regionOf(event, key.processor, key.process, number)
 	spec := specOf(event)
 	keys := &d.fields[specIndex(event)]
@@ -308,7 +299,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		}
 	}
 	p.markAdded(b)
-	if key.process == -1 && d.model.Locations.At(int(loc)).ID != locationID(key) {
+	if key.process == -1 && d.Model.Locations.At(int(loc)).ID != locationID(key) {
 		b.AddAttr(d.wide, trace.IntValue(-1))
 	}
 	b.Pos = append(b.Pos, number)
@@ -427,20 +418,8 @@ func (p *parsed) defineAdded(name string) uint32 {
 }
 
 func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
-	name := a.Name
-	d := p.d
-	d.growing.Lock()
-	k, ok := d.attrs[name]
-	d.growing.Unlock()
-	if ok {
-		return k
-	}
-	if p.turn != nil {
-		p.turn.Wait(p.block.Seq)
-	}
-	d.growing.Lock()
-	defer d.growing.Unlock()
-	return d.attribute(a)
+	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name, func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
+	return k
 }
 
 // statisticKey is the attribute of a statistic of an event type: the type's
@@ -478,26 +457,16 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 	if len(vals) == 0 {
 		return
 	}
-	tag, peer, process := int64(-1), int64(-1), int64(-1)
-	if len(vals) > 1 {
-		tag = vals[1].Int()
-	}
-	if len(vals) > 2 {
-		peer = vals[2].Int()
-	}
-	if len(vals) > 3 {
-		process = vals[3].Int()
-	}
-	length := uint64(0)
-	if n := vals[0].Int(); n > 0 {
-		length = uint64(n)
+	field := [4]int64{0, -1, -1, -1} // length, tag, processor, process
+	for i := range min(len(vals), len(field)) {
+		field[i] = vals[i].Int()
 	}
 	other := trace.Undefined
-	if peer >= 0 {
-		other = uint64(p.peer(peer, process))
+	if field[2] >= 0 {
+		other = uint64(p.peer(field[2], field[3]))
 	}
 	b.Add(loc, t, kind, trace.NoRef)
-	b.AddOps(other, trace.Undefined, uint64(tag), length)
+	b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(0, field[0])))
 	p.markAdded(b)
 	b.MarkDerived()
 	b.Pos = append(b.Pos, line)
@@ -508,35 +477,13 @@ func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *
 func (p *parsed) peer(processor, process int64) uint32 {
 	d := p.d
 	key := procKey{processor, process}
-	if uint64(processor) < uint64(len(d.slots)) {
-		if s := &d.slots[processor]; s.process == process && s.loc >= 0 {
-			return uint32(s.loc)
-		}
-	}
-	if loc, ok := d.locations[key]; ok {
+	if loc, ok := d.locationOfRecord(key); ok {
 		return loc
 	}
 	if loc, ok := d.alone[processor]; ok && process == -1 {
 		return loc
 	}
-	d.growing.Lock()
-	loc, ok := d.peerLocations[key]
-	d.growing.Unlock()
-	if ok {
-		return loc
-	}
-	if p.turn != nil {
-		p.turn.Wait(p.block.Seq)
-	}
-	d.growing.Lock()
-	defer d.growing.Unlock()
-	if loc, ok = d.peerLocations[key]; !ok {
-		if d.peerLocations == nil {
-			d.peerLocations = map[procKey]uint32{}
-		}
-		loc = d.location(key, trace.PeerLocation)
-		d.peerLocations[key] = loc
-	}
+	loc, _ := linetrace.Define(&d.Text, p.place, d.peerLocations, key, func() (uint32, error) { return d.location(key, trace.PeerLocation), nil })
 	return loc
 }
 
@@ -565,17 +512,17 @@ func carriedDefinition(l []byte) (carrier.Pair, bool) {
 func (p *parsed) quickRestored(line []byte, i int, h *head, t, number int64) (end int) {
 	d := p.d
 	loc := locationOf(h.f[3])
-	if h.f[3] < 0 || loc >= int64(d.model.Locations.Len()) {
+	if h.f[3] < 0 || loc >= int64(d.Model.Locations.Len()) {
 		return 0
 	}
-	if d.rescale {
+	if d.Rescale {
 		var ok bool
-		if t, _, ok = d.fileClock().Rescale(t, d.restore.Clock); !ok {
+		if t, _, ok = d.Clock.Rescale(t, d.Restore.Clock); !ok {
 			return 0
 		}
 	}
 	switch n := h.f[5]; {
-	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 && h.f[1] < int64(d.model.Regions.Len()):
+	case n == 0 && line[i] == '\n' && h.f[0] != TypeMark && h.f[0] != rowType && h.f[1] >= 0 && h.f[1] < int64(d.Model.Regions.Len()):
 		kind := trace.Enter
 		if h.f[0] == TypeExit {
 			kind = trace.Leave
@@ -602,14 +549,14 @@ func (p *parsed) quickRestored(line []byte, i int, h *head, t, number int64) (en
 func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error {
 	d := p.d
 	ok := true
-	if d.rescale {
-		t, _, ok = d.fileClock().Rescale(t, d.restore.Clock)
+	if d.Rescale {
+		t, _, ok = d.Clock.Rescale(t, d.Restore.Clock)
 	}
 	bad := func(found string) error {
 		return p.defect(dataProblem{"picl.carrier", found, "a record as weft writes it; it is skipped", trace.Warning}, number, text)
 	}
 	loc := locationOf(h.f[3])
-	if !ok || loc >= int64(d.model.Locations.Len()) {
+	if !ok || loc >= int64(d.Model.Locations.Len()) {
 		return bad(fmt.Sprintf("processor %d", h.f[3]))
 	}
 	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
@@ -619,7 +566,7 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	var vals []trace.Value
 	if h.f[5] > 0 {
 		var problem dataProblem
-		p.vals, problem = parseData(data, h.f[5], h, number, p.res, p.vals[:0])
+		p.vals, problem = parseData(data, h.f[5], h, number, &p.res, p.vals[:0])
 		if problem.rule != "" {
 			if err := p.defect(problem, number, text); err != nil {
 				return err
@@ -651,7 +598,7 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	b := p.batch(location)
 	var kind trace.Kind
 	ref := trace.NoRef
-	if e := h.f[1]; e >= 0 && e < int64(d.model.Regions.Len()) {
+	if e := h.f[1]; e >= 0 && e < int64(d.Model.Regions.Len()) {
 		ref = uint32(e)
 	}
 	switch h.f[0] {
@@ -681,13 +628,13 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 		kind = trace.Mark
 	case rowType:
 		var err error
-		if kind, ref, err = d.restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
+		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
 		}
 	default:
 		return bad(fmt.Sprintf("record type %d", h.f[0]))
 	}
-	if err := d.restore.Add(b, location, t, kind, ref, p.pairs); err != nil {
+	if err := d.Restore.Add(b, location, t, kind, ref, p.pairs); err != nil {
 		return bad(err.Error())
 	}
 	b.Pos = append(b.Pos, number)
@@ -697,88 +644,43 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 // restoredMessage turns the fields of a mark of a message into a row, or says
 // what was found that cannot be one.
 func (p *parsed) restoredMessage(b *trace.Batch, loc uint32, t, event int64, v []int64, line int64) (bad string) {
-	kind := trace.NoKind
-	switch event {
-	case -57, -30:
-		// The request is the last field.
-		if kind = trace.RecvBegin; event == -30 {
-			kind = trace.SendComplete
-		}
-		if want := 1 + 3*int((-event)/57); len(v) != want {
-			return fmt.Sprintf("event type %d with %d values", event, len(v))
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		b.AddOps(uint64(v[len(v)-1]))
-		b.Pos = append(b.Pos, line)
-		return ""
-	case -21:
-		kind = trace.Send
-	case -27:
-		kind = trace.SendBegin
-	case -51:
-		kind = trace.Recv
-	case -60:
-		kind = trace.RecvComplete
+	m := messageOf(trace.NoKind, event)
+	n := 0
+	if m != nil {
+		n = len(m.entry) + len(m.exit)
 	}
-	undefined := func(x int64) uint64 {
-		if x < 0 {
-			return trace.Undefined
-		}
-		return uint64(x)
-	}
-	peer := func(x int64) uint64 { return undefined(locationOf(x)) }
-	refers := func(to, comm uint64) bool {
-		m := p.d.model
-		return carrier.Refers(m, trace.OpLocation, to) && carrier.Refers(m, trace.OpCommunicator, comm)
-	}
-	// The layouts are those of message in encode.go.
-	switch {
-	case kind == trace.Send && len(v) >= 4, kind == trace.SendBegin && len(v) >= 5:
-		rest, comm := v[4:], trace.Undefined
-		if kind == trace.SendBegin {
-			rest = v[5:]
-		}
-		if len(rest) > 0 {
-			comm = undefined(rest[0])
-		}
-		if !refers(peer(v[2]), comm) {
-			return "a message to nobody"
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		if kind == trace.SendBegin {
-			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]), uint64(v[4]))
-		} else {
-			b.AddOps(peer(v[2]), comm, uint64(v[1]), uint64(v[0]))
-		}
-	case kind == trace.Recv && len(v) >= 7, kind == trace.RecvComplete && len(v) >= 5:
-		got := v[3:]
-		if kind == trace.RecvComplete {
-			got = v[1:]
-		}
-		comm := trace.Undefined
-		if len(got) > 4 {
-			comm = undefined(got[4])
-		}
-		if !refers(peer(got[2]), comm) {
-			return "a message from nobody"
-		}
-		b.Add(loc, t, kind, trace.NoRef)
-		if kind == trace.RecvComplete {
-			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]), uint64(v[0]))
-		} else {
-			b.AddOps(peer(got[2]), comm, uint64(got[1]), uint64(got[0]))
-		}
-	default:
+	if m == nil || len(v) < n || m.ops == 1 && len(v) > n {
 		return fmt.Sprintf("event type %d with %d values", event, len(v))
 	}
+	ops := [5]uint64{trace.Undefined, trace.Undefined}
+	for _, fields := range [2]string{m.entry, m.exit} {
+		for i := range len(fields) {
+			switch fields[i] {
+			case 'l':
+				ops[3] = uint64(v[i])
+			case 't':
+				ops[2] = uint64(v[i])
+			case 'p':
+				ops[0] = uint64(max(-1, locationOf(v[i]))) // -1 is Undefined
+			case 'r':
+				ops[m.ops-1] = uint64(v[i])
+			}
+		}
+		v = v[len(fields):]
+	}
+	if m.ops > 1 {
+		if len(v) > 0 {
+			ops[1] = uint64(max(-1, v[0]))
+		}
+		if d := p.d.Model; !carrier.Refers(d, trace.OpLocation, ops[0]) || !carrier.Refers(d, trace.OpCommunicator, ops[1]) {
+			if m.kind.IsSend() {
+				return "a message to nobody"
+			}
+			return "a message from nobody"
+		}
+	}
+	b.Add(loc, t, m.kind, trace.NoRef)
+	b.AddOps(ops[:m.ops]...)
 	b.Pos = append(b.Pos, line)
 	return ""
-}
-
-func pow10(n int32) int64 {
-	p := int64(1)
-	for range n {
-		p *= 10
-	}
-	return p
 }

@@ -3,12 +3,12 @@ package picl
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"strconv"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/linetrace"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -16,15 +16,12 @@ import (
 // file. It holds one chunk of text, and the labels, descriptors and subsets.
 type Reader struct {
 	opt   *format.ReadOptions
-	file  *lines.File
-	src   lines.Source
-	block *lines.Block
-	walk  lines.Walker
+	name  string
+	lines *lines.Reader
 	defs  *definitions
 	res   scoped
 	close func() error
 	head  head
-	plain bool // the block's lines can be read by head.usual
 	// described: a record has defined a descriptor, maybe anew.
 	described bool
 }
@@ -39,12 +36,11 @@ func NewReader(ctx context.Context, src format.Source, opt *format.ReadOptions) 
 	if err != nil {
 		return nil, err
 	}
-	chunks, err := lines.Index(ctx, f, 1, func(*lines.Block) struct{} { return struct{}{} }, func(lines.Chunk, struct{}) error { return nil })
-	if err != nil {
+	r := &Reader{opt: opt, name: f.Name, defs: newDefinitions(), close: closer}
+	if r.lines, err = lines.NewReader(ctx, f); err != nil {
 		closer()
 		return nil, err
 	}
-	r := &Reader{opt: opt, file: f, src: f.Chunks(chunks), defs: newDefinitions(), close: closer}
 	r.res.defs = r.defs
 	return r, nil
 }
@@ -57,25 +53,15 @@ func (r *Reader) Close() error { return r.close() }
 // skipped and reported.
 func (r *Reader) Read(rec *Record) error {
 	for {
-		if r.block == nil {
-			b, err := lines.Next(r.src)
-			if err != nil {
-				return err
-			}
-			if b == nil {
-				return io.EOF
-			}
-			r.block, r.walk, r.plain = b, r.file.Walk(b), plain(r.file, b)
+		if more, err := r.lines.More(); err != nil {
+			return err
+		} else if !more {
+			return io.EOF
 		}
 		if ok, err := r.quick(rec); ok || err != nil {
 			return err
 		}
-		l, number, ok := r.walk.Next()
-		if !ok {
-			r.block.Release()
-			r.block = nil
-			continue
-		}
+		l, number, _ := r.lines.Next()
 		var h head
 		i, problem, skip := parseLine(l, &h)
 		if skip && problem.rule == "" {
@@ -114,16 +100,16 @@ func (r *Reader) Read(rec *Record) error {
 
 // quick reads the next record if its head is spelled in the usual way.
 func (r *Reader) quick(rec *Record) (ok bool, err error) {
-	if !r.plain {
+	if !r.lines.Plain() {
 		return false, nil
 	}
-	rest := r.walk.Rest()
+	rest := r.lines.Rest()
 	h := &r.head
 	i, end := h.usual(rest)
 	if end == 0 {
 		return false, nil
 	}
-	l, number := rest[:end], r.walk.Skip(end+1)
+	l, number := rest[:end], r.lines.Skip(end+1)
 	rec.set(h, number)
 	rec.Values = rec.Values[:0]
 	if h.f[5] == 0 && i == len(l) {
@@ -142,7 +128,7 @@ func (r *Reader) quick(rec *Record) (ok bool, err error) {
 }
 
 func (r *Reader) defect(p dataProblem, line int64, text []byte) error {
-	return r.opt.Defect(p.defect(r.file.Name, line, text))
+	return r.opt.Defect(p.defect(r.name, line, text))
 }
 
 func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect {
@@ -217,32 +203,7 @@ func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) 
 	return append(vals, trace.Value{Num: uint64(n), Type: trace.Int32}, trace.StringValue(string(bytes.TrimSpace(l[j:])))), dataProblem{}
 }
 
-// openText opens the lines of a trace; an old-format trace is first converted
-// to the new format, in a temporary file whose lines bear their old numbers.
+// openText opens the lines of a trace.
 func openText(ctx context.Context, src format.Source, opt *format.ReadOptions) (*lines.File, func() error, error) {
-	maxLine, err := opt.Int("picl.max-line", lines.DefaultMaxLine)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, size, err := src.Open()
-	if err != nil {
-		return nil, nil, err
-	}
-	head := make([]byte, 64<<10)
-	n, _ := f.ReadAt(head, 0)
-	closer := f.Close
-	lf := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30)), Continued: true}
-	lf.TooLong = func(line, off, length int64) error {
-		return opt.Defect(&trace.Defect{Rule: "picl.line-too-long", Severity: trace.Error, Position: trace.Position{File: src.Path, Line: line},
-			Found: fmt.Sprintf("a line of %d bytes", length), Expected: fmt.Sprintf("at most %d (option picl.max-line)", maxLine)})
-	}
-	if probeOld(head[:n]) > 0 {
-		g, size, err := convertOld(ctx, lf, opt)
-		f.Close()
-		if err != nil {
-			return nil, nil, err
-		}
-		return &lines.File{R: g, Size: size, Name: src.Path, MaxLine: lf.MaxLine, TooLong: lf.TooLong, Numbered: true}, g.Close, nil
-	}
-	return lf, closer, nil
+	return linetrace.Open(ctx, src, opt, "picl", true, linetrace.Dialect{Is: func(head []byte) bool { return probeOld(head) > 0 }, Begin: beginOld})
 }

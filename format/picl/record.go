@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -68,35 +69,6 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 			i++
 		}
 		if f == 2 {
-			j := i
-			neg := false
-			if j < len(l) && l[j] == '-' {
-				neg = true
-				j++
-			}
-			start := j
-			m := int64(0)
-			for j < len(l) && l[j]-'0' <= 9 {
-				m = m*10 + int64(l[j]-'0')
-				j++
-			}
-			point := j
-			if j < len(l) && l[j] == '.' {
-				j++
-				for j < len(l) && l[j]-'0' <= 9 {
-					m = m*10 + int64(l[j]-'0')
-					j++
-				}
-			}
-			if j-start > 1 && j-start < 19 && j < len(l) && (l[j] == ' ' || l[j] == '\t') {
-				if neg {
-					m = -m
-				}
-				h.f[2] = m
-				h.scale = int32(max(0, j-point-1))
-				i = j
-				continue
-			}
 			d, k, exact := trace.ParseDecimal(l[i:])
 			if k == 0 || i+k < len(l) && !blank(l[i+k]) {
 				return i, 2
@@ -106,28 +78,22 @@ func (h *head) parse(l []byte, n int) (i, bad int) {
 			continue
 		}
 		j := i
-		neg := false
-		if j < len(l) && (l[j] == '-' || l[j] == '+') {
-			neg = l[j] == '-'
+		neg := j < len(l) && l[j] == '-'
+		if neg || j < len(l) && l[j] == '+' {
 			j++
 		}
 		for j+1 < len(l) && l[j] == '0' && l[j+1]-'0' <= 9 {
 			j++
 		}
-		start := j
-		v := int64(0)
-		for j < len(l) && l[j]-'0' <= 9 {
-			v = v*10 + int64(l[j]-'0')
-			j++
-		}
-		if j == start || j-start > 18 || j < len(l) && !blank(l[j]) {
+		v, next := digits.Integer(l, j)
+		if next < 0 || l[j] == '-' || next < len(l) && !blank(l[next]) {
 			return i, f
 		}
 		if neg {
 			v = -v
 		}
 		h.f[f] = v
-		i = j
+		i = next
 	}
 	return i, -1
 }
@@ -140,7 +106,7 @@ func (h *head) quick(data []byte) int {
 	if len(data) > 8 && data[0] == '-' && data[1]-'0' <= 9 && data[2] == ' ' {
 		typ, i = -int64(data[1]-'0'), 2
 	} else {
-		typ, i = integer(data, 0)
+		typ, i = digits.Integer(data, 0)
 	}
 	event, i := short(data, follow(data, i))
 	i = h.quickTime(data, follow(data, i))
@@ -168,42 +134,7 @@ func short(data []byte, i int) (v int64, next int) {
 			}
 		}
 	}
-	return integer(data, i)
-}
-
-// integer reads the integer that data has at i. next is where it stops, -1 if
-// it is none or has more than 18 digits, also for i = -1.
-func integer(data []byte, i int) (v int64, next int) {
-	if uint(i) >= uint(len(data)) {
-		return 0, -1
-	}
-	c := data[i]
-	neg := c == '-'
-	if neg {
-		i++
-		if uint(i) >= uint(len(data)) {
-			return 0, -1
-		}
-		c = data[i]
-	}
-	if v = int64(c - '0'); v > 9 {
-		return 0, -1
-	}
-	start := i
-	for i++; uint(i) < uint(len(data)); i++ {
-		d := data[i] - '0'
-		if d > 9 {
-			break
-		}
-		v = v*10 + int64(d)
-	}
-	if i-start > 18 {
-		return 0, -1
-	}
-	if neg {
-		v = -v
-	}
-	return v, i
+	return digits.Integer(data, i)
 }
 
 // follow passes over the single blank at i, or returns -1.
@@ -221,7 +152,7 @@ func (h *head) quickTime(data []byte, i int) int {
 	if i >= 0 && len(data)-i > 2 && data[i+1] == '.' && data[i]-'0' <= 9 {
 		v, end = int64(data[i]-'0'), i+1
 	} else {
-		v, end = integer(data, i)
+		v, end = digits.Integer(data, i)
 		h.f[2], h.scale = v, 0
 		if end < 0 || data[end] != '.' {
 			return end
@@ -261,36 +192,12 @@ func (h *head) quickTime(data []byte, i int) int {
 func integers(l []byte, n int64, vals []trace.Value) (out []trace.Value, ok bool) {
 	i := 0
 	for range n {
-		if i >= len(l) || l[i] != ' ' {
+		v, next := digits.Integer(l, follow(l, i))
+		if next < 0 || next-i > 11 {
 			return vals, false
 		}
-		i++
-		start := i
-		neg := i < len(l) && l[i] == '-'
-		if neg {
-			i++
-		}
-		from := i
-		v := int64(0)
-		for uint(i) < uint(len(l)) {
-			d := l[i] - '0'
-			if d > 9 {
-				break
-			}
-			v = v*10 + int64(d)
-			i++
-		}
-		if i == from || i-start > 10 {
-			return vals, false
-		}
-		if neg {
-			v = -v
-		}
-		t := trace.Int32
-		if int64(int32(v)) != v {
-			t = trace.Int64
-		}
-		vals = append(vals, trace.Value{Num: uint64(v), Type: t})
+		vals = append(vals, intValue(v))
+		i = next
 	}
 	return vals, i == len(l)
 }
@@ -308,7 +215,7 @@ func shortList(data []byte, i int, out []int64) (next int) {
 				continue
 			}
 		}
-		if out[k], next = integer(data, follow(data, i)); next < 0 || next-i > 11 {
+		if out[k], next = digits.Integer(data, follow(data, i)); next < 0 || next-i > 11 {
 			return -1
 		}
 		i = next
@@ -478,12 +385,7 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 	return c.values(l[i:], n, vals)
 }
 
-func quote(b []byte) string {
-	if len(b) > 40 {
-		return fmt.Sprintf("%q…", b[:40])
-	}
-	return fmt.Sprintf("%q", b)
-}
+func quote(b []byte) string { return lines.Quote(b, 40) }
 
 // values decodes n repetitions of the control string from l.
 func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
@@ -513,29 +415,15 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 		}
 		j := i
 		if typ == trace.Int32 || typ == trace.Int64 {
-			neg := l[j] == '-'
-			if neg {
-				j++
-			}
-			start := j
-			v := int64(0)
-			for j < len(l) && l[j]-'0' <= 9 {
-				v = v*10 + int64(l[j]-'0')
-				j++
-			}
-			if j > start && j-start < 19 && (j == len(l) || blank(l[j]) || c.literal != "") {
-				if neg {
-					v = -v
-				}
-				if typ == trace.Int32 && int64(int32(v)) != v {
+			if v, next := digits.Integer(l, i); next > 0 && (next == len(l) || blank(l[next]) || c.literal != "") {
+				if int64(int32(v)) != v {
 					typ = trace.Int64
 				}
 				vals = append(vals, trace.Value{Num: uint64(v), Type: typ})
 				got++
-				i = j
+				i = next
 				continue
 			}
-			j = i
 		}
 		for j < len(l) && !blank(l[j]) && (c.literal == "" || strings.IndexByte(c.literal, l[j]) < 0) {
 			j++

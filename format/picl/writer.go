@@ -36,10 +36,9 @@ const (
 	Marks                     // an entry and its exit become a mark at the exit's time
 )
 
-// Writer writes PICL records. Header records come first whenever they are
-// given, with time stamps before that of every other record; therefore the text
-// may have to be moved at Close, and so a Writer costs least if the header comes
-// first and the earliest record after it.
+// Writer writes PICL records. The header has time stamps before that of every other
+// record; therefore the text may have to be moved at Close, and so a Writer costs
+// least if the earliest record comes first.
 type Writer struct {
 	w      io.Writer
 	opt    WriterOptions
@@ -89,13 +88,13 @@ func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 		x.pending = map[pendingKey][]pendingEntry{}
 	}
 	if opt.ParaGraph {
-		x.numbers = map[procKey]*paragraphProcessor{}
+		x.numbers, x.byProcessor = map[procKey]*paragraphProcessor{}, map[int64]*paragraphProcessor{}
 	}
 	return x
 }
 
-// Header adds a record that stands before all others; its time is set by
-// Close. The record is kept.
+// Header adds a record that stands before all others. Close sets its time. The writer keeps the
+// record.
 func (w *Writer) Header(r Record) {
 	r.Values = slices.Clone(r.Values)
 	w.header = append(w.header, r)
@@ -159,6 +158,11 @@ func (w *Writer) bracketed(r *Record) error {
 	if w.opt.ParaGraph {
 		return w.paragraph(r)
 	}
+	return w.counted(r)
+}
+
+// counted writes a record that is in the statistics too.
+func (w *Writer) counted(r *Record) error {
 	if w.stats != nil {
 		w.stats.Add(r)
 	}
@@ -250,7 +254,7 @@ func (w *Writer) paragraph(r *Record) error {
 		// Records that come after the -901 exit, such as statistics, are left as
 		// they are.
 		e := Record{Type: TypeEntry, Event: -901, Time: x.Time, Processor: p.number}
-		if err := w.number(&e); err != nil {
+		if err := w.counted(&e); err != nil {
 			return err
 		}
 		p.open = true
@@ -261,7 +265,7 @@ func (w *Writer) paragraph(r *Record) error {
 	if isTracing {
 		p.open, p.closed = x.Type == TypeEntry, x.Type == TypeExit
 	}
-	if err := w.number(&x); err != nil {
+	if err := w.counted(&x); err != nil {
 		return err
 	}
 	p.last, p.after = x.Time, w.body.Size()
@@ -279,9 +283,6 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 	if p == nil {
 		p = &paragraphProcessor{number: int64(len(w.order))}
 		w.order = append(w.order, p)
-		if w.byProcessor == nil {
-			w.byProcessor = map[int64]*paragraphProcessor{}
-		}
 		if w.byProcessor[processor] == nil {
 			w.byProcessor[processor] = p
 			if process != -1 {
@@ -321,13 +322,6 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 		}
 	}
 	return out
-}
-
-func (w *Writer) number(r *Record) error {
-	if w.stats != nil {
-		w.stats.Add(r)
-	}
-	return w.emit(r)
 }
 
 // Close writes everything. It does not close the underlying writer.

@@ -109,23 +109,21 @@ func unescape(b []byte) []byte {
 	return out
 }
 
-// AppendText writes a key or a value as Append does.
-func AppendText(b []byte, s string) (out []byte, replaced bool) { return appendText(b, s) }
-
 // Append writes key=value to b, with escapes. Backslashes are doubled. Line ends cannot be represented:
 // replaced tells that there were some and that they became blanks; blanks at
 // the ends of key or value are escaped.
 func Append(b []byte, key, value string) (out []byte, replaced bool) {
-	b, r1 := appendText(b, key)
+	b, r1 := AppendText(b, key)
 	b = append(b, '=')
-	b, r2 := appendText(b, value)
+	b, r2 := AppendText(b, value)
 	return b, r1 || r2
 }
 
 // special marks the bytes that cannot stand for themselves everywhere.
 var special = [256]bool{'\n': true, '\r': true, ',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
-func appendText(b []byte, s string) ([]byte, bool) {
+// AppendText writes a key or a value as Append does.
+func AppendText(b []byte, s string) (out []byte, replaced bool) {
 	n := len(b)
 	if cap(b)-n < len(s) {
 		b = slices.Grow(b, len(s))
@@ -139,15 +137,12 @@ func appendText(b []byte, s string) ([]byte, bool) {
 	if i == len(s) {
 		return b[:n+i], false
 	}
-	replaced := false
 	for i := range len(s) {
 		c := s[i]
 		switch c {
 		case '\n', '\r':
 			c, replaced = ' ', true
-		case ',', '=':
-			b = append(b, '\\')
-		case '\\':
+		case ',', '=', '\\':
 			b = append(b, '\\')
 		case ' ', '\t':
 			if i == 0 || i == len(s)-1 {

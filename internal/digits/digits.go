@@ -26,6 +26,121 @@ func Number(x uint64, n int) uint64 {
 	return ((x&0x000000ff000000ff)*(100+1000000<<32) + (x>>16&0x000000ff000000ff)*(1+10000<<32)) >> 32
 }
 
+// Integer reads the integer that data has at i. next is where it stops, -1 if
+// it is none or has more than 18 digits, also for i = -1.
+func Integer(data []byte, i int) (v int64, next int) {
+	if uint(i) >= uint(len(data)) {
+		return 0, -1
+	}
+	c := data[i]
+	neg := c == '-'
+	if neg {
+		i++
+		if uint(i) >= uint(len(data)) {
+			return 0, -1
+		}
+		c = data[i]
+	}
+	if v = int64(c - '0'); v > 9 {
+		return 0, -1
+	}
+	start := i
+	for i++; uint(i) < uint(len(data)); i++ {
+		d := data[i] - '0'
+		if d > 9 {
+			break
+		}
+		v = v*10 + int64(d)
+	}
+	if i-start > 18 {
+		return 0, -1
+	}
+	if neg {
+		v = -v
+	}
+	return v, i
+}
+
+// Anything may follow a number that Decimal reads.
+const Anything = 0
+
+// Decimal reads the number that data has at i if it is spelled in the usual way:
+// digits, and at most one point between them, and the byte end behind. next is
+// after that byte, or where the number stops for Anything; 0 if it is something
+// else. The next call then finds no number either if data begins with a letter.
+// Numbers in the last few bytes of data are not usual.
+func Decimal(data []byte, i int, end byte) (v int64, scale int32, next int) {
+	if len(data)-i < 32 {
+		return 0, 0, 0
+	}
+	c := data[i]
+	if c == '-' {
+		if data[i+1] == '-' {
+			return 0, 0, 0
+		}
+		if v, scale, next = Decimal(data, i+1, end); v <= 0 {
+			return 0, 0, 0 // for a float64, -0 is not 0
+		}
+		return -v, scale, next
+	}
+	start := i
+	if x := four(data[i:]); others(x) == 0 {
+		x = x*10 + x>>8 // pairs of digits, in every other byte
+		v = int64(x&0xff*100 + x>>16&0xff)
+		i += 4
+	} else if v = int64(c - '0'); v > 9 {
+		return 0, 0, 0
+	} else {
+		i++
+	}
+	v, i = digitsOn(data, i, v)
+	if i-start > 18 {
+		return 0, 0, 0
+	}
+	if c = data[i]; c == '.' {
+		i++
+		point := i
+		// Most often there are three.
+		if x := four(data[i:]); others(x) == 0x80000000 {
+			v = v*1000 + int64(x&0xf*100+x>>8&0xf*10+x>>16&0xf)
+			i += 3
+		} else {
+			v, i = digitsOn(data, i, v)
+		}
+		c = data[i]
+		if scale = int32(i - point); scale == 0 || i-start > 19 {
+			return 0, 0, 0
+		}
+	}
+	if end != Anything {
+		if c != end {
+			return 0, 0, 0
+		}
+		i++
+	}
+	return v, scale, i
+}
+
+// digitsOn goes on with a number v over the digits that data has at i. A line
+// end follows them.
+func digitsOn(data []byte, i int, v int64) (int64, int) {
+	for {
+		d := data[i] - '0'
+		if d > 9 {
+			return v, i
+		}
+		v = v*10 + int64(d)
+		i++
+	}
+}
+
+// four takes four bytes of data. A digit becomes 0 to 9.
+func four(data []byte) uint32 { return binary.LittleEndian.Uint32(data) ^ 0x30303030 }
+
+// others has the highest bit of the bytes of x that are no digits set, up to the
+// first one; those behind it may be wrong.
+func others(x uint32) uint32 { return (x + 0x76767676 | x) & 0x80808080 }
+
 // AppendInt appends v to b.
 func AppendInt(b []byte, v int64) []byte {
 	if v < 0 {

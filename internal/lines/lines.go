@@ -7,6 +7,7 @@ package lines
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -68,13 +69,19 @@ func (b *Block) Load() error {
 		return nil
 	}
 	b.from = nil
-	if n, err := f.R.ReadAt(b.Data, b.off); n < len(b.Data) {
-		if err == io.EOF || err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		return fmt.Errorf("%s:0x%x: %w", f.Name, b.off+int64(n), err)
+	return f.read(b.Data, b.off)
+}
+
+// read fills data with the text at off.
+func (f *File) read(data []byte, off int64) error {
+	n, err := f.R.ReadAt(data, off)
+	if n == len(data) {
+		return nil
 	}
-	return nil
+	if err == io.EOF || err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(n), err)
 }
 
 // Release gives the block's memory back; nothing may refer to it afterwards.
@@ -145,11 +152,11 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 					continue
 				}
 				// A line longer than the limit: skip to its end.
-				stop, err := f.lineEnd(ctx, off+int64(n))
-				if err != nil {
+				var err error
+				if j.Len, j.lines, err = f.lineEnd(ctx, off); err != nil {
 					return result{}, false, err
 				}
-				j.Len, j.tooLong = int(stop-off), true
+				j.tooLong = true
 			}
 			size = usual
 			off += int64(j.Len)
@@ -159,9 +166,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 	}
 	work := func(_ int, j result) (result, error) {
 		if j.tooLong {
-			var err error
-			j.lines, err = f.count(ctx, j.Off, j.Off+int64(j.Len))
-			return j, err
+			return j, nil
 		}
 		b := newBlock(j.Len)
 		defer b.Release()
@@ -205,11 +210,8 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 		}
 		data := (*buf)[:size]
 		from := n - size
-		if m, err := f.R.ReadAt(data, off+int64(from)); m < size {
-			if err == io.EOF || err == nil {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, fmt.Errorf("%s:0x%x: %w", f.Name, off+int64(from+m), err)
+		if err := f.read(data, off+int64(from)); err != nil {
+			return 0, err
 		}
 		for {
 			i := bytes.LastIndexByte(data, '\n')
@@ -243,64 +245,41 @@ func endsInBackslash(l []byte) bool {
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
 
-// count is the number of lines that begin in the bytes from off to end.
-func (f *File) count(ctx context.Context, off, end int64) (int64, error) {
-	buf := make([]byte, min(1<<20, end-off))
-	n := int64(1) // the last line end begins none
-	for off < end {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		m, err := f.R.ReadAt(buf[:min(int64(len(buf)), end-off)], off)
-		off += int64(m)
-		n += int64(bytes.Count(buf[:m], newline))
-		if off == end && buf[m-1] == '\n' {
-			n--
-		}
-		if err != nil && off < end {
-			return 0, fmt.Errorf("%s:0x%x: %w", f.Name, off, err)
-		}
-	}
-	return n, nil
-}
-
-// lineEnd is the end of the line that goes on at off, with the lines that
-// continue it.
-func (f *File) lineEnd(ctx context.Context, off int64) (int64, error) {
+// lineEnd is how long the line at off is, with the lines that continue it, and how
+// many these are together.
+func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err error) {
 	buf := make([]byte, 1<<20)
-	// How many bytes before those that are read next are in buf: a backslash may
-	// be the last thing that was read.
-	kept := int(min(tailSize, off))
-	if _, err := f.R.ReadAt(buf[:kept], off-int64(kept)); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	for off < f.Size {
+	kept := 0 // bytes before those that are read next: a backslash may be the last one
+	for at := off; at < f.Size; {
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return 0, 0, err
 		}
-		n, err := f.R.ReadAt(buf[kept:], off)
-		data := buf[:kept+n]
-		for at := kept; ; {
-			i := bytes.IndexByte(data[at:], '\n')
-			if i < 0 {
+		m, err := f.R.ReadAt(buf[kept:], at)
+		data := buf[:kept+m]
+		for i := kept; ; {
+			j := bytes.IndexByte(data[i:], '\n')
+			if j < 0 {
 				break
 			}
-			at += i
-			if !f.Continued || !endsInBackslash(data[:at]) {
-				return off - int64(kept) + int64(at) + 1, nil
+			i += j
+			lines++
+			if !f.Continued || !endsInBackslash(data[:i]) {
+				return int(at-off) - kept + i + 1, lines, nil
 			}
-			at++
+			i++
 		}
-		off += int64(n)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return 0, err
+			return 0, 0, err
 		}
-		if n == 0 {
+		if at += int64(m); m == 0 {
 			break
+		}
+		if at == f.Size && data[len(data)-1] != '\n' {
+			lines++
 		}
 		kept = copy(buf, data[max(0, len(data)-tailSize):])
 	}
-	return f.Size, nil
+	return int(f.Size - off), lines, nil
 }
 
 // Source yields blocks of lines; it is the next function of a pipeline.
@@ -379,7 +358,7 @@ func (s *sortedSource) Next() (*Block, error) {
 		if !ok {
 			break
 		}
-		b.Numbers = append(b.Numbers, int64(leUint64(r.Data)))
+		b.Numbers = append(b.Numbers, int64(binary.LittleEndian.Uint64(r.Data)))
 		b.Data = append(b.Data, r.Data[8:]...)
 		if n := len(b.Data); n == 0 || b.Data[n-1] != '\n' {
 			b.Data = append(b.Data, '\n')
@@ -394,11 +373,6 @@ func (s *sortedSource) Next() (*Block, error) {
 	return b, nil
 }
 
-func leUint64(b []byte) uint64 {
-	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
-		uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
-}
-
 // Walker goes through the lines of a block.
 type Walker struct {
 	data     []byte
@@ -406,6 +380,7 @@ type Walker struct {
 	line     int64
 	numbered bool
 	join     bool
+	plain    bool
 	n        int
 }
 
@@ -415,6 +390,7 @@ func (f *File) Walk(b *Block) Walker {
 	if len(b.Numbers) > 0 {
 		w.numbers = b.Numbers
 	}
+	w.plain = !f.Numbered && w.numbers == nil && len(b.Data) > 0 && b.Data[len(b.Data)-1] == '\n'
 	return w
 }
 
@@ -446,19 +422,62 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 	return l, number, true
 }
 
+// Plain reports whether the text is neither numbered nor reordered and ends in a
+// line end, as Rest, Number and Skip want it.
+func (w *Walker) Plain() bool { return w.plain }
+
 // Rest is the text from the next line on. It is for readers that parse plain
 // lines themselves and pass over them with Skip.
 func (w *Walker) Rest() []byte { return w.data }
 
-// Number is the number of the next line, under the conditions of Skip.
+// Number is the number of the next line.
 func (w *Walker) Number() int64 { return w.line + 1 }
 
 // Skip passes over the next line, n bytes with its line end, and returns its
-// number. The text must be neither numbered nor reordered.
+// number.
 func (w *Walker) Skip(n int) int64 {
 	w.data = w.data[n:]
 	w.line++
 	return w.line
+}
+
+// Reader goes through the lines of a whole file. It holds one chunk of text.
+type Reader struct {
+	Walker
+	file  *File
+	src   Source
+	block *Block
+}
+
+// NewReader looks through the file and starts before its first line.
+func NewReader(ctx context.Context, f *File) (*Reader, error) {
+	chunks, err := Index(ctx, f, 1, func(*Block) struct{} { return struct{}{} }, func(Chunk, struct{}) error { return nil })
+	return &Reader{file: f, src: f.Chunks(chunks)}, err
+}
+
+// More reports whether there is another line, and reads on if need be. Lines that
+// were returned before are valid until then.
+func (r *Reader) More() (bool, error) {
+	for r.block == nil || len(r.data) == 0 {
+		if r.block != nil {
+			r.block.Release()
+			r.block = nil
+		}
+		b, err := Next(r.src)
+		if err != nil || b == nil {
+			return false, err
+		}
+		r.block, r.Walker = b, r.file.Walk(b)
+	}
+	return true, nil
+}
+
+// Quote is a text as messages show it, at most n bytes of it.
+func Quote(b []byte, n int) string {
+	if len(b) > n {
+		return fmt.Sprintf("%q…", b[:n])
+	}
+	return fmt.Sprintf("%q", b)
 }
 
 func trimContinuation(l []byte) []byte {

@@ -1,0 +1,182 @@
+package linetrace
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/digits"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Dialect is an older way of spelling a format. Its lines are written anew before they are read.
+type Dialect struct {
+	Is func(head []byte) bool
+	// Begin begins a text. line takes its lines one after another; finish comes after the last.
+	Begin func(w *Rewriter) (line func(l []byte, number int64) error, finish func() error)
+}
+
+// Rewriter gets the lines of today's format that the lines of a dialect become.
+type Rewriter struct {
+	Src format.Source
+	Opt *format.ReadOptions
+	w   *bufio.Writer
+	buf []byte
+}
+
+// Record writes a record, whose text is what appendTo appends, behind the number
+// of the line that it came from.
+func (w *Rewriter) Record(number int64, appendTo func([]byte) []byte) error {
+	w.buf = append(digits.AppendInt(w.buf[:0], number), '\t')
+	w.buf = append(appendTo(w.buf), '\n')
+	_, err := w.w.Write(w.buf)
+	return err
+}
+
+// Defect reports a defect of a line of the dialect.
+func (w *Rewriter) Defect(rule string, severity trace.Severity, number int64, record, found, expected string) error {
+	return w.Opt.Defect(&trace.Defect{Rule: rule, Severity: severity, Position: trace.Position{File: w.Src.Path, Line: number},
+		Record: record, Found: found, Expected: expected})
+}
+
+// Open opens the lines of a trace of the format called name. With continued, a
+// backslash joins a line to the next one. A trace of the dialect is converted
+// first, in a temporary file whose lines bear their old numbers.
+func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name string, continued bool, old Dialect) (*lines.File, func() error, error) {
+	option := name + ".max-line"
+	maxLine, err := opt.Int(option, lines.DefaultMaxLine)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, size, err := src.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	file := &lines.File{R: f, Size: size, Name: src.Path, MaxLine: int(min(maxLine, 1<<30)), Continued: continued}
+	file.TooLong = func(line, off, length int64) error {
+		return opt.Defect(&trace.Defect{Rule: name + ".line-too-long", Severity: trace.Error, Position: trace.Position{File: src.Path, Line: line},
+			Found: fmt.Sprintf("a line of %d bytes", length), Expected: fmt.Sprintf("at most %d (option %s)", maxLine, option)})
+	}
+	head := make([]byte, 64<<10)
+	n, _ := f.ReadAt(head, 0)
+	if !old.Is(head[:n]) {
+		return file, f.Close, nil
+	}
+	defer f.Close()
+	tmp, err := os.CreateTemp("", "weft-"+name+"-*")
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot make a temporary file: %w", err)
+	}
+	os.Remove(tmp.Name())
+	err = convert(ctx, file, &Rewriter{Src: src, Opt: opt, w: bufio.NewWriterSize(tmp, 64<<10)}, old)
+	if err == nil {
+		size, err = tmp.Seek(0, io.SeekEnd)
+	}
+	if err != nil {
+		tmp.Close()
+		return nil, nil, err
+	}
+	return &lines.File{R: tmp, Size: size, Name: src.Path, MaxLine: file.MaxLine, TooLong: file.TooLong, Numbered: true}, tmp.Close, nil
+}
+
+// convert writes the lines of f anew.
+func convert(ctx context.Context, f *lines.File, w *Rewriter, old Dialect) error {
+	line, finish := old.Begin(w)
+	r, err := lines.NewReader(ctx, f)
+	for n := 0; err == nil; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		more := false
+		if more, err = r.More(); err != nil || !more {
+			break
+		}
+		l, number, _ := r.Next()
+		err = line(l, number)
+	}
+	if err == nil {
+		err = finish()
+	}
+	if err == nil {
+		err = w.w.Flush()
+	}
+	return err
+}
+
+// Records calls f for each record of a reader.
+func Records[R any](ctx context.Context, r interface{ Read(*R) error }, f func(*R) error) error {
+	var rec R
+	for n := 0; ; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.Read(&rec); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := f(&rec); err != nil {
+			return err
+		}
+	}
+}
+
+// Writer is the writer of a format's records.
+type Writer[R any] interface {
+	Write(*R) error
+	Close() error
+	Discard()
+}
+
+// Copy writes all records of a reader.
+func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]) error {
+	defer w.Discard()
+	if err := Records(ctx, r, w.Write); err != nil {
+		return err
+	}
+	return w.Close()
+}
+
+// Encoder is what encoders that write decimal times have in common.
+type Encoder struct {
+	Defs  *trace.Definitions
+	Lost  format.Loss
+	Times format.TextTimes
+	Mul   int64 // a tick is Mul × 10^-Scale units, if Exact
+	Scale int32
+	Exact bool
+}
+
+// Order: one text has the events of all locations.
+func (e *Encoder) Order() format.Order { return format.GlobalOrder }
+
+// Loss is what could not be kept.
+func (e *Encoder) Loss() *format.Loss { return &e.Lost }
+
+// Begin takes the definitions; times are in seconds.
+func (e *Encoder) Begin(d *trace.Definitions) error {
+	m, scale, ok := d.Clock.Decimal()
+	e.Defs, e.Mul, e.Scale, e.Exact = d, m, int32(scale), ok
+	return nil
+}
+
+// Time is the time of a tick as it is written.
+func (e *Encoder) Time(t int64) trace.Decimal {
+	if e.Exact {
+		if e.Mul == 1 {
+			return trace.Decimal{Coef: t, Scale: e.Scale}
+		}
+		if v := t * e.Mul; v/e.Mul == t {
+			return trace.Decimal{Coef: v, Scale: e.Scale}
+		}
+	}
+	v, loss := e.Defs.Clock.DecimalSeconds(t)
+	if loss != "" {
+		e.Lost.Add("time", "", format.Degraded, loss, 1)
+	}
+	return v
+}

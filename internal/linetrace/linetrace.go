@@ -1,0 +1,298 @@
+// Package linetrace has what formats of one record a line share: opening a text and reading it record by
+// record, the tick that fits all its times, and scans of its events in the order of time.
+package linetrace
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"sync"
+	"unsafe"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// MaxRuns is how many sorted pieces of a file are merged by reading each at its
+// own place; a file in more pieces is sorted into temporary files.
+const MaxRuns = 64
+
+// Text is a trace of one record a line, and what opening it has found. Decoders
+// embed it.
+type Text struct {
+	format.EventsAlone
+	Opt    *format.ReadOptions
+	File   *lines.File
+	Model  *trace.Definitions
+	Chunks []lines.Chunk
+	Runs   []Run // pieces of the file in time order; nil: too many
+	Lanes  bool  // each location is in time order
+	Digits int32 // a tick is 10^-Digits of the unit that the text counts in
+	// Clock counts the file's own ticks.
+	Clock trace.Clock
+	// Restore makes events of another format's trace; nil when the text carries none.
+	Restore *carrier.Restorer
+	Rescale bool       // the restored trace's clock is not the file's
+	Scanned bool       // a scan has reported the defects
+	Growing sync.Mutex // guards tables that grow while blocks are parsed
+
+	spans []span // of the chunks
+	close func() error
+}
+
+type span struct{ min, max int64 }
+
+// Run is a piece of the file: whole lines.
+type Run struct {
+	From, To int64
+	Line     int64 // number of its first line
+}
+
+// NewText is a text that is still to be looked through.
+func NewText(opt *format.ReadOptions, f *lines.File, close func() error) Text {
+	return Text{Opt: opt, File: f, close: close}
+}
+
+// Defs returns the definitions; some tables may grow during scans.
+func (t *Text) Defs() *trace.Definitions { return t.Model }
+
+// Prepare does nothing: opening has looked through the text.
+func (t *Text) Prepare(context.Context) error { return nil }
+
+// Close closes the file.
+func (t *Text) Close() error { return t.close() }
+
+// Extent is the times of the first and last event.
+func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
+	first, last = math.MaxInt64, math.MinInt64
+	for _, s := range t.spans {
+		first, last = min(first, s.min), max(last, s.max)
+	}
+	if first > last {
+		return 0, 0, false, nil
+	}
+	if t.Restore == nil {
+		return first, last, true, nil
+	}
+	first, _, ok1 := t.Clock.Rescale(first, t.Model.Clock)
+	last, _, ok2 := t.Clock.Rescale(last, t.Model.Clock)
+	return first, last, ok1 && ok2, nil
+}
+
+// RestoreFrom makes the text that of another format's trace whose definitions it
+// carries, if there are any. Definitions that cannot be read are reported: where
+// says what they were written into.
+func (t *Text) RestoreFrom(carried []carrier.Pair, name, where string) error {
+	if len(carried) == 0 {
+		return nil
+	}
+	m := &trace.Definitions{Format: name}
+	r, err := carrier.NewRestorer(m, carried)
+	if err != nil {
+		return t.Opt.Defect(&trace.Defect{Rule: name + ".carrier", Severity: trace.Warning, Position: trace.Position{File: t.File.Name},
+			Found: err.Error(), Expected: "definitions that weft wrote into " + where + "; they are ignored"})
+	}
+	m.Clock = r.Clock
+	t.Restore, t.Model = r, m
+	t.Rescale = m.Clock.Num != t.Clock.Num || m.Clock.Den != t.Clock.Den
+	return nil
+}
+
+// Times is what one pass learns of the times in a chunk.
+type Times struct {
+	Any         bool
+	First, Last trace.Decimal
+	Min, Max    trace.Decimal
+	Scale       int32 // most digits after the point, trailing zeros not counted
+	Breaks      []Run // the first places where time goes back, from the begin of the chunk
+	Unsorted    int64 // how often it does
+	more        bool  // there were more breaks than fit
+}
+
+// Add takes a line with a time, and with an end that may be later; l is where it
+// stands in the block.
+func (r *Times) Add(b *lines.Block, l []byte, number int64, t, end trace.Decimal) {
+	if t.Scale > r.Scale {
+		r.Scale = max(r.Scale, t.Trim().Scale)
+	}
+	if end.Scale > r.Scale {
+		r.Scale = max(r.Scale, end.Trim().Scale)
+	}
+	if !r.Any {
+		r.Any, r.First, r.Min, r.Max = true, t, t, end
+	} else {
+		if Compare(t, r.Last) < 0 {
+			r.Unsorted++
+			r.Longest()
+			if off, ok := LineStart(b.Data, l); ok && len(r.Breaks) < MaxRuns {
+				r.Breaks = append(r.Breaks, Run{From: off, Line: number})
+			} else {
+				r.more = true
+			}
+			if Compare(t, r.Min) < 0 {
+				r.Min = t
+			}
+		}
+		if Compare(end, r.Max) > 0 {
+			r.Max = end
+		}
+	}
+	r.Last = t
+}
+
+// Longest widens the span of times by the last one. Whoever sets Last without Add,
+// to a time that is not before it, calls it at the end.
+func (r *Times) Longest() {
+	if r.Any && Compare(r.Last, r.Max) > 0 {
+		r.Max = r.Last
+	}
+}
+
+// ShiftBreaks adds n to the numbers of the lines.
+func (r *Times) ShiftBreaks(n int64) {
+	for i := range r.Breaks {
+		r.Breaks[i].Line += n
+	}
+}
+
+// Compare compares two times; those of one text have mostly the same scale.
+func Compare(a, b trace.Decimal) int {
+	if a.Scale == b.Scale {
+		return cmp.Compare(a.Coef, b.Coef)
+	}
+	return a.Cmp(b)
+}
+
+// LineStart is where the line that l is a part of begins in data; ok is false
+// for a line that is none of data because it was joined.
+func LineStart(data, l []byte) (off int64, ok bool) {
+	if len(l) == 0 {
+		return 0, false
+	}
+	off = int64(uintptr(unsafe.Pointer(&l[0]))) - int64(uintptr(unsafe.Pointer(&data[0])))
+	if off < 0 || off >= int64(len(data)) {
+		return 0, false
+	}
+	for off > 0 && data[off-1] != '\n' {
+		off--
+	}
+	return off, true
+}
+
+// Index reads the text once. scan is called for each chunk, on several cores;
+// done gets the results in the order of the file, with what must be added to the
+// numbers of the lines.
+func Index[R any](ctx context.Context, t *Text, scan func(*lines.Block) R, done func(r R, shift int64) error) (err error) {
+	read := int64(0)
+	t.Chunks, err = lines.Index(ctx, t.File, t.Opt.Cores(), scan, func(c lines.Chunk, r R) error {
+		if err := done(r, t.File.Shift(c)); err != nil {
+			return err
+		}
+		if read += int64(c.Len); t.Opt.Progress != nil {
+			t.Opt.Progress(read/2, t.File.Size)
+		}
+		return nil
+	})
+	return err
+}
+
+// Order chooses the tick, of at most so many digits, and finds the sorted pieces
+// of the file. It returns how often time goes back, and the line where it first does.
+func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
+	biggest := trace.Decimal{}
+	// Room is left for margins of drawings, and for differences from negative times.
+	limit := int64(math.MaxInt64 / 8 * 7)
+	for _, r := range all {
+		t.Digits = max(t.Digits, r.Scale)
+		for _, x := range [2]trace.Decimal{r.Min, r.Max} {
+			if x.Coef < 0 {
+				x.Coef, limit = -x.Coef, math.MaxInt64/4
+			}
+			if r.Any && x.Cmp(biggest) > 0 {
+				biggest = x
+			}
+		}
+	}
+	for t.Digits = min(t.Digits, digits); t.Digits > 0; t.Digits-- {
+		if x, _, ok := biggest.Ticks(t.Digits); ok && x < limit {
+			break
+		}
+	}
+	t.Runs = []Run{{0, t.File.Size, 1}}
+	var last trace.Decimal
+	any, more := false, false
+	cut := func(off, line int64) {
+		before := &t.Runs[len(t.Runs)-1]
+		switch {
+		case off <= before.From:
+		case len(t.Runs) >= MaxRuns:
+			more = true
+		default:
+			before.To = off
+			t.Runs = append(t.Runs, Run{off, t.File.Size, line})
+		}
+	}
+	for i, r := range all {
+		s, c := span{math.MaxInt64, math.MinInt64}, t.Chunks[i]
+		if r.Any {
+			s.min, _, _ = r.Min.Ticks(t.Digits)
+			s.max, _, _ = r.Max.Ticks(t.Digits)
+			breaks += r.Unsorted
+			if any && Compare(r.First, last) < 0 {
+				breaks++
+				cut(c.Off, c.Line)
+			}
+			for _, b := range r.Breaks {
+				cut(c.Off+b.From, b.Line)
+			}
+			more = more || r.more
+			last, any = r.Last, true
+		}
+		t.spans = append(t.spans, s)
+	}
+	if len(t.Runs) > 1 {
+		where = t.Runs[1].Line
+	}
+	if more {
+		t.Runs = nil
+	}
+	return breaks, where
+}
+
+// Place is the place of a block among those of its scan.
+type Place struct {
+	turn *pipeline.Turn // nil when blocks are parsed one after another
+	seq  int
+}
+
+// Wait returns when all blocks before this one are parsed, so that what is
+// defined now gets the same number whatever the number of workers.
+func (p Place) Wait() {
+	if p.turn != nil {
+		p.turn.Wait(p.seq)
+	}
+}
+
+// Define finds k in a table that grows while blocks are parsed, or adds it.
+func Define[K comparable](t *Text, at Place, table map[K]uint32, k K, add func() (uint32, error)) (uint32, error) {
+	t.Growing.Lock()
+	x, ok := table[k]
+	t.Growing.Unlock()
+	if ok {
+		return x, nil
+	}
+	at.Wait()
+	t.Growing.Lock()
+	defer t.Growing.Unlock()
+	if x, ok = table[k]; ok {
+		return x, nil
+	}
+	x, err := add()
+	if err == nil {
+		table[k] = x
+	}
+	return x, err
+}

@@ -1,0 +1,231 @@
+package linetrace
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/internal/lines"
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Parser is how a format makes events of the lines of its text.
+type Parser interface {
+	// Begin begins a scan.
+	Begin(sel trace.Selection) Scan
+	// SortTime is the time of a line for sorting; last is that of the line before it.
+	SortTime(l []byte, last int64) int64
+}
+
+// Scan collects the links of one scan.
+type Scan interface {
+	// Assembler makes an assembler for the whole text or one of its sorted pieces.
+	// With mixed, its batches are to have the events of all locations in time order.
+	Assembler(mixed bool) Assembler
+	// Links hands on the links, after the events.
+	Links(ctx context.Context, sink format.Sink) error
+	Close()
+}
+
+// Assembler hands on the events of blocks, which come in the order of their lines.
+type Assembler interface {
+	// Block makes room for what a block says.
+	Block() Block
+	Take(b Block, sink format.Sink) error
+	// Finish hands on what is left after the last block.
+	Finish(sink format.Sink) error
+}
+
+// Block turns the lines of a block into events. It is used again for others.
+type Block interface {
+	Parse(b *lines.Block, at Place) error
+}
+
+// Deliver is the Scan of a format's events: all those of the selection in time
+// order, or those of each location. sel and sink are those of [format.Exactly].
+// With all, chunks outside of the time window are needed, too.
+func (t *Text) Deliver(ctx context.Context, p Parser, sel trace.Selection, order format.Order, all bool, sink format.Sink) error {
+	defer func() { t.Scanned = true }()
+	s := p.Begin(sel)
+	defer s.Close()
+	mixed := order == format.GlobalOrder || !t.Lanes
+	end := func() error { return nil }
+	if mixed && order != format.GlobalOrder {
+		r := format.Regroup(sink, 1<<16)
+		sink, end = r, r.Flush
+	}
+	var err error
+	switch {
+	case !mixed || len(t.Runs) == 1:
+		err = t.parse(ctx, t.File.Chunks(t.selected(sel, all)), s.Assembler(mixed), sink)
+	case t.Runs != nil:
+		streams := make([]format.Stream, len(t.Runs))
+		for i, r := range t.Runs {
+			streams[i] = &stream{src: t.File.Chunks(lines.Cut(t.Chunks, r.From, r.To, r.Line)), a: s.Assembler(true)}
+		}
+		err = format.Merge(ctx, streams, sink)
+	default:
+		err = t.sorted(ctx, p, s.Assembler(true), sink)
+	}
+	if err == nil {
+		err = s.Links(ctx, sink)
+	}
+	if err != nil {
+		return err
+	}
+	return end()
+}
+
+// selected leaves out the chunks that lie outside the time window.
+func (t *Text) selected(sel trace.Selection, all bool) []lines.Chunk {
+	if sel.From == math.MinInt64 && sel.To == math.MaxInt64 || all || t.Rescale {
+		return t.Chunks
+	}
+	var out []lines.Chunk
+	for i, c := range t.Chunks {
+		if s := t.spans[i]; s.max >= sel.From && s.min < sel.To {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// parse parses blocks on all cores and assembles their events in order.
+func (t *Text) parse(ctx context.Context, src lines.Source, a Assembler, sink format.Sink) error {
+	type parsed struct {
+		in  *lines.Block
+		out Block
+	}
+	turn := pipeline.NewTurn()
+	free := make(chan Block, t.Opt.Cores()+2)
+	next := func() (*lines.Block, bool, error) {
+		b, err := src.Next()
+		return b, b != nil, err
+	}
+	work := func(_ int, b *lines.Block) (parsed, error) {
+		var out Block
+		select {
+		case out = <-free:
+		default:
+			out = a.Block()
+		}
+		err := b.Load()
+		if err == nil {
+			err = out.Parse(b, Place{turn, b.Seq})
+		}
+		turn.Done(b.Seq)
+		return parsed{b, out}, err
+	}
+	done := func(p parsed) error {
+		if err := a.Take(p.out, sink); err != nil {
+			return err
+		}
+		if t.Opt.Progress != nil && len(t.Chunks) > 0 {
+			last := max(1, t.Chunks[len(t.Chunks)-1].Line)
+			t.Opt.Progress(t.File.Size/2+int64(float64(t.File.Size/2)*min(1, float64(p.in.Line)/float64(last))), t.File.Size)
+		}
+		p.in.Release()
+		select {
+		case free <- p.out:
+		default:
+		}
+		return nil
+	}
+	if err := pipeline.Run(ctx, t.Opt.Cores(), next, work, done); err != nil {
+		return err
+	}
+	return a.Finish(sink)
+}
+
+// sorted parses the lines of the file in the order of their times.
+func (t *Text) sorted(ctx context.Context, p Parser, a Assembler, sink format.Sink) error {
+	s := extsort.New(t.Opt.SortMemory(), "")
+	defer s.Close()
+	src := t.File.Chunks(t.Chunks)
+	var buf []byte
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b, err := lines.Next(src)
+		if err != nil {
+			return err
+		}
+		if b == nil {
+			break
+		}
+		w := t.File.Walk(b)
+		last := int64(math.MinInt64)
+		for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
+			last = p.SortTime(l, last)
+			buf = binary.LittleEndian.AppendUint64(buf[:0], uint64(number))
+			buf = append(buf, l...)
+			if err := s.Add(last, number, buf); err != nil {
+				return err
+			}
+		}
+		b.Release()
+	}
+	it, err := s.Sort(ctx)
+	if err != nil {
+		return err
+	}
+	return t.parse(ctx, lines.Sorted(it), a, sink)
+}
+
+// stream reads one sorted piece of the file.
+type stream struct {
+	src      lines.Source
+	a        Assembler
+	b        Block
+	out      []*trace.Batch
+	ready    int
+	finished bool
+}
+
+// Batch takes a batch that the assembler hands on.
+func (s *stream) Batch(b *trace.Batch) error {
+	s.out = append(s.out, b.Clone())
+	return nil
+}
+
+// Links takes nothing: links come after all pieces.
+func (s *stream) Links([]trace.Link) error { return nil }
+
+// Next returns the next batch of the piece.
+func (s *stream) Next(ctx context.Context) (*trace.Batch, error) {
+	for {
+		if s.ready < len(s.out) {
+			s.ready++
+			return s.out[s.ready-1], nil
+		}
+		if err := ctx.Err(); err != nil || s.finished {
+			return nil, err
+		}
+		s.out, s.ready = s.out[:0], 0
+		b, err := lines.Next(s.src)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			s.finished = true
+			if err := s.a.Finish(s); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if s.b == nil {
+			s.b = s.a.Block()
+		}
+		if err := s.b.Parse(b, Place{}); err != nil {
+			return nil, err
+		}
+		if err := s.a.Take(s.b, s); err != nil {
+			return nil, err
+		}
+		b.Release()
+	}
+}
