@@ -1,6 +1,9 @@
 package trace
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Kind says what an event is. Kinds below [Declared] are common to all formats
 // and described by [Kind.Spec]; kinds from Declared on are declared by a trace
@@ -356,12 +359,8 @@ var kindTable = [kindCount]KindSpec{
 
 // KindByName finds a common kind by its name.
 func KindByName(name string) (Kind, bool) {
-	for k := range kindTable {
-		if kindTable[k].Name == name {
-			return Kind(k), true
-		}
-	}
-	return NoKind, false
+	k := slices.IndexFunc(kindTable[:], func(s KindSpec) bool { return s.Name == name })
+	return Kind(max(k, 0)), k >= 0
 }
 
 // Spec describes kind k, common or declared by the trace.
