@@ -3,7 +3,6 @@ package transform
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -186,13 +185,10 @@ func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
 		if length > 0 && length < from-first {
 			sel.From = from - length
 		}
-		err := c.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x := b.Cursor()
-			for x.Next() {
-				flows.keep(&x)
-			}
-			return nil
-		}})
+		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			flows.keep(x)
+			return true
+		})
 		if err != nil {
 			return err
 		}
@@ -275,21 +271,13 @@ func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[u
 		}
 		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
 		seen := map[uint32]bool{}
-		err := d.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i, t := range b.Time {
-				if t < from || !b.Kind[i].IsEvent() {
-					continue
-				}
-				if l := b.Location(i); wanted[l] {
-					seen[l] = true
-					if len(seen) == len(wanted) {
-						return errSeen
-					}
-				}
+		err := eachRow(ctx, d, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			if l := x.Location(); x.Time() >= from && x.Kind().IsEvent() && wanted[l] {
+				seen[l] = true
 			}
-			return nil
-		}})
-		if err != nil && !errors.Is(err, errSeen) {
+			return len(seen) < len(wanted)
+		})
+		if err != nil {
 			return nil, err
 		}
 		for l := range seen {
@@ -303,9 +291,6 @@ func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[u
 	}
 	return found, nil
 }
-
-// errSeen ends a scan that has found all it looked for.
-var errSeen = errors.New("all has been seen")
 
 // begin asks the trace for the events of the piece, at the locations that are wanted.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {

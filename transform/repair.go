@@ -141,8 +141,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	r.mark = attribute(d, RepairAttribute, "this was added to mend the trace: what was wrong")
 	r.unknown = trace.NoRef
 	m := &mending{repair: r, quiet: true}
-	sel := trace.Everything()
-	sel.Links = trace.NoLinks
+	sel := trace.Events()
 	nothing := format.SinkFuncs{}
 	err := r.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
 	if err != nil {
@@ -193,6 +192,7 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 
 // mending is one scan.
 type mending struct {
+	unheld
 	*repair
 	quiet bool // it only looks
 	locs  byLocation[mended]
@@ -563,8 +563,6 @@ func (m *mending) end(l *mended, loc uint32) {
 	}
 	l.open = nil
 }
-
-func (m *mending) flush(context.Context, format.Sink) error { return nil }
 
 // links leaves away those to what is not in the trace.
 func (m *mending) links(l []trace.Link) []trace.Link {
