@@ -52,9 +52,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 			return err
 		}
 		// Finding the ends of links is work that decoding does not need.
-		sel := trace.Everything()
-		sel.Links = trace.NoLinks
-		err = in.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		err = in.Events.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
 			return func(int) format.Sink { return format.SinkFuncs{} }
 		})
 		in.bar.done()
@@ -157,18 +155,12 @@ func (a *app) printLoss(l *format.Loss, asJSON, outIsStdout bool) error {
 	}
 	rows := l.Rows()
 	if asJSON {
-		b := *a
-		b.out = w
-		return b.writeJSON(rows)
+		return a.writeJSON(w, rows)
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(rows) > 0 {
+		printTable(w, table.Row{"KIND", "FIELD", "HOW", "REASON", "COUNT"}, len(rows), 0, func(i int) table.Row {
+			return table.Row{rows[i].Kind, rows[i].Field, string(rows[i].How), rows[i].Reason, rows[i].Count}
+		})
 	}
-	t := newTable(w)
-	t.AppendHeader(table.Row{"KIND", "FIELD", "HOW", "REASON", "COUNT"})
-	for _, x := range rows {
-		t.AppendRow(table.Row{x.Kind, x.Field, string(x.How), x.Reason, x.Count})
-	}
-	t.Render()
 	return nil
 }

@@ -83,7 +83,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
-	c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "workload", names...)
 	return c
 }
 

@@ -108,7 +108,7 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
 	if x.output != "" {
 		path = x.output
 	}
-	return a.writeJSON(struct {
+	return a.writeJSON(a.out, struct {
 		Trace   string   `json:"trace"`
 		What    string   `json:"what"`
 		Removed bool     `json:"removed,omitempty"`
@@ -215,7 +215,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			}
 			in.bar.done()
 			if asJSON {
-				err = a.writeJSON(q)
+				err = a.writeJSON(a.out, q)
 			} else {
 				q.print(a)
 			}

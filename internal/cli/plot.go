@@ -260,7 +260,7 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 	if p.byAttribute() && sheet.Tracks == nil {
 		sheet.Tracks = valuesInOrder(x)
 	}
-	return a.writePicture(out, func(w io.Writer) error {
+	return a.writeFile(out, func(w io.Writer) error {
 		if kind == "svg" {
 			return sheet.SVG(ctx, w)
 		}
@@ -321,15 +321,8 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 	clock := x.Clock()
 	first, last, _ := x.Extent()
 	from, to = first, last
-	if s.from != "" {
-		if from, err = clock.ParseTime(s.from, first, last); err != nil {
-			return 0, 0, usageError("--from: %w", err)
-		}
-	}
-	if s.to != "" {
-		if to, err = clock.ParseTime(s.to, first, last); err != nil {
-			return 0, 0, usageError("--to: %w", err)
-		}
+	if err := parseTimes(clock, first, last, timeFlag{"--from", s.from, &from}, timeFlag{"--to", s.to, &to}); err != nil {
+		return 0, 0, err
 	}
 	if from, to = max(first, from), min(last, to); from >= to {
 		return 0, 0, usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
@@ -412,8 +405,8 @@ func (d *drawing) kind(path string) (string, error) {
 	return kind, nil
 }
 
-// writePicture writes a file, which appears whole or not at all.
-func (a *app) writePicture(path string, f func(io.Writer) error) error {
+// writeFile writes a file, which appears whole or not at all.
+func (a *app) writeFile(path string, f func(io.Writer) error) error {
 	out, err := a.createOutput(path)
 	if err != nil {
 		return err

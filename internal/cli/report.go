@@ -52,7 +52,7 @@ made in the cache if it is not there (see weft index).`,
 			if title != "" {
 				x.Title = title
 			}
-			return a.writePicture(out, x.Write)
+			return a.writeFile(out, x.Write)
 		},
 	}
 	r.flags(c.Flags())
@@ -116,7 +116,9 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
 		if len(f.Places) > 0 {
 			p := f.Places[0]
-			y.Place = trace.Position{File: strings.TrimPrefix(p.File, folder), Line: p.Line, Offset: p.Offset, Binary: p.binary}.String()
+			place := p.defect.Position
+			place.File = strings.TrimPrefix(place.File, folder)
+			y.Place = place.String()
 			y.Found, y.Expected = p.Found, p.Expected
 		}
 		x.Rules = append(x.Rules, y)
