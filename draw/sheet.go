@@ -777,12 +777,7 @@ func (l *sheet) drawFrame(c canvas) {
 }
 
 // behind is the end of a window that ends with an event of a time.
-func behind(t int64) int64 {
-	if t == math.MaxInt64 {
-		return t
-	}
-	return t + 1
-}
+func behind(t int64) int64 { return trace.Add(t, 1) }
 
 // saturated is the difference of two times, as far as there are such.
 func saturated(a, b int64) int64 {

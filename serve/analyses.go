@@ -52,8 +52,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	limit := int(p.number("limit", 1, mostProfileRows, profileRows))
 	v := p.x
 	return func(ctx context.Context) (any, error) {
-		sel := trace.Everything()
-		sel.Links = trace.NoLinks
+		sel := trace.Events()
 		var opt calltree.Options
 		if !whole {
 			sel.From, sel.To = from, to
@@ -141,7 +140,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 // add takes a path that is left out.
 func (l *pathsLeft) add(n *calltree.Node) {
 	l.Paths++
-	l.Exclusive = ticks(add(int64(l.Exclusive), n.Exclusive))
+	l.Exclusive = ticks(trace.Add(int64(l.Exclusive), n.Exclusive))
 }
 
 type utilisationAnswer struct {
@@ -162,8 +161,7 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 		}
 		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Series: &w})
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
+			sel := trace.Events()
 			err := d.Scan(ctx, sel, format.GlobalOrder, part)
 			s = part.Result().Series
 			return err
@@ -183,8 +181,7 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
 		err := e.decoders.with(ctx, func(d *reader) error {
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
+			sel := trace.Events()
 			defs := d.Defs()
 			sum, err := analysis.Run(ctx, d.Events, sel, func() *structure.Part { return structure.New(defs) })
 			if err != nil {

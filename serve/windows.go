@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // This file has the answers that come from the index.
@@ -293,12 +294,12 @@ type profileLeft struct {
 
 // add takes rows of a kind that are left out.
 func (l *profileLeft) add(kind string, rows, exclusive int64) {
-	l.Rows = add(l.Rows, rows)
+	l.Rows = trace.Add(l.Rows, rows)
 	to := &l.Exclusive
 	if kind == claims {
 		to = &l.Held
 	}
-	*to = ticks(add(int64(*to), exclusive))
+	*to = ticks(trace.Add(int64(*to), exclusive))
 }
 
 // appendJSON writes the answer as json.Marshal would, in a fraction of the time: of many
