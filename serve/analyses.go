@@ -74,16 +74,13 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
 		if e.color != "" {
 			// The regions are others there than those of calls.
 			for i := range nodes {
 				nodes[i].Region = trace.NoRef
 			}
 		}
-		return tree(nodes, limit), nil
+		return tree(nodes, limit), err
 	}
 }
 
@@ -153,23 +150,15 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w.From, w.To, _ = p.window()
 	return func(ctx context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)
-		if err != nil {
-			return nil, err
+		if s == nil && err == nil {
+			err = e.decoders.with(ctx, func(d *reader) error {
+				part := states.New(d.Defs(), states.Options{Series: &w})
+				err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part)
+				s = part.Result().Series
+				return err
+			})
 		}
-		if s != nil {
-			return utilisationAnswer{w.Columns, s}, nil
-		}
-		err = e.decoders.with(ctx, func(d *reader) error {
-			part := states.New(d.Defs(), states.Options{Series: &w})
-			sel := trace.Events()
-			err := d.Scan(ctx, sel, format.GlobalOrder, part)
-			s = part.Result().Series
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		return utilisationAnswer{w.Columns, s}, nil
+		return utilisationAnswer{w.Columns, s}, err
 	}
 }
 
@@ -181,9 +170,8 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
 		err := e.decoders.with(ctx, func(d *reader) error {
-			sel := trace.Events()
 			defs := d.Defs()
-			sum, err := analysis.Run(ctx, d.Events, sel, func() *structure.Part { return structure.New(defs) })
+			sum, err := analysis.Run(ctx, d.Events, trace.Events(), func() *structure.Part { return structure.New(defs) })
 			if err != nil {
 				return err
 			}
@@ -202,10 +190,7 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-		return map[string]string{"text": text}, nil
+		return map[string]string{"text": text}, err
 	}
 }
 
@@ -271,10 +256,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
+		return a, err
 	}
 }
 

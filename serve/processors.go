@@ -138,8 +138,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		a = &statesAnswer{Rows: []stateRow{}}
 		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Window: &trace.Window{From: from, To: to}})
-			sel := trace.Events()
-			if err := d.Scan(ctx, sel, format.GlobalOrder, part); err != nil {
+			if err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part); err != nil {
 				return err
 			}
 			for _, q := range part.Result().Processors {
@@ -152,10 +151,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
+		return a, err
 	}
 }
 
