@@ -204,10 +204,7 @@ func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	}
 	i := to.tables[t].(*trace.Table[T]).Add(v)
 	if key != "" {
-		if to.found[t] == nil {
-			to.found[t] = map[string]uint32{}
-		}
-		to.found[t][key] = i
+		enter(&to.found[t], key, i)
 	}
 	return i
 }

@@ -93,10 +93,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 func (l *begins) take(s *filtering, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		if l.posted == nil {
-			l.posted = map[uint64]uint32{}
-		}
-		l.posted[x.Op(0)] = l.nextReceive
+		enter(&l.posted, x.Op(0), l.nextReceive)
 		l.nextReceive++
 	case trace.RecvComplete, trace.RequestCancelled:
 		id := x.Op(0)
@@ -288,10 +285,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		if v.kept && s.MinDuration > 0 {
 			v.row, wait = q.count, true
 		}
-		if l.claims == nil {
-			l.claims = map[int64]visit{}
-		}
-		l.claims[int64(x.Op(0))] = v
+		enter(&l.claims, int64(x.Op(0)), v)
 		s.leftAway(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
@@ -316,10 +310,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
-			if l.requests == nil {
-				l.requests = map[uint64]struct{}{}
-			}
-			l.requests[x.Op(4)] = struct{}{}
+			enter(&l.requests, x.Op(4), struct{}{})
 		}
 		return keep, false
 	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:

@@ -487,10 +487,7 @@ func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops
 			l.curves = map[uint32]fragment{}
 		}
 		if before, ok := l.curves[x.Ref()]; ok && before.end != t {
-			if l.ends == nil {
-				l.ends = map[int64]int64{}
-			}
-			l.ends[before.number] = t
+			enter(&l.ends, before.number, t)
 		}
 		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
 		return nil, false

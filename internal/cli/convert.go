@@ -59,7 +59,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		a.tell(in, r.quiet)
 		return err
 	}
-	w, err := a.writer(in, dst, to, "--to")
+	w, err := a.writer(in.opt.Values, dst, to, "--to")
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ type writing struct {
 
 // writer makes the output that an argument names, in the format that its name or to, which
 // is given by a flag, says.
-func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
+func (a *app) writer(values map[string]string, dst, to, flag string) (*writing, error) {
 	f, err := a.target(dst, to, flag)
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writing{f, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}, dst}, nil
+	return &writing{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
 // encode writes a trace, after a word on what its definitions show to be lost. from are

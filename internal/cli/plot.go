@@ -135,23 +135,43 @@ const (
 	mostDepths = 16 // of spans in each other
 )
 
-// plotKept draws from the index of a trace that is kept. One in the cache that turns out to be
-// damaged is made anew.
+// plotKept draws from the index of a trace that is kept, in the cache or in a file.
 func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s *selecting, p *plotting) error {
-	draw := func(anew bool) error {
-		if _, err := p.kind(out); err != nil {
+	if _, err := p.kind(out); err != nil {
+		return err
+	}
+	if from == inCache {
+		in := &input{}
+		if err := a.locate(ctx, in, arg); err != nil {
 			return err
 		}
-		x, path, err := a.openIndex(ctx, arg, from, r, anew)
+		defer in.Close()
+		return a.withIndex(ctx, in, r, func(x *index.Index) error { return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p) })
+	}
+	x, err := index.Open(from)
+	if errors.Is(err, index.ErrDamaged) {
+		err = &exitError{exitDefects, err}
+	}
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return a.drawIndex(ctx, x, filepath.Base(arg), out, s, p)
+}
+
+// withIndex calls f with the index of a trace in the cache. One that turns out to be damaged is made anew.
+func (a *app) withIndex(ctx context.Context, in *input, r *reading, f func(*index.Index) error) error {
+	call := func(anew bool) error {
+		x, err := a.indexOf(ctx, in, r, anew)
 		if err != nil {
 			return err
 		}
 		defer x.Close()
-		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+		return f(x)
 	}
-	err := draw(false)
-	if from == inCache && errors.Is(err, index.ErrDamaged) {
-		err = draw(true)
+	err := call(false)
+	if errors.Is(err, index.ErrDamaged) {
+		err = call(true)
 	}
 	return err
 }
@@ -266,24 +286,6 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 		}
 		return sheet.PNG(ctx, w)
 	})
-}
-
-// openIndex opens the index of the trace that an argument names: the one in the cache, or
-// in a file. path is what the trace is called.
-func (a *app) openIndex(ctx context.Context, arg, from string, r *reading, anew bool) (x *index.Index, path string, err error) {
-	if from != inCache {
-		if x, err = index.Open(from); errors.Is(err, index.ErrDamaged) {
-			err = &exitError{exitDefects, err}
-		}
-		return x, arg, err
-	}
-	in := &input{}
-	if err := a.locate(ctx, in, arg); err != nil {
-		return nil, "", err
-	}
-	defer in.Close()
-	x, err = a.indexOf(ctx, in, r, anew)
-	return x, in.src.Path, err
 }
 
 // indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to

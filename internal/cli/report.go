@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -98,7 +97,11 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
 	var colors []int
-	if colors, err = a.reportPicture(ctx, base, r, s, x); err != nil {
+	err = a.withIndex(ctx, base, r, func(i *index.Index) (err error) {
+		colors, err = a.reportPicture(ctx, i, s, x)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, x, colors) })
@@ -223,22 +226,9 @@ const (
 	smallPNG     = 400 << 10
 )
 
-// reportPicture draws the time line, and says which colours regions have in it. A damaged
-// index is made anew.
-func (a *app) reportPicture(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report) ([]int, error) {
-	colors, err := a.reportPictureOf(ctx, base, r, s, to, false)
-	if errors.Is(err, index.ErrDamaged) {
-		colors, err = a.reportPictureOf(ctx, base, r, s, to, true)
-	}
-	return colors, err
-}
-
-func (a *app) reportPictureOf(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report, anew bool) ([]int, error) {
-	x, err := a.indexOf(ctx, base, r, anew)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
+// reportPicture draws the time line, and says which colours regions have in it.
+func (a *app) reportPicture(ctx context.Context, x *index.Index, s *selecting, to *report.Report) (colors []int, err error) {
+	to.Picture = report.Picture{}
 	sheet := draw.Sheet{Index: x, Options: draw.Options{Width: reportWidth, Title: to.Title}}
 	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
 		return nil, err

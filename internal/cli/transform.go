@@ -320,7 +320,7 @@ type changed struct {
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
 // finish, if there is one, may print more, and gives what is printed as JSON.
 func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing, finish func(*changed) (any, error)) error {
-	w, err := a.writer(ins[0], dst, x.as, "--as")
+	w, err := a.writer(ins[0].opt.Values, dst, x.as, "--as")
 	if err != nil {
 		return err
 	}
