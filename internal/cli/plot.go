@@ -278,7 +278,7 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 		return err
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
-		sheet.Tracks = valuesInOrder(x)
+		sheet.Tracks = draw.ValueOrder(x.Tracks())
 	}
 	return a.writeFile(out, func(w io.Writer) error {
 		if kind == "svg" {
@@ -330,33 +330,6 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 		return 0, 0, usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
 	}
 	return from, to, nil
-}
-
-// valuesInOrder are the tracks of the values of an attribute in their natural order, the shared
-// ones behind them, and then those of counters and signals.
-func valuesInOrder(x *index.Index) []int {
-	tracks := x.Tracks()
-	order := make([]int, len(tracks))
-	for i := range order {
-		order[i] = i
-	}
-	rank := func(t *index.Track) int {
-		switch {
-		case t.Kind == index.CounterTrack:
-			return 2
-		case transform.SharedRow(t.Name):
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(order, func(i, k int) int {
-		a, b := &tracks[i], &tracks[k]
-		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
-			return c
-		}
-		return natural(a.Name, b.Name)
-	})
-	return order
 }
 
 // tracksOf are the tracks of the locations that patterns choose; nil if there are none.
