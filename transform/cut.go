@@ -126,7 +126,7 @@ func (c *cut) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flows := flows{}
+	flows, first := flows{}, from
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
@@ -134,9 +134,6 @@ func (c *cut) before(ctx context.Context) error {
 			}
 		}
 		flows.add(&p.flows)
-	}
-	first := from
-	for _, p := range workers {
 		first = min(first, p.first)
 	}
 	if err := c.onTheirWay(ctx, &flows, first); err != nil {
@@ -403,9 +400,8 @@ func (s *cutting) clipped(b *trace.Batch) error {
 	over := len(marks) > 0
 	x := b.Cursor()
 	for x.Next() && !over {
-		if end, ok := stretch(&x); ok && end > s.window.To {
-			over = true
-		}
+		end, ok := stretch(&x)
+		over = ok && end > s.window.To
 	}
 	if !over {
 		if err := s.gather.flush(); err != nil {
@@ -503,26 +499,23 @@ func clipBegin(o *open, from int64, clock trace.Clock) bool {
 
 // batch gives out the rows in the window and follows what they open.
 func (s *cutting) batch(b *trace.Batch, out format.Sink) error {
-	inside := true
-	for _, t := range b.Time {
-		if t < s.window.From || t >= s.window.To && s.window.To != math.MaxInt64 {
-			inside = false
-			break
-		}
+	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
+		return s.inside(b)
 	}
-	if !inside {
-		c := collect{sink: format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return s.inside(b) }}}
-		x := b.Cursor()
-		for x.Next() {
-			if t := x.Time(); t >= s.window.From && (t < s.window.To || s.window.To == math.MaxInt64) {
-				if err := c.row(&x, b); err != nil {
-					return err
-				}
+	c := collect{sink: format.SinkFuncs{OnBatch: s.inside}}
+	for x := b.Cursor(); x.Next(); {
+		if s.has(x.Time()) {
+			if err := c.row(&x, b); err != nil {
+				return err
 			}
 		}
-		return c.flush()
 	}
-	return s.inside(b)
+	return c.flush()
+}
+
+// has reports whether a time is in the piece.
+func (c *cut) has(t int64) bool {
+	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
 func (s *cutting) inside(b *trace.Batch) error {
@@ -627,7 +620,7 @@ func (s *cutting) links(l []trace.Link) []trace.Link {
 
 // end reports whether an end of a link is in the piece, and clips it.
 func (s *cutting) end(e *trace.End) bool {
-	if e.Time >= s.window.From && (e.Time < s.window.To || s.window.To == math.MaxInt64) && e.Location != trace.NoRef {
+	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true
 	}
 	switch e.Kind {

@@ -73,35 +73,28 @@ func (m *mendedTrace) Prepare(ctx context.Context) error {
 
 // define makes definitions of stand-ins.
 func (r *repair) define(_ table, v any) {
-	what, id := "", ""
-	named := func(name *string, attrs *[]trace.Attr) {
+	named := func(what, id string, undefined *bool, name *string, attrs *[]trace.Attr) {
+		if !*undefined {
+			return
+		}
+		*undefined = false
 		*name = cmp.Or(*name, "undefined "+what+" "+id)
 		if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
 			*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
 		}
+		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
+			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
 	}
 	switch e := v.(type) {
 	case *trace.Resource:
-		if e.Undefined {
-			what, id = "resource", e.ID
-			named(&e.Name, &e.Attrs)
-			for i, h := range r.held {
-				if r.Defs().Resources.At(int(i)).ID == e.ID {
-					e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
-				}
+		for i, h := range r.held {
+			if e.Undefined && r.Defs().Resources.At(int(i)).ID == e.ID {
+				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}
-			e.Undefined = false
 		}
+		named("resource", e.ID, &e.Undefined, &e.Name, &e.Attrs)
 	case *trace.MetricDef:
-		if e.Undefined {
-			what, id = "metric", e.ID
-			named(&e.Name, &e.Attrs)
-			e.Undefined = false
-		}
-	}
-	if what != "" {
-		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
-			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
+		named("metric", e.ID, &e.Undefined, &e.Name, &e.Attrs)
 	}
 }
 
