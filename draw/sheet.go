@@ -375,9 +375,8 @@ func arrange(tracks []index.Track, groups []trace.LocationGroup) []int {
 			}
 			seen[g] = true
 			add(of[g])
-			for _, c := range slices.Backward(inside[g]) {
-				stack = append(stack, c)
-			}
+			slices.Reverse(inside[g])
+			stack = append(stack, inside[g]...)
 		}
 	}
 	for _, g := range top {
@@ -465,9 +464,7 @@ func (l *sheet) findLinks(ctx context.Context) error {
 		shown[r.track] = true
 	}
 	if len(shown) < len(l.all) {
-		for _, r := range l.rows {
-			q.Tracks = append(q.Tracks, r.track)
-		}
+		q.Tracks = l.tracks()
 	}
 	set, err := l.Index.Links(ctx, q)
 	if err != nil {
@@ -498,11 +495,7 @@ const legendEntries = 16
 
 // layLegend finds out which regions the rows are in most.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
-	var tracks []int
-	for _, r := range l.rows {
-		tracks = append(tracks, r.track)
-	}
-	sums, err := l.Index.Profiles(ctx, tracks, l.from, l.to)
+	sums, err := l.Index.Profiles(ctx, l.tracks(), l.from, l.to)
 	if err != nil {
 		return 0, err
 	}
@@ -560,11 +553,15 @@ const unknownRegion = "unknown"
 
 // tile asks the index for the rows.
 func (l *sheet) tile(ctx context.Context, scale int) (*index.Tile, error) {
-	q := index.TileRequest{From: l.from, To: l.to, Width: int(l.plot.w) * scale, Depths: l.depths}
+	return l.Index.Tile(ctx, index.TileRequest{From: l.from, To: l.to, Width: int(l.plot.w) * scale, Depths: l.depths, Tracks: l.tracks()})
+}
+
+// tracks are those of the rows.
+func (l *sheet) tracks() (list []int) {
 	for _, r := range l.rows {
-		q.Tracks = append(q.Tracks, r.track)
+		list = append(list, r.track)
 	}
-	return l.Index.Tile(ctx, q)
+	return list
 }
 
 // strips are those that each row shows, in their order. What lies one upon another in a
@@ -777,12 +774,7 @@ func (l *sheet) drawFrame(c canvas) {
 }
 
 // behind is the end of a window that ends with an event of a time.
-func behind(t int64) int64 {
-	if t == math.MaxInt64 {
-		return t
-	}
-	return t + 1
-}
+func behind(t int64) int64 { return trace.Add(t, 1) }
 
 // saturated is the difference of two times, as far as there are such.
 func saturated(a, b int64) int64 {

@@ -75,29 +75,25 @@ func (s *svgCanvas) boxes(c rgb, alpha float64, title string, list ...box) {
 	if len(list) == 0 {
 		return
 	}
+	element := "path"
 	if len(list) == 1 {
+		element = "rect"
 		b := list[0]
 		fmt.Fprintf(&s.b, `<rect x="%s" y="%s" width="%s" height="%s" fill="%s"%s`, coord(b.x), coord(b.y), coord(b.w), coord(b.h), c, opacity("fill", alpha))
-		if title == "" {
-			s.b.WriteString("/>\n")
-			return
+	} else {
+		fmt.Fprintf(&s.b, `<path fill="%s"%s d="`, c, opacity("fill", alpha))
+		for _, b := range list {
+			fmt.Fprintf(&s.b, "M%s %sh%sv%sh-%sz", coord(b.x), coord(b.y), coord(b.w), coord(b.h), coord(b.w))
 		}
-		s.b.WriteString(">")
-		s.title(title)
-		s.b.WriteString("</rect>\n")
-		return
-	}
-	fmt.Fprintf(&s.b, `<path fill="%s"%s d="`, c, opacity("fill", alpha))
-	for _, b := range list {
-		fmt.Fprintf(&s.b, "M%s %sh%sv%sh-%sz", coord(b.x), coord(b.y), coord(b.w), coord(b.h), coord(b.w))
+		s.b.WriteByte('"')
 	}
 	if title == "" {
-		s.b.WriteString(`"/>` + "\n")
+		s.b.WriteString("/>\n")
 		return
 	}
-	s.b.WriteString(`">`)
+	s.b.WriteByte('>')
 	s.title(title)
-	s.b.WriteString("</path>\n")
+	fmt.Fprintf(&s.b, "</%s>\n", element)
 }
 
 func (s *svgCanvas) trail(p []point) {

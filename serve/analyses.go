@@ -52,8 +52,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 	limit := int(p.number("limit", 1, mostProfileRows, profileRows))
 	v := p.x
 	return func(ctx context.Context) (any, error) {
-		sel := trace.Everything()
-		sel.Links = trace.NoLinks
+		sel := trace.Events()
 		var opt calltree.Options
 		if !whole {
 			sel.From, sel.To = from, to
@@ -75,16 +74,13 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
 		if e.color != "" {
 			// The regions are others there than those of calls.
 			for i := range nodes {
 				nodes[i].Region = trace.NoRef
 			}
 		}
-		return tree(nodes, limit), nil
+		return tree(nodes, limit), err
 	}
 }
 
@@ -141,7 +137,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 // add takes a path that is left out.
 func (l *pathsLeft) add(n *calltree.Node) {
 	l.Paths++
-	l.Exclusive = ticks(add(int64(l.Exclusive), n.Exclusive))
+	l.Exclusive = ticks(trace.Add(int64(l.Exclusive), n.Exclusive))
 }
 
 type utilisationAnswer struct {
@@ -154,24 +150,15 @@ func utilisation(e *entry, p *params) func(context.Context) (any, error) {
 	w.From, w.To, _ = p.window()
 	return func(ctx context.Context) (any, error) {
 		s, err := e.indexedSeries(ctx, w)
-		if err != nil {
-			return nil, err
+		if s == nil && err == nil {
+			err = e.decoders.with(ctx, func(d *reader) error {
+				part := states.New(d.Defs(), states.Options{Series: &w})
+				err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part)
+				s = part.Result().Series
+				return err
+			})
 		}
-		if s != nil {
-			return utilisationAnswer{w.Columns, s}, nil
-		}
-		err = e.decoders.with(ctx, func(d *reader) error {
-			part := states.New(d.Defs(), states.Options{Series: &w})
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
-			err := d.Scan(ctx, sel, format.GlobalOrder, part)
-			s = part.Result().Series
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		return utilisationAnswer{w.Columns, s}, nil
+		return utilisationAnswer{w.Columns, s}, err
 	}
 }
 
@@ -183,10 +170,8 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 	return func(ctx context.Context) (any, error) {
 		text := ""
 		err := e.decoders.with(ctx, func(d *reader) error {
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
 			defs := d.Defs()
-			sum, err := analysis.Run(ctx, d.Events, sel, func() *structure.Part { return structure.New(defs) })
+			sum, err := analysis.Run(ctx, d.Events, trace.Events(), func() *structure.Part { return structure.New(defs) })
 			if err != nil {
 				return err
 			}
@@ -205,10 +190,7 @@ func structureText(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return err
 		})
-		if err != nil {
-			return nil, err
-		}
-		return map[string]string{"text": text}, nil
+		return map[string]string{"text": text}, err
 	}
 }
 
@@ -274,10 +256,7 @@ func defects(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
+		return a, err
 	}
 }
 

@@ -66,9 +66,6 @@ func counters(e *entry, p *params) func(context.Context) (any, error) {
 			a.Rows[i] = r
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
+		return a, err
 	}
 }

@@ -50,8 +50,7 @@ func (e *entry) describe(ctx context.Context, d *described, f func(context.Conte
 
 // eventAt calls f for the events of a location at a time, until it reports true.
 func eventAt(ctx context.Context, x *reader, loc uint32, at int64, f func(*trace.Cursor) bool) error {
-	sel := trace.Everything()
-	sel.Links = trace.NoLinks
+	sel := trace.Events()
 	sel.From = at
 	if at < math.MaxInt64 {
 		sel.To = at + 1

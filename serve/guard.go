@@ -54,10 +54,7 @@ func (s *Server) guard(w http.ResponseWriter, r *http.Request) bool {
 	if h := r.Header; r.URL.Path == "/" && h.Get("Sec-Fetch-Site") == "cross-site" && h.Get("Sec-Fetch-Mode") == "navigate" {
 		// A browser does not send a strict cookie when the link was on the page of another
 		// site. It does when a page from here leads here.
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Security-Policy", policy)
-		s.write(w, r, http.StatusOK, mediaTypes[".html"], []byte("<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n"))
+		s.html(w, r, http.StatusOK, "<!doctype html><meta http-equiv=refresh content=\"0;url=/\"><title>weft</title>\n")
 		return true
 	}
 	s.unauthorized(w, r)
@@ -68,13 +65,17 @@ func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="weft"`)
 	w.Header().Add("Vary", "Accept")
 	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && prefersHTML(r.Header.Get("Accept")) {
-		h := w.Header()
-		h.Set("Cache-Control", "no-store")
-		h.Set("Content-Security-Policy", policy)
-		s.write(w, r, http.StatusUnauthorized, mediaTypes[".html"], []byte(unauthorizedPage))
+		s.html(w, r, http.StatusUnauthorized, unauthorizedPage)
 		return
 	}
 	s.fail(w, r, &problem{http.StatusUnauthorized, "the request lacks the token, or has a wrong one; open the address that weft printed", 0})
+}
+
+// html sends a page that stands for itself.
+func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Security-Policy", policy)
+	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
 // unauthorizedPage says to people in a browser what programs are told in JSON.
@@ -127,8 +128,7 @@ const ticketTime = 2 * time.Minute
 func (t *ticket) take(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	a, b := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(t.token))
-	if t.token == "" || time.Now().After(t.until) || subtle.ConstantTimeCompare(a[:], b[:]) != 1 {
+	if t.token == "" || time.Now().After(t.until) || !sameText(token, t.token) {
 		return false
 	}
 	t.token = ""
@@ -146,9 +146,11 @@ func (s *Server) Ticket(l net.Listener) string {
 	return s.address(l, s.ticket.token)
 }
 
-// isToken compares in a time that tells nothing.
-func (s *Server) isToken(t string) bool {
-	a, b := sha256.Sum256([]byte(t)), sha256.Sum256([]byte(s.opt.Token))
+func (s *Server) isToken(t string) bool { return sameText(t, s.opt.Token) }
+
+// sameText compares in a time that tells nothing.
+func sameText(x, y string) bool {
+	a, b := sha256.Sum256([]byte(x)), sha256.Sum256([]byte(y))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 

@@ -206,7 +206,7 @@ func (x *opened) dependencyEnd(track int, at int64, end dependencyPoint) (endFin
 		times = times[:0]
 		for _, t := range x.trackOfLocation(x.tracks[track].Location) {
 			for depth := range x.tracks[t].Depth {
-				for _, inside := range []int64{at, add(at, -1)} {
+				for _, inside := range []int64{at, trace.Add(at, -1)} {
 					s, ok, err := x.SpanAt(t, depth, inside)
 					if err != nil {
 						return nil, err

@@ -67,8 +67,7 @@ func (s *Server) getNotes(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, l)
+	return s.now(w, r, l)
 }
 
 // notes reads the notes on a trace.
@@ -140,8 +139,7 @@ func (s *Server) putNotes(w http.ResponseWriter, r *http.Request) error {
 	if err := writeNotes(path, &l); err != nil {
 		return err
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, l)
+	return s.now(w, r, l)
 }
 
 // jsonError says what is wrong with a text without the names of our types.

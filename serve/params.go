@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Limits of questions.
@@ -57,27 +59,15 @@ func (p *params) need(name string, low, high int64) int64 {
 	return p.number(name, low, high, low)
 }
 
-// add is a sum that stays within bounds.
-func add(a, b int64) int64 {
-	c := a + b
-	switch {
-	case a > 0 && b > 0 && c < 0:
-		return math.MaxInt64
-	case a < 0 && b < 0 && c >= 0:
-		return math.MinInt64
-	}
-	return c
-}
-
 // time reads a time, which counts from the first event, and gives that of the trace.
 func (p *params) time(name string) int64 {
-	return add(p.x.first, p.need(name, math.MinInt64, math.MaxInt64))
+	return trace.Add(p.x.first, p.need(name, math.MinInt64, math.MaxInt64))
 }
 
 // window reads from and to, on the trace's own clock; without them all of the trace is
 // wanted, and whole is set.
 func (p *params) window() (from, to int64, whole bool) {
-	from, to = p.x.first, add(p.x.last, 1)
+	from, to = p.x.first, trace.Add(p.x.last, 1)
 	whole = p.values.Get("from") == "" && p.values.Get("to") == ""
 	if p.values.Get("from") != "" {
 		from = p.time("from")

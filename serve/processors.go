@@ -122,9 +122,9 @@ type statesAnswer struct {
 // add adds a processor to all.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Processors++
-	a.Busy = ticks(add(int64(a.Busy), busy))
-	a.Overhead = ticks(add(int64(a.Overhead), overhead))
-	a.Idle = ticks(add(int64(a.Idle), idle))
+	a.Busy = ticks(trace.Add(int64(a.Busy), busy))
+	a.Overhead = ticks(trace.Add(int64(a.Overhead), overhead))
+	a.Idle = ticks(trace.Add(int64(a.Idle), idle))
 }
 
 func processorStates(e *entry, p *params) func(context.Context) (any, error) {
@@ -138,9 +138,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 		a = &statesAnswer{Rows: []stateRow{}}
 		err = e.decoders.with(ctx, func(d *reader) error {
 			part := states.New(d.Defs(), states.Options{Window: &trace.Window{From: from, To: to}})
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
-			if err := d.Scan(ctx, sel, format.GlobalOrder, part); err != nil {
+			if err := d.Scan(ctx, trace.Events(), format.GlobalOrder, part); err != nil {
 				return err
 			}
 			for _, q := range part.Result().Processors {
@@ -153,10 +151,7 @@ func processorStates(e *entry, p *params) func(context.Context) (any, error) {
 			}
 			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
-		return a, nil
+		return a, err
 	}
 }
 

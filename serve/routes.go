@@ -117,6 +117,15 @@ func (s *Server) entry(r *http.Request) (*entry, error) {
 	return nil, notFound("there is no trace " + quote(id) + "; /api/traces lists them")
 }
 
+// opened opens the index of the trace of a request.
+func (s *Server) opened(r *http.Request) (*opened, error) {
+	e, err := s.entry(r)
+	if err != nil {
+		return nil, err
+	}
+	return e.open()
+}
+
 // json answers with a value.
 func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 	var body []byte
@@ -131,6 +140,12 @@ func (s *Server) json(w http.ResponseWriter, r *http.Request, v any) error {
 	}
 	s.write(w, r, http.StatusOK, "application/json", append(body, '\n'))
 	return nil
+}
+
+// now answers with a value that may be another one at once.
+func (s *Server) now(w http.ResponseWriter, r *http.Request, v any) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, v)
 }
 
 // binary is an answer that is no JSON.
@@ -166,11 +181,7 @@ func (s *Server) inTurn(f quick) quick {
 // quickly answers from the index.
 func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		e, err := s.entry(r)
-		if err != nil {
-			return err
-		}
-		x, err := e.open()
+		x, err := s.opened(r)
 		if err != nil {
 			return err
 		}
@@ -182,7 +193,7 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 		defer cancel()
 		v, err := f(ctx, x, &params{values: r.URL.Query(), x: x.shown})
 		if err != nil {
-			return e.lost(err)
+			return x.e.lost(err)
 		}
 		if y, ok := v.(unfinished); ok && y.lacks() {
 			// The next answer has more.
@@ -205,15 +216,12 @@ func (s *Server) quickly(f quick) func(http.ResponseWriter, *http.Request) error
 // slowly answers with an analysis.
 func (s *Server) slowly(f slow) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		e, err := s.entry(r)
-		if err != nil {
-			return err
-		}
-		x, err := e.open()
+		x, err := s.opened(r)
 		if err != nil {
 			return err
 		}
 		x.release()
+		e := x.e
 		tag := s.tag(x.shown, r)
 		if s.unchanged(w, r, tag) {
 			return nil
@@ -282,8 +290,7 @@ func (s *Server) listTraces(w http.ResponseWriter, r *http.Request) error {
 		l, _, _ := e.line()
 		out.Traces = append(out.Traces, l)
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, out)
+	return s.now(w, r, out)
 }
 
 // readOnly reports whether nobody may write notes.
@@ -311,12 +318,10 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 			traceFacts
 		}{l, ready.facts})
 	case before != nil:
-		w.Header().Set("Cache-Control", "no-store")
-		return s.json(w, r, struct {
+		return s.now(w, r, struct {
 			traceLine
 			*earlyFacts
 		}{l, before})
 	}
-	w.Header().Set("Cache-Control", "no-store")
-	return s.json(w, r, l)
+	return s.now(w, r, l)
 }

@@ -99,7 +99,7 @@ const mostOverview = 1000
 func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}}
 	for _, k := range s.Kinds {
-		o.Events = add(o.Events, k.Events)
+		o.Events = trace.Add(o.Events, k.Events)
 	}
 	for _, r := range s.Regions {
 		o.Missing = max(o.Missing, ticks(r.Missing))
@@ -121,8 +121,8 @@ func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(int(r.Region)).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	for _, l := range p.Locations {
-		n := add(l.Count, add(l.Sent, l.Received))
-		o.Events = add(o.Events, n)
+		n := trace.Add(l.Count, trace.Add(l.Sent, l.Received))
+		o.Events = trace.Add(o.Events, n)
 		o.Locations = append(o.Locations, overviewLocation{d.Locations.At(int(l.Location)).Label(), n})
 	}
 	o.shorten()
@@ -214,7 +214,7 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 		Events: c.Events, Spans: c.Spans, Links: c.Links, Groups: groupFacts(v.groups), Tracks: make([]trackFact, len(v.tracks)), Regions: make([]regFact, len(v.regions)),
 		Palettes: palettes{draw.Palette(false), draw.Palette(true)}, Defects: found.Defects}
 	if ns, _, ok := v.clock.Rescale(v.first, trace.Seconds(1_000_000_000)); ok && v.clock.HasEpoch {
-		f.Epoch = strconv.FormatInt(add(v.clock.Epoch, ns), 10)
+		f.Epoch = strconv.FormatInt(trace.Add(v.clock.Epoch, ns), 10)
 	}
 	for i, t := range v.tracks {
 		f.Tracks[i] = trackFact{Kind: string(t.Kind), Name: cmp.Or(t.Name, t.ID), Sort: t.Sort, ID: t.ID, Group: number(t.Group), Parent: t.Parent, Depth: t.Depth,
@@ -222,7 +222,7 @@ func newShown(ctx context.Context, x Index, found cache.Entry, color string) (*s
 			Low: finite(t.Low), High: finite(t.High), Style: t.Style}
 	}
 	colors, err := draw.RegionColors(v.regions, v.tracks, func(tracks []int) ([][]index.Sum, error) {
-		return profiles(ctx, x, tracks, v.first, add(v.last, 1))
+		return profiles(ctx, x, tracks, v.first, trace.Add(v.last, 1))
 	})
 	if err != nil {
 		return nil, err

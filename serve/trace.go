@@ -292,10 +292,10 @@ func (e *entry) open() (*opened, error) {
 	state, why, found, shown := e.state, e.err, e.found, e.shown
 	e.mu.Unlock()
 	switch state {
-	case stateNew:
-		e.start()
-		return nil, &problem{http.StatusConflict, e.path + " is being indexed; ask for it until its state is ready", retrySoon}
-	case stateIndexing:
+	case stateNew, stateIndexing:
+		if state == stateNew {
+			e.start()
+		}
 		return nil, &problem{http.StatusConflict, e.path + " is being indexed; ask for it until its state is ready", retrySoon}
 	case stateFailed:
 		return nil, &problem{http.StatusConflict, e.path + " cannot be shown: " + why, 0}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // This file has the answers that come from the index.
@@ -293,12 +294,12 @@ type profileLeft struct {
 
 // add takes rows of a kind that are left out.
 func (l *profileLeft) add(kind string, rows, exclusive int64) {
-	l.Rows = add(l.Rows, rows)
+	l.Rows = trace.Add(l.Rows, rows)
 	to := &l.Exclusive
 	if kind == claims {
 		to = &l.Held
 	}
-	*to = ticks(add(int64(*to), exclusive))
+	*to = ticks(trace.Add(int64(*to), exclusive))
 }
 
 // appendJSON writes the answer as json.Marshal would, in a fraction of the time: of many
@@ -346,20 +347,6 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	return append(b, "}}"...), nil
 }
 
-// eachProfile calls f with the profile of each of some tracks in a window, on all cores: at
-// the same time for those of different workers, of which it says how many there are.
-func eachProfile(ctx context.Context, x Index, tracks []int, from, to int64, begin func(workers int), f func(worker, i int, sums []index.Sum)) error {
-	workers := max(1, min(len(tracks), runtime.GOMAXPROCS(0)))
-	begin(workers)
-	return spread(ctx, workers, len(tracks), func(worker, i int) error {
-		sums, err := x.Profile(tracks[i], from, to)
-		if err == nil {
-			f(worker, i, sums)
-		}
-		return err
-	})
-}
-
 // spread calls f with each number from 0 to below n, on some workers at once, until one fails.
 func spread(ctx context.Context, workers, n int, f func(worker, i int) error) error {
 	var next atomic.Int64
@@ -395,7 +382,10 @@ func spread(ctx context.Context, workers, n int, f func(worker, i int) error) er
 // profiles are those of some tracks in a window.
 func profiles(ctx context.Context, x Index, tracks []int, from, to int64) ([][]index.Sum, error) {
 	out := make([][]index.Sum, len(tracks))
-	err := eachProfile(ctx, x, tracks, from, to, func(int) {}, func(_, i int, sums []index.Sum) { out[i] = sums })
+	err := spread(ctx, min(len(tracks), runtime.GOMAXPROCS(0)), len(tracks), func(_, i int) (err error) {
+		out[i], err = x.Profile(tracks[i], from, to)
+		return err
+	})
 	return out, err
 }
 
@@ -487,12 +477,15 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			continue
 		}
 		// Of many locations the sums of each worker are far less than those of each location.
-		var parts []profileSums
-		err := eachProfile(ctx, x, wanted, from, to, func(workers int) {
-			for range workers {
-				parts = append(parts, profileSums{at: map[profileKey]int32{}})
+		parts := make([]profileSums, max(1, min(len(wanted), runtime.GOMAXPROCS(0))))
+		for i := range parts {
+			parts[i].at = map[profileKey]int32{}
+		}
+		err := spread(ctx, len(parts), len(wanted), func(worker, i int) error {
+			sums, err := x.Profile(wanted[i], from, to)
+			if err != nil {
+				return err
 			}
-		}, func(worker, i int, sums []index.Sum) {
 			k := profileKey{-1, -1, 0}
 			switch by {
 			case "location":
@@ -511,6 +504,7 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			if by == "location" && len(o.list) >= 2*limit {
 				o.shorten(of.kind, limit)
 			}
+			return nil
 		})
 		if err != nil {
 			return nil, err
@@ -520,20 +514,18 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 			o := &parts[i]
 			a.Left.add(visits, o.left.Rows, int64(o.left.Exclusive))
 			a.Left.add(claims, 0, int64(o.left.Held))
-			if by == "location" {
-				for j := range o.list {
-					row(of.kind, o.list[j].key, &o.list[j].Sum)
-				}
-			} else if i > 0 {
+			switch {
+			case i == 0:
+			case by == "location":
+				whole.list = append(whole.list, o.list...)
+			default:
 				for j := range o.list {
 					whole.add(o.list[j].key, &o.list[j].Sum)
 				}
 			}
 		}
-		if by != "location" {
-			for j := range whole.list {
-				row(of.kind, whole.list[j].key, &whole.list[j].Sum)
-			}
+		for j := range whole.list {
+			row(of.kind, whole.list[j].key, &whole.list[j].Sum)
 		}
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {

@@ -182,19 +182,8 @@ func (c Clock) FormatSeconds(t int64) string {
 		if v, over := mulSigned(t, m); !over {
 			return NewDecimal(v, d).String()
 		}
-		v := new(big.Int).Mul(big.NewInt(t), big.NewInt(m))
-		s := v.String()
-		neg := strings.HasPrefix(s, "-")
-		s = strings.TrimPrefix(s, "-")
-		if len(s) <= d {
-			s = strings.Repeat("0", d-len(s)+1) + s
-		}
-		s = s[:len(s)-d] + "." + s[len(s)-d:]
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-		if neg {
-			s = "-" + s
-		}
-		return s
+		v := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(t), big.NewInt(m)), big.NewInt(pow10[d]))
+		return strings.TrimRight(strings.TrimRight(v.FloatString(d+1), "0"), ".")
 	}
 	v, _, ok := c.Rescale(t, Seconds(1_000_000_000_000))
 	if !ok {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"math"
 	"math/big"
 	"math/bits"
@@ -79,13 +80,7 @@ func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 // Cmp compares two decimals exactly: -1, 0 or +1.
 func (d Decimal) Cmp(o Decimal) int {
 	if d.Scale == o.Scale {
-		switch {
-		case d.Coef < o.Coef:
-			return -1
-		case d.Coef > o.Coef:
-			return 1
-		}
-		return 0
+		return cmp.Compare(d.Coef, o.Coef)
 	}
 	s := max(d.Scale, o.Scale)
 	a, _, okA := d.Ticks(s)

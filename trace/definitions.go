@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -112,12 +113,7 @@ type Location struct {
 }
 
 // Label is the location's name, or its id when it has no name.
-func (l *Location) Label() string {
-	if l.Name != "" {
-		return l.Name
-	}
-	return l.ID
-}
+func (l *Location) Label() string { return cmp.Or(l.Name, l.ID) }
 
 // LocationGroup is a process, node or machine: the tree above locations.
 type LocationGroup struct {
@@ -199,12 +195,7 @@ type Resource struct {
 }
 
 // Label is the resource's name, or its id when it has no name.
-func (r *Resource) Label() string {
-	if r.Name != "" {
-		return r.Name
-	}
-	return r.ID
-}
+func (r *Resource) Label() string { return cmp.Or(r.Name, r.ID) }
 
 // AttributeDef names an attribute of events.
 type AttributeDef struct {

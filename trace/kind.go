@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -367,12 +368,8 @@ var kindTable = [kindCount]KindSpec{
 
 // KindByName finds a common kind by its name.
 func KindByName(name string) (Kind, bool) {
-	for k := range kindTable {
-		if kindTable[k].Name == name {
-			return Kind(k), true
-		}
-	}
-	return NoKind, false
+	k := slices.IndexFunc(kindTable[:], func(s KindSpec) bool { return s.Name == name })
+	return Kind(max(k, 0)), k >= 0
 }
 
 // Spec describes kind k, common or declared by the trace.

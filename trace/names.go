@@ -1,5 +1,7 @@
 package trace
 
+import "cmp"
+
 // OperandName is the name of what an operand refers to; ok is false when the
 // operand is no reference.
 func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool) {
@@ -9,91 +11,61 @@ func (d *Definitions) OperandName(t OperandType, v uint64) (name string, ok bool
 	i := int(v)
 	switch t {
 	case OpLocation:
-		if i < d.Locations.Len() {
-			return d.Locations.At(i).ID, true
-		}
+		return nameIn(&d.Locations, i, func(l *Location) string { return l.ID })
 	case OpRegion:
-		if i < d.Regions.Len() {
-			return d.Regions.At(i).Name, true
-		}
+		return nameIn(&d.Regions, i, func(r *Region) string { return r.Name })
 	case OpResource:
-		if i < d.Resources.Len() {
-			return d.Resources.At(i).ID, true
-		}
+		return nameIn(&d.Resources, i, func(r *Resource) string { return r.ID })
 	case OpCommunicator:
-		if i < d.Communicator.Len() {
-			return d.Communicator.At(i).ID, true
-		}
+		return nameIn(&d.Communicator, i, func(c *Communicator) string { return c.ID })
 	case OpMetric:
-		if i < d.Metrics.Len() {
-			return d.Metrics.At(i).ID, true
-		}
+		return nameIn(&d.Metrics, i, func(m *MetricDef) string { return m.ID })
 	case OpString:
-		if i < d.Strings.Len() {
-			return *d.Strings.At(i), true
-		}
+		return nameIn(&d.Strings, i, func(s *string) string { return *s })
 	case OpGroup:
-		if i < d.Sets.Len() {
-			return d.Sets.At(i).ID, true
-		}
+		return nameIn(&d.Sets, i, func(s *Set) string { return s.ID })
 	case OpHandle:
-		if i < d.Handles.Len() {
-			return d.Handles.At(i).ID, true
-		}
+		return nameIn(&d.Handles, i, func(n *Named) string { return n.ID })
 	case OpFile:
-		if i < d.Files.Len() {
-			return d.Files.At(i).ID, true
-		}
+		return nameIn(&d.Files, i, func(n *Named) string { return n.ID })
 	}
 	return "", false
+}
+
+// nameIn is what name gives for entry i of a table; ok is false if the table has no such entry.
+func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool) {
+	if i >= t.Len() {
+		return "", false
+	}
+	return name(t.At(i)), true
 }
 
 // RefName is the name of what an event refers to, by the sort of its kind's reference;
 // ok is false when it refers to nothing that is defined.
 func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	i := int(ref)
-	named := func(t *Table[Named]) (string, bool) {
-		if i >= t.Len() {
-			return "", false
-		}
-		if n := t.At(i); n.Name != "" {
-			return n.Name, true
-		}
-		return t.At(i).ID, true
-	}
+	label := func(n *Named) string { return cmp.Or(n.Name, n.ID) }
 	switch k {
 	case RefRegion:
-		if i < d.Regions.Len() {
-			return d.Regions.At(i).Name, true
-		}
+		return nameIn(&d.Regions, i, func(r *Region) string { return r.Name })
 	case RefMetric:
-		if i < d.Metrics.Len() {
-			m := d.Metrics.At(i)
-			if m.Name != "" {
-				return m.Name, true
-			}
-			return m.ID, true
-		}
+		return nameIn(&d.Metrics, i, func(m *MetricDef) string { return cmp.Or(m.Name, m.ID) })
 	case RefCommunicator:
-		if i < d.Communicator.Len() {
-			return d.Communicator.At(i).ID, true
-		}
+		return nameIn(&d.Communicator, i, func(c *Communicator) string { return c.ID })
 	case RefString:
-		if i < d.Strings.Len() {
-			return *d.Strings.At(i), true
-		}
+		return nameIn(&d.Strings, i, func(s *string) string { return *s })
 	case RefParameter:
-		return named(&d.Parameters)
+		return nameIn(&d.Parameters, i, label)
 	case RefWindow:
-		return named(&d.Windows)
+		return nameIn(&d.Windows, i, label)
 	case RefContext:
-		return named(&d.Contexts)
+		return nameIn(&d.Contexts, i, label)
 	case RefHandle:
-		return named(&d.Handles)
+		return nameIn(&d.Handles, i, label)
 	case RefFile:
-		return named(&d.Files)
+		return nameIn(&d.Files, i, label)
 	case RefMarker:
-		return named(&d.Markers)
+		return nameIn(&d.Markers, i, label)
 	}
 	return "", false
 }

@@ -35,10 +35,7 @@ func NewRecorder(c Clock) *Recorder {
 func (r *Recorder) Defs() *Definitions { return &r.defs }
 
 // Location defines a source of events, such as a thread or a processor.
-func (r *Recorder) Location(name string) uint32 {
-	id := strconv.Itoa(r.defs.Locations.Len())
-	return r.defs.Locations.Add(Location{ID: id, Name: name, Kind: ThreadLocation, Group: NoRef})
-}
+func (r *Recorder) Location(name string) uint32 { return r.Thread(name, NoRef) }
 
 // Machine defines a machine, above which there is nothing.
 func (r *Recorder) Machine(name string) uint32 { return r.group(name, "machine", NoRef) }

@@ -73,12 +73,8 @@ func (r Role) String() string {
 
 // RoleByName finds a role by its name.
 func RoleByName(name string) (Role, bool) {
-	for r, n := range roleNames {
-		if n == name {
-			return Role(r), true
-		}
-	}
-	return UnknownRole, false
+	i := slices.Index(roleNames[:], name)
+	return Role(max(i, 0)), i >= 0
 }
 
 // IsCollective reports whether all members of a group take part and the call waits, barriers
@@ -210,7 +206,7 @@ func namedRole(r *Region) Role {
 		return role
 	}
 	role := textRoles[text]
-	if (role == UnknownRole || role == UserRole) && beginsWith(group, libraries) || beginsWith(text, libraries) {
+	if (role == UnknownRole || role == UserRole) && library(group) || library(text) {
 		return CommunicationRole
 	}
 	return role
@@ -225,13 +221,9 @@ func beginning(s string, list []prefixRole) Role {
 	return UnknownRole
 }
 
-func beginsWith(s string, list []string) bool {
-	for _, x := range list {
-		if strings.HasPrefix(s, x) {
-			return true
-		}
-	}
-	return false
+// library reports whether a group or role is that of a library for communication.
+func library(s string) bool {
+	return slices.ContainsFunc(libraries, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
 }
 
 // Paradigm says what a region is a call or construct of.

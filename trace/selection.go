@@ -2,7 +2,7 @@ package trace
 
 import "math"
 
-// Selection says which events are wanted; [Everything] wants all.
+// Selection says which events are wanted; [Everything] wants all, [Events] all but links.
 type Selection struct {
 	From, To int64 // ticks, [From, To)
 	// Stacks asks for what tells which regions are open at From, too: the events before From,
@@ -36,6 +36,9 @@ const (
 func Everything() Selection {
 	return Selection{From: math.MinInt64, To: math.MaxInt64, Links: SelectedLinks}
 }
+
+// Events selects all events and no links.
+func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt64} }
 
 // Following selects, for the locations of s, what tells which regions are open in its window and
 // how they go on: stacks, and all events from there to the end of the trace.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -64,12 +65,8 @@ func (t Type) String() string {
 
 // ParseType is the inverse of [Type.String].
 func ParseType(s string) (Type, bool) {
-	for i, n := range typeNames {
-		if n == s {
-			return Type(i), true
-		}
-	}
-	return None, false
+	i := slices.Index(typeNames[:], s)
+	return Type(max(i, 0)), i >= 0
 }
 
 // IsRef reports whether the value is an index into a definition table.

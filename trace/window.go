@@ -1,5 +1,7 @@
 package trace
 
+import "math"
+
 // Window is the times from From to before To, in ticks. math.MinInt64 and math.MaxInt64 leave a
 // side open. A nil Window is all of a trace.
 type Window struct{ From, To int64 }
@@ -18,4 +20,16 @@ func (w *Window) Clip(t int64) int64 {
 // Same reports whether two windows are the same times.
 func (w *Window) Same(o *Window) bool {
 	return (w == nil) == (o == nil) && (w == nil || *w == *o)
+}
+
+// Add is the time, or the length, a + b; where that is beyond int64 it is the nearer end of the range.
+func Add(a, b int64) int64 {
+	c := a + b
+	switch {
+	case a > 0 && b > 0 && c < 0:
+		return math.MaxInt64
+	case a < 0 && b < 0 && c >= 0:
+		return math.MinInt64
+	}
+	return c
 }

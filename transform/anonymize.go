@@ -147,18 +147,13 @@ func (x *anonymizer) edit(t table, v any) {
 	case *string:
 		*e = x.name("text", *e)
 	case *trace.Location:
-		thing := "location"
-		if e.Kind != "" {
-			thing = string(e.Kind)
-		}
-		e.Name = x.name(thing, e.Name)
+		e.Name = x.name(cmp.Or(string(e.Kind), "location"), e.Name)
 		x.attrs(e.Attrs)
 	case *trace.LocationGroup:
 		if !slices.Contains(groupKinds, strings.ToLower(e.Kind)) {
 			e.Kind = "" // may be anything in OTF2
 		}
-		thing := cmp.Or(e.Kind, "group")
-		e.Name = x.name(thing, e.Name)
+		e.Name = x.name(cmp.Or(e.Kind, "group"), e.Name)
 		x.attrs(e.Attrs)
 	case *trace.Region:
 		e.Name = x.name("region", e.Name)

@@ -116,6 +116,7 @@ func (s *corrected) Next(ctx context.Context) (*trace.Batch, error) {
 
 // correcting is one scan.
 type correcting struct {
+	unheld
 	*correct
 	curves []Curve // by location
 	out    trace.Batch
@@ -178,8 +179,6 @@ func (x *correcting) change(b *trace.Batch) *trace.Batch {
 }
 
 func (x *correcting) batch(b *trace.Batch, out format.Sink) error { return out.Batch(x.change(b)) }
-
-func (x *correcting) flush(context.Context, format.Sink) error { return nil }
 
 // resorting is a scan whose rows are to be sorted anew.
 type resorting struct {

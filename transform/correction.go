@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,14 +68,7 @@ func shift(t int64, p Point) int64 {
 	if (d > 0) != (p.True > p.Read) && d != 0 {
 		return p.True // the distance itself is beyond the range
 	}
-	s := t + d
-	switch {
-	case d > 0 && s < t:
-		return 1<<63 - 1
-	case d < 0 && s > t:
-		return -1 << 63
-	}
-	return s
+	return trace.Add(t, d)
 }
 
 // correctionFile is a correction in JSON.
@@ -105,13 +99,7 @@ func (c *Correction) Write(w io.Writer) error {
 		f.Locations = append(f.Locations, l)
 	}
 	slices.SortFunc(f.Locations, func(a, b correctionLocation) int {
-		if len(a.ID) != len(b.ID) { // numbers in their order
-			return len(a.ID) - len(b.ID)
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
+		return cmp.Or(cmp.Compare(len(a.ID), len(b.ID)), cmp.Compare(a.ID, b.ID)) // numbers in their order
 	})
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)

@@ -3,7 +3,6 @@ package transform
 import (
 	"cmp"
 	"context"
-	"errors"
 	"math"
 	"math/bits"
 	"slices"
@@ -127,7 +126,7 @@ func (c *cut) before(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	flows := flows{}
+	flows, first := flows{}, from
 	for _, p := range workers {
 		for loc, l := range p.border {
 			if l != nil {
@@ -135,9 +134,6 @@ func (c *cut) before(ctx context.Context) error {
 			}
 		}
 		flows.add(&p.flows)
-	}
-	first := from
-	for _, p := range workers {
 		first = min(first, p.first)
 	}
 	if err := c.onTheirWay(ctx, &flows, first); err != nil {
@@ -186,13 +182,10 @@ func (c *cut) onTheirWay(ctx context.Context, flows *flows, first int64) error {
 		if length > 0 && length < from-first {
 			sel.From = from - length
 		}
-		err := c.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x := b.Cursor()
-			for x.Next() {
-				flows.keep(&x)
-			}
-			return nil
-		}})
+		err := eachRow(ctx, c.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			flows.keep(x)
+			return true
+		})
 		if err != nil {
 			return err
 		}
@@ -275,21 +268,13 @@ func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[u
 		}
 		sel := trace.Selection{From: from, To: to, Location: func(l uint32) bool { return wanted[l] }}
 		seen := map[uint32]bool{}
-		err := d.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			for i, t := range b.Time {
-				if t < from || !b.Kind[i].IsEvent() {
-					continue
-				}
-				if l := b.Location(i); wanted[l] {
-					seen[l] = true
-					if len(seen) == len(wanted) {
-						return errSeen
-					}
-				}
+		err := eachRow(ctx, d, sel, format.PerLocation, func(x *trace.Cursor) bool {
+			if l := x.Location(); x.Time() >= from && x.Kind().IsEvent() && wanted[l] {
+				seen[l] = true
 			}
-			return nil
-		}})
-		if err != nil && !errors.Is(err, errSeen) {
+			return len(seen) < len(wanted)
+		})
+		if err != nil {
 			return nil, err
 		}
 		for l := range seen {
@@ -303,9 +288,6 @@ func goOn(ctx context.Context, d format.Events, from int64, ask []uint32) (map[u
 	}
 	return found, nil
 }
-
-// errSeen ends a scan that has found all it looked for.
-var errSeen = errors.New("all has been seen")
 
 // begin asks the trace for the events of the piece, at the locations that are wanted.
 func (c *cut) begin(sel trace.Selection, order format.Order, sink format.Sink) (stage, trace.Selection, error) {
@@ -418,9 +400,8 @@ func (s *cutting) clipped(b *trace.Batch) error {
 	over := len(marks) > 0
 	x := b.Cursor()
 	for x.Next() && !over {
-		if end, ok := stretch(&x); ok && end > s.window.To {
-			over = true
-		}
+		end, ok := stretch(&x)
+		over = ok && end > s.window.To
 	}
 	if !over {
 		if err := s.gather.flush(); err != nil {
@@ -518,26 +499,23 @@ func clipBegin(o *open, from int64, clock trace.Clock) bool {
 
 // batch gives out the rows in the window and follows what they open.
 func (s *cutting) batch(b *trace.Batch, out format.Sink) error {
-	inside := true
-	for _, t := range b.Time {
-		if t < s.window.From || t >= s.window.To && s.window.To != math.MaxInt64 {
-			inside = false
-			break
-		}
+	if !slices.ContainsFunc(b.Time, func(t int64) bool { return !s.has(t) }) {
+		return s.inside(b)
 	}
-	if !inside {
-		c := collect{sink: format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return s.inside(b) }}}
-		x := b.Cursor()
-		for x.Next() {
-			if t := x.Time(); t >= s.window.From && (t < s.window.To || s.window.To == math.MaxInt64) {
-				if err := c.row(&x, b); err != nil {
-					return err
-				}
+	c := collect{sink: format.SinkFuncs{OnBatch: s.inside}}
+	for x := b.Cursor(); x.Next(); {
+		if s.has(x.Time()) {
+			if err := c.row(&x, b); err != nil {
+				return err
 			}
 		}
-		return c.flush()
 	}
-	return s.inside(b)
+	return c.flush()
+}
+
+// has reports whether a time is in the piece.
+func (c *cut) has(t int64) bool {
+	return t >= c.window.From && (t < c.window.To || c.window.To == math.MaxInt64)
 }
 
 func (s *cutting) inside(b *trace.Batch) error {
@@ -642,7 +620,7 @@ func (s *cutting) links(l []trace.Link) []trace.Link {
 
 // end reports whether an end of a link is in the piece, and clips it.
 func (s *cutting) end(e *trace.End) bool {
-	if e.Time >= s.window.From && (e.Time < s.window.To || s.window.To == math.MaxInt64) && e.Location != trace.NoRef {
+	if s.has(e.Time) && e.Location != trace.NoRef {
 		return true
 	}
 	switch e.Kind {

@@ -33,15 +33,17 @@ const (
 // definer copies definitions, with all that they refer to, into those of another trace,
 // and translates what events refer to. An entry is copied when it is first asked for.
 type definer struct {
-	src   *trace.Definitions
-	into  *target
-	index [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
-	ids   map[int64]uint32     // locations of src by the file's own number
+	src    *trace.Definitions
+	tables tables // of src
+	into   *target
+	index  [tableCount][]uint32 // in the target, by index in src; unmapped if not yet copied
+	ids    map[int64]uint32     // locations of src by the file's own number
 }
 
 // target is the trace that definitions are copied into.
 type target struct {
-	defs *trace.Definitions
+	defs   *trace.Definitions
+	tables tables
 	// edit changes an entry before it is added; nil leaves all as they are.
 	edit func(t table, v any)
 	// same is a text that entries share which are one, "" for those that are never.
@@ -54,57 +56,23 @@ type target struct {
 
 const unmapped = trace.NoRef
 
-func newDefiner(src *trace.Definitions, into *target) *definer { return &definer{src: src, into: into} }
+func newDefiner(src *trace.Definitions, into *target) *definer {
+	into.tables = tablesOf(into.defs)
+	return &definer{src: src, into: into, tables: tablesOf(src)}
+}
+
+// tables are those of definitions, each a *trace.Table.
+type tables [tableCount]interface{ Len() int }
+
+func tablesOf(d *trace.Definitions) tables {
+	return tables{noTable: &trace.Table[trace.Named]{}, locations: &d.Locations, groups: &d.Groups, regions: &d.Regions,
+		communicators: &d.Communicator, sets: &d.Sets, metrics: &d.Metrics, resources: &d.Resources, attributes: &d.Attributes,
+		kinds: &d.Kinds, parameters: &d.Parameters, windows: &d.Windows, contexts: &d.Contexts, files: &d.Files,
+		handles: &d.Handles, markers: &d.Markers, texts: &d.Strings}
+}
 
 // length is how many entries a table of src has now.
-func (m *definer) length(t table) int {
-	d := m.src
-	switch t {
-	case texts:
-		return d.Strings.Len()
-	case locations:
-		return d.Locations.Len()
-	case groups:
-		return d.Groups.Len()
-	case regions:
-		return d.Regions.Len()
-	case communicators:
-		return d.Communicator.Len()
-	case sets:
-		return d.Sets.Len()
-	case metrics:
-		return d.Metrics.Len()
-	case resources:
-		return d.Resources.Len()
-	case attributes:
-		return d.Attributes.Len()
-	case kinds:
-		return d.Kinds.Len()
-	}
-	if n := m.named(d, t); n != nil {
-		return n.Len()
-	}
-	return 0
-}
-
-// named is a table of entries that have no more than a name.
-func (m *definer) named(d *trace.Definitions, t table) *trace.Table[trace.Named] {
-	switch t {
-	case parameters:
-		return &d.Parameters
-	case windows:
-		return &d.Windows
-	case contexts:
-		return &d.Contexts
-	case files:
-		return &d.Files
-	case handles:
-		return &d.Handles
-	case markers:
-		return &d.Markers
-	}
-	return nil
-}
+func (m *definer) length(t table) int { return m.tables[t].Len() }
 
 // all copies every entry that has not been copied yet, in the order of the tables.
 func (m *definer) all() {
@@ -136,52 +104,58 @@ func (m *definer) of(t table, i uint32) uint32 {
 
 // copy copies an entry. One that leads back to itself, in a broken trace, does not then.
 func (m *definer) copy(t table, i uint32) uint32 {
-	switch d := m.src; t {
+	switch t {
 	case texts:
-		return put(m.into, t, &m.into.defs.Strings, *d.Strings.At(int(i)), nil)
+		return copied[string](m, t, i, nil, nil)
 	case locations:
-		v := *d.Locations.At(int(i))
-		v.Group, v.Attrs = m.of(groups, v.Group), m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Locations, v, func(v *trace.Location) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.Location) *string { return &v.ID }, func(v *trace.Location) {
+			v.Group, v.Attrs = m.of(groups, v.Group), m.attrs(v.Attrs)
+		})
 	case groups:
-		v := *d.Groups.At(int(i))
-		if v.Parent == i || m.rings(i) {
-			v.Parent = trace.NoRef
-		}
-		v.Parent, v.Attrs = m.of(groups, v.Parent), m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Groups, v, func(v *trace.LocationGroup) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.LocationGroup) *string { return &v.ID }, func(v *trace.LocationGroup) {
+			if v.Parent == i || m.rings(i) {
+				v.Parent = trace.NoRef
+			}
+			v.Parent, v.Attrs = m.of(groups, v.Parent), m.attrs(v.Attrs)
+		})
 	case regions:
-		v := *d.Regions.At(int(i))
-		v.Attrs = m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Regions, v, func(v *trace.Region) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.Region) *string { return &v.ID }, func(v *trace.Region) { v.Attrs = m.attrs(v.Attrs) })
 	case communicators:
-		v := *d.Communicator.At(int(i))
-		if v.Parent >= i {
-			v.Parent = trace.NoRef // parents come first
-		}
-		v.Set, v.Parent, v.Attrs = m.of(sets, v.Set), m.of(communicators, v.Parent), m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Communicator, v, func(v *trace.Communicator) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.Communicator) *string { return &v.ID }, func(v *trace.Communicator) {
+			if v.Parent >= i {
+				v.Parent = trace.NoRef // parents come first
+			}
+			v.Set, v.Parent, v.Attrs = m.of(sets, v.Set), m.of(communicators, v.Parent), m.attrs(v.Attrs)
+		})
 	case sets:
-		v := *d.Sets.At(int(i))
-		m.members(&v)
-		v.Attrs = m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Sets, v, func(v *trace.Set) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.Set) *string { return &v.ID }, func(v *trace.Set) {
+			m.members(v)
+			v.Attrs = m.attrs(v.Attrs)
+		})
 	case metrics:
-		v := *d.Metrics.At(int(i))
-		v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Metrics, v, func(v *trace.MetricDef) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.MetricDef) *string { return &v.ID }, func(v *trace.MetricDef) {
+			v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+		})
 	case resources:
-		v := *d.Resources.At(int(i))
-		v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
-		return put(m.into, t, &m.into.defs.Resources, v, func(v *trace.Resource) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.Resource) *string { return &v.ID }, func(v *trace.Resource) {
+			v.Location, v.Attrs = m.of(locations, v.Location), m.attrs(v.Attrs)
+		})
 	case attributes:
-		return put(m.into, t, &m.into.defs.Attributes, *d.Attributes.At(int(i)), func(v *trace.AttributeDef) *string { return &v.ID })
+		return copied(m, t, i, func(v *trace.AttributeDef) *string { return &v.ID }, nil)
 	case kinds:
-		return put(m.into, t, &m.into.defs.Kinds, *d.Kinds.At(int(i)), nil)
+		return copied[trace.KindDef](m, t, i, nil, nil)
 	}
-	v := *m.named(m.src, t).At(int(i))
-	v.Attrs = m.attrs(v.Attrs)
-	return put(m.into, t, m.named(m.into.defs, t), v, func(v *trace.Named) *string { return &v.ID })
+	return copied(m, t, i, func(v *trace.Named) *string { return &v.ID }, func(v *trace.Named) { v.Attrs = m.attrs(v.Attrs) })
+}
+
+// copied puts a copy of entry i of a table into the target. translate translates what the copy refers to, id is
+// where it has its id; nil for entries without.
+func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
+	v := *m.tables[t].(*trace.Table[T]).At(int(i))
+	if translate != nil {
+		translate(&v)
+	}
+	return put(m.into, t, v, id)
 }
 
 // rings reports whether a group is above itself.
@@ -201,7 +175,7 @@ func (m *definer) rings(i uint32) bool {
 
 // put adds an entry to a table, or finds the one that it is the same as. An id that is
 // taken is replaced by the number behind the greatest one.
-func put[T any](to *target, t table, l *trace.Table[T], v T, id func(*T) *string) uint32 {
+func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	key := ""
 	if to.same != nil {
 		key = to.same(t, &v)
@@ -228,12 +202,9 @@ func put[T any](to *target, t table, l *trace.Table[T], v T, id func(*T) *string
 			}
 		}
 	}
-	i := l.Add(v)
+	i := to.tables[t].(*trace.Table[T]).Add(v)
 	if key != "" {
-		if to.found[t] == nil {
-			to.found[t] = map[string]uint32{}
-		}
-		to.found[t][key] = i
+		enter(&to.found[t], key, i)
 	}
 	return i
 }
@@ -253,41 +224,24 @@ func (m *definer) attrs(l []trace.Attr) []trace.Attr {
 
 // value translates a reference.
 func (m *definer) value(v trace.Value) trace.Value {
-	if !v.Type.IsRef() {
-		return v
-	}
-	t := noTable
-	switch v.Type {
-	case trace.AttributeRef:
-		t = attributes
-	case trace.LocationRef:
-		t = locations
-	case trace.RegionRef:
-		t = regions
-	case trace.GroupRef:
-		t = sets
-	case trace.MetricRef:
-		t = metrics
-	case trace.CommRef:
-		t = communicators
-	case trace.ParameterRef:
-		t = parameters
-	case trace.WindowRef:
-		t = windows
-	case trace.CallingContextRef:
-		t = contexts
-	case trace.FileRef:
-		t = files
-	case trace.HandleRef:
-		t = handles
-	case trace.LocationGroupRef:
-		t = groups
-	}
-	if t != noTable && v.Num < uint64(m.length(t)) {
+	if t := valueTables[v.Type]; t != noTable && v.Num < uint64(m.length(t)) {
 		v.Num = uint64(m.of(t, uint32(v.Num)))
 	}
 	return v
 }
+
+// The tables that the values of a type, the reference of a row, and an operand are indexes of.
+var (
+	valueTables = [256]table{trace.AttributeRef: attributes, trace.LocationRef: locations, trace.RegionRef: regions, trace.GroupRef: sets,
+		trace.MetricRef: metrics, trace.CommRef: communicators, trace.ParameterRef: parameters, trace.WindowRef: windows,
+		trace.CallingContextRef: contexts, trace.FileRef: files, trace.HandleRef: handles, trace.LocationGroupRef: groups}
+	refTables = [256]table{trace.RefRegion: regions, trace.RefMetric: metrics, trace.RefCommunicator: communicators,
+		trace.RefParameter: parameters, trace.RefWindow: windows, trace.RefContext: contexts, trace.RefHandle: handles,
+		trace.RefFile: files, trace.RefMarker: markers, trace.RefString: texts}
+	operandTables = [256]table{trace.OpString: texts, trace.OpLocation: locations, trace.OpRegion: regions,
+		trace.OpCommunicator: communicators, trace.OpMetric: metrics, trace.OpResource: resources, trace.OpGroup: sets,
+		trace.OpFile: files, trace.OpHandle: handles, trace.OpWindow: windows, trace.OpContext: contexts}
+)
 
 // members translates the members of a set: the file's own numbers of locations, ranks
 // among the locations that communicate, or numbers of regions or metrics.
@@ -345,62 +299,6 @@ func (m *definer) members(s *trace.Set) {
 	s.Members = list
 }
 
-// refTable is the table that the reference of a row indexes.
-func refTable(r trace.RefKind) table {
-	switch r {
-	case trace.RefRegion:
-		return regions
-	case trace.RefMetric:
-		return metrics
-	case trace.RefCommunicator:
-		return communicators
-	case trace.RefParameter:
-		return parameters
-	case trace.RefWindow:
-		return windows
-	case trace.RefContext:
-		return contexts
-	case trace.RefHandle:
-		return handles
-	case trace.RefFile:
-		return files
-	case trace.RefMarker:
-		return markers
-	case trace.RefString:
-		return texts
-	}
-	return noTable
-}
-
-// opTable is the table that an operand indexes.
-func opTable(o trace.OperandType) table {
-	switch o {
-	case trace.OpString:
-		return texts
-	case trace.OpLocation:
-		return locations
-	case trace.OpRegion:
-		return regions
-	case trace.OpCommunicator:
-		return communicators
-	case trace.OpMetric:
-		return metrics
-	case trace.OpResource:
-		return resources
-	case trace.OpGroup:
-		return sets
-	case trace.OpFile:
-		return files
-	case trace.OpHandle:
-		return handles
-	case trace.OpWindow:
-		return windows
-	case trace.OpContext:
-		return contexts
-	}
-	return noTable
-}
-
 // kind is the kind in the target.
 func (m *definer) kind(k trace.Kind) trace.Kind {
 	if k < trace.Declared {
@@ -427,7 +325,7 @@ func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 		kinds = append(kinds, m.kind(k))
 		ref := b.Ref[i]
 		if ref != trace.NoRef {
-			if t := refTable(m.src.Spec(k).Ref); t != noTable {
+			if t := refTables[m.src.Spec(k).Ref]; t != noTable {
 				ref = m.of(t, ref)
 			}
 		}
@@ -441,7 +339,7 @@ func (m *definer) rewrite(b *trace.Batch, out *trace.Batch) {
 			if n >= len(spec.Operands) && !spec.Variadic || len(spec.Operands) == 0 {
 				break
 			}
-			t := opTable(spec.Operands[min(n, len(spec.Operands)-1)].Type)
+			t := operandTables[spec.Operands[min(n, len(spec.Operands)-1)].Type]
 			if v := ops[int(at)+n]; t != noTable && v < uint64(m.length(t)) {
 				ops[int(at)+n] = uint64(m.of(t, uint32(v)))
 			}

@@ -78,16 +78,13 @@ func (f *filter) Prepare(ctx context.Context) error {
 		return err
 	}
 	s := &filtering{Wanted: Wanted{Communicator: f.wanted.Communicator}, defs: f.Defs()}
-	sel := trace.Everything()
-	sel.Links, sel.Location = trace.NoLinks, f.wanted.Location
+	sel := trace.Events()
+	sel.Location = f.wanted.Location
 	f.begins = nil
-	err := f.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		x := b.Cursor()
-		for x.Next() {
-			f.begins.at(x.Location()).take(s, &x)
-		}
-		return nil
-	}})
+	err := eachRow(ctx, f.inner, sel, format.PerLocation, func(x *trace.Cursor) bool {
+		f.begins.at(x.Location()).take(s, x)
+		return true
+	})
 	f.prepared = err == nil
 	return err
 }
@@ -96,10 +93,7 @@ func (f *filter) Prepare(ctx context.Context) error {
 func (l *begins) take(s *filtering, x *trace.Cursor) {
 	switch x.Kind() {
 	case trace.RecvBegin:
-		if l.posted == nil {
-			l.posted = map[uint64]uint32{}
-		}
-		l.posted[x.Op(0)] = l.nextReceive
+		enter(&l.posted, x.Op(0), l.nextReceive)
 		l.nextReceive++
 	case trace.RecvComplete, trace.RequestCancelled:
 		id := x.Op(0)
@@ -236,11 +230,7 @@ func (s *filtering) batch(b *trace.Batch, out format.Sink) error {
 		keep, wait := s.row(l, q, &x)
 		switch {
 		case !keep:
-		case !waits:
-			if err := s.gather.row(&x, b); err != nil {
-				return err
-			}
-		case !wait && len(q.chunks) == 0:
+		case !waits, !wait && len(q.chunks) == 0:
 			if err := s.gather.row(&x, b); err != nil {
 				return err
 			}
@@ -265,7 +255,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 			l.depth++
 		}
 		if v.kept && s.MinDuration > 0 {
-			v.row, wait = q.next(), true
+			v.row, wait = q.count, true
 		}
 		l.open = append(l.open, v)
 		return v.kept, wait
@@ -293,12 +283,9 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	case trace.ClaimBegin:
 		v := visit{ref: x.Ref(), row: -1, kept: s.wantsKind(k) && s.wantsRefs(x)}
 		if v.kept && s.MinDuration > 0 {
-			v.row, wait = q.next(), true
+			v.row, wait = q.count, true
 		}
-		if l.claims == nil {
-			l.claims = map[int64]visit{}
-		}
-		l.claims[int64(x.Op(0))] = v
+		enter(&l.claims, int64(x.Op(0)), v)
 		s.leftAway(x, v.kept)
 		return v.kept, wait
 	case trace.ClaimEnd:
@@ -323,10 +310,7 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 	case trace.SendBegin:
 		keep = s.wantsKind(k) && s.wantsRefs(x)
 		if !keep && s.Communicator != nil {
-			if l.requests == nil {
-				l.requests = map[uint64]struct{}{}
-			}
-			l.requests[x.Op(4)] = struct{}{}
+			enter(&l.requests, x.Op(4), struct{}{})
 		}
 		return keep, false
 	case trace.SendComplete, trace.RequestTest, trace.RequestCancelled:
@@ -400,7 +384,7 @@ func (s *filtering) links(l []trace.Link) []trace.Link {
 // queue holds rows back, in their order, until it is known whether they are kept.
 type queue struct {
 	chunks []*chunk
-	count  int64 // number of the row that is added next
+	count  int64 // number of the row that comes next
 	due    []due // rows that are kept when their time has come, oldest first
 }
 
@@ -425,9 +409,6 @@ const (
 // chunkRows bounds the rows of a chunk, and so what a location holds that has ended.
 const chunkRows = 256
 
-// next is the number that the next row will have.
-func (q *queue) next() int64 { return q.count }
-
 // add takes a row. waits is that it is not known yet whether it is kept; it is when a time
 // has passed.
 func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
@@ -441,13 +422,10 @@ func (q *queue) add(x *trace.Cursor, b *trace.Batch, waits bool) {
 	c := q.chunks[n-1]
 	c.rows.AppendRow(x)
 	own(&c.rows)
-	f := kept
+	c.fate = append(c.fate, kept)
 	if waits {
-		f = waiting
+		c.fate[len(c.fate)-1] = waiting
 		c.waiting++
-	}
-	c.fate = append(c.fate, f)
-	if waits {
 		q.due = append(q.due, due{q.count, x.Time()})
 	}
 	q.count++
@@ -480,9 +458,6 @@ func (q *queue) decide(row int64, f fate) bool {
 	return false
 }
 
-// keep decides that a row is kept.
-func (q *queue) keep(row int64) { q.decide(row, kept) }
-
 // drop decides that a row is left away; false if it is kept already.
 func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 
@@ -490,7 +465,7 @@ func (q *queue) drop(row int64) bool { return q.decide(row, dropped) }
 func (q *queue) passed(t, duration int64) {
 	n := 0
 	for n < len(q.due) && t >= q.due[n].time && uint64(t)-uint64(q.due[n].time) >= uint64(duration) {
-		q.keep(q.due[n].row)
+		q.decide(q.due[n].row, kept)
 		n++
 	}
 	if n > 0 {

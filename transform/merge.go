@@ -221,8 +221,7 @@ func (m *Merged) ScanParallel(ctx context.Context, sel trace.Selection, begin fu
 }
 
 func (m *Merged) events(ctx context.Context, order format.Order, sink format.Sink) error {
-	all := trace.Everything()
-	all.Links = trace.NoLinks
+	all := trace.Events()
 	if order == format.PerLocation {
 		if m.shared() {
 			r := format.Regroup(sink, 1<<16)

@@ -100,6 +100,7 @@ func (r *rewritten) inside(sel trace.Selection) trace.Selection {
 
 // rewriting is one scan.
 type rewriting struct {
+	unheld
 	*definer
 	out       trace.Batch
 	edit      func(*trace.Batch) // changes values, nil for none
@@ -113,8 +114,6 @@ func (x *rewriting) batch(b *trace.Batch, out format.Sink) error {
 	}
 	return out.Batch(&x.out)
 }
-
-func (x *rewriting) flush(context.Context, format.Sink) error { return nil }
 
 func (x *rewriting) links(l []trace.Link) []trace.Link {
 	l = x.definer.links(l)

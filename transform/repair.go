@@ -73,35 +73,28 @@ func (m *mendedTrace) Prepare(ctx context.Context) error {
 
 // define makes definitions of stand-ins.
 func (r *repair) define(_ table, v any) {
-	what, id := "", ""
-	named := func(name *string, attrs *[]trace.Attr) {
+	named := func(what, id string, undefined *bool, name *string, attrs *[]trace.Attr) {
+		if !*undefined {
+			return
+		}
+		*undefined = false
 		*name = cmp.Or(*name, "undefined "+what+" "+id)
 		if !slices.ContainsFunc(*attrs, func(a trace.Attr) bool { return a.Key == "name" }) {
 			*attrs = append(slices.Clone(*attrs), trace.Attr{Key: "name", Value: trace.StringValue(*name)})
 		}
+		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
+			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
 	}
 	switch e := v.(type) {
 	case *trace.Resource:
-		if e.Undefined {
-			what, id = "resource", e.ID
-			named(&e.Name, &e.Attrs)
-			for i, h := range r.held {
-				if r.Defs().Resources.At(int(i)).ID == e.ID {
-					e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
-				}
+		for i, h := range r.held {
+			if e.Undefined && r.Defs().Resources.At(int(i)).ID == e.ID {
+				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}
-			e.Undefined = false
 		}
+		named("resource", e.ID, &e.Undefined, &e.Name, &e.Attrs)
 	case *trace.MetricDef:
-		if e.Undefined {
-			what, id = "metric", e.ID
-			named(&e.Name, &e.Attrs)
-			e.Undefined = false
-		}
-	}
-	if what != "" {
-		r.how.Report.Add(&trace.Defect{Rule: "repair.defined", Severity: trace.Warning, Position: trace.Position{File: r.how.Path},
-			Record: what + " " + id, Found: "events of it", Expected: "its definition; it is defined"})
+		named("metric", e.ID, &e.Undefined, &e.Name, &e.Attrs)
 	}
 }
 
@@ -141,8 +134,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 	r.mark = attribute(d, RepairAttribute, "this was added to mend the trace: what was wrong")
 	r.unknown = trace.NoRef
 	m := &mending{repair: r, quiet: true}
-	sel := trace.Everything()
-	sel.Links = trace.NoLinks
+	sel := trace.Events()
 	nothing := format.SinkFuncs{}
 	err := r.inner.Scan(ctx, sel, format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error { return m.batch(b, nothing) }})
 	if err != nil {
@@ -193,6 +185,7 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 
 // mending is one scan.
 type mending struct {
+	unheld
 	*repair
 	quiet bool // it only looks
 	locs  byLocation[mended]
@@ -487,10 +480,7 @@ func (m *mending) fragment(l *mended, loc uint32, x *trace.Cursor, t int64) (ops
 			l.curves = map[uint32]fragment{}
 		}
 		if before, ok := l.curves[x.Ref()]; ok && before.end != t {
-			if l.ends == nil {
-				l.ends = map[int64]int64{}
-			}
-			l.ends[before.number] = t
+			enter(&l.ends, before.number, t)
 		}
 		l.curves[x.Ref()] = fragment{l.number, int64(x.Op(0))}
 		return nil, false
@@ -563,8 +553,6 @@ func (m *mending) end(l *mended, loc uint32) {
 	}
 	l.open = nil
 }
-
-func (m *mending) flush(context.Context, format.Sink) error { return nil }
 
 // links leaves away those to what is not in the trace.
 func (m *mending) links(l []trace.Link) []trace.Link {

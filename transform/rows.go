@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
@@ -114,10 +115,7 @@ func (r *byAttribute) row(c *trace.Cursor) uint32 {
 
 // value is the location of a value.
 func (r *byAttribute) value(v *trace.Value) uint32 {
-	s := v.Str
-	if v.Type != trace.String {
-		s = v.String()
-	}
+	s := v.String()
 	if n, ok := r.location[s]; ok {
 		return n
 	}
@@ -128,11 +126,7 @@ func (r *byAttribute) value(v *trace.Value) uint32 {
 		r.location = map[string]uint32{}
 	}
 	s = strings.Clone(s)
-	label := s
-	if label == "" {
-		label = "(empty)"
-	}
-	n := r.add(label)
+	n := r.add(cmp.Or(s, "(empty)"))
 	r.location[s] = n
 	return n
 }
@@ -151,6 +145,7 @@ func (r *byAttribute) add(name string) uint32 {
 
 // moving is one scan of events that go to other locations.
 type moving struct {
+	unheld
 	row    func(c *trace.Cursor) uint32 // where an event goes, NoRef for nowhere
 	visits bool                         // visits of regions become claims
 	keep   bool                         // links need the places of what is over
@@ -256,8 +251,6 @@ func (m *moving) end(c *trace.Cursor, claim place) {
 	m.out.Add(claim.location, c.Time(), trace.ClaimEnd, c.Ref())
 	m.out.AddOps(uint64(claim.id), trace.Undefined)
 }
-
-func (m *moving) flush(context.Context, format.Sink) error { return nil }
 
 // links lets links end at the claims and marks that have moved.
 func (m *moving) links(l []trace.Link) []trace.Link {

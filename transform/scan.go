@@ -2,6 +2,7 @@ package transform
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -61,6 +62,25 @@ func everything(sel trace.Selection) trace.Selection {
 	return all
 }
 
+// errSeen ends a scan that has found all it looked for.
+var errSeen = errors.New("all has been seen")
+
+// eachRow calls f with the rows of a scan until f reports false.
+func eachRow(ctx context.Context, d format.Events, sel trace.Selection, order format.Order, f func(x *trace.Cursor) (more bool)) error {
+	err := d.Scan(ctx, sel, order, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for x := b.Cursor(); x.Next(); {
+			if !f(&x) {
+				return errSeen
+			}
+		}
+		return nil
+	}})
+	if errors.Is(err, errSeen) {
+		return nil
+	}
+	return err
+}
+
 // staged sends what scan delivers through a stage.
 func staged(ctx context.Context, s stage, sink format.Sink, scan func(format.Sink) error) error {
 	p := &passage{ctx: ctx, stage: s, sink: sink}
@@ -80,6 +100,11 @@ func (a *around) events() format.Events { return a.inner }
 
 // Prepare prepares the trace.
 func (a *around) Prepare(ctx context.Context) error { return a.inner.Prepare(ctx) }
+
+// unheld is a part of stages that hold nothing back.
+type unheld struct{}
+
+func (unheld) flush(context.Context, format.Sink) error { return nil }
 
 // passage is the sink in front of a stage.
 type passage struct {

@@ -257,3 +257,11 @@ func (l byLocation[T]) get(loc uint32) *T {
 	}
 	return l[loc]
 }
+
+// enter puts an entry into a map, which is made if there is none.
+func enter[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[k] = v
+}

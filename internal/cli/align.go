@@ -66,11 +66,13 @@ see the corrected times.`,
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
 	c.Flags().BoolVar(&o.always, "always", false, "correct clocks, too, that nothing contradicts, to the middle of what is possible")
 	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
-	for flag, values := range map[string][]string{"clocks": {"process", "node", "location"}, "model": {"full", "linear", "offset"}} {
-		c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
+	complete(c, "clocks", clockLevels...)
+	complete(c, "model", clockModels...)
 	return c
 }
+
+// What has a clock of its own, and what a correction consists of, by their numbers in package clocks.
+var clockLevels, clockModels = []string{"process", "node", "location"}, []string{"full", "linear", "offset"}
 
 // aligned is what weft align --json prints (docs/json.md).
 type aligned struct {
@@ -110,7 +112,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		w = a.err
 	}
 	if o.writeTo != "" {
-		if err := a.writeCorrection(x.Correction, o.writeTo); err != nil {
+		if err := a.writeFile(o.writeTo, x.Correction.Write); err != nil {
 			return err
 		}
 	}
@@ -131,7 +133,7 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 	}
 	in.bar.done()
 	if o.json {
-		return a.writeJSON(x)
+		return a.writeJSON(a.out, x)
 	}
 	printClocks(w, x, o.top)
 	a.tell(in, o.quiet)
@@ -140,25 +142,15 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 
 // options turns the flags into options.
 func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err error) {
-	opt.Always = o.always
-	switch o.clocks {
-	case "process":
-	case "node":
-		opt.Level = clocks.NodeClocks
-	case "location":
-		opt.Level = clocks.LocationClocks
-	default:
-		return opt, usageError("--clocks %s: expected process, node or location", o.clocks)
+	level, err := oneOf("--clocks", o.clocks, clockLevels...)
+	if err != nil {
+		return opt, err
 	}
-	switch o.model {
-	case "full":
-	case "linear":
-		opt.Model = clocks.Linear
-	case "offset":
-		opt.Model = clocks.Offset
-	default:
-		return opt, usageError("--model %s: expected full, linear or offset", o.model)
+	model, err := oneOf("--model", o.model, clockModels...)
+	if err != nil {
+		return opt, err
 	}
+	opt.Always, opt.Level, opt.Model = o.always, clocks.Level(level), clocks.Model(model)
 	if opt.Latency, err = d.Clock.ParseDuration(o.latency); err != nil {
 		return opt, usageError("--latency: %w", err)
 	}
@@ -182,9 +174,7 @@ func (o *alignOptions) options(d *trace.Definitions) (opt clocks.Options, err er
 // clocks scans a trace: each worker fills a part of its own.
 func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt clocks.Options) (*clocks.Result, error) {
 	d := dec.Defs()
-	sel := trace.Everything()
-	sel.Links = trace.NoLinks
-	all, err := analysis.Run(ctx, dec, sel, func() *clocks.Part { return clocks.New(d, opt) })
+	all, err := analysis.Run(ctx, dec, trace.Events(), func() *clocks.Part { return clocks.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}
@@ -193,19 +183,6 @@ func (a *app) clocks(ctx context.Context, dec format.Events, path string, opt cl
 		return nil, &exitError{exitDefects, fmt.Errorf("%s: %w", path, err)}
 	}
 	return x, err
-}
-
-// writeCorrection writes a correction to a file, which appears whole or not at all.
-func (a *app) writeCorrection(c *transform.Correction, name string) error {
-	out, err := a.createOutput(name)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	if err := c.Write(out); err != nil {
-		return err
-	}
-	return out.Commit()
 }
 
 // printClocks prints what was found, and at most so many clocks, all if 0.
@@ -235,21 +212,15 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 		return
 	}
 	fmt.Fprintln(w)
-	t = newTable(w)
-	t.AppendHeader(table.Row{"clock", "locations", "against", "offset", "drift", "constraints", "moved"})
-	shown := len(x.Clocks)
-	if top > 0 {
-		shown = min(shown, top)
-	}
-	for i, c := range x.Clocks[:shown] {
+	n := printTable(w, table.Row{"clock", "locations", "against", "offset", "drift", "constraints", "moved"}, len(x.Clocks), top, func(i int) table.Row {
+		c := &x.Clocks[i]
 		against := "–"
 		if c.Reference != i {
 			against = x.Clocks[c.Reference].Name
 		}
-		t.AppendRow(table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset), fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)})
-	}
-	t.Render()
-	if n := len(x.Clocks) - shown; n > 0 {
+		return table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset), fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)}
+	})
+	if n > 0 {
 		fmt.Fprintf(w, "  … and %d more clocks (--top 0 lists all)\n", n)
 	}
 	if x.Untied > 0 {

@@ -29,6 +29,7 @@ type checkRule struct {
 	Doc      string       `json:"doc"`
 	Count    int64        `json:"count"`
 	Places   []checkPlace `json:"places"`
+	severity trace.Severity
 }
 
 type checkPlace struct {
@@ -40,7 +41,7 @@ type checkPlace struct {
 	Time     *int64 `json:"time,omitempty"`     // ticks
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
-	binary   bool
+	defect   *trace.Defect
 }
 
 func (a *app) checkCommand() *cobra.Command {
@@ -62,10 +63,7 @@ there is none. --strict stops at the first.`,
 			if rules {
 				return exactArgs(0, "none with --rules")(c, args)
 			}
-			if len(args) == 0 {
-				return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
-			}
-			return nil
+			return someArgs(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if rules {
@@ -73,13 +71,18 @@ there is none. --strict stops at the first.`,
 			}
 			bad := false
 			for _, arg := range args {
-				res, err := a.check(c, arg, &r, places, only)
+				in, err := a.source(c.Context(), arg, &r)
+				if err != nil {
+					return err
+				}
+				res, err := a.checkInput(c.Context(), in, &r, places, only)
+				in.Close()
 				if err != nil {
 					return err
 				}
 				bad = bad || res.Errors > 0 || r.strict && res.Warnings > 0
 				if asJSON {
-					if err := a.writeJSON(res); err != nil {
+					if err := a.writeJSON(a.out, res); err != nil {
 						return err
 					}
 					continue
@@ -127,24 +130,12 @@ func (a *app) listRules(asJSON bool, only []string) error {
 		}
 	}
 	if asJSON {
-		return a.writeJSON(list)
+		return a.writeJSON(a.out, list)
 	}
-	t := newTable(a.out)
-	t.AppendHeader(table.Row{"RULE", "SEVERITY", "MEANING", "EXAMPLE"})
-	for _, r := range list {
-		t.AppendRow(table.Row{r.Rule, r.Severity, r.Doc, r.Example})
-	}
-	t.Render()
+	printTable(a.out, table.Row{"RULE", "SEVERITY", "MEANING", "EXAMPLE"}, len(list), 0, func(i int) table.Row {
+		return table.Row{list[i].Rule, list[i].Severity, list[i].Doc, list[i].Example}
+	})
 	return nil
-}
-
-func (a *app) check(c *cobra.Command, arg string, r *reading, places int, only []string) (*checkResult, error) {
-	in, err := a.source(c.Context(), arg, r)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	return a.checkInput(c.Context(), in, r, places, only)
 }
 
 // checkInput checks a trace that is not yet opened.
@@ -187,12 +178,12 @@ func (in *input) checkResult(rules []format.Rule, only []string) *checkResult {
 // newCheckRule is a rule that was broken; its sentence is among rules. d is the trace, nil
 // for one that could not be opened.
 func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) checkRule {
-	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), Count: x.Count}
+	rule := checkRule{Rule: x.Rule, Severity: x.Severity.String(), severity: x.Severity, Count: x.Count}
 	if i := slices.IndexFunc(rules, func(r format.Rule) bool { return r.ID == x.Rule }); i >= 0 {
 		rule.Doc = rules[i].Doc
 	}
 	for _, x := range x.First {
-		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, binary: x.Position.Binary}
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, defect: x}
 		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
 			p.Location = d.Defs().Locations.At(int(e.Location)).ID
 		}
@@ -214,13 +205,8 @@ func (a *app) printCheck(res *checkResult) {
 // printRule prints the first places of a rule.
 func (a *app) printRule(path string, x checkRule) {
 	for _, p := range x.Places {
-		d := trace.Defect{Rule: x.Rule, Position: trace.Position{File: p.File, Line: p.Line, Offset: p.Offset, Binary: p.binary}, Record: p.Record, Found: p.Found, Expected: p.Expected}
-		switch x.Severity {
-		case "error":
-			d.Severity = trace.Error
-		case "warning":
-			d.Severity = trace.Warning
-		}
+		d := *p.defect
+		d.Severity, d.Count = x.severity, 0
 		fmt.Fprintln(a.out, plain(d.Error()))
 	}
 	if n := x.Count - int64(len(x.Places)); n > 0 {

@@ -164,8 +164,25 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
 	}()
-	root.AddCommand(a.infoCommand(), a.printCommand(), a.convertCommand(), a.sortCommand(), a.checkCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(), a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.plotCommand(), a.reportCommand(), a.viewCommand(), a.serveCommand(), a.indexCommand(),
-		a.profileCommand(), a.commCommand(), a.messagesCommand(), a.statesCommand(), a.structureCommand(), a.usageCommand(), a.otfCommand(), a.generateCommand(), a.formatsCommand(), a.versionCommand())
+	for _, g := range []struct {
+		title    string
+		commands []*cobra.Command
+	}{
+		{"Look at a trace", []*cobra.Command{a.infoCommand(), a.printCommand(), a.plotCommand(), a.reportCommand(), a.checkCommand()}},
+		{"Change a trace", []*cobra.Command{a.convertCommand(), a.sortCommand(), a.repairCommand(), a.alignCommand(), a.cutCommand(),
+			a.filterCommand(), a.mergeCommand(), a.anonymizeCommand(), a.generateCommand()}},
+		{"Answer questions", []*cobra.Command{a.profileCommand(), a.commCommand(), a.messagesCommand(), a.statesCommand(),
+			a.structureCommand(), a.usageCommand()}},
+		{"Formats", []*cobra.Command{a.formatsCommand(), a.otfCommand()}},
+		{"View in a browser", []*cobra.Command{a.viewCommand(), a.serveCommand(), a.indexCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.AddCommand(a.versionCommand())
 	return root
 }
 
@@ -194,7 +211,7 @@ func (a *app) completeFlags(root *cobra.Command) {
 			if f == nil || flag == "to" && c.Flags().Lookup("from") != nil {
 				continue // where there is --from, --to is a time
 			}
-			c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+			complete(c, flag, values...)
 		}
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/collectives"
-	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -21,11 +20,8 @@ import (
 
 // commResult is what weft comm --json prints (docs/json.md).
 type commResult struct {
-	Path        string              `json:"path"`
-	Format      string              `json:"format"`
-	Clock       info.Clock          `json:"clock"`
-	From        *int64              `json:"from"` // ticks; null without a bound
-	To          *int64              `json:"to"`
+	heading
+	bounds
 	Messages    *messages.Result    `json:"messages"`
 	Collectives *collectives.Result `json:"collectives"`
 }
@@ -83,32 +79,26 @@ by one, and counts them over time.`,
 				return usageError("--top %d: expected 0 or more", top)
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			x, err := a.comm(c.Context(), in, &s)
-			if err != nil {
-				return err
-			}
-			in.bar.done()
-			switch clock := in.Defs().Clock; {
-			case asJSON:
-				err = a.writeJSON(x)
-			case asCSV:
-				err = a.commCSV(x, clock, append(show, showMatrix)[0])
-			default:
-				a.printComm(x, in.Defs(), show, top)
-			}
-			a.tell(in, r.quiet)
-			return err
+			return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
+				x, err := a.comm(c.Context(), in, &s)
+				return nil, func() error {
+					switch {
+					case asJSON:
+						return a.writeJSON(a.out, x)
+					case asCSV:
+						return a.commCSV(x, in.Defs().Clock, append(show, showMatrix)[0])
+					}
+					a.printComm(x, in.Defs(), show, top)
+					return nil
+				}, err
+			})
 		},
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	c.Flags().StringSliceVar(&show, "show", nil, "tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
-	c.RegisterFlagCompletionFunc("show", cobra.FixedCompletions(commTables, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
 	c.Flags().IntVar(&top, "top", 50, "how many lines of each table to show; 0 shows all, as --json and --csv do")
@@ -122,28 +112,17 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 		return nil, err
 	}
 	d := in.Defs()
-	x := &commResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock)}
-	opt := messages.Options{Latency: true}
+	x := &commResult{heading: in.heading()}
 	names, err := operationNames(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	ops := collectives.Options{Names: names}
-	if s.from != "" {
-		x.From = &sel.From
-	}
-	if s.to != "" {
-		x.To = &sel.To
-	}
-	if x.From != nil || x.To != nil {
-		opt.Window = &trace.Window{From: sel.From, To: sel.To}
-		ops.Window = &trace.Window{From: sel.From, To: sel.To}
-	}
-	m, o := messages.New(d, opt), collectives.New(d, ops)
+	var window *trace.Window
+	x.bounds, window = s.bounds(sel)
+	m := messages.New(d, messages.Options{Latency: true, Window: window})
+	o := collectives.New(d, collectives.Options{Names: names, Window: window})
 	// What belongs together depends on what is before and behind the window.
-	all := trace.Everything()
-	all.Links = trace.NoLinks
-	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = in.Scan(ctx, trace.Events(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		if err := m.Batch(b); err != nil {
 			return err
 		}

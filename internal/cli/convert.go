@@ -52,16 +52,14 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 			return err
 		}
 		// Finding the ends of links is work that decoding does not need.
-		sel := trace.Everything()
-		sel.Links = trace.NoLinks
-		err = in.Events.ScanParallel(ctx, sel, func() func(int) format.Sink {
+		err = in.Events.ScanParallel(ctx, trace.Events(), func() func(int) format.Sink {
 			return func(int) format.Sink { return format.SinkFuncs{} }
 		})
 		in.bar.done()
 		a.tell(in, r.quiet)
 		return err
 	}
-	w, err := a.writer(in, dst, to, "--to")
+	w, err := a.writer(in.opt.Values, dst, to, "--to")
 	if err != nil {
 		return err
 	}
@@ -102,7 +100,7 @@ type writing struct {
 
 // writer makes the output that an argument names, in the format that its name or to, which
 // is given by a flag, says.
-func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
+func (a *app) writer(values map[string]string, dst, to, flag string) (*writing, error) {
 	f, err := a.target(dst, to, flag)
 	if err != nil {
 		return nil, err
@@ -114,7 +112,7 @@ func (a *app) writer(in *input, dst, to, flag string) (*writing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &writing{f, out, &format.WriteOptions{Values: in.opt.Values, Workers: a.workers}, dst}, nil
+	return &writing{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
 // encode writes a trace, after a word on what its definitions show to be lost. from are
@@ -157,18 +155,12 @@ func (a *app) printLoss(l *format.Loss, asJSON, outIsStdout bool) error {
 	}
 	rows := l.Rows()
 	if asJSON {
-		b := *a
-		b.out = w
-		return b.writeJSON(rows)
+		return a.writeJSON(w, rows)
 	}
-	if len(rows) == 0 {
-		return nil
+	if len(rows) > 0 {
+		printTable(w, table.Row{"KIND", "FIELD", "HOW", "REASON", "COUNT"}, len(rows), 0, func(i int) table.Row {
+			return table.Row{rows[i].Kind, rows[i].Field, string(rows[i].How), rows[i].Reason, rows[i].Count}
+		})
 	}
-	t := newTable(w)
-	t.AppendHeader(table.Row{"KIND", "FIELD", "HOW", "REASON", "COUNT"})
-	for _, x := range rows {
-		t.AppendRow(table.Row{x.Kind, x.Field, string(x.How), x.Reason, x.Count})
-	}
-	t.Render()
 	return nil
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -41,10 +42,7 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 			return ""
 		}
 		g := d.Groups.At(int(i))
-		if g.Name == "" {
-			return g.ID
-		}
-		return g.Name
+		return cmp.Or(g.Name, g.ID)
 	}
 	add("locations", "Locations", "id name kind group attributes", d.Locations.Len(), func(i int) []any {
 		l := d.Locations.At(i)
@@ -168,7 +166,6 @@ func cell(v any) any {
 func (a *app) printDefinitions(tables []definitionTable) {
 	for _, t := range tables {
 		printf(a.out, "\n%s (%d)\n", t.title, len(t.rows))
-		w := newTable(a.out)
 		var used []int
 		header := table.Row{}
 		for i, c := range t.columns {
@@ -179,14 +176,11 @@ func (a *app) printDefinitions(tables []definitionTable) {
 				}
 			}
 		}
-		w.AppendHeader(header)
-		for _, r := range t.rows {
-			row := table.Row{}
+		printTable(a.out, header, len(t.rows), 0, func(k int) (row table.Row) {
 			for _, i := range used {
-				row = append(row, cell(r[i]))
+				row = append(row, cell(t.rows[k][i]))
 			}
-			w.AppendRow(row)
-		}
-		w.Render()
+			return row
+		})
 	}
 }

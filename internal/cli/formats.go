@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -30,9 +31,18 @@ type optionInfo struct {
 func (a *app) formatsCommand() *cobra.Command {
 	var asJSON, options, kinds bool
 	c := &cobra.Command{
-		Use:     "formats",
-		Short:   "List the formats and what each can do",
-		Example: "  weft formats\n  weft formats --options",
+		Use:   "formats",
+		Short: "List the formats and what each can do",
+		Long: `List the formats: their names, which files are theirs, and whether weft reads and
+writes them.
+
+The content of a trace tells its format; --format NAME says it where that does not. The
+name of a file that is written tells its format, or --to NAME (weft convert, generate) or
+--as NAME (weft cut, filter and others that change a trace). --option NAME=VALUE sets how
+a format is read or written; --options lists what there is. What a format cannot keep is
+listed when it is written: see weft convert --help. Each format has a page in the
+documents, which says what becomes of its records.`,
+		Example: "  weft formats\n  weft formats --options\n  weft formats --kinds --json",
 		Args:    exactArgs(0, "none"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if kinds {
@@ -51,27 +61,27 @@ func (a *app) formatsCommand() *cobra.Command {
 				list = append(list, x)
 			}
 			if asJSON {
-				return a.writeJSON(list)
+				return a.writeJSON(a.out, list)
 			}
-			t := newTable(a.out)
-			if options {
-				t.AppendHeader(table.Row{"OPTION", "DEFAULT", "SIDE", "MEANING"})
-				for _, x := range list {
-					for _, o := range x.Options {
-						doc := o.Doc
-						if len(o.Values) > 0 {
-							doc += " (" + strings.Join(o.Values, ", ") + ")"
-						}
-						t.AppendRow(table.Row{o.Name, o.Default, o.Side, doc})
-					}
-				}
-			} else {
-				t.AppendHeader(table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"})
-				for _, x := range list {
-					t.AppendRow(table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)})
-				}
+			if !options {
+				printTable(a.out, table.Row{"NAME", "FORMAT", "FILES", "READS", "WRITES", "SEEKS"}, len(list), 0, func(i int) table.Row {
+					x := &list[i]
+					return table.Row{x.Name, x.Title, strings.Join(x.Extensions, " "), dash(x.Reads), dash(x.Writes), dash(x.Seeks)}
+				})
+				return nil
 			}
-			t.Render()
+			var all []optionInfo
+			for _, x := range list {
+				all = append(all, x.Options...)
+			}
+			printTable(a.out, table.Row{"OPTION", "DEFAULT", "SIDE", "MEANING"}, len(all), 0, func(i int) table.Row {
+				o := &all[i]
+				doc := o.Doc
+				if len(o.Values) > 0 {
+					doc += " (" + strings.Join(o.Values, ", ") + ")"
+				}
+				return table.Row{o.Name, o.Default, o.Side, doc}
+			})
 			return nil
 		},
 	}
@@ -81,12 +91,7 @@ func (a *app) formatsCommand() *cobra.Command {
 	return c
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func dash(s string) string { return cmp.Or(s, "-") }
 
 type kindInfo struct {
 	Name     string        `json:"name"`
@@ -112,17 +117,14 @@ func (a *app) listKinds(asJSON bool) error {
 		list = append(list, x)
 	}
 	if asJSON {
-		return a.writeJSON(list)
+		return a.writeJSON(a.out, list)
 	}
-	t := newTable(a.out)
-	t.AppendHeader(table.Row{"KIND", "REFERS TO", "OPERANDS", "MEANING"})
-	for _, x := range list {
+	printTable(a.out, table.Row{"KIND", "REFERS TO", "OPERANDS", "MEANING"}, len(list), 0, func(i int) table.Row {
 		var ops []string
-		for _, o := range x.Operands {
+		for _, o := range list[i].Operands {
 			ops = append(ops, o.Name)
 		}
-		t.AppendRow(table.Row{x.Name, dash(x.Ref), strings.Join(ops, " "), x.Doc})
-	}
-	t.Render()
+		return table.Row{list[i].Name, dash(list[i].Ref), strings.Join(ops, " "), list[i].Doc}
+	})
 	return nil
 }

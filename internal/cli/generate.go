@@ -46,19 +46,12 @@ func (a *app) generateCommand() *cobra.Command {
 				b.done()
 				return err
 			}
-			f, err := a.target(args[0], to, "--to")
+			w, err := a.writer(values, args[0], to, "--to")
 			if err != nil {
 				return err
 			}
-			if f.About().Writes == "" {
-				return usageError("%s cannot be written", f.About().Title)
-			}
-			out, err := a.createOutput(args[0])
-			if err != nil {
-				return err
-			}
-			defer out.Abort()
-			e, err := f.Create(out, &format.WriteOptions{Values: values, Workers: a.workers})
+			defer w.out.Abort()
+			e, err := w.format.Create(w.out, w.opt)
 			if err != nil {
 				return usageError("%w", err)
 			}
@@ -66,7 +59,7 @@ func (a *app) generateCommand() *cobra.Command {
 				return err
 			}
 			b.done()
-			if err := out.Commit(); err != nil {
+			if err := w.out.Commit(); err != nil {
 				return err
 			}
 			if rows := e.Loss().Rows(); len(rows) > 0 || asJSON {
@@ -83,7 +76,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
-	c.RegisterFlagCompletionFunc("workload", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "workload", names...)
 	return c
 }
 

@@ -67,7 +67,7 @@ there is read to the end to know.`,
 				if m.Damage != nil {
 					r.Damage = m.Damage.Error()
 				}
-				return a.writeJSON(r)
+				return a.writeJSON(a.out, r)
 			}
 			how := "made"
 			switch {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			}
 			var details []format.Table
 			if o.details {
-				if details, err = in.details(ctx); err != nil {
+				if details, err = in.file.Details(ctx); err != nil {
 					return err
 				}
 				x.Details = detailObjects(details)
@@ -73,7 +72,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			}
 			in.bar.done()
 			if asJSON {
-				return a.writeJSON(x)
+				return a.writeJSON(a.out, x)
 			}
 			a.printInfo(x, in, top)
 			a.printDefinitions(tables)
@@ -101,11 +100,6 @@ func (in *input) info() *info.Trace {
 	return &info.Trace{File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
 }
 
-// details are what only the format has.
-func (in *input) details(ctx context.Context) ([]format.Table, error) {
-	return in.file.Details(ctx)
-}
-
 // detailObjects are tables for JSON; nil if there are none.
 func detailObjects(tables []format.Table) map[string][]map[string]any {
 	out := map[string][]map[string]any{}
@@ -126,23 +120,19 @@ func detailObjects(tables []format.Table) map[string][]map[string]any {
 func (a *app) printDetails(tables []format.Table) {
 	for _, t := range tables {
 		printf(a.out, "\n%s (%d)\n", t.Title, len(t.Rows))
-		w := newTable(a.out)
 		header := table.Row{}
 		for _, c := range t.Columns {
 			header = append(header, c)
 		}
-		w.AppendHeader(header)
-		for _, r := range t.Rows {
-			row := table.Row{}
-			for _, v := range r {
+		printTable(a.out, header, len(t.Rows), 0, func(i int) (row table.Row) {
+			for _, v := range t.Rows[i] {
 				if f, ok := v.(trace.Real); ok {
 					v = fmt.Sprintf("%.6g", float64(f))
 				}
 				row = append(row, figure(v))
 			}
-			w.AppendRow(row)
-		}
-		w.Render()
+			return row
+		})
 	}
 }
 
@@ -191,18 +181,8 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 			return
 		}
 		fmt.Fprintf(w, "\n%s\n", title)
-		t := newTable(w)
-		t.AppendHeader(header)
-		shown := n
-		if top > 0 && n > top {
-			shown = top
-		}
-		for i := range shown {
-			t.AppendRow(row(i))
-		}
-		t.Render()
-		if n > shown {
-			fmt.Fprintf(w, "  … and %d more (--top 0 lists all)\n", n-shown)
+		if more := printTable(w, header, n, top, row); more > 0 {
+			fmt.Fprintf(w, "  … and %d more (--top 0 lists all)\n", more)
 		}
 	}
 	tables("Kinds", table.Row{"kind", "events"}, len(x.Kinds), func(i int) table.Row {
@@ -233,15 +213,11 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	})
 	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
 		r := x.Resources[i]
-		name := r.Name
-		if name == "" {
-			name = r.ID
-		}
 		share := "-"
 		if x.First != nil && *x.Last > *x.First {
 			share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(*x.Last-*x.First))
 		}
-		return table.Row{name, strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
+		return table.Row{cmp.Or(r.Name, r.ID), strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
 	})
 	tables("Signals, series and counters", table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s", "highest /s"}, len(x.Metrics), func(i int) table.Row {
 		m := x.Metrics[i]

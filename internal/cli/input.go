@@ -394,31 +394,13 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 		return sel, err
 	}
 	d := in.Defs()
-	if s.from != "" || s.to != "" {
-		var first, last int64
-		// Times on the trace's own clock need no look at the trace.
-		if own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }; !own(s.from) || !own(s.to) {
-			var err error
-			if first, last, _, err = format.Extent(ctx, in.Events); err != nil {
-				return sel, err
-			}
-		}
-		var err error
-		if s.from != "" {
-			if sel.From, err = d.Clock.ParseTime(s.from, first, last); err != nil {
-				return sel, usageError("--from: %w", err)
-			}
-		}
-		if s.to != "" {
-			if sel.To, err = d.Clock.ParseTime(s.to, first, last); err != nil {
-				return sel, usageError("--to: %w", err)
-			}
-		}
-		if sel.From > sel.To {
-			return sel, usageError("--from %s is behind --to %s", s.from, s.to)
-		}
+	err := timesOf(ctx, in.Events, timeFlag{"--from", s.from, &sel.From}, timeFlag{"--to", s.to, &sel.To})
+	if err != nil {
+		return sel, err
 	}
-	var err error
+	if sel.From > sel.To {
+		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
+	}
 	if sel.Location, err = chooseLocations(d, s.locations); err != nil {
 		return sel, err
 	}
@@ -439,29 +421,58 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	return sel, nil
 }
 
-// chooseLocations is whether the id or name of a location is among patterns; nil if there
-// are none.
-func chooseLocations(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+// timeFlag is the text of a flag for a time, "" if it is not given, and where the time goes.
+type timeFlag struct {
+	flag, text string
+	to         *int64
+}
+
+// timesOf reads times of a trace. Those on the trace's own clock need no look at it.
+func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error) {
+	var first, last int64
+	if slices.ContainsFunc(list, func(t timeFlag) bool { return t.text != "" && !strings.HasPrefix(t.text, "@") }) {
+		ok := false
+		if first, last, ok, err = format.Extent(ctx, d); err != nil {
+			return err
+		}
+		if !ok {
+			first, last = 0, 0
+		}
+	}
+	return parseTimes(d.Defs().Clock, first, last, list...)
+}
+
+// parseTimes reads times, which count from the first one of the trace.
+func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) {
+	for _, t := range list {
+		if t.text == "" {
+			continue
+		}
+		if *t.to, err = c.ParseTime(t.text, first, last); err != nil {
+			return usageError("%s: %w", t.flag, err)
+		}
+	}
+	return nil
+}
+
+// choose is whether a name, or the id, of an entry is among patterns; nil if there are none.
+func choose(list []string, names func(i int) (string, string)) (func(uint32) bool, error) {
 	p, err := newPatterns(list)
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(loc uint32) bool {
-		l := d.Locations.At(int(loc))
-		return p.match(l.ID, l.Name)
-	}, nil
+	return func(i uint32) bool { return p.match(names(int(i))) }, nil
+}
+
+// chooseLocations is whether the id or name of a location is among patterns; nil if there
+// are none.
+func chooseLocations(d *trace.Definitions, list []string) (func(uint32) bool, error) {
+	return choose(list, func(i int) (string, string) { return d.Locations.At(i).ID, d.Locations.At(i).Name })
 }
 
 // chooseRegions is the same for regions.
 func chooseRegions(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	p, err := newPatterns(list)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return func(ref uint32) bool {
-		r := d.Regions.At(int(ref))
-		return p.match(r.Name, r.ID)
-	}, nil
+	return choose(list, func(i int) (string, string) { return d.Regions.At(i).Name, d.Regions.At(i).ID })
 }
 
 // linkKind is the name of links in lists of kinds.
@@ -472,10 +483,7 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 	kinds := map[string]bool{}
 	for _, k := range list {
 		_, common := trace.KindByName(k)
-		declared := false
-		for i := range d.Kinds.Len() {
-			declared = declared || d.Kinds.At(i).Name == k
-		}
+		declared := slices.ContainsFunc(d.Kinds.All(), func(x trace.KindDef) bool { return x.Name == k })
 		if !common && !declared && k != linkKind {
 			return nil, usageError("%s %s: no such kind; weft formats --kinds lists them", flag, k)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"io"
 	"math"
 	"strconv"
 	"unicode/utf8"
@@ -10,8 +11,8 @@ import (
 )
 
 // writeJSON writes v indented.
-func (a *app) writeJSON(v any) error {
-	e := json.NewEncoder(a.out)
+func (a *app) writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
 	return e.Encode(v)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -68,15 +69,13 @@ operations.`,
 				return err
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
-			if err := in.Scan(c.Context(), sel, format.GlobalOrder, p); err != nil {
+			if err := in.Scan(c.Context(), trace.Events(), format.GlobalOrder, p); err != nil {
 				return err
 			}
 			in.bar.done()
 			x := p.Result()
 			if o.json {
-				return a.writeJSON(x)
+				return a.writeJSON(a.out, x)
 			}
 			a.printMessages(x, &o, in.Defs())
 			a.tell(in, r.quiet)
@@ -167,18 +166,8 @@ func (a *app) printList(what string, n, top int, header table.Row, row func(i in
 		return
 	}
 	fmt.Fprintln(a.out)
-	t := newTable(a.out)
-	t.AppendHeader(header)
-	shown := n
-	if top > 0 && shown > top {
-		shown = top
-	}
-	for i := range shown {
-		t.AppendRow(row(i))
-	}
-	t.Render()
-	if shown < n {
-		printf(a.out, "  … and %d more %s (--top 0 lists all)\n", n-shown, what)
+	if more := printTable(a.out, header, n, top, row); more > 0 {
+		printf(a.out, "  … and %d more %s (--top 0 lists all)\n", more, what)
 	}
 }
 
@@ -238,9 +227,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		x.Destination, x.DestinationName = name(m.Destination)
 		if m.Communicator < uint64(d.Communicator.Len()) {
 			c := d.Communicator.At(int(m.Communicator))
-			if x.Communicator = c.Name; x.Communicator == "" {
-				x.Communicator = c.ID
-			}
+			x.Communicator = cmp.Or(c.Name, c.ID)
 		}
 		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatInt(x.Bytes, 10)}
 		for _, t := range []struct {
@@ -263,9 +250,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
-	sel := trace.Everything()
-	sel.Links = trace.NoLinks
-	if err := in.Scan(ctx, sel, format.GlobalOrder, p); err != nil {
+	if err := in.Scan(ctx, trace.Events(), format.GlobalOrder, p); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

@@ -52,12 +52,7 @@ exit code is 1; --keep then writes what can be read of it.`,
 // otfReplaceCommand makes a command that compresses or decompresses.
 func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cobra.Command {
 	var keep, asJSON bool
-	c.Args = func(c *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
-		}
-		return nil
-	}
+	c.Args = someArgs
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if *level < 1 && !inflate || *level > 9 {
 			return usageError("--level %d: expected 1 to 9", *level)
@@ -72,7 +67,7 @@ func (a *app) otfReplaceCommand(c *cobra.Command, inflate bool, level *int) *cob
 		}
 		done, err := a.replaceFiles(c.Context(), files, inflate, otf.Compression{Level: *level, Keep: keep, Workers: a.workers})
 		if asJSON {
-			return errors.Join(a.writeJSON(done), err)
+			return errors.Join(a.writeJSON(a.out, done), err)
 		}
 		for _, x := range done {
 			printf(a.out, "%s -> %s: %d -> %d bytes\n", x.From, x.To, x.SizeBefore, x.Size)

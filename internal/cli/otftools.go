@@ -35,7 +35,7 @@ match anything. --invert keeps the others instead.`,
 				return err
 			}
 			if asJSON {
-				return a.writeJSON(x)
+				return a.writeJSON(a.out, x)
 			}
 			printf(a.out, "%s: kept %d of %d processes in %d of %d streams\n", args[1], x.Processes, x.ProcessesBefore, x.Streams, x.StreamsBefore)
 			return nil

@@ -135,23 +135,43 @@ const (
 	mostDepths = 16 // of spans in each other
 )
 
-// plotKept draws from the index of a trace that is kept. One in the cache that turns out to be
-// damaged is made anew.
+// plotKept draws from the index of a trace that is kept, in the cache or in a file.
 func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s *selecting, p *plotting) error {
-	draw := func(anew bool) error {
-		if _, err := p.kind(out); err != nil {
+	if _, err := p.kind(out); err != nil {
+		return err
+	}
+	if from == inCache {
+		in := &input{}
+		if err := a.locate(ctx, in, arg); err != nil {
 			return err
 		}
-		x, path, err := a.openIndex(ctx, arg, from, r, anew)
+		defer in.Close()
+		return a.withIndex(ctx, in, r, func(x *index.Index) error { return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p) })
+	}
+	x, err := index.Open(from)
+	if errors.Is(err, index.ErrDamaged) {
+		err = &exitError{exitDefects, err}
+	}
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return a.drawIndex(ctx, x, filepath.Base(arg), out, s, p)
+}
+
+// withIndex calls f with the index of a trace in the cache. One that turns out to be damaged is made anew.
+func (a *app) withIndex(ctx context.Context, in *input, r *reading, f func(*index.Index) error) error {
+	call := func(anew bool) error {
+		x, err := a.indexOf(ctx, in, r, anew)
 		if err != nil {
 			return err
 		}
 		defer x.Close()
-		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+		return f(x)
 	}
-	err := draw(false)
-	if from == inCache && errors.Is(err, index.ErrDamaged) {
-		err = draw(true)
+	err := call(false)
+	if errors.Is(err, index.ErrDamaged) {
+		err = call(true)
 	}
 	return err
 }
@@ -258,32 +278,14 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 		return err
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
-		sheet.Tracks = valuesInOrder(x)
+		sheet.Tracks = draw.ValueOrder(x.Tracks())
 	}
-	return a.writePicture(out, func(w io.Writer) error {
+	return a.writeFile(out, func(w io.Writer) error {
 		if kind == "svg" {
 			return sheet.SVG(ctx, w)
 		}
 		return sheet.PNG(ctx, w)
 	})
-}
-
-// openIndex opens the index of the trace that an argument names: the one in the cache, or
-// in a file. path is what the trace is called.
-func (a *app) openIndex(ctx context.Context, arg, from string, r *reading, anew bool) (x *index.Index, path string, err error) {
-	if from != inCache {
-		if x, err = index.Open(from); errors.Is(err, index.ErrDamaged) {
-			err = &exitError{exitDefects, err}
-		}
-		return x, arg, err
-	}
-	in := &input{}
-	if err := a.locate(ctx, in, arg); err != nil {
-		return nil, "", err
-	}
-	defer in.Close()
-	x, err = a.indexOf(ctx, in, r, anew)
-	return x, in.src.Path, err
 }
 
 // indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to
@@ -321,47 +323,13 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 	clock := x.Clock()
 	first, last, _ := x.Extent()
 	from, to = first, last
-	if s.from != "" {
-		if from, err = clock.ParseTime(s.from, first, last); err != nil {
-			return 0, 0, usageError("--from: %w", err)
-		}
-	}
-	if s.to != "" {
-		if to, err = clock.ParseTime(s.to, first, last); err != nil {
-			return 0, 0, usageError("--to: %w", err)
-		}
+	if err := parseTimes(clock, first, last, timeFlag{"--from", s.from, &from}, timeFlag{"--to", s.to, &to}); err != nil {
+		return 0, 0, err
 	}
 	if from, to = max(first, from), min(last, to); from >= to {
 		return 0, 0, usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
 	}
 	return from, to, nil
-}
-
-// valuesInOrder are the tracks of the values of an attribute in their natural order, the shared
-// ones behind them, and then those of counters and signals.
-func valuesInOrder(x *index.Index) []int {
-	tracks := x.Tracks()
-	order := make([]int, len(tracks))
-	for i := range order {
-		order[i] = i
-	}
-	rank := func(t *index.Track) int {
-		switch {
-		case t.Kind == index.CounterTrack:
-			return 2
-		case transform.SharedRow(t.Name):
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(order, func(i, k int) int {
-		a, b := &tracks[i], &tracks[k]
-		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) > 0 {
-			return c
-		}
-		return natural(a.Name, b.Name)
-	})
-	return order
 }
 
 // tracksOf are the tracks of the locations that patterns choose; nil if there are none.
@@ -412,8 +380,8 @@ func (d *drawing) kind(path string) (string, error) {
 	return kind, nil
 }
 
-// writePicture writes a file, which appears whole or not at all.
-func (a *app) writePicture(path string, f func(io.Writer) error) error {
+// writeFile writes a file, which appears whole or not at all.
+func (a *app) writeFile(path string, f func(io.Writer) error) error {
 	out, err := a.createOutput(path)
 	if err != nil {
 		return err

@@ -184,22 +184,16 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 	spec := p.defs.Spec(c.Kind())
 	b = append(b, `,"kind":`...)
 	b = appendJSONString(b, spec.Name)
-	if spec.Ref == trace.RefRegion || spec.Ref == trace.RefNone {
-		b = append(b, `,"region":`...)
-		if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
-			b = appendJSONString(b, s)
-		} else {
-			b = append(b, "null"...)
-		}
-	} else {
-		b = append(b, `,"region":null,"`...)
+	b = append(b, `,"region":`...)
+	if spec.Ref != trace.RefRegion && spec.Ref != trace.RefNone {
+		b = append(b, `null,"`...)
 		b = append(b, spec.Ref.String()...)
 		b = append(b, `":`...)
-		if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
-			b = appendJSONString(b, s)
-		} else {
-			b = append(b, "null"...)
-		}
+	}
+	if s, ok := p.defs.RefName(spec.Ref, c.Ref()); ok {
+		b = appendJSONString(b, s)
+	} else {
+		b = append(b, "null"...)
 	}
 	ops := c.Ops()
 	for i := 0; i < len(ops) && i < len(spec.Operands); i++ {

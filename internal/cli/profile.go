@@ -14,18 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis"
-	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/trace"
 )
 
 // profileResult is what weft profile --json prints (docs/json.md).
 type profileResult struct {
-	Path       string             `json:"path"`
-	Format     string             `json:"format"`
-	Clock      info.Clock         `json:"clock"`
-	From       *int64             `json:"from"` // ticks; null without a bound
-	To         *int64             `json:"to"`
+	heading
+	bounds
 	Covered    int64              `json:"covered"`
 	Unclosed   int64              `json:"unclosed"`
 	Orphans    int64              `json:"orphans"`
@@ -85,8 +81,8 @@ writes them for go tool pprof.`,
 			if top < 0 {
 				return usageError("--top %d: expected 0 or more", top)
 			}
-			if by != byRegion && by != byLocation && by != byGroup {
-				return usageError("--by %s: expected region, location or group", by)
+			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup); err != nil {
+				return err
 			}
 			if sortBy != "" && !slices.Contains(sortKeys, sortBy) {
 				return usageError("--sort %s: expected one of %s", sortBy, strings.Join(sortKeys, ", "))
@@ -98,29 +94,27 @@ writes them for go tool pprof.`,
 				return usageError("--least %g: expected 0 to 100 percent", least)
 			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
 			if tree || folded || pprof != "" {
-				return a.profileTree(c.Context(), in, &r, &s, &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least})
+				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least}
+				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
+					x, err := a.callTree(c.Context(), in, &s, o.by, o.sort)
+					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
+				})
 			}
-			x, err := a.profile(c.Context(), in, &s, by, cmp.Or(sortBy, byExclusive))
-			if err != nil {
-				return err
-			}
-			in.bar.done()
-			x.limit(top)
-			switch {
-			case asJSON:
-				return a.writeJSON(x)
-			case asCSV:
-				err = a.profileCSV(x, in.Defs().Clock)
-			default:
-				a.printProfile(x, in.Defs().Clock)
-			}
-			a.tell(in, r.quiet)
-			return err
+			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				x, err := a.profile(c.Context(), in, &s, by, cmp.Or(sortBy, byExclusive))
+				if err != nil {
+					return nil, nil, err
+				}
+				x.limit(top)
+				return x, func() error {
+					if asCSV {
+						return a.profileCSV(x, in.Defs().Clock)
+					}
+					a.printProfile(x, in.Defs().Clock)
+					return nil
+				}, nil
+			})
 		},
 	}
 	r.flags(c.Flags())
@@ -128,12 +122,12 @@ writes them for go tool pprof.`,
 	s.stateFlags(c.Flags())
 	c.Flags().StringVar(&by, "by", byRegion, "what to list: each region, or those of each location or group")
 	c.Flags().StringVar(&sortBy, "sort", "", "what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+", or names from a to z (name); exclusive if not given, with --tree inclusive")
-	c.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(sortKeys, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
 	c.Flags().Float64Var(&least, "least", 0.5, "the least part of the time, in percent, that a path has to be shown by --tree")
-	c.RegisterFlagCompletionFunc("by", cobra.FixedCompletions([]string{byRegion, byLocation, byGroup}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "by", byRegion, byLocation, byGroup)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
@@ -148,16 +142,8 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 	}
 	d := in.Defs()
 	opt := profile.Options{Locations: by != byRegion}
-	x := &profileResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock)}
-	if s.from != "" {
-		x.From = &sel.From
-	}
-	if s.to != "" {
-		x.To = &sel.To
-	}
-	if x.From != nil || x.To != nil {
-		opt.Window = &trace.Window{From: sel.From, To: max(sel.From, sel.To)}
-	}
+	x := &profileResult{heading: in.heading()}
+	x.bounds, opt.Window = s.bounds(sel)
 	// What is open depends on events before the window and of other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
@@ -204,14 +190,31 @@ func (x *profileResult) group(d *trace.Definitions) {
 	x.Locations = nil
 }
 
+// part is the regions of a location, or of a group, or all of them if there are neither.
+type part struct {
+	what, id, name string
+	covered        int64
+	regions        *[]profile.Region
+}
+
+// parts are the parts of a profile, in which the regions are listed.
+func (x *profileResult) parts() (list []part) {
+	for i := range x.Locations {
+		l := &x.Locations[i]
+		list = append(list, part{"Location", l.ID, l.Name, l.Covered, &l.Regions})
+	}
+	for i := range x.Groups {
+		g := &x.Groups[i]
+		list = append(list, part{"Group", g.ID, g.Name, g.Covered, &g.Regions})
+	}
+	return list
+}
+
 // sort sorts each list.
 func (x *profileResult) sort(key string) {
 	sortRegions(x.Regions, key)
-	for _, l := range x.Locations {
-		sortRegions(l.Regions, key)
-	}
-	for _, g := range x.Groups {
-		sortRegions(g.Regions, key)
+	for _, p := range x.parts() {
+		sortRegions(*p.regions, key)
 	}
 	sortActivities(x.Activities, key)
 }
@@ -251,13 +254,8 @@ func (x *profileResult) limit(top int) {
 		return
 	}
 	x.Regions = x.Regions[:min(top, len(x.Regions))]
-	for i := range x.Locations {
-		l := &x.Locations[i]
-		l.Regions = l.Regions[:min(top, len(l.Regions))]
-	}
-	for i := range x.Groups {
-		g := &x.Groups[i]
-		g.Regions = g.Regions[:min(top, len(g.Regions))]
+	for _, p := range x.parts() {
+		*p.regions = (*p.regions)[:min(top, len(*p.regions))]
 	}
 	x.Activities = x.Activities[:min(top, len(x.Activities))]
 }
@@ -310,15 +308,8 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 			return err
 		}
 	}
-	for i := range x.Locations {
-		l := &x.Locations[i]
-		if err := regions([]string{l.ID, l.Name}, l.Regions); err != nil {
-			return err
-		}
-	}
-	for i := range x.Groups {
-		g := &x.Groups[i]
-		if err := regions([]string{g.ID, g.Name}, g.Regions); err != nil {
+	for _, p := range x.parts() {
+		if err := regions([]string{p.id, p.name}, *p.regions); err != nil {
 			return err
 		}
 	}
@@ -335,14 +326,11 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 	f := c.FormatDuration
 	middle := c.FormatMean
 	regions := func(l []profile.Region, covered int64) {
-		t := newTable(a.out)
-		t.AppendHeader(table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"})
-		for i := range l {
+		printTable(a.out, table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}, len(l), 0, func(i int) table.Row {
 			r := &l[i]
-			t.AppendRow(table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
-				f(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)})
-		}
-		t.Render()
+			return table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
+				f(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
+		})
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {
 		fmt.Fprintln(a.out, "Nothing was open.")
@@ -352,35 +340,25 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		regions(x.Regions, x.Covered)
 	}
 	shown := false
-	section := func(what, id, name string, l []profile.Region, covered int64) {
-		if len(l) == 0 {
-			return
+	for _, p := range x.parts() {
+		if len(*p.regions) == 0 {
+			continue
 		}
 		if shown {
 			fmt.Fprintln(a.out)
 		}
-		printf(a.out, "%s %s\n", what, cmp.Or(name, id))
-		regions(l, covered)
+		printf(a.out, "%s %s\n", p.what, cmp.Or(p.name, p.id))
+		regions(*p.regions, p.covered)
 		shown = true
-	}
-	for i := range x.Locations {
-		l := &x.Locations[i]
-		section("Location", l.ID, l.Name, l.Regions, l.Covered)
-	}
-	for i := range x.Groups {
-		g := &x.Groups[i]
-		section("Group", g.ID, g.Name, g.Regions, g.Covered)
 	}
 	if len(x.Activities) > 0 {
 		if len(x.Regions) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		t := newTable(a.out)
-		t.AppendHeader(table.Row{"activity", "count", "time", "min", "mean", "max"})
-		for _, y := range x.Activities {
-			t.AppendRow(table.Row{y.Name, y.Count, f(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)})
-		}
-		t.Render()
+		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0, func(i int) table.Row {
+			y := &x.Activities[i]
+			return table.Row{y.Name, y.Count, f(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+		})
 	}
 	if x.Unclosed > 0 {
 		fmt.Fprintf(a.out, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -16,20 +17,16 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/calltree"
-	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/trace"
 )
 
 // treeResult is what weft profile --tree --json prints (docs/json.md).
 type treeResult struct {
-	Path   string          `json:"path"`
-	Format string          `json:"format"`
-	Clock  info.Clock      `json:"clock"`
-	From   *int64          `json:"from"` // ticks; null without a bound
-	To     *int64          `json:"to"`
-	By     string          `json:"by"`
-	Roots  []string        `json:"roots"` // what trees are of, by their numbers
-	Paths  []calltree.Node `json:"paths"`
+	heading
+	bounds
+	By    string          `json:"by"`
+	Roots []string        `json:"roots"` // what trees are of, by their numbers
+	Paths []calltree.Node `json:"paths"`
 }
 
 // roots says which tree the paths of a location are in, and what the trees are called.
@@ -46,10 +43,7 @@ func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names fun
 		return func(loc uint32) uint32 { return d.Locations.At(int(loc)).Group + 1 }, func() []string {
 			l := []string{"(no group)"}
 			for _, g := range d.Groups.All() {
-				if g.Name == "" {
-					g.Name = g.ID
-				}
-				l = append(l, g.Name)
+				l = append(l, cmp.Or(g.Name, g.ID))
 			}
 			return l
 		}
@@ -65,34 +59,33 @@ type treeOptions struct {
 	least                   float64
 }
 
-// profileTree shows and writes call paths.
-func (a *app) profileTree(ctx context.Context, in *input, r *reading, s *selecting, o *treeOptions) error {
-	x, err := a.callTree(ctx, in, s, o.by, o.sort)
-	if err != nil {
-		return err
-	}
-	in.bar.done()
+// printPaths shows and writes call paths.
+func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) error {
 	if (o.pprof != "" || o.folded) && !r.quiet {
 		a.tellDeeper(x)
 	}
 	if o.pprof != "" {
-		if err := a.writePprof(x, in.Defs(), o.pprof); err != nil {
+		p, err := x.pprof(in.Defs())
+		if err == nil {
+			err = a.writeFile(o.pprof, p.Write)
+		}
+		if err != nil {
+			r.quiet = true
 			return err
 		}
 	}
 	switch clock := in.Defs().Clock; {
 	case o.folded:
-		err = x.folded(a.out, clock)
+		return x.folded(a.out, clock)
 	case !o.tree:
 	case o.json:
-		err = a.writeJSON(x)
+		return a.writeJSON(a.out, x)
 	case o.csv:
-		err = a.treeCSV(x, clock)
+		return a.treeCSV(x, clock)
 	default:
 		a.printTree(x, clock, o.least)
 	}
-	a.tell(in, r.quiet)
-	return err
+	return nil
 }
 
 // callTree scans a trace: each worker fills a part of its own.
@@ -105,17 +98,9 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 		return nil, err
 	}
 	d := in.Defs()
-	x := &treeResult{Path: in.src.Path, Format: in.format.About().Name, Clock: info.NewClock(d.Clock), By: by}
+	x := &treeResult{heading: in.heading(), By: by}
 	var opt calltree.Options
-	if s.from != "" {
-		x.From = &sel.From
-	}
-	if s.to != "" {
-		x.To = &sel.To
-	}
-	if x.From != nil || x.To != nil {
-		opt.Window = &trace.Window{From: sel.From, To: max(sel.From, sel.To)}
-	}
+	x.bounds, opt.Window = s.bounds(sel)
 	var names func() []string
 	opt.Root, names = roots(d, by)
 	// What is open depends on events before the window.
@@ -151,11 +136,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 			continue
 		}
 		shown++
-		average := "–"
-		if n.Count > 0 {
-			average = clock.FormatMean(n.Inclusive, n.Count)
-		}
-		t.AppendRow(table.Row{clock.FormatDuration(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatDuration(n.Exclusive), n.Count, average, strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
+		t.AppendRow(table.Row{clock.FormatDuration(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatDuration(n.Exclusive), n.Count, meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
 	}
 	t.Render()
 	if rest := len(x.Paths) - shown; rest > 0 {
@@ -315,21 +296,4 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		return nil, err
 	}
 	return p, p.CheckValid()
-}
-
-// writePprof writes the profile to a file, which appears whole or not at all.
-func (a *app) writePprof(x *treeResult, d *trace.Definitions, name string) error {
-	p, err := x.pprof(d)
-	if err != nil {
-		return err
-	}
-	out, err := a.createOutput(name)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	if err := p.Write(out); err != nil {
-		return err
-	}
-	return out.Commit()
 }

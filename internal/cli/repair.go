@@ -32,8 +32,8 @@ All flags of weft cut and weft filter can be given, too; they see the mended tra
 		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf",
 		Args:    exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if orphans != "drop" && orphans != "enter" {
-				return usageError("--orphans %s: expected drop or enter", orphans)
+			if _, err := oneOf("--orphans", orphans, "drop", "enter"); err != nil {
+				return err
 			}
 			return a.repair(c, args, &x, orphans == "enter", places)
 		},
@@ -41,7 +41,7 @@ All flags of weft cut and weft filter can be given, too; they see the mended tra
 	x.flags(c.Flags())
 	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or enter the region at the first event")
 	c.Flags().IntVar(&places, "places", 10, "how many places to name for each change")
-	c.RegisterFlagCompletionFunc("orphans", cobra.FixedCompletions([]string{"drop", "enter"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "orphans", "drop", "enter")
 	return c
 }
 

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -14,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/states"
-	"github.com/weft-trace/weft/draw"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/report"
 	"github.com/weft-trace/weft/timeline/index"
@@ -52,7 +48,7 @@ made in the cache if it is not there (see weft index).`,
 			if title != "" {
 				x.Title = title
 			}
-			return a.writePicture(out, x.Write)
+			return a.writeFile(out, x.Write)
 		},
 	}
 	r.flags(c.Flags())
@@ -97,11 +93,17 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		f := &x.Info.Files[i]
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
-	var colors []int
-	if colors, err = a.reportPicture(ctx, base, r, s, x); err != nil {
+	err = a.withIndex(ctx, base, r, func(i *index.Index) error {
+		from, to, err := s.windowOf(i)
+		if err != nil {
+			return err
+		}
+		return x.Draw(ctx, i, from, to)
+	})
+	if err != nil {
 		return nil, err
 	}
-	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, x, colors) })
+	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, x) })
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,9 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
 		if len(f.Places) > 0 {
 			p := f.Places[0]
-			y.Place = trace.Position{File: strings.TrimPrefix(p.File, folder), Line: p.Line, Offset: p.Offset, Binary: p.binary}.String()
+			place := p.defect.Position
+			place.File = strings.TrimPrefix(place.File, folder)
+			y.Place = place.String()
 			y.Found, y.Expected = p.Found, p.Expected
 		}
 		x.Rules = append(x.Rules, y)
@@ -135,7 +139,7 @@ func (a *app) again(base *input) *input {
 }
 
 // reportTimes adds what the commands profile and comm say.
-func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *report.Report, colors []int) error {
+func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *report.Report) error {
 	p, err := a.profile(ctx, in, s, byLocation, byExclusive)
 	if err != nil {
 		return err
@@ -161,13 +165,6 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 	var opt states.Options
 	x.Waits = func(ref uint32) bool {
 		return int(ref) < d.Regions.Len() && opt.StateIn(d, d.Regions.At(int(ref))) != states.Busy
-	}
-	palette := draw.Palette(false)
-	x.Color = func(ref uint32) string {
-		if int(ref) < len(colors) {
-			return palette[colors[ref]]
-		}
-		return ""
 	}
 	return nil
 }
@@ -209,110 +206,4 @@ func locationLabels(d *trace.Definitions) (label func(loc uint32) string, longes
 		}
 		return labels[loc]
 	}, longest
-}
-
-// What the picture of a report may have, so that the page stays small.
-const (
-	reportWidth  = 1280
-	reportRows   = 48
-	reportStrips = 120 // of spans
-	reportArrows = 400
-	smallSVG     = 300 << 10
-	smallPNG     = 400 << 10
-)
-
-// reportPicture draws the time line, and says which colours regions have in it. A damaged
-// index is made anew.
-func (a *app) reportPicture(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report) ([]int, error) {
-	colors, err := a.reportPictureOf(ctx, base, r, s, to, false)
-	if errors.Is(err, index.ErrDamaged) {
-		colors, err = a.reportPictureOf(ctx, base, r, s, to, true)
-	}
-	return colors, err
-}
-
-func (a *app) reportPictureOf(ctx context.Context, base *input, r *reading, s *selecting, to *report.Report, anew bool) ([]int, error) {
-	x, err := a.indexOf(ctx, base, r, anew)
-	if err != nil {
-		return nil, err
-	}
-	defer x.Close()
-	sheet := draw.Sheet{Index: x, Options: draw.Options{Width: reportWidth, Title: to.Title}}
-	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
-		return nil, err
-	}
-	var rows []int // those that are no curves
-	tracks := x.Tracks()
-	for i, t := range tracks {
-		if t.Kind != index.CounterTrack {
-			rows = append(rows, i)
-		}
-	}
-	shown := len(tracks)
-	if shown > reportRows {
-		if n := len(rows); n > reportRows {
-			for i := range reportRows {
-				sheet.Tracks = append(sheet.Tracks, rows[i*n/reportRows])
-			}
-			to.Picture.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", reportRows, n)
-		} else {
-			sheet.Tracks = rows
-			to.Picture.Caption = fmt.Sprintf("Without the curves of %d counters. ", len(tracks)-len(rows))
-		}
-		shown = len(sheet.Tracks)
-	}
-	sheet.MaxDepth = min(8, max(1, reportStrips/max(1, shown)))
-	first, last, _ := x.Extent()
-	q := index.LinkRequest{From: sheet.From, To: sheet.To, Limit: reportArrows + 1}
-	if q.From == q.To {
-		q.From, q.To = first, max(last, last+1)
-	}
-	if links, err := x.Links(ctx, q); err != nil {
-		return nil, err
-	} else if links.Total <= reportArrows {
-		sheet.Links = reportArrows
-	} else {
-		to.Picture.Caption += fmt.Sprintf("%d messages and dependencies are not drawn. ", links.Total)
-	}
-	to.Picture.Caption = strings.TrimSpace(to.Picture.Caption)
-	to.Picture.Width = reportWidth
-	if err := a.drawReport(ctx, &sheet, &to.Picture); err != nil {
-		return nil, err
-	}
-	return draw.RegionColors(x.Regions(), tracks, func(tracks []int) ([][]index.Sum, error) {
-		return x.Profiles(ctx, tracks, first, max(last, last+1))
-	})
-}
-
-// drawReport draws the picture for light and for dark paper, as shapes where these are few,
-// else as pixels.
-func (a *app) drawReport(ctx context.Context, s *draw.Sheet, p *report.Picture) error {
-	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
-		var b bytes.Buffer
-		s.Dark = dark
-		err := f(ctx, &b)
-		return b.Bytes(), err
-	}
-	var err error
-	if p.SVG, err = paint(false, s.SVG); err != nil {
-		return err
-	}
-	if len(p.SVG) <= smallSVG {
-		p.DarkSVG, err = paint(true, s.SVG)
-		return err
-	}
-	p.SVG = nil
-	for s.Scale = 2; ; s.Scale-- {
-		if p.PNG, err = paint(false, s.PNG); err != nil {
-			return err
-		}
-		if len(p.PNG) <= smallPNG || s.Scale == 1 {
-			break
-		}
-	}
-	if len(p.PNG) > smallPNG {
-		return nil // one must do
-	}
-	p.DarkPNG, err = paint(true, s.PNG)
-	return err
 }

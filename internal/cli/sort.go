@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,7 @@ whose records may stand in any order are not sorted.`,
 				return err
 			}
 			if asJSON {
-				err = a.writeJSON(x)
+				err = a.writeJSON(a.out, x)
 			} else if x.Unsorted == 0 {
 				printf(a.out, "%s: all records are in the order of time\n", x.Path)
 			} else {
@@ -74,7 +75,7 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	}
 	defer in.Close()
 	rule := in.format.About().Name + ".unsorted"
-	if !hasRule(in.format, rule) {
+	if !slices.ContainsFunc(in.format.About().Rules, func(r format.Rule) bool { return r.ID == rule }) {
 		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
 	}
 	if err := in.openFile(ctx, in.opt); err != nil {
@@ -97,15 +98,6 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 		a.tell(in, r.quiet)
 	}
 	return x, nil
-}
-
-func hasRule(f format.Format, id string) bool {
-	for _, r := range f.About().Rules {
-		if r.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // writeSorted writes a trace through the format's encoder, which writes in the

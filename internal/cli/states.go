@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -31,64 +32,45 @@ window alone.`,
 			for _, x := range []struct {
 				flag, value string
 				to          *states.State
-			}{{"barrier", barrier, &opt.Barrier}, {"collective", collective, &opt.Collective}, {"user-overhead", overhead, &opt.UserOverhead}} {
-				switch x.value {
-				case "":
-				case "busy":
-					*x.to = states.Busy
-				case "overhead":
-					*x.to = states.Overhead
-				case "idle":
-					*x.to = states.Idle
-				default:
-					return usageError("--%s %s: expected busy, overhead or idle", x.flag, x.value)
+			}{{"--barrier", barrier, &opt.Barrier}, {"--collective", collective, &opt.Collective}, {"--user-overhead", overhead, &opt.UserOverhead}} {
+				if x.value == "" {
+					continue
 				}
+				n, err := oneOf(x.flag, x.value, "busy", "overhead", "idle")
+				if err != nil {
+					return err
+				}
+				*x.to = states.Busy + states.State(n)
 			}
 			in, err := a.open(c.Context(), args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			if w, err := s.selection(c.Context(), in); err != nil {
-				return err
-			} else if s.from != "" || s.to != "" {
-				opt.Window = &trace.Window{From: w.From, To: max(w.From, w.To)}
-			}
-			// What is open in a window depends on all events before it, and who has
-			// finished on those behind it.
-			p := states.New(in.Defs(), opt)
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
-			if err := in.Scan(c.Context(), sel, format.GlobalOrder, p); err != nil {
-				return err
-			}
-			in.bar.done()
-			x := p.Result()
-			if asJSON {
-				return a.writeJSON(x)
-			}
-			f := in.Defs().Clock.FormatDuration
-			t := newTable(a.out)
-			t.AppendHeader(table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"})
-			for _, q := range x.Processors {
-				all := float64(max(1, q.Busy+q.Overhead+q.Idle))
-				pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
-				name := q.Name
-				if name == "" {
-					name = q.ID
+			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				sel, err := s.selection(c.Context(), in)
+				if err != nil {
+					return nil, nil, err
 				}
-				t.AppendRow(table.Row{name, f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle)})
-			}
-			t.Render()
-			fmt.Fprintln(a.out, "\nTime with so many processors in each state")
-			t = newTable(a.out)
-			t.AppendHeader(table.Row{"processors", "busy", "overhead", "idle"})
-			for _, l := range x.Profile {
-				t.AppendRow(table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)})
-			}
-			t.Render()
-			a.tell(in, r.quiet)
-			return nil
+				_, opt.Window = s.bounds(sel)
+				// What is open in a window depends on all events before it, and who has
+				// finished on those behind it.
+				p := states.New(in.Defs(), opt)
+				if err := in.Scan(c.Context(), trace.Events(), format.GlobalOrder, p); err != nil {
+					return nil, nil, err
+				}
+				x, f := p.Result(), in.Defs().Clock.FormatDuration
+				return x, func() error {
+					printTable(a.out, table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}, len(x.Processors), 0, func(i int) table.Row {
+						q := &x.Processors[i]
+						all := float64(max(1, q.Busy+q.Overhead+q.Idle))
+						pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
+						return table.Row{cmp.Or(q.Name, q.ID), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle)}
+					})
+					fmt.Fprintln(a.out, "\nTime with so many processors in each state")
+					printTable(a.out, table.Row{"processors", "busy", "overhead", "idle"}, len(x.Profile), 0, func(i int) table.Row {
+						l := &x.Profile[i]
+						return table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)}
+					})
+					return nil
+				}, nil
+			})
 		},
 	}
 	r.flags(c.Flags())

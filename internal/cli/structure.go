@@ -7,16 +7,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis"
-	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/trace"
 )
 
 // structureResult is the JSON of weft structure.
 type structureResult struct {
-	Path   string     `json:"path"`
-	Format string     `json:"format"`
-	Clock  info.Clock `json:"clock"`
+	heading
 	*structure.Result
 }
 
@@ -44,24 +41,14 @@ contention score). It is worked out of the events, whatever the trace's format.`
 				return usageError("--depth %d: expected 1 or more", depth)
 			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			x, err := a.structure(c.Context(), in, &s)
-			if err != nil {
-				return err
-			}
-			in.bar.done()
-			if asJSON {
-				return a.writeJSON(structureResult{in.src.Path, in.format.About().Name, info.NewClock(in.Defs().Clock), x})
-			}
-			plainNames(x)
-			if _, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth)); err != nil {
-				return err
-			}
-			a.tell(in, r.quiet)
-			return nil
+			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				x, err := a.structure(c.Context(), in, &s)
+				return structureResult{in.heading(), x}, func() error {
+					plainNames(x)
+					_, err := io.WriteString(a.out, x.Text(in.Defs().Clock, depth))
+					return err
+				}, err
+			})
 		},
 	}
 	r.flags(c.Flags())

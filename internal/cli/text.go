@@ -100,6 +100,21 @@ func (t plainRows) AppendRow(row table.Row, config ...table.RowConfig) {
 	t.Writer.AppendRow(text, config...)
 }
 
+// printTable prints a table of n rows, or of the first ones if top is not 0, and returns how many it left out.
+func printTable(w io.Writer, header table.Row, n, top int, row func(i int) table.Row) (more int) {
+	t := newTable(w)
+	t.AppendHeader(header)
+	shown := n
+	if top > 0 {
+		shown = min(n, top)
+	}
+	for i := range shown {
+		t.AppendRow(row(i))
+	}
+	t.Render()
+	return n - shown
+}
+
 // newTable is a table without lines, as all commands print them: its rows go through
 // AppendRow.
 func newTable(w io.Writer) table.Writer {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strconv"
@@ -134,30 +135,11 @@ func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, er
 			return w, err
 		}
 	default:
-		own := func(t string) bool { return t == "" || strings.HasPrefix(t, "@") }
-		var first, last int64
-		if !own(from) || !own(to) || !own(p.around) {
-			ok := false
-			if first, last, ok, err = format.Extent(ctx, d); err != nil {
-				return w, err
-			}
-			if !ok {
-				first, last = 0, 0
-			}
+		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To}, timeFlag{"--around", p.around, &w.From}); err != nil {
+			return w, err
 		}
-		for _, x := range []struct {
-			flag, text string
-			to         *int64
-		}{{"--from", from, &w.From}, {"--to", to, &w.To}, {"--around", p.around, &w.From}} {
-			if x.text == "" {
-				continue
-			}
-			if *x.to, err = clock.ParseTime(x.text, first, last); err != nil {
-				return w, usageError("%s: %w", x.flag, err)
-			}
-			if p.percent != "" && x.flag == "--to" && x.text == "100%" {
-				w.To = math.MaxInt64 // with the last event
-			}
+		if p.percent != "" && to == "100%" {
+			w.To = math.MaxInt64 // with the last event
 		}
 		if p.around != "" {
 			w.To = w.From
@@ -281,14 +263,7 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 
 // chooseCommunicators is whether the id or name of a communicator is among patterns.
 func chooseCommunicators(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	p, err := newPatterns(list)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return func(c uint32) bool {
-		x := d.Communicator.At(int(c))
-		return p.match(x.ID, x.Name)
-	}, nil
+	return choose(list, func(i int) (string, string) { return d.Communicator.At(i).ID, d.Communicator.At(i).Name })
 }
 
 // source is how the files are read: what is to be done comes behind that.
@@ -313,14 +288,12 @@ func (x *changing) change(ctx context.Context, d format.Events) (format.Events, 
 		if err != nil {
 			return nil, err
 		}
-		switch x.piece.borders {
-		case "reopen":
-			d = transform.Cut(d, w)
-		case "bare":
-			d = transform.Bare(d, w)
-		default:
-			return nil, usageError("--borders %s: expected reopen or bare", x.piece.borders)
+		make := []func(format.Events, trace.Window) format.Events{transform.Cut, transform.Bare}
+		how, err := oneOf("--borders", x.piece.borders, "reopen", "bare")
+		if err != nil {
+			return nil, err
 		}
+		d = make[how](d, w)
 	}
 	w, ok, err := x.filter.wanted(d.Defs())
 	if err != nil {
@@ -347,7 +320,7 @@ type changed struct {
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
 // finish, if there is one, may print more, and gives what is printed as JSON.
 func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing, finish func(*changed) (any, error)) error {
-	w, err := a.writer(ins[0], dst, x.as, "--as")
+	w, err := a.writer(ins[0].opt.Values, dst, x.as, "--as")
 	if err != nil {
 		return err
 	}
@@ -395,11 +368,11 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		}
 	}
 	if x.json {
-		b := *a
+		to := a.out
 		if dst == "-" {
-			b.out = a.err
+			to = a.err
 		}
-		err = b.writeJSON(shown)
+		err = a.writeJSON(to, shown)
 	} else {
 		err = a.printLoss(loss, false, dst == "-")
 	}
@@ -531,7 +504,7 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 	x.flags(c.Flags())
 	c.Flags().StringVar(&x.anchor, "anchor", "", "what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
 	c.Flags().BoolVar(&x.unify, "unify", false, "make one of locations, groups, communicators and resources with the same id and name")
-	c.RegisterFlagCompletionFunc("anchor", cobra.FixedCompletions([]string{"wall", "first", "none"}, cobra.ShellCompDirectiveNoFileComp))
+	complete(c, "anchor", "wall", "first", "none")
 	return c
 }
 
@@ -651,28 +624,13 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 			if err != nil || names == "" {
 				return err
 			}
-			return a.writeTable(names, []string{"written", "name"}, table)
+			return a.writeFile(names, func(w io.Writer) error {
+				return csv.NewWriter(w).WriteAll(append([][]string{{"written", "name"}}, table...))
+			})
 		},
 	}
 	x.flags(c.Flags())
 	c.Flags().StringSliceVar(&keep, "keep", knownNames, "names that are kept; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
 	return c
-}
-
-// writeTable writes a table to a file, which appears whole or not at all.
-func (a *app) writeTable(name string, header []string, rows [][]string) error {
-	out, err := a.createOutput(name)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	w := csv.NewWriter(out)
-	if err := w.Write(header); err != nil {
-		return err
-	}
-	if err := w.WriteAll(rows); err != nil {
-		return err
-	}
-	return out.Commit()
 }

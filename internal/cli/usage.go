@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -23,42 +24,31 @@ and how much of it they hold.`,
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			in, err := a.open(c.Context(), args[0], &r)
-			if err != nil {
-				return err
-			}
-			defer in.Close()
-			p := usage.New(in.Defs(), usage.Options{})
-			sel := trace.Everything()
-			sel.Links = trace.NoLinks
-			if err := in.Scan(c.Context(), sel, format.PerLocation, p); err != nil {
-				return err
-			}
-			in.bar.done()
-			x := p.Result()
-			if asJSON {
-				return a.writeJSON(x)
-			}
-			if len(x.Resources) == 0 {
-				fmt.Fprintln(a.out, "The trace has no claims on resources.")
-				return nil
-			}
-			t := newTable(a.out)
-			t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
-			for i := range x.Resources {
-				q := &x.Resources[i]
-				for k := range q.Open {
-					name := ""
-					if k == 0 {
-						if name = q.Name; name == "" {
-							name = q.ID
+			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
+				p := usage.New(in.Defs(), usage.Options{})
+				if err := in.Scan(c.Context(), trace.Events(), format.PerLocation, p); err != nil {
+					return nil, nil, err
+				}
+				x := p.Result()
+				return x, func() error {
+					if len(x.Resources) == 0 {
+						r.quiet = true
+						return printf(a.out, "The trace has no claims on resources.\n")
+					}
+					t := newTable(a.out)
+					t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
+					for i := range x.Resources {
+						q := &x.Resources[i]
+						name := cmp.Or(q.Name, q.ID)
+						for k := range q.Open {
+							t.AppendRow(table.Row{name, k, fmt.Sprintf("%.1f", x.Percent(q, k))})
+							name = ""
 						}
 					}
-					t.AppendRow(table.Row{name, k, fmt.Sprintf("%.1f", x.Percent(q, k))})
-				}
-			}
-			t.Render()
-			a.tell(in, r.quiet)
-			return nil
+					t.Render()
+					return nil
+				}, nil
+			})
 		},
 	}
 	r.flags(c.Flags())

@@ -39,7 +39,7 @@ func (a *app) versionCommand() *cobra.Command {
 				}
 			}
 			if asJSON {
-				return a.writeJSON(map[string]string{"version": v, "commit": commit, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				return a.writeJSON(a.out, map[string]string{"version": v, "commit": commit, "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			_, err := fmt.Fprintf(a.out, "weft %s (%s, %s/%s)\n", v, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err

@@ -105,12 +105,7 @@ A trace is read once, to make its index: that is kept in the cache, and the trac
 there at once the next time (see weft index). Notes are kept there, too, or beside the
 index that --index names; nothing is written beside a trace.`,
 		Example: "  weft view trace.otf2\n  weft view --no-open --port 8080 before.trf after.trf",
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usageError("found no trace, expected at least one; see %s --help", c.CommandPath())
-			}
-			return nil
-		},
+		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if port < 0 || port > 65535 {
 				return usageError("--port %d: expected a number up to 65535", port)

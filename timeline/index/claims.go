@@ -1,7 +1,7 @@
 package index
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -80,10 +80,8 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 }
 
 func (l *location) resource(n uint32) *resource {
-	for _, r := range l.resources {
-		if r.resource == n {
-			return r
-		}
+	if i := slices.IndexFunc(l.resources, func(r *resource) bool { return r.resource == n }); i >= 0 {
+		return l.resources[i]
 	}
 	return nil
 }
@@ -130,13 +128,8 @@ func (l *location) release(p *packer, t, id int64) error {
 // closeClaims ends the open claims, at the last event of their location, in the order of
 // their ids.
 func (l *location) closeClaims(p *packer) error {
-	list := make([]*openClaim, 0, len(l.claims))
-	for _, x := range l.claims {
-		list = append(list, x)
-	}
-	slices.SortFunc(list, func(a, b *openClaim) int { return cmp.Compare(a.id, b.id) })
-	for _, x := range list {
-		if err := l.release(p, l.last, x.id); err != nil {
+	for _, id := range slices.Sorted(maps.Keys(l.claims)) {
+		if err := l.release(p, l.last, id); err != nil {
 			return err
 		}
 	}

@@ -109,6 +109,15 @@ func appendSection(b, s []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
+// appendColumns appends the columns of a block of n entries.
+func appendColumns(b []byte, n int, columns ...[]byte) []byte {
+	b = binary.AppendUvarint(b, uint64(n))
+	for _, c := range columns {
+		b = appendSection(b, c)
+	}
+	return b
+}
+
 func appendFloat(b []byte, f float64) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(f))
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -65,7 +66,7 @@ func (w *worker) collective(l *location, c *trace.Cursor) {
 		}
 	case trace.Collective:
 		if d := c.Op(5); d <= math.MaxInt64 {
-			x.end = saturate(x.start, int64(d))
+			x.end = trace.Add(x.start, int64(d))
 		}
 	}
 	if comm == trace.NoRef {
@@ -104,14 +105,9 @@ func (b *builder) collectives(dir *directory) error {
 			}
 		}
 	}
-	var comms []uint32
-	for c := range all {
-		comms = append(comms, c)
-	}
-	slices.Sort(comms)
 	p := b.packers(1)[0]
 	regions := map[uint64]uint32{}
-	for _, comm := range comms {
+	for _, comm := range slices.Sorted(maps.Keys(all)) {
 		list := all[comm]
 		slices.SortStableFunc(list, func(a, b collective) int { return cmp.Compare(a.start, b.start) })
 		e := &trackEntry{}

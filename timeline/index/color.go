@@ -41,7 +41,7 @@ func (b *builder) isColor(known *[]bool, key uint32) bool {
 
 // value is the number of a value.
 func (b *builder) value(v *trace.Value) uint32 {
-	s := valueName(v)
+	s := v.String()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.colored = true
@@ -57,13 +57,6 @@ func (b *builder) value(v *trace.Value) uint32 {
 		b.values[strings.Clone(s)] = n
 	}
 	return n
-}
-
-func valueName(v *trace.Value) string {
-	if v.Type == trace.String {
-		return v.Str
-	}
-	return v.String()
 }
 
 // attributes are the names of those that visits and claims begin with, sorted.

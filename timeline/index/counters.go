@@ -124,7 +124,6 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 		return nil, fmt.Errorf("values: %w", err)
 	}
 	v := &Values{holding: e.Holding()}
-	smooth := e.style() == curve.Smooth
 	var list []piece
 	var last *piece // the value that holds on
 	var held piece
@@ -135,11 +134,7 @@ func (x *Index) Values(ctx context.Context, track int, from, to int64) (*Values,
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := r.decode(&e.values[i], func(raw []byte) (err error) {
-			list, err = decodeValues(raw, smooth, list[:0])
-			return err
-		})
-		if err != nil {
+		if err := read(&r, &e.values[i], &list, e.decodeValues); err != nil {
 			return nil, err
 		}
 		for k := range list {

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/weft-trace/weft/timeline/curve"
+	"github.com/weft-trace/weft/trace"
 )
 
 // style is the kind of a track's curve.
@@ -30,11 +31,7 @@ func plotValues(r *reader, e *trackEntry, from, to int64, width int) (*curve.Cur
 	i := max(0, sort.Search(len(e.values), func(i int) bool { return e.values[i].last >= from })-1)
 	var list []piece
 	for ; i < len(e.values) && e.values[i].first < to; i++ {
-		err := r.decode(&e.values[i], func(raw []byte) (err error) {
-			list, err = decodeValues(raw, style == curve.Smooth, list[:0])
-			return err
-		})
-		if err != nil {
+		if err := read(r, &e.values[i], &list, e.decodeValues); err != nil {
 			return nil, err
 		}
 		for _, x := range list {
@@ -69,12 +66,8 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curv
 	l := &e.valueLvl[level]
 	low, high := floorDiv(from-e.First, l.width), floorDiv(to-1-e.First, l.width)
 	var list []stretch
-	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		err := r.decode(&l.blocks[i], func(raw []byte) (err error) {
-			list, err = decodeStretches(raw, list[:0])
-			return err
-		})
-		if err != nil {
+	for _, b := range within(l.blocks, low, high) {
+		if err := read(r, &b, &list, decodeStretches); err != nil {
 			return nil, err
 		}
 		for _, s := range list {
@@ -82,7 +75,7 @@ func (x *Index) plot(r *reader, e *trackEntry, from, to int64, width int) (*curv
 				continue
 			}
 			start := e.First + s.bucket*l.width
-			p.Between(start, saturate(start, s.n*l.width), float64(s.first), float64(s.last), float64(s.low), float64(s.high))
+			p.Between(start, trace.Add(start, s.n*l.width), float64(s.first), float64(s.last), float64(s.low), float64(s.high))
 		}
 	}
 	return p.Curve(), nil

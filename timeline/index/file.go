@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -425,6 +425,24 @@ func (r *reader) decode(b *blockEntry, f func([]byte) error) error {
 	return err
 }
 
+// read reads a block into a list, whose memory is used again.
+func read[T any](r *reader, b *blockEntry, list *[]T, decode func([]byte, []T) ([]T, error)) error {
+	return r.decode(b, func(raw []byte) (err error) {
+		*list, err = decode(raw, (*list)[:0])
+		return err
+	})
+}
+
+// within are the blocks that may have something from low to high: blocks stand in the order of their ends.
+func within(l []blockEntry, low, high int64) []blockEntry {
+	i := sort.Search(len(l), func(i int) bool { return l[i].last >= low })
+	k := i
+	for k < len(l) && l[k].first <= high {
+		k++
+	}
+	return l[i:k]
+}
+
 // Index is an open index. It can be used by several goroutines.
 type Index struct {
 	f      *os.File
@@ -605,16 +623,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-// saturate adds ticks to a time, and stays in range.
-func saturate(t int64, add int64) int64 {
-	s := t + add
-	if add > 0 && s < t {
-		return math.MaxInt64
-	}
-	if add < 0 && s > t {
-		return math.MinInt64
-	}
-	return s
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -158,9 +159,7 @@ func (s *linkSpool) each(part int, f func(*columns)) error {
 	for _, p := range s.pieces[part] {
 		b := p.data
 		if b == nil {
-			if cap(buf) < p.size {
-				buf = make([]byte, p.size)
-			}
+			buf = slices.Grow(buf[:0], p.size)
 			b = buf[:p.size]
 			if _, err := s.file.ReadAt(b, p.at); err != nil {
 				return fmt.Errorf("temporary file of links: %w", err)

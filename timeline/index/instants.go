@@ -72,10 +72,7 @@ func (w *instantWriter) add(p *packer, e *trackEntry, i instant) error {
 }
 
 func (w *instantWriter) block(p *packer, e *trackEntry) error {
-	p.raw = binary.AppendUvarint(p.raw[:0], uint64(w.n))
-	for _, s := range [][]byte{w.time, w.kind, w.name} {
-		p.raw = appendSection(p.raw, s)
-	}
+	p.raw = appendColumns(p.raw[:0], w.n, w.time, w.kind, w.name)
 	b, err := p.pack(p.raw, w.n, w.first, w.last)
 	e.instants = append(e.instants, b)
 	w.n, w.time, w.kind, w.name = 0, w.time[:0], w.kind[:0], w.name[:0]
@@ -110,11 +107,7 @@ func (w *instantWriter) end(p *packer, e *trackEntry) error {
 	r := reader{f: p.file}
 	var list []instant
 	for i := range e.instants {
-		err := r.decode(&e.instants[i], func(raw []byte) (err error) {
-			list, err = decodeInstants(raw, list[:0])
-			return err
-		})
-		if err != nil {
+		if err := read(&r, &e.instants[i], &list, decodeInstants); err != nil {
 			return err
 		}
 		for k := range list {
@@ -143,10 +136,8 @@ func (b *counted) add(k int64, n uint8, region uint32) {
 
 // write writes a level, and those above it.
 func (b *counted) write(p *packer) (out []levelEntry, err error) {
-	x := buckets{width: b.width, first: b.first}
 	for {
-		x.runs = b.runs
-		l, err := x.one(p)
+		l, err := (&buckets{width: b.width, first: b.first, runs: b.runs}).one(p)
 		if err != nil {
 			return nil, err
 		}
@@ -159,6 +150,5 @@ func (b *counted) write(p *packer) (out []levelEntry, err error) {
 			upper.add(r.bucket/step, r.share, r.region)
 		}
 		*b = upper
-		x = buckets{width: b.width, first: b.first}
 	}
 }

@@ -71,12 +71,8 @@ func encodeLinks(s *sections, b []byte, l []link) []byte {
 		comm = binary.AppendUvarint(comm, uint64(x.comm+1))
 		name = binary.AppendUvarint(name, uint64(x.name+1))
 	}
-	b = binary.AppendUvarint(b, uint64(len(l)))
 	*s = sections{kind, source, destination, start, length, bytes, tag, comm, name}
-	for _, x := range s {
-		b = appendSection(b, x)
-	}
-	return b
+	return appendColumns(b, len(l), s[:]...)
 }
 
 func decodeLinks(b []byte, l []link) ([]link, error) {
@@ -114,12 +110,8 @@ func encodeBundles(s *sections, b []byte, l []bundle) []byte {
 		count = binary.AppendUvarint(count, uint64(x.count))
 		bytes = binary.AppendUvarint(bytes, uint64(x.bytes))
 	}
-	b = binary.AppendUvarint(b, uint64(len(l)))
 	*s = sections{bucket, source, destination, start, length, count, bytes, s[7], s[8]}
-	for _, x := range s[:7] {
-		b = appendSection(b, x)
-	}
-	return b
+	return appendColumns(b, len(l), s[:7]...)
 }
 
 func decodeBundles(b []byte, l []bundle) ([]bundle, error) {

@@ -9,29 +9,26 @@ import (
 
 // blocks lists all blocks, in the order in which a file has them.
 func (d *directory) blocks() (list []*blockEntry) {
-	add := func(l []blockEntry) {
+	add := func(l []blockEntry, levels ...levelEntry) {
 		for i := range l {
 			list = append(list, &l[i])
 		}
-	}
-	addLevels := func(l []levelEntry) {
-		for _, e := range l {
-			add(e.blocks)
+		for _, e := range levels {
+			for i := range e.blocks {
+				list = append(list, &e.blocks[i])
+			}
 		}
 	}
 	for _, e := range d.Tracks {
 		add(e.blocks)
 		add(e.sums)
 		for _, l := range e.levels {
-			addLevels(l)
+			add(nil, l...)
 		}
-		add(e.instants)
-		addLevels(e.instantLvl)
-		add(e.values)
-		addLevels(e.valueLvl)
+		add(e.instants, e.instantLvl...)
+		add(e.values, e.valueLvl...)
 	}
-	add(d.links)
-	addLevels(d.linkLevels)
+	add(d.links, d.linkLevels...)
 	return list
 }
 

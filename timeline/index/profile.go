@@ -128,10 +128,7 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 			return nil, err
 		}
 	}
-	var out []Sum
-	if len(t.list) > 0 {
-		out = make([]Sum, 0, len(t.list))
-	}
+	out := slices.Grow([]Sum(nil), len(t.list))
 	for _, c := range t.list {
 		if c.Count != 0 {
 			c.Min = max(c.Min, 0)
@@ -246,20 +243,17 @@ func (s *entry) length(n int64) { s.Min, s.Max = min(s.Min, n), max(s.Max, n) }
 // cut notes the lengths of spans in a window; those of visits are summed up elsewhere.
 func (t *tally) cut(l []Span, from, to int64, nested bool) {
 	for _, s := range l {
-		n := min(s.End, to) - max(s.Start, from)
-		if nested {
-			if (s.End > from || s.Start >= from) && s.Start < to {
-				t.at(s.Region).length(n)
-			}
+		if s.End <= from && s.Start < from || s.Start >= to {
 			continue
 		}
-		if (s.End > from || s.Start >= from) && s.Start < to {
-			c := t.at(s.Region)
+		n := min(s.End, to) - max(s.Start, from)
+		c := t.at(s.Region)
+		c.length(n)
+		if !nested {
 			c.Count++
 			c.Inclusive += n
 			c.Exclusive += n
 			c.Sum.Sum += n
-			c.length(n)
 		}
 	}
 }

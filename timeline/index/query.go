@@ -131,39 +131,31 @@ func (x *Index) Find(ctx context.Context, track int, region uint32, at int64, fo
 		}
 		return nil
 	}
-	has := func(i int) (bool, error) {
-		if i >= e.summed() {
-			return true, nil
+	// search looks into a block if it has ends of the region.
+	search := func(i int, open bool) error {
+		if i < e.summed() {
+			list, err := sums.read(&r, e, i)
+			if err != nil || !slices.ContainsFunc(list, func(s sum) bool { return s.region == region }) {
+				return err
+			}
 		}
-		list, err := sums.read(&r, e, i)
-		return slices.ContainsFunc(list, func(s sum) bool { return s.region == region }), err
+		return look(i, open)
 	}
 	if forward {
-		for ; i < len(e.blocks) && !ok; i++ {
-			// What begins in a block and ends in a later one is found there.
-			if yes, err := has(i); err != nil {
-				return s, false, err
-			} else if yes {
-				if err := look(i, true); err != nil {
-					return s, false, err
-				}
-			}
+		// What begins in a block and ends in a later one is found there.
+		for ; err == nil && i < len(e.blocks) && !ok; i++ {
+			err = search(i, true)
 		}
 	} else {
 		if i < len(e.blocks) {
-			if err := look(i, true); err != nil {
-				return s, false, err
-			}
+			err = look(i, true)
 		}
-		for i--; i >= 0 && !(ok && s.Start >= e.blocks[i].last); i-- {
-			if yes, err := has(i); err != nil {
-				return s, false, err
-			} else if yes {
-				if err := look(i, false); err != nil {
-					return s, false, err
-				}
-			}
+		for i--; err == nil && i >= 0 && !(ok && s.Start >= e.blocks[i].last); i-- {
+			err = search(i, false)
 		}
+	}
+	if err != nil {
+		return s, false, err
 	}
 	if ok && found >= 0 {
 		s.End, err = x.endOf(&r, e, found, &from)
@@ -187,7 +179,7 @@ func (x *Index) InstantAt(track int, at, radius int64) (out Instant, ok bool, er
 		return out, false, fmt.Errorf("instant: %w", err)
 	}
 	least := uint64(math.MaxUint64)
-	err = x.instants(&reader{f: x.data}, e, saturate(at, -radius), saturate(saturate(at, radius), 1), func(i *instant) {
+	err = x.instants(&reader{f: x.data}, e, trace.Add(at, -radius), trace.Add(trace.Add(at, radius), 1), func(i *instant) {
 		d := uint64(i.time) - uint64(at)
 		if i.time < at {
 			d = uint64(at) - uint64(i.time)
@@ -240,18 +232,20 @@ type LinkSet struct {
 	Links   []Link
 }
 
-// trackOf maps locations to tracks.
-func (x *Index) trackOf() map[uint32]int {
+// trackOf finds the first track of a location, -1 for one without.
+func (x *Index) trackOf() func(location uint32) int {
 	m := map[uint32]int{}
 	for i, e := range x.dir.Tracks {
-		if e.Kind == CommunicatorTrack {
-			continue
-		}
-		if _, ok := m[e.Location]; !ok {
+		if _, ok := m[e.Location]; !ok && e.Kind != CommunicatorTrack {
 			m[e.Location] = i
 		}
 	}
-	return m
+	return func(location uint32) int {
+		if t, ok := m[location]; ok {
+			return t
+		}
+		return -1
+	}
 }
 
 // locations are those of tracks; nil for nil.
@@ -296,23 +290,14 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 	wanted := func(source, destination uint32, start, end int64) bool {
 		return min(start, end) < q.To && max(start, end) >= q.From && (want == nil || want[source] || want[destination])
 	}
-	tracks := x.trackOf()
-	at := func(loc uint32) int {
-		if t, ok := tracks[loc]; ok {
-			return t
-		}
-		return -1
-	}
+	at := x.trackOf()
 	set := &LinkSet{}
 	r := reader{f: x.data}
 	if len(x.dir.linkLevels) == 0 || cost(x.dir.links) <= mostLinks {
 		var list []link
 		for i := range x.dir.links {
 			if b := &x.dir.links[i]; in(b) {
-				if err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
-					list, err = decodeLinks(raw, list[:0])
-					return err
-				})); err != nil {
+				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeLinks)); err != nil {
 					return nil, err
 				}
 				for k := range list {
@@ -330,10 +315,7 @@ func (x *Index) Links(ctx context.Context, q LinkRequest) (*LinkSet, error) {
 		var list []bundle
 		for i := range x.dir.linkLevels[level].blocks {
 			if b := &x.dir.linkLevels[level].blocks[i]; in(b) {
-				if err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
-					list, err = decodeBundles(raw, list[:0])
-					return err
-				})); err != nil {
+				if err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeBundles)); err != nil {
 					return nil, err
 				}
 				for _, l := range list {
@@ -417,13 +399,7 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 	if e.Kind == CommunicatorTrack {
 		return nil, nil
 	}
-	tracks := x.trackOf()
-	at := func(loc uint32) int {
-		if t, ok := tracks[loc]; ok {
-			return t
-		}
-		return -1
-	}
+	at := x.trackOf()
 	r := reader{f: x.data}
 	var out []Link
 	var list []link
@@ -432,11 +408,7 @@ func (x *Index) LinksOf(track int, from, to int64, limit int) ([]Link, error) {
 		if b.last < from || b.first > to {
 			continue
 		}
-		err := r.decode(b, func(raw []byte) (err error) {
-			list, err = decodeLinks(raw, list[:0])
-			return err
-		})
-		if err != nil {
+		if err := read(&r, b, &list, decodeLinks); err != nil {
 			return nil, err
 		}
 		for k := range list {
@@ -479,7 +451,7 @@ func (c *Cell) Mean() int64 {
 
 // add adds the messages of another cell.
 func (c *Cell) add(o *Cell) {
-	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, saturate(c.Sum, o.Sum)
+	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, trace.Add(c.Sum, o.Sum)
 	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
 	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
 }
@@ -504,10 +476,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 		mine := map[key]*Cell{}
 		var list []link
 		for _, b := range blocks[i*piece : min((i+1)*piece, len(blocks))] {
-			err := cmp.Or(ctx.Err(), r.decode(b, func(raw []byte) (err error) {
-				list, err = decodeLinks(raw, list[:0])
-				return err
-			}))
+			err := cmp.Or(ctx.Err(), read(&r, b, &list, decodeLinks))
 			if err != nil {
 				mu.Lock()
 				first = cmp.Or(first, err)
@@ -530,7 +499,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 					c.Matched++
 					c.MatchedBytes += l.bytes
 					d := l.end - l.start
-					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), saturate(c.Sum, d)
+					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), trace.Add(c.Sum, d)
 				}
 			}
 		}
@@ -547,13 +516,7 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 	if first != nil {
 		return nil, first
 	}
-	tracks := x.trackOf()
-	track := func(location uint32) int {
-		if t, ok := tracks[location]; ok {
-			return t
-		}
-		return -1
-	}
+	track := x.trackOf()
 	byTrack := map[[2]int]*Cell{}
 	for k, c := range all {
 		c.Source, c.Destination = track(k.source), track(k.destination)

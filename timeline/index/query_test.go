@@ -468,7 +468,7 @@ func TestFarApart(t *testing.T) {
 		if first != times[0] || last != times[1] {
 			t.Errorf("found %d to %d, expected %v", first, last, times)
 		}
-		for _, w := range [][2]int64{{first, last}, {first, saturate(first, 10)}, {max(first, saturate(last, -10)), last}} {
+		for _, w := range [][2]int64{{first, last}, {first, trace.Add(first, 10)}, {max(first, trace.Add(last, -10)), last}} {
 			tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{0, 1}, From: w[0], To: w[1], Width: 100, Depths: 3})
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -240,18 +241,10 @@ func each(n int, f func(i int)) {
 		return
 	}
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	next := 0
+	var next atomic.Int64
 	for range workers {
 		wg.Go(func() {
-			for {
-				mu.Lock()
-				i := next
-				next++
-				mu.Unlock()
-				if i >= n {
-					return
-				}
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				f(i)
 			}
 		})
@@ -354,11 +347,11 @@ func (p *tilePart) strip(s Strip, runs []pixels) {
 // level calls f for the runs of a level that have a part in the window, with their times.
 func (t *tiler) level(e *trackEntry, l *levelEntry, f func(start, end int64, u *run)) error {
 	low, high := floorDiv(t.q.From-e.First, l.width), floorDiv(t.q.To-1-e.First, l.width)
-	for i := sort.Search(len(l.blocks), func(i int) bool { return l.blocks[i].last >= low }); i < len(l.blocks) && l.blocks[i].first <= high; i++ {
-		err := t.decode(&l.blocks[i], func(b []byte) error {
+	for _, b := range within(l.blocks, low, high) {
+		err := t.decode(&b, func(b []byte) error {
 			return t.runs.each(b, low, high, func(u *run) {
 				start := e.First + u.bucket*l.width
-				f(start, saturate(start, u.n*l.width), u)
+				f(start, trace.Add(start, u.n*l.width), u)
 			})
 		})
 		if err != nil {
@@ -385,7 +378,7 @@ func (x *Index) spans(r *reader, e *trackEntry, from, to int64, b *spanBlock, f 
 		if e.blocks[i].last >= to {
 			for _, o := range b.open {
 				if o.start < to {
-					s := o.span(saturate(to, 1))
+					s := o.span(trace.Add(to, 1))
 					f(&s)
 				}
 			}
@@ -410,16 +403,14 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 		}
 		row.runs = append(row.runs, pixels{x: uint16(c), n: 1, region: region, cover: math.MaxUint8, share: uint8(min(n, math.MaxUint8)), height: math.MaxUint8})
 	}
+	var err error
 	if level := levelFor(e.instantLvl, pixel); level >= 0 {
-		err := t.level(e, &e.instantLvl[level], func(start, end int64, u *run) { mark(max(start, q.From), int(u.share), u.region) })
-		if err != nil {
-			return err
-		}
+		err = t.level(e, &e.instantLvl[level], func(start, end int64, u *run) { mark(max(start, q.From), int(u.share), u.region) })
 	} else {
-		err := t.x.instants(&t.reader, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
-		if err != nil {
-			return err
-		}
+		err = t.x.instants(&t.reader, e, q.From, q.To, func(i *instant) { mark(i.time, 1, i.region()) })
+	}
+	if err != nil {
+		return err
 	}
 	t.out.strip(Strip{Track: track, Kind: InstantStrip}, row.runs)
 	return nil
@@ -428,12 +419,8 @@ func (t *tiler) instants(track int, e *trackEntry, pixel float64) error {
 // instants calls f for those of a track in a window.
 func (x *Index) instants(r *reader, e *trackEntry, from, to int64, f func(*instant)) error {
 	var list []instant
-	for i := sort.Search(len(e.instants), func(i int) bool { return e.instants[i].last >= from }); i < len(e.instants) && e.instants[i].first < to; i++ {
-		err := r.decode(&e.instants[i], func(raw []byte) (err error) {
-			list, err = decodeInstants(raw, list[:0])
-			return err
-		})
-		if err != nil {
+	for _, b := range within(e.instants, from, trace.Add(to, -1)) {
+		if err := read(r, &b, &list, decodeInstants); err != nil {
 			return err
 		}
 		for k := range list {

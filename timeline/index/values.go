@@ -3,8 +3,10 @@ package index
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/weft-trace/weft/timeline/curve"
+	"github.com/weft-trace/weft/trace"
 )
 
 // piece is a part of a curve: a value that holds until the next piece, a sample, or the
@@ -42,18 +44,15 @@ func (w *valueWriter) add(p *packer, e *trackEntry, x piece) error {
 }
 
 func (w *valueWriter) block(p *packer, e *trackEntry) error {
-	p.raw = binary.AppendUvarint(p.raw[:0], uint64(w.n))
-	for _, s := range [][]byte{w.time, w.a, w.ends, w.b, w.c} {
-		p.raw = appendSection(p.raw, s)
-	}
+	p.raw = appendColumns(p.raw[:0], w.n, w.time, w.a, w.ends, w.b, w.c)
 	b, err := p.pack(p.raw, w.n, w.first, w.last)
 	e.values = append(e.values, b)
 	w.n, w.time, w.ends, w.a, w.b, w.c = 0, w.time[:0], w.ends[:0], w.a[:0], w.b[:0], w.c[:0]
 	return err
 }
 
-func decodeValues(b []byte, smooth bool, l []piece) ([]piece, error) {
-	c := columns{b: b}
+func (e *trackEntry) decodeValues(b []byte, l []piece) ([]piece, error) {
+	c, smooth := columns{b: b}, e.style() == curve.Smooth
 	n := c.count()
 	time, pa, end, pb, pc := c.section(), c.section(), c.section(), c.section(), c.section()
 	last := int64(0)
@@ -85,11 +84,7 @@ func encodeStretches(b []byte, l []stretch) []byte {
 		next = r.bucket + r.n
 		low, high, first, last = f(low, r.low), f(high, r.high), f(first, r.first), f(last, r.last)
 	}
-	b = binary.AppendUvarint(b, uint64(len(l)))
-	for _, s := range [][]byte{skip, n, low, high, first, last} {
-		b = appendSection(b, s)
-	}
-	return b
+	return appendColumns(b, len(l), skip, n, low, high, first, last)
 }
 
 func decodeStretches(b []byte, l []stretch) ([]stretch, error) {
@@ -138,7 +133,7 @@ func (w *valueWriter) end(p *packer, e *trackEntry) error {
 	for from := int64(0); from < count; from += maxColumns {
 		columns := min(maxColumns, count-from)
 		at := e.First + from*wide
-		plot, err := plotValues(&reader{f: p.file}, e, at, saturate(at, columns*wide), int(columns))
+		plot, err := plotValues(&reader{f: p.file}, e, at, trace.Add(at, columns*wide), int(columns))
 		if err != nil {
 			return err
 		}
@@ -192,8 +187,7 @@ func (l *curveLevel) put(s stretch) {
 func (l *curveLevel) write(p *packer) (out []levelEntry, err error) {
 	for {
 		level := levelEntry{width: l.width}
-		for start := 0; start < len(l.list); start += blockRuns {
-			list := l.list[start:min(start+blockRuns, len(l.list))]
+		for list := range slices.Chunk(l.list, blockRuns) {
 			p.raw = encodeStretches(p.raw[:0], list)
 			end := list[len(list)-1]
 			e, err := p.pack(p.raw, len(list), list[0].bucket, end.bucket+end.n-1)

@@ -1,4 +1,4 @@
-package cli
+package draw
 
 import (
 	"slices"

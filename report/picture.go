@@ -1,0 +1,111 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/weft-trace/weft/draw"
+	"github.com/weft-trace/weft/timeline/index"
+)
+
+// What the picture may have, so that the page stays small.
+const (
+	pictureWidth  = 1280
+	pictureRows   = 48
+	pictureStrips = 120 // of spans
+	pictureArrows = 400
+	smallSVG      = 300 << 10
+	smallPNG      = 400 << 10
+)
+
+// Draw draws the time line of an index in a window, all of it if that is empty, and gives regions the
+// colours that they have in it.
+func (r *Report) Draw(ctx context.Context, x *index.Index, from, to int64) error {
+	p := &r.Picture
+	*p = Picture{Width: pictureWidth}
+	sheet := draw.Sheet{Index: x, From: from, To: to, Options: draw.Options{Width: pictureWidth, Title: r.Title}}
+	var rows []int // those that are no curves
+	tracks := x.Tracks()
+	for i, t := range tracks {
+		if t.Kind != index.CounterTrack {
+			rows = append(rows, i)
+		}
+	}
+	shown := len(tracks)
+	if shown > pictureRows {
+		if n := len(rows); n > pictureRows {
+			for i := range pictureRows {
+				sheet.Tracks = append(sheet.Tracks, rows[i*n/pictureRows])
+			}
+			p.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", pictureRows, n)
+		} else {
+			sheet.Tracks = rows
+			p.Caption = fmt.Sprintf("Without the curves of %d counters. ", len(tracks)-len(rows))
+		}
+		shown = len(sheet.Tracks)
+	}
+	sheet.MaxDepth = min(8, max(1, pictureStrips/max(1, shown)))
+	first, last, _ := x.Extent()
+	q := index.LinkRequest{From: sheet.From, To: sheet.To, Limit: pictureArrows + 1}
+	if q.From == q.To {
+		q.From, q.To = first, max(last, last+1)
+	}
+	if links, err := x.Links(ctx, q); err != nil {
+		return err
+	} else if links.Total <= pictureArrows {
+		sheet.Links = pictureArrows
+	} else {
+		p.Caption += fmt.Sprintf("%d messages and dependencies are not drawn. ", links.Total)
+	}
+	p.Caption = strings.TrimSpace(p.Caption)
+	if err := p.paint(ctx, &sheet); err != nil {
+		return err
+	}
+	colors, err := draw.RegionColors(x.Regions(), tracks, func(tracks []int) ([][]index.Sum, error) {
+		return x.Profiles(ctx, tracks, first, max(last, last+1))
+	})
+	palette := draw.Palette(false)
+	r.Color = func(ref uint32) string {
+		if int(ref) < len(colors) {
+			return palette[colors[ref]]
+		}
+		return ""
+	}
+	return err
+}
+
+// paint draws the picture for light and for dark paper, as shapes where these are few,
+// else as pixels.
+func (p *Picture) paint(ctx context.Context, s *draw.Sheet) error {
+	paint := func(dark bool, f func(context.Context, io.Writer) error) ([]byte, error) {
+		var b bytes.Buffer
+		s.Dark = dark
+		err := f(ctx, &b)
+		return b.Bytes(), err
+	}
+	var err error
+	if p.SVG, err = paint(false, s.SVG); err != nil {
+		return err
+	}
+	if len(p.SVG) <= smallSVG {
+		p.DarkSVG, err = paint(true, s.SVG)
+		return err
+	}
+	p.SVG = nil
+	for s.Scale = 2; ; s.Scale-- {
+		if p.PNG, err = paint(false, s.PNG); err != nil {
+			return err
+		}
+		if len(p.PNG) <= smallPNG || s.Scale == 1 {
+			break
+		}
+	}
+	if len(p.PNG) > smallPNG {
+		return nil // one must do
+	}
+	p.DarkPNG, err = paint(true, s.PNG)
+	return err
+}
