@@ -59,13 +59,13 @@ func TestByAttribute(t *testing.T) {
 	id := r.Claim(cpu, 60, y, 2, job("10"))
 	r.Release(id, 70)
 	r.Link(trace.End{Kind: trace.AtClaimStart, ID: id, Location: r.Defs().Resources.At(int(cpu)).Location, Time: 60}, trace.End{Kind: trace.AtLocation, Location: a, Time: 65})
-	got, links := spansOf(t, transform.ByAttribute(format.Recorded(r), "job"))
+	got, _ := spansOf(t, transform.ByAttribute(format.Recorded(r), "job"))
 	want := []string{"9: y 5-20", "10: x 0-30", "10: x 10-40", "9: y 45", "(no job): y 50", "10: y 60-70"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found    %q\nexpected %q", got, want)
 	}
 	d := transform.ByAttribute(format.Recorded(r), "job")
-	_, links = spansOf(t, d)
+	_, links := spansOf(t, d)
 	if len(links) != 1 || d.Defs().Locations.At(int(links[0].Src.Location)).Name != "10" || links[0].Dst.Location != a {
 		t.Errorf("found the link %+v, expected it from job 10", links)
 	}
