@@ -11,18 +11,22 @@ build:
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
 # for the independent comparison of conversions, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
-# Open MPI for archives of real programs, and Chromium with Node.js (20 at least, or the tests
-# of the page skip). Packages of headers are looked for by name where there is dpkg: mpicc is
+# Open MPI for archives of real programs, Node.js (20 at least, or the tests of the page skip),
+# and the shell of Chromium that has no windows, or else Chromium. Packages of headers are looked for by name where there is dpkg: mpicc is
 # there without them, too. Where nothing may be installed, the tests that need a missing thing
 # skip and say so.
 deps:
-	@for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc chromium:chromium node:nodejs npm:npm; do \
+	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && { apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
+	for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm; do \
 		p=$${x#*:}; \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
 		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \
-		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || { echo "$$p is missing; tests that need it skip"; continue; }; \
-		apt-get update -qq >/dev/null 2>&1; apt-get install -y -qq $$p >/dev/null 2>&1 || echo "$$p cannot be installed; tests that need it skip"; \
-	done
+		install $$p || echo "$$p is missing and cannot be installed; tests that need it skip"; \
+	done; \
+	for p in chromium-headless-shell chromium; do \
+		command -v $$p >/dev/null 2>&1 || install $$p || continue; exit; \
+	done; \
+	echo "chromium is missing and cannot be installed; tests that need it skip"
 
 # Everything: the tests, the race detector on those of packages that start goroutines, vet,
 # staticcheck, gofmt and the types on all platforms. internal/testrun says what runs when.

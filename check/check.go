@@ -94,7 +94,7 @@ func (c *Checker) reports(rule string, at place, count int64, found, expected st
 }
 
 func severity(rule string) trace.Severity {
-	for _, r := range Rules {
+	for _, r := range rules {
 		if r.ID == rule {
 			return r.Severity
 		}
@@ -103,15 +103,15 @@ func severity(rule string) trace.Severity {
 }
 
 func (c *Checker) id(loc uint32) string {
-	if int(loc) < c.defs.Locations.Len() {
-		return c.defs.Locations.At(int(loc)).ID
+	if c.defs.Locations.Has(loc) {
+		return c.defs.Locations.At(loc).ID
 	}
 	return fmt.Sprintf("(number %d)", loc)
 }
 
 func (c *Checker) region(ref uint32) string {
 	if int64(ref) < int64(c.defs.Regions.Len()) {
-		return c.defs.Regions.At(int(ref)).Name
+		return c.defs.Regions.At(ref).Name
 	}
 	return "(none)"
 }
@@ -261,10 +261,10 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 func (c *Checker) repeated(x *trace.Cursor) bool {
 	keys, _ := x.Attrs()
 	for _, k := range keys {
-		if int(k) >= c.defs.Attributes.Len() {
+		if !c.defs.Attributes.Has(k) {
 			continue
 		}
-		if n := c.defs.Attributes.At(int(k)).Name; n == transform.BeganAttribute || n == transform.PostedAttribute {
+		if n := c.defs.Attributes.At(k).Name; n == transform.BeganAttribute || n == transform.PostedAttribute {
 			return true
 		}
 	}

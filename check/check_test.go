@@ -255,7 +255,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	tested["trace.unreadable"] = true
-	for _, r := range Rules {
+	for _, r := range Rules() {
 		if !tested[r.ID] {
 			t.Errorf("no test of rule %s", r.ID)
 		}

@@ -97,7 +97,7 @@ func (c *Checker) operation(x *trace.Cursor) {
 
 // between reports whether a communicator is one between two groups.
 func (c *Checker) between(comm uint32) bool {
-	return slices.ContainsFunc(c.defs.Communicator.At(int(comm)).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
+	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
 // follow goes from an operation to one behind it.
@@ -128,7 +128,7 @@ func (c *Checker) membership() error {
 
 func (c *Checker) members(comm uint32, o *operations) error {
 	const rule = "trace.collective-membership"
-	name := "communicator " + c.defs.Communicator.At(int(comm)).ID
+	name := "communicator " + c.defs.Communicator.At(comm).ID
 	// Where members part, most are taken to be right; of as many, those with the first
 	// location.
 	usual := map[int32]bool{0: true}

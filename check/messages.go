@@ -198,7 +198,7 @@ type skew struct {
 }
 
 func (c *Checker) group(loc uint32) clockOwner {
-	if g := c.defs.Locations.At(int(loc)).Group; int64(g) < int64(c.defs.Groups.Len()) {
+	if g := c.defs.Locations.At(loc).Group; int64(g) < int64(c.defs.Groups.Len()) {
 		return clockOwner{true, g}
 	}
 	return clockOwner{false, loc}
@@ -208,7 +208,7 @@ func (c *Checker) owner(o clockOwner) string {
 	if !o.group {
 		return "location " + c.id(o.ref)
 	}
-	g := c.defs.Groups.At(int(o.ref))
+	g := c.defs.Groups.At(o.ref)
 	return "location group " + cmp.Or(g.Name, g.ID)
 }
 

@@ -1,12 +1,17 @@
 package check
 
 import (
+	"slices"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
-// Rules are the rules of this package.
-var Rules = []format.Rule{
+// Rules returns the rules of this package, in the order of its documentation. The caller owns the
+// slice.
+func Rules() []format.Rule { return slices.Clone(rules) }
+
+var rules = []format.Rule{
 	{ID: "trace.unreadable", Severity: trace.Error, Doc: "The main file of a trace is damaged, so that nothing of the trace is read.", Example: "an anchor file that begins with NTF2 instead of OTF2"},
 	{ID: "trace.time-order", Severity: trace.Error, Doc: "An event of a location lies before the event ahead of it.", Example: "enter f at 5 s, then leave f at 4 s"},
 	{ID: "trace.undefined-reference", Severity: trace.Error, Doc: "An event refers to something that the trace does not have.", Example: "an enter of region number 7 where the trace has 5"},

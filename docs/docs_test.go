@@ -238,7 +238,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	text := read(t, "commands.md")
-	for _, r := range check.Rules {
+	for _, r := range check.Rules() {
 		if !strings.Contains(text, ruleRow(r)) {
 			t.Errorf("commands.md lacks the row\n%s", ruleRow(r))
 		}
@@ -282,11 +282,11 @@ same table, ` + "`--rule`" + ` chooses rules by their ids. Severities are explai
 		}
 		b.WriteString("\n")
 	}
-	section("Every format", check.Rules)
+	section("Every format", check.Rules())
 	for _, f := range all.Formats() {
 		section(f.About().Title, f.About().Rules)
 	}
-	section("What weft repair changes", transform.RepairRules)
+	section("What weft repair changes", transform.RepairRules())
 	text := strings.TrimSuffix(b.String(), "\n")
 	if *update {
 		if err := os.WriteFile("rules.md", []byte(text), 0o644); err != nil {

@@ -34,7 +34,7 @@ func TestClaimsAndLinks(t *testing.T) {
 			keys, vals := c.Attrs()
 			get := func(name string) string {
 				for i, k := range keys {
-					if d.Attributes.At(int(k)).Name == name {
+					if d.Attributes.At(k).Name == name {
 						return vals[i].Str
 					}
 				}
@@ -42,18 +42,18 @@ func TestClaimsAndLinks(t *testing.T) {
 			}
 			switch c.Kind() {
 			case trace.Mark:
-				if get("id") == "" || class[get("id")] != "" || d.Locations.At(int(c.Location())).ID != "E" {
+				if get("id") == "" || class[get("id")] != "" || d.Locations.At(c.Location()).ID != "E" {
 					t.Fatalf("arrival of %q", get("id"))
 				}
 				class[get("id")] = get("complexity")
 				classes[get("complexity")]++
 			case trace.ClaimBegin:
-				id, r := int64(c.Op(0)), d.Resources.At(int(c.Op(1)))
+				id, r := int64(c.Op(0)), d.Resources.At(uint32(c.Op(1)))
 				h := &held{loc: c.Location(), ref: c.Ref(), begin: c.Time(), end: -1, amount: math.Float64frombits(c.Op(2)), object: get("id")}
-				if claims[id] != nil || r.Location != h.loc || d.Locations.At(int(h.loc)).ID != r.ID || r.UsesOffset != (len(c.Ops()) == 4) {
+				if claims[id] != nil || r.Location != h.loc || d.Locations.At(h.loc).ID != r.ID || r.UsesOffset != (len(c.Ops()) == 4) {
 					t.Fatalf("claim %d at %d", id, h.loc)
 				}
-				if get("name") != d.Regions.At(int(h.ref)).Name {
+				if get("name") != d.Regions.At(h.ref).Name {
 					t.Fatalf("claim %d is named %q, %q", id, get("name"), h.object)
 				}
 				total := h.amount

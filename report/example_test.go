@@ -42,7 +42,7 @@ func Example() {
 		Clock: p.Clock, Covered: p.Covered, Regions: p.Regions, Locations: p.Locations,
 		Waits:        func(region uint32) bool { return d.RoleOf(region) == trace.ReceiveRole },
 		Color:        func(uint32) string { return "" },
-		LocationName: func(loc uint32) string { return d.Locations.At(int(loc)).ID },
+		LocationName: func(loc uint32) string { return d.Locations.At(loc).ID },
 	}
 	var page strings.Builder
 	if err := r.Write(&page); err != nil {

@@ -100,7 +100,7 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 				return true
 			}
 			keys, values := c.Attrs()
-			i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(int(k)).Name == color })
+			i := slices.IndexFunc(keys, func(k uint32) bool { return defs.Attributes.At(k).Name == color })
 			if i < 0 && s.Region != trace.NoRef || i >= 0 && values[i].String() != name {
 				return false
 			}
@@ -108,12 +108,12 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 			return true
 		}, around, &d)
 		switch {
-		case int(region) >= defs.Regions.Len():
+		case !defs.Regions.Has(region):
 		case color != "" && err == nil && len(d.attributes) > 0:
-			d.attributes = append(d.attributes, attribute{"region", defs.Regions.At(int(region)).Name})
+			d.attributes = append(d.attributes, attribute{"region", defs.Regions.At(region).Name})
 			fallthrough
 		case color == "":
-			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(int(region)))...)
+			d.attributes = append(d.attributes, regionAttributes(defs.Regions.At(region))...)
 		}
 		return err
 	})
@@ -124,10 +124,10 @@ func (e *entry) describeSpan(ctx context.Context, t *index.Track, s index.Span, 
 // the events define the regions, as in ETF, decoders that begin in the middle number them as
 // they come.
 func sameRegion(defs *trace.Definitions, ref, region uint32, name string) bool {
-	called := func(r uint32) bool { return int(r) < defs.Regions.Len() && defs.Regions.At(int(r)).Name == name }
+	called := func(r uint32) bool { return defs.Regions.Has(r) && defs.Regions.At(r).Name == name }
 	switch {
 	case region == trace.NoRef:
-		return int(ref) >= defs.Regions.Len()
+		return !defs.Regions.Has(ref)
 	case called(region):
 		return ref == region
 	}
@@ -247,7 +247,7 @@ func onResource(defs *trace.Definitions, t *index.Track, op uint64) bool {
 	if op >= uint64(defs.Resources.Len()) {
 		return t.Capacity == 0 && t.Unit == ""
 	}
-	r := defs.Resources.At(int(op))
+	r := defs.Resources.At(uint32(op))
 	return r.ID == t.ID && r.Name == t.Name
 }
 
@@ -294,7 +294,7 @@ func eventAttributes(defs *trace.Definitions, c *trace.Cursor) (out []attribute)
 	}
 	keys, values := c.Attrs()
 	for i, k := range keys {
-		out = append(out, attribute{defs.Attributes.At(int(k)).Name, valueText(defs, values[i])})
+		out = append(out, attribute{defs.Attributes.At(k).Name, valueText(defs, values[i])})
 	}
 	return out
 }
@@ -312,8 +312,8 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, t trace.OperandType, 
 	case trace.OpFloat:
 		return strconv.FormatFloat(math.Float64frombits(v), 'g', -1, 64)
 	case trace.OpBits:
-		if k := defs.Spec(c.Kind()); k.Ref == trace.RefMetric && int(c.Ref()) < defs.Metrics.Len() {
-			return trace.Value{Num: v, Type: defs.Metrics.At(int(c.Ref())).Type}.String()
+		if k := defs.Spec(c.Kind()); k.Ref == trace.RefMetric && defs.Metrics.Has(c.Ref()) {
+			return trace.Value{Num: v, Type: defs.Metrics.At(c.Ref()).Type}.String()
 		}
 	}
 	return strconv.FormatUint(v, 10)
@@ -323,9 +323,9 @@ func operandText(defs *trace.Definitions, c *trace.Cursor, t trace.OperandType, 
 func valueText(defs *trace.Definitions, v trace.Value) string {
 	switch {
 	case v.Type == trace.RegionRef && v.Num < uint64(defs.Regions.Len()):
-		return defs.Regions.At(int(v.Num)).Name
+		return defs.Regions.At(uint32(v.Num)).Name
 	case v.Type == trace.LocationRef && v.Num < uint64(defs.Locations.Len()):
-		return defs.Locations.At(int(v.Num)).Label()
+		return defs.Locations.At(uint32(v.Num)).Label()
 	}
 	// The text may be in the buffer of the batch.
 	return strings.Clone(trace.Text(v.String()))

@@ -141,8 +141,8 @@ type endFinder func(ctx context.Context, r *reader, loc uint32, at int64, f *lin
 func (f *linkEndFact) found(defs *trace.Definitions, c *trace.Cursor) {
 	spec := defs.Spec(c.Kind())
 	f.Kind, f.Attributes = spec.Name, eventAttributes(defs, c)
-	if spec.Ref == trace.RefRegion && int(c.Ref()) < defs.Regions.Len() {
-		f.Name = defs.Regions.At(int(c.Ref())).Name
+	if spec.Ref == trace.RefRegion && defs.Regions.Has(c.Ref()) {
+		f.Name = defs.Regions.At(c.Ref()).Name
 	}
 }
 
@@ -157,7 +157,7 @@ func messageEnd(is func(trace.Kind) bool, peer uint32, l *index.Link, n int) end
 			}
 			name := ""
 			if i := c.Op(1); i < uint64(defs.Communicator.Len()) {
-				x := defs.Communicator.At(int(i))
+				x := defs.Communicator.At(uint32(i))
 				name = cmp.Or(x.Name, x.ID)
 			}
 			if name != l.Communicator {

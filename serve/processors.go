@@ -40,10 +40,10 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 			continue
 		}
 		seen[t.Location] = true
-		if int(t.Location) >= d.Locations.Len() {
+		if !d.Locations.Has(t.Location) {
 			return p, nil
 		}
-		if t.Events == 0 || !states.IsProcessor(d.Locations.At(int(t.Location)).Kind) {
+		if t.Events == 0 || !states.IsProcessor(d.Locations.At(t.Location).Kind) {
 			continue
 		}
 		if t.Kind == index.CounterTrack && t.Style != "steps" {
@@ -75,7 +75,7 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 		if int(y.Region) >= len(p.rank) {
 			return p, nil // it is defined later in the trace
 		}
-		switch opt.StateIn(d, d.Regions.At(int(y.Region))) {
+		switch opt.StateIn(d, d.Regions.At(y.Region)) {
 		case states.Overhead:
 			p.rank[y.Region] = overheadRank
 		case states.Idle:

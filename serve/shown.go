@@ -103,10 +103,10 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	}
 	for _, r := range s.Regions {
 		o.Missing = max(o.Missing, ticks(r.Missing))
-		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(int(r.Region)).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	for _, l := range s.Locations {
-		x := d.Locations.At(int(l.Location))
+		x := d.Locations.At(l.Location)
 		o.Locations = append(o.Locations, overviewLocation{x.Label(), l.Events})
 	}
 	o.shorten()
@@ -118,12 +118,12 @@ func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 	to := ticks(p.To)
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
 	for _, r := range p.Regions {
-		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(int(r.Region)).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	for _, l := range p.Locations {
 		n := trace.Add(l.Count, trace.Add(l.Sent, l.Received))
 		o.Events = trace.Add(o.Events, n)
-		o.Locations = append(o.Locations, overviewLocation{d.Locations.At(int(l.Location)).Label(), n})
+		o.Locations = append(o.Locations, overviewLocation{d.Locations.At(l.Location).Label(), n})
 	}
 	o.shorten()
 	return o

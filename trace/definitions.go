@@ -24,8 +24,11 @@ func (t *Table[T]) Len() int {
 	return 0
 }
 
-// At is entry i; it must not be changed.
-func (t *Table[T]) At(i int) *T { return &(*t.list.Load())[i] }
+// Has reports whether there is an entry i; [NoRef] is none.
+func (t *Table[T]) Has(i uint32) bool { return uint64(i) < uint64(t.Len()) }
+
+// At returns entry i, which must be there and must not be changed.
+func (t *Table[T]) At(i uint32) *T { return &(*t.list.Load())[i] }
 
 // All is the list as it is now. The caller must not change it.
 func (t *Table[T]) All() []T {
@@ -239,10 +242,10 @@ func (d *Definitions) Rings() error {
 		}
 		return nil
 	}
-	if err := ring("location group", d.Groups.Len(), func(i int) uint32 { return d.Groups.At(i).Parent }); err != nil {
+	if err := ring("location group", d.Groups.Len(), func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }); err != nil {
 		return err
 	}
-	return ring("communicator", d.Communicator.Len(), func(i int) uint32 { return d.Communicator.At(i).Parent })
+	return ring("communicator", d.Communicator.Len(), func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent })
 }
 
 // Property finds a property of the trace by name.

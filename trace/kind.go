@@ -378,7 +378,7 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 		return &kindTable[k]
 	}
 	if i := int(k) - int(Declared); i >= 0 && i < d.Kinds.Len() {
-		return &d.Kinds.At(i).KindSpec
+		return &d.Kinds.At(uint32(i)).KindSpec
 	}
 	return &KindSpec{Name: fmt.Sprintf("kind-%d", k)}
 }

@@ -12,11 +12,11 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	if int64(communicator) >= int64(d.Communicator.Len()) {
 		return nil, false
 	}
-	set := d.Communicator.At(int(communicator)).Set
+	set := d.Communicator.At(communicator).Set
 	if int64(set) >= int64(d.Sets.Len()) {
 		return nil, false
 	}
-	s := d.Sets.At(int(set))
+	s := d.Sets.At(set)
 	members := s.Members
 	switch s.Kind {
 	case "processes", "locations", "communicating locations":
@@ -54,7 +54,7 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 func (d *Definitions) communicating(ranks *Set) (found *Set) {
 	paradigm := ranks.paradigm()
 	for i := range d.Sets.Len() {
-		s := d.Sets.At(i)
+		s := d.Sets.At(uint32(i))
 		if s.Kind != "communicating locations" || s.paradigm() != paradigm {
 			continue
 		}

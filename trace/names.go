@@ -37,7 +37,7 @@ func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool)
 	if i >= t.Len() {
 		return "", false
 	}
-	return name(t.At(i)), true
+	return name(t.At(uint32(i))), true
 }
 
 // RefName is the name of what an event refers to, by the sort of its kind's reference;

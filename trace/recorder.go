@@ -134,7 +134,7 @@ func (r *Recorder) Claim(resource uint32, t int64, activity uint32, amount float
 	id := r.claims
 	r.claims++
 	r.open[id] = claimed{resource, activity}
-	r.Event(r.defs.Resources.At(int(resource)).Location, t, ClaimBegin, activity, []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
+	r.Event(r.defs.Resources.At(resource).Location, t, ClaimBegin, activity, []uint64{uint64(id), uint64(resource), math.Float64bits(amount)}, attrs...)
 	return id
 }
 
@@ -145,7 +145,7 @@ func (r *Recorder) Release(claim, t int64) {
 		return
 	}
 	delete(r.open, claim)
-	r.Event(r.defs.Resources.At(int(c.resource)).Location, t, ClaimEnd, c.region, []uint64{uint64(claim), uint64(c.resource)})
+	r.Event(r.defs.Resources.At(c.resource).Location, t, ClaimEnd, c.region, []uint64{uint64(claim), uint64(c.resource)})
 }
 
 // Link records an arrow between two points of the trace.

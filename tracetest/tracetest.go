@@ -134,14 +134,14 @@ func (c *dumper) Links(l []trace.Link) error {
 func row(d *trace.Definitions, x *trace.Cursor) string {
 	var b strings.Builder
 	spec := d.Spec(x.Kind())
-	fmt.Fprintf(&b, "%d %s %s", x.Time(), d.Locations.At(int(x.Location())).ID, spec.Name)
+	fmt.Fprintf(&b, "%d %s %s", x.Time(), d.Locations.At(x.Location()).ID, spec.Name)
 	if x.Ref() != trace.NoRef {
 		switch spec.Ref {
 		case trace.RefRegion:
-			r := d.Regions.At(int(x.Ref()))
+			r := d.Regions.At(x.Ref())
 			fmt.Fprintf(&b, " %q(%s)", r.Name, r.ID)
 		case trace.RefMetric:
-			fmt.Fprintf(&b, " %s", d.Metrics.At(int(x.Ref())).ID)
+			fmt.Fprintf(&b, " %s", d.Metrics.At(x.Ref()).ID)
 		default:
 			fmt.Fprintf(&b, " #%d", x.Ref())
 		}
@@ -149,14 +149,14 @@ func row(d *trace.Definitions, x *trace.Cursor) string {
 	for i, v := range x.Ops() {
 		o := spec.Operands[min(i, len(spec.Operands)-1)]
 		if o.Type == trace.OpLocation && v != trace.Undefined {
-			fmt.Fprintf(&b, " %s=%s", o.Name, d.Locations.At(int(v)).ID)
+			fmt.Fprintf(&b, " %s=%s", o.Name, d.Locations.At(uint32(v)).ID)
 			continue
 		}
 		fmt.Fprintf(&b, " %s=%d", o.Name, int64(v))
 	}
 	keys, vals := x.Attrs()
 	for i, k := range keys {
-		fmt.Fprintf(&b, " %s:%s=%q", d.Attributes.At(int(k)).Name, vals[i].Type, vals[i].String())
+		fmt.Fprintf(&b, " %s:%s=%q", d.Attributes.At(k).Name, vals[i].Type, vals[i].String())
 	}
 	if x.Derived() {
 		b.WriteString(" derived")
@@ -175,7 +175,7 @@ func byLocation(t testing.TB, d format.Events) map[string][]string {
 		if b.Loc == trace.MixedLoc {
 			return errors.New("a mixed batch in a scan by location")
 		}
-		id := defs.Locations.At(int(b.Loc)).ID
+		id := defs.Locations.At(b.Loc).ID
 		for x := b.Cursor(); x.Next(); {
 			if l, ok := last[b.Loc]; ok && x.Time() < l {
 				return fmt.Errorf("location %s: time %d after %d", id, x.Time(), l)
@@ -244,7 +244,7 @@ func ended(t *testing.T, f format.Format, src format.Source) {
 					if over[loc] {
 						return fmt.Errorf("an event of location %d, which has ended", loc)
 					}
-					got[d.Defs().Locations.At(int(loc)).ID]++
+					got[d.Defs().Locations.At(loc).ID]++
 				}
 				return nil
 			}}}

@@ -24,7 +24,7 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 	}
 	known := len(c.Locations) == 0
 	for i := range defs.Locations.Len() {
-		_, ok := c.Locations[defs.Locations.At(i).ID]
+		_, ok := c.Locations[defs.Locations.At(uint32(i)).ID]
 		known = known || ok
 	}
 	if !known {
@@ -93,8 +93,8 @@ func (c *correct) sameForAll() bool {
 }
 
 func (c *correct) curve(loc uint32) Curve {
-	if d := c.Defs(); int(loc) < d.Locations.Len() {
-		return c.correction.Locations[d.Locations.At(int(loc)).ID]
+	if d := c.Defs(); d.Locations.Has(loc) {
+		return c.correction.Locations[d.Locations.At(loc).ID]
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (c *cut) Prepare(ctx context.Context) error {
 // attribute finds or defines an attribute of events.
 func attribute(d *trace.Definitions, name, doc string) uint32 {
 	for i := range d.Attributes.Len() {
-		if a := d.Attributes.At(i); a.Name == name && a.Type == trace.String {
+		if a := d.Attributes.At(uint32(i)); a.Name == name && a.Type == trace.String {
 			return uint32(i)
 		}
 	}

@@ -151,7 +151,7 @@ func (m *definer) copy(t table, i uint32) uint32 {
 // copied puts a copy of entry i of a table into the target. translate translates what the copy refers to, id is
 // where it has its id; nil for entries without.
 func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate func(*T)) uint32 {
-	v := *m.tables[t].(*trace.Table[T]).At(int(i))
+	v := *m.tables[t].(*trace.Table[T]).At(i)
 	if translate != nil {
 		translate(&v)
 	}
@@ -160,15 +160,15 @@ func copied[T any](m *definer, t table, i uint32, id func(*T) *string, translate
 
 // rings reports whether a group is above itself.
 func (m *definer) rings(i uint32) bool {
-	g := m.src.Groups.At(int(i)).Parent
+	g := m.src.Groups.At(i).Parent
 	for range m.src.Groups.Len() {
 		if g == i {
 			return true
 		}
-		if int(g) >= m.src.Groups.Len() {
+		if !m.src.Groups.Has(g) {
 			return false
 		}
-		g = m.src.Groups.At(int(g)).Parent
+		g = m.src.Groups.At(g).Parent
 	}
 	return false
 }
@@ -249,7 +249,7 @@ func (m *definer) members(s *trace.Set) {
 	if m.ids == nil {
 		m.ids = map[int64]uint32{}
 		for i := range m.src.Locations.Len() {
-			if n, err := strconv.ParseInt(m.src.Locations.At(i).ID, 10, 64); err == nil {
+			if n, err := strconv.ParseInt(m.src.Locations.At(uint32(i)).ID, 10, 64); err == nil {
 				m.ids[n] = uint32(i)
 			}
 		}
@@ -266,8 +266,8 @@ func (m *definer) members(s *trace.Set) {
 	case "regions":
 		for i, x := range list {
 			for k := range m.src.Regions.Len() {
-				if m.src.Regions.At(k).ID == strconv.FormatInt(x, 10) {
-					list[i] = number(m.into.defs.Regions.At(int(m.of(regions, uint32(k)))).ID, x)
+				if m.src.Regions.At(uint32(k)).ID == strconv.FormatInt(x, 10) {
+					list[i] = number(m.into.defs.Regions.At(m.of(regions, uint32(k))).ID, x)
 					break
 				}
 			}
@@ -276,7 +276,7 @@ func (m *definer) members(s *trace.Set) {
 	case "ranks":
 		var all []int64
 		for i := range m.src.Sets.Len() {
-			if x := m.src.Sets.At(i); x.Kind == "communicating locations" {
+			if x := m.src.Sets.At(uint32(i)); x.Kind == "communicating locations" {
 				all = x.Members
 			}
 		}
@@ -292,7 +292,7 @@ func (m *definer) members(s *trace.Set) {
 	default:
 		for i, x := range list {
 			if loc, ok := m.ids[x]; ok {
-				list[i] = number(m.into.defs.Locations.At(int(m.of(locations, loc))).ID, x)
+				list[i] = number(m.into.defs.Locations.At(m.of(locations, loc)).ID, x)
 			}
 		}
 	}

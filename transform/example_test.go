@@ -114,7 +114,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	d := f.Defs()
-	cpu := func(loc uint32) bool { return d.Locations.At(int(loc)).Name == "CPU" }
+	cpu := func(loc uint32) bool { return d.Locations.At(loc).Name == "CPU" }
 	piece := transform.Cut(transform.Filter(f, transform.Wanted{Location: cpu}), trace.Window{From: 0, To: 20_000})
 
 	dir, err := os.MkdirTemp("", "")

@@ -41,14 +41,14 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		return nil, err
 	}
 	for i := range d.Defs().Resources.Len() {
-		if l := d.Defs().Resources.At(i).Location; int(l) < len(used.index[locations]) && used.index[locations][l] != unmapped {
+		if l := d.Defs().Resources.At(uint32(i)).Location; int(l) < len(used.index[locations]) && used.index[locations][l] != unmapped {
 			used.of(resources, uint32(i))
 		}
 	}
 	if what == PruneSignals {
 		for t := locations; t < tableCount; t++ {
 			for i := range used.length(t) {
-				if t != metrics || d.Defs().Metrics.At(i).Kind != trace.SignalMetric {
+				if t != metrics || d.Defs().Metrics.At(uint32(i)).Kind != trace.SignalMetric {
 					used.of(t, uint32(i))
 				}
 			}

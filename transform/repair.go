@@ -14,8 +14,10 @@ import (
 // RepairAttribute is the attribute of events that [Repair] has added: what was wrong.
 const RepairAttribute = "repair"
 
-// RepairRules are the changes that [Repair] makes.
-var RepairRules = []format.Rule{
+// RepairRules returns the rules under which [Repair] reports its changes. The caller owns the slice.
+func RepairRules() []format.Rule { return slices.Clone(repairRules) }
+
+var repairRules = []format.Rule{
 	{ID: "repair.closed-region", Severity: trace.Warning, Doc: "A region that is never left is left at the last event of its location.", Example: "enter main at 1 s; the last event of the location is at 9 s: main is left at 9 s"},
 	{ID: "repair.dropped-leave", Severity: trace.Warning, Doc: "A leave of a region that is not open is left away.", Example: "leave f where f is not open"},
 	{ID: "repair.entered-region", Severity: trace.Warning, Doc: "A region that is left but never entered is entered at the first event of its location.", Example: "with --orphans enter: the first event of a location is leave f at 3 s: f is entered at 3 s"},
@@ -88,7 +90,7 @@ func (r *repair) define(_ table, v any) {
 	switch e := v.(type) {
 	case *trace.Resource:
 		for i, h := range r.held {
-			if e.Undefined && r.Defs().Resources.At(int(i)).ID == e.ID {
+			if e.Undefined && r.Defs().Resources.At(uint32(i)).ID == e.ID {
 				e.Capacity, e.UsesOffset = max(e.Capacity, h.most), h.offset
 			}
 		}
@@ -153,7 +155,7 @@ func (r *repair) Prepare(ctx context.Context) error {
 
 // hold follows the claims of a resource that nothing defines.
 func (r *repair) hold(resource uint64, ops []uint64, sign float64) {
-	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(int(resource)).Undefined {
+	if d := r.Defs(); resource >= uint64(d.Resources.Len()) || !d.Resources.At(uint32(resource)).Undefined {
 		return
 	}
 	if r.held == nil {
@@ -255,7 +257,7 @@ func (m *mending) report(rule string, loc uint32, x *trace.Cursor, t int64, foun
 	}
 	d := m.Defs()
 	m.how.Report.Add(&trace.Defect{Rule: rule, Severity: trace.Warning, Position: trace.Position{File: m.how.Path, Line: pos},
-		Record: "location " + d.Locations.At(int(loc)).ID + " at " + d.Clock.FormatSeconds(t) + " s", Found: found, Expected: expected})
+		Record: "location " + d.Locations.At(loc).ID + " at " + d.Clock.FormatSeconds(t) + " s", Found: found, Expected: expected})
 }
 
 func (m *mending) region(k trace.Kind, ref uint32) string {
@@ -263,9 +265,9 @@ func (m *mending) region(k trace.Kind, ref uint32) string {
 		return "nothing"
 	}
 	if k == trace.ContextEnter || k == trace.ContextLeave {
-		return m.Defs().Contexts.At(int(ref)).Name
+		return m.Defs().Contexts.At(ref).Name
 	}
-	return m.Defs().Regions.At(int(ref)).Name
+	return m.Defs().Regions.At(ref).Name
 }
 
 // named is the region of a visit of nothing.
@@ -419,7 +421,7 @@ func (m *mending) beginClaim(l *mended, loc uint32, x *trace.Cursor, t int64) {
 		if m.quiet {
 			m.hold(ops[1], ops, 1)
 		}
-		switch r := d.Resources.At(int(ops[1])); {
+		switch r := d.Resources.At(uint32(ops[1])); {
 		case r.Undefined && (m.held[ops[1]] == nil || !m.held[ops[1]].offset || len(ops) > 3):
 		case (r.UsesOffset || r.Undefined) && len(ops) == 3:
 			m.report("repair.claim-offset", loc, x, t, "a claim of "+r.Label()+" without offset", "one; it gets 0")

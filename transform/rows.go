@@ -67,7 +67,7 @@ func (r *byResource) begin(sel trace.Selection, _ format.Order, _ format.Sink) (
 	all.Location = nil
 	return &moving{keep: sel.Links != trace.NoLinks, row: func(c *trace.Cursor) uint32 {
 		if res := c.Op(1); c.Kind() == trace.ClaimBegin && res < uint64(resources.Len()) {
-			if at := resources.At(int(res)).Location; at != trace.NoRef {
+			if at := resources.At(uint32(res)).Location; at != trace.NoRef {
 				return at
 			}
 		}
@@ -104,7 +104,7 @@ func (r *byAttribute) row(c *trace.Cursor) uint32 {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		for n := len(r.isKey); n <= int(k); n++ {
-			r.isKey = append(r.isKey, n < r.defs.Attributes.Len() && r.defs.Attributes.At(n).Name == r.name)
+			r.isKey = append(r.isKey, n < r.defs.Attributes.Len() && r.defs.Attributes.At(uint32(n)).Name == r.name)
 		}
 		if r.isKey[k] {
 			return r.value(&values[i])

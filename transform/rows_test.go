@@ -21,7 +21,7 @@ func spansOf(t *testing.T, d format.Events) (out []string, links []trace.Link) {
 	begun := map[open]int64{}
 	events, links := list(t, d, true)
 	for _, e := range events {
-		where := defs.Locations.At(int(e.loc)).Name
+		where := defs.Locations.At(e.loc).Name
 		switch e.kind {
 		case trace.ClaimBegin:
 			begun[open{e.loc, e.ops[0]}] = e.time
@@ -31,9 +31,9 @@ func spansOf(t *testing.T, d format.Events) (out []string, links []trace.Link) {
 			if !ok {
 				t.Errorf("%v ends no claim", e)
 			}
-			out = append(out, fmt.Sprintf("%s: %s %d-%d", where, defs.Regions.At(int(e.ref)).Name, from, e.time))
+			out = append(out, fmt.Sprintf("%s: %s %d-%d", where, defs.Regions.At(e.ref).Name, from, e.time))
 		case trace.Mark:
-			out = append(out, fmt.Sprintf("%s: %s %d", where, defs.Regions.At(int(e.ref)).Name, e.time))
+			out = append(out, fmt.Sprintf("%s: %s %d", where, defs.Regions.At(e.ref).Name, e.time))
 		default:
 			out = append(out, fmt.Sprintf("%s: %s %d", where, e.kind.Spec().Name, e.time))
 		}
@@ -58,7 +58,7 @@ func TestByAttribute(t *testing.T) {
 	cpu := r.Resource("cpu", 4, "")
 	id := r.Claim(cpu, 60, y, 2, job("10"))
 	r.Release(id, 70)
-	r.Link(trace.End{Kind: trace.AtClaimStart, ID: id, Location: r.Defs().Resources.At(int(cpu)).Location, Time: 60}, trace.End{Kind: trace.AtLocation, Location: a, Time: 65})
+	r.Link(trace.End{Kind: trace.AtClaimStart, ID: id, Location: r.Defs().Resources.At(cpu).Location, Time: 60}, trace.End{Kind: trace.AtLocation, Location: a, Time: 65})
 	got, _ := spansOf(t, transform.ByAttribute(format.Recorded(r), "job"))
 	want := []string{"9: y 5-20", "10: x 0-30", "10: x 10-40", "9: y 45", "(no job): y 50", "10: y 60-70"}
 	if !slices.Equal(got, want) {
@@ -66,7 +66,7 @@ func TestByAttribute(t *testing.T) {
 	}
 	d := transform.ByAttribute(format.Recorded(r), "job")
 	_, links := spansOf(t, d)
-	if len(links) != 1 || d.Defs().Locations.At(int(links[0].Src.Location)).Name != "10" || links[0].Dst.Location != a {
+	if len(links) != 1 || d.Defs().Locations.At(links[0].Src.Location).Name != "10" || links[0].Dst.Location != a {
 		t.Errorf("found the link %+v, expected it from job 10", links)
 	}
 	// A second scan finds the same locations.
@@ -87,7 +87,7 @@ func TestByAttributeManyValues(t *testing.T) {
 	d := transform.ByAttribute(format.Recorded(r), "job")
 	events, _ := list(t, d, true)
 	for _, e := range events {
-		rows[d.Defs().Locations.At(int(e.loc)).Name]++
+		rows[d.Defs().Locations.At(e.loc).Name]++
 	}
 	if len(rows) != transform.MaxValues+1 || rows["(further values)"] != more || !transform.SharedRow("(further values)") {
 		t.Errorf("found %d rows, %d events in the last, expected %d and %d", len(rows), rows["(further values)"], transform.MaxValues+1, more)

@@ -53,7 +53,7 @@ func list(t *testing.T, d format.Events, ordered bool) (out []event, links []tra
 				if e.attrs == nil {
 					e.attrs = map[string]string{}
 				}
-				e.attrs[d.Defs().Attributes.At(int(k)).Name] = vals[i].String()
+				e.attrs[d.Defs().Attributes.At(k).Name] = vals[i].String()
 			}
 			if l, ok := last[e.loc]; ok && e.time < l || ordered && e.time < global {
 				t.Errorf("%v behind %d and %d", e, l, global)
@@ -107,7 +107,7 @@ func put(r *trace.Recorder, loc uint32, b *trace.Batch) {
 		var attrs []trace.Attr
 		keys, vals := c.Attrs()
 		for i, k := range keys {
-			attrs = append(attrs, trace.Attr{Key: r.Defs().Attributes.At(int(k)).Name, Value: vals[i]})
+			attrs = append(attrs, trace.Attr{Key: r.Defs().Attributes.At(k).Name, Value: vals[i]})
 		}
 		r.Event(loc, c.Time(), c.Kind(), c.Ref(), c.Ops(), attrs...)
 	}
@@ -270,9 +270,9 @@ func pieces(t *testing.T, r *trace.Recorder, cuts []int64) {
 			}
 			switch {
 			case e.began() && e.kind == trace.Enter:
-				again[r.Defs().Regions.At(int(e.ref)).Name]++
+				again[r.Defs().Regions.At(e.ref).Name]++
 			case e.began() && e.kind == trace.ClaimBegin:
-				again["claims of "+r.Defs().Regions.At(int(e.ref)).Name]++
+				again["claims of "+r.Defs().Regions.At(e.ref).Name]++
 			}
 			if !e.began() && e.attrs[transform.EndsAttribute] == "" {
 				events++
@@ -617,7 +617,7 @@ func TestCorrect(t *testing.T) {
 		r := random(pick, 200, false)
 		c := &transform.Correction{Clock: trace.Seconds(1000), Locations: map[string]transform.Curve{}}
 		for i := range 3 {
-			c.Locations[r.Defs().Locations.At(i).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)}, {Read: 300, True: int64(60 + pick(500))}}
+			c.Locations[r.Defs().Locations.At(uint32(i)).ID] = transform.Curve{{Read: 0, True: int64(pick(100) - 50)}, {Read: 300, True: int64(60 + pick(500))}}
 		}
 		for _, streams := range []bool{false, true} {
 			var inner format.Events = format.Recorded(r)
@@ -632,7 +632,7 @@ func TestCorrect(t *testing.T) {
 			slices.SortStableFunc(got, func(a, b event) int { return int(a.loc) - int(b.loc) })
 			want, _ := list(t, format.Recorded(r), false)
 			for i := range want {
-				want[i].time = c.Locations[r.Defs().Locations.At(int(want[i].loc)).ID].At(want[i].time)
+				want[i].time = c.Locations[r.Defs().Locations.At(want[i].loc).ID].At(want[i].time)
 			}
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("seed %d: found %v, expected %v", seed, got[:4], want[:4])

@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// chromium is the browser, "" where there is none.
+// chromium is the browser, "" where there is none. The headless shell is the same engine without
+// windows, menus and a profile, which nobody sees here; that takes a fifth off the tests' work.
 func chromium() string {
 	if c := os.Getenv("CHROMIUM"); c != "" {
 		return c
 	}
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

@@ -271,8 +271,8 @@ func (p *Part) Result() []Node {
 			x.Parent = place[n.parent]
 			x.Depth, x.Root = out[x.Parent].Depth+1, out[x.Parent].Root
 		}
-		if int(n.region) < p.defs.Regions.Len() {
-			x.Name = p.defs.Regions.At(int(n.region)).Name
+		if p.defs.Regions.Has(n.region) {
+			x.Name = p.defs.Regions.At(n.region).Name
 		}
 		place[i] = len(out)
 		out = append(out, x)

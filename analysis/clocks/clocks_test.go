@@ -71,7 +71,7 @@ func corrected(t *testing.T, d format.Events, r *clocks.Result) {
 	}
 	early := 0
 	at := func(loc uint32, x int64) int64 {
-		return r.Correction.Locations[d.Defs().Locations.At(int(loc)).ID].At(x)
+		return r.Correction.Locations[d.Defs().Locations.At(loc).ID].At(x)
 	}
 	p := messages.New(d.Defs(), messages.Options{Pair: func(m messages.Pair) {
 		if at(m.Destination, m.Received) < at(m.Source, m.Sent)+r.Latency {

@@ -161,17 +161,17 @@ func (r *ranks) set(communicator uint64) *trace.Set {
 	if communicator >= uint64(r.defs.Communicator.Len()) {
 		return nil
 	}
-	set := r.defs.Communicator.At(int(communicator)).Set
-	if set == trace.NoRef || int(set) >= r.defs.Sets.Len() {
+	set := r.defs.Communicator.At(uint32(communicator)).Set
+	if set == trace.NoRef || !r.defs.Sets.Has(set) {
 		return nil
 	}
-	return r.defs.Sets.At(int(set))
+	return r.defs.Sets.At(set)
 }
 
 // communicating is the set of all locations that have ranks in the paradigm of a set.
 func (r *ranks) communicating(set *trace.Set) *trace.Set {
 	for i := range r.defs.Sets.Len() {
-		if x := r.defs.Sets.At(i); x.Kind == "communicating locations" && attribute(x, "paradigm") == attribute(set, "paradigm") {
+		if x := r.defs.Sets.At(uint32(i)); x.Kind == "communicating locations" && attribute(x, "paradigm") == attribute(set, "paradigm") {
 			return x
 		}
 	}

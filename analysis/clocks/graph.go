@@ -54,19 +54,19 @@ type group struct {
 
 // keyOf is what the locations of a clock have in common.
 func (p *Part) keyOf(loc uint32) int64 {
-	l := p.defs.Locations.At(int(loc))
+	l := p.defs.Locations.At(loc)
 	alone := -1 - int64(loc)
 	g := l.Group
-	if p.opt.Level == LocationClocks || g == trace.NoRef || int(g) >= p.defs.Groups.Len() {
+	if p.opt.Level == LocationClocks || g == trace.NoRef || !p.defs.Groups.Has(g) {
 		return alone
 	}
-	x := p.defs.Groups.At(int(g))
+	x := p.defs.Groups.At(g)
 	// A process may stand in a group of processes.
 	below := l.Kind == trace.ProcessLocation && x.Kind != "process"
 	switch {
 	case p.opt.Level == ProcessClocks && below:
 		return alone
-	case p.opt.Level == NodeClocks && !below && x.Parent != trace.NoRef && int(x.Parent) < p.defs.Groups.Len():
+	case p.opt.Level == NodeClocks && !below && x.Parent != trace.NoRef && p.defs.Groups.Has(x.Parent):
 		return int64(x.Parent)
 	}
 	return int64(g)

@@ -168,7 +168,7 @@ func (p *Part) result(r *Result, q *problem, e *estimate, linear, times []int64)
 			final[v] = curve.At(q.times[v]+q.origin) - q.origin
 		}
 		for _, loc := range x.locations {
-			id := p.defs.Locations.At(int(loc)).ID
+			id := p.defs.Locations.At(loc).ID
 			y.Locations = append(y.Locations, id)
 			if len(curve) > 0 {
 				r.Correction.Locations[id] = curve
@@ -186,9 +186,9 @@ func (p *Part) name(c *clock) string {
 	loc := c.locations[0]
 	k := p.keyOf(loc)
 	if k < 0 {
-		return p.defs.Locations.At(int(loc)).Label()
+		return p.defs.Locations.At(loc).Label()
 	}
-	g := p.defs.Groups.At(int(k))
+	g := p.defs.Groups.At(uint32(k))
 	if g.Name != "" {
 		return g.Name
 	}

@@ -58,7 +58,7 @@ func deviation(t *testing.T, s *skewed, r *clocks.Result) int64 {
 	err := s.Trace.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for i, at := range b.Time {
 			loc := b.Location(i)
-			curve := r.Correction.Locations[s.Defs().Locations.At(int(loc)).ID]
+			curve := r.Correction.Locations[s.Defs().Locations.At(loc).ID]
 			d := curve.At(s.clocks[loc](at)) - at
 			least, most = min(least, d), max(most, d)
 		}

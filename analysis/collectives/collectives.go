@@ -318,7 +318,7 @@ func (p *Part) members(communicator uint64) []uint32 {
 
 // between reports whether a communicator is one between two groups.
 func (p *Part) between(communicator uint64) bool {
-	return slices.ContainsFunc(p.defs.Communicator.At(int(communicator)).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
+	return slices.ContainsFunc(p.defs.Communicator.At(uint32(communicator)).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
 // put adds what some members say of the n-th operation.
@@ -527,7 +527,7 @@ func (p *Part) Result() *Result {
 			o.Number = int64(k.operation)
 		}
 		if k.communicator < uint64(p.defs.Communicator.Len()) {
-			c := p.defs.Communicator.At(int(k.communicator))
+			c := p.defs.Communicator.At(uint32(k.communicator))
 			o.Communicator, o.CommunicatorID, o.CommunicatorName = uint32(k.communicator), c.ID, c.Name
 			seq := p.sequences[sequenceKey{k.communicator, k.posted}]
 			o.Members = len(seq.counts)

@@ -239,7 +239,7 @@ func (p *Part) Result() *Result {
 		}
 		x := Region{Region: uint32(i) - 1, Events: n}
 		if i > 0 {
-			d := p.defs.Regions.At(i - 1)
+			d := p.defs.Regions.At(uint32(i - 1))
 			x.ID, x.Name = d.ID, d.Name
 		}
 		r.Regions = append(r.Regions, x)
@@ -248,7 +248,7 @@ func (p *Part) Result() *Result {
 		if x.rows == 0 {
 			continue
 		}
-		d := p.defs.Locations.At(i)
+		d := p.defs.Locations.At(uint32(i))
 		if len(r.Locations) == 0 {
 			r.First, r.Last = x.first, x.last
 		}
@@ -257,7 +257,7 @@ func (p *Part) Result() *Result {
 	}
 	for i, n := range p.attrs {
 		if n > 0 {
-			r.Attributes = append(r.Attributes, Attribute{uint32(i), p.defs.Attributes.At(i).Name, n})
+			r.Attributes = append(r.Attributes, Attribute{uint32(i), p.defs.Attributes.At(uint32(i)).Name, n})
 		}
 	}
 	slices.SortStableFunc(r.Attributes, func(a, b Attribute) int { return cmp.Compare(a.Name, b.Name) })

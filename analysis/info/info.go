@@ -164,10 +164,10 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 		byLoc[l.Location] = l
 	}
 	for i := range d.Locations.Len() {
-		l := d.Locations.At(i)
+		l := d.Locations.At(uint32(i))
 		y := Location{ID: l.ID, Name: l.Name, Kind: string(l.Kind)}
 		if l.Group != trace.NoRef {
-			y.Group = d.Groups.At(int(l.Group)).Name
+			y.Group = d.Groups.At(l.Group).Name
 		}
 		if c, ok := byLoc[uint32(i)]; ok {
 			y.Events, y.First, y.Last = c.Events, &c.First, &c.Last
@@ -214,7 +214,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 	}
 	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
 	for _, y := range all.metrics.Result() {
-		m := d.Metrics.At(int(y.Metric))
+		m := d.Metrics.At(y.Metric)
 		z := Metric{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
 		if y.Rates {
 			z.AverageRate, z.HighestRate = (*trace.Real)(&y.Average), (*trace.Real)(&y.Highest)
@@ -280,7 +280,7 @@ func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []
 	}
 	regions = []profile.Region{}
 	for _, r := range s.Regions {
-		x := d.Regions.At(int(r.Region))
+		x := d.Regions.At(r.Region)
 		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
 		missing = max(missing, r.Missing)
 	}

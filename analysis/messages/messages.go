@@ -487,8 +487,8 @@ func (p *Part) Result() *Result {
 
 // location is the id and the name of a location, none if it is not known.
 func (p *Part) location(loc uint32) (id, name string) {
-	if int(loc) < p.defs.Locations.Len() {
-		l := p.defs.Locations.At(int(loc))
+	if p.defs.Locations.Has(loc) {
+		l := p.defs.Locations.At(loc)
 		return l.ID, l.Name
 	}
 	return "", ""

@@ -58,7 +58,7 @@ func TestMatrix(t *testing.T) {
 	if err := p.Batch(made.Mixed(d, rows)); err != nil {
 		t.Fatal(err)
 	}
-	name := func(loc int) string { return d.Locations.At(loc).Name }
+	name := func(loc int) string { return d.Locations.At(uint32(loc)).Name }
 	want := []Cell{{0, 1, "0", "1", name(0), name(1), 2, 5, nil}, {0, trace.NoRef, "0", "", name(0), "", 1, 1, nil}, {1, 0, "1", "0", name(1), name(0), 1, 10, nil}}
 	if m := p.Result().Matrix; !reflect.DeepEqual(m, want) {
 		t.Errorf("found %+v, expected %+v", m, want)

@@ -25,7 +25,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	for _, m := range p.Result() {
-		d := f.Defs().Metrics.At(int(m.Metric))
+		d := f.Defs().Metrics.At(m.Metric)
 		fmt.Printf("%s: %d values from %s to %s %s\n", d.Name, m.Events, m.Min, m.Max, d.Unit)
 	}
 	// Output:

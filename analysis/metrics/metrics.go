@@ -57,7 +57,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	c := b.Cursor()
 	for c.Next() {
 		k, m := c.Kind(), c.Ref()
-		if !ofMetric(k) || m == trace.NoRef || int(m) >= p.defs.Metrics.Len() {
+		if !ofMetric(k) || m == trace.NoRef || !p.defs.Metrics.Has(m) {
 			continue
 		}
 		for int(m) >= len(p.metrics) {
@@ -67,7 +67,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		ops := c.Ops()
 		switch {
 		case k == trace.Metric && len(ops) > 0:
-			p.value(p.find(c.Location(), m), c.Time(), trace.Value{Num: ops[0], Type: p.defs.Metrics.At(int(m)).Type})
+			p.value(p.find(c.Location(), m), c.Time(), trace.Value{Num: ops[0], Type: p.defs.Metrics.At(m).Type})
 		case k == trace.SampleRange && len(ops) > 1:
 			s := p.find(c.Location(), m)
 			for i, v := range ops[1:] {
@@ -245,7 +245,7 @@ func (p *Part) Result() []Metric {
 
 // accumulates tells whether a metric's values count from the beginning of the trace.
 func (p *Part) accumulates(metric uint32) bool {
-	return strings.HasPrefix(p.defs.Metrics.At(int(metric)).Mode, "ACC/START")
+	return strings.HasPrefix(p.defs.Metrics.At(metric).Mode, "ACC/START")
 }
 
 // sum adds values of one type; whole numbers that do not fit become a float.

@@ -563,7 +563,7 @@ func (p *Part) Result() *Result {
 			unclosed[k] += n
 		}
 		total = sum(total, cells)
-		d := p.defs.Locations.At(loc)
+		d := p.defs.Locations.At(uint32(loc))
 		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, First: s.first, Last: s.last, Regions: p.regions(cells, mine)}
 		for i := range l.Regions {
 			l.Covered += l.Regions[i].Exclusive
@@ -613,7 +613,7 @@ func (p *Part) regions(cells []cell, unclosed map[uint32]int64) []Region {
 			x.Min = 0
 		}
 		if slot > 0 {
-			d := p.defs.Regions.At(slot - 1)
+			d := p.defs.Regions.At(uint32(slot - 1))
 			x.ID, x.Name, x.Group = d.ID, d.Name, d.Group
 		} else {
 			x.Name = unknown
@@ -647,8 +647,8 @@ func (p *Part) claimResult(r *Result) {
 			continue
 		}
 		x := Activity{Region: k, Name: unknown, Count: a.count, Time: a.ticks, Min: a.min, Max: a.max, Unclosed: a.unclosed}
-		if int(k) < p.defs.Regions.Len() {
-			x.Name = p.defs.Regions.At(int(k)).Name
+		if p.defs.Regions.Has(k) {
+			x.Name = p.defs.Regions.At(k).Name
 		}
 		r.Activities = append(r.Activities, x)
 	}
@@ -659,8 +659,8 @@ func (p *Part) claimResult(r *Result) {
 			continue
 		}
 		x := Resource{Resource: k, Count: a.count, Busy: a.busy, AmountTime: trace.Real(a.amountTime), MaxOpen: a.maxOpen, MaxAmount: trace.Real(a.maxAmount)}
-		if int(k) < p.defs.Resources.Len() {
-			d := p.defs.Resources.At(int(k))
+		if p.defs.Resources.Has(k) {
+			d := p.defs.Resources.At(k)
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
 		}
 		r.Resources = append(r.Resources, x)

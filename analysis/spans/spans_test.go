@@ -38,12 +38,12 @@ func texts(t *testing.T, sel trace.Selection) (list []string) {
 		}
 		parent, resource := "-", "-"
 		if s.Parent != trace.NoRef {
-			parent = r.Defs().Regions.At(int(s.Parent)).Name
+			parent = r.Defs().Regions.At(s.Parent).Name
 		}
 		if s.Resource != trace.NoRef {
-			resource = r.Defs().Resources.At(int(s.Resource)).Name
+			resource = r.Defs().Resources.At(s.Resource).Name
 		}
-		list = append(list, fmt.Sprintf("%s %s %d-%d depth %d in %s of %s open %t", r.Defs().Locations.At(int(s.Location)).Name, r.Defs().Regions.At(int(s.Region)).Name, s.Start, s.End, s.Depth, parent, resource, s.Open))
+		list = append(list, fmt.Sprintf("%s %s %d-%d depth %d in %s of %s open %t", r.Defs().Locations.At(s.Location).Name, r.Defs().Regions.At(s.Region).Name, s.Start, s.End, s.Depth, parent, resource, s.Open))
 	}
 	return list
 }
@@ -107,7 +107,7 @@ func ExampleAll() {
 		top = top[:min(len(top), 3)] // or ten
 	}
 	for _, s := range top {
-		fmt.Println(f.Defs().Regions.At(int(s.Region)).Name, f.Defs().Clock.FormatDuration(s.Duration()))
+		fmt.Println(f.Defs().Regions.At(s.Region).Name, f.Defs().Clock.FormatDuration(s.Duration()))
 	}
 	// Output:
 	// Working 93.683 ms

@@ -158,7 +158,7 @@ func (p *Part) class(region uint32) class {
 	if n > len(p.classes) {
 		p.classes = append(p.classes, make([]class, n-len(p.classes))...)
 	}
-	r := p.defs.Regions.At(int(region))
+	r := p.defs.Regions.At(region)
 	c := class{p.opt.StateIn(p.defs, r), p.defs.RegionRole(r) == trace.TracingRole, true}
 	p.classes[region] = c
 	return c
@@ -179,7 +179,7 @@ func (p *Part) meet(loc uint32) error {
 }
 
 func (p *Part) number(loc uint32) int64 {
-	l := p.defs.Locations.At(int(loc))
+	l := p.defs.Locations.At(loc)
 	if !IsProcessor(l.Kind) {
 		return none
 	}
@@ -287,7 +287,7 @@ func (p *Part) Result() *Result {
 			continue
 		}
 		if len(x.Locations) == 0 {
-			l := p.defs.Locations.At(loc)
+			l := p.defs.Locations.At(uint32(loc))
 			x.ID, x.Name = l.ID, l.Name
 		}
 		x.Locations = append(x.Locations, uint32(loc))

@@ -211,7 +211,7 @@ func slow(d *trace.Definitions, rows []made.Row, loc uint32, at int64) State {
 	}
 	s := Busy
 	for _, r := range open {
-		s = max(s, (&Options{}).StateIn(d, d.Regions.At(int(r))))
+		s = max(s, (&Options{}).StateIn(d, d.Regions.At(r)))
 	}
 	return s
 }

@@ -266,7 +266,7 @@ type merger struct {
 func (m *merger) location(loc uint32, l *location) {
 	places := make([]int, len(l.builder.Sequences)) // of its sequences in the result, +1
 	steps, key := m.steps(l, 0, places)
-	d := m.p.defs.Locations.At(int(loc))
+	d := m.p.defs.Locations.At(loc)
 	i, ok := m.shapes[key]
 	if !ok {
 		i = len(m.r.Shapes)
@@ -370,16 +370,16 @@ func (m *merger) name(e event) string {
 	}
 	switch d.Spec(e.kind).Ref {
 	case trace.RefRegion:
-		if int(e.ref) < d.Regions.Len() {
-			return d.Regions.At(int(e.ref)).Name
+		if d.Regions.Has(e.ref) {
+			return d.Regions.At(e.ref).Name
 		}
 	case trace.RefMetric:
-		if int(e.ref) < d.Metrics.Len() {
-			return d.Metrics.At(int(e.ref)).Name
+		if d.Metrics.Has(e.ref) {
+			return d.Metrics.At(e.ref).Name
 		}
 	case trace.RefString:
-		if int(e.ref) < d.Strings.Len() {
-			return *d.Strings.At(int(e.ref))
+		if d.Strings.Has(e.ref) {
+			return *d.Strings.At(e.ref)
 		}
 	}
 	return ""

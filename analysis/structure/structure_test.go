@@ -93,7 +93,7 @@ func TestStructure(t *testing.T) {
 						if s.Sequence < 0 {
 							e := mine[next]
 							next++
-							if name := d.Spec(e.Kind).Name; name != s.Kind || d.Regions.At(int(e.Ref)).Name != s.Name {
+							if name := d.Spec(e.Kind).Name; name != s.Kind || d.Regions.At(e.Ref).Name != s.Name {
 								t.Fatalf("seed %d: event %d is %s %d, the steps say %s %s", seed, next, name, e.Ref, s.Kind, s.Name)
 							}
 							a, b = e.Time, e.Time

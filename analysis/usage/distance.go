@@ -163,8 +163,8 @@ func (p *Claims) end(k claims.Key, t int64) {
 
 func (p *Claims) label(c *trace.Cursor) string {
 	if len(p.attrs) == 0 {
-		if r := c.Ref(); int(r) < p.defs.Regions.Len() {
-			return p.defs.Regions.At(int(r)).Name
+		if r := c.Ref(); p.defs.Regions.Has(r) {
+			return p.defs.Regions.At(r).Name
 		}
 		return ""
 	}
@@ -172,7 +172,7 @@ func (p *Claims) label(c *trace.Cursor) string {
 	var text []string
 	for _, want := range p.attrs {
 		for i, k := range keys {
-			if p.defs.Attributes.At(int(k)).Name == want {
+			if p.defs.Attributes.At(k).Name == want {
 				text = append(text, want+"="+values[i].String())
 			}
 		}

@@ -263,8 +263,8 @@ func (p *Part) Result() *Result {
 	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
 		r := q.resources[i]
 		x := Resource{Resource: i, Claims: r.count, Open: r.open, Amounts: []Level{}, Steps: r.steps}
-		if int(i) < p.defs.Resources.Len() {
-			d := p.defs.Resources.At(int(i))
+		if p.defs.Resources.Has(i) {
+			d := p.defs.Resources.At(i)
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
 		}
 		free := p.end - p.first

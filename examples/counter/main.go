@@ -40,7 +40,7 @@ func run(path string, w io.Writer) error {
 	}
 	for region, visits := range sum.visits {
 		if visits > 0 {
-			fmt.Fprintln(w, visits, f.Defs().Regions.At(region).Name)
+			fmt.Fprintln(w, visits, f.Defs().Regions.At(uint32(region)).Name)
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ type table struct {
 func tableOf[T any](name string, t func(*trace.Definitions) *trace.Table[T]) table {
 	return table{name,
 		func(d *trace.Definitions) int { return t(d).Len() },
-		func(d *trace.Definitions, i int) any { return t(d).At(i) },
+		func(d *trace.Definitions, i int) any { return t(d).At(uint32(i)) },
 		func(d *trace.Definitions, b []byte) error {
 			var v T
 			if err := json.Unmarshal(b, &v); err != nil {
@@ -157,10 +157,10 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 		r.kinds[k.Spec().Name] = k
 	}
 	for i := range d.Kinds.Len() {
-		r.kinds[d.Kinds.At(i).Name] = trace.Declared + trace.Kind(i)
+		r.kinds[d.Kinds.At(uint32(i)).Name] = trace.Declared + trace.Kind(i)
 	}
 	for i := range d.Attributes.Len() {
-		r.attrs[d.Attributes.At(i).Name] = uint32(i)
+		r.attrs[d.Attributes.At(uint32(i)).Name] = uint32(i)
 	}
 	return r, nil
 }
@@ -177,12 +177,12 @@ func linked(d *trace.Definitions) error {
 		in    sized
 		ref   func(i int) uint32
 	}{
-		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(i).Parent }},
-		{"location", &d.Locations, "group", &d.Groups, func(i int) uint32 { return d.Locations.At(i).Group }},
-		{"communicator", &d.Communicator, "set", &d.Sets, func(i int) uint32 { return d.Communicator.At(i).Set }},
-		{"communicator", &d.Communicator, "parent", &d.Communicator, func(i int) uint32 { return d.Communicator.At(i).Parent }},
-		{"metric", &d.Metrics, "location", &d.Locations, func(i int) uint32 { return d.Metrics.At(i).Location }},
-		{"resource", &d.Resources, "location", &d.Locations, func(i int) uint32 { return d.Resources.At(i).Location }},
+		{"group", &d.Groups, "parent", &d.Groups, func(i int) uint32 { return d.Groups.At(uint32(i)).Parent }},
+		{"location", &d.Locations, "group", &d.Groups, func(i int) uint32 { return d.Locations.At(uint32(i)).Group }},
+		{"communicator", &d.Communicator, "set", &d.Sets, func(i int) uint32 { return d.Communicator.At(uint32(i)).Set }},
+		{"communicator", &d.Communicator, "parent", &d.Communicator, func(i int) uint32 { return d.Communicator.At(uint32(i)).Parent }},
+		{"metric", &d.Metrics, "location", &d.Locations, func(i int) uint32 { return d.Metrics.At(uint32(i)).Location }},
+		{"resource", &d.Resources, "location", &d.Locations, func(i int) uint32 { return d.Resources.At(uint32(i)).Location }},
 	} {
 		for i := range x.table.Len() {
 			if v := x.ref(i); v != trace.NoRef && int64(v) >= int64(x.in.Len()) {
@@ -192,7 +192,7 @@ func linked(d *trace.Definitions) error {
 	}
 	for i := range d.Groups.Len() {
 		n := 0
-		for g := d.Groups.At(i).Parent; g != trace.NoRef; g = d.Groups.At(int(g)).Parent {
+		for g := d.Groups.At(uint32(i)).Parent; g != trace.NoRef; g = d.Groups.At(g).Parent {
 			if n++; n > d.Groups.Len() {
 				return fmt.Errorf("carried definition group.%d: is in itself", i)
 			}
@@ -260,7 +260,7 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 func AppendAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
-		name := "@" + d.Attributes.At(int(k)).Name
+		name := "@" + d.Attributes.At(k).Name
 		if name == "@" || strings.ContainsAny(name, "#\r\n") {
 			name = "@#" + strconv.FormatUint(uint64(k), 10)
 		}
@@ -549,11 +549,11 @@ func Label(defs *trace.Definitions, c *trace.Cursor) string {
 	if i := int(c.Ref()); c.Ref() != trace.NoRef {
 		switch spec.Ref {
 		case trace.RefRegion:
-			return spec.Name + " " + defs.Regions.At(i).Name
+			return spec.Name + " " + defs.Regions.At(uint32(i)).Name
 		case trace.RefMetric:
-			return spec.Name + " " + defs.Metrics.At(i).Name
+			return spec.Name + " " + defs.Metrics.At(uint32(i)).Name
 		case trace.RefString:
-			return spec.Name + " " + *defs.Strings.At(i)
+			return spec.Name + " " + *defs.Strings.At(uint32(i))
 		}
 	}
 	return spec.Name

@@ -35,7 +35,7 @@ func Example() {
 	}
 	for c := b.Cursor(); c.Next(); {
 		keys, values := c.Attrs()
-		fmt.Println(d.Regions.At(int(c.Ref())).Name, d.Attributes.At(int(keys[0])).Name, values[0])
+		fmt.Println(d.Regions.At(c.Ref()).Name, d.Attributes.At(keys[0]).Name, values[0])
 	}
 	// Output:
 	// "kind""mark""ref""0""@step#int64""3"

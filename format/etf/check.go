@@ -37,7 +37,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	for i := range c.d.Model.Metrics.Len() {
-		m := c.d.Model.Metrics.At(i)
+		m := c.d.Model.Metrics.At(uint32(i))
 		if m.Kind == trace.SignalMetric && !c.curves[uint32(i)].any {
 			if err := c.report("etf.empty-signal", trace.Error, c.d.lineOf(uint32(i)), "signal "+m.ID+" without F lines", "at least one F line"); err != nil {
 				return err
@@ -176,7 +176,7 @@ func (c *checker) claimBegin(x *trace.Cursor) error {
 		}
 	}
 	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
-	if c.d.Model.Resources.At(int(res)).UsesOffset && len(x.Ops()) > 3 {
+	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
 		h.offset = math.Float64frombits(x.Op(3))
 	}
 	u := c.use(res)
@@ -201,7 +201,7 @@ func (c *checker) settle(res uint32, u *use) error {
 	if len(u.begun) == 0 {
 		return nil
 	}
-	r := c.d.Model.Resources.At(int(res))
+	r := c.d.Model.Resources.At(res)
 	pos := int64(0)
 	for i := range u.begun {
 		h := &u.begun[i]

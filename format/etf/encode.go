@@ -231,7 +231,7 @@ func (e *encoder) attributes(b []byte, x *row) []byte {
 // key is ", key=" as it is written.
 func (e *encoder) key(k uint32) []byte {
 	for n := len(e.keys); int(k) >= n; n++ {
-		name := cmp.Or(e.Defs.Attributes.At(n).Name, "unnamed")
+		name := cmp.Or(e.Defs.Attributes.At(uint32(n)).Name, "unnamed")
 		b, _ := attrlist.AppendText(append(make([]byte, 0, 80), ", "...), name)
 		e.keys = append(e.keys, append(b, '='))
 	}
@@ -285,7 +285,7 @@ func (e *encoder) id(s, what string) int64 {
 // resource is the file's id of a resource.
 func (e *encoder) resource(i uint32) int64 {
 	for int(i) >= len(e.resources) {
-		e.resources = append(e.resources, e.id(e.Defs.Resources.At(len(e.resources)).ID, "resource"))
+		e.resources = append(e.resources, e.id(e.Defs.Resources.At(uint32(len(e.resources))).ID, "resource"))
 	}
 	return e.resources[i]
 }
@@ -362,7 +362,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		s := &e.signals[x.ref]
 		if s.curve == nil {
-			s.id = e.id(e.Defs.Metrics.At(int(x.ref)).ID, "signal")
+			s.id = e.id(e.Defs.Metrics.At(x.ref).ID, "signal")
 			s.curve = e.w.curve(seriesKey{s.id, -1})
 		}
 		e.curves(s.curve, x)
@@ -379,7 +379,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		e.bare(x)
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
-		if _, err := fmt.Sscanf(e.Defs.Metrics.At(int(x.ref)).ID, "%d/%d", &r.ID, &r.Series); err != nil {
+		if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
 			e.Lost.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
 			return nil
 		}
@@ -469,7 +469,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		x.text = append(digits.AppendInt(x.text, int64(loc)), " 1"...)
 		e.next++
 		x.order, x.region = e.seq, ref
-		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(int(ref)).Name)
+		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
 		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
 		for _, p := range e.pairs {
@@ -505,7 +505,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	*r = Record{Keyword: E, ID: e.next, Start: e.last, Attrs: r.Attrs[:0]}
 	e.next++
 	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
-		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(int(ref)).Name})
+		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
 	}
 	place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
 	if c.Derived() {
@@ -608,7 +608,7 @@ func (e *encoder) finish() error {
 		if e.deep[i] == 0 {
 			continue
 		}
-		l := d.Locations.At(i)
+		l := d.Locations.At(uint32(i))
 		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]), Attrs: []Attr{{"name", l.Label()}}}); err != nil {
 			return err
 		}
@@ -643,19 +643,19 @@ func (e *encoder) nativeDefinitions() error {
 	}
 	var recs []Record
 	for i := range d.Resources.Len() {
-		r := d.Resources.At(i)
+		r := d.Resources.At(uint32(i))
 		if r.Undefined {
 			continue // nor was it in the file
 		}
 		recs = append(recs, Record{Keyword: R, ID: e.id(r.ID, "resource"), Capacity: r.Capacity, UsesOffset: r.UsesOffset, Attrs: text(r.Attrs)})
 	}
 	for i := range d.Groups.Len() {
-		if g := d.Groups.At(i); g.Kind == "time series" {
+		if g := d.Groups.At(uint32(i)); g.Kind == "time series" {
 			recs = append(recs, Record{Keyword: TS, ID: e.id(g.ID, "time series"), Attrs: text(g.Attrs)})
 		}
 	}
 	for i := range d.Metrics.Len() {
-		m := d.Metrics.At(i)
+		m := d.Metrics.At(uint32(i))
 		if m.Undefined {
 			continue
 		}

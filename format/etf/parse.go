@@ -256,7 +256,7 @@ func (p *parsed) line(l []byte, number int64) error {
 		if err != nil {
 			return err
 		}
-		it.loc = d.Model.Metrics.At(int(it.ref)).Location
+		it.loc = d.Model.Metrics.At(it.ref).Location
 		it.x, it.y, it.z = rec.C, rec.B, rec.A
 	}
 	if d.Restore != nil {
@@ -339,7 +339,7 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 			return err
 		}
 	}
-	r := d.Model.Resources.At(int(res))
+	r := d.Model.Resources.At(res)
 	it.res, it.loc, it.x = res, r.Location, rec.Amount
 	it.y = math.NaN()
 	if rec.HasOffset {
@@ -418,7 +418,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 	if err != nil {
 		return err
 	}
-	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(int(m)).Location}
+	it := item{kind: rec.Keyword, pos: number, ref: m, loc: p.d.Model.Metrics.At(m).Location}
 	p.keys, p.vals = p.keys[:0], p.vals[:0]
 	if rec.Keyword == TSR {
 		if err := p.report(problem{"etf.tsr", "a TSR line", "TSP lines; how TSR counts its times is not documented", trace.Note}, number, l); err != nil {
@@ -495,7 +495,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 				act = 0
 			}
 			if n <= len(recent.list) && n < 64 {
-				recent.put(n, recentKey{name: p.d.Model.Attributes.At(int(k)).Name, key: k, activity: act})
+				recent.put(n, recentKey{name: p.d.Model.Attributes.At(k).Name, key: k, activity: act})
 			}
 		}
 		v := trace.Value{Str: value, Type: trace.String}

@@ -113,7 +113,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 	if !ok || d.defined[res] > line {
 		return 0
 	}
-	r := d.Model.Resources.At(int(res))
+	r := d.Model.Resources.At(res)
 	y := math.NaN()
 	if r.UsesOffset {
 		if y, i = p.amount(rest, i); i == 0 || y < 0 {
@@ -221,7 +221,7 @@ func (p *parsed) quickFragment(rest []byte, line int64) int {
 	if !ok || int(m) >= len(d.drawn) || d.drawn[m] > line {
 		return 0
 	}
-	it := item{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(int(m)).Location}
+	it := item{kind: F, pos: line, ref: m, loc: d.Model.Metrics.At(m).Location}
 	var ok0, ok1, okC, okB, okA bool
 	it.t0, ok0 = exactTicks(trace.Decimal{Coef: t0, Scale: scale0}, d.Digits)
 	it.t1, ok1 = exactTicks(trace.Decimal{Coef: t1, Scale: scale1}, d.Digits)

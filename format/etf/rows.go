@@ -139,7 +139,7 @@ func (p *parsed) add(it *item) {
 // mixed, samples may belong behind the events of later lines; all of these are
 // later than the line's first sample.
 func (p *parsed) points(m uint32, times []int64, line int64) {
-	loc := p.d.Model.Metrics.At(int(m)).Location
+	loc := p.d.Model.Metrics.At(m).Location
 	l := p.lane(loc)
 	if len(times) == 0 {
 		return

@@ -65,13 +65,13 @@ type allTokens struct {
 
 func newTokens(d *trace.Definitions) *allTokens {
 	return &allTokens{
-		locations:     tokens{id: func(i int) string { return d.Locations.At(i).ID }},
-		regions:       tokens{id: func(i int) string { return d.Regions.At(i).ID }},
-		communicators: tokens{id: func(i int) string { return d.Communicator.At(i).ID }},
-		metrics:       tokens{id: func(i int) string { return d.Metrics.At(i).ID }},
-		attributes:    tokens{id: func(i int) string { return d.Attributes.At(i).ID }},
-		files:         tokens{id: func(i int) string { return d.Files.At(i).ID }},
-		markers:       tokens{id: func(i int) string { return d.Markers.At(i).ID }},
+		locations:     tokens{id: func(i int) string { return d.Locations.At(uint32(i)).ID }},
+		regions:       tokens{id: func(i int) string { return d.Regions.At(uint32(i)).ID }},
+		communicators: tokens{id: func(i int) string { return d.Communicator.At(uint32(i)).ID }},
+		metrics:       tokens{id: func(i int) string { return d.Metrics.At(uint32(i)).ID }},
+		attributes:    tokens{id: func(i int) string { return d.Attributes.At(uint32(i)).ID }},
+		files:         tokens{id: func(i int) string { return d.Files.At(uint32(i)).ID }},
+		markers:       tokens{id: func(i int) string { return d.Markers.At(uint32(i)).ID }},
 	}
 }
 
@@ -212,7 +212,7 @@ func (m *model) learn(t *allTokens) {
 		m.index[scopedToken{fileGroups, 0, stringToken(i)}] = i
 	}
 	for i := d.Attributes.Len() - 1; i >= 0; i-- {
-		switch d.Attributes.At(i).Name {
+		switch d.Attributes.At(uint32(i)).Name {
 		case sclName:
 			m.scl = uint32(i)
 		case textName:

@@ -180,7 +180,7 @@ func (d *decoder) take(f survey, s *stream) error {
 		}
 		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
 			// A location is in the order of time, which two streams together are not.
-			l := *d.defs.Locations.At(int(d.location(p)))
+			l := *d.defs.Locations.At(d.location(p))
 			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
 			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
 		}
@@ -744,7 +744,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			continue
 		}
 		k, x := d.key(stream, v), v.value()
-		if d.carried && x.Type == trace.Bytes && k != trace.NoRef && d.defs.Attributes.At(int(k)).Type == trace.String {
+		if d.carried && x.Type == trace.Bytes && k != trace.NoRef && d.defs.Attributes.At(k).Type == trace.String {
 			x.Type = trace.String
 		}
 		b.AddAttr(k, x)

@@ -103,7 +103,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("region %+v", r)
 		}
 	}
-	if l := defs.Locations.All(); l[2].Kind != trace.ThreadLocation || l[2].Name != "thread 1:1" || defs.Groups.At(int(l[2].Group)).Name != "Process 2" {
+	if l := defs.Locations.All(); l[2].Kind != trace.ThreadLocation || l[2].Name != "thread 1:1" || defs.Groups.At(l[2].Group).Name != "Process 2" {
 		t.Errorf("location %+v", l[2])
 	}
 }
@@ -131,9 +131,9 @@ func TestLenient(t *testing.T) {
 		for c.Next() {
 			name := "-"
 			if c.Ref() != trace.NoRef {
-				name = d.Defs().Regions.At(int(c.Ref())).Name
+				name = d.Defs().Regions.At(c.Ref()).Name
 			}
-			got = append(got, strings.Join([]string{d.Defs().Locations.At(int(c.Location())).ID, d.Defs().Spec(c.Kind()).Name, name}, " "))
+			got = append(got, strings.Join([]string{d.Defs().Locations.At(c.Location()).ID, d.Defs().Spec(c.Kind()).Name, name}, " "))
 		}
 		return nil
 	}})

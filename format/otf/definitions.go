@@ -184,7 +184,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	}
 	name := func(table int, r *Record, token uint64) string {
 		if i, ok := m.find(table, r.Stream, token); ok {
-			return *d.Strings.At(int(i))
+			return *d.Strings.At(i)
 		}
 		return ""
 	}
@@ -325,7 +325,7 @@ const asyncName = "__ASYNC_SOURCE__"
 func (m *model) attrs(r *Record) (out []trace.Attr) {
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
-		out = append(out, trace.Attr{Key: m.defs.Attributes.At(int(m.key(r.Stream, v))).Name, Value: v.value()})
+		out = append(out, trace.Attr{Key: m.defs.Attributes.At(m.key(r.Stream, v)).Name, Value: v.value()})
 	}
 	return out
 }

@@ -327,7 +327,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 func (e *encoder) describe(c *trace.Cursor) string {
 	s := e.defs.Spec(c.Kind()).Name
 	if ref := c.Ref(); ref != trace.NoRef && e.defs.Spec(c.Kind()).Ref == trace.RefRegion {
-		s += " " + e.defs.Regions.At(int(ref)).Name
+		s += " " + e.defs.Regions.At(ref).Name
 	}
 	return s
 }
@@ -336,7 +336,7 @@ func (e *encoder) describe(c *trace.Cursor) string {
 func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 	for i, k := range keys {
 		v := &values[i]
-		def := e.defs.Attributes.At(int(k))
+		def := e.defs.Attributes.At(k)
 		switch {
 		case def.Name == textName && v.Type == trace.String && len(v.Str) > 0 && r.Text == "" && specs[r.Type].says(fText):
 			r.Text = v.Str
@@ -396,7 +396,7 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 		}
 		if n == len(lanes) {
 			p := laneProcess + uint64(len(e.process))
-			name := e.defs.Resources.At(int(k.resource)).Label()
+			name := e.defs.Resources.At(k.resource).Label()
 			if n > 0 {
 				name = fmt.Sprintf("%s (%d)", name, n+1)
 			}
@@ -468,7 +468,7 @@ func (e *encoder) definitions() error {
 		put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
 	}
 	for i := range d.Locations.Len() {
-		l := d.Locations.At(i)
+		l := d.Locations.At(uint32(i))
 		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: l.Label(), Parent: e.parent(l)})
 	}
 	for i, name := range e.process {
@@ -476,21 +476,21 @@ func (e *encoder) definitions() error {
 	}
 	members := make([][]uint32, d.Groups.Len()) // of nodes
 	for i := range d.Locations.Len() {
-		for g := d.Locations.At(i).Group; g != trace.NoRef; g = d.Groups.At(int(g)).Parent {
-			if d.Groups.At(int(g)).Kind == "node" {
+		for g := d.Locations.At(uint32(i)).Group; g != trace.NoRef; g = d.Groups.At(g).Parent {
+			if d.Groups.At(g).Kind == "node" {
 				members[g] = append(members[g], e.tokens.locations.at(i))
 			}
 		}
 	}
 	for i := range d.Groups.Len() {
-		if g := d.Groups.At(i); g.Kind == "node" {
+		if g := d.Groups.At(uint32(i)); g.Kind == "node" {
 			put(&Record{Type: DefProcessGroup, Token: nodeToken + uint64(i), Name: nodeGroup + g.Name, Members: members[i]})
 		}
 	}
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
 		if c.Set != trace.NoRef {
-			for _, m := range d.Sets.At(int(c.Set)).Members {
+			for _, m := range d.Sets.At(c.Set).Members {
 				if m >= 0 && m < unset {
 					r.Members = append(r.Members, uint32(m))
 				}
@@ -516,7 +516,7 @@ func (e *encoder) definitions() error {
 		put(&r)
 	}
 	for i := range d.Metrics.Len() {
-		m := d.Metrics.At(i)
+		m := d.Metrics.At(uint32(i))
 		name := m.Name
 		if name == "" {
 			name = m.ID
@@ -524,7 +524,7 @@ func (e *encoder) definitions() error {
 		put(&Record{Type: DefCounter, Token: uint64(e.tokens.metrics.at(i)), Group: group(DefCounterGroup, m.Group), Name: name, Unit: m.Unit, Properties: counterProperties(m)})
 	}
 	for i := range d.Files.Len() {
-		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(i).Name})
+		put(&Record{Type: DefFile, Token: uint64(e.tokens.files.at(i)), Name: d.Files.At(uint32(i)).Name})
 	}
 	for i, a := range d.Attributes.All() {
 		t, ok := pairTypes[a.Type]
@@ -541,7 +541,7 @@ func (e *encoder) definitions() error {
 		put(r)
 	}
 	for i := range d.Markers.Len() {
-		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(i).Name})
+		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name})
 	}
 	pairs, tooLong := carrier.Definitions(d)
 	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
@@ -559,18 +559,18 @@ const nodeToken = laneProcess
 
 // parent is the process that a thread belongs to: one with the id of its group.
 func (e *encoder) parent(l *trace.Location) uint64 {
-	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(int(l.Group)).Kind != "process" {
+	if l.Kind != trace.ThreadLocation || l.Group == trace.NoRef || e.defs.Groups.At(l.Group).Kind != "process" {
 		return 0
 	}
 	if e.byID == nil {
 		e.byID = map[string]int{}
 		for i := e.defs.Locations.Len() - 1; i >= 0; i-- {
-			if x := e.defs.Locations.At(i); x.Kind == trace.ProcessLocation {
+			if x := e.defs.Locations.At(uint32(i)); x.Kind == trace.ProcessLocation {
 				e.byID[x.ID] = i
 			}
 		}
 	}
-	i, ok := e.byID[e.defs.Groups.At(int(l.Group)).ID]
+	i, ok := e.byID[e.defs.Groups.At(l.Group).ID]
 	if !ok {
 		return 0
 	}
@@ -581,7 +581,7 @@ func (e *encoder) parent(l *trace.Location) uint64 {
 func (e *encoder) groups(put func(*Record)) func(t Type, name string) uint64 {
 	byName := map[string]uint64{}
 	for i := e.defs.Strings.Len() - 1; i >= 0; i-- {
-		byName[*e.defs.Strings.At(i)] = stringToken(uint32(i))
+		byName[*e.defs.Strings.At(uint32(i))] = stringToken(uint32(i))
 	}
 	type defined struct {
 		t     Type

@@ -28,10 +28,10 @@ func rowsOf(t *testing.T, text string, way string) (rows map[string][]string, de
 	}
 	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for c := b.Cursor(); c.Next(); {
-			id := d.Defs().Locations.At(int(c.Location())).ID
+			id := d.Defs().Locations.At(c.Location()).ID
 			name := "-"
 			if c.Ref() != trace.NoRef && (c.Kind() == trace.Enter || c.Kind() == trace.Leave) {
-				name = d.Defs().Regions.At(int(c.Ref())).Name
+				name = d.Defs().Regions.At(c.Ref()).Name
 			}
 			keys, values := c.Attrs()
 			rows[id] = append(rows[id], fmt.Sprint(c.Time(), c.Kind(), name, c.Ops(), len(keys), values))
@@ -170,7 +170,7 @@ func TestPieces(t *testing.T) {
 		sums = map[string]uint64{}
 		ok, err = d.(*decoder).try(context.Background(), trace.Everything(), func(int) format.Sink {
 			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-				id := d.Defs().Locations.At(int(b.Loc)).ID
+				id := d.Defs().Locations.At(b.Loc).ID
 				for c := b.Cursor(); c.Next(); {
 					// Depends on the order.
 					sums[id] = sums[id]*31 + uint64(c.Time())*7 + uint64(c.Kind())*3 + uint64(c.Ref())

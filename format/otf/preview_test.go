@@ -31,10 +31,10 @@ func previewed(t *testing.T, path string) (string, int64) {
 	}
 	var b strings.Builder
 	for _, r := range p.Regions {
-		fmt.Fprintln(&b, "region", d.Defs().Regions.At(int(r.Region)).ID, r.Count, r.Exclusive, r.Inclusive)
+		fmt.Fprintln(&b, "region", d.Defs().Regions.At(r.Region).ID, r.Count, r.Exclusive, r.Inclusive)
 	}
 	for _, l := range p.Locations {
-		fmt.Fprintln(&b, "location", d.Defs().Locations.At(int(l.Location)).ID, l.Count, l.Sent, l.Received)
+		fmt.Fprintln(&b, "location", d.Defs().Locations.At(l.Location).ID, l.Count, l.Sent, l.Received)
 	}
 	return b.String(), p.To
 }

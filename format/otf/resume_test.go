@@ -18,11 +18,11 @@ type visits map[string][]string
 func (v visits) sink(d format.Events) func(int) format.Sink {
 	return func(int) format.Sink {
 		return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			l := d.Defs().Locations.At(int(b.Loc)).ID
+			l := d.Defs().Locations.At(b.Loc).ID
 			for c := b.Cursor(); c.Next(); {
 				kind := map[trace.Kind]string{trace.Enter: "enter", trace.Leave: "leave"}[c.Kind()]
 				if kind != "" {
-					v[l] = append(v[l], fmt.Sprintln(c.Time(), kind, d.Defs().Regions.At(int(c.Ref())).Name))
+					v[l] = append(v[l], fmt.Sprintln(c.Time(), kind, d.Defs().Regions.At(c.Ref()).Name))
 				}
 			}
 			return nil

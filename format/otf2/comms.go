@@ -38,7 +38,7 @@ func (c *commMembers) add(loc uint32) {
 // members are those of communicator i, found when they are first asked for.
 func (e *encoder) members(i uint32) *commMembers {
 	for n := uint32(len(e.comms)); n <= i; n++ {
-		e.comms = append(e.comms, e.resolve(e.defs.Communicator.At(int(n))))
+		e.comms = append(e.comms, e.resolve(e.defs.Communicator.At(n)))
 	}
 	return e.comms[i]
 }
@@ -48,10 +48,10 @@ func (e *encoder) members(i uint32) *commMembers {
 func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	d := e.defs
 	all := &commMembers{all: true}
-	if int(c.Set) >= d.Sets.Len() || slices.ContainsFunc(c.Attrs, func(a trace.Attr) bool { return a.Key == otherSide }) {
+	if !d.Sets.Has(c.Set) || slices.ContainsFunc(c.Attrs, func(a trace.Attr) bool { return a.Key == otherSide }) {
 		return all
 	}
-	set := d.Sets.At(int(c.Set))
+	set := d.Sets.At(c.Set)
 	members := set.Members
 	switch set.Kind {
 	case "locations", "processes", "communicating locations":
@@ -102,7 +102,7 @@ func (e *encoder) communicating(ranks *trace.Set) []int64 {
 		return ""
 	}
 	for i := range e.defs.Sets.Len() {
-		if s := e.defs.Sets.At(i); s.Kind == "communicating locations" && paradigm(s) == paradigm(ranks) {
+		if s := e.defs.Sets.At(uint32(i)); s.Kind == "communicating locations" && paradigm(s) == paradigm(ranks) {
 			return s.Members
 		}
 	}

@@ -195,7 +195,7 @@ func TestSorted(t *testing.T) {
 		}
 		sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 			for i, x := range b.Time {
-				if d.Defs().Locations.At(int(b.Location(i))).ID == "0" {
+				if d.Defs().Locations.At(b.Location(i)).ID == "0" {
 					l = append(l, x)
 				}
 			}
@@ -420,7 +420,7 @@ func TestMarkers(t *testing.T) {
 		for c := b.Cursor(); c.Next(); {
 			if c.Kind() == trace.Marker {
 				_, values := c.Attrs()
-				got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(int(c.Location())).ID, " ", d.Defs().Markers.At(int(c.Ref())).Name, " ", c.Ops(), " ", values[0].Str))
+				got = append(got, fmt.Sprint(c.Time(), " ", d.Defs().Locations.At(c.Location()).ID, " ", d.Defs().Markers.At(c.Ref()).Name, " ", c.Ops(), " ", values[0].Str))
 			}
 		}
 		return nil

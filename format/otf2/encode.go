@@ -190,7 +190,7 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 			v = ops[0]
 		}
 		typ := uint64(typeUint64)
-		switch e.defs.Metrics.At(int(c.Ref())).Type {
+		switch e.defs.Metrics.At(c.Ref()).Type {
 		case trace.Int64, trace.Int8, trace.Int16, trace.Int32:
 			typ = typeInt64
 		case trace.Float64:
@@ -443,7 +443,7 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 		}
 		text, class, parent := "trace", "node", uint64(undefined32)
 		if g != trace.NoRef {
-			x := d.Groups.At(int(g))
+			x := d.Groups.At(g)
 			text, class = x.Name, cmp.Or(x.Kind, class)
 			parent = node(x.Parent)
 		}
@@ -462,7 +462,7 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 		if !ok {
 			text, parent := "locations", uint64(0)
 			if l.Group != trace.NoRef {
-				x := d.Groups.At(int(l.Group))
+				x := d.Groups.At(l.Group)
 				text, parent = x.Name, node(x.Parent)
 			}
 			g = uint64(len(groups))

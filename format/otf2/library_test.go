@@ -58,7 +58,7 @@ func TestLibraryPrint(t *testing.T) {
 		t.Skip("otf2-print is not installed (Debian package otf2-tools)")
 	}
 	write := libraryWriter(t)
-	for seed := range effort.Rounds(12) {
+	for seed := range effort.Rounds(6) {
 		anchor := write(seed, 300+seed%3*4000)
 		want, err := exec.Command(tool, "-A", anchor).Output()
 		if err != nil {

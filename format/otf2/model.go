@@ -274,12 +274,12 @@ func (m *model) clock(v []uint64, opt *format.ReadOptions) error {
 // parents fills in the tree of location groups and that of communicators.
 func (m *model) parents(nodes, groups, comms, inter []*Record) {
 	set := func(own uint32, parent uint32) {
-		for up := parent; up != trace.NoRef; up = m.defs.Groups.At(int(up)).Parent {
+		for up := parent; up != trace.NoRef; up = m.defs.Groups.At(up).Parent {
 			if up == own {
 				return // it would be in itself
 			}
 		}
-		m.defs.Groups.At(int(own)).Parent = parent
+		m.defs.Groups.At(own).Parent = parent
 	}
 	for _, r := range nodes {
 		set(m.look(SystemTreeNodes, r.Values[0]), m.look(SystemTreeNodes, r.Values[3]))
@@ -297,12 +297,12 @@ func (m *model) parents(nodes, groups, comms, inter []*Record) {
 
 func (m *model) commParent(comm, parent uint64) {
 	own, p := m.look(Comms, comm), m.look(Comms, parent)
-	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(int(up)).Parent {
+	for up := p; up != trace.NoRef; up = m.defs.Communicator.At(up).Parent {
 		if up == own {
 			return
 		}
 	}
-	m.defs.Communicator.At(int(own)).Parent = p
+	m.defs.Communicator.At(own).Parent = p
 }
 
 // describe takes what definitions say of others, and keeps what the model has no table
@@ -312,7 +312,7 @@ func (m *model) describe(r *Record) {
 	value := func(typ, x uint64) string { return trace.Text(m.ranks.value(typ, x)) }
 	group := func(i uint32, key, text string) {
 		if i != trace.NoRef {
-			g := m.defs.Groups.At(int(i))
+			g := m.defs.Groups.At(i)
 			g.Attrs = append(g.Attrs, attr(key, text)...)
 		}
 	}
@@ -325,7 +325,7 @@ func (m *model) describe(r *Record) {
 		group(m.look(LocationGroups, v[0]), m.text(v[1]), value(v[3], v[4]))
 	case 29: // LocationProperty
 		if i := m.look(Locations, v[0]); i != trace.NoRef {
-			l := m.defs.Locations.At(int(i))
+			l := m.defs.Locations.At(i)
 			l.Attrs = append(l.Attrs, attr(m.text(v[1]), value(v[3], v[4]))...)
 		}
 	case defCallsite, defCallpath, defParadigmProp, 25, defCartDimension, defCartTopology, defCartCoord, 35, 37, 41, 42:

@@ -44,7 +44,7 @@ func (m *model) place(a *Archive) error {
 	m.scopes[a.ID] = s
 	m.archives = append(m.archives, a)
 	for _, l := range a.Locations {
-		if int(l.ID) >= m.defs.Locations.Len() {
+		if !m.defs.Locations.Has(l.ID) {
 			return fmt.Errorf("carried definitions: found thread %d, expected one of %d locations", l.ID, m.defs.Locations.Len())
 		}
 		at := threadID{a.ID, l.ID}

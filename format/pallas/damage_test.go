@@ -97,7 +97,7 @@ func read(t *testing.T, m fstest.MapFS) (times []int64, rules string) {
 	}
 	for i := range d.Defs().Groups.Len() {
 		n := 0
-		for g := uint32(i); g != trace.NoRef; g = d.Defs().Groups.At(int(g)).Parent {
+		for g := uint32(i); g != trace.NoRef; g = d.Defs().Groups.At(g).Parent {
 			if n++; n > 10 {
 				t.Fatal("a group is in itself")
 			}

@@ -835,7 +835,7 @@ func (m *model) value(s *scope, v Value) (key uint32, out trace.Value) {
 	i := m.attr(s, v.Attribute)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out = trace.Value{Num: n, Type: m.defs.Attributes.At(int(i)).Type}
+	out = trace.Value{Num: n, Type: m.defs.Attributes.At(i).Type}
 	ref := func(i uint32, ok bool) {
 		if out.Num = uint64(i); !ok {
 			out.Num, out.Type = n, trace.Uint32 // nothing has it

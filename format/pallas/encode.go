@@ -141,7 +141,7 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if t := e.threads[loc]; t != nil {
 		return t, nil
 	}
-	l := e.defs.Locations.At(int(loc))
+	l := e.defs.Locations.At(loc)
 	archive := uint32(noGroup)
 	if l.Group != trace.NoRef {
 		archive = l.Group + 1
@@ -301,7 +301,7 @@ func (e *encoder) Links(links []trace.Link) error {
 func (e *encoder) Close() error {
 	d := e.defs
 	for i := range d.Regions.Len() {
-		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(i).Name)})
+		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(uint32(i)).Name)})
 	}
 	// Ranks of all communicators are numbers of threads.
 	all := Group{Name: e.string("threads"), Type: 1, Paradigm: 4}

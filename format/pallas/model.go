@@ -111,9 +111,9 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 			continue
 		}
 		own := m.groups[g.ID]
-		for up := p; ; up = m.defs.Groups.At(int(up)).Parent {
+		for up := p; ; up = m.defs.Groups.At(up).Parent {
 			if up == trace.NoRef {
-				m.defs.Groups.At(int(own)).Parent = p
+				m.defs.Groups.At(own).Parent = p
 				break
 			}
 			if up == own {
@@ -185,7 +185,7 @@ func (m *model) archive(a *Archive) {
 	m.scopes[a.ID] = s
 	m.define(s)
 	for _, x := range a.Metadata {
-		g := m.defs.Groups.At(int(m.groups[a.ID]))
+		g := m.defs.Groups.At(m.groups[a.ID])
 		g.Attrs = append(g.Attrs, trace.Attr{Key: trace.Text(x.Key), Value: trace.StringValue(trace.Text(x.Value))})
 	}
 	for _, l := range a.Locations {
@@ -266,10 +266,10 @@ func (m *model) define(s *scope) {
 		own := s.comms[x.Ref]
 		up := i
 		for up != trace.NoRef && up != own {
-			up = m.defs.Communicator.At(int(up)).Parent
+			up = m.defs.Communicator.At(up).Parent
 		}
 		if up == trace.NoRef { // else it would be its own ancestor
-			m.defs.Communicator.At(int(own)).Parent = i
+			m.defs.Communicator.At(own).Parent = i
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestRecordOutside(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not installed")
 	}
-	for seed := range uint64(effort.Rounds(25)) {
+	for seed := range uint64(effort.Rounds(15)) {
 		p := program{rng: rand.New(rand.NewPCG(seed, 77))}
 		for range 1 + seed%4 {
 			p.body(int(seed % 7))

@@ -161,8 +161,8 @@ func (e *encoder) key(loc uint32) procKey {
 	for int(loc) >= len(e.keys) {
 		i := uint32(len(e.keys))
 		k := procKey{processorOf(i), 0}
-		if e.native && int(i) < e.Defs.Locations.Len() {
-			if p, ok := parseLocationID(e.Defs.Locations.At(int(i)).ID); ok {
+		if e.native && e.Defs.Locations.Has(i) {
+			if p, ok := parseLocationID(e.Defs.Locations.At(i).ID); ok {
 				k = p
 			}
 		}
@@ -180,7 +180,7 @@ func (e *encoder) event(ref uint32) int64 {
 		i := len(e.events)
 		ev := int64(i)
 		if e.native {
-			if n, err := strconv.ParseInt(e.Defs.Regions.At(i).ID, 10, 64); err == nil {
+			if n, err := strconv.ParseInt(e.Defs.Regions.At(uint32(i)).ID, 10, 64); err == nil {
 				ev = n
 			}
 		}
@@ -205,7 +205,7 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 	}
 	_, labelled := e.labels[k]
 	e.labels[k] = ref
-	name := e.Defs.Regions.At(int(ref)).Name
+	name := e.Defs.Regions.At(ref).Name
 	if !labelled && name == eventName(ev) {
 		return nil
 	}
@@ -235,7 +235,7 @@ func (e *encoder) prepare() {
 		}
 	}
 	for i := range e.Defs.Attributes.Len() {
-		if e.Defs.Attributes.At(i).Name == "recorded process" {
+		if e.Defs.Attributes.At(uint32(i)).Name == "recorded process" {
 			e.recProc = uint32(i)
 		}
 	}
@@ -291,7 +291,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 				r.Process = vals[i].Int()
 				continue
 			}
-			name := e.Defs.Attributes.At(int(a)).Name
+			name := e.Defs.Attributes.At(a).Name
 			event := trace.StringValue(name) // a word that the record had in its place
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
@@ -329,7 +329,7 @@ const addedPrefix = "weft:"
 
 // data is the data field of an attribute.
 func (e *encoder) data(key uint32, v trace.Value) trace.Value {
-	a := e.Defs.Attributes.At(int(key))
+	a := e.Defs.Attributes.At(key)
 	if a.Doc == "" || v.Type != trace.String { // those of PICL itself say nothing of themselves
 		return v
 	}
@@ -506,18 +506,18 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		e.prepare()
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.event(uint32(i))
-			if name := d.Regions.At(i).Name; !e.multi[ev] && name != eventName(ev) {
+			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
-			l, k := d.Locations.At(i), e.key(uint32(i))
+			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
 			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
 		for i := 0; i < d.Sets.Len() && !e.keptSets; i++ {
-			s := d.Sets.At(i)
+			s := d.Sets.At(uint32(i))
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
@@ -538,10 +538,10 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		textRecord(TypeMessage, -1, -1, -1, carryPrefix+p.Key+" "+p.Value)
 	}
 	for i := range d.Regions.Len() {
-		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(i).Name)
+		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(uint32(i)).Name)
 	}
 	for i := range d.Locations.Len() {
-		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, d.Locations.At(i).Label())
+		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, d.Locations.At(uint32(i)).Label())
 	}
 	return records
 }

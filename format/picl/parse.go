@@ -299,7 +299,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		}
 	}
 	p.markAdded(b)
-	if key.process == -1 && d.Model.Locations.At(int(loc)).ID != locationID(key) {
+	if key.process == -1 && d.Model.Locations.At(loc).ID != locationID(key) {
 		b.AddAttr(d.wide, trace.IntValue(-1))
 	}
 	b.Pos = append(b.Pos, number)

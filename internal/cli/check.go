@@ -114,7 +114,7 @@ type ruleInfo struct {
 
 // rules are those that hold for every format, and those of each.
 func (a *app) rules() []format.Rule {
-	l := slices.Clone(check.Rules)
+	l := check.Rules()
 	for _, f := range a.formats {
 		l = append(l, f.About().Rules...)
 	}
@@ -185,7 +185,7 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 	for _, x := range x.First {
 		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, defect: x}
 		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
-			p.Location = d.Defs().Locations.At(int(e.Location)).ID
+			p.Location = d.Defs().Locations.At(e.Location).ID
 		}
 		if x.Event.HasTime {
 			p.Time = &x.Event.Time

@@ -41,52 +41,52 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 		if i == trace.NoRef {
 			return ""
 		}
-		g := d.Groups.At(int(i))
+		g := d.Groups.At(i)
 		return cmp.Or(g.Name, g.ID)
 	}
 	add("locations", "Locations", "id name kind group attributes", d.Locations.Len(), func(i int) []any {
-		l := d.Locations.At(i)
+		l := d.Locations.At(uint32(i))
 		return []any{l.ID, l.Name, string(l.Kind), group(l.Group), l.Attrs}
 	})
 	add("groups", "Groups of locations", "id name kind parent attributes", d.Groups.Len(), func(i int) []any {
-		g := d.Groups.At(i)
+		g := d.Groups.At(uint32(i))
 		return []any{g.ID, g.Name, g.Kind, group(g.Parent), g.Attrs}
 	})
 	add("regions", "Regions", "id name group role file line attributes", d.Regions.Len(), func(i int) []any {
-		r := d.Regions.At(i)
+		r := d.Regions.At(uint32(i))
 		return []any{r.ID, r.Name, r.Group, r.Role, r.File, r.Line, r.Attrs}
 	})
 	members := map[uint32]bool{} // sets that communicators have
 	add("communicators", "Communicators", "id name members attributes", d.Communicator.Len(), func(i int) []any {
-		c := d.Communicator.At(i)
+		c := d.Communicator.At(uint32(i))
 		var l []int64
 		if c.Set != trace.NoRef {
 			members[c.Set] = true
-			l = d.Sets.At(int(c.Set)).Members
+			l = d.Sets.At(c.Set).Members
 		}
 		return []any{c.ID, c.Name, l, c.Attrs}
 	})
 	add("sets", "Sets", "id name kind members attributes", d.Sets.Len(), func(i int) []any {
-		s := d.Sets.At(i)
+		s := d.Sets.At(uint32(i))
 		if members[uint32(i)] {
 			return nil
 		}
 		return []any{s.ID, s.Name, s.Kind, s.Members, s.Attrs}
 	})
 	add("signals", "Signals, series and counters", "id name kind unit mode group type attributes", d.Metrics.Len(), func(i int) []any {
-		m := d.Metrics.At(i)
+		m := d.Metrics.At(uint32(i))
 		return []any{m.ID, m.Name, string(m.Kind), m.Unit, m.Mode, m.Group, m.Type.String(), m.Attrs}
 	})
 	add("resources", "Resources", "id name unit capacity attributes", d.Resources.Len(), func(i int) []any {
-		r := d.Resources.At(i)
+		r := d.Resources.At(uint32(i))
 		return []any{r.ID, r.Name, r.Unit, trace.Real(r.Capacity), r.Attrs}
 	})
 	add("attributes", "Attributes of events", "id name type description", d.Attributes.Len(), func(i int) []any {
-		a := d.Attributes.At(i)
+		a := d.Attributes.At(uint32(i))
 		return []any{a.ID, a.Name, a.Type.String(), a.Doc}
 	})
 	add("kinds", "Kinds of events that the trace declares", "name description", d.Kinds.Len(), func(i int) []any {
-		k := d.Kinds.At(i)
+		k := d.Kinds.At(uint32(i))
 		return []any{k.Name, k.Doc}
 	})
 	for _, x := range []struct {
@@ -95,14 +95,14 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 	}{{"parameters", "Parameters", &d.Parameters}, {"windows", "Windows", &d.Windows}, {"contexts", "Contexts", &d.Contexts},
 		{"files", "Files", &d.Files}, {"handles", "Handles", &d.Handles}, {"markers", "Markers", &d.Markers}} {
 		add(x.key, x.title, "id name attributes", x.t.Len(), func(i int) []any {
-			n := x.t.At(i)
+			n := x.t.At(uint32(i))
 			return []any{n.ID, n.Name, n.Attrs}
 		})
 	}
 	for _, x := range records {
 		add(x.Type, x.Type, "id name", len(x.Names), func(i int) []any { return []any{x.Names[i].ID, x.Names[i].Name} })
 	}
-	add("opaque", "Other definitions, in the format's own text", "record", d.Opaque.Len(), func(i int) []any { return []any{d.Opaque.At(i).Data} })
+	add("opaque", "Other definitions, in the format's own text", "record", d.Opaque.Len(), func(i int) []any { return []any{d.Opaque.At(uint32(i)).Data} })
 	return out
 }
 

@@ -467,12 +467,12 @@ func choose(list []string, names func(i int) (string, string)) (func(uint32) boo
 // chooseLocations is whether the id or name of a location is among patterns; nil if there
 // are none.
 func chooseLocations(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) { return d.Locations.At(i).ID, d.Locations.At(i).Name })
+	return choose(list, func(i int) (string, string) { return d.Locations.At(uint32(i)).ID, d.Locations.At(uint32(i)).Name })
 }
 
 // chooseRegions is the same for regions.
 func chooseRegions(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) { return d.Regions.At(i).Name, d.Regions.At(i).ID })
+	return choose(list, func(i int) (string, string) { return d.Regions.At(uint32(i)).Name, d.Regions.At(uint32(i)).ID })
 }
 
 // linkKind is the name of links in lists of kinds.

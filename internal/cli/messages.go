@@ -215,8 +215,8 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		return err
 	}
 	name := func(loc uint32) (id, name string) {
-		if int(loc) < d.Locations.Len() {
-			l := d.Locations.At(int(loc))
+		if d.Locations.Has(loc) {
+			l := d.Locations.At(loc)
 			return l.ID, l.Name
 		}
 		return "", ""
@@ -226,7 +226,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		x.Source, x.SourceName = name(m.Source)
 		x.Destination, x.DestinationName = name(m.Destination)
 		if m.Communicator < uint64(d.Communicator.Len()) {
-			c := d.Communicator.At(int(m.Communicator))
+			c := d.Communicator.At(uint32(m.Communicator))
 			x.Communicator = cmp.Or(c.Name, c.ID)
 		}
 		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatInt(x.Bytes, 10)}

@@ -160,8 +160,8 @@ func (p *printer) appendOperand(b []byte, c *trace.Cursor, t trace.OperandType, 
 		return appendJSONFloat(b, math.Float64frombits(v))
 	case trace.OpBits:
 		typ := trace.Uint64
-		if k := p.defs.Spec(c.Kind()); k.Ref == trace.RefMetric && int(c.Ref()) < p.defs.Metrics.Len() {
-			typ = p.defs.Metrics.At(int(c.Ref())).Type
+		if k := p.defs.Spec(c.Kind()); k.Ref == trace.RefMetric && p.defs.Metrics.Has(c.Ref()) {
+			typ = p.defs.Metrics.At(c.Ref()).Type
 		}
 		val := trace.Value{Num: v, Type: typ}
 		return appendJSONValue(b, &val)
@@ -180,7 +180,7 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 	b := append(p.buf, `{"time":`...)
 	b = digits.AppendInt(b, c.Time())
 	b = append(b, `,"location":`...)
-	b = appendJSONString(b, p.defs.Locations.At(int(c.Location())).ID)
+	b = appendJSONString(b, p.defs.Locations.At(c.Location()).ID)
 	spec := p.defs.Spec(c.Kind())
 	b = append(b, `,"kind":`...)
 	b = appendJSONString(b, spec.Name)
@@ -235,11 +235,11 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 // unique is the name of attribute i of a row. A name that the row has had already
 // gets a number: readers of JSON keep only one of equal names.
 func (p *printer) unique(keys []uint32, i int) string {
-	name := p.defs.Attributes.At(int(keys[i])).Name
+	name := p.defs.Attributes.At(keys[i]).Name
 	n := 1
 	if len(keys) <= 16 {
 		for _, k := range keys[:i] {
-			if p.defs.Attributes.At(int(k)).Name == name {
+			if p.defs.Attributes.At(k).Name == name {
 				n++
 			}
 		}
@@ -264,7 +264,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	b = append(b, p.defs.Clock.FormatSeconds(c.Time())...)
 	b = pad(b, from, 14)
 	from = len(b)
-	b = append(b, p.defs.Locations.At(int(c.Location())).Label()...)
+	b = append(b, p.defs.Locations.At(c.Location()).Label()...)
 	b = pad(b, from, 10)
 	spec := p.defs.Spec(c.Kind())
 	from = len(b)
@@ -287,7 +287,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	keys, vals := c.Attrs()
 	for i, k := range keys {
 		b = append(b, ' ', ' ')
-		b = append(b, p.defs.Attributes.At(int(k)).Name...)
+		b = append(b, p.defs.Attributes.At(k).Name...)
 		b = append(b, '=')
 		if v := &vals[i]; v.Type == trace.String && strings.ContainsAny(v.Str, " \t") {
 			b = strconv.AppendQuote(b, v.Str)
@@ -330,10 +330,10 @@ func (p *printer) Links(links []trace.Link) error {
 }
 
 func (p *printer) locationID(loc uint32) (string, bool) {
-	if int(loc) >= p.defs.Locations.Len() {
+	if !p.defs.Locations.Has(loc) {
 		return "", false
 	}
-	return p.defs.Locations.At(int(loc)).ID, true
+	return p.defs.Locations.At(loc).ID, true
 }
 
 func (p *printer) jsonLink(l *trace.Link) {
@@ -394,11 +394,11 @@ func (p *printer) textLink(l *trace.Link) {
 		b = append(b, e.Kind.String()...)
 		b = append(b, ' ')
 		b = digits.AppendInt(b, e.ID)
-		if int(e.Location) < p.defs.Locations.Len() {
+		if p.defs.Locations.Has(e.Location) {
 			b = append(b, " at "...)
 			b = append(b, p.defs.Clock.FormatSeconds(e.Time)...)
 			b = append(b, " s on "...)
-			b = append(b, p.defs.Locations.At(int(e.Location)).Label()...)
+			b = append(b, p.defs.Locations.At(e.Location).Label()...)
 		} else {
 			b = append(b, " (not in the trace)"...)
 		}

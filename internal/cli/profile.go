@@ -174,14 +174,14 @@ func (x *profileResult) group(d *trace.Definitions) {
 	index := map[uint32]int{}
 	x.Groups = []groupProfile{}
 	for _, l := range x.Locations {
-		g := d.Locations.At(int(l.Location)).Group
+		g := d.Locations.At(l.Location).Group
 		i, ok := index[g]
 		if !ok {
 			i = len(x.Groups)
 			index[g] = i
 			p := groupProfile{Name: "(no group)"}
 			if g != trace.NoRef {
-				p.ID, p.Name = d.Groups.At(int(g)).ID, d.Groups.At(int(g)).Name
+				p.ID, p.Name = d.Groups.At(g).ID, d.Groups.At(g).Name
 			}
 			x.Groups = append(x.Groups, p)
 		}

@@ -35,12 +35,12 @@ func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names fun
 	case byLocation:
 		return func(loc uint32) uint32 { return loc }, func() (l []string) {
 			for i := range d.Locations.Len() {
-				l = append(l, d.Locations.At(i).Label())
+				l = append(l, d.Locations.At(uint32(i)).Label())
 			}
 			return l
 		}
 	case byGroup:
-		return func(loc uint32) uint32 { return d.Locations.At(int(loc)).Group + 1 }, func() []string {
+		return func(loc uint32) uint32 { return d.Locations.At(loc).Group + 1 }, func() []string {
 			l := []string{"(no group)"}
 			for _, g := range d.Groups.All() {
 				l = append(l, cmp.Or(g.Name, g.ID))
@@ -262,8 +262,8 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		if l == nil {
 			f := &profile.Function{ID: uint64(len(p.Function) + 1), Name: n.Name}
 			line := int64(0)
-			if int(n.Region) < d.Regions.Len() {
-				r := d.Regions.At(int(n.Region))
+			if d.Regions.Has(n.Region) {
+				r := d.Regions.At(n.Region)
 				f.Filename, f.StartLine, line = r.File, r.Line, r.Line
 			}
 			p.Function = append(p.Function, f)

@@ -67,7 +67,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 	if d, err = x.change(ctx, d); err != nil {
 		return err
 	}
-	rules := append(a.rules(), transform.RepairRules...)
+	rules := append(a.rules(), transform.RepairRules()...)
 	x.quiet = true // what reading mended is listed with the changes
 	return a.writeChanged(ctx, []*input{in}, d, args[1], x, func(res *changed) (any, error) {
 		res.Changes = []checkRule{}

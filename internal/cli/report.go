@@ -164,20 +164,20 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 	x.LocationName = func(loc uint32) string { return locationLabel(d, loc) }
 	var opt states.Options
 	x.Waits = func(ref uint32) bool {
-		return int(ref) < d.Regions.Len() && opt.StateIn(d, d.Regions.At(int(ref))) != states.Busy
+		return d.Regions.Has(ref) && opt.StateIn(d, d.Regions.At(ref)) != states.Busy
 	}
 	return nil
 }
 
 // locationLabel names a location with the group that it is in, where that says more.
 func locationLabel(d *trace.Definitions, loc uint32) string {
-	if int(loc) >= d.Locations.Len() {
+	if !d.Locations.Has(loc) {
 		return fmt.Sprint("location ", loc)
 	}
-	l := d.Locations.At(int(loc))
+	l := d.Locations.At(loc)
 	label := l.Label()
-	if int(l.Group) < d.Groups.Len() {
-		g := d.Groups.At(int(l.Group))
+	if d.Groups.Has(l.Group) {
+		g := d.Groups.At(l.Group)
 		if group := cmp.Or(g.Name, g.ID); group != label && (g.Kind == "" || strings.Contains(g.Kind, "process")) {
 			return group + " · " + label
 		}
@@ -195,7 +195,7 @@ func locationLabels(d *trace.Definitions) (label func(loc uint32) string, longes
 		seen[labels[i]]++
 	}
 	for i := range labels {
-		if id := d.Locations.At(i).ID; seen[labels[i]] > 1 && labels[i] != id {
+		if id := d.Locations.At(uint32(i)).ID; seen[labels[i]] > 1 && labels[i] != id {
 			labels[i] += " (" + id + ")"
 		}
 		longest = max(longest, utf8.RuneCountInString(labels[i]))

@@ -246,12 +246,12 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 		return nil, err
 	}
 	return func(loc uint32) bool {
-		g := d.Locations.At(int(loc)).Group
+		g := d.Locations.At(loc).Group
 		for range d.Groups.Len() { // groups may form a ring in a broken trace
-			if g == trace.NoRef || int(g) >= d.Groups.Len() {
+			if g == trace.NoRef || !d.Groups.Has(g) {
 				break
 			}
-			x := d.Groups.At(int(g))
+			x := d.Groups.At(g)
 			if p.match(x.ID, x.Name) {
 				return true
 			}
@@ -263,7 +263,9 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 
 // chooseCommunicators is whether the id or name of a communicator is among patterns.
 func chooseCommunicators(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) { return d.Communicator.At(i).ID, d.Communicator.At(i).Name })
+	return choose(list, func(i int) (string, string) {
+		return d.Communicator.At(uint32(i)).ID, d.Communicator.At(uint32(i)).Name
+	})
 }
 
 // source is how the files are read: what is to be done comes behind that.

@@ -601,15 +601,15 @@ func (w *worker) instant(l *location, c *trace.Cursor) error {
 	case trace.RefRegion:
 		x.name = w.region(c.Ref())
 		if w.b.color != "" && x.name != trace.NoRef {
-			x.named, x.name = true, w.b.name(d.Regions.At(int(x.name)).Name)
+			x.named, x.name = true, w.b.name(d.Regions.At(x.name).Name)
 		}
 	case trace.RefMarker:
 		if x.named = true; ref < d.Markers.Len() {
-			x.name = w.b.name(cmp.Or(d.Markers.At(ref).Name, d.Markers.At(ref).ID))
+			x.name = w.b.name(cmp.Or(d.Markers.At(uint32(ref)).Name, d.Markers.At(uint32(ref)).ID))
 		}
 	case trace.RefString:
 		if x.named = true; ref < d.Strings.Len() {
-			x.name = w.b.name(*d.Strings.At(ref))
+			x.name = w.b.name(*d.Strings.At(uint32(ref)))
 		}
 	}
 	if x.named && x.name != trace.NoRef {
@@ -629,10 +629,10 @@ type series struct {
 // value takes a value of a counter or signal.
 func (w *worker) value(l *location, c *trace.Cursor) error {
 	ref, d := c.Ref(), w.b.defs
-	if int(ref) >= d.Metrics.Len() || len(c.Ops()) == 0 {
+	if !d.Metrics.Has(ref) || len(c.Ops()) == 0 {
 		return nil
 	}
-	m := d.Metrics.At(int(ref))
+	m := d.Metrics.At(ref)
 	s := l.seriesOf[ref]
 	if s == nil {
 		s = &series{metric: ref, last: math.MinInt64}
@@ -692,7 +692,7 @@ func (w *worker) value(l *location, c *trace.Cursor) error {
 
 // end closes what is open at the last event of a location, and makes its tracks.
 func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err error) {
-	def := d.Locations.At(int(l.index))
+	def := d.Locations.At(l.index)
 	describe := func(e *trackEntry, kind TrackKind) {
 		e.Kind, e.Location, e.Group = kind, l.index, def.Group
 		e.First, e.Last = l.first, l.last
@@ -754,7 +754,7 @@ func (l *location) end(p *packer, d *trace.Definitions) (out []*trackEntry, err 
 	}
 	for _, s := range l.series {
 		describe(&s.entry, CounterTrack)
-		m := d.Metrics.At(int(s.metric))
+		m := d.Metrics.At(s.metric)
 		e := &s.entry
 		e.Last = max(e.Last, s.last)
 		e.ID, e.Name, e.Sort, e.Unit, e.Style, e.MetricUnit = m.ID, m.Name, m.Mode, m.Unit, styleName(s.w.style), d.Clock.UnitTicks()

@@ -49,7 +49,7 @@ func (w *worker) claim(l *location, c *trace.Cursor) error {
 		r = &resource{resource: res, spans: w.spans(ResourceTrack)}
 		r.held.style = curve.Steps
 		if res != trace.NoRef {
-			if d := w.b.defs.Resources.At(int(res)); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
+			if d := w.b.defs.Resources.At(res); d.Capacity > 0 && !math.IsInf(d.Capacity, 0) {
 				r.capacity = d.Capacity
 			}
 		}
@@ -144,7 +144,7 @@ func (r *resource) describe(d *trace.Definitions, l *trace.Location) {
 		e.Sort = string(l.Kind)
 	}
 	if r.resource != trace.NoRef {
-		x := d.Resources.At(int(r.resource))
+		x := d.Resources.At(r.resource)
 		e.ID, e.Name, e.Unit, e.Capacity = x.ID, x.Name, x.Unit, r.capacity
 	}
 }

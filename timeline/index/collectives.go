@@ -112,8 +112,8 @@ func (b *builder) collectives(dir *directory) error {
 		slices.SortStableFunc(list, func(a, b collective) int { return cmp.Compare(a.start, b.start) })
 		e := &trackEntry{}
 		e.Kind, e.Location, e.Group, e.Parent, e.ID = CommunicatorTrack, trace.NoRef, trace.NoRef, -1, fmt.Sprint(comm)
-		if int(comm) < b.defs.Communicator.Len() {
-			d := b.defs.Communicator.At(int(comm))
+		if b.defs.Communicator.Has(comm) {
+			d := b.defs.Communicator.At(comm)
 			e.ID, e.Name = d.ID, d.Name
 		}
 		e.First, e.Last = list[0].start, list[0].end

@@ -34,7 +34,7 @@ func (w *worker) key(c *trace.Cursor) uint32 {
 // before.
 func (b *builder) isColor(known *[]bool, key uint32) bool {
 	for n := len(*known); n <= int(key); n++ {
-		*known = append(*known, n < b.defs.Attributes.Len() && b.defs.Attributes.At(n).Name == b.color)
+		*known = append(*known, n < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(n)).Name == b.color)
 	}
 	return (*known)[key]
 }
@@ -63,8 +63,8 @@ func (b *builder) value(v *trace.Value) uint32 {
 func (b *builder) attributes() (names []string) {
 	for _, w := range b.workers {
 		for k, has := range w.attrs {
-			if has && k < b.defs.Attributes.Len() && b.defs.Attributes.At(k).Name != "" {
-				names = append(names, b.defs.Attributes.At(k).Name)
+			if has && k < b.defs.Attributes.Len() && b.defs.Attributes.At(uint32(k)).Name != "" {
+				names = append(names, b.defs.Attributes.At(uint32(k)).Name)
 			}
 		}
 	}

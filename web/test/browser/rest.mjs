@@ -1,10 +1,10 @@
 // When a page is at rest.
 
-/** quiet runs in the page: it gives what is still pending after a few looks, nothing once that was so for two frames. */
+/** quiet runs in the page: it gives what is still pending after a few looks, nothing once that was so for a frame. */
 async function quiet() {
-  const frame = () => new Promise((r) => requestAnimationFrame(r));
+  // a task behind a frame sees what layout, observers and scrolling did in it
+  const frame = () => new Promise((r) => requestAnimationFrame(() => setTimeout(r)));
   for (let looks = 0; looks < 40; ) {
-    await frame();
     await frame();
     if (!window.weft) return ["the program of the page"];
     let still = true;
