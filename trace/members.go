@@ -7,7 +7,8 @@ import (
 
 // Members are the locations of a communicator, indices into Locations, in the order of its
 // ranks. They are not known if the trace does not have all of them, or numbers them in a way
-// that it does not tell.
+// that it does not tell. The members of a set of ranks are places in the set of all locations that
+// communicate, or, if its attribute "flags" has GLOBAL_MEMBERS, ids of locations.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	if int64(communicator) >= int64(d.Communicator.Len()) {
 		return nil, false
@@ -18,9 +19,10 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	}
 	s := d.Sets.At(set)
 	members := s.Members
-	switch s.Kind {
-	case "processes", "locations", "communicating locations":
-	case "ranks": // they number those that communicate
+	switch {
+	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
+	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
+	case s.Kind == "ranks":
 		all := d.communicating(s)
 		if all == nil {
 			return nil, false
@@ -52,10 +54,10 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 // communicating is the set whose members the ranks of a set number; nil if there is not
 // just one.
 func (d *Definitions) communicating(ranks *Set) (found *Set) {
-	paradigm := ranks.paradigm()
+	paradigm := ranks.attribute("paradigm")
 	for i := range d.Sets.Len() {
 		s := d.Sets.At(uint32(i))
-		if s.Kind != "communicating locations" || s.paradigm() != paradigm {
+		if s.Kind != "communicating locations" || s.attribute("paradigm") != paradigm {
 			continue
 		}
 		if found != nil {
@@ -66,9 +68,10 @@ func (d *Definitions) communicating(ranks *Set) (found *Set) {
 	return found
 }
 
-func (s *Set) paradigm() Value {
+// attribute is the value of an attribute, which may bear the name of a format.
+func (s *Set) attribute(name string) Value {
 	for _, a := range s.Attrs {
-		if a.Key == "paradigm" || strings.HasSuffix(a.Key, ".paradigm") {
+		if a.Key == name || strings.HasSuffix(a.Key, "."+name) {
 			return a.Value
 		}
 	}

@@ -27,6 +27,8 @@ func TestMembers(t *testing.T) {
 		{set("ranks", mpi, -1), nil, false},     // nor one below 0
 		{set("ranks", nil, 0), nil, false},      // of another paradigm
 		{set("locations", nil, 40), nil, false}, // no such location
+		// OTF2: ids of locations, of a communicator made at run time
+		{set("ranks", append(slices.Clone(mpi), Attr{Key: "flags", Value: StringValue("GLOBAL_MEMBERS")}), 10, 30), []uint32{0, 2}, true},
 		{set("subset", nil, 10), nil, false},
 		{NoRef, nil, false},
 	} {

@@ -3,8 +3,6 @@ package clocks
 import (
 	"cmp"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -126,66 +124,21 @@ func (p *Part) sequence(out []collective, r *ranks, communicator uint64, members
 
 // ranks finds the locations of ranks.
 type ranks struct {
-	defs *trace.Definitions
-	byID map[string]uint32
+	defs    *trace.Definitions
+	members map[uint64][]uint32 // by communicator
 }
 
-func newRanks(d *trace.Definitions) *ranks {
-	r := &ranks{defs: d, byID: map[string]uint32{}}
-	for i, l := range d.Locations.All() {
-		r.byID[l.ID] = uint32(i)
-	}
-	return r
-}
+func newRanks(d *trace.Definitions) *ranks { return &ranks{d, map[uint64][]uint32{}} }
 
-// location is that of a rank: NoRef if the trace does not tell. The members of a set are
-// ids of locations, or, if it is one of ranks, places in the list of those that communicate.
+// location returns that of a rank: NoRef if the trace does not tell.
 func (r *ranks) location(communicator, rank uint64) uint32 {
-	set := r.set(communicator)
-	if set == nil || rank >= uint64(len(set.Members)) {
+	list, ok := r.members[communicator]
+	if !ok && communicator < uint64(trace.NoRef) {
+		list, _ = r.defs.Members(uint32(communicator))
+		r.members[communicator] = list
+	}
+	if rank >= uint64(len(list)) {
 		return trace.NoRef
 	}
-	member := set.Members[rank]
-	if set.Kind == "ranks" && !global(set) {
-		if all := r.communicating(set); all != nil && member >= 0 && member < int64(len(all.Members)) {
-			member = all.Members[member]
-		}
-	}
-	if loc, ok := r.byID[strconv.FormatInt(member, 10)]; ok {
-		return loc
-	}
-	return trace.NoRef
-}
-
-func (r *ranks) set(communicator uint64) *trace.Set {
-	if communicator >= uint64(r.defs.Communicator.Len()) {
-		return nil
-	}
-	set := r.defs.Communicator.At(uint32(communicator)).Set
-	if set == trace.NoRef || !r.defs.Sets.Has(set) {
-		return nil
-	}
-	return r.defs.Sets.At(set)
-}
-
-// communicating is the set of all locations that have ranks in the paradigm of a set.
-func (r *ranks) communicating(set *trace.Set) *trace.Set {
-	for i := range r.defs.Sets.Len() {
-		if x := r.defs.Sets.At(uint32(i)); x.Kind == "communicating locations" && attribute(x, "paradigm") == attribute(set, "paradigm") {
-			return x
-		}
-	}
-	return nil
-}
-
-// global tells whether the members of a set of ranks are locations all the same.
-func global(s *trace.Set) bool { return strings.Contains(attribute(s, "flags"), "GLOBAL_MEMBERS") }
-
-func attribute(s *trace.Set, key string) string {
-	for i := range s.Attrs {
-		if s.Attrs[i].Key == key {
-			return s.Attrs[i].Value.String()
-		}
-	}
-	return ""
+	return list[rank]
 }
