@@ -70,6 +70,7 @@ func Run(t *testing.T, f format.Format, opt Options) {
 	}
 	if f.About().Writes != "" {
 		t.Run("kinds", func(t *testing.T) { kinds(t, f) })
+		t.Run("clock", func(t *testing.T) { clock(t, f) })
 		t.Run("commit", func(t *testing.T) { commits(t, f) })
 	}
 	t.Run("empty", func(t *testing.T) { empty(t, f) })
@@ -383,6 +384,26 @@ func Encode(t testing.TB, f format.Format, d format.Events, path string) *format
 		t.Fatal(err)
 	}
 	return e.Loss()
+}
+
+// clock: windows are in the ticks of the trace, also where the file has others, such as decimals
+// of a second for a clock of three ticks a second.
+func clock(t *testing.T, f format.Format) {
+	r := trace.NewRecorder(trace.Seconds(3))
+	loc := r.Location("rank 0")
+	region := r.Region("solve")
+	for i := range int64(500) {
+		r.Enter(loc, 10+7*i, region)
+		r.Leave(loc, 12+7*i, region)
+	}
+	name := filepath.Join(t.TempDir(), "clock"+f.About().Extensions[0])
+	Encode(t, f, format.Recorded(r), name)
+	src := format.FileSource(name)
+	first, last, ok, err := Open(t, f, src, nil).Extent(context.Background())
+	if err != nil || !ok || first != 10 || last != 12+7*499 {
+		t.Errorf("found times from %d to %d (%v, %v), expected 10 to %d", first, last, ok, err, 12+7*499)
+	}
+	selection(t, f, src)
 }
 
 // commits: wherever giving the files of a trace their names fails, the trace that was there
