@@ -1,6 +1,7 @@
 // Platforms checks that the packages named by its arguments, and their tests, have no type
-// errors on any platform that weft is built for. It type-checks everything from source, the
-// standard library included, in a tenth of the time that cross builds take.
+// errors on any platform that weft is built for. It type-checks everything from source, in a
+// twentieth of the time that cross builds take. Of the standard library it reads what functions
+// take and return, not what they do.
 //
 //	go run ./platforms -C .. ./...
 package main
@@ -8,7 +9,12 @@ package main
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -45,17 +51,33 @@ func main() {
 // on a platform.
 func check(dir, target string, patterns []string) (errs []string, err error) {
 	goos, goarch, _ := strings.Cut(target, "/")
+	env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch)
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	root := filepath.Join(strings.TrimSpace(string(out)), "src") + string(filepath.Separator)
 	loaded, err := packages.Load(&packages.Config{
 		Mode:  packages.LoadAllSyntax,
 		Dir:   dir,
-		Env:   append(os.Environ(), "CGO_ENABLED=0", "GOOS="+goos, "GOARCH="+goarch),
+		Env:   env,
 		Tests: true,
+		ParseFile: func(set *token.FileSet, name string, text []byte) (*ast.File, error) {
+			f, err := parser.ParseFile(set, name, text, parser.SkipObjectResolution)
+			if err == nil && strings.HasPrefix(name, root) {
+				withoutBodies(f)
+			}
+			return f, err
+		},
 	}, patterns...)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
 	packages.Visit(loaded, nil, func(p *packages.Package) {
+		if len(p.GoFiles) > 0 && strings.HasPrefix(p.GoFiles[0], root) {
+			return // without bodies, imports are not used
+		}
 		for _, e := range p.Errors {
 			if !seen[e.Error()] {
 				seen[e.Error()] = true
@@ -64,4 +86,13 @@ func check(dir, target string, patterns []string) (errs []string, err error) {
 		}
 	})
 	return errs, nil
+}
+
+// withoutBodies leaves functions nothing to do, which fits what they return.
+func withoutBodies(f *ast.File) {
+	for _, d := range f.Decls {
+		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
+			d.Body.List = []ast.Stmt{&ast.ForStmt{For: d.Body.Lbrace, Body: &ast.BlockStmt{Lbrace: d.Body.Lbrace, Rbrace: d.Body.Rbrace}}}
+		}
+	}
 }
