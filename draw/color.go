@@ -46,8 +46,10 @@ func Palette(onDark bool) []string {
 	return out
 }
 
-// ColorOf gives each name a colour, which is an index into [Palette]. It depends on the
-// name, and on other names only where two want the same colour. No two of the first names,
+// ColorOf gives each name a colour, which is an index into [Palette]: 16 names at a time, in
+// their order, each by a hash of the name, or the next colour if another name of the 16 has that.
+// Where there are few names they choose among the first 6, 8 or 12 colours, so that one name more
+// may change the colours of all. No two of the first names,
 // as many as there are colours, have the same; the order of these does not matter.
 func ColorOf(names []string) []int {
 	out := make([]int, 0, len(names))

@@ -71,7 +71,9 @@ func (b *Batch) Add(loc uint32, t int64, k Kind, ref uint32) uint32 {
 	return uint32(len(b.Time) - 1)
 }
 
-// AddOps gives the last row its operands.
+// AddOps gives the last row its operands, those of [Kind.Spec] in their order. An operand that is
+// a number of the trace, such as a value of a counter, has the bits of its type: an integer as it
+// is, a floating-point number as [math.Float64bits] gives them.
 func (b *Batch) AddOps(ops ...uint64) {
 	b.OpRow = append(b.OpRow, uint32(len(b.Time)-1))
 	b.Op = append(b.Op, ops...)

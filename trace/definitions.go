@@ -168,16 +168,17 @@ const (
 	SeriesMetric  MetricKind = "series" // samples
 )
 
-// MetricDef is a counter, a signal or a sampled series.
+// MetricDef is a counter, a signal or a sampled series. An event of kind [Metric] sets its value.
 type MetricDef struct {
 	ID    string     `json:"id"`
 	Name  string     `json:"name,omitempty"`
 	Unit  string     `json:"unit,omitempty"`
 	Kind  MetricKind `json:"kind,omitempty"`
-	Mode  string     `json:"mode,omitempty"`
+	Mode  string     `json:"mode,omitempty"` // what a value says, in the words of OTF2: "ABSOLUTE_POINT"
 	Group string     `json:"group,omitempty"`
-	Type  Type       `json:"type"` // how the bits of a value are read
-	// Location is the location on which the metric's events live, or NoRef.
+	Type  Type       `json:"type"` // how the bits of a value are read, see [Batch.AddOps]
+	// Location is the location on which the metric's events live, NoRef if they may be on any. The
+	// zero value is the first location.
 	Location uint32 `json:"location"`
 	Attrs    []Attr `json:"attributes,omitempty"`
 	// Undefined marks a stand-in: events refer to it, nothing defines it.

@@ -40,8 +40,9 @@ func nameIn[T any](t *Table[T], i int, name func(*T) string) (s string, ok bool)
 	return name(t.At(uint32(i))), true
 }
 
-// RefName is the name of what an event refers to, by the sort of its kind's reference;
-// ok is false when it refers to nothing that is defined.
+// RefName is the name of what an event refers to, by the sort of its kind's reference, such as
+// [RefRegion] for the region of a visit; ok is false when it refers to nothing that is defined,
+// which [NoRef] does.
 func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 	i := int(ref)
 	label := func(n *Named) string { return cmp.Or(n.Name, n.ID) }

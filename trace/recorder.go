@@ -74,6 +74,11 @@ func (r *Recorder) Resource(name string, capacity float64, unit string) uint32 {
 		Attrs: []Attr{{"name", StringValue(name)}, {"unit", StringValue(unit)}}})
 }
 
+// Counter defines something that is counted or measured, with the unit of its values.
+func (r *Recorder) Counter(name, unit string) uint32 {
+	return r.defs.Metrics.Add(MetricDef{ID: strconv.Itoa(r.defs.Metrics.Len()), Name: name, Unit: unit, Kind: CounterMetric, Mode: "ABSOLUTE_NEXT", Type: Float64, Location: NoRef})
+}
+
 // Event records any event; the methods below are shorter for the usual ones.
 // attrs are its attributes.
 func (r *Recorder) Event(loc uint32, t int64, k Kind, ref uint32, ops []uint64, attrs ...Attr) {
@@ -115,6 +120,11 @@ func (r *Recorder) Leave(loc uint32, t int64, region uint32) { r.Event(loc, t, L
 // Mark records an event without duration.
 func (r *Recorder) Mark(loc uint32, t int64, region uint32, attrs ...Attr) {
 	r.Event(loc, t, Mark, region, nil, attrs...)
+}
+
+// Value records the value that a counter has from now on.
+func (r *Recorder) Value(loc uint32, t int64, counter uint32, value float64) {
+	r.Event(loc, t, Metric, counter, []uint64{math.Float64bits(value)})
 }
 
 // Send records that a message of length bytes leaves for another location.

@@ -486,7 +486,7 @@ type Result struct {
 	ReusedClaims int64 `json:"reusedClaims"`
 }
 
-// Region is the profile of one region.
+// Region is the profile of one region, also as weft profile, weft info and weft report show it.
 type Region struct {
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
 	ID     string `json:"id,omitempty"`

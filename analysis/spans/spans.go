@@ -1,9 +1,5 @@
 // Package spans gives the visits of regions and the claims of resources of a trace as intervals:
 // what most people look for first.
-//
-//	for s, err := range spans.All(ctx, file, trace.Everything()) {
-//		...
-//	}
 package spans
 
 import (
@@ -21,6 +17,7 @@ import (
 type Span struct {
 	Location uint32 // index into Definitions.Locations
 	// Region is the region that is visited, or the activity that claims; trace.NoRef for none.
+	// Definitions.RefName(trace.RefRegion, Region) is its name.
 	Region uint32
 	// Resource is what is claimed, an index into Definitions.Resources; trace.NoRef for visits.
 	Resource uint32
@@ -44,7 +41,7 @@ func (s *Span) Duration() int64 {
 
 // All are the spans of the locations that sel selects, those alone that overlap its times and whose
 // region it wants. They come in the order of their ends at each location, and those that never end
-// last. Leaves without an enter make no span. It reads the events once and holds those spans that
+// last. The events need not be prepared. Leaves without an enter make no span. It reads the events once and holds those spans that
 // are open, 64 bytes each. An error is the last thing that comes.
 func All(ctx context.Context, events format.Events, sel trace.Selection) iter.Seq2[Span, error] {
 	return func(yield func(Span, error) bool) {

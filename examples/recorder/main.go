@@ -41,11 +41,13 @@ func simulate() *trace.Recorder {
 	process := r.Process("workers", machine)
 	workers := []uint32{r.Thread("worker 0", process), r.Thread("worker 1", process)}
 	produce, work := r.Region("produce"), r.Region("work")
+	sent := r.Counter("bytes sent", "B")
 	for job := range int64(6) {
 		start := 100 * job
 		worker := workers[job%2]
 		r.Enter(producer, start, produce)
 		r.Send(producer, start+40, worker, job, 1024)
+		r.Value(producer, start+40, sent, float64(1024*(job+1)))
 		r.Leave(producer, start+50, produce)
 		r.Recv(worker, start+60, producer, job, 1024)
 		r.Enter(worker, start+60, work, trace.Attr{Key: "job", Value: trace.IntValue(job)})

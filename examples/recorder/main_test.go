@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	// Six jobs: each is sent and received, and is a visit of a region on both sides.
-	for event, want := range map[string]int{"ENTER ": 12, "LEAVE ": 12, "MPI_SEND ": 6, "MPI_RECV ": 6} {
+	for event, want := range map[string]int{"ENTER ": 12, "LEAVE ": 12, "MPI_SEND ": 6, "MPI_RECV ": 6, "METRIC ": 6} {
 		if n := strings.Count(string(out), "\n"+event); n != want {
 			t.Errorf("otf2-print shows %d of %s, want %d", n, event, want)
 		}
@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{`"node1"`, `"producer"`, `"workers"`, `"worker 1"`} {
+	for _, want := range []string{`"node1"`, `"producer"`, `"workers"`, `"worker 1"`, "ABSOLUTE_NEXT"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("otf2-print shows no definition of %s", want)
 		}

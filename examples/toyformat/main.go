@@ -12,7 +12,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
@@ -132,9 +131,10 @@ func (f *file) lines(ctx context.Context, do func(t int64, location uint32, k tr
 	s := bufio.NewScanner(in)
 	for n := 1; s.Scan() && ctx.Err() == nil; n++ {
 		var t int64
-		var location, arrow, region string
-		_, err := fmt.Sscan(s.Text(), &t, &location, &arrow, &region)
-		if err != nil || !strings.Contains("<>", arrow) {
+		var location, arrow, region, more string
+		// Four words, no fifth.
+		words, _ := fmt.Sscan(s.Text(), &t, &location, &arrow, &region, &more)
+		if words != 4 || arrow != "<" && arrow != ">" {
 			return fmt.Errorf("%s:%d: found %q, expected: TIME LOCATION > REGION", f.src.Path, n, s.Text())
 		}
 		l, ok := f.locations[location]
