@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"github.com/weft-trace/weft/internal/effort"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -92,9 +93,7 @@ func documents(t *testing.T) []string {
 // TestCommands runs every command in a copy of the traces that the documents
 // use, at their places under the root of the repository.
 func TestCommands(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	effort.Long(t)
 	shell, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("no shell")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // damages are what is done to a file.
@@ -33,9 +34,7 @@ var damages = []func(text []byte) []byte{
 // middle or at the begin, are shown, or failed with a sentence that says why; no question of them is an
 // internal error.
 func TestDamagedTraces(t *testing.T) {
-	if testing.Short() {
-		t.Skip("opens many traces")
-	}
+	effort.Long(t)
 	dir := t.TempDir()
 	var paths []string
 	made := map[string]int{}

@@ -195,6 +195,7 @@ func byOtfaux(t *testing.T, otfaux, m string, n int) {
 
 // Real traces get what otfaux gives them.
 func TestAugmentAsOtfaux(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	otfaux := tool(t, "otfaux")
 	compared := 0

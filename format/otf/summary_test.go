@@ -120,6 +120,7 @@ func bothWays(t *testing.T, m string, queries int) {
 }
 
 func TestSummaryBothWays(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	for name, m := range sortedTraces(t) {
 		t.Run(name, func(t *testing.T) {

@@ -488,6 +488,7 @@ func traced(t *testing.T, name, compiler, module string, launch ...string) strin
 // Real programs under EZTrace: otf2-print says the same of the archives, and the model has
 // what the programs did.
 func TestEZTrace(t *testing.T) {
+	effort.Long(t)
 	for _, x := range []struct {
 		name, compiler, module string
 		launch                 []string

@@ -14,6 +14,7 @@ import (
 // A reader that was made from the format's description alone finds in what is recorded
 // what was recorded, and nothing that contradicts itself.
 func TestRecordOutside(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {

@@ -49,6 +49,7 @@ func number(t *testing.T, s string) int64 {
 // TestOtfprofileMatrix compares who sends how much to whom, how large messages are and what
 // collective operations take with what otfprofile says of the same traces.
 func TestOtfprofileMatrix(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	program, err := exec.LookPath("otfprofile")
 	if err != nil {
@@ -164,6 +165,7 @@ func TestOtfprofileMatrix(t *testing.T) {
 // messages take as long as the ranks measured. The clocks of ranks differ; so it is the time
 // from one to another and back that is compared.
 func TestTruth(t *testing.T) {
+	effort.Long(t)
 	for tool, pkg := range map[string]string{"mpicc": "libopenmpi-dev", "eztrace": "eztrace", "mpirun": "openmpi-bin"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed (Debian package %s)", tool, pkg)

@@ -222,15 +222,13 @@ func weft(t *testing.T, want int, args ...string) string {
 // TestCompare converts every trace to the other format and back, and has an
 // independent program compare the events with what the loss tables say.
 func TestCompare(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("no python3")
 	}
-	for i, path := range conformanceTraces(t) {
-		if testing.Short() && i%4 != 0 {
-			continue // four processes for each trace
-		}
+	for _, path := range conformanceTraces(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			own, other := "picl", "etf"
 			if filepath.Ext(path) == ".etf" {
@@ -269,6 +267,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareProgram gives the comparing program differences to find.
 func TestCompareProgram(t *testing.T) {
+	effort.Long(t)
 	effort.Sequential(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {

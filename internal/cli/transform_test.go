@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/internal/effort"
 )
 
 // runWeft runs a command line in this process.
@@ -33,9 +35,7 @@ var realTraces = map[string]string{
 // What the verbs write of real traces, in every format, passes check without errors, and
 // OTF's and OTF2's own tools read it without a word.
 func TestTransformsAreSound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	effort.Long(t)
 	for name, path := range realTraces {
 		for _, verb := range [][]string{
 			{"cut", "--from", "30%", "--to", "60%"},

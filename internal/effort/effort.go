@@ -38,6 +38,15 @@ func Step(size, n int) int {
 	return max(1, size/Rounds(n))
 }
 
+// Long skips a test under -short: it runs many programs, or much data, to find what others find
+// rarely.
+func Long(t testing.TB) {
+	if testing.Short() {
+		t.Helper()
+		t.Skip("-short: takes long")
+	}
+}
+
 // Sequential skips a test under the race detector: all that it tests runs in one goroutine, and
 // would take ten times as long to find nothing.
 func Sequential(t testing.TB) {
