@@ -1,6 +1,9 @@
 package etf
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/linetrace"
@@ -12,16 +15,16 @@ import (
 type pending struct {
 	time, order int64
 	// value is the id of the claim, the value of the sample, or the line of the
-	// carried claim that the leave ends. order is the line of the others.
+	// carried visit or claim that the event ends. order is the line of the others.
 	value    uint64
 	ref, loc uint32
 	res      uint32 // resource of the claim, or number of the sample in its line
 	kind     trace.Kind
-	extra    *restoredEnd
+	extra    *carriedEnd
 }
 
-// restoredEnd is what the end of a carried enter–leave pair bears.
-type restoredEnd struct{ pairs []carrier.Pair }
+// carriedEnd is what the end of a carried enter–leave pair or claim bears.
+type carriedEnd struct{ pairs []carrier.Pair }
 
 // ends is a heap of pending events, the earliest first.
 type ends []pending
@@ -109,15 +112,15 @@ func (p *pending) ahead(b *trace.Batch, row int) bool {
 // end adds a pending event to b.
 func (d *decoder) end(b *trace.Batch, p *pending) error {
 	line := p.order
-	switch p.kind {
-	case trace.ClaimEnd:
+	switch {
+	case p.kind == trace.ClaimEnd && p.extra == nil:
 		row := b.Add(p.loc, p.time, trace.ClaimEnd, p.ref)
 		b.OpRow = append(b.OpRow, row)
 		b.Op = append(b.Op, p.value, uint64(p.res))
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
-	case trace.Leave:
+	case p.kind == trace.Leave, p.kind == trace.ClaimEnd:
 		line = int64(p.value)
-		if err := d.leave(b, p, line); err != nil {
+		if err := d.restoredEnd(b, p, line); err != nil {
 			return err
 		}
 		b.Order = append(b.Order, p.order)
@@ -129,8 +132,8 @@ func (d *decoder) end(b *trace.Batch, p *pending) error {
 	return nil
 }
 
-// leave adds the end of a carried enter–leave pair.
-func (d *decoder) leave(b *trace.Batch, p *pending, line int64) error {
+// restoredEnd adds the end of a carried enter–leave pair or claim.
+func (d *decoder) restoredEnd(b *trace.Batch, p *pending, line int64) error {
 	if p.extra != nil {
 		err := d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, p.extra.pairs)
 		if err == nil {
@@ -141,6 +144,10 @@ func (d *decoder) leave(b *trace.Batch, p *pending, line int64) error {
 			if err := d.Opt.Defect(bad.defect(d.File.Name, line, nil)); err != nil {
 				return err
 			}
+		}
+		if p.kind == trace.ClaimEnd { // its operands have been read at the begin of the claim
+			operands := slices.DeleteFunc(slices.Clone(p.extra.pairs), func(x carrier.Pair) bool { return strings.HasPrefix(x.Key, "@") })
+			return d.Restore.Add(b, p.loc, p.time, p.kind, p.ref, operands)
 		}
 	}
 	b.Add(p.loc, p.time, p.kind, p.ref)

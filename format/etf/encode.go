@@ -22,10 +22,11 @@ import (
 
 // encoder writes the common model as a TRACE file. A trace whose ids are
 // TRACE's gets its own lines back. Any other is written so that TRACE shows
-// its regions as claims on one resource per location, and that this package
-// restores it exactly: definitions travel in attributes of the trace, an
-// enter–leave pair is a claim with the region and its attributes, every other
-// event is an E line with its kind and operands as attributes.
+// its regions as claims on one resource per location, and its claims as claims,
+// and that this package restores it exactly: definitions travel in attributes of
+// the trace, an enter–leave pair is a claim with the region and its attributes, a
+// claim has its operands as attributes beside, every other event is an E line with
+// its kind and operands as attributes.
 type encoder struct {
 	linetrace.Encoder
 	w      *Writer
@@ -61,6 +62,7 @@ type encoder struct {
 	depth                            []int32              // foreign: open regions of each location
 	deep                             []int32              // the most at once
 	used                             []bool               // locations with claims
+	claimed                          []uint32             // foreign: 1 + the resource that a location's claims hold
 }
 
 // openClaims finds the numbers of open claims in the queue by their ids. Where
@@ -457,7 +459,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 	k := stackKey{loc, ref}
 	switch c.Kind() {
 	case trace.Enter:
-		if ref == trace.NoRef || len(c.Ops()) > 0 {
+		if ref == trace.NoRef || len(c.Ops()) > 0 || int(loc) < len(e.claimed) && e.claimed[loc] != 0 {
 			break
 		}
 		for int(loc) >= len(e.depth) {
@@ -485,18 +487,81 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		at := s[len(s)-1]
 		e.stacks[k] = s[:len(s)-1]
 		e.depth[loc]--
-		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
-		e.buf = e.queue.at(at).carry(e.buf[:0], e.seq)
-		for _, p := range e.pairs {
-			e.buf = append(e.buf, ", "...)
-			e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
+		return e.foreignEnd(c, at)
+	case trace.ClaimBegin:
+		if !e.ownLine(c) {
+			break
 		}
-		if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
-			return err
+		ops := c.Ops()
+		at, x := e.queue.begin(e.next, e.timeText())
+		e.next++
+		x.order, x.region = e.seq, ref
+		x.text = digits.AppendInt(x.text, int64(loc))
+		if len(ops) > 3 {
+			x.text = e.real(x.text, math.Float64frombits(ops[3]))
 		}
+		x.text = append(e.real(x.text, math.Float64frombits(ops[2])), " ; "...)
+		if e.Defs.Regions.Has(ref) {
+			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
+			x.text = append(x.text, ", "...)
+		}
+		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), e.Defs, c)
+		for i, p := range e.pairs {
+			if i > 0 {
+				x.text = append(x.text, ", "...)
+			}
+			x.text, _ = attrlist.Append(x.text, p.Key, p.Value)
+		}
+		e.claims.add(&e.queue, at, claimKey{int64(ops[0]), uint32(ops[1]), ref})
 		return e.queue.write()
+	case trace.ClaimEnd:
+		ops := c.Ops()
+		if len(ops) != 2 {
+			break
+		}
+		if at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), ref}); ok {
+			return e.foreignEnd(c, at)
+		}
 	}
 	return e.event(c)
+}
+
+// foreignEnd ends the line of a visit or a claim.
+func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
+	e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
+	e.buf = e.queue.at(at).carry(e.buf[:0], e.seq)
+	for _, p := range e.pairs {
+		e.buf = append(e.buf, ", "...)
+		e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
+	}
+	if err := e.queue.end(at, e.timeText(), e.buf); err != nil {
+		return err
+	}
+	return e.queue.write()
+}
+
+// ownLine reports whether a claim can be a C line: its location stands for its resource and
+// nothing else, and it has an offset if the resource has. The location's R line is that of the
+// resource then.
+func (e *encoder) ownLine(c *trace.Cursor) bool {
+	ops, loc := c.Ops(), c.Location()
+	if len(ops) < 3 || len(ops) > 4 || ops[1] >= uint64(e.Defs.Resources.Len()) || !e.Defs.Locations.Has(loc) {
+		return false
+	}
+	resource := uint32(ops[1])
+	if r := e.Defs.Resources.At(resource); r.Location != loc || r.UsesOffset != (len(ops) == 4) || e.Defs.Locations.At(loc).Kind != trace.ResourceLocation {
+		return false
+	}
+	if int(loc) < len(e.deep) && e.deep[loc] > 0 {
+		return false
+	}
+	for int(loc) >= len(e.claimed) {
+		e.claimed = append(e.claimed, 0)
+	}
+	if e.claimed[loc] == 0 {
+		e.claimed[loc] = 1 + resource
+	}
+	return e.claimed[loc] == 1+resource
 }
 
 // event writes a row as an E line.
@@ -601,6 +666,19 @@ func (e *encoder) finish() error {
 	e.Lost.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
 	for _, p := range pairs {
 		if err := e.w.Write(&Record{Keyword: T, Attrs: []Attr{{carryPrefix + p.Key, p.Value}}}); err != nil {
+			return err
+		}
+	}
+	for i, r := range e.claimed {
+		if r == 0 {
+			continue
+		}
+		x := d.Resources.At(r - 1)
+		line := Record{Keyword: R, ID: int64(i), Capacity: x.Capacity, UsesOffset: x.UsesOffset, Attrs: []Attr{{"name", x.Label()}}}
+		if x.Unit != "" {
+			line.Attrs = append(line.Attrs, Attr{"unit", x.Unit})
+		}
+		if err := e.w.Write(&line); err != nil {
 			return err
 		}
 	}

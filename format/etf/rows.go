@@ -199,11 +199,19 @@ func (p *parsed) restored(it *item, r rank) error {
 			p.pairs = append(p.pairs, carrier.Pair{Key: x.Key, Value: x.Value})
 		}
 	}
-	kind, ref := trace.Enter, it.ref
-	if it.kind == E {
+	kind, ref, end := trace.Enter, it.ref, trace.Leave
+	if claim := slices.ContainsFunc(p.pairs, func(x carrier.Pair) bool { return x.Key == "kind" }); it.kind == E || claim {
 		var err error
 		if kind, ref, err = d.Restore.Kind(p.pairs); err != nil || kind == trace.NoKind {
 			return bad(fmt.Sprintf("an event with %v", err))
+		}
+		if it.kind == C { // a claim, whose end has these, too
+			end = trace.ClaimEnd
+			for _, x := range p.pairs {
+				if x.Key == "claim" || x.Key == "resource" {
+					leave = append(leave, carrier.Pair{Key: x.Key, Value: strings.Clone(x.Value)})
+				}
+			}
 		}
 	} else if int64(ref) >= int64(d.Model.Regions.Len()) {
 		return bad(fmt.Sprintf("region %d", ref))
@@ -225,9 +233,9 @@ func (p *parsed) restored(it *item, r rank) error {
 	b.Pos = append(b.Pos, it.pos)
 	b.Order = append(b.Order, r.order[0])
 	if it.kind == C && r.flags&neverLeft == 0 {
-		x := pending{time: t1, order: r.order[1], value: uint64(it.pos), ref: ref, loc: it.loc, kind: trace.Leave}
+		x := pending{time: t1, order: r.order[1], value: uint64(it.pos), ref: ref, loc: it.loc, kind: end}
 		if len(leave) > 0 {
-			x.extra = &restoredEnd{leave}
+			x.extra = &carriedEnd{leave}
 		}
 		l.ends.push(x)
 	}

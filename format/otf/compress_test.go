@@ -54,6 +54,9 @@ func TestCompress(t *testing.T) {
 			level, workers int
 			head           string
 		}{{0, 1, "\x78\x5e"}, {1, 3, "\x78\x01"}, {9, 2, "\x78\xda"}} {
+			if effort.Race && x.workers != 3 {
+				continue
+			}
 			path := filepath.Join(t.TempDir(), "x.1.events")
 			if err := os.WriteFile(path, want, 0o600); err != nil {
 				t.Fatal(err)

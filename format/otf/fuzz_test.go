@@ -9,6 +9,7 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/effort"
 	"github.com/weft-trace/weft/tracetest"
 )
 
@@ -44,6 +45,7 @@ func all(t *testing.T, src format.Source, part Part, opt *Options) (out []string
 // Any text is read without failure, and what was read comes back when it is
 // written.
 func FuzzRead(f *testing.F) {
+	effort.Sequential(f)
 	files, _ := filepath.Glob("testdata/ok/*/*.*")
 	for _, name := range files {
 		for part := range numParts {

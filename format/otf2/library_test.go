@@ -59,7 +59,7 @@ func TestLibraryPrint(t *testing.T) {
 	}
 	write := libraryWriter(t)
 	for seed := range effort.Rounds(6) {
-		anchor := write(seed, 300+seed%3*4000)
+		anchor := write(seed, 300+seed%3*2000)
 		want, err := exec.Command(tool, "-A", anchor).Output()
 		if err != nil {
 			t.Fatalf("seed %d: %v: %s", seed, err, lastLines(want))

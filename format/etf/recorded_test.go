@@ -1,0 +1,72 @@
+package etf_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/etf"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// TestRecordedClaims: the claims that a simulator records are claims to TRACE's tools, and weft
+// restores them with all that belongs to them.
+func TestRecordedClaims(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	cpu, memory := r.Resource("CPU", 4, "cores"), r.Resource("memory", 100, "")
+	job := r.Region("job")
+	a := r.Claim(cpu, 10, job, 2)
+	b := r.Claim(cpu, 12, trace.NoRef, 1.5, trace.Attr{Key: "who", Value: trace.StringValue("x")}, trace.Attr{Key: "n", Value: trace.IntValue(3)})
+	c := r.Claim(memory, 12, job, 50)
+	r.Release(b, 15)
+	r.Release(a, 15)
+	d := r.Claim(cpu, 15, job, 1)
+	r.Release(c, 15)
+	r.Release(d, 20)
+	r.Claim(memory, 20, job, 7) // never ends
+	// what shares its location with something else is no claim to TRACE
+	thread := r.Location("thread")
+	shared := r.Defs().Resources.Add(trace.Resource{ID: "shared", Name: "shared", Capacity: 1, Location: thread})
+	r.Enter(thread, 1, job)
+	r.Release(r.Claim(shared, 2, job, 1), 3)
+	r.Leave(thread, 4, job)
+
+	path := filepath.Join(t.TempDir(), "claims.etf")
+	if err := format.Save(context.Background(), path, etf.Format{}, r); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for l := range strings.Lines(string(text)) {
+		if strings.HasPrefix(l, "R ") || strings.HasPrefix(l, "C ") {
+			head, attributes, _ := strings.Cut(strings.TrimSpace(l), ";")
+			name, _, _ := strings.Cut(attributes, ",")
+			lines = append(lines, strings.TrimSpace(head)+" ;"+name)
+		}
+	}
+	want := []string{
+		"R 0 4 false ; name=CPU", "R 1 100 false ; name=memory", "R 2 1 false ; name=thread",
+		"C 0 0.001 0.004 2 1 ; name=job",
+		"C 3 0.01 0.015 0 2 ; name=job",
+		"C 4 0.012 0.015 0 1.5 ; kind=claim-begin",
+		"C 5 0.012 0.015 1 50 ; name=job",
+		"C 6 0.015 0.02 0 1 ; name=job",
+		"C 7 0.02 0.02 1 7 ; name=job", // ends with the trace
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("lines of TRACE:\n%s\n%s", diff, text)
+	}
+	back := tracetest.Open(t, etf.Format{}, format.FileSource(path), nil)
+	if diff := cmp.Diff(tracetest.Dump(t, format.Recorded(r), trace.Everything()), tracetest.Dump(t, back, trace.Everything())); diff != "" {
+		t.Errorf("what is restored:\n%s", diff)
+	}
+}
