@@ -12,9 +12,9 @@ build:
 # for the independent comparison of conversions, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
 # Open MPI for archives of real programs, Node.js (20 at least, or the tests of the page skip),
-# and the shell of Chromium that has no windows, or else Chromium. Packages of headers are looked for by name where there is dpkg: mpicc is
-# there without them, too. Where nothing may be installed, the tests that need a missing thing
-# skip and say so.
+# and the shell of Chromium that has no windows, or else Chromium. Packages of headers are
+# looked for by name where there is dpkg: mpicc is there without them, too. Where nothing may be
+# installed, the tests that need a missing thing skip and say so.
 deps:
 	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && { apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
 	for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm; do \

@@ -1,54 +1,60 @@
 package trace
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // Members are the locations of a communicator, indices into Locations, in the order of its
 // ranks. They are not known if the trace does not have all of them, or numbers them in a way
-// that it does not tell. The members of a set of ranks are places in the set of all locations that
-// communicate, or, if its attribute "flags" has GLOBAL_MEMBERS, ids of locations.
+// that it does not tell.
 func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
-	if int64(communicator) >= int64(d.Communicator.Len()) {
+	list = d.Ranks(communicator)
+	if list == nil || slices.Contains(list, NoRef) {
 		return nil, false
 	}
-	set := d.Communicator.At(communicator).Set
-	if int64(set) >= int64(d.Sets.Len()) {
-		return nil, false
+	return list, true
+}
+
+// Ranks are the locations of the ranks of a communicator: [NoRef] for one whose location the
+// trace does not have, nil if the trace does not tell how it numbers them. The members of a set of
+// ranks are places in the set of all locations that communicate, or, if its attribute "flags" has
+// GLOBAL_MEMBERS, ids of locations.
+func (d *Definitions) Ranks(communicator uint32) []uint32 {
+	if !d.Communicator.Has(communicator) || !d.Sets.Has(d.Communicator.At(communicator).Set) {
+		return nil
 	}
-	s := d.Sets.At(set)
-	members := s.Members
+	s := d.Sets.At(d.Communicator.At(communicator).Set)
+	var all *Set // whose members the ranks number, if they do
 	switch {
 	case s.Kind == "processes", s.Kind == "locations", s.Kind == "communicating locations":
 	case s.Kind == "ranks" && strings.Contains(s.attribute("flags").String(), "GLOBAL_MEMBERS"):
 	case s.Kind == "ranks":
-		all := d.communicating(s)
-		if all == nil {
-			return nil, false
-		}
-		members = make([]int64, len(s.Members))
-		for i, rank := range s.Members {
-			if rank < 0 || rank >= int64(len(all.Members)) {
-				return nil, false
-			}
-			members[i] = all.Members[rank]
+		if all = d.communicating(s); all == nil {
+			return nil
 		}
 	default:
-		return nil, false
+		return nil
 	}
 	byID := map[string]uint32{}
 	for i, l := range d.Locations.All() {
 		byID[l.ID] = uint32(i)
 	}
-	for _, id := range members {
-		loc, ok := byID[strconv.FormatInt(id, 10)]
-		if !ok {
-			return nil, false
+	list := make([]uint32, len(s.Members))
+	for i, member := range s.Members {
+		list[i] = NoRef
+		if all != nil {
+			if member < 0 || member >= int64(len(all.Members)) {
+				continue
+			}
+			member = all.Members[member]
 		}
-		list = append(list, loc)
+		if loc, ok := byID[strconv.FormatInt(member, 10)]; ok {
+			list[i] = loc
+		}
 	}
-	return list, true
+	return list
 }
 
 // communicating is the set whose members the ranks of a set number; nil if there is not

@@ -37,6 +37,11 @@ func TestMembers(t *testing.T) {
 			t.Errorf("%d: found %v, %t, expected %v, %t", i, got, known, x.want, x.known)
 		}
 	}
+	// A trace that lacks a location knows the others.
+	some := d.Communicator.Add(Communicator{Set: set("locations", nil, 40, 30)})
+	if got := d.Ranks(some); !slices.Equal(got, []uint32{NoRef, 2}) {
+		t.Errorf("found the ranks %v, expected none and location 2", got)
+	}
 	if _, known := d.Members(99); known {
 		t.Error("members of a communicator that is not there")
 	}

@@ -84,7 +84,7 @@ func (r Role) IsCollective() bool { return r >= BroadcastRole && r <= Collective
 // RoleOf is the role of a region, which has no [Definitions.Roles] of its own: what the user says
 // of it, what the trace says, or what its name does.
 func (d *Definitions) RoleOf(region uint32) Role {
-	if region == NoRef || !d.Regions.Has(region) {
+	if !d.Regions.Has(region) {
 		return UnknownRole
 	}
 	return d.RegionRole(d.Regions.At(region))

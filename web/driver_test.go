@@ -18,7 +18,7 @@ import (
 )
 
 // chromium is the browser, "" where there is none. The headless shell is the same engine without
-// windows, menus and a profile, which nobody sees here; that takes a fifth off the tests' work.
+// windows and menus, and takes less time.
 func chromium() string {
 	if c := os.Getenv("CHROMIUM"); c != "" {
 		return c

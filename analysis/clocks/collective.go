@@ -124,18 +124,18 @@ func (p *Part) sequence(out []collective, r *ranks, communicator uint64, members
 
 // ranks finds the locations of ranks.
 type ranks struct {
-	defs    *trace.Definitions
-	members map[uint64][]uint32 // by communicator
+	defs      *trace.Definitions
+	locations map[uint64][]uint32 // by communicator
 }
 
 func newRanks(d *trace.Definitions) *ranks { return &ranks{d, map[uint64][]uint32{}} }
 
 // location returns that of a rank: NoRef if the trace does not tell.
 func (r *ranks) location(communicator, rank uint64) uint32 {
-	list, ok := r.members[communicator]
+	list, ok := r.locations[communicator]
 	if !ok && communicator < uint64(trace.NoRef) {
-		list, _ = r.defs.Members(uint32(communicator))
-		r.members[communicator] = list
+		list = r.defs.Ranks(uint32(communicator))
+		r.locations[communicator] = list
 	}
 	if rank >= uint64(len(list)) {
 		return trace.NoRef

@@ -57,7 +57,7 @@ func (p *Part) keyOf(loc uint32) int64 {
 	l := p.defs.Locations.At(loc)
 	alone := -1 - int64(loc)
 	g := l.Group
-	if p.opt.Level == LocationClocks || g == trace.NoRef || !p.defs.Groups.Has(g) {
+	if p.opt.Level == LocationClocks || !p.defs.Groups.Has(g) {
 		return alone
 	}
 	x := p.defs.Groups.At(g)
@@ -66,7 +66,7 @@ func (p *Part) keyOf(loc uint32) int64 {
 	switch {
 	case p.opt.Level == ProcessClocks && below:
 		return alone
-	case p.opt.Level == NodeClocks && !below && x.Parent != trace.NoRef && p.defs.Groups.Has(x.Parent):
+	case p.opt.Level == NodeClocks && !below && p.defs.Groups.Has(x.Parent):
 		return int64(x.Parent)
 	}
 	return int64(g)

@@ -57,7 +57,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	c := b.Cursor()
 	for c.Next() {
 		k, m := c.Kind(), c.Ref()
-		if !ofMetric(k) || m == trace.NoRef || !p.defs.Metrics.Has(m) {
+		if !ofMetric(k) || !p.defs.Metrics.Has(m) {
 			continue
 		}
 		for int(m) >= len(p.metrics) {

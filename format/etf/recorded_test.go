@@ -2,6 +2,7 @@ package etf_test
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,11 @@ func TestRecordedClaims(t *testing.T) {
 	r.Release(c, 15)
 	r.Release(d, 20)
 	r.Claim(memory, 20, job, 7) // never ends
+	// one with an offset: 5 units from the second on
+	place := r.Defs().Locations.Add(trace.Location{ID: "2", Name: "buffer", Kind: trace.ResourceLocation, Group: trace.NoRef})
+	buffer := r.Defs().Resources.Add(trace.Resource{ID: "2", Name: "buffer", Capacity: 10, UsesOffset: true, Location: place})
+	r.Event(place, 30, trace.ClaimBegin, job, []uint64{70, uint64(buffer), math.Float64bits(5), math.Float64bits(2)})
+	r.Event(place, 40, trace.ClaimEnd, job, []uint64{70, uint64(buffer)})
 	// what shares its location with something else is no claim to TRACE
 	thread := r.Location("thread")
 	shared := r.Defs().Resources.Add(trace.Resource{ID: "shared", Name: "shared", Capacity: 1, Location: thread})
@@ -54,13 +60,14 @@ func TestRecordedClaims(t *testing.T) {
 		}
 	}
 	want := []string{
-		"R 0 4 false ; name=CPU", "R 1 100 false ; name=memory", "R 2 1 false ; name=thread",
-		"C 0 0.001 0.004 2 1 ; name=job",
+		"R 0 4 false ; name=CPU", "R 1 100 false ; name=memory", "R 2 10 true ; name=buffer", "R 3 1 false ; name=thread",
+		"C 0 0.001 0.004 3 1 ; name=job",
 		"C 3 0.01 0.015 0 2 ; name=job",
 		"C 4 0.012 0.015 0 1.5 ; kind=claim-begin",
 		"C 5 0.012 0.015 1 50 ; name=job",
 		"C 6 0.015 0.02 0 1 ; name=job",
-		"C 7 0.02 0.02 1 7 ; name=job", // ends with the trace
+		"C 7 0.02 0.04 1 7 ; name=job", // ends with the trace
+		"C 8 0.03 0.04 2 2 5 ; name=job",
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("lines of TRACE:\n%s\n%s", diff, text)

@@ -248,7 +248,7 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 	return func(loc uint32) bool {
 		g := d.Locations.At(loc).Group
 		for range d.Groups.Len() { // groups may form a ring in a broken trace
-			if g == trace.NoRef || !d.Groups.Has(g) {
+			if !d.Groups.Has(g) {
 				break
 			}
 			x := d.Groups.At(g)

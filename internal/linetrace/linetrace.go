@@ -1,5 +1,5 @@
-// Package linetrace has what formats of one record a line share: opening a text and reading it record by
-// record, the tick that fits all its times, and scans of its events in the order of time.
+// Package linetrace has what formats of one record a line share: opening a text and reading it
+// record by record, the tick that fits all its times, and scans of its events in the order of time.
 package linetrace
 
 import (

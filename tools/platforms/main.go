@@ -1,7 +1,7 @@
 // Platforms checks that the packages named by its arguments, and their tests, have no type
-// errors on any platform that weft is built for. It type-checks everything from source, in a
-// twentieth of the time that cross builds take. Of the standard library it reads what functions
-// take and return, not what they do.
+// errors on any platform that weft is built for. It type-checks everything from source, which
+// takes less time than cross builds. Of the standard library it reads what functions take and
+// return, not what they do.
 //
 //	go run ./platforms -C .. ./...
 package main
