@@ -28,7 +28,7 @@ deps:
 	done; \
 	echo "chromium is missing and cannot be installed; tests that need it skip"
 
-# Everything: the tests, the race detector on those of packages that start goroutines, vet,
+# Everything: the tests, the race detector on those in which goroutines meet, vet,
 # staticcheck, gofmt and the types on all platforms. internal/testrun says what runs when.
 test: deps
 	$(GO) run ./internal/testrun
@@ -44,8 +44,8 @@ soak: deps
 
 lint:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go'))" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
-	$(GO) vet $(PKGS)
-	$(GO) tool -modfile=tools/go.mod staticcheck $(PKGS)
+	$(GO) build -C tools -o $(CURDIR)/bin/lint ./lint
+	bin/lint $(PKGS)
 
 # The program is pure Go on every platform that it is for.
 cross:

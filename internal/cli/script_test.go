@@ -219,15 +219,65 @@ func weft(t *testing.T, want int, args ...string) string {
 	return out.String()
 }
 
+// comparison is what testdata/compare.py answered.
+type comparison struct {
+	Code        int
+	Out, Errors string
+}
+
+// comparer returns testdata/compare.py as a function of its arguments. One interpreter runs all
+// of a test's comparisons: to start it takes longer than to compare.
+func comparer(t *testing.T) func(args ...string) comparison {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("no python3")
+	}
+	c := exec.CommandContext(t.Context(), python, "-c", `
+import contextlib, io, json, runpy, sys
+for line in sys.stdin:
+    sys.argv, code, out, errors = json.loads(line), None, io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
+        try:
+            runpy.run_path(sys.argv[0], run_name="__main__")
+        except SystemExit as e:
+            code = e.code or 0
+    print(json.dumps({"code": code, "out": out.getvalue(), "errors": errors.getvalue()}), flush=True)
+`)
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		c.Wait()
+	})
+	to, from := json.NewEncoder(in), json.NewDecoder(out)
+	return func(args ...string) (answer comparison) {
+		if err := to.Encode(append([]string{"../../testdata/compare.py"}, args...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := from.Decode(&answer); err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+}
+
 // TestCompare converts every trace to the other format and back, and has an
 // independent program compare the events with what the loss tables say.
 func TestCompare(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3")
-	}
+	comparePrints := comparer(t)
 	for _, path := range conformanceTraces(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			own, other := "picl", "etf"
@@ -249,11 +299,10 @@ func TestCompare(t *testing.T) {
 			}
 			compare := func(a, b, loss1, loss2 string) {
 				t.Helper()
-				out, err := exec.Command(python, "../../testdata/compare.py",
-					file("a.json", weft(t, 0, "print", "--json", a)), file("b.json", weft(t, 0, "print", "--json", b)),
-					file("loss1.json", loss1), file("loss2.json", loss2), "--ticks-a", ticks(a), "--ticks-b", ticks(b)).CombinedOutput()
-				if err != nil {
-					t.Errorf("%s and %s: %v\n%s", a, b, err, out)
+				c := comparePrints(file("a.json", weft(t, 0, "print", "--json", a)), file("b.json", weft(t, 0, "print", "--json", b)),
+					file("loss1.json", loss1), file("loss2.json", loss2), "--ticks-a", ticks(a), "--ticks-b", ticks(b))
+				if c.Code != 0 {
+					t.Errorf("%s and %s: exit code %d\n%s%s", a, b, c.Code, c.Out, c.Errors)
 				}
 			}
 			there, back := filepath.Join(dir, "there."+other), filepath.Join(dir, "back."+own)
@@ -269,10 +318,7 @@ func TestCompare(t *testing.T) {
 func TestCompareProgram(t *testing.T) {
 	effort.Long(t)
 	effort.Sequential(t)
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("no python3")
-	}
+	comparePrints := comparer(t)
 	const (
 		enter = `{"time":1,"location":"0","kind":"enter","region":"f","attributes":{"x":1,"y":"2"}}`
 		leave = `{"time":2,"location":"0","kind":"leave","region":"f"}`
@@ -311,25 +357,18 @@ func TestCompareProgram(t *testing.T) {
 			dir := t.TempDir()
 			file := func(name, text string) string { return write(t, filepath.Join(dir, name), text) }
 			lines := func(s string) string { return strings.ReplaceAll(s, "}{", "}\n{") }
-			args := []string{"../../testdata/compare.py", file("a", lines(c.a)), file("b", lines(c.b))}
+			args := []string{file("a", lines(c.a)), file("b", lines(c.b))}
 			if c.loss != "-" {
 				args = append(args, file("l1", "["+c.loss+"]"), file("l2", "[]"))
 			}
-			cmd := exec.Command(python, append(args, c.args...)...)
-			var out, errs bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &errs
-			err := cmd.Run()
-			var e *exec.ExitError
-			if err != nil && !errors.As(err, &e) {
-				t.Fatal(err)
-			}
-			if code := cmd.ProcessState.ExitCode(); code != c.code {
-				t.Fatalf("exit code %d, want %d\n%s%s", code, c.code, &out, &errs)
+			out := comparePrints(append(args, c.args...)...)
+			if out.Code != c.code {
+				t.Fatalf("exit code %d, want %d\n%s%s", out.Code, c.code, out.Out, out.Errors)
 			}
 			if c.code == 2 {
 				return
 			}
-			got, err := readJSON(out.String())
+			got, err := readJSON(out.Out)
 			if err != nil {
 				t.Fatal(err)
 			}

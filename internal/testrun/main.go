@@ -4,8 +4,8 @@
 //	go run ./internal/testrun          # make test
 //	go run ./internal/testrun -quick   # make quick
 //
-// Tests run once without the race detector. With it run, on short data, the tests of the
-// packages that start goroutines, see [raced]. The checks of the source run beside them.
+// Tests run once without the race detector. With it run, on short data, the tests in which
+// goroutines meet, see [race]. The checks of the source run beside them.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,18 +25,26 @@ import (
 	"time"
 )
 
-// raced are the packages whose tests run under the race detector, too: those that start
-// goroutines, and ./analysis, whose tests run every analysis on several of them.
-var raced = []string{
-	"./analysis", "./format/...", "./internal/lines", "./internal/pipeline", "./internal/testrun",
-	"./serve/...", "./timeline/index", "./transform",
+// race is what runs under the race detector, too: the tests in which goroutines meet. The others
+// run the same code once more, or in one goroutine.
+var race = []struct {
+	packages []string
+	tests    string // a pattern of names, "" for all
+}{
+	// Every analysis, on several cores.
+	{packages: []string{"./analysis", "./internal/lines", "./internal/pipeline", "./serve/...", "./timeline/index", "./transform"}},
+	// Reading and writing on several cores.
+	{
+		packages: []string{"./format", "./format/etf", "./format/otf", "./format/otf2", "./format/pallas", "./format/picl"},
+		tests:    `^(TestConformance|TestChunks|TestCompress|TestCopy|TestAugmentCores|TestPieces|TestReader|TestPrepare|TestDraft.*|TestPipe.*)$`,
+	},
+	// Commands that read on several cores, servers, and interrupts.
+	{
+		packages: []string{"./internal/cli"},
+		tests: `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages)$` +
+			`/^(check|convert|pipe|plot_index|profile|report|transform|view)$`,
+	},
 }
-
-// racedCommands are the tests of the command line that run under the race detector: those of
-// commands that read a trace on several cores, of servers, and of interrupts. The others run the
-// same code once more, or in one goroutine.
-const racedCommands = `^(TestScripts|TestView|TestServe|TestKilledBuild|TestInterruptedPipe|TestOnePass|TestPiecesOfMessages)$` +
-	`/^(align|calltree|check|convert|info|messages|pipe|plot_index|profile|report|states|structure|transform|view)$`
 
 // pureGo is the environment of every build but that for the race detector: one setting, so that
 // no package is compiled twice.
@@ -47,6 +56,10 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// otf2-print clears large tables in each run: with large pages that takes half the time.
+	if os.Getenv("GLIBC_TUNABLES") == "" {
+		os.Setenv("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1")
+	}
 	r := newReport(os.Stdout)
 	if *quick {
 		runQuick(ctx, r, *limit)
@@ -68,20 +81,18 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 // the time, the other tests, and what looks at the source, with the race detector. What more than
 // one lane needs is compiled before, since two go commands at once would compile it twice.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
-	usual := []string{"-pgo=off", "-vet=all", "-count=1", "-timeout", limit.String()}
+	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		format(ctx, r)
-		platforms := command(ctx, pureGo, "go", "run", "./platforms", "-C", "..", "-but", runtime.GOOS+"/"+runtime.GOARCH, "./...")
-		platforms.Dir = "tools"
-		r.check("other platforms", platforms)
-		if _, err := exec.LookPath("gcc"); err == nil {
-			env := []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}
-			args := []string{"-race", "-short", "-vet=off", "-count=1", "-p=1", "-timeout", limit.String()}
-			r.test(ctx, goTest(ctx, env, append(slices.Clone(args), raced...)...), "race")
-			r.test(ctx, goTest(ctx, env, append(args, "-run", racedCommands, "./internal/cli")...), "race")
-		} else {
+		source(ctx, r)
+		if _, err := exec.LookPath("gcc"); err != nil {
 			r.skip("race detector", "gcc is not installed; the race detector needs it")
+			return
+		}
+		for _, s := range race {
+			args := []string{"-race", "-short", "-vet=off", "-count=1", "-p=1", "-timeout", limit.String(), "-run", s.tests}
+			r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...), "race")
 		}
 	})
 	out, err := command(ctx, pureGo, "go", "list", "./...").Output()
@@ -92,14 +103,23 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	// A failure to build shows where the tests are built.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
 	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "") })
-	lanes.Go(func() {
-		r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "")
-		r.check("staticcheck", command(ctx, pureGo, "go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."))
-		tools := command(ctx, pureGo, "go", "vet", "./...")
-		tools.Dir = "tools"
-		r.check("tools", tools)
-	})
+	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "") })
 	lanes.Wait()
+}
+
+// source checks the source with the programs of the module tools.
+func source(ctx context.Context, r *report) {
+	bin, err := os.MkdirTemp("", "weft-tools-")
+	if err != nil {
+		r.fail("tools", err.Error())
+		return
+	}
+	defer os.RemoveAll(bin)
+	build := command(ctx, pureGo, "go", "build", "-o", bin, "./...")
+	build.Dir = "tools"
+	r.check("tools", build)
+	r.check("other platforms", command(ctx, pureGo, filepath.Join(bin, "platforms"), "-but", runtime.GOOS+"/"+runtime.GOARCH, "./..."))
+	r.check("vet, staticcheck", command(ctx, pureGo, filepath.Join(bin, "lint"), "./..."))
 }
 
 // goTest is go test with arguments, which prints its events as JSON.
