@@ -78,20 +78,19 @@ func runQuick(ctx context.Context, r *report, limit time.Duration) {
 }
 
 // runAll runs everything in three lanes: the tests of the page, which wait for the browser most of
-// the time, the other tests, and what looks at the source, with the race detector. What more than
-// one lane needs is compiled before, since two go commands at once would compile it twice.
+// the time, and the checks of the source; the other tests; and those under the race detector. What
+// more than one lane needs is compiled before, since two go commands at once would compile it twice.
 func runAll(ctx context.Context, r *report, limit time.Duration) {
 	usual := []string{"-pgo=off", "-vet=off", "-count=1", "-timeout", limit.String()}
 	var lanes sync.WaitGroup
 	lanes.Go(func() {
 		format(ctx, r)
-		source(ctx, r)
 		if _, err := exec.LookPath("gcc"); err != nil {
 			r.skip("race detector", "gcc is not installed; the race detector needs it")
 			return
 		}
 		for _, s := range race {
-			args := []string{"-race", "-short", "-vet=off", "-count=1", "-p=1", "-timeout", limit.String(), "-run", s.tests}
+			args := []string{"-race", "-short", "-vet=off", "-count=1", "-timeout", limit.String(), "-run", s.tests}
 			r.test(ctx, goTest(ctx, []string{"CGO_ENABLED=1", "GORACE=atexit_sleep_ms=0"}, append(args, s.packages...)...), "race")
 		}
 	})
@@ -102,7 +101,10 @@ func runAll(ctx context.Context, r *report, limit time.Duration) {
 	packages := slices.DeleteFunc(strings.Fields(string(out)), func(path string) bool { return strings.HasSuffix(path, "/web") })
 	// A failure to build shows where the tests are built.
 	command(ctx, pureGo, "go", "build", "-pgo=off", "-o", os.DevNull, "./cmd/weft").Run()
-	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "") })
+	lanes.Go(func() {
+		r.test(ctx, goTest(ctx, pureGo, append(slices.Clone(usual), "./web")...), "")
+		source(ctx, r)
+	})
 	lanes.Go(func() { r.test(ctx, goTest(ctx, pureGo, append(usual, packages...)...), "") })
 	lanes.Wait()
 }
