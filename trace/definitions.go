@@ -66,6 +66,11 @@ type Definitions struct {
 	// Roles is asked first for the role of a region, for what a user knows better than names
 	// tell; UnknownRole as its answer leaves that to the trace. Nil is never asked.
 	Roles func(r *Region) Role
+	// Native is what a decoder keeps of the definitions for the encoder of the same format, which
+	// writes records that nobody has changed as they were. It relies on the ids of entries. Who
+	// makes new definitions leaves it nil, unless all entries are there with their ids and names;
+	// entries may be added.
+	Native any
 	// Properties are the trace's own attributes.
 	Properties Table[Attr]
 

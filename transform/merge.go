@@ -53,6 +53,12 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		}
 		return m.Zero[i]
 	}
+	if len(list) == 1 {
+		to.same = nil // what a trace has twice it keeps
+		if zero(0) == 0 {
+			x.defs.Native = first.Native
+		}
+	}
 	base, _, ok := first.Clock.Rescale(zero(0), x.defs.Clock)
 	if !ok {
 		return nil, fmt.Errorf("merge: the time %d of the first trace does not fit the common clock of %d ticks a second", zero(0), x.defs.Clock.Num)

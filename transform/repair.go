@@ -55,7 +55,9 @@ type Repairing struct {
 // claim, and with Enter 4 bytes for each leave without an enter.
 func Repair(d format.Events, r Repairing) format.Events {
 	x := &repair{around: around{d}, how: r}
-	return transformed{&mendedTrace{newRewritten(transformed{x}, x.define), x}}
+	own := newRewritten(transformed{x}, x.define)
+	own.Defs().Native = d.Defs().Native // all entries are copied
+	return transformed{&mendedTrace{own, x}}
 }
 
 // mendedTrace is a repaired trace in which all is defined.

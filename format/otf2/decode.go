@@ -456,7 +456,9 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 		}
 		e, err := x.r.Next()
 		if err == io.EOF {
-			x.end = true
+			if x.end = true; int(x.loc) < len(x.d.events) {
+				x.d.events[x.loc].Store(x.r.number)
+			}
 			break
 		}
 		if err != nil {
@@ -572,6 +574,9 @@ func (x *locationReader) add(e *Event) error {
 			return err
 		}
 	}
+	if e.ID >= ompFork && e.ID <= ompTaskComplete {
+		d.oldOpenMP[e.ID-ompFork].Store(true)
+	}
 	x.b.Add(x.loc, now, k.kind, ref)
 	var arguments []uint64
 	if e.ID == programBegin {
@@ -664,6 +669,9 @@ func (x *locationReader) index(t Table, v uint64) uint64 {
 	if i := x.d.defined(t, v); i != trace.NoRef {
 		return uint64(i)
 	}
+	if v != undefined32 && t != Locations {
+		x.d.odd.Add(1)
+	}
 	return trace.Undefined
 }
 
@@ -711,6 +719,9 @@ func (x *locationReader) metric(e *Event, now int64) error {
 	}
 	for i := range int(v[1]) {
 		x.b.Add(x.loc, now, trace.Metric, metrics[i])
+		if typ := v[2+2*i]; typ != metricType(x.d.defs.Metrics.At(metrics[i]).Type) {
+			x.d.odd.Add(1)
+		}
 		x.b.AddOps(v[3+2*i], uint64(i))
 		if i > 0 {
 			continue
@@ -727,7 +738,10 @@ func (x *locationReader) parameter(e *Event) error {
 	value := trace.Value{Type: trace.Int64, Num: e.Values[1]}
 	switch e.ID {
 	case parameterString:
-		s, _ := x.d.ranks.text(e.Values[1])
+		s, ok := x.d.ranks.text(e.Values[1])
+		if !ok {
+			x.d.odd.Add(1)
+		}
 		value = trace.StringValue(s)
 	case parameterUnsigned:
 		value.Type = trace.Uint64
@@ -763,19 +777,26 @@ func (x *locationReader) attributes(e *Event) error {
 			return errStandIn
 		} else if key == trace.NoRef {
 			key = d.attribute(fmt.Sprintf("undefined attribute %d", a.ID), typ)
+			d.defs.Attributes.At(key).ID = id(uint64(a.ID))
 		}
 		value := trace.Value{Type: typ, Num: a.Value}
 		t := tableOf(uint64(a.Type))
 		switch t {
 		case noTable:
 		case Strings:
-			s, _ := d.ranks.text(a.Value)
+			s, ok := d.ranks.text(a.Value)
+			if !ok {
+				d.odd.Add(1)
+			}
 			value = trace.StringValue(s)
 		default:
 			if i := d.defined(t, a.Value); i != trace.NoRef {
 				value.Num = uint64(i)
 			} else {
 				value.Type = trace.Uint64
+				if d.defs.Attributes.At(key).Type != typ {
+					d.odd.Add(1)
+				}
 			}
 		}
 		x.b.AddAttr(key, value)

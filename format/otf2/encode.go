@@ -62,6 +62,7 @@ type encoder struct {
 	ids     map[trace.Kind]uint8 // of events
 	comms   []*commMembers
 	numbers map[int64]uint32 // locations by the file's own number
+	from    *original        // nil if the trace was not read from an archive of others
 }
 
 // Create makes an encoder.
@@ -95,6 +96,9 @@ func (e *encoder) Abort() { e.w.Abort() }
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
+	if m, ok := d.Native.(*model); ok && m.restorer == nil {
+		return e.rewrite(m)
+	}
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
 	}
@@ -103,6 +107,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 
 // Links writes links, as strings.
 func (e *encoder) Links(l []trace.Link) error {
+	if e.from != nil {
+		e.loss.Add("link", "", format.Dropped, "OTF2 has no links", int64(len(l)))
+		return nil
+	}
 	for i := range l {
 		e.define(linkText+e.links, carrier.Link(&l[i]))
 		e.links++
@@ -139,16 +147,24 @@ func (e *encoder) location(loc uint32) *EventWriter {
 		e.events = append(e.events, nil)
 	}
 	if e.events[loc] == nil {
-		e.events[loc] = e.w.Location(uint64(loc))
+		e.events[loc] = e.w.Location(e.id(Locations, loc))
 	}
 	return e.events[loc]
 }
 
 // string is the id of a text.
 func (e *encoder) string(s string) uint64 {
+	if e.from != nil {
+		if id, ok := e.from.strings[s]; ok {
+			return id
+		}
+	}
 	id, ok := e.strings[s]
 	if !ok {
 		id = pooled + e.texts
+		if e.from != nil {
+			id = e.from.next[Strings] + e.texts
+		}
 		e.texts++
 		if len(e.strings) >= mostTexts {
 			clear(e.strings)
@@ -169,6 +185,9 @@ func (e *encoder) row(c *trace.Cursor) error {
 	x.Time = uint64(c.Time()) + e.base
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
+	if e.from != nil {
+		return e.again(c)
+	}
 	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
 		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
 		x.Attributes = append(x.Attributes[:0], Attribute{rowAttribute, typeString, e.string(string(e.text))})
@@ -201,7 +220,7 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 	}
 	id, ok := e.ids[c.Kind()]
 	if ok {
-		ok, all = e.fill(id, c.Ref(), ops)
+		ok, all = e.fill(id, c)
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
@@ -212,16 +231,21 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 
 // fill makes the record of an event; ok is false if it cannot be made, all if it does not
 // say everything.
-func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
+func (e *encoder) fill(id uint8, c *trace.Cursor) (ok, all bool) {
+	ref, ops := c.Ref(), c.Ops()
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
 	x.ID, x.Values = id, append(x.Values[:0], make([]uint64, len(t.fields))...)
 	v := x.Values
 	all = len(ops) == len(k.ops)
 	if k.ref >= 0 {
-		if ref == trace.NoRef {
+		switch {
+		case ref != trace.NoRef:
+			v[k.ref] = e.id(k.table, ref)
+		case e.from != nil:
+			v[k.ref] = undefined32
+		default:
 			return false, false
 		}
-		v[k.ref] = uint64(ref) + firstID[k.table]
 	}
 	for i, o := range k.ops {
 		op := uint64(trace.Undefined)
@@ -242,8 +266,8 @@ func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
 		}
 		switch {
 		case o.how == reference && op != trace.Undefined:
-			op += firstID[o.table]
-		case o.how == reference && k.ops[0].how == peer:
+			op = e.id(o.table, uint32(op))
+		case o.how == reference && k.ops[0].how == peer && e.from == nil:
 			op = allComm // ranks need one
 		}
 		if o.how != plain {
@@ -258,7 +282,9 @@ func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
 		}
 		v[o.field] = op
 	}
-	if len(k.ops) > 1 && k.ops[0].how == peer && v[k.ops[0].field] != undefined32 {
+	if e.from != nil {
+		e.ranksAgain(c, k, ops)
+	} else if len(k.ops) > 1 && k.ops[0].how == peer && v[k.ops[0].field] != undefined32 {
 		if comm := v[k.ops[1].field]; comm != allComm {
 			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(uint32(v[k.ops[0].field]))
 		}
@@ -267,9 +293,16 @@ func (e *encoder) fill(id uint8, ref uint32, ops []uint64) (ok, all bool) {
 		v[0] += e.base
 	}
 	if id == programBegin {
-		v[1] = uint64(len(ops))
-		x.Values = append(v, ops...)
-		all = !slices.Contains(ops, trace.Undefined)
+		v[1], all = uint64(len(ops)), true
+		for _, op := range ops {
+			if op == trace.Undefined {
+				all = false
+			} else if e.from != nil {
+				op = e.id(Strings, uint32(op))
+			}
+			v = append(v, op)
+		}
+		x.Values = v
 	}
 	return true, all
 }
@@ -298,6 +331,9 @@ func (e *encoder) attributes(c *trace.Cursor) bool {
 
 // Close writes the definitions and ends the archive.
 func (e *encoder) Close() error {
+	if e.from != nil {
+		return e.closeAgain()
+	}
 	if err := e.defineAll(); err != nil {
 		return err
 	}
@@ -364,14 +400,7 @@ func (e *encoder) defineAll() error {
 		put(defRegion, uint64(i), name(r.Name), undefined32, 0, file, uint64(uint32(r.Line)), uint64(uint32(r.End)), name(r.Name), role, paradigm, 0)
 	}
 	for i, m := range d.Metrics.All() {
-		typ := uint64(typeUint64)
-		switch m.Type {
-		case trace.Int64:
-			typ = typeInt64
-		case trace.Float64:
-			typ = typeDouble
-		}
-		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), typ, 1, 0, name(m.Unit))
+		put(defMetricMember, uint64(i), name(m.Name), undefined32, 0, metricMode(m.Mode), metricType(m.Type), 1, 0, name(m.Unit))
 		put(defMetricClass, uint64(i), 1, uint64(i), 2, 0)
 	}
 	group := []uint64{allLocations, name(""), communicatingLocations, uint64(d.Locations.Len())}

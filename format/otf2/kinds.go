@@ -48,6 +48,7 @@ const (
 	openMP = 3
 
 	parameterString   = 32
+	parameterSigned   = 33
 	parameterUnsigned = 34
 )
 

@@ -22,18 +22,23 @@ type marker struct {
 
 const markersID = "markers"
 
+// The records of a file of markers.
+const (
+	defMarker   = 5
+	markerEvent = 6
+)
+
 // readMarkers adds the markers of the archive; it holds them, since they stand in no
 // order.
 func (m *model) readMarkers(opt *format.ReadOptions) error {
-	const define = 5
 	kinds := map[uint64]uint32{}
 	var places []uint64 // ids of the markers' definitions, which may come later
 	err := m.a.Markers(func(_ int64, r *Record) error {
 		v := r.Values
 		switch r.ID {
-		case define:
+		case defMarker:
 			kinds[v[0]] = m.defs.Markers.Add(trace.Named{ID: id(v[0]), Name: trace.Text(r.Texts[1]), Attrs: slices.Concat(attr("group", trace.Text(r.Texts[0])), attr("severity", word(severities, v[3])))})
-		case define + 1:
+		case markerEvent:
 			m.markers = append(m.markers, marker{time: v[0], duration: v[1], scope: v[3], of: v[4], text: r.Texts[0]})
 			places = append(places, v[2])
 		}

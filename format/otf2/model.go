@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -27,6 +28,13 @@ type model struct {
 	base       uint64                  // the time of tick 0
 	markers    []marker                // in the order of time
 	marked     uint32                  // the location that they have
+	// events are how many the locations have, by index, if they have been read to their ends.
+	events []atomic.Uint64
+	// odd counts the references to what nothing defines and the types that are not those defined,
+	// where the model does not keep them.
+	odd atomic.Int64
+	// oldOpenMP tells which records of old versions, from ompFork on, have been read.
+	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
 }
 
 // indexTable has the dense index of each id.
@@ -94,7 +102,28 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	for _, r := range all {
 		m.describe(r)
 	}
+	m.defs.Native = m
+	m.events = make([]atomic.Uint64, len(m.locations))
 	return m, m.readMarkers(opt)
+}
+
+// metricType is the type of OTF2 that values of a metric have.
+func metricType(t trace.Type) uint64 {
+	switch t {
+	case trace.Int64:
+		return typeInt64
+	case trace.Float64:
+		return typeDouble
+	}
+	return typeUint64
+}
+
+// read is how many events a location has, 0 if they have not been read to the end.
+func (m *model) read(location uint64) uint64 {
+	if i := m.look(Locations, location); int(i) < len(m.events) {
+		return m.events[i].Load()
+	}
+	return 0
 }
 
 func communicatingFirst(r *Record) int {

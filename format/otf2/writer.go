@@ -58,6 +58,12 @@ func NewWriter(dst *format.Output, a Anchor) (*Writer, error) {
 	return w, os.Mkdir(filepath.Join(folder, "locations"), 0o777)
 }
 
+// setAnchor says what the anchor file is to say, before anything is written.
+func (w *Writer) setAnchor(a Anchor) {
+	w.Anchor = a
+	w.definitions.chunk, w.markers.chunk = int64(a.DefinitionChunk), int64(a.DefinitionChunk)
+}
+
 // Abort removes what has been written.
 func (w *Writer) Abort() { os.RemoveAll(w.folder) }
 

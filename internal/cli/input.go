@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -439,7 +440,15 @@ func timesOf(ctx context.Context, d format.Events, list ...timeFlag) (err error)
 			first, last = 0, 0
 		}
 	}
-	return parseTimes(d.Defs().Clock, first, last, list...)
+	if err := parseTimes(d.Defs().Clock, first, last, list...); err != nil {
+		return err
+	}
+	for _, t := range list {
+		if t.flag == "--to" && strings.TrimSpace(t.text) == "100%" {
+			*t.to = math.MaxInt64 // with the last event
+		}
+	}
+	return nil
 }
 
 // parseTimes reads times, which count from the first one of the trace.

@@ -138,9 +138,6 @@ func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, er
 		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To}, timeFlag{"--around", p.around, &w.From}); err != nil {
 			return w, err
 		}
-		if p.percent != "" && to == "100%" {
-			w.To = math.MaxInt64 // with the last event
-		}
 		if p.around != "" {
 			w.To = w.From
 		}

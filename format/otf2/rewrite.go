@@ -1,0 +1,423 @@
+package otf2
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// original is the archive that a trace was read from, while the trace is written as OTF2 again:
+// what is not changed is written as it was, with its ids (docs/formats/otf2.md, "Rewriting an
+// archive"). An entry of the model's tables bears the id that it had in the archive.
+type original struct {
+	m       *model
+	ids     [tables][]uint64      // of entries that have been referred to, by index
+	added   [tables][]uint32      // entries that the archive does not define
+	next    [tables]uint64        // the id of the next one that has none
+	strings map[string]uint64     // ids, by text
+	types   map[uint64]uint64     // of attributes, by id
+	ranks   map[seenFrom]rankings // of communicators
+	members [][2]uint64           // class or instance, and number of the member, by index of the metric
+	marked  uint32                // the location of markers, NoRef if there is none
+	odd     int64                 // what the decoder had counted of that before
+
+	// metric is the event whose values come as rows of their own; of is the location that it
+	// is for, if there is one in hand.
+	metric  Event
+	of      uint32
+	pending bool
+}
+
+// seenFrom is a communicator as the members of one of its sides see it.
+type seenFrom struct {
+	comm  uint64
+	other bool
+}
+
+// rankings are the ranks of locations.
+type rankings map[uint64]uint64
+
+// unknownID is the id of an entry that has not been referred to.
+const unknownID = undefined64 - 1
+
+// rewrite has the encoder write what a model was made of, with what has been changed since.
+func (e *encoder) rewrite(m *model) error {
+	o := &original{m: m, strings: map[string]uint64{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, marked: trace.NoRef, odd: m.odd.Load()}
+	e.from = o
+	a := m.a.Anchor
+	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
+	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, m.a.definitionChunk()
+	e.w.setAnchor(a)
+	if m.a.Anchor.Snapshots > 0 {
+		e.loss.Add("trace", "snapshots", format.Degraded, "they are those of the events before the change", int64(m.a.Anchor.Snapshots))
+	}
+	if m.a.Anchor.Thumbnails > 0 {
+		e.loss.Add("trace", "thumbnails", format.Degraded, "they are those of the events before the change", int64(m.a.Anchor.Thumbnails))
+	}
+	// What is damaged has been reported by the decoder, which leaves it out, too.
+	m.a.Definitions(func(_ int64, r *Record) error {
+		t, ok := nameFields[r.ID]
+		switch {
+		case r.ID == defString:
+			if _, ok := o.strings[r.Texts[0]]; !ok {
+				o.strings[r.Texts[0]] = r.Values[0]
+			}
+			t.table, ok = Strings, true
+		case r.ID == defAttribute:
+			o.types[r.Values[0]] = r.Values[2]
+		}
+		if ok {
+			o.next[t.table] = max(o.next[t.table], r.Values[0]+1)
+		}
+		return nil
+	})
+	for i, l := range e.defs.Locations.All() {
+		if l.ID == markersID {
+			o.marked = uint32(i)
+		}
+	}
+	return m.a.Markers(func(_ int64, r *Record) error {
+		if r.ID != defMarker {
+			return nil
+		}
+		return e.w.Mark(r)
+	})
+}
+
+// entry is the id that an entry of a table has in the model, as a text.
+func (e *encoder) entry(t Table, i uint32) string {
+	d := e.defs
+	switch t {
+	case Attributes:
+		return d.Attributes.At(i).ID
+	case Locations:
+		return d.Locations.At(i).ID
+	case LocationGroups:
+		return d.Groups.At(i).ID
+	case Regions:
+		return d.Regions.At(i).ID
+	case Groups:
+		return d.Sets.At(i).ID
+	case Comms:
+		return d.Communicator.At(i).ID
+	case Parameters:
+		return d.Parameters.At(i).ID
+	case Windows:
+		return d.Windows.At(i).ID
+	case CallingContexts:
+		return d.Contexts.At(i).ID
+	case IOFiles:
+		return d.Files.At(i).ID
+	case IOHandles:
+		return d.Handles.At(i).ID
+	}
+	return ""
+}
+
+// id is what an entry of a table has as its id in the archive.
+func (e *encoder) id(t Table, i uint32) uint64 {
+	o := e.from
+	if o == nil {
+		return uint64(i) + firstID[t]
+	}
+	if t == Strings {
+		return e.string(*e.defs.Strings.At(i))
+	}
+	for uint32(len(o.ids[t])) <= i {
+		o.ids[t] = append(o.ids[t], unknownID)
+	}
+	if o.ids[t][i] == unknownID {
+		n, err := strconv.ParseUint(e.entry(t, i), 10, 64)
+		if err != nil {
+			n = o.next[t]
+			o.next[t]++
+		}
+		// What nothing defines is left so, but in definitions that are not the archive's own.
+		if err != nil || e.defs != o.m.defs && o.m.standIns[standIn{t, n}] {
+			o.added[t] = append(o.added[t], i)
+		}
+		o.ids[t][i] = n
+	}
+	return o.ids[t][i]
+}
+
+// rank is the rank of a location in a communicator, both by their ids, for an event of another
+// location.
+func (o *original) rank(from, comm, of uint64) (uint64, bool) {
+	c := o.m.ranks.comm(comm)
+	if c == nil || c.a == nil {
+		return 0, false
+	}
+	key := seenFrom{comm, c.b != nil && c.a.has(from)}
+	side := c.a
+	if key.other {
+		side = c.b
+	}
+	if side.typ == commSelf {
+		return 0, of == from
+	}
+	known, ok := o.ranks[key]
+	if !ok {
+		known = rankings{}
+		for r := uint64(0); ; r++ {
+			l, ok := c.location(from, r)
+			if !ok {
+				break
+			}
+			if _, twice := known[l]; !twice {
+				known[l] = r
+			}
+		}
+		o.ranks[key] = known
+	}
+	r, ok := known[of]
+	return r, ok
+}
+
+// ranksAgain puts ranks for the locations that take part in an event's message.
+func (e *encoder) ranksAgain(c *trace.Cursor, k *eventKind, ops []uint64) {
+	v := e.event.Values
+	for i, o := range k.ops {
+		if o.how != peer {
+			continue
+		}
+		v[o.field] = undefined32
+		if i < len(ops) && ops[i] != trace.Undefined {
+			if r, ok := e.from.rank(e.id(Locations, c.Location()), v[o.other], e.id(Locations, uint32(ops[i]))); ok {
+				v[o.field] = r
+			}
+			continue
+		}
+		keys, values := c.Attrs()
+		for n, key := range keys {
+			if def := e.defs.Attributes.At(key); def.ID == "" && def.Name == rankName {
+				v[o.field] = values[n].Num
+			}
+		}
+	}
+}
+
+// again writes a row as the record that it was read from.
+func (e *encoder) again(c *trace.Cursor) error {
+	o := e.from
+	if c.Kind() == trace.Metric && c.Ref() != trace.NoRef {
+		return e.value(c)
+	}
+	if err := e.flush(); err != nil {
+		return err
+	}
+	if c.Kind() == trace.Marker && c.Location() == o.marked {
+		return e.mark(c)
+	}
+	x := &e.event
+	id, ok := e.ids[c.Kind()]
+	all := true
+	if c.Kind() == trace.Parameter {
+		ok = e.parameter(c)
+	} else if ok {
+		ok, all = e.fill(o.record(c.Kind(), c.Ops(), id), c)
+	}
+	if !ok {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "OTF2 has no record for it", 1)
+		return nil
+	}
+	if !all {
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "operand", format.Degraded, "the record of OTF2 has no room for it", 1)
+	}
+	e.bear(c, x)
+	return e.put(c.Location(), x)
+}
+
+// record is the record that events of a kind were read from, if OTF2 has two.
+func (o *original) record(k trace.Kind, ops []uint64, id uint8) uint8 {
+	for old := uint8(ompFork); old <= ompTaskComplete; old++ {
+		if eventKinds[old].kind != k || !o.m.oldOpenMP[old-ompFork].Load() {
+			continue
+		}
+		same := len(ops) == len(eventKinds[old].ops)
+		for i, x := range eventKinds[old].ops {
+			same = same && (x.how != constant || ops[i] == x.value)
+		}
+		if same {
+			return old
+		}
+	}
+	return id
+}
+
+// bear gives an event the attributes of a row.
+func (e *encoder) bear(c *trace.Cursor, x *Event) {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		def, v := e.defs.Attributes.At(k), &values[i]
+		if def.ID == "" && (def.Name == rankName || def.Name == valueName || def.Name == textName) {
+			continue // it is a field of the record
+		}
+		a := Attribute{uint32(e.id(Attributes, k)), uint8(v.Type), v.Num}
+		defined, known := e.from.types[uint64(a.ID)]
+		switch {
+		case v.Type > trace.LocationGroupRef:
+			e.loss.Add("attribute", "value", format.Degraded, "OTF2 has no values of its type", 1)
+			continue
+		case v.Type == trace.String:
+			a.Value = e.string(v.Str)
+		case tableOf(uint64(v.Type)) != noTable:
+			a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
+		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
+			a.Type = uint8(defined) // a reference to what nothing defines
+		}
+		x.Attributes = append(x.Attributes, a)
+	}
+}
+
+// parameter makes the record of a parameter, whose value is an attribute.
+func (e *encoder) parameter(c *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	i := slices.IndexFunc(keys, func(k uint32) bool {
+		def := e.defs.Attributes.At(k)
+		return def.ID == "" && def.Name == valueName
+	})
+	if i < 0 {
+		return false
+	}
+	x, id, v := &e.event, uint8(parameterSigned), values[i].Num
+	switch values[i].Type {
+	case trace.String:
+		id, v = parameterString, e.string(values[i].Str)
+	case trace.Uint64:
+		id = parameterUnsigned
+	}
+	of := uint64(undefined32)
+	if c.Ref() != trace.NoRef {
+		of = e.id(Parameters, c.Ref())
+	}
+	x.ID, x.Values = id, append(x.Values[:0], of, v)
+	return true
+}
+
+// mark writes a marker.
+func (e *encoder) mark(c *trace.Cursor) error {
+	ops := c.Ops()
+	if c.Ref() == trace.NoRef || len(ops) != 3 {
+		e.loss.Add("marker", "", format.Dropped, "nothing defines it", 1)
+		return nil
+	}
+	place, err := strconv.ParseUint(e.defs.Markers.At(c.Ref()).ID, 10, 32)
+	if err != nil {
+		e.loss.Add("marker", "", format.Dropped, "nothing defines it", 1)
+		return nil
+	}
+	text := ""
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		if e.defs.Attributes.At(k).Name == textName {
+			text = values[i].Str
+		} else {
+			e.loss.Add("marker", "attribute", format.Degraded, "markers of OTF2 have none", 1)
+		}
+	}
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, ops[0], place, ops[1], ops[2], 0}, Texts: []string{text}})
+}
+
+// value takes the value of one member of a metric: those of one event come one after another.
+func (e *encoder) value(c *trace.Cursor) error {
+	o, ops := e.from, c.Ops()
+	for uint32(len(o.members)) <= c.Ref() {
+		var x [2]uint64
+		class, member, ok := strings.Cut(e.defs.Metrics.At(uint32(len(o.members))).ID, "/")
+		x[0], _ = strconv.ParseUint(class, 10, 64)
+		if x[1], _ = strconv.ParseUint(member, 10, 64); !ok {
+			x[0] = unknownID
+		}
+		o.members = append(o.members, x)
+	}
+	class, member := o.members[c.Ref()][0], o.members[c.Ref()][1]
+	x := &o.metric
+	if same := o.pending && o.of == c.Location() && x.Time == e.event.Time && x.Values[0] == class; !same || member != x.Values[1] {
+		if err := e.flush(); err != nil {
+			return err
+		}
+		if member != 0 || class == unknownID || len(ops) == 0 {
+			e.loss.Add("metric", "", format.Dropped, "a value without those that its event has before it", 1)
+			return nil
+		}
+		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
+		o.of, o.pending = c.Location(), true
+		e.bear(c, x)
+	}
+	x.Values[1]++
+	x.Values = append(x.Values, metricType(e.defs.Metrics.At(c.Ref()).Type), ops[0])
+	return nil
+}
+
+// flush writes the event of a metric that is in hand.
+func (e *encoder) flush() error {
+	o := e.from
+	if !o.pending {
+		return nil
+	}
+	o.pending = false
+	return e.put(o.of, &o.metric)
+}
+
+// put writes an event of a location.
+func (e *encoder) put(loc uint32, x *Event) error {
+	if e.err != nil {
+		return e.err
+	}
+	return e.location(loc).Write(x)
+}
+
+// closeAgain writes the definitions of the archive that was read, and those that were added, and
+// ends the archive.
+func (e *encoder) closeAgain() error {
+	o, d := e.from, e.defs
+	if err := e.flush(); err != nil {
+		return err
+	}
+	define := func(id uint8, v ...uint64) {
+		if e.err == nil {
+			e.err = e.w.Define(&Record{ID: id, Values: v})
+		}
+	}
+	o.m.a.Definitions(func(_ int64, r *Record) error {
+		switch {
+		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
+			e.loss.Add("definition", "", format.Dropped, "a record of a later version of OTF2", 1)
+			return nil
+		case r.ID == defLocation:
+			// A number that is not that of the events stays, if all of them do.
+			if n := e.w.Location(r.Values[0]).Count; n != o.m.read(r.Values[0]) {
+				r.Values[3] = n
+			}
+		}
+		if e.err == nil {
+			e.err = e.w.Define(r)
+		}
+		return nil
+	})
+	e.loss.Add("event", "reference", format.Degraded, "to what nothing defines, or of a type that is not the one defined: the model does not have it", o.m.odd.Load()-o.odd)
+	for _, i := range o.added[Attributes] {
+		a := d.Attributes.At(i)
+		define(defAttribute, e.id(Attributes, i), e.string(a.Name), uint64(min(a.Type, trace.LocationGroupRef)), e.string(a.Doc))
+	}
+	for _, i := range o.added[Regions] {
+		name := e.string(d.Regions.At(i).Name)
+		define(defRegion, e.id(Regions, i), name, undefined32, 0, undefined32, 0, 0, name, 0, 0, 0)
+	}
+	for _, i := range o.added[Locations] {
+		group := uint64(undefined32)
+		if g := d.Locations.At(i).Group; g != trace.NoRef {
+			group = e.id(LocationGroups, g)
+		}
+		id := e.id(Locations, i)
+		define(defLocation, id, e.string(d.Locations.At(i).Label()), 1, e.w.Location(id).Count, group)
+	}
+	if e.err != nil {
+		return e.err
+	}
+	return e.w.Close()
+}
