@@ -59,7 +59,7 @@ type encoder struct {
 	loc     uint32
 	first   uint64 // times in the file
 	final   uint64
-	ids     map[trace.Kind]uint8 // of events
+	ids     [trace.Declared]uint8 // of events, by kind
 	comms   []*commMembers
 	numbers map[int64]uint32 // locations by the file's own number
 	from    *original        // nil if the trace was not read from an archive of others
@@ -74,7 +74,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, strings: map[string]uint64{}, ids: map[trace.Kind]uint8{}, first: undefined64}
+	e := &encoder{w: w, strings: map[string]uint64{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -84,8 +84,14 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return e, nil
 }
 
-// Order is that of time, so that simultaneous events that change places are counted.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
+// Order is that of time, so that simultaneous events that change places are counted; of an
+// archive that is written again none do.
+func (e *encoder) Order() format.Order {
+	if e.from != nil {
+		return format.PerLocation
+	}
+	return format.GlobalOrder
+}
 
 // Loss is what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
@@ -127,7 +133,7 @@ func (e *encoder) define(id uint64, s string) {
 
 // Batch writes rows.
 func (e *encoder) Batch(b *trace.Batch) error {
-	if b.Len() > 0 && !e.begun {
+	if b.Len() > 0 && !e.begun && e.from == nil {
 		e.begun = true
 		if t := b.Time[0]; t < 0 {
 			e.base = uint64(-t) // there are no times before 0
@@ -177,7 +183,7 @@ func (e *encoder) string(s string) uint64 {
 
 // row writes a row: as a record of OTF2 where that says all, else with a text beside it.
 func (e *encoder) row(c *trace.Cursor) error {
-	if c.Time() == e.last && c.Location() < e.loc {
+	if c.Time() == e.last && c.Location() < e.loc && e.from == nil {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
 	}
 	e.last, e.loc = c.Time(), c.Location()
@@ -186,6 +192,10 @@ func (e *encoder) row(c *trace.Cursor) error {
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
 	if e.from != nil {
+		if c.Time() < 0 {
+			x.Time = 0
+			e.loss.Add("event", "time", format.Degraded, "OTF2 has no times before 0", 1)
+		}
 		return e.again(c)
 	}
 	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
@@ -218,7 +228,8 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
 		return len(ops) == 2 && ops[1] == 0
 	}
-	id, ok := e.ids[c.Kind()]
+	id := e.record(c.Kind())
+	ok := id != 0
 	if ok {
 		ok, all = e.fill(id, c)
 	}
@@ -227,6 +238,14 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		return false
 	}
 	return all
+}
+
+// record is the record that events of a kind are, 0 if there is none.
+func (e *encoder) record(k trace.Kind) uint8 {
+	if k >= trace.Declared {
+		return 0
+	}
+	return e.ids[k]
 }
 
 // fill makes the record of an event; ok is false if it cannot be made, all if it does not

@@ -20,9 +20,11 @@ type original struct {
 	strings map[string]uint64     // ids, by text
 	types   map[uint64]uint64     // of attributes, by id
 	ranks   map[seenFrom]rankings // of communicators
-	members [][2]uint64           // class or instance, and number of the member, by index of the metric
-	marked  uint32                // the location of markers, NoRef if there is none
-	odd     int64                 // what the decoder had counted of that before
+	seen    seenFrom              // the one that was used last, and its ranks
+	seeing  rankings
+	members [][2]uint64 // class or instance, and number of the member, by index of the metric
+	marked  uint32      // the location of markers, NoRef if there is none
+	odd     int64       // what the decoder had counted of that before
 
 	// metric is the event whose values come as rows of their own; of is the location that it
 	// is for, if there is one in hand.
@@ -159,7 +161,10 @@ func (o *original) rank(from, comm, of uint64) (uint64, bool) {
 	if side.typ == commSelf {
 		return 0, of == from
 	}
-	known, ok := o.ranks[key]
+	known, ok := o.seeing, o.seeing != nil && o.seen == key
+	if !ok {
+		known, ok = o.ranks[key]
+	}
 	if !ok {
 		known = rankings{}
 		for r := uint64(0); ; r++ {
@@ -173,6 +178,7 @@ func (o *original) rank(from, comm, of uint64) (uint64, bool) {
 		}
 		o.ranks[key] = known
 	}
+	o.seen, o.seeing = key, known
 	r, ok := known[of]
 	return r, ok
 }
@@ -213,12 +219,17 @@ func (e *encoder) again(c *trace.Cursor) error {
 		return e.mark(c)
 	}
 	x := &e.event
-	id, ok := e.ids[c.Kind()]
-	all := true
+	if keys, _ := c.Attrs(); c.Kind() <= trace.Leave && c.Ref() != trace.NoRef && len(keys) == 0 {
+		// Most events are like this.
+		x.ID, x.Values = enter+uint8(c.Kind()-trace.Enter), append(x.Values[:0], e.id(Regions, c.Ref()))
+		return e.put(c.Location(), x)
+	}
+	id := e.record(c.Kind())
+	ok, all := id != 0, true
 	if c.Kind() == trace.Parameter {
 		ok = e.parameter(c)
 	} else if ok {
-		ok, all = e.fill(o.record(c.Kind(), c.Ops(), id), c)
+		ok, all = e.fill(o.older(c.Kind(), c.Ops(), id), c)
 	}
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "OTF2 has no record for it", 1)
@@ -231,8 +242,11 @@ func (e *encoder) again(c *trace.Cursor) error {
 	return e.put(c.Location(), x)
 }
 
-// record is the record that events of a kind were read from, if OTF2 has two.
-func (o *original) record(k trace.Kind, ops []uint64, id uint8) uint8 {
+// older is the record that events of a kind were read from, if old versions have another one.
+func (o *original) older(k trace.Kind, ops []uint64, id uint8) uint8 {
+	if id < threadFork || id > taskComplete {
+		return id
+	}
 	for old := uint8(ompFork); old <= ompTaskComplete; old++ {
 		if eventKinds[old].kind != k || !o.m.oldOpenMP[old-ompFork].Load() {
 			continue

@@ -311,6 +311,8 @@ const (
 	ompFork         = 24
 	ompTaskComplete = 30
 	metricEvent     = 31
+	threadFork      = 53
+	taskComplete    = 61
 	programBegin    = 83
 	firstEvent      = 10
 	timestampRecord = 5
