@@ -48,6 +48,9 @@ type target struct {
 	edit func(t table, v any)
 	// same is a text that entries share which are one, "" for those that are never.
 	same func(t table, v any) string
+	// whole is that all entries of one trace are copied: they keep their ids, which the trace
+	// itself may have twice.
+	whole bool
 	// found are the entries that may be shared, ids those that are taken.
 	found [tableCount]map[string]uint32
 	ids   [tableCount]map[string]bool
@@ -188,7 +191,7 @@ func put[T any](to *target, t table, v T, id func(*T) *string) uint32 {
 	if to.edit != nil {
 		to.edit(t, &v)
 	}
-	if id != nil {
+	if id != nil && !to.whole {
 		if p := id(&v); *p != "" {
 			if to.ids[t] == nil {
 				to.ids[t], to.most[t] = map[string]bool{}, -1

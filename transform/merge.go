@@ -54,7 +54,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		return m.Zero[i]
 	}
 	if len(list) == 1 {
-		to.same = nil // what a trace has twice it keeps
+		to.same, to.whole = nil, true // what a trace has twice it keeps
 		if zero(0) == 0 {
 			x.defs.Native = first.Native
 		}

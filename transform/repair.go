@@ -56,7 +56,8 @@ type Repairing struct {
 func Repair(d format.Events, r Repairing) format.Events {
 	x := &repair{around: around{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
-	own.Defs().Native = d.Defs().Native // all entries are copied
+	own.definer.into.whole = true
+	own.Defs().Native = d.Defs().Native
 	return transformed{&mendedTrace{own, x}}
 }
 

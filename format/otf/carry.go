@@ -37,6 +37,7 @@ const laneProcess = 0xf0000000
 // different numbers that fit, else others. They depend on the entries before, and
 // so may be asked while a table grows.
 type tokens struct {
+	own  bool // all numbers that fit are taken as they are
 	list []uint32
 	used map[uint32]bool
 	id   func(i int) string
@@ -45,22 +46,34 @@ type tokens struct {
 func (t *tokens) at(i int) uint32 {
 	for n := len(t.list); n <= i; n++ {
 		v, err := strconv.ParseUint(t.id(n), 10, 32)
+		if err == nil && t.own {
+			t.add(uint32(v))
+			continue
+		}
 		if err != nil || v == 0 || v >= laneProcess || t.used[uint32(v)] || strconv.FormatUint(v, 10) != t.id(n) {
 			for v = uint64(n) + 1; t.used[uint32(v)]; v++ {
 			}
 		}
-		if t.used == nil {
-			t.used = map[uint32]bool{}
-		}
-		t.used[uint32(v)] = true
-		t.list = append(t.list, uint32(v))
+		t.add(uint32(v))
 	}
 	return t.list[i]
+}
+
+func (t *tokens) add(token uint32) {
+	if t.used == nil {
+		t.used = map[uint32]bool{}
+	}
+	t.used[token] = true
+	t.list = append(t.list, token)
 }
 
 // allTokens are the tokens of a trace's definitions.
 type allTokens struct {
 	locations, regions, communicators, metrics, attributes, files, markers tokens
+}
+
+func (t *allTokens) all() []*tokens {
+	return []*tokens{&t.locations, &t.regions, &t.communicators, &t.metrics, &t.attributes, &t.files, &t.markers}
 }
 
 func newTokens(d *trace.Definitions) *allTokens {

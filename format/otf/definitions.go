@@ -289,6 +289,9 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		}
 	}
 	m.processes(list, r.master)
+	if len(m.local) == 0 {
+		d.Native = &original{r: r, m: m}
+	}
 	if len(m.places) > 0 {
 		m.own(&m.scl, sclName, trace.Uint32) // events will refer to them
 	}

@@ -42,6 +42,7 @@ type encoder struct {
 	tie        uint64
 	operations map[uint64]bool // collective operations that records name
 	byID       map[string]int  // locations that threads may belong to
+	from       *original       // nil if the trace was not read from OTF, or is not written as it was
 }
 
 // place is where the events of a location go.
@@ -63,6 +64,9 @@ type lanePlace struct {
 	busy    bool
 }
 
+// defaultStreams is how many streams there are if nobody says it.
+const defaultStreams = 1
+
 // Create makes an encoder.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
@@ -73,7 +77,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	wo.Level = max(wo.Level, 0)
-	wo.Streams = 1
+	wo.Streams = defaultStreams
 	if streams >= 0 {
 		wo.Streams = uint32(streams)
 	}
@@ -103,6 +107,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	m := emptyModel(d)
 	m.frozen, m.carried = true, true
 	e.reader = &decoder{model: m}
+	if o, ok := d.Native.(*original); ok {
+		return e.rewrite(o)
+	}
 	return nil
 }
 
@@ -110,6 +117,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 func (e *encoder) begin(first int64) {
 	e.begun = true
 	e.reader.clock = newFileClock(e.defs.Clock, first)
+	if e.from != nil && e.reader.clock.base == 0 {
+		e.reader.clock = e.from.m.clock
+	}
 }
 
 // Batch writes the rows of a batch.
@@ -151,7 +161,11 @@ func (e *encoder) event(c *trace.Cursor) error {
 	p := e.place(c.Location())
 	r := &e.rec
 	*r = Record{Time: t, Process: p.process, Stream: p.stream, KeyValues: r.KeyValues[:0]}
-	if usual := e.native(c, r); !usual && !e.says(c, r) {
+	if e.from != nil {
+		if !e.asRead(c, r) {
+			return nil
+		}
+	} else if usual := e.native(c, r); !usual && !e.says(c, r) {
 		e.carry(c, r)
 	}
 	// How readers order simultaneous records: by stream and part, markers last.
@@ -267,12 +281,12 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	location := func(i int) uint64 { return table(&e.tokens.locations, e.defs.Locations.Len(), op(i)) }
 	named := func(table int) uint64 {
 		t := [...]*tokens{functions: &e.tokens.regions, groups: &e.tokens.communicators, counters: &e.tokens.metrics, files: &e.tokens.files,
-			markers: &e.tokens.markers, fileGroups: nil}[table]
+			markers: &e.tokens.markers, functionGroups: nil, fileGroups: nil}[table]
 		switch {
 		case ref == trace.NoRef:
 			return 0
 		case t == nil:
-			return stringToken(ref)
+			return e.groupToken(table, ref)
 		}
 		return uint64(t.at(int(ref)))
 	}
@@ -345,6 +359,9 @@ func (e *encoder) attributes(r *Record, keys []uint32, values []trace.Value) {
 			r.SCL = v.Num
 			continue
 		}
+		if e.from != nil {
+			e.from.keys[int(k)] = true
+		}
 		kv := KeyValue{Key: e.tokens.attributes.at(int(k))}
 		if v.Type == trace.Bytes || v.Type == trace.String && def.Type == trace.String {
 			kv.Type, kv.Bytes = Bytes, []byte(v.Str)
@@ -416,6 +433,10 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 
 // Links writes links behind the last event.
 func (e *encoder) Links(links []trace.Link) error {
+	if e.from != nil {
+		e.loss.Add("link", "", format.Dropped, "OTF has no links", int64(len(links)))
+		return nil
+	}
 	if !e.begun {
 		e.begin(0)
 	}
@@ -450,6 +471,9 @@ func (e *encoder) Close() error {
 
 // definitions writes OTF's own definitions, for other tools, and the carried ones.
 func (e *encoder) definitions() error {
+	if e.from != nil {
+		return e.definitionsAgain()
+	}
 	d := e.defs
 	var err error
 	put := func(r *Record) {

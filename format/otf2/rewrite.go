@@ -138,7 +138,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 			o.next[t]++
 		}
 		// What nothing defines is left so, but in definitions that are not the archive's own.
-		if err != nil || e.defs != o.m.defs && o.m.standIns[standIn{t, n}] {
+		if err != nil || e.defs != o.m.defs && n != undefined32 && o.m.standIns[standIn{t, n}] {
 			o.added[t] = append(o.added[t], i)
 		}
 		o.ids[t][i] = n
