@@ -35,13 +35,14 @@ type encoder struct {
 	pairs  []carrier.Pair
 	// Lanes of resources for their claims.
 	lanes   map[uint32][]lanePlace
-	held    map[heldClaim]int // the lane of each
+	claims  map[heldClaim]int // the lane of each
 	process []string          // their processes' names, from laneProcess on
 	// Time and place of the last event.
 	last       uint64
 	tie        uint64
 	operations map[uint64]bool // collective operations that records name
 	byID       map[string]int  // locations that threads may belong to
+	held       lookahead       // rows before ends of collective operations
 	from       *original       // nil if the trace was not read from OTF, or is not written as it was
 }
 
@@ -86,7 +87,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, held: map[heldClaim]int{}, operations: map[uint64]bool{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.into(out)
 	return e
@@ -126,6 +127,9 @@ func (e *encoder) begin(first int64) {
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begin(b.Time[0])
+	}
+	if e.defs.Origin != "otf" && (e.held.rows.Len() > 0 || slices.Contains(b.Kind, trace.CollectiveBegin)) {
+		return e.hold(b)
 	}
 	e.reader.model.learn(e.tokens)
 	c := b.Cursor() // outside the loop, which would copy it each time
@@ -292,6 +296,9 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	}
 	typ, ok := typesOf[kind]
 	m := &eventModels[typ]
+	if x := e.held.current[c.Location()]; x != nil && (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) {
+		ops = append(slices.Clone(x.ops[:5]), x.matching)
+	}
 	switch {
 	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
 		e.claim(c, r, named(functions))
@@ -318,8 +325,11 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 			case comm:
 				v = table(&e.tokens.communicators, e.defs.Communicator.Len(), v)
 			case root:
-				if v == trace.Undefined {
+				switch {
+				case v == trace.Undefined:
 					v = 0
+				case e.defs.Origin != "otf":
+					v = e.processOf(v, op(1))
 				}
 			case past:
 				v += e.reader.clock.base
@@ -404,7 +414,7 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 	}
 	k := heldClaim{uint32(ops[1]), int64(ops[0])}
 	lanes := e.lanes[k.resource]
-	at, open := e.held[k]
+	at, open := e.claims[k]
 	switch {
 	case c.Kind() == trace.ClaimBegin && !open:
 		n := 0
@@ -422,10 +432,10 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 			lanes = append(lanes, lanePlace{process: p})
 		}
 		lanes[n].busy = true
-		e.lanes[k.resource], e.held[k] = lanes, n
+		e.lanes[k.resource], e.claims[k] = lanes, n
 		r.Type, r.Function, r.Process = Enter, region, lanes[n].process
 	case c.Kind() == trace.ClaimEnd && open:
-		delete(e.held, k)
+		delete(e.claims, k)
 		lanes[at].busy = false
 		r.Type, r.Function, r.Process = Leave, region, lanes[at].process
 	}
@@ -436,6 +446,9 @@ func (e *encoder) Links(links []trace.Link) error {
 	if e.from != nil {
 		e.loss.Add("link", "", format.Dropped, "OTF has no links", int64(len(links)))
 		return nil
+	}
+	if err := e.release(e.held.rows.Len()); err != nil {
+		return err
 	}
 	if !e.begun {
 		e.begin(0)
@@ -454,6 +467,9 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions and the master file.
 func (e *encoder) Close() error {
+	if err := e.release(e.held.rows.Len()); err != nil {
+		return err
+	}
 	if err := e.definitions(); err != nil {
 		return err
 	}
@@ -513,7 +529,13 @@ func (e *encoder) definitions() error {
 	}
 	for i, c := range d.Communicator.All() {
 		r := Record{Type: DefProcessGroup, Token: uint64(e.tokens.communicators.at(i)), Name: c.Name}
-		if c.Set != trace.NoRef {
+		if list := d.Ranks(uint32(i)); list != nil {
+			for _, l := range list {
+				if l != trace.NoRef {
+					r.Members = append(r.Members, e.tokens.locations.at(int(l)))
+				}
+			}
+		} else if c.Set != trace.NoRef {
 			for _, m := range d.Sets.At(c.Set).Members {
 				if m >= 0 && m < unset {
 					r.Members = append(r.Members, uint32(m))

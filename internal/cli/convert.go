@@ -129,6 +129,9 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 		return nil, err
 	}
 	loss := enc.Loss()
+	if defs := d.Defs(); defs.Native != nil && defs.Format == w.format.About().Name {
+		return loss, nil // the definitions are written as they were
+	}
 	for _, x := range from {
 		if err := format.LostDefinitions(ctx, x, loss); err != nil {
 			return nil, err
