@@ -61,8 +61,9 @@ type encoder struct {
 	final   uint64
 	ids     [trace.Declared]uint8 // of events, by kind
 	comms   []*commMembers
-	numbers map[int64]uint32 // locations by the file's own number
-	from    *original        // nil if the trace was not read from an archive of others
+	numbers map[int64]uint32  // locations by the file's own number
+	calls   map[uint32]*calls // by location, of traces whose collective operations begin with what they are
+	from    *original         // nil if the trace was not read from an archive of others
 }
 
 // Create makes an encoder.
@@ -104,6 +105,9 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	if m, ok := d.Native.(*model); ok && m.restorer == nil {
 		return e.rewrite(m)
+	}
+	if d.Origin == "otf" {
+		e.calls = map[uint32]*calls{}
 	}
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
@@ -231,7 +235,12 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 	id := e.record(c.Kind())
 	ok := id != 0
 	if ok {
-		ok, all = e.fill(id, c)
+		whole := ops
+		if e.calls != nil {
+			ops = e.collective(c)
+		}
+		ok, all = e.fill(id, c, ops)
+		all = all && len(ops) == len(whole)
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))
@@ -250,8 +259,8 @@ func (e *encoder) record(k trace.Kind) uint8 {
 
 // fill makes the record of an event; ok is false if it cannot be made, all if it does not
 // say everything.
-func (e *encoder) fill(id uint8, c *trace.Cursor) (ok, all bool) {
-	ref, ops := c.Ref(), c.Ops()
+func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
+	ref := c.Ref()
 	x, k, t := &e.event, &eventKinds[id], &eventTypes[id]
 	x.ID, x.Values = id, append(x.Values[:0], make([]uint64, len(t.fields))...)
 	v := x.Values

@@ -229,7 +229,7 @@ func (e *encoder) again(c *trace.Cursor) error {
 	if c.Kind() == trace.Parameter {
 		ok = e.parameter(c)
 	} else if ok {
-		ok, all = e.fill(o.older(c.Kind(), c.Ops(), id), c)
+		ok, all = e.fill(o.older(c.Kind(), c.Ops(), id), c, c.Ops())
 	}
 	if !ok {
 		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "OTF2 has no record for it", 1)
