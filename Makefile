@@ -17,7 +17,7 @@ build:
 # installed, the tests that need a missing thing skip and say so.
 deps:
 	@install() { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 && { apt-get update -qq; apt-get install -y -qq $$1; } >/dev/null 2>&1; }; \
-	for x in mawk:mawk python3:python3 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm; do \
+	for x in mawk:mawk python3:python3 python3-otf2:python3-otf2 otfprint:otf-trace otf2-print:otf2-tools mpirun:openmpi-bin mpicc:libopenmpi-dev eztrace:eztrace otfconfig:libopen-trace-format-dev otf2-config:libotf2-trace-dev gcc:gcc node:nodejs npm:npm; do \
 		p=$${x#*:}; \
 		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' && continue; \
 		case $$p in *-dev) command -v dpkg >/dev/null 2>&1 ;; *) false ;; esac || ! command -v $${x%%:*} >/dev/null 2>&1 || continue; \

@@ -81,7 +81,7 @@ func (e *encoder) rankOf(process, communicator uint64) uint64 {
 		return trace.Undefined
 	}
 	m := e.members(uint32(communicator))
-	loc, ok := e.numbers[int64(process)]
+	loc, ok := e.number(int64(process))
 	if !ok || m.all {
 		return trace.Undefined
 	}

@@ -71,23 +71,52 @@ func (e *encoder) resolve(c *trace.Communicator) *commMembers {
 	default:
 		return all
 	}
-	if e.numbers == nil {
-		e.numbers = map[int64]uint32{}
-		for i, l := range d.Locations.All() {
-			if n, err := strconv.ParseInt(l.ID, 10, 64); err == nil {
-				e.numbers[n] = uint32(i)
-			}
-		}
-	}
 	x := &commMembers{ranks: map[uint32]uint64{}}
 	for _, n := range members {
-		loc, ok := e.numbers[n]
+		loc, ok := e.number(n)
 		if !ok {
 			return all
 		}
 		x.add(loc)
 	}
 	return x
+}
+
+// locationsOf are the ids of the locations of a set, none if its members are not all locations.
+func (e *encoder) locationsOf(s *trace.Set) (ids []uint64) {
+	members := s.Members
+	if s.Kind == "ranks" {
+		all := e.communicating(s)
+		members = nil
+		for _, r := range s.Members {
+			if r < 0 || r >= int64(len(all)) {
+				return nil
+			}
+			members = append(members, all[r])
+		}
+	}
+	for _, m := range members {
+		loc, ok := e.number(m)
+		if !ok {
+			return nil
+		}
+		ids = append(ids, uint64(loc))
+	}
+	return ids
+}
+
+// number is the location with an id that is a number.
+func (e *encoder) number(n int64) (uint32, bool) {
+	if e.numbers == nil {
+		e.numbers = map[int64]uint32{}
+		for i, l := range e.defs.Locations.All() {
+			if n, err := strconv.ParseInt(l.ID, 10, 64); err == nil {
+				e.numbers[n] = uint32(i)
+			}
+		}
+	}
+	loc, ok := e.numbers[n]
+	return loc, ok
 }
 
 // communicating are the members of the set that a set's ranks are among: that of the same

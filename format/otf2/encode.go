@@ -61,9 +61,10 @@ type encoder struct {
 	final   uint64
 	ids     [trace.Declared]uint8 // of events, by kind
 	comms   []*commMembers
-	numbers map[int64]uint32  // locations by the file's own number
-	calls   map[uint32]*calls // by location, of traces whose collective operations begin with what they are
-	from    *original         // nil if the trace was not read from an archive of others
+	numbers map[int64]uint32      // locations by the file's own number
+	types   map[uint32]trace.Type // that attributes have which are defined without one
+	calls   map[uint32]*calls     // by location, of traces whose collective operations begin with what they are
+	from    *original             // nil if the trace was not read from an archive of others
 }
 
 // Create makes an encoder.
@@ -75,7 +76,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, strings: map[string]uint64{}, first: undefined64}
+	e := &encoder{w: w, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -340,7 +341,7 @@ func (e *encoder) attributes(c *trace.Cursor) bool {
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		v := values[i]
-		if v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) {
+		if v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) || v.Type != e.typeOf(k, v.Type) {
 			return false
 		}
 		a := Attribute{k + uint32(firstID[Attributes]), uint8(v.Type), v.Num}
@@ -355,6 +356,18 @@ func (e *encoder) attributes(c *trace.Cursor) bool {
 		e.event.Attributes = append(e.event.Attributes, a)
 	}
 	return true
+}
+
+// typeOf is the type that an attribute is defined with, which all of its values must have; it is
+// asked for a value of type t.
+func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
+	if defined := e.defs.Attributes.At(attribute).Type; defined != trace.None && defined <= trace.LocationGroupRef {
+		return defined
+	}
+	if _, ok := e.types[attribute]; !ok {
+		e.types[attribute] = t
+	}
+	return e.types[attribute]
 }
 
 // Close writes the definitions and ends the archive.
@@ -410,7 +423,7 @@ func (e *encoder) defineAll() error {
 	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
 	put(defAttribute, rowAttribute, name("weft.row"), typeString, name("all that the event is, for weft"))
 	for i, a := range d.Attributes.All() {
-		put(defAttribute, uint64(i)+firstID[Attributes], name(a.Name), uint64(min(a.Type, trace.LocationGroupRef)), name(a.Doc))
+		put(defAttribute, uint64(i)+firstID[Attributes], name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
 	}
 	e.tree(put, name)
 	for i, r := range d.Regions.All() {
@@ -439,11 +452,9 @@ func (e *encoder) defineAll() error {
 	put(defGroup, append(group, communicatingLocations, mpi, 0)...)
 	put(defGroup, append(ranks, commGroup, mpi, globalMembers)...)
 	for i, s := range d.Sets.All() {
-		v := []uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(s.Members))}
-		for _, m := range s.Members {
-			v = append(v, uint64(m))
-		}
-		put(defGroup, append(v, 0, 0, 0)...)
+		members := e.locationsOf(&s)
+		v := append([]uint64{uint64(i) + firstID[Groups], name(s.Name), 0, uint64(len(members))}, members...)
+		put(defGroup, append(v, locationsGroup, 0, 0)...)
 	}
 	of, next := make([]uint64, d.Communicator.Len()), uint64(d.Sets.Len())+firstID[Groups]
 	for i := range of {

@@ -246,8 +246,9 @@ func (n *names) define(r *Record) {
 	}
 }
 
-// The types of groups that communicators need.
+// Types of groups.
 const (
+	locationsGroup         = 1
 	communicatingLocations = 4
 	commGroup              = 5
 	commSelf               = 6
