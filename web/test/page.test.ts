@@ -629,6 +629,8 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await page.locator(".banner").innerText()).toContain("open the address that weft printed");
     await page.unroute("**/api/**");
     await page.waitForSelector(".banner", { state: "detached" });
+    // else a tile of the view as it was may be the one that is answered so, before anybody waits for the load
+    await ready();
     await page.route("**/api/traces/a1/tiles**", (r) => r.fulfill({ status: 409, contentType: "application/json", body: '{"error":"being indexed"}' }), { times: 1 });
     // the page waits for the new index, and loads again
     const anew = page.waitForEvent("load");
