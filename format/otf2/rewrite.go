@@ -404,7 +404,7 @@ func (e *encoder) closeAgain() error {
 			return nil
 		case r.ID == defLocation:
 			// A number that is not that of the events stays, if all of them do.
-			if n := e.w.Location(r.Values[0]).Count; n != o.m.read(r.Values[0]) {
+			if n := e.w.Location(r.Values[0]).Count; n == 0 || n != o.m.read(r.Values[0]) {
 				r.Values[3] = n
 			}
 		}

@@ -335,6 +335,22 @@ func TestPiecesOfArchives(t *testing.T) {
 	}
 }
 
+// Locations that a filter empties have no events, for otf2-print, too.
+func TestEmptiedLocations(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "x.otf2")
+	if code, _, errs := runWeft(t, "filter", "--location", "0", "-q", realTraces["otf2"], out); code != 0 {
+		t.Fatal(errs)
+	}
+	defs, _ := tool(t, out, "otf2-print", "-G")
+	got := ""
+	for _, l := range locationEvents.FindAllSubmatch(defs, -1) {
+		got += fmt.Sprintf("%s:%s ", l[1], l[2])
+	}
+	if want := "0:1344 1:0 2:0 3:0 "; got != want && len(defs) > 0 {
+		t.Errorf("otf2-print finds the events %s, expected %s", got, want)
+	}
+}
+
 // OTF2's Python bindings, which refuse what the C library forgives, read all archives that weft
 // writes: as many events as the archive says.
 func TestPythonReads(t *testing.T) {
