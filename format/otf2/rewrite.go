@@ -89,34 +89,57 @@ func (e *encoder) rewrite(m *model) error {
 	})
 }
 
-// entry is the id that an entry of a table has in the model, as a text.
-func (e *encoder) entry(t Table, i uint32) string {
+// entry is the id that an entry of a table has in the model, as a text; ok is false if there is no
+// such entry.
+func (e *encoder) entry(t Table, i uint32) (id string, ok bool) {
 	d := e.defs
 	switch t {
+	case Strings:
+		ok = d.Strings.Has(i)
 	case Attributes:
-		return d.Attributes.At(i).ID
+		if ok = d.Attributes.Has(i); ok {
+			id = d.Attributes.At(i).ID
+		}
 	case Locations:
-		return d.Locations.At(i).ID
+		if ok = d.Locations.Has(i); ok {
+			id = d.Locations.At(i).ID
+		}
 	case LocationGroups:
-		return d.Groups.At(i).ID
+		if ok = d.Groups.Has(i); ok {
+			id = d.Groups.At(i).ID
+		}
 	case Regions:
-		return d.Regions.At(i).ID
+		if ok = d.Regions.Has(i); ok {
+			id = d.Regions.At(i).ID
+		}
 	case Groups:
-		return d.Sets.At(i).ID
+		if ok = d.Sets.Has(i); ok {
+			id = d.Sets.At(i).ID
+		}
 	case Comms:
-		return d.Communicator.At(i).ID
+		if ok = d.Communicator.Has(i); ok {
+			id = d.Communicator.At(i).ID
+		}
 	case Parameters:
-		return d.Parameters.At(i).ID
+		id, ok = idOf(&d.Parameters, i)
 	case Windows:
-		return d.Windows.At(i).ID
+		id, ok = idOf(&d.Windows, i)
 	case CallingContexts:
-		return d.Contexts.At(i).ID
+		id, ok = idOf(&d.Contexts, i)
 	case IOFiles:
-		return d.Files.At(i).ID
+		id, ok = idOf(&d.Files, i)
 	case IOHandles:
-		return d.Handles.At(i).ID
+		id, ok = idOf(&d.Handles, i)
 	}
-	return ""
+	return id, ok
+}
+
+// idOf is the id of an entry of a table of names.
+func idOf(t *trace.Table[trace.Named], i uint32) (id string, ok bool) {
+	if !t.Has(i) {
+		return "", false
+	}
+	return t.At(i).ID, true
 }
 
 // id is what an entry of a table has as its id in the archive.
@@ -125,6 +148,10 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	if o == nil {
 		return uint64(i) + firstID[t]
 	}
+	text, ok := e.entry(t, i)
+	if !ok {
+		return undefined32
+	}
 	if t == Strings {
 		return e.string(*e.defs.Strings.At(i))
 	}
@@ -132,7 +159,7 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 		o.ids[t] = append(o.ids[t], unknownID)
 	}
 	if o.ids[t][i] == unknownID {
-		n, err := strconv.ParseUint(e.entry(t, i), 10, 64)
+		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
 			n = o.next[t]
 			o.next[t]++
@@ -279,7 +306,9 @@ func (e *encoder) bear(c *trace.Cursor, x *Event) {
 		case v.Type == trace.String:
 			a.Value = e.string(v.Str)
 		case tableOf(uint64(v.Type)) != noTable:
-			a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
+			if a.Value = undefined32; v.Num < undefined32 {
+				a.Value = e.id(tableOf(uint64(v.Type)), uint32(v.Num))
+			}
 		case v.Type == trace.Uint64 && known && tableOf(defined) != noTable && v.Num <= undefined32:
 			a.Type = uint8(defined) // a reference to what nothing defines
 		}
