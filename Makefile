@@ -9,7 +9,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/weft ./cmd/weft
 
 # What the tests want beside Go, as command:package: mawk for benchmarks, python3
-# for the independent comparison of conversions, libotf and its tools with a
+# for the independent comparison of conversions and OTF2's bindings for it, libotf and its tools with a
 # compiler for OTF in both directions, the tools and the library of OTF2, EZTrace with
 # Open MPI for archives of real programs, Node.js (20 at least, or the tests of the page skip),
 # and the shell of Chromium that has no windows, or else Chromium. Packages of headers are

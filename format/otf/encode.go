@@ -42,6 +42,7 @@ type encoder struct {
 	tie        uint64
 	operations map[uint64]bool // collective operations that records name
 	byID       map[string]int  // locations that threads may belong to
+	anyStreams bool            // nobody has said how many streams there are to be
 	held       lookahead       // rows before ends of collective operations
 	from       *original       // nil if the trace was not read from OTF, or is not written as it was
 }
@@ -65,9 +66,6 @@ type lanePlace struct {
 	busy    bool
 }
 
-// defaultStreams is how many streams there are if nobody says it.
-const defaultStreams = 1
-
 // Create makes an encoder.
 func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
 	if err := about.CheckOptions(opt.Values); err != nil {
@@ -78,11 +76,13 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		return nil, err
 	}
 	wo.Level = max(wo.Level, 0)
-	wo.Streams = defaultStreams
+	wo.Streams = 1
 	if streams >= 0 {
 		wo.Streams = uint32(streams)
 	}
-	return newEncoder(out, &wo), nil
+	e := newEncoder(out, &wo)
+	e.anyStreams = streams < 0
+	return e, nil
 }
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {

@@ -29,7 +29,7 @@ func (e *encoder) rewrite(o *original) error {
 	for _, t := range e.tokens.all() {
 		t.own = true
 	}
-	if e.w.opt.Streams == defaultStreams && o.r.master.Len() > 0 {
+	if e.anyStreams && o.r.master.Len() > 0 {
 		e.w.master = o.r.master.Clone()
 		e.files.master = e.w.master
 	}

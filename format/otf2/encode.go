@@ -236,12 +236,12 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 	id := e.record(c.Kind())
 	ok := id != 0
 	if ok {
-		whole := ops
+		said := ops
 		if e.calls != nil {
-			ops = e.collective(c)
+			said = e.collective(c)
 		}
-		ok, all = e.fill(id, c, ops)
-		all = all && len(ops) == len(whole)
+		ok, all = e.fill(id, c, said)
+		all = all && slices.Equal(said, ops) // else it says more than the row
 	}
 	if !ok {
 		x.ID, x.Values = parameterString, append(x.Values[:0], kindParameter, e.string(carrier.Label(e.defs, c)))

@@ -24,7 +24,7 @@ type original struct {
 	seeing  rankings
 	members [][2]uint64 // class or instance, and number of the member, by index of the metric
 	marked  uint32      // the location of markers, NoRef if there is none
-	odd     int64       // what the decoder had counted of that before
+	odd     int64       // what model.odd was when writing began
 
 	// metric is the event whose values come as rows of their own; of is the location that it
 	// is for, if there is one in hand.
@@ -93,67 +93,54 @@ func (e *encoder) rewrite(m *model) error {
 // such entry.
 func (e *encoder) entry(t Table, i uint32) (id string, ok bool) {
 	d := e.defs
+	named := func(x *trace.Named) string { return x.ID }
 	switch t {
-	case Strings:
-		ok = d.Strings.Has(i)
 	case Attributes:
-		if ok = d.Attributes.Has(i); ok {
-			id = d.Attributes.At(i).ID
-		}
+		return idOf(&d.Attributes, i, func(x *trace.AttributeDef) string { return x.ID })
 	case Locations:
-		if ok = d.Locations.Has(i); ok {
-			id = d.Locations.At(i).ID
-		}
+		return idOf(&d.Locations, i, func(x *trace.Location) string { return x.ID })
 	case LocationGroups:
-		if ok = d.Groups.Has(i); ok {
-			id = d.Groups.At(i).ID
-		}
+		return idOf(&d.Groups, i, func(x *trace.LocationGroup) string { return x.ID })
 	case Regions:
-		if ok = d.Regions.Has(i); ok {
-			id = d.Regions.At(i).ID
-		}
+		return idOf(&d.Regions, i, func(x *trace.Region) string { return x.ID })
 	case Groups:
-		if ok = d.Sets.Has(i); ok {
-			id = d.Sets.At(i).ID
-		}
+		return idOf(&d.Sets, i, func(x *trace.Set) string { return x.ID })
 	case Comms:
-		if ok = d.Communicator.Has(i); ok {
-			id = d.Communicator.At(i).ID
-		}
+		return idOf(&d.Communicator, i, func(x *trace.Communicator) string { return x.ID })
 	case Parameters:
-		id, ok = idOf(&d.Parameters, i)
+		return idOf(&d.Parameters, i, named)
 	case Windows:
-		id, ok = idOf(&d.Windows, i)
+		return idOf(&d.Windows, i, named)
 	case CallingContexts:
-		id, ok = idOf(&d.Contexts, i)
+		return idOf(&d.Contexts, i, named)
 	case IOFiles:
-		id, ok = idOf(&d.Files, i)
+		return idOf(&d.Files, i, named)
 	case IOHandles:
-		id, ok = idOf(&d.Handles, i)
+		return idOf(&d.Handles, i, named)
 	}
-	return id, ok
+	return "", false
 }
 
-// idOf is the id of an entry of a table of names.
-func idOf(t *trace.Table[trace.Named], i uint32) (id string, ok bool) {
+// idOf is the id of an entry of a table, if there is one.
+func idOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (string, bool) {
 	if !t.Has(i) {
 		return "", false
 	}
-	return t.At(i).ID, true
+	return id(t.At(i)), true
 }
 
-// id is what an entry of a table has as its id in the archive.
+// id is the id of an entry of a table in the archive that is written.
 func (e *encoder) id(t Table, i uint32) uint64 {
 	o := e.from
 	if o == nil {
 		return uint64(i) + firstID[t]
 	}
+	if t == Strings && e.defs.Strings.Has(i) {
+		return e.string(*e.defs.Strings.At(i))
+	}
 	text, ok := e.entry(t, i)
 	if !ok {
 		return undefined32
-	}
-	if t == Strings {
-		return e.string(*e.defs.Strings.At(i))
 	}
 	for uint32(len(o.ids[t])) <= i {
 		o.ids[t] = append(o.ids[t], unknownID)
