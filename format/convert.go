@@ -55,7 +55,7 @@ func SaveEvents(ctx context.Context, path string, f Format, events Events) error
 	if err := Convert(ctx, events, trace.Everything(), e); err != nil {
 		return err
 	}
-	if n := e.Loss().Dropped(); n > 0 {
+	if n := e.Loss().Lost(); n > 0 {
 		return fmt.Errorf("%s: %w: %d of them cannot be written as %s", path, ErrEventsLost, n, f.About().Title)
 	}
 	return out.Commit()

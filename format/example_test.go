@@ -116,7 +116,7 @@ func ExampleConvert() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(e.Loss().Dropped(), "dropped;", t.Defs().Format, "of", t.Defs().Clock.FormatDuration(last-first))
+	fmt.Println(e.Loss().Lost(), "dropped;", t.Defs().Format, "of", t.Defs().Clock.FormatDuration(last-first))
 	// Output: 0 dropped; picl of 121.205 ms
 }
 

@@ -70,6 +70,9 @@ type About struct {
 	Rules []Rule
 	// Mapping says what becomes of each subject when it is written.
 	Mapping func(s Subject) Mapped
+	// Place says where the main file of a trace belongs that is to be written to path, which may be
+	// a folder. Nil for formats whose traces may stand beside others under any name.
+	Place func(path string) string
 }
 
 // Rule is something that a trace can get wrong.

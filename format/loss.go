@@ -9,14 +9,20 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// How something was not kept.
+// How says what other tools, and weft itself, get of something that is written in a format.
 type How string
 
-// The ways.
+// The ways, from best to worst.
 const (
-	Degraded How = "degraded" // its meaning is kept in another form
-	Dropped  How = "dropped"  // it is gone
+	Exact      How = "exact"      // the format's own tools see the same
+	Recomputed How = "recomputed" // not written; follows from the events
+	WeftOnly   How = "weft only"  // weft restores it, other tools do not see it
+	Degraded   How = "degraded"   // its meaning is kept in another form
+	Lost       How = "lost"       // it is gone
 )
+
+// ways are all of them, the worst first.
+var ways = []How{Lost, Degraded, WeftOnly}
 
 // LossRow counts what was lost of one field of one kind for one reason.
 type LossRow struct {
@@ -66,11 +72,11 @@ func (t *TextTimes) Add(b *trace.Batch) {
 // events without what is carried.
 func (t *TextTimes) Count(l *Loss) {
 	if t.most > math.MaxInt64/8*7 || t.least < 0 && (t.most > math.MaxInt64/4 || t.least < -math.MaxInt64/4) {
-		l.Add("event", "time", Dropped, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded", t.rows)
+		l.Add("event", "time", Lost, "times beyond 7/8 of the range, or 1/4 beside times before 0, are read back rounded", t.rows)
 	}
 }
 
-// Rows lists the losses, sorted.
+// Rows lists the losses, the worst first.
 func (l *Loss) Rows() []LossRow {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,15 +86,15 @@ func (l *Loss) Rows() []LossRow {
 		out = append(out, r)
 	}
 	slices.SortFunc(out, func(a, b LossRow) int {
-		return cmp.Or(-cmp.Compare(a.How, b.How), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(slices.Index(ways, a.How), slices.Index(ways, b.How)), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
 	})
 	return out
 }
 
-// Dropped is how many things are gone.
-func (l *Loss) Dropped() (n int64) {
+// Lost is how many things are gone.
+func (l *Loss) Lost() (n int64) {
 	for _, r := range l.Rows() {
-		if r.How == Dropped {
+		if r.How == Lost {
 			n += r.Count
 		}
 	}

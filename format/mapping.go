@@ -6,22 +6,10 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// Keep says how a format keeps something of the model.
-type Keep string
-
-// The ways, from best to worst.
-const (
-	Exact      Keep = "exact"      // has a record of its own
-	Kept       Keep = "kept"       // in attributes or texts, restored when weft reads it back
-	Substitute Keep = "degraded"   // represented by something else: the meaning stays, the identity is lost
-	Recomputed Keep = "recomputed" // not written; follows from the events
-	Lost       Keep = "dropped"    // cannot be kept
-)
-
 // Mapped says what becomes of something in one format.
 type Mapped struct {
-	Keep Keep
-	As   string // the record or place, for people
+	How How
+	As  string // the record or place, for people
 }
 
 // Subject is something of the model of which formats keep more or less. [Subjects] lists all.
@@ -153,26 +141,20 @@ func count(b bool) int {
 	return 0
 }
 
-// Foresee says what of a trace's definitions a format will not keep exactly,
-// before any event is read.
-func Foresee(d *trace.Definitions, f Format) []LossRow {
-	var out []LossRow
-	about := f.About()
-	if about.Mapping == nil {
-		return nil
-	}
+// AddDefinitions counts what of a trace's definitions a format does not keep exactly, as its mapping
+// says. What only weft restores is lost if the trace is plain.
+func (l *Loss) AddDefinitions(d *trace.Definitions, mapping func(Subject) Mapped, plain bool) {
 	for s := range subjectCount {
 		n := definitionCounts[s]
 		if n == nil {
 			continue
 		}
-		m := about.Mapping(s)
-		if m.Keep != Substitute && m.Keep != Lost {
-			continue
-		}
-		if c := n(d); c > 0 {
-			out = append(out, LossRow{Kind: s.String(), How: How(m.Keep), Reason: m.As, Count: int64(c)})
+		m := mapping(s)
+		switch {
+		case m.How == WeftOnly && plain:
+			l.Add(s.String(), "", Lost, "the format has no place for it", int64(n(d)))
+		case m.How == WeftOnly || m.How == Degraded || m.How == Lost:
+			l.Add(s.String(), "", m.How, m.As, int64(n(d)))
 		}
 	}
-	return out
 }

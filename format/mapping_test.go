@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestMappingIsComplete(t *testing.T) {
 			rows[k] = s
 		}
 		for _, f := range columns() {
-			if m := f.Mapping(s); m.Keep == "" || m.As == "" {
+			if m := f.Mapping(s); m.How == "" || m.As == "" {
 				t.Errorf("%s says nothing of %q", f.Name, s)
 			}
 		}
@@ -45,22 +46,37 @@ func (c coarse) About() format.About {
 	a := c.Format.About()
 	a.Mapping = func(s format.Subject) format.Mapped {
 		if s == format.ClockTicks {
-			return format.Mapped{Keep: format.Substitute, As: "something else"}
+			return format.Mapped{How: format.Degraded, As: "something else"}
 		}
 		return c.Format.About().Mapping(s)
 	}
 	return a
 }
 
-// What definitions show is said before events are read.
-func TestForesee(t *testing.T) {
+// What the definitions of a trace become is counted as the mapping says; a plain trace loses what
+// only weft reads.
+func TestDefinitionLosses(t *testing.T) {
 	d := &trace.Definitions{Clock: trace.Seconds(3)}
-	if rows := format.Foresee(d, etf.Format{}); len(rows) != 0 {
-		t.Errorf("etf: %v", rows)
-	}
-	rows := format.Foresee(d, coarse{etf.Format{}})
-	if len(rows) != 1 || rows[0].How != format.Degraded || rows[0].Kind != "clock: ticks per second" {
-		t.Errorf("etf: %v", rows)
+	d.Regions.Add(trace.Region{Name: "f"})
+	for _, x := range []struct {
+		f     format.Format
+		plain bool
+		want  []format.LossRow
+	}{
+		{etf.Format{}, false, []format.LossRow{{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
+		{etf.Format{}, true, []format.LossRow{{Kind: "region, group, source place", How: format.Lost, Count: 1}}},
+		{coarse{etf.Format{}}, false, []format.LossRow{{Kind: "clock: ticks per second", How: format.Degraded, Count: 1},
+			{Kind: "region, group, source place", How: format.WeftOnly, Count: 1}}},
+	} {
+		var l format.Loss
+		l.AddDefinitions(d, x.f.About().Mapping, x.plain)
+		rows := l.Rows()
+		for i := range rows {
+			rows[i].Reason = ""
+		}
+		if !slices.Equal(rows, x.want) {
+			t.Errorf("found %v, expected %v", rows, x.want)
+		}
 	}
 }
 
@@ -78,12 +94,16 @@ func TestMappingDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(`# What becomes of what
 
-How each format keeps the parts of weft's model. *exact*: a record of its own.
-*kept*: in attributes or texts of the format, restored when weft reads it back.
-*degraded*: represented by something else; the meaning stays, the identity is
-lost. *recomputed*: not written, since it follows from the events. *dropped*:
-cannot be kept; ` + "`weft convert`" + ` then refuses without ` + "`--allow-loss`" + `. Every
-degraded or dropped record is counted in the loss table of a conversion.
+What each format keeps of weft's model.
+
+- *exact*: the format's own tools see the same.
+- *weft only*: weft adds it to the trace and restores it; other tools do not see it. With
+  ` + "`--plain`" + ` it is not written, and lost.
+- *degraded*: something else stands for it; the meaning stays.
+- *recomputed*: not written, since it follows from the events.
+- *lost*: cannot be kept. ` + "`weft convert`" + ` then refuses without ` + "`--allow-loss`" + `.
+
+The table that a conversion prints counts all but the exact ones.
 
 `)
 	b.WriteString("| model |")
@@ -95,7 +115,7 @@ degraded or dropped record is counted in the loss table of a conversion.
 		b.WriteString("| " + s.String() + " |")
 		for _, c := range columns() {
 			m := c.Mapping(s)
-			fmt.Fprintf(&b, " %s: %s |", m.Keep, m.As)
+			fmt.Fprintf(&b, " %s: %s |", m.How, m.As)
 		}
 		b.WriteString("\n")
 	}

@@ -120,6 +120,9 @@ func (o *ReadOptions) Pass() {
 type WriteOptions struct {
 	Values  map[string]string
 	Workers int
+	// Plain asks for a trace that holds only what the format has records for, as other tools know
+	// it. Else an encoder adds what only weft reads, so that nothing is lost on the way back.
+	Plain bool
 }
 
 // Value is the setting of an option, or def.

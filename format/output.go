@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-trace/weft/internal/commit"
 	"github.com/weft-trace/weft/internal/spool"
@@ -50,7 +51,7 @@ func (o *Output) FailCommit(n int) { o.names.FailAt = n }
 func (o *Output) BeforeCommit(f func() error) { o.before = append(o.before, f) }
 
 // AtEnd adds what is done when the output has been committed or aborted, such as to remove
-// temporary files that are left.
+// temporary files that are left. What was added last is done first.
 func (o *Output) AtEnd(f func()) { o.end = append(o.end, f) }
 
 // CreateFile makes an output that appears under path when it is committed.
@@ -165,12 +166,12 @@ func (o *Output) Abort() {
 		return
 	}
 	o.done = true
-	for _, f := range o.end {
-		f()
-	}
 	o.held.Close()
 	if o.file != nil {
 		o.file.Close()
 		os.Remove(o.file.Name())
+	}
+	for _, f := range slices.Backward(o.end) {
+		f()
 	}
 }

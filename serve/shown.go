@@ -105,9 +105,9 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 		o.Missing = max(o.Missing, ticks(r.Missing))
 		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
+	names := d.FullNames()
 	for _, l := range s.Locations {
-		x := d.Locations.At(l.Location)
-		o.Locations = append(o.Locations, overviewLocation{x.Label(), l.Events})
+		o.Locations = append(o.Locations, overviewLocation{names[l.Location], l.Events})
 	}
 	o.shorten()
 	return o
@@ -120,10 +120,11 @@ func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 	for _, r := range p.Regions {
 		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
+	names := d.FullNames()
 	for _, l := range p.Locations {
 		n := trace.Add(l.Count, trace.Add(l.Sent, l.Received))
 		o.Events = trace.Add(o.Events, n)
-		o.Locations = append(o.Locations, overviewLocation{d.Locations.At(l.Location).Label(), n})
+		o.Locations = append(o.Locations, overviewLocation{names[l.Location], n})
 	}
 	o.shorten()
 	return o

@@ -87,6 +87,40 @@ func (b *Batch) AddAttr(key uint32, v Value) {
 	b.AttrVal = append(b.AttrVal, v)
 }
 
+// LastOps are the operands of the last row, nil if it has none. They belong to the batch.
+func (b *Batch) LastOps() []uint64 {
+	k := len(b.OpRow) - 1
+	if k < 0 || b.OpRow[k] != uint32(len(b.Time)-1) {
+		return nil
+	}
+	return b.Op[b.opStart(k):b.OpEnd[k]]
+}
+
+// opStart is where the operands of the k-th row that has some begin.
+func (b *Batch) opStart(k int) uint32 {
+	if k == 0 {
+		return 0
+	}
+	return b.OpEnd[k-1]
+}
+
+// SetLastOps gives the last row these operands in place of those that it has.
+func (b *Batch) SetLastOps(ops []uint64) {
+	if k := len(b.OpRow) - 1; b.LastOps() != nil {
+		b.Op, b.OpRow, b.OpEnd = b.Op[:b.opStart(k)], b.OpRow[:k], b.OpEnd[:k]
+	}
+	if len(ops) > 0 {
+		b.AddOps(ops...)
+	}
+}
+
+// DropLastAttrs takes the attributes of the last row back.
+func (b *Batch) DropLastAttrs() {
+	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == uint32(len(b.Time)-1); k-- {
+		b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:k], b.AttrKey[:k], b.AttrVal[:k]
+	}
+}
+
 // MarkDerived marks the last row as derived.
 func (b *Batch) MarkDerived() { b.Derived = append(b.Derived, uint32(len(b.Time)-1)) }
 
@@ -100,11 +134,7 @@ func (b *Batch) DropLast() {
 	}
 	b.Time, b.Kind, b.Ref = b.Time[:n], b.Kind[:n], b.Ref[:n]
 	for k := len(b.OpRow) - 1; k >= 0 && b.OpRow[k] == row; k-- {
-		end := uint32(0)
-		if k > 0 {
-			end = b.OpEnd[k-1]
-		}
-		b.OpRow, b.OpEnd, b.Op = b.OpRow[:k], b.OpEnd[:k], b.Op[:end]
+		b.OpRow, b.OpEnd, b.Op = b.OpRow[:k], b.OpEnd[:k], b.Op[:b.opStart(k)]
 	}
 	for k := len(b.AttrRow) - 1; k >= 0 && b.AttrRow[k] == row; k-- {
 		b.AttrRow, b.AttrKey, b.AttrVal = b.AttrRow[:k], b.AttrKey[:k], b.AttrVal[:k]

@@ -1,6 +1,9 @@
 package trace
 
-import "cmp"
+import (
+	"cmp"
+	"strings"
+)
 
 // OperandName is the name of what an operand refers to; ok is false when the
 // operand is no reference.
@@ -69,4 +72,48 @@ func (d *Definitions) RefName(k RefKind, ref uint32) (name string, ok bool) {
 		return nameIn(&d.Markers, i, label)
 	}
 	return "", false
+}
+
+// FullNames returns the full names of all locations, by index: no two are the same. A full name is
+// the location's label where the labels of all locations differ. Else the name of its process stands
+// before it ("MPI Rank 3 · Master thread"), and its id behind it where that is not enough.
+func (d *Definitions) FullNames() []string {
+	names := make([]string, d.Locations.Len())
+	for i, l := range d.Locations.All() {
+		names[i] = l.Label()
+	}
+	if distinct(names) {
+		return names
+	}
+	for i, l := range d.Locations.All() {
+		if !d.Groups.Has(l.Group) {
+			continue
+		}
+		g := d.Groups.At(l.Group)
+		if group := cmp.Or(g.Name, g.ID); group != names[i] && (g.Kind == "" || strings.Contains(g.Kind, "process")) {
+			names[i] = group + " · " + names[i]
+		}
+	}
+	seen := map[string]int{}
+	for _, name := range names {
+		seen[name]++
+	}
+	for i, l := range d.Locations.All() {
+		if seen[names[i]] > 1 && names[i] != l.ID {
+			names[i] += " (" + l.ID + ")"
+		}
+	}
+	return names
+}
+
+// distinct tells whether no two of the names are the same.
+func distinct(names []string) bool {
+	seen := make(map[string]bool, len(names))
+	for _, name := range names {
+		if seen[name] {
+			return false
+		}
+		seen[name] = true
+	}
+	return true
 }

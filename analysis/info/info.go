@@ -89,13 +89,15 @@ func NewClock(c trace.Clock) Clock {
 
 // Location is a location and its events.
 type Location struct {
-	ID     string `json:"id"`
-	Name   string `json:"name,omitempty"`
-	Kind   string `json:"kind"`
-	Group  string `json:"group,omitempty"`
-	Events int64  `json:"events"`
-	First  *int64 `json:"first"`
-	Last   *int64 `json:"last"`
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
+	// FullName is a name that no other location has ([trace.Definitions.FullNames]).
+	FullName string `json:"fullName"`
+	Kind     string `json:"kind"`
+	Group    string `json:"group,omitempty"`
+	Events   int64  `json:"events"`
+	First    *int64 `json:"first"`
+	Last     *int64 `json:"last"`
 }
 
 // Metric is a signal, series or counter and its values.
@@ -163,9 +165,10 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	for _, l := range n.Locations {
 		byLoc[l.Location] = l
 	}
+	names := d.FullNames()
 	for i := range d.Locations.Len() {
 		l := d.Locations.At(uint32(i))
-		y := Location{ID: l.ID, Name: l.Name, Kind: string(l.Kind)}
+		y := Location{ID: l.ID, Name: l.Name, FullName: names[i], Kind: string(l.Kind)}
 		if l.Group != trace.NoRef {
 			y.Group = d.Groups.At(l.Group).Name
 		}

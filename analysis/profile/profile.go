@@ -512,8 +512,9 @@ type Location struct {
 	Location uint32   `json:"location"` // index into Definitions.Locations
 	ID       string   `json:"id"`
 	Name     string   `json:"name,omitempty"`
-	First    int64    `json:"first"` // time of its first event
-	Last     int64    `json:"last"`  // time of its last event
+	FullName string   `json:"fullName"` // no other location has it ([trace.Definitions.FullNames])
+	First    int64    `json:"first"`    // time of its first event
+	Last     int64    `json:"last"`     // time of its last event
 	Covered  int64    `json:"covered"`
 	Regions  []Region `json:"regions,omitempty"`
 }
@@ -549,6 +550,7 @@ func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
 	total := slices.Clone(p.cells)
 	unclosed := map[uint32]int64{}
+	names := p.defs.FullNames()
 	for loc, s := range p.locations {
 		if s == nil || s.phase == beforeWindow {
 			continue
@@ -564,7 +566,7 @@ func (p *Part) Result() *Result {
 		}
 		total = sum(total, cells)
 		d := p.defs.Locations.At(uint32(loc))
-		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, First: s.first, Last: s.last, Regions: p.regions(cells, mine)}
+		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last, Regions: p.regions(cells, mine)}
 		for i := range l.Regions {
 			l.Covered += l.Regions[i].Exclusive
 		}

@@ -231,7 +231,7 @@ type Result struct {
 // Result is the structure of what the part has seen, which gets no more events.
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
-	m := merger{p: p, r: r, known: map[string]int{}, shapes: map[string]int{}}
+	m := merger{p: p, r: r, names: p.defs.FullNames(), known: map[string]int{}, shapes: map[string]int{}}
 	total := int64(0)
 	for i, l := range p.locations {
 		if l == nil {
@@ -259,6 +259,7 @@ type merger struct {
 	r      *Result
 	known  map[string]int // sequences by their steps
 	shapes map[string]int
+	names  []string // of locations
 	key    []byte
 }
 
@@ -274,7 +275,7 @@ func (m *merger) location(loc uint32, l *location) {
 		m.r.Shapes = append(m.r.Shapes, Shape{Steps: steps})
 	}
 	x := &m.r.Shapes[i]
-	x.Locations, x.IDs, x.Names = append(x.Locations, loc), append(x.IDs, d.ID), append(x.Names, d.Name)
+	x.Locations, x.IDs, x.Names = append(x.Locations, loc), append(x.IDs, d.ID), append(x.Names, m.names[loc])
 	x.Events += l.count
 	x.Span = max(x.Span, l.last-l.first)
 	for s, at := range places {

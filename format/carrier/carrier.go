@@ -7,9 +7,7 @@ package carrier
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -23,26 +21,13 @@ import (
 // Pair is a key with a value.
 type Pair struct{ Key, Value string }
 
-// ParsePairs reads the pairs that those of texts carry whose keys begin with prefix, as JSON.
-func ParsePairs(texts iter.Seq2[string, string], prefix string) (pairs []Pair, err error) {
-	for key, text := range texts {
-		if !strings.HasPrefix(key, prefix) {
-			continue
-		}
-		var p Pair
-		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return nil, fmt.Errorf("carried definition %s: %w", key, err)
-		}
-		pairs = append(pairs, p)
-	}
-	return pairs, nil
-}
-
 // header is the first carried definition.
 type header struct {
 	Version int         `json:"version"`
 	Origin  string      `json:"origin"`
 	Clock   trace.Clock `json:"clock"`
+	// Kinds are the names of the kinds of packed rows, by their codes.
+	Kinds []string `json:"kinds,omitempty"`
 }
 
 // table describes how one definition table is carried.
@@ -91,11 +76,10 @@ var tables = []table{
 // OpaqueLimit is the size of the largest opaque record that is carried.
 const OpaqueLimit = 4 << 10
 
-// Definitions are the texts that carry all definitions of d: "name json". The
-// keys of the pairs are unique ("region.3"). tooLong counts opaque records
-// beyond OpaqueLimit, which are left out.
-func Definitions(d *trace.Definitions) (pairs []Pair, tooLong int64) {
-	h, _ := json.Marshal(header{1, d.Origin, d.Clock})
+// definitions are the texts that carry all definitions of d. The keys of the pairs are unique
+// ("region.3"). tooLong counts opaque records beyond OpaqueLimit, which are left out.
+func definitions(d *trace.Definitions, rows *Rows) (pairs []Pair, tooLong int64) {
+	h, _ := json.Marshal(header{1, d.Origin, d.Clock, rows.names(d)})
 	pairs = append(pairs, Pair{"trace", string(h)})
 	for _, t := range tables {
 		for i := range t.len(d) {
@@ -119,6 +103,7 @@ func Definitions(d *trace.Definitions) (pairs []Pair, tooLong int64) {
 type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
+	codes []trace.Kind // of packed rows
 	attrs map[string]uint32
 	// Clock is the clock of the trace that was carried. Times of the
 	// carrying file are on its own clock; those inside carried texts are on this one.
@@ -158,6 +143,13 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 	}
 	for i := range d.Kinds.Len() {
 		r.kinds[d.Kinds.At(uint32(i)).Name] = trace.Declared + trace.Kind(i)
+	}
+	for _, name := range h.Kinds {
+		k, ok := r.kinds[name]
+		if !ok {
+			return nil, fmt.Errorf("carried definitions: found kind %q, which this version of weft does not know", name)
+		}
+		r.codes = append(r.codes, k)
 	}
 	for i := range d.Attributes.Len() {
 		r.attrs[d.Attributes.At(uint32(i)).Name] = uint32(i)
@@ -253,6 +245,32 @@ func AppendRow(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	return AppendAttrs(pairs, d, c)
 }
 
+// AppendPlain writes the pairs that tell people of an event: its kind, its operands by their names,
+// and its attributes. Nothing reads them back.
+func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
+	spec := d.Spec(c.Kind())
+	pairs = append(pairs, Pair{"kind", spec.Name})
+	ops := c.Ops()
+	for i := 0; i < len(ops) && i < len(spec.Operands); i++ {
+		o := &spec.Operands[i]
+		text := string(appendOp(nil, o.Type, ops[i]))
+		if name, ok := d.OperandName(o.Type, ops[i]); ok {
+			text = name
+		}
+		pairs = append(pairs, Pair{o.Name, text})
+	}
+	return AppendPlainAttrs(pairs, d, c)
+}
+
+// AppendPlainAttrs writes the pairs that tell people of an event's attributes.
+func AppendPlainAttrs(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		pairs = append(pairs, Pair{d.Attributes.At(k).Name, values[i].String()})
+	}
+	return pairs
+}
+
 // AppendAttrs writes the pairs of an event's attributes: "@name" for texts,
 // "@name#type" for the others. "@#3" is the attribute with number 3, whose name
 // is empty, could be taken for something else or has line ends; "#quoted" is the type of texts
@@ -305,56 +323,6 @@ func parseOp(t trace.OperandType, s string) (uint64, error) {
 		return math.Float64bits(v), err
 	}
 	return strconv.ParseUint(s, 10, 64)
-}
-
-// AppendEvent appends an event as one text, for formats that have texts but no pairs: its
-// kind, reference, operands and attributes, and whether it is derived.
-func AppendEvent(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	for _, p := range AppendRow(AppendKind(nil, d, c.Kind(), c.Ref()), d, c) {
-		b = strconv.AppendQuote(strconv.AppendQuote(b, p.Key), p.Value)
-	}
-	if c.Derived() {
-		b = strconv.AppendQuote(strconv.AppendQuote(b, derived), "")
-	}
-	return b
-}
-
-const derived = "derived"
-
-// AddEvent adds an event to b that [AppendEvent] has written. If the text is not one,
-// nothing is added and the error says why.
-func (r *Restorer) AddEvent(b *trace.Batch, loc uint32, t int64, text string) error {
-	var pairs []Pair
-	isDerived := false
-	for text != "" {
-		var p [2]string
-		for i := range p {
-			q, err := strconv.QuotedPrefix(text)
-			if err != nil {
-				return errors.New("a carried event that is cut off")
-			}
-			text = text[len(q):]
-			if p[i], err = strconv.Unquote(q); err != nil {
-				return err
-			}
-		}
-		isDerived = isDerived || p[0] == derived
-		pairs = append(pairs, Pair{p[0], p[1]})
-	}
-	k, ref, err := r.Kind(pairs)
-	if err == nil && k == trace.NoKind {
-		err = errors.New("a carried event without kind")
-	}
-	if err != nil {
-		return err
-	}
-	if err := r.Add(b, loc, t, k, ref, pairs); err != nil {
-		return err
-	}
-	if isDerived {
-		b.MarkDerived()
-	}
-	return nil
 }
 
 // Kind reads the pairs "kind" and "ref"; k is NoKind when there is no kind.
@@ -457,47 +425,16 @@ func (r *Restorer) addAttrs(b *trace.Batch, pairs []Pair) error {
 	return nil
 }
 
-// Link writes a link as JSON.
-func Link(l *trace.Link) string {
-	b, _ := json.Marshal(l)
-	return string(b)
-}
-
-// ParseLink reads a link that Link wrote.
-func ParseLink(s string) (l trace.Link, err error) {
-	if err := json.Unmarshal([]byte(s), &l); err != nil {
-		return l, fmt.Errorf("link: %w", err)
-	}
-	return l, nil
-}
-
-// ParseLinks reads the links that those of texts carry whose keys begin with prefix. bad
-// takes what is wrong with one that is left out, and may end it with an error.
-func ParseLinks(texts iter.Seq2[string, string], prefix string, bad func(error) error) (links []trace.Link, err error) {
-	for key, text := range texts {
-		if !strings.HasPrefix(key, prefix) {
-			continue
-		}
-		l, err := ParseLink(text)
-		if err == nil {
-			links = append(links, l)
-		} else if err := bad(err); err != nil {
-			return nil, err
-		}
-	}
-	return links, nil
-}
-
 // Links collects the links of one scan, on disk if they are many, to deliver
 // them after the events. The zero Links is ready.
 type Links struct{ sorter *extsort.Sorter }
 
-// Add adds a link; place orders it among the others.
-func (l *Links) Add(place int64, text string) error {
+// Add adds what [PackLinks] has packed; place orders it among the others.
+func (l *Links) Add(place int64, data []byte) error {
 	if l.sorter == nil {
 		l.sorter = extsort.New(4<<20, "")
 	}
-	return l.sorter.Add(place, 0, []byte(text))
+	return l.sorter.Add(place, 0, data)
 }
 
 // Deliver hands the links on in batches.
@@ -509,28 +446,17 @@ func (l *Links) Deliver(ctx context.Context, sink func([]trace.Link) error) erro
 	if err != nil {
 		return err
 	}
-	const batch = 1024
-	var out []trace.Link
 	for {
 		r, ok, err := it.Next()
+		if err != nil || !ok {
+			return err
+		}
+		links, err := UnpackLinks(r.Data)
 		if err != nil {
 			return err
 		}
-		if ok {
-			x, err := ParseLink(string(r.Data))
-			if err != nil {
-				return err
-			}
-			out = append(out, x)
-		}
-		if len(out) == batch || !ok && len(out) > 0 {
-			if err := sink(out); err != nil {
-				return err
-			}
-			out = nil
-		}
-		if !ok {
-			return nil
+		if err := sink(links); err != nil {
+			return err
 		}
 	}
 }

@@ -1,37 +1,189 @@
 package carrier
 
 import (
-	"errors"
+	"compress/flate"
 	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/trace"
 )
 
-// Pairs and links are found among other texts by their keys, and what is wrong with a
-// link is told.
-func TestTexts(t *testing.T) {
-	l := trace.Link{ID: 7, Src: trace.End{Time: 3}}
-	texts := map[string]string{"a/0": `{"Key":"k","Value":"v"}`, "b/0": Link(&l), "other": "x"}
-	pairs, err := ParsePairs(maps.All(texts), "a/")
-	if err != nil || !slices.Equal(pairs, []Pair{{"k", "v"}}) {
-		t.Errorf("%v, %v", pairs, err)
+// Links are the same after they were packed.
+func TestLinks(t *testing.T) {
+	links := []trace.Link{{ID: 7, Src: trace.End{Time: 3}}, {ID: 8, Dst: trace.End{Kind: trace.AtLocation, Location: 5, Time: -9}, Attrs: []trace.Attr{{Key: "k", Value: trace.IntValue(4)}}}}
+	data, err := FromText(Text(PackLinks(links)))
+	if err != nil {
+		t.Fatal(err)
 	}
-	bad := 0
-	links, err := ParseLinks(maps.All(texts), "b/", func(err error) error { bad++; return err })
-	if err != nil || bad > 0 || len(links) != 1 || Link(&links[0]) != Link(&l) {
-		t.Errorf("%v, %v", links, err)
+	if back, err := UnpackLinks(data); err != nil || !reflect.DeepEqual(back, links) {
+		t.Errorf("found %v, %v; expected %v", back, err, links)
 	}
-	texts["a/1"], texts["b/1"] = "{", "{"
-	if pairs, err := ParsePairs(maps.All(texts), "a/"); err == nil {
-		t.Errorf("%v", pairs)
+	if _, err := UnpackLinks(data[:len(data)-3]); err == nil {
+		t.Error("links that are cut off were read")
 	}
-	if links, err := ParseLinks(maps.All(texts), "b/", func(error) error { bad++; return nil }); err != nil || bad != 1 || len(links) != 1 {
-		t.Errorf("%v, %v, %d bad", links, err, bad)
+}
+
+// Packed definitions come back through bytes and through texts in pieces; what is damaged or grows
+// beyond all measure is refused.
+func TestPack(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1000), Origin: "x"}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		name := make([]byte, 60)
+		for i := range name {
+			name[i] = byte('a' + r.IntN(26))
+		}
+		d.Regions.Add(trace.Region{Name: string(name)})
 	}
-	stop := errors.New("stop")
-	if _, err := ParseLinks(maps.All(texts), "b/", func(error) error { return stop }); err != stop {
-		t.Errorf("%v", err)
+	data, tooLong := Pack(d, nil, Pair{"base", "17"})
+	texts := Texts(data, "p.")
+	if tooLong != 0 || len(texts) < 2 {
+		t.Fatalf("%d too long, %d pieces", tooLong, len(texts))
+	}
+	m := map[string]string{"other": "x"}
+	for _, p := range texts {
+		m[p.Key] = p.Value
+	}
+	again, err := FromTexts(maps.All(m), "p.")
+	if err != nil || !slices.Equal(again, data) {
+		t.Fatalf("%d bytes of %d, %v", len(again), len(data), err)
+	}
+	pairs, err := Unpack(again)
+	if err != nil || !slices.Contains(pairs, Pair{"base", "17"}) {
+		t.Fatalf("%d pairs, %v", len(pairs), err)
+	}
+	back := &trace.Definitions{}
+	if _, err := NewRestorer(back, pairs); err != nil || back.Regions.Len() != 2000 || back.Regions.At(1999).Name != d.Regions.At(1999).Name {
+		t.Fatalf("%d regions, %v", back.Regions.Len(), err)
+	}
+	delete(m, "p.0")
+	if again, err := FromTexts(maps.All(m), "p."); err == nil {
+		if _, err := Unpack(again); err == nil {
+			t.Error("a piece is missing, and nothing was said")
+		}
+	}
+	for i := range 200 {
+		damaged := slices.Clone(data[:len(data)-i%7])
+		damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
+		if pairs, err := Unpack(damaged); err == nil {
+			NewRestorer(&trace.Definitions{}, pairs) // it must not panic
+		}
+	}
+	// What compresses better than readers allow is compressed less.
+	same := &trace.Definitions{Clock: trace.Seconds(1)}
+	for range 1000 {
+		same.Strings.Add(strings.Repeat("a", 30000))
+	}
+	data, _ = Pack(same, nil)
+	if _, err := Unpack(data); err != nil || len(data) < 1000*30000/mostGrowth {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if pairs, err := Unpack(compress(make([]byte, 100<<20), flate.BestCompression)); err == nil {
+		t.Errorf("%d pairs", len(pairs))
+	}
+}
+
+// A row is the same after it was packed beside another one, whatever that is; bytes that nothing has
+// packed leave the other one as it was.
+func TestRows(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1000)}
+	for i := range 9 {
+		d.Locations.Add(trace.Location{ID: string(rune('0' + i)), Group: trace.NoRef})
+		d.Regions.Add(trace.Region{Name: "r"})
+		d.Attributes.Add(trace.AttributeDef{Name: string(rune('a' + i))})
+	}
+	d.Kinds.Add(trace.KindDef{KindSpec: trace.KindSpec{Name: "own"}})
+	r := rand.New(rand.NewPCG(3, 4))
+	kinds := append(trace.Kinds(), trace.Declared)
+	row := func(b *trace.Batch) {
+		k := kinds[r.IntN(len(kinds))]
+		ref := trace.NoRef
+		if d.Spec(k).Ref == trace.RefRegion && r.IntN(4) > 0 {
+			ref = r.Uint32N(9)
+		}
+		b.Add(2, 5, k, ref)
+		var ops []uint64
+		spec := d.Spec(k)
+		for i := range r.IntN(20) {
+			if i >= len(spec.Operands) && !spec.Variadic {
+				break
+			}
+			v := []uint64{0, 1, 5, 300, math.MaxUint64, 1 << 63, r.Uint64()}[r.IntN(7)]
+			if !Refers(d, operandType(spec, i), v) {
+				v = trace.Undefined
+			}
+			ops = append(ops, v)
+		}
+		if len(ops) > 0 {
+			b.AddOps(ops...)
+		}
+		for range r.IntN(3) {
+			b.AddAttr(r.Uint32N(9), []trace.Value{trace.StringValue("text"), trace.StringValue(""), trace.IntValue(-3),
+				{Type: trace.Bytes, Str: "\x00\xff"}, {Type: trace.Float64, Num: math.Float64bits(0.1)}}[r.IntN(5)])
+		}
+		if r.IntN(9) == 0 {
+			b.MarkDerived()
+		}
+	}
+	var rows Rows
+	type packed struct {
+		row, base *trace.Batch
+		data      []byte
+		whole     bool
+	}
+	var list []packed
+	for i := range 3000 {
+		x, base := &trace.Batch{Loc: 2}, &trace.Batch{Loc: 2}
+		row(x)
+		if row(base); i%3 == 0 {
+			base = x.Clone()
+			base.SetLastOps(slices.Clone(base.LastOps())[:len(base.LastOps())/2])
+		}
+		c, y := x.Cursor(), base.Cursor()
+		c.Next()
+		y.Next()
+		if i%5 == 0 {
+			list = append(list, packed{x, base, rows.AppendWhole(nil, d, &c), true})
+		} else if base.Derived == nil {
+			list = append(list, packed{x, base, rows.Append(nil, d, &c, &y), false})
+		}
+	}
+	data, _ := Pack(d, &rows)
+	pairs, err := Unpack(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	restorer, err := NewRestorer(&trace.Definitions{}, pairs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(a, b *trace.Batch) bool {
+		return a.Len() == b.Len() && slices.Equal(a.Kind, b.Kind) && slices.Equal(a.Ref, b.Ref) && slices.Equal(a.LastOps(), b.LastOps()) &&
+			slices.Equal(a.AttrKey, b.AttrKey) && slices.Equal(a.AttrVal, b.AttrVal) && slices.Equal(a.Derived, b.Derived)
+	}
+	for _, p := range list {
+		got := p.base.Clone()
+		if p.whole {
+			got = &trace.Batch{Loc: 2}
+			err = restorer.AddWhole(got, 2, 5, append(p.data, 0, 0)) // what follows does not count
+		} else {
+			err = restorer.Amend(got, p.data)
+		}
+		if err != nil || !same(got, p.row) {
+			t.Fatalf("%v: found %+v, expected %+v", err, got, p.row)
+		}
+		damaged := slices.Clone(p.data[:r.IntN(len(p.data)+1)])
+		if len(damaged) > 0 {
+			damaged[r.IntN(len(damaged))] ^= 1 << r.IntN(8)
+		}
+		got = p.base.Clone()
+		if err := restorer.Amend(got, damaged); err != nil && !same(got, p.base) {
+			t.Fatalf("%v left %+v, expected %+v", err, got, p.base)
+		}
 	}
 }

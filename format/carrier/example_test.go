@@ -8,29 +8,34 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// The encoder of a format that has only texts writes definitions and events as texts, and its
-// decoder makes the same definitions and events of them.
+// The encoder of a format that lacks a record for a row packs it into bytes, and all definitions when
+// it is done. Its decoder makes the same definitions and events of them.
 func Example() {
 	r := trace.NewRecorder(trace.Seconds(1000))
 	p := r.Location("p")
 	r.Mark(p, 7, r.Region("checkpoint"), trace.Attr{Key: "step", Value: trace.IntValue(3)})
-	definitions, _ := carrier.Definitions(r.Defs())
-	var events []string
+	var rows carrier.Rows
+	var events [][]byte
 	for _, b := range r.Batches(p) {
 		for c := b.Cursor(); c.Next(); {
-			events = append(events, string(carrier.AppendEvent(nil, r.Defs(), &c)))
+			events = append(events, rows.AppendWhole(nil, r.Defs(), &c))
 		}
 	}
-	fmt.Println(events[0])
+	definitions, _ := carrier.Pack(r.Defs(), &rows)
+	fmt.Println(len(events[0]), "bytes")
 
+	pairs, err := carrier.Unpack(definitions)
+	if err != nil {
+		log.Fatal(err)
+	}
 	var d trace.Definitions
-	back, err := carrier.NewRestorer(&d, definitions)
+	back, err := carrier.NewRestorer(&d, pairs)
 	if err != nil {
 		log.Fatal(err)
 	}
 	var b trace.Batch
 	b.Reset(p)
-	if err := back.AddEvent(&b, p, 7, events[0]); err != nil {
+	if err := back.AddWhole(&b, p, 7, events[0]); err != nil {
 		log.Fatal(err)
 	}
 	for c := b.Cursor(); c.Next(); {
@@ -38,6 +43,6 @@ func Example() {
 		fmt.Println(d.Regions.At(c.Ref()).Name, d.Attributes.At(keys[0]).Name, values[0])
 	}
 	// Output:
-	// "kind""mark""ref""0""@step#int64""3"
+	// 7 bytes
 	// checkpoint step 3
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/internal/linetrace"
@@ -132,7 +131,7 @@ func (d *decoder) index(ctx context.Context) error {
 	}
 	carried := false
 	for _, x := range defs {
-		carried = carried || bytes.Contains(x.text, []byte(carryPrefix+"trace"))
+		carried = carried || bytes.Contains(x.text, []byte(carryPrefix))
 	}
 	d.order(all, carried)
 	return d.define(defs, events)
@@ -392,7 +391,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	m := &trace.Definitions{Format: "etf", Origin: "etf"}
 	d.Model = m
 	var rec Record
-	var carried []carrier.Pair
+	carried := map[string]string{}
 	var hasOffset bool
 	var offset int64
 	type series struct {
@@ -445,7 +444,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
-					carried = append(carried, carrier.Pair{Key: key, Value: a.Value})
+					carried[key] = a.Value
 				} else {
 					m.Properties.Add(trace.Attr{Key: trace.Text(a.Key), Value: trace.StringValue(trace.Text(a.Value))})
 				}

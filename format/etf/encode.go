@@ -39,6 +39,7 @@ type encoder struct {
 
 	rec   Record
 	pairs []carrier.Pair
+	names []string // of locations
 	buf   []byte
 	tail  []byte // attributes of the end of a claim
 	seq   int64  // rows so far
@@ -111,7 +112,7 @@ func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{w: NewWriter(out, false), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, false), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Abort frees what the encoder holds.
@@ -328,7 +329,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		at, ok := e.claims.take(&e.queue, claimKey{int64(ops[0]), uint32(ops[1]), x.ref})
 		if !ok {
-			e.Lost.Add("claim-end", "", format.Dropped, "its claim has not begun", 1)
+			e.Lost.Add("claim-end", "", format.Lost, "its claim has not begun", 1)
 			return nil
 		}
 		e.order(at, x.time)
@@ -382,7 +383,7 @@ func (e *encoder) nativeRow(x *row) error {
 		e.bare(x)
 		r.Keyword, r.Times, r.Values = TSP, r.Times[:0], r.Values[:0]
 		if _, err := fmt.Sscanf(e.Defs.Metrics.At(x.ref).ID, "%d/%d", &r.ID, &r.Series); err != nil {
-			e.Lost.Add("metric", "", format.Dropped, "its series has no id of the form group/series", 1)
+			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
 			return nil
 		}
 		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), x)
@@ -397,7 +398,7 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		return e.w.Write(r)
 	}
-	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Dropped, "a TRACE file has no line for it", 1)
+	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
 	return nil
 }
 
@@ -450,6 +451,9 @@ func (e *encoder) order(at, t int64) {
 
 // foreignRow writes a row of another format's trace.
 func (e *encoder) foreignRow(c *trace.Cursor) error {
+	if c.Derived() && e.Plain {
+		return nil
+	}
 	if c.Derived() {
 		// The decoder of the trace's own format makes it again; until then it
 		// would be there twice.
@@ -473,8 +477,7 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		x.order, x.region = e.seq, ref
 		x.text, _ = attrlist.Append(append(x.text, " ; "...), "name", e.Defs.Regions.At(ref).Name)
 		x.text = digits.AppendInt(append(x.text, ", depth="...), int64(e.depth[loc]))
-		e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
-		for _, p := range e.pairs {
+		for _, p := range e.attributePairs(c) {
 			x.text, _ = attrlist.Append(append(x.text, ", "...), p.Key, p.Value)
 		}
 		e.stacks[k] = append(e.stacks[k], at)
@@ -505,7 +508,11 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 			x.text, _ = attrlist.Append(x.text, "name", e.Defs.Regions.At(ref).Name)
 			x.text = append(x.text, ", "...)
 		}
-		e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), e.Defs, c)
+		if e.Plain {
+			e.attributePairs(c)
+		} else {
+			e.pairs = carrier.AppendRow(carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), ref), e.Defs, c)
+		}
 		for i, p := range e.pairs {
 			if i > 0 {
 				x.text = append(x.text, ", "...)
@@ -528,8 +535,11 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 
 // foreignEnd ends the line of a visit or a claim.
 func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
-	e.pairs = carrier.AppendAttrs(e.pairs[:0], e.Defs, c)
-	e.buf = e.queue.at(at).carry(e.buf[:0], e.seq)
+	e.attributePairs(c)
+	e.buf = e.buf[:0]
+	if !e.Plain {
+		e.buf = e.queue.at(at).carry(e.buf, e.seq)
+	}
 	for _, p := range e.pairs {
 		e.buf = append(e.buf, ", "...)
 		e.buf, _ = attrlist.Append(e.buf, "@"+p.Key, p.Value)
@@ -538,6 +548,24 @@ func (e *encoder) foreignEnd(c *trace.Cursor, at int64) error {
 		return err
 	}
 	return e.queue.write()
+}
+
+// name is the full name of a location.
+func (e *encoder) name(loc uint32) string {
+	if int(loc) >= len(e.names) {
+		e.names = e.Defs.FullNames()
+	}
+	return e.names[loc]
+}
+
+// attributePairs makes the pairs of a row's attributes.
+func (e *encoder) attributePairs(c *trace.Cursor) []carrier.Pair {
+	if e.pairs = e.pairs[:0]; e.Plain {
+		e.pairs = carrier.AppendPlainAttrs(e.pairs, e.Defs, c)
+	} else {
+		e.pairs = carrier.AppendAttrs(e.pairs, e.Defs, c)
+	}
+	return e.pairs
 }
 
 // ownLine reports whether a claim can be a C line: its location stands for its resource and
@@ -572,13 +600,21 @@ func (e *encoder) event(c *trace.Cursor) error {
 	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
 		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
 	}
-	place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
-	if c.Derived() {
-		place += ":derived"
+	if c.Kind() != trace.Mark {
+		e.Rows.NoteField(c, "")
 	}
-	r.Attrs = append(r.Attrs, Attr{carryKey, place})
-	e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
-	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
+	if e.Plain {
+		r.Attrs = append(r.Attrs, Attr{"location", e.name(c.Location())})
+		e.pairs = carrier.AppendPlain(e.pairs[:0], e.Defs, c)
+	} else {
+		place := strconv.FormatUint(uint64(c.Location()), 10) + ":" + strconv.FormatInt(e.seq, 10)
+		if c.Derived() {
+			place += ":derived"
+		}
+		r.Attrs = append(r.Attrs, Attr{carryKey, place})
+		e.pairs = carrier.AppendKind(e.pairs[:0], e.Defs, c.Kind(), c.Ref())
+		e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
+	}
 	for _, p := range e.pairs {
 		r.Attrs = append(r.Attrs, Attr{p.Key, p.Value})
 	}
@@ -592,15 +628,18 @@ func (e *encoder) Links(links []trace.Link) error {
 			return err
 		}
 	}
+	if !e.native {
+		if e.Plain {
+			e.Lost.Add("link", "", format.Lost, "other than those of TRACE", int64(len(links)))
+			return nil
+		}
+		return e.carryLinks(links)
+	}
 	for i := range links {
 		l := &links[i]
 		typ, ok := dependencyType(l.Src.Kind, l.Dst.Kind)
-		if !e.native || !ok {
-			r := &e.rec
-			r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(l.Src.Time), r.Attrs[:0]
-			e.next++
-			r.Attrs = append(r.Attrs, Attr{"weft.link", carrier.Link(l)})
-			if err := e.w.Write(r); err != nil {
+		if !ok {
+			if err := e.carryLinks(links[i : i+1]); err != nil {
 				return err
 			}
 			continue
@@ -635,6 +674,15 @@ func (e *encoder) Links(links []trace.Link) error {
 	return nil
 }
 
+// carryLinks writes links as an E line.
+func (e *encoder) carryLinks(links []trace.Link) error {
+	e.Lost.Add("link", "", format.WeftOnly, "other than those of TRACE", int64(len(links)))
+	r := &e.rec
+	r.Keyword, r.ID, r.Start, r.Attrs = E, e.next, e.Time(links[0].Src.Time), append(r.Attrs[:0], Attr{"weft.links", carrier.Text(carrier.PackLinks(links))})
+	e.next++
+	return e.w.Write(r)
+}
+
 // Close writes the whole text.
 func (e *encoder) Close() error {
 	e.Times.Count(&e.Lost)
@@ -646,7 +694,7 @@ func (e *encoder) Close() error {
 
 func (e *encoder) finish() error {
 	// What never ended cannot be a claim, which has an end.
-	open, err := e.queue.drain(e.timeText(), !e.native)
+	open, err := e.queue.drain(e.timeText(), !e.native && !e.Plain)
 	if err != nil {
 		return err
 	}
@@ -662,12 +710,11 @@ func (e *encoder) finish() error {
 	if err := e.units(); err != nil {
 		return err
 	}
-	pairs, tooLong := carrier.Definitions(d)
-	e.Lost.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-	for _, p := range pairs {
-		if err := e.w.Write(&Record{Keyword: T, Attrs: []Attr{{carryPrefix + p.Key, p.Value}}}); err != nil {
-			return err
-		}
+	err = e.CarryDefinitions(&e.Lost, func(number, text string) error {
+		return e.w.Write(&Record{Keyword: T, Attrs: []Attr{{carryPrefix + number, text}}})
+	})
+	if err != nil {
+		return err
 	}
 	for i, r := range e.claimed {
 		if r == 0 {
@@ -682,12 +729,12 @@ func (e *encoder) finish() error {
 			return err
 		}
 	}
+	names := d.FullNames()
 	for i := range e.used {
 		if e.deep[i] == 0 {
 			continue
 		}
-		l := d.Locations.At(uint32(i))
-		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]), Attrs: []Attr{{"name", l.Label()}}}); err != nil {
+		if err := e.w.Write(&Record{Keyword: R, ID: int64(i), Capacity: float64(e.deep[i]), Attrs: []Attr{{"name", names[i]}}}); err != nil {
 			return err
 		}
 	}

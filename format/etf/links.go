@@ -57,7 +57,7 @@ func (l *linker) take(p *parsed) error {
 		}
 	}
 	for i := range p.texts {
-		if err := l.carried.Add(p.texts[i].line, p.texts[i].text); err != nil {
+		if err := l.carried.Add(p.texts[i].line, p.texts[i].data); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // carryPrefix begins the keys of T attributes in which the definitions of
 // another format's trace travel.
-const carryPrefix = "weft.def."
+const carryPrefix = "weft.definitions."
 
 // carryKey is the attribute of a carried event that says what it was: for a
 // claim "region:order:order", the orders ranking enter and leave among all
@@ -79,7 +79,7 @@ type parsed struct {
 	links  bool           // somebody wants dependencies
 	deps   []dependency
 	places []idPlace
-	texts  []carriedLink
+	texts  []carriedLinks
 	rec    Record
 	// What this parser has already looked up.
 	regions map[string]uint32
@@ -89,10 +89,10 @@ type parsed struct {
 	amounts amounts
 }
 
-// carriedLink is a link of a restored trace.
-type carriedLink struct {
+// carriedLinks are packed links of a restored trace.
+type carriedLinks struct {
 	line int64
-	text string // in the block
+	data []byte
 }
 
 // recentRegion remembers which region an activity is.

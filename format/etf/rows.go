@@ -175,12 +175,16 @@ func (p *parsed) restored(it *item, r rank) error {
 	if !ok0 || !ok1 {
 		return bad(it.kind.String() + " line")
 	}
-	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.link" {
-		if _, err := carrier.ParseLink(p.raw[0].Value); err != nil {
+	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.links" {
+		data, err := carrier.FromText(p.raw[0].Value)
+		if err == nil {
+			_, err = carrier.UnpackLinks(data)
+		}
+		if err != nil {
 			return bad(err.Error())
 		}
 		if p.links {
-			p.texts = append(p.texts, carriedLink{it.pos, p.raw[0].Value})
+			p.texts = append(p.texts, carriedLinks{it.pos, data})
 		}
 		return nil
 	}

@@ -43,6 +43,6 @@ var rules = []format.Rule{
 	{ID: "etf.fragment-rounding", Severity: trace.Warning, Doc: "Fragments of a signal meet only within rounding.", Example: "F 0 0 10.000000001 1 0 0, then F 0 10.000000002 11 1 0 0", Stays: true},
 	{ID: "etf.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is rounded.", Example: "E 0 10000000000 ; and E 1 0.0000000000001 ;"},
 	{ID: "etf.configuration", Severity: trace.Warning, Doc: "The configuration file of a V0.1 trace is missing; attributes are numbered.", Example: "ConfigurationID none.txt, where there is no such file"},
-	{ID: "etf.carrier", Severity: trace.Warning, Doc: "A line that weft wrote for another format's trace has been changed; it is skipped.", Example: "T weft.def.trace = {}"},
+	{ID: "etf.carrier", Severity: trace.Warning, Doc: "A line that weft wrote for another format's trace has been changed; it is skipped.", Example: "T weft.definitions.0 = {}"},
 	{ID: "etf.tsr", Severity: trace.Note, Doc: "A TSR line is read by a rule that no document confirms.", Example: "TSR 0 0 0 1 5 6"},
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
 
@@ -57,8 +59,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"etf.fragment-rounding", "S 0 ;\nF 0 0 10.000000001 1 0 0\nF 0 10.000000002 11 1 0 0\n", 3, 2},
 	{"etf.time-rounded", "E 0 10000000000 ;\nE 1 0.0000000000001 ;\n", 2, 2},
 	{"etf.configuration", "TraceVersion\tV0.1\nConfigurationID\tnone.txt\nR\t1\t2\tB\t0\t1\tx\n", 3, 0},
-	{"etf.carrier", "T weft.def.trace = {}\nE 0 1 ;\n", 0, 1},
-	{"etf.carrier", "TU SECONDS\nT weft.def.trace={\"version\":1\\,\"origin\":\"\"\\,\"clock\":{\"num\":1000000000\\,\"den\":1}}\nT weft.def.location.0={\"id\":\"0\"\\,\"name\":\"rank 0\"\\,\"kind\":\"process\"\\,\"group\":4294967295}\nT weft.def.location.1={\"id\":\"1\"\\,\"name\":\"rank 1\"\\,\"kind\":\"process\"\\,\"group\":4294967295}\nR 0 2 false ; name=rank 0\nR 1 2 false ; name=rank 1\nE 5 0.1 ; weft=0:7, kind=send, receiver=\nE 6 0.2 ; weft=0:8, kind=send, receiver=1\n", 7, 1},
+	{"etf.carrier", "T weft.definitions.0 = {}\nE 0 1 ;\n", 0, 1},
+	{"etf.carrier", "TU SECONDS\nT weft.definitions.0=" + twoRanks() + "\nR 0 2 false ; name=rank 0\nR 1 2 false ; name=rank 1\nE 5 0.1 ; weft=0:7, kind=send, receiver=\nE 6 0.2 ; weft=0:8, kind=send, receiver=1\n", 5, 1},
 	{"etf.tsr", "TS 0 ;\nTSS 0 0 ;\nTSR 0 0 0 1 5 6\n", 3, 1},
 }
 
@@ -101,4 +103,13 @@ func TestLegacyConfiguration(t *testing.T) {
 			}
 		}
 	}
+}
+
+// twoRanks are the definitions that a trace of two processes carries.
+func twoRanks() string {
+	d := &trace.Definitions{Clock: trace.Seconds(1_000_000_000)}
+	d.Locations.Add(trace.Location{ID: "0", Name: "rank 0", Kind: trace.ProcessLocation, Group: trace.NoRef})
+	d.Locations.Add(trace.Location{ID: "1", Name: "rank 1", Kind: trace.ProcessLocation, Group: trace.NoRef})
+	data, _ := carrier.Pack(d, nil)
+	return carrier.Texts(data, "")[0].Value
 }

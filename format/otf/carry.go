@@ -2,11 +2,9 @@ package otf
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -14,18 +12,17 @@ import (
 )
 
 // What a trace that weft wrote carries beyond OTF's own records is in key-value
-// pairs with these keys: bytes of a comment in the definitions or of an event.
-// docs/formats/otf.md, "Traces of other formats", describes them.
+// pairs with these keys. docs/formats/otf.md, "Traces of other formats", describes them.
 const (
-	definitionKey = 0xfffffff1 // a definition of the model, as JSON; its name is the comment's text
-	rowKey        = 0xfffffff2 // the kind, operands and attributes of an event
-	locationKey   = 0xfffffff3 // the index of an event's location, if its process is another one
-	linkKey       = 0xfffffff4 // a link, as JSON
-	firstKey      = 0xfffffff0 // no keys of a trace's own from here on
+	rowKey        = 1 // what the record of an event does not say of it
+	locationKey   = 2 // the index of an event's location, if its process is another one
+	linkKey       = 3 // packed links
+	definitionKey = 4 // all definitions of the model, at the DefCreator
+	lastKey       = 4 // keys of a trace's own come behind
 )
 
-// carriedText begins the text of a comment that carries a definition.
-const carriedText = "weft "
+// carriedName begins the names of these keys.
+const carriedName = "weft."
 
 // Names of definitions that only this package carries.
 const baseName = "otf.base" // ticks of the file at which the model's time is 0
@@ -59,6 +56,14 @@ func (t *tokens) at(i int) uint32 {
 	return t.list[i]
 }
 
+// reserve keeps tokens up to the last for others.
+func (t *tokens) reserve(last uint32) {
+	t.used = map[uint32]bool{}
+	for i := range last {
+		t.used[i+1] = true
+	}
+}
+
 func (t *tokens) add(token uint32) {
 	if t.used == nil {
 		t.used = map[uint32]bool{}
@@ -77,7 +82,7 @@ func (t *allTokens) all() []*tokens {
 }
 
 func newTokens(d *trace.Definitions) *allTokens {
-	return &allTokens{
+	t := &allTokens{
 		locations:     tokens{id: func(i int) string { return d.Locations.At(uint32(i)).ID }},
 		regions:       tokens{id: func(i int) string { return d.Regions.At(uint32(i)).ID }},
 		communicators: tokens{id: func(i int) string { return d.Communicator.At(uint32(i)).ID }},
@@ -86,6 +91,8 @@ func newTokens(d *trace.Definitions) *allTokens {
 		files:         tokens{id: func(i int) string { return d.Files.At(uint32(i)).ID }},
 		markers:       tokens{id: func(i int) string { return d.Markers.At(uint32(i)).ID }},
 	}
+	t.attributes.reserve(lastKey)
+	return t
 }
 
 // stringToken is the token of a group whose name is this entry of the strings.
@@ -137,50 +144,22 @@ func mul(t int64, by uint64) (ok bool, v uint64) {
 	return t == 0 || p/int64(by) == t && p != math.MinInt64, uint64(p)
 }
 
-// appendPairs writes the pairs of an event: lengths and bytes, one after another.
-func appendPairs(b []byte, pairs []carrier.Pair) []byte {
-	for _, p := range pairs {
-		b = append(binary.AppendUvarint(b, uint64(len(p.Key))), p.Key...)
-		b = append(binary.AppendUvarint(b, uint64(len(p.Value))), p.Value...)
-	}
-	return b
-}
-
-// parsePairs reads what appendPairs wrote.
-func parsePairs(pairs []carrier.Pair, b []byte) ([]carrier.Pair, error) {
-	next := func() (string, bool) {
-		n, k := binary.Uvarint(b)
-		if k <= 0 || n > uint64(len(b)-k) {
-			return "", false
-		}
-		s := string(b[k : k+int(n)])
-		b = b[k+int(n):]
-		return s, true
-	}
-	for len(b) > 0 {
-		key, ok := next()
-		value, more := next()
-		if !ok || !more {
-			return nil, fmt.Errorf("a carried event that is cut off")
-		}
-		pairs = append(pairs, carrier.Pair{Key: key, Value: value})
-	}
-	return pairs, nil
-}
-
-// carried finds the definitions that a trace carries.
-func carried(list []*Record) (pairs []carrier.Pair) {
+// carried finds the definitions that a trace carries, nil if it carries none.
+func carried(list []*Record) []byte {
 	for _, r := range list {
-		name, ok := strings.CutPrefix(r.Text, carriedText)
-		if v, found := r.Find(definitionKey); ok && found && r.Type == DefinitionComment {
-			pairs = append(pairs, carrier.Pair{Key: name, Value: string(v.Bytes)})
+		if v, ok := r.Find(definitionKey); ok && r.Type == DefCreator && carrier.Packed(v.Bytes) {
+			return v.Bytes
 		}
 	}
-	return pairs
+	return nil
 }
 
 // restore makes the model of carried definitions.
-func restore(pairs []carrier.Pair) (*model, error) {
+func restore(data []byte) (*model, error) {
+	pairs, err := carrier.Unpack(data)
+	if err != nil {
+		return nil, err
+	}
 	d := &trace.Definitions{Format: "otf"}
 	r, err := carrier.NewRestorer(d, pairs)
 	if err != nil {
@@ -237,13 +216,13 @@ func (m *model) learn(t *allTokens) {
 // carriedPlace takes a link out of the events, and gives an event on a lane of a
 // resource back to its location.
 func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
-	if v, ok := r.Find(linkKey); ok && r.Type == EventComment {
+	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
 			d.met++
-			if _, err := carrier.ParseLink(string(v.Bytes)); err != nil {
+			if _, err := carrier.UnpackLinks(v.Bytes); err != nil {
 				return true, d.badCarried(r, err)
 			}
-			return true, d.links.Add(d.met, string(v.Bytes))
+			return true, d.links.Add(d.met, v.Bytes)
 		}
 		d.odd = d.odd || d.trying // they come behind the events of all streams
 		return true, nil
@@ -259,38 +238,18 @@ func (d *decoder) badCarried(r *Record, err error) error {
 		Record: fmt.Sprintf("%s at %d", r.Type, r.Time), Found: err.Error(), Expected: "what weft wrote; the record is read without it"})
 }
 
-// restoreRow adds the row that a record carries; if that cannot be read, one that
-// says what the record says without it.
-func (d *decoder) restoreRow(b *trace.Batch, loc uint32, t int64, r *Record, v *KeyValue) {
-	pairs, err := parsePairs(nil, v.Bytes)
-	if err == nil {
-		var k trace.Kind
-		var ref uint32
-		if k, ref, err = d.restorer.Kind(pairs); err == nil && k == trace.NoKind {
-			err = fmt.Errorf("a carried event without kind")
-		}
-		if err == nil {
-			err = d.restorer.Add(b, loc, t, k, ref, pairs)
-		}
-	}
-	if err == nil {
-		for _, p := range pairs {
-			if p.Key == derivedPair {
-				b.MarkDerived()
-			}
-		}
+// amend makes the last row of b the one that its record carries, if it carries one that can be
+// read.
+func (d *decoder) amend(b *trace.Batch, r *Record) {
+	v, ok := r.Find(rowKey)
+	if !ok || v.Type != Bytes {
 		return
 	}
-	if err := d.badCarried(r, err); err != nil && d.err == nil {
-		d.err = err
-	}
-	for i := range r.KeyValues {
-		if r.KeyValues[i].Key == rowKey {
-			r.KeyValues = append(r.KeyValues[:i], r.KeyValues[i+1:]...)
-			break
+	if err := d.restorer.Amend(b, v.Bytes); err != nil {
+		if err := d.badCarried(r, err); err != nil && d.err == nil {
+			d.err = err
 		}
 	}
-	d.row(b, r)
 }
 
 func newLinks(d *decoder, sel trace.Selection) *carrier.Links {

@@ -658,12 +658,6 @@ func (d *decoder) locate(r *Record) uint32 {
 func (d *decoder) row(b *trace.Batch, r *Record) {
 	loc := d.locate(r)
 	t := d.clock.model(r.Time)
-	if d.restorer != nil {
-		if v, ok := r.Find(rowKey); ok {
-			d.restoreRow(b, loc, t, r, v)
-			return
-		}
-	}
 	stream := r.Stream
 	add := func(k trace.Kind, ref uint32, ops ...uint64) {
 		b.Add(loc, t, k, ref)
@@ -732,15 +726,19 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		add(m.kind, ref, ops...)
 		text, texted = r.Text, m.kind == trace.Generic || m.kind == trace.Marker
 	}
-	if texted {
+	carries := false // what the record does not say is carried, as what it repeats is not
+	if d.carried {
+		_, carries = r.Find(rowKey)
+	}
+	if texted && !carries {
 		b.AddAttr(d.own(&d.comments, textName, trace.String), trace.StringValue(strings.Clone(text)))
 	}
-	if r.SCL != 0 && hasSCL(r.Type) {
+	if r.SCL != 0 && hasSCL(r.Type) && !carries {
 		b.AddAttr(d.own(&d.scl, sclName, trace.Uint32), trace.Value{Num: r.SCL, Type: trace.Uint32})
 	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
-		if d.carried && v.Key >= firstKey {
+		if d.carried && v.Key <= lastKey {
 			continue
 		}
 		k, x := d.key(stream, v), v.value()
@@ -748,6 +746,9 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 			x.Type = trace.String
 		}
 		b.AddAttr(k, x)
+	}
+	if carries && d.restorer != nil {
+		d.amend(b, r)
 	}
 }
 

@@ -144,8 +144,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 			return nil, c.Err()
 		}
 	}
-	if pairs := carried(list); len(pairs) > 0 {
-		x, err := restore(pairs)
+	if data := carried(list); data != nil {
+		x, err := restore(data)
 		if err == nil {
 			x.marked = m.marked
 			return x, nil

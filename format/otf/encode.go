@@ -15,8 +15,8 @@ import (
 
 // encoder writes a trace of the common model. Whatever OTF has a record for
 // becomes one, so that other tools see it; what the record does not say is carried
-// in pairs beside it. All definitions are carried too, and stand in a file that is
-// written last, so that they may grow.
+// in a pair beside it. All definitions are carried too, in a pair of a file that is
+// written last, so that they may grow. A plain trace carries nothing.
 type encoder struct {
 	out    *format.Output
 	defs   *trace.Definitions
@@ -26,13 +26,15 @@ type encoder struct {
 	tokens *allTokens
 	// reader makes rows of records again, to see whether they say all.
 	reader *decoder
+	rows   carrier.Rows
+	plain  bool
 	begun  bool // the clock is known
 	places []place
 	rec    Record
 	again  Record
 	text   []byte
 	row    trace.Batch
-	pairs  []carrier.Pair
+	packed []byte
 	// Lanes of resources for their claims.
 	lanes   map[uint32][]lanePlace
 	claims  map[heldClaim]int // the lane of each
@@ -40,6 +42,7 @@ type encoder struct {
 	// Time and place of the last event.
 	last       uint64
 	tie        uint64
+	said       map[uint32]bool // locations whose collective operation has begun with all that its end says
 	operations map[uint64]bool // collective operations that records name
 	byID       map[string]int  // locations that threads may belong to
 	anyStreams bool            // nobody has said how many streams there are to be
@@ -81,13 +84,13 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 		wo.Streams = uint32(streams)
 	}
 	e := newEncoder(out, &wo)
-	e.anyStreams = streams < 0
+	e.anyStreams, e.plain = streams < 0, opt.Plain
 	return e, nil
 }
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}, said: map[uint32]bool{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.into(out)
 	return e
@@ -159,7 +162,7 @@ func (e *encoder) place(loc uint32) *place {
 func (e *encoder) event(c *trace.Cursor) error {
 	t, ok := e.reader.clock.file(c.Time())
 	if !ok {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Dropped, "does not fit 63 bits in the trace's clock", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "time", format.Lost, "does not fit 63 bits in the trace's clock", 1)
 		return nil
 	}
 	p := e.place(c.Location())
@@ -169,8 +172,8 @@ func (e *encoder) event(c *trace.Cursor) error {
 		if !e.asRead(c, r) {
 			return nil
 		}
-	} else if usual := e.native(c, r); !usual && !e.says(c, r) {
-		e.carry(c, r)
+	} else if usual := e.native(c, r); !usual && !e.complete(c, r) {
+		return nil
 	}
 	// How readers order simultaneous records: by stream and part, markers last.
 	tie := uint64(p.stream)<<2 | uint64(partRank[r.Type.Part()])
@@ -188,46 +191,75 @@ func (e *encoder) event(c *trace.Cursor) error {
 // partRank is the order of the parts of a stream.
 var partRank = [numParts]uint8{Snapshots: 0, Statistics: 1, Events: 2, Markers: 3}
 
-// says tells whether a reader makes the same row of the record.
-func (e *encoder) says(c *trace.Cursor, r *Record) bool {
-	if c.Derived() || r.check() != nil {
-		return false
+// complete has a record say all of its row, with what it carries if need be. It returns false if
+// there is nothing to write.
+func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
+	if r.check() != nil {
+		e.cut(r)
 	}
-	e.text = r.Append(e.text[:0], false)
-	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
-	if !e.again.reread(e.text, r.Type) || e.again.Type != r.Type {
-		return false
-	}
-	b := &e.row
-	b.Reset(trace.MixedLoc)
-	d := e.reader
-	d.odd = false
-	d.row(b, &e.again)
-	x := b.Cursor()
-	if d.odd || b.Len() != 1 || !x.Next() || x.Time() != c.Time() || x.Location() != c.Location() || x.Kind() != c.Kind() || x.Ref() != c.Ref() || !slices.Equal(x.Ops(), c.Ops()) {
-		return false
-	}
-	keys, values := c.Attrs()
-	gotKeys, got := x.Attrs()
-	return slices.Equal(keys, gotKeys) && slices.Equal(values, got)
-}
-
-// carry gives a record all that the row says.
-func (e *encoder) carry(c *trace.Cursor, r *Record) {
-	e.cut(r)
-	e.pairs = carrier.AppendKind(e.pairs[:0], e.defs, c.Kind(), c.Ref())
-	e.pairs = carrier.AppendRow(e.pairs, e.defs, c)
-	if c.Derived() {
-		e.pairs = append(e.pairs, carrier.Pair{Key: derivedPair, Value: "1"})
-	}
-	r.KeyValues = append(r.KeyValues[:0], KeyValue{Key: rowKey, Type: Bytes, Bytes: appendPairs(nil, e.pairs)})
-	if r.Process >= laneProcess {
+	if r.Process >= laneProcess && !e.plain {
 		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
 	}
+	x, ok := e.read(c, r, false)
+	if ok && sameRow(c, &x) {
+		if c.Kind() == trace.CollectiveBegin {
+			e.said[c.Location()] = true
+		}
+		return true
+	}
+	if x, ok = e.read(c, r, true); !ok {
+		// What reads the record would make a definition that the trace does not have.
+		*r = Record{Type: NoOp, Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: r.KeyValues[:0]}
+		x, _ = e.read(c, r, true)
+	}
+	switch c.Kind() {
+	case trace.CollectiveBegin:
+		e.said[c.Location()] = e.held.current[c.Location()] != nil
+		if !e.said[c.Location()] {
+			e.rows.Note(c, &x)
+		}
+	case trace.CollectiveEnd:
+		if !e.said[c.Location()] {
+			e.rows.Note(c, &x)
+		}
+	default:
+		e.rows.Note(c, &x)
+	}
+	if e.plain {
+		return r.Type != NoOp && !c.Derived()
+	}
+	e.packed = e.rows.Append(e.packed[:0], e.defs, c, &x)
+	r.KeyValues = append(r.KeyValues, KeyValue{Key: rowKey, Type: Bytes, Bytes: e.packed})
+	return true
 }
 
-// derivedPair marks a carried row that repeats another.
-const derivedPair = "derived"
+// read makes the row that readers make of a record; carries says whether it bears what it does not
+// say. ok is false if readers would have to make a definition.
+func (e *encoder) read(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
+	e.text = r.Append(e.text[:0], false)
+	e.again = Record{Time: r.Time, Process: r.Process, Stream: r.Stream, KeyValues: e.again.KeyValues[:0]}
+	ok = e.again.reread(e.text, r.Type) && e.again.Type == r.Type
+	if carries {
+		e.again.KeyValues = append(e.again.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
+	}
+	if r.Process >= laneProcess {
+		e.again.Process = e.places[c.Location()].process
+	}
+	e.row.Reset(trace.MixedLoc)
+	e.reader.odd = false
+	e.reader.row(&e.row, &e.again)
+	x = e.row.Cursor()
+	x.Next()
+	return x, ok && !e.reader.odd
+}
+
+// sameRow tells whether two rows are the same but for their places and times.
+func sameRow(c, x *trace.Cursor) bool {
+	keys, values := c.Attrs()
+	gotKeys, got := x.Attrs()
+	return !c.Derived() && x.Kind() == c.Kind() && x.Ref() == c.Ref() && slices.Equal(x.Ops(), c.Ops()) &&
+		slices.Equal(keys, gotKeys) && slices.Equal(values, got)
+}
 
 // cut makes numbers fit their fields.
 func (e *encoder) cut(r *Record) {
@@ -340,11 +372,24 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 			e.operations[r.Collective&unset] = true
 		}
 	}
+	if r.Type == EventComment && kind != trace.Comment && e.from == nil && !readable(kind) {
+		r.Type = NoOp
+	}
 	e.attributes(r, keys, values)
 	if r.Type == EventComment && r.Text == "" {
 		r.Text = e.describe(c)
 	}
 	return false
+}
+
+// readable tells whether events of a kind that OTF has no record for become comments, which people
+// read; of others, only weft knows.
+func readable(k trace.Kind) bool {
+	switch k {
+	case trace.Mark, trace.Marker, trace.Gap, trace.Generic, trace.Parameter, trace.ClaimBegin, trace.ClaimEnd:
+		return true
+	}
+	return k >= trace.Declared
 }
 
 // describe is the text of an event that OTF has no record for.
@@ -444,7 +489,11 @@ func (e *encoder) claim(c *trace.Cursor, r *Record, region uint64) {
 // Links writes links behind the last event.
 func (e *encoder) Links(links []trace.Link) error {
 	if e.from != nil {
-		e.loss.Add("link", "", format.Dropped, "OTF has no links", int64(len(links)))
+		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
+		return nil
+	}
+	if e.plain {
+		e.loss.Add("link", "", format.Lost, "OTF has no links", int64(len(links)))
 		return nil
 	}
 	if err := e.release(e.held.rows.Len()); err != nil {
@@ -453,16 +502,11 @@ func (e *encoder) Links(links []trace.Link) error {
 	if !e.begun {
 		e.begin(0)
 	}
-	for i := range links {
-		p := e.place(0)
-		r := &e.rec
-		*r = Record{Type: EventComment, Text: "link", Time: e.last, Process: p.process,
-			KeyValues: append(r.KeyValues[:0], KeyValue{Key: linkKey, Type: Bytes, Bytes: []byte(carrier.Link(&links[i]))})}
-		if err := p.w.Write(r); err != nil {
-			return err
-		}
-	}
-	return nil
+	e.loss.Add("link", "", format.WeftOnly, "OTF has no links", int64(len(links)))
+	p := e.place(0)
+	e.rec = Record{Type: NoOp, Time: e.last, Process: p.process,
+		KeyValues: append(e.rec.KeyValues[:0], KeyValue{Key: linkKey, Type: Bytes, Bytes: carrier.PackLinks(links)})}
+	return p.w.Write(&e.rec)
 }
 
 // Close writes the definitions and the master file.
@@ -498,18 +542,27 @@ func (e *encoder) definitions() error {
 			err = e.w.Write(r)
 		}
 	}
+	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
 	put(&Record{Type: DefTimerResolution, TicksPerSecond: uint64(d.Clock.Num)})
-	put(&Record{Type: DefCreator, Text: "weft"})
-	for _, k := range []struct {
-		key  uint64
-		typ  ValueType
-		name string
-	}{{definitionKey, Bytes, "weft.definition"}, {rowKey, Bytes, "weft.event"}, {locationKey, Uint32, "weft.location"}, {linkKey, Bytes, "weft.link"}} {
-		put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+	creator := Record{Type: DefCreator, Text: "weft"}
+	if !e.plain {
+		base := carrier.Pair{Key: baseName, Value: strconv.FormatUint(e.reader.clock.base, 10)}
+		data, tooLong := carrier.Pack(d, &e.rows, base)
+		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+		creator.KeyValues = []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: data}}
+		for _, k := range []struct {
+			key  uint64
+			typ  ValueType
+			name string
+		}{{definitionKey, Bytes, carriedName + "definitions"}, {rowKey, Bytes, carriedName + "event"}, {locationKey, Uint32, carriedName + "location"}, {linkKey, Bytes, carriedName + "links"}} {
+			put(&Record{Type: DefKeyValue, Token: k.key, Kind: uint64(k.typ), Name: k.name, Text: "what OTF has no record for"})
+		}
 	}
+	put(&creator)
+	names := d.FullNames()
 	for i := range d.Locations.Len() {
 		l := d.Locations.At(uint32(i))
-		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: l.Label(), Parent: e.parent(l)})
+		put(&Record{Type: DefProcess, Token: uint64(e.tokens.locations.at(i)), Name: names[i], Parent: e.parent(l)})
 	}
 	for i, name := range e.process {
 		put(&Record{Type: DefProcess, Token: laneProcess + uint64(i), Name: name})
@@ -588,14 +641,6 @@ func (e *encoder) definitions() error {
 	}
 	for i := range d.Markers.Len() {
 		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name})
-	}
-	pairs, tooLong := carrier.Definitions(d)
-	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-	if base := e.reader.clock.base; base > 0 {
-		pairs = append(pairs, carrier.Pair{Key: baseName, Value: strconv.FormatUint(base, 10)})
-	}
-	for _, p := range pairs {
-		put(&Record{Type: DefinitionComment, Text: carriedText + p.Key, KeyValues: []KeyValue{{Key: definitionKey, Type: Bytes, Bytes: []byte(p.Value)}}})
 	}
 	return err
 }

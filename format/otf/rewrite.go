@@ -112,7 +112,7 @@ func (e *encoder) asRead(c *trace.Cursor, r *Record) bool {
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "OTF has no record for it", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF has no record for it", 1)
 		return false
 	}
 	if r.check() != nil {

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"slices"
+	"strings"
 )
 
 // Grouping is what the definitions say of the tokens that a [State] adds up by. The
@@ -12,6 +13,7 @@ type Grouping struct {
 	Global *Grouping
 
 	function, file, collective map[uint64]uint64
+	carried                    map[uint64]uint64 // keys of pairs that belong to their event alone: those that only weft reads
 }
 
 // Define takes a definition; those of other types are ignored. A later one of the
@@ -30,6 +32,10 @@ func (g *Grouping) Define(r *Record) {
 		set(&g.file, r.Group)
 	case DefCollectiveOperation:
 		set(&g.collective, r.Kind)
+	case DefKeyValue:
+		if strings.HasPrefix(r.Name, carriedName) {
+			set(&g.carried, 1)
+		}
 	}
 }
 
@@ -43,6 +49,7 @@ func (g *Grouping) find(table func(*Grouping) map[uint64]uint64, token uint64) u
 
 func ofFunction(g *Grouping) map[uint64]uint64   { return g.function }
 func ofFile(g *Grouping) map[uint64]uint64       { return g.file }
+func ofCarried(g *Grouping) map[uint64]uint64    { return g.carried }
 func ofCollective(g *Grouping) map[uint64]uint64 { return g.collective }
 
 // State replays the events of one process. It knows at every time what is going
@@ -137,7 +144,7 @@ func (s *State) Event(r *Record) error {
 		s.spend(r.Time)
 		f := s.functions.at(r.Function)
 		f.v.count++
-		s.stack = append(s.stack, frame{repeat(r, r.Time), f, r.Time})
+		s.stack = append(s.stack, frame{s.repeat(r, r.Time), f, r.Time})
 	case Leave:
 		if len(s.stack) == 0 {
 			break
@@ -155,11 +162,11 @@ func (s *State) Event(r *Record) error {
 		s.messages.receivedCount++
 		s.messages.received += r.Length
 	case Counter:
-		s.counters.at(r.Counter).v = sample{repeat(r, r.Time), r.Value}
+		s.counters.at(r.Counter).v = sample{s.repeat(r, r.Time), r.Value}
 	case CollectiveOperation:
 		s.collect(&openCollective{collective: r.Collective, communicator: r.Communicator, root: r.Root, sent: r.Sent, received: r.Received})
 	case BeginCollective:
-		s.collectives.begin(r.Matching, collectiveOf(r, r.Time))
+		s.collectives.begin(r.Matching, s.collectiveOf(r, r.Time))
 	case EndCollective:
 		if c, ok := s.collectives.end(r.Matching); ok {
 			s.collect(&c)
@@ -167,7 +174,7 @@ func (s *State) Event(r *Record) error {
 	case FileOperation:
 		s.access(r)
 	case BeginFileOperation:
-		s.operations.begin(r.Matching, openOperation{repeat(r, r.Time), r.Matching})
+		s.operations.begin(r.Matching, openOperation{s.repeat(r, r.Time), r.Matching})
 	case EndFileOperation:
 		s.operations.end(r.Matching)
 		s.access(r)
@@ -176,10 +183,10 @@ func (s *State) Event(r *Record) error {
 }
 
 // repeat keeps what a snapshot at a later time will repeat of an event.
-func repeat(r *Record, time uint64) happened {
+func (s *State) repeat(r *Record, time uint64) happened {
 	h := happened{time: time, scl: r.SCL}
 	for _, v := range r.KeyValues {
-		if v.Key < firstKey { // what weft carries belongs to the event alone
+		if s.group.find(ofCarried, uint64(v.Key)) == 0 {
 			v.Bytes = slices.Clone(v.Bytes)
 			h.pairs = append(h.pairs, v)
 		}
@@ -187,8 +194,8 @@ func repeat(r *Record, time uint64) happened {
 	return h
 }
 
-func collectiveOf(r *Record, time uint64) openCollective {
-	return openCollective{repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
+func (s *State) collectiveOf(r *Record, time uint64) openCollective {
+	return openCollective{s.repeat(r, time), r.Collective, r.Matching, r.Communicator, r.Root, r.Sent, r.Received}
 }
 
 // spend gives the time since it was called last to the function on top.
@@ -249,7 +256,7 @@ func (s *State) access(r *Record) {
 	case fileOpen:
 		x.opens++
 		if good {
-			s.files.begin(r.Handle, openFile{repeat(r, r.Time), r.File, r.Handle})
+			s.files.begin(r.Handle, openFile{s.repeat(r, r.Time), r.File, r.Handle})
 		}
 	case fileClose:
 		x.closes++
@@ -271,7 +278,7 @@ func (s *State) access(r *Record) {
 // other processes' events whether it ever arrives; id is for [State.Deliver].
 func (s *State) Pend(send *Record) (id uint64) {
 	id = s.sends.last
-	s.sends.begin(id, pendingSend{repeat(send, send.Time), send.Peer, send.Communicator, send.Tag, send.Length})
+	s.sends.begin(id, pendingSend{s.repeat(send, send.Time), send.Peer, send.Communicator, send.Tag, send.Length})
 	return id
 }
 
@@ -285,19 +292,19 @@ func (s *State) Restore(r *Record) {
 	s.now, s.counted = r.Time, r.Time
 	switch r.Type {
 	case EnterSnapshot:
-		s.stack = append(s.stack, frame{repeat(r, r.OriginalTime), s.functions.at(r.Function), r.Time})
+		s.stack = append(s.stack, frame{s.repeat(r, r.OriginalTime), s.functions.at(r.Function), r.Time})
 	case SendSnapshot:
-		s.sends.begin(s.sends.last, pendingSend{repeat(r, r.OriginalTime), r.Peer, r.Communicator, r.Tag, r.Length})
+		s.sends.begin(s.sends.last, pendingSend{s.repeat(r, r.OriginalTime), r.Peer, r.Communicator, r.Tag, r.Length})
 	case OpenFileSnapshot:
-		s.files.begin(r.Handle, openFile{repeat(r, r.OriginalTime), r.File, r.Handle})
+		s.files.begin(r.Handle, openFile{s.repeat(r, r.OriginalTime), r.File, r.Handle})
 	case BeginCollectiveSnapshot:
-		s.collectives.begin(r.Matching, collectiveOf(r, r.OriginalTime))
+		s.collectives.begin(r.Matching, s.collectiveOf(r, r.OriginalTime))
 	case BeginFileOperationSnapshot:
-		s.operations.begin(r.Matching, openOperation{repeat(r, r.OriginalTime), r.Matching})
+		s.operations.begin(r.Matching, openOperation{s.repeat(r, r.OriginalTime), r.Matching})
 	case CollectiveCountSnapshot:
 		s.collected.at(r.Communicator).v = r.Count
 	case CounterSnapshot:
-		s.counters.at(r.Counter).v = sample{repeat(r, r.OriginalTime), r.Value}
+		s.counters.at(r.Counter).v = sample{s.repeat(r, r.OriginalTime), r.Value}
 	case FunctionSummary:
 		s.functions.at(r.Function).v = callSum{r.Count, r.Exclusive, r.Inclusive}
 	case MessageSummary:

@@ -2,7 +2,7 @@ package otf2
 
 import (
 	"cmp"
-	"encoding/json"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -18,10 +18,11 @@ import (
 // (docs/formats/otf2.md, "Archives of other formats"). Ids are the indexes of the common
 // model, but for some tables, the first ids of which the archive itself needs.
 const (
-	definitionKey = "WEFT::DEFINITION::" // property: a number, with name and definition as JSON
-	baseKey       = "WEFT::BASE"         // property: the time of tick 0
+	definitionKey = "WEFT::DEFINITIONS::" // properties: all definitions, in numbered pieces
+	baseKey       = "base"                // among them: the time of tick 0
 
-	rowAttribute  = 0 // of an event: all that it is, as text
+	shortRow      = 0 // attribute of an event: all that it is, in up to 8 bytes
+	longRow       = 1 // the same in more, as text
 	kindParameter = 0 // the events of kinds that OTF2 does not have give it the kind's name
 	allComm       = 0 // of all locations
 	allLocations  = 0 // a group: the communicating locations
@@ -29,7 +30,7 @@ const (
 )
 
 // firstID is the id of index 0 of a table.
-var firstID = [tables]uint64{Attributes: 1, Parameters: 1, Comms: 1, Groups: 2}
+var firstID = [tables]uint64{Attributes: 2, Parameters: 1, Comms: 1, Groups: 2}
 
 const (
 	// pooled is the id of the first string that the model has not, linkText that of the
@@ -41,6 +42,9 @@ const (
 	mostTexts = 1 << 16
 )
 
+// longestText is how long a text may be: a chunk of definitions has room for it.
+const longestText = 250_000
+
 // encoder writes any trace as OTF2.
 type encoder struct {
 	w       *Writer
@@ -48,12 +52,14 @@ type encoder struct {
 	base    uint64
 	begun   bool
 	loss    format.Loss
+	plain   bool
+	rows    carrier.Rows
+	packed  []byte
 	events  []*EventWriter // by location
 	strings map[string]uint64
 	texts   uint64 // strings beside those of the model
 	links   uint64
 	err     error // of writing strings
-	text    []byte
 	event   Event
 	last    int64
 	loc     uint32
@@ -76,7 +82,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, first: undefined64}
+	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -119,13 +125,16 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 // Links writes links, as strings.
 func (e *encoder) Links(l []trace.Link) error {
 	if e.from != nil {
-		e.loss.Add("link", "", format.Dropped, "OTF2 has no links", int64(len(l)))
+		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
 		return nil
 	}
-	for i := range l {
-		e.define(linkText+e.links, carrier.Link(&l[i]))
-		e.links++
+	if e.plain {
+		e.loss.Add("link", "", format.Lost, "OTF2 has no links", int64(len(l)))
+		return nil
 	}
+	e.loss.Add("link", "", format.WeftOnly, "OTF2 has no links", int64(len(l)))
+	e.define(linkText+e.links, carrier.Text(carrier.PackLinks(l)))
+	e.links++
 	return e.err
 }
 
@@ -203,9 +212,41 @@ func (e *encoder) row(c *trace.Cursor) error {
 		}
 		return e.again(c)
 	}
-	if all := e.native(c) && e.attributes(c) && !c.Derived(); !all {
-		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
-		x.Attributes = append(x.Attributes[:0], Attribute{rowAttribute, typeString, e.string(string(e.text))})
+	all := e.native(c)
+	switch {
+	case all:
+	case x.ID == parameterString:
+		if e.rows.NoteField(c, ""); e.plain {
+			return e.err
+		}
+	default:
+		e.rows.NoteField(c, "operands")
+	}
+	if !e.attributes(c) {
+		if all {
+			e.rows.NoteField(c, "attributes")
+		}
+		all = false
+	}
+	if c.Derived() && e.plain {
+		return e.err
+	}
+	if (!all || c.Derived()) && !e.plain {
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c)
+		a := Attribute{ID: shortRow, Type: typeUint64}
+		if len(e.packed) <= 8 {
+			var v [8]byte
+			copy(v[:], e.packed)
+			a.Value = binary.LittleEndian.Uint64(v[:])
+		} else {
+			text := carrier.Text(e.packed)
+			if len(text) > longestText {
+				e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "its texts are longer than OTF2 allows", 1)
+				return e.location(c.Location()).Write(x)
+			}
+			a = Attribute{longRow, typeString, e.string(text)}
+		}
+		x.Attributes = append(x.Attributes, a)
 	}
 	if e.err != nil {
 		return e.err
@@ -336,26 +377,28 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	return true, all
 }
 
-// attributes makes those of a row; false if OTF2 cannot have them.
-func (e *encoder) attributes(c *trace.Cursor) bool {
+// attributes makes those of a row that OTF2 can have; false if there are others.
+func (e *encoder) attributes(c *trace.Cursor) (all bool) {
+	all = true
 	keys, values := c.Attrs()
 	for i, k := range keys {
 		v := values[i]
-		if v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) || v.Type != e.typeOf(k, v.Type) {
-			return false
+		t := tableOf(uint64(v.Type))
+		if v.Type == trace.None || v.Type > trace.LocationGroupRef || slices.Contains(keys[:i], k) || v.Type != e.typeOf(k, v.Type) ||
+			t != Strings && t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations) {
+			all = false
+			continue
 		}
 		a := Attribute{k + uint32(firstID[Attributes]), uint8(v.Type), v.Num}
-		switch t := tableOf(uint64(v.Type)); {
+		switch {
 		case t == Strings:
 			a.Value = e.string(v.Str)
-		case t != noTable && (v.Num >= undefined32-2 || t >= InterruptGenerators || t == SourceLocations):
-			return false
 		case t != noTable:
 			a.Value += firstID[t]
 		}
 		e.event.Attributes = append(e.event.Attributes, a)
 	}
-	return true
+	return all
 }
 
 // typeOf is the type that an attribute is defined with, which all of its values must have; it is
@@ -378,19 +421,13 @@ func (e *encoder) Close() error {
 	if err := e.defineAll(); err != nil {
 		return err
 	}
-	pairs, long := carrier.Definitions(e.defs)
-	if long > 0 {
-		e.loss.Add("opaque", "data", format.Dropped, "longer than 4 KiB", long)
-	}
-	for i, p := range pairs {
-		text, err := json.Marshal(p)
-		if err != nil {
-			return err
+	e.rows.Report(&e.loss, e.defs, about.Mapping, e.plain)
+	if !e.plain {
+		data, long := carrier.Pack(e.defs, &e.rows, carrier.Pair{Key: baseKey, Value: strconv.FormatUint(e.base, 10)})
+		e.loss.Add("opaque", "data", format.Lost, "longer than 4 KiB", long)
+		for _, p := range carrier.Texts(data, definitionKey) {
+			e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{p.Key, p.Value})
 		}
-		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{definitionKey + strconv.Itoa(i), string(text)})
-	}
-	if e.base > 0 {
-		e.w.Anchor.Properties = append(e.w.Anchor.Properties, Property{baseKey, strconv.FormatUint(e.base, 10)})
 	}
 	return e.w.Close()
 }
@@ -421,7 +458,10 @@ func (e *encoder) defineAll() error {
 	const mpi = 4
 	put(defParadigm, mpi, name("MPI"), 0)
 	put(defIOParadigm, 0, name("POSIX"), name("POSIX I/O"), 0, 0, 0)
-	put(defAttribute, rowAttribute, name("weft.row"), typeString, name("all that the event is, for weft"))
+	if !e.plain {
+		put(defAttribute, shortRow, name("weft.row"), typeUint64, name("what the event is in the trace that it comes from"))
+		put(defAttribute, longRow, name("weft.row-text"), typeString, name("what the event is in the trace that it comes from"))
+	}
 	for i, a := range d.Attributes.All() {
 		put(defAttribute, uint64(i)+firstID[Attributes], name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
 	}
@@ -549,18 +589,21 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 // restore makes the model of the definitions that the properties carry; false if they
 // carry none.
 func (m *model) restore() (bool, error) {
-	for name, value := range m.a.properties() {
-		if name != baseKey {
+	data, err := carrier.FromTexts(m.a.properties(), definitionKey)
+	if len(data) == 0 || err != nil {
+		return false, err
+	}
+	pairs, err := carrier.Unpack(data)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pairs {
+		if p.Key != baseKey {
 			continue
 		}
-		var err error
-		if m.base, err = strconv.ParseUint(value, 10, 64); err != nil || m.base > 1<<63 {
-			return false, fmt.Errorf("carried %s: %q", name, value)
+		if m.base, err = strconv.ParseUint(p.Value, 10, 64); err != nil || m.base > 1<<63 {
+			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
-	}
-	pairs, err := carrier.ParsePairs(m.a.properties(), definitionKey)
-	if len(pairs) == 0 || err != nil {
-		return false, err
 	}
 	d := &trace.Definitions{Format: "otf2"}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -586,14 +629,26 @@ func (m *model) restore() (bool, error) {
 // restored adds the row that an event carries; ok is false if it carries none.
 func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 	r := x.d.restorer
-	if r == nil || len(e.Attributes) != 1 || e.Attributes[0].ID != rowAttribute {
+	last := len(e.Attributes) - 1
+	if r == nil || last < 0 || e.Attributes[last].ID > longRow {
 		return false, nil
 	}
-	text, _ := x.d.ranks.text(e.Attributes[0].Value)
-	if err = r.AddEvent(&x.b, x.loc, now, text); err == nil {
+	a := &e.Attributes[last]
+	var data [8]byte
+	packed := data[:]
+	if a.ID == shortRow {
+		binary.LittleEndian.PutUint64(packed, a.Value)
+	} else {
+		text, _ := x.d.ranks.text(a.Value)
+		packed, err = carrier.FromText(text)
+	}
+	if err == nil {
+		err = r.AddWhole(&x.b, x.loc, now, packed)
+	}
+	if err == nil {
 		return true, nil
 	}
-	e.Attributes = e.Attributes[:0]
+	e.Attributes = e.Attributes[:last]
 	return false, x.d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 
@@ -602,32 +657,22 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil
 	}
-	var links []trace.Link
-	deliver := func() error {
-		if len(links) == 0 {
-			return nil
-		}
-		err := sink.Links(links)
-		links = links[:0]
-		return err
-	}
 	var failed error
 	d.a.Definitions(func(_ int64, r *Record) error { // what is wrong with the file has been told
 		if r.ID != defString || r.Values[0] < linkText || len(r.Texts) == 0 {
 			return nil
 		}
-		l, err := carrier.ParseLink(r.Texts[0])
+		data, err := carrier.FromText(r.Texts[0])
+		var links []trace.Link
+		if err == nil {
+			links, err = carrier.UnpackLinks(data)
+		}
 		if err != nil {
-			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "a link; it is left out"})
+			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
 			return failed
 		}
-		if links = append(links, l); len(links) == trace.BatchRows {
-			failed = deliver()
-		}
+		failed = sink.Links(links)
 		return failed
 	})
-	if failed != nil {
-		return failed
-	}
-	return deliver()
+	return failed
 }

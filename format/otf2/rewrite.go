@@ -246,7 +246,7 @@ func (e *encoder) again(c *trace.Cursor) error {
 		ok, all = e.fill(o.older(c.Kind(), c.Ops(), id), c, c.Ops())
 	}
 	if !ok {
-		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Dropped, "OTF2 has no record for it", 1)
+		e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Lost, "OTF2 has no record for it", 1)
 		return nil
 	}
 	if !all {
@@ -332,12 +332,12 @@ func (e *encoder) parameter(c *trace.Cursor) bool {
 func (e *encoder) mark(c *trace.Cursor) error {
 	ops := c.Ops()
 	if c.Ref() == trace.NoRef || len(ops) != 3 {
-		e.loss.Add("marker", "", format.Dropped, "nothing defines it", 1)
+		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
 		return nil
 	}
 	place, err := strconv.ParseUint(e.defs.Markers.At(c.Ref()).ID, 10, 32)
 	if err != nil {
-		e.loss.Add("marker", "", format.Dropped, "nothing defines it", 1)
+		e.loss.Add("marker", "", format.Lost, "nothing defines it", 1)
 		return nil
 	}
 	text := ""
@@ -371,7 +371,7 @@ func (e *encoder) value(c *trace.Cursor) error {
 			return err
 		}
 		if member != 0 || class == unknownID || len(ops) == 0 {
-			e.loss.Add("metric", "", format.Dropped, "a value without those that its event has before it", 1)
+			e.loss.Add("metric", "", format.Lost, "a value without those that its event has before it", 1)
 			return nil
 		}
 		x.ID, x.Time, x.Values, x.Attributes = metricEvent, e.event.Time, append(x.Values[:0], class, 0), x.Attributes[:0]
@@ -416,7 +416,7 @@ func (e *encoder) closeAgain() error {
 	o.m.a.Definitions(func(_ int64, r *Record) error {
 		switch {
 		case int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].name == "":
-			e.loss.Add("definition", "", format.Dropped, "a record of a later version of OTF2", 1)
+			e.loss.Add("definition", "", format.Lost, "a record of a later version of OTF2", 1)
 			return nil
 		case r.ID == defLocation:
 			// A number that is not that of the events stays, if all of them do.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
@@ -13,17 +14,21 @@ import (
 // restore makes the model of the definitions that the metadata carry; false if they
 // carry none. Links stay there until they are wanted.
 func (m *model) restore() (bool, error) {
-	for key, value := range m.t.metadata() {
-		if key != timeKey {
+	data, err := carrier.FromTexts(m.t.metadata(), definitionKey)
+	if len(data) == 0 || err != nil {
+		return false, err
+	}
+	pairs, err := carrier.Unpack(data)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range pairs {
+		if p.Key != timeKey {
 			continue
 		}
-		if err := json.Unmarshal([]byte(value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
-			return false, fmt.Errorf("carried %s: %q", key, value)
+		if err := json.Unmarshal([]byte(p.Value), &m.ticks); err != nil || m.ticks.Scale == 0 || m.ticks.Scale > 1e9 {
+			return false, fmt.Errorf("carried %s: %q", p.Key, p.Value)
 		}
-	}
-	pairs, err := carrier.ParsePairs(m.t.metadata(), definitionKey)
-	if len(pairs) == 0 || err != nil {
-		return false, err
 	}
 	d := &trace.Definitions{Format: "pallas"}
 	r, err := carrier.NewRestorer(d, pairs)
@@ -110,7 +115,10 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			}
 		}
 		if row != "" {
-			err := x.d.restorer.AddEvent(b, x.loc, t, row)
+			packed, err := carrier.FromText(row)
+			if err == nil {
+				err = x.d.restorer.AddWhole(b, x.loc, t, packed)
+			}
 			if err == nil {
 				continue
 			}
@@ -132,11 +140,23 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 	if d.restorer == nil || sel.Links == trace.NoLinks {
 		return nil
 	}
-	links, err := carrier.ParseLinks(d.t.metadata(), linkKey, func(err error) error {
-		return d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "a link; it is left out"})
-	})
-	if len(links) == 0 || err != nil {
-		return err
+	for _, m := range d.t.Metadata {
+		if !strings.HasPrefix(m.Key, linkKey) {
+			continue
+		}
+		data, err := carrier.FromText(m.Value)
+		var links []trace.Link
+		if err == nil {
+			links, err = carrier.UnpackLinks(data)
+		}
+		if err != nil {
+			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})
+		} else {
+			err = sink.Links(links)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return sink.Links(links)
+	return nil
 }

@@ -17,9 +17,9 @@ import (
 const (
 	rowAttribute Ref = 0xfffffff0 // of an event: all that it is, as text
 
-	definitionKey = "weft.definition." // metadata: a number, with name and definition as JSON
-	linkKey       = "weft.link."       // metadata: a number, with a link as JSON
-	timeKey       = "weft.time"        // metadata: how times follow from ticks
+	definitionKey = "weft.definitions." // metadata: all definitions, in numbered pieces
+	linkKey       = "weft.link."        // metadata: a number, with packed links
+	timeKey       = "time"              // among the definitions: how times follow from ticks
 )
 
 // ticks says how times in nanoseconds follow from ticks: scale nanoseconds each, and
@@ -61,24 +61,31 @@ func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 // encoder writes any trace as Pallas: locations as threads, their groups as archives.
 type encoder struct {
 	*staging
-	defs    *trace.Definitions
-	ticks   ticks
-	begun   bool
-	loss    format.Loss
-	threads []*encodedThread // by location
-	strings map[string]Ref
-	links   []Metadata
-	text    []byte
-	payload []byte
-	row     [1]Value
-	last    int64
-	tie     uint64
+	defs  *trace.Definitions
+	ticks ticks
+	begun bool
+	loss  format.Loss
+	plain bool
+	rows  carrier.Rows
+	slots bool // requests become slots
+	// renumbered counts these, by kind.
+	renumbered map[trace.Kind]int64
+	one        trace.Batch      // a row with a slot
+	threads    []*encodedThread // by location
+	strings    map[string]Ref
+	links      []Metadata
+	packed     []byte
+	payload    []byte
+	row        [1]Value
+	last       int64
+	tie        uint64
 }
 
 // encodedThread is a location, and its place among simultaneous events.
 type encodedThread struct {
-	r   *Recorder
-	tie uint64
+	r     *Recorder
+	tie   uint64
+	slots slots
 }
 
 // noGroup is the archive of locations that are in no group; those of groups have the
@@ -98,7 +105,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{staging: st, strings: map[string]Ref{}}, nil
+	return &encoder{staging: st, plain: opt.Plain, slots: opt.Value(requestsOption, "slots") == "slots", renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
 // Order is that of time, so that simultaneous events that change places are counted.
@@ -110,6 +117,7 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 // Begin takes the definitions.
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
+	e.slots = e.slots && d.Origin != "pallas"
 	exact := false
 	if e.ticks, exact = newTicks(d.Clock); !exact {
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
@@ -172,7 +180,7 @@ func (e *encoder) event(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
 	at, ok := e.ticks.file(c.Time())
 	if !ok {
-		e.loss.Add(name, "time", format.Dropped, "does not fit 63 bits of nanoseconds", 1)
+		e.loss.Add(name, "time", format.Lost, "does not fit 63 bits of nanoseconds", 1)
 		return nil
 	}
 	t, err := e.thread(c.Location())
@@ -183,11 +191,37 @@ func (e *encoder) event(c *trace.Cursor) error {
 		e.loss.Add(name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
 	}
 	e.last, e.tie = c.Time(), t.tie
+	if at, _ := requestOperand(c.Kind()); at >= 0 && e.slots && at < len(c.Ops()) {
+		request := c.Ops()[at]
+		e.one.Reset(c.Location())
+		e.one.AppendRow(c)
+		e.one.SetLastOps(t.slots.operands(c.Kind(), c.Ops()))
+		one := e.one.Cursor()
+		c = &one
+		if c.Next(); c.Ops()[at] != request {
+			e.renumbered[c.Kind()]++
+		}
+	}
 	record, all := e.native(c)
+	keys, _ := c.Attrs()
+	switch {
+	case record == Generic:
+		e.rows.NoteField(c, "")
+	case !all:
+		e.rows.NoteField(c, "operands")
+	case len(keys) > 0:
+		e.rows.NoteField(c, "attributes")
+	}
 	var attributes []Value
-	if keys, _ := c.Attrs(); !all || len(keys) > 0 || c.Derived() {
-		e.text = carrier.AppendEvent(e.text[:0], e.defs, c)
-		e.row[0] = Value{rowAttribute, le32(nil, e.string(string(e.text)))}
+	switch {
+	case all && len(keys) == 0 && !c.Derived():
+	case e.plain:
+		if record == Generic || c.Derived() {
+			return nil
+		}
+	default:
+		e.packed = e.rows.AppendWhole(e.packed[:0], e.defs, c)
+		e.row[0] = Value{rowAttribute, le32(nil, e.string(carrier.Text(e.packed)))}
 		attributes = e.row[:]
 	}
 	return t.r.Record(at, record, e.payload, attributes)
@@ -291,9 +325,12 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 
 // Links keeps links, in memory: they are in the main file.
 func (e *encoder) Links(links []trace.Link) error {
-	for i := range links {
-		e.links = append(e.links, Metadata{fmt.Sprintf("%s%09d", linkKey, len(e.links)), carrier.Link(&links[i])})
+	if e.plain {
+		e.loss.Add("link", "", format.Lost, "Pallas has no links", int64(len(links)))
+		return nil
 	}
+	e.loss.Add("link", "", format.WeftOnly, "Pallas has no links", int64(len(links)))
+	e.links = append(e.links, Metadata{fmt.Sprintf("%s%09d", linkKey, len(e.links)), carrier.Text(carrier.PackLinks(links))})
 	return nil
 }
 
@@ -314,7 +351,9 @@ func (e *encoder) Close() error {
 	for i, x := range d.Communicator.All() {
 		e.w.Definitions.Comms = append(e.w.Definitions.Comms, Comm{Ref(i), e.string(x.Name), 0, x.Parent})
 	}
-	e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
+	if !e.plain {
+		e.w.Definitions.Attributes = []Attribute{{rowAttribute, e.string("weft.row"), e.string("what the event is in the trace that it comes from"), StringValue}}
+	}
 	if slices.ContainsFunc(e.w.archives, func(a *ArchiveWriter) bool { return a.id == noGroup }) {
 		e.w.LocationGroups = append(e.w.LocationGroups, LocationGroup{noGroup, e.string("locations"), NoRef})
 	}
@@ -331,20 +370,20 @@ func (e *encoder) Close() error {
 			e.w.Archive(uint32(i) + 1) // a process without events has an archive too
 		}
 	}
-	pairs, tooLong := carrier.Definitions(d)
-	e.loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-	for i, p := range pairs {
-		b, err := json.Marshal(p)
+	e.rows.Report(&e.loss, d, about.Mapping, e.plain)
+	e.countRenumbered()
+	if !e.plain {
+		b, err := json.Marshal(e.ticks)
 		if err != nil {
 			return err
 		}
-		e.w.Metadata = append(e.w.Metadata, Metadata{fmt.Sprintf("%s%09d", definitionKey, i), string(b)})
+		data, tooLong := carrier.Pack(d, &e.rows, carrier.Pair{Key: timeKey, Value: string(b)})
+		e.loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+		for _, p := range carrier.Texts(data, definitionKey) {
+			e.w.Metadata = append(e.w.Metadata, Metadata{p.Key, p.Value})
+		}
+		e.w.Metadata = append(e.w.Metadata, e.links...)
 	}
-	b, err := json.Marshal(e.ticks)
-	if err != nil {
-		return err
-	}
-	e.w.Metadata = append(append(e.w.Metadata, Metadata{timeKey, string(b)}), e.links...)
 	for _, a := range e.w.archives {
 		// Simultaneous events are read in this order.
 		slices.SortFunc(a.locations, func(a, b Location) int { return cmp.Compare(a.ID, b.ID) })

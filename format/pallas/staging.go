@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -17,6 +18,22 @@ type staging struct {
 	temp string   // the folder
 	old  []uint32 // archives of the trace that is replaced
 	done bool
+}
+
+// placeOf is the name of the main file of a trace that is to be written to path. Archives have no
+// names of their own, so a trace beside another one gets a folder.
+func placeOf(path string) string {
+	if st, err := os.Stat(path); err == nil && st.IsDir() || strings.HasSuffix(path, string(filepath.Separator)) {
+		return filepath.Join(path, "main.pallas")
+	}
+	if _, err := Open(format.FileSource(path)); err == nil {
+		return path // it is replaced
+	}
+	dir, base := filepath.Split(path)
+	if l, _ := filepath.Glob(filepath.Join(dir, "archive_*")); len(l) == 0 {
+		return path
+	}
+	return filepath.Join(dir, strings.TrimSuffix(base, filepath.Ext(base)), base)
 }
 
 // newStaging makes a writer for a trace that appears with its main file.

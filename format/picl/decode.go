@@ -101,7 +101,7 @@ func (d *decoder) index(ctx context.Context) error {
 	locations := map[procKey]bool{}
 	events := map[int64]bool{}
 	userTypes := map[int64]bool{}
-	var carried []carrier.Pair
+	carried := map[string]string{}
 	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
 		for _, x := range r.locations {
@@ -126,7 +126,9 @@ func (d *decoder) index(ctx context.Context) error {
 				return err
 			}
 		}
-		carried = append(carried, r.carrierDef...)
+		for _, p := range r.carrierDef {
+			carried[p.Key] = p.Value
+		}
 		r.defs, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil
 		all = append(all, &r.Times)
 		if d.nrec == 0 {
@@ -273,7 +275,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 }
 
 // define fills the model's definitions.
-func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried []carrier.Pair) error {
+func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried map[string]string) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
@@ -649,7 +651,7 @@ func (a assembler) Take(b linetrace.Block, sink format.Sink) error {
 		}
 	}
 	for _, l := range p.links {
-		if err := a.carried.Add(l.line, l.text); err != nil {
+		if err := a.carried.Add(l.line, l.data); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package picl
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -50,7 +49,7 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{w: NewWriter(out, wo)}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo)}, nil
 }
 
 func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
@@ -304,7 +303,7 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	default:
 		n, err := strconv.ParseInt(strings.TrimPrefix(e.Defs.Spec(kind).Name, "record "), 10, 64)
 		if err != nil {
-			e.Lost.Add(e.Defs.Spec(kind).Name, "", format.Dropped, "a PICL trace has no record for it", 1)
+			e.Lost.Add(e.Defs.Spec(kind).Name, "", format.Lost, "a PICL trace has no record for it", 1)
 			return nil
 		}
 		r.Type = n
@@ -413,6 +412,20 @@ func (e *encoder) foreignRow(c *trace.Cursor) error {
 		r.Type = rowType
 		e.pairs = carrier.AppendKind(e.pairs, e.Defs, kind, ref)
 	}
+	switch {
+	case r.Type == rowType:
+		e.Rows.NoteField(c, "")
+	case kind == trace.ClaimBegin || kind == trace.ClaimEnd:
+		e.Rows.NoteField(c, "operands")
+	case len(keys) > 0:
+		e.Rows.NoteField(c, "attributes")
+	}
+	if e.Plain {
+		if r.Type == rowType {
+			return nil
+		}
+		return e.w.Write(r)
+	}
 	e.pairs = carrier.AppendRow(e.pairs, e.Defs, c)
 	e.carry()
 	return e.w.Write(r)
@@ -464,15 +477,15 @@ func (e *encoder) carry() {
 // Links writes the stored links as records about all processors, at the time
 // of the last event.
 func (e *encoder) Links(links []trace.Link) error {
-	for i := range links {
-		e.pairs = append(e.pairs[:0], carrier.Pair{Key: "link", Value: carrier.Link(&links[i])})
-		e.rec = Record{Type: rowType, Event: -1, Time: e.last, Processor: -1, Process: -1, Values: e.rec.Values[:0]}
-		e.carry()
-		if err := e.w.Write(&e.rec); err != nil {
-			return err
-		}
+	if e.Plain && !e.native {
+		e.Lost.Add("link", "", format.Lost, "PICL has no links", int64(len(links)))
+		return nil
 	}
-	return nil
+	e.Lost.Add("link", "", format.WeftOnly, "PICL has no links", int64(len(links)))
+	e.pairs = append(e.pairs[:0], carrier.Pair{Key: "links", Value: carrier.Text(carrier.PackLinks(links))})
+	e.rec = Record{Type: rowType, Event: -1, Time: e.last, Processor: -1, Process: -1, Values: e.rec.Values[:0]}
+	e.carry()
+	return e.w.Write(&e.rec)
 }
 
 // Close writes the header and the file.
@@ -492,7 +505,7 @@ func (e *encoder) Close() error {
 // count counts the records that were left out.
 func (w *Writer) count(loss *format.Loss) {
 	for reason, n := range w.Left {
-		loss.Add("record", "", format.Dropped, reason+" (an option of the writer)", n)
+		loss.Add("record", "", format.Lost, reason+" (an option of the writer)", n)
 	}
 }
 
@@ -521,7 +534,7 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 			typ := map[string]int64{"processors": TypeProcessorSet, "processes": TypeProcessSet, "event types": TypeEventSet}[s.Kind]
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
-				loss.Add("set", "", format.Dropped, "not a subset of processors, processes or event types", 1)
+				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
 				continue
 			}
 			vals := []trace.Value{intValue(id)}
@@ -532,16 +545,15 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		}
 		return records
 	}
-	pairs, tooLong := carrier.Definitions(d)
-	loss.Add("opaque", "", format.Dropped, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
-	for _, p := range pairs {
-		textRecord(TypeMessage, -1, -1, -1, carryPrefix+p.Key+" "+p.Value)
-	}
+	e.CarryDefinitions(loss, func(number, text string) error {
+		textRecord(TypeMessage, -1, -1, -1, carryPrefix+number+" "+text)
+		return nil
+	})
 	for i := range d.Regions.Len() {
 		textRecord(TypeLabel, int64(i), -1, -1, d.Regions.At(uint32(i)).Name)
 	}
-	for i := range d.Locations.Len() {
-		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, d.Locations.At(uint32(i)).Label())
+	for i, name := range d.FullNames() {
+		textRecord(TypeLabel, -1, processorOf(uint32(i)), -1, name)
 	}
 	return records
 }

@@ -29,13 +29,13 @@ type parsed struct {
 	vals  []trace.Value
 	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
-	links []carriedLink
+	links []carriedLinks
 }
 
-// carriedLink is a link of another format's trace with its line.
-type carriedLink struct {
+// carriedLinks are packed links of another format's trace with their line.
+type carriedLinks struct {
 	line int64
-	text string
+	data []byte
 }
 
 func (p *parsed) take(loc uint32) *trace.Batch {
@@ -489,7 +489,7 @@ func (p *parsed) peer(processor, process int64) uint32 {
 
 // carryPrefix begins the texts in which definitions travel (record type -7,
 // event type -1).
-const carryPrefix = "weft:"
+const carryPrefix = "weft:definitions."
 
 // rowType is the user record type of events that travel as a whole.
 const rowType = 900
@@ -584,11 +584,15 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 			}
 		}
 	}
-	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "link" {
-		if _, err := carrier.ParseLink(p.pairs[0].Value); err != nil {
+	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "links" {
+		data, err := carrier.FromText(p.pairs[0].Value)
+		if err == nil {
+			_, err = carrier.UnpackLinks(data)
+		}
+		if err != nil {
 			return bad(err.Error())
 		}
-		p.links = append(p.links, carriedLink{number, strings.Clone(p.pairs[0].Value)})
+		p.links = append(p.links, carriedLinks{number, data})
 		return nil
 	}
 	if h.f[3] < 0 {

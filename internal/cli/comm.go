@@ -163,7 +163,7 @@ func meanOf(c trace.Clock, sum, n int64) string {
 
 func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top int) {
 	m, clock := x.Messages, d.Clock
-	label, _ := locationLabels(d)
+	label, _ := locationNames(d)
 	a.printMatching(m)
 	f := clock.FormatDuration
 	if l := m.Latency; l.Count > 0 {

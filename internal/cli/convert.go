@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -15,32 +18,42 @@ import (
 func (a *app) convertCommand() *cobra.Command {
 	var r reading
 	var to string
-	var asJSON, allowLoss bool
+	var asJSON, allowLoss, plain bool
 	c := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a trace to another format, saying what is lost",
 		Long: `Convert a trace. The format of OUT follows from its name or --to; "-" is
-standard input or output. What the target cannot keep is listed at the end:
-degraded (kept in another form) or dropped. If events would be dropped, nothing
-is written and the exit code is 1, unless --allow-loss is given.
+standard input or output. What other tools will not find in OUT is listed at the
+end: weft only (weft adds it to the trace and restores it), degraded (kept in
+another form) or lost. If something would be lost, nothing is written and the exit
+code is 1, unless --allow-loss is given.
+
+--plain writes only what the target has records for. What only weft would restore
+is lost then, and listed as that.
 
 The same format on both sides loses nothing: records are rewritten one by one.
 --to null decodes everything and writes nothing, for timing.`,
-		Example: "  weft convert trace.trf trace.etf\n  weft convert --option picl.statistics=true old.trf new.trf\n  cat trace.etf | weft convert --to picl - - > trace.trf",
+		Example: "  weft convert trace.trf trace.etf\n  weft convert --plain trace.otf2 for-vampir.otf\n  weft convert --option picl.statistics=true old.trf new.trf\n  cat trace.etf | weft convert --to picl - - > trace.trf",
 		Args:    exactArgs(2, "IN and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.convert(c, args[0], args[1], to, &r, asJSON, allowLoss)
+			return a.convert(c, args[0], args[1], to, &r, asJSON, allowLoss, plain)
 		},
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	c.Flags().StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the loss table as JSON")
-	c.Flags().BoolVar(&allowLoss, "allow-loss", false, "write OUT even if events are dropped")
+	c.Flags().BoolVar(&allowLoss, "allow-loss", false, "write OUT even if something is lost")
+	plainFlag(c.Flags(), &plain)
 	return c
 }
 
-func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON, allowLoss bool) error {
+// plainFlag adds the flag of commands that write traces of any format.
+func plainFlag(f *pflag.FlagSet, plain *bool) {
+	f.BoolVar(plain, "plain", false, "write only what the format of OUT has records for, and nothing that only weft reads")
+}
+
+func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON, allowLoss, plain bool) error {
 	ctx := c.Context()
 	in, err := a.source(ctx, from, r)
 	if err != nil {
@@ -64,6 +77,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		return err
 	}
 	defer w.out.Abort()
+	w.opt.Plain = plain
 	// Copies are of the file as it is: with other times, or in another order, it is not.
 	loss, err := (*format.Loss)(nil), format.ErrUnsupported
 	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted {
@@ -80,7 +94,7 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 		return err
 	}
 	a.tell(in, r.quiet)
-	refused, err := w.commit(loss, allowLoss)
+	refused, err := w.commit(loss, allowLoss || plain)
 	if err != nil {
 		return err
 	}
@@ -108,22 +122,31 @@ func (a *app) writer(values map[string]string, dst, to, flag string) (*writing, 
 	if f.About().Writes == "" {
 		return nil, usageError("%s cannot be written", f.About().Title)
 	}
+	made := ""
+	if place := f.About().Place; place != nil && dst != "-" {
+		if name := place(dst); name != dst {
+			printf(a.err, "%s: the trace goes to %s: it needs a folder for itself\n", dst, name)
+			dst = name
+			if dir := filepath.Dir(dst); os.Mkdir(dir, 0o777) == nil {
+				made = dir
+			}
+		}
+	}
 	out, err := a.createOutput(dst)
 	if err != nil {
 		return nil, err
 	}
+	if made != "" {
+		out.AtEnd(func() { os.Remove(made) }) // if there is nothing in it
+	}
 	return &writing{f, out, &format.WriteOptions{Values: values, Workers: a.workers}, dst}, nil
 }
 
-// encode writes a trace, after a word on what its definitions show to be lost. from are
-// the files that it comes from.
+// encode writes a trace. from are the files that it comes from.
 func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...format.File) (*format.Loss, error) {
 	enc, err := w.format.Create(w.out, w.opt)
 	if err != nil {
 		return nil, usageError("%w", err)
-	}
-	for _, l := range format.Foresee(d.Defs(), w.format) {
-		printf(a.err, "%s will keep %d of %q in another form or not at all: %s\n", w.format.About().Title, l.Count, l.Kind, l.Reason)
 	}
 	if err := format.Convert(ctx, d, trace.Everything(), enc); err != nil {
 		return nil, err
@@ -143,7 +166,7 @@ func (w *writing) encode(ctx context.Context, a *app, d format.Events, from ...f
 // commit lets the output appear, unless something was dropped that must not be: refused
 // says so then.
 func (w *writing) commit(loss *format.Loss, allowLoss bool) (refused, err error) {
-	if dropped := loss.Dropped(); dropped > 0 && !allowLoss {
+	if dropped := loss.Lost(); dropped > 0 && !allowLoss {
 		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept as %s; --allow-loss writes it without them", w.name, dropped, w.format.About().Title)}, nil
 	}
 	return nil, w.out.Commit()

@@ -16,7 +16,7 @@ func (a *app) generateCommand() *cobra.Command {
 	var o generate.Options
 	var to string
 	var options []string
-	var asJSON bool
+	var asJSON, plain bool
 	var names []string
 	long := "Write a synthetic trace of any size. The same flags give the same bytes.\n\nWorkloads:\n"
 	for _, w := range generate.Workloads() {
@@ -51,6 +51,7 @@ func (a *app) generateCommand() *cobra.Command {
 				return err
 			}
 			defer w.out.Abort()
+			w.opt.Plain = plain
 			e, err := w.format.Create(w.out, w.opt)
 			if err != nil {
 				return usageError("%w", err)
@@ -75,6 +76,7 @@ func (a *app) generateCommand() *cobra.Command {
 	f.Uint64Var(&o.Seed, "seed", 1, "seed of the random numbers")
 	f.StringVar(&to, "to", "", "format of OUT, if its name does not tell")
 	f.StringArrayVar(&options, "option", nil, "setting of the format, NAME=VALUE; may be repeated")
+	plainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
 	complete(c, "workload", names...)
 	return c

@@ -197,7 +197,7 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 		if l.First != nil {
 			first, last = d.Clock.FormatSeconds(*l.First)+" s", d.Clock.FormatSeconds(*l.Last)+" s"
 		}
-		return table.Row{l.ID, l.Name, l.Kind, l.Events, first, last}
+		return table.Row{l.ID, l.FullName, l.Kind, l.Events, first, last}
 	})
 	regions := slices.Clone(x.Regions)
 	slices.SortStableFunc(regions, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })

@@ -118,7 +118,7 @@ func (o *messageOptions) window(ctx context.Context, in *input) (*trace.Window, 
 
 func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Definitions) {
 	clock := d.Clock
-	label, _ := locationLabels(d)
+	label, _ := locationNames(d)
 	a.printMatching(x)
 	a.printList("pairs", len(x.Matrix), o.top, table.Row{"from", "to", "messages", "bytes"}, func(i int) table.Row {
 		m := x.Matrix[i]
@@ -195,7 +195,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
 	header := []string{"source", "destination", "communicator", "tag", "bytes", "send", "send_complete", "recv_begin", "recv"}
-	label, longest := locationLabels(d)
+	label, longest := locationNames(d)
 	columns := fmt.Sprintf("%%-%[1]ds %%-%[1]ds %%-12s %%8s %%12s %%20s %%20s %%20s %%20s\n", min(max(longest, 12), 40))
 	text := func(l []string) error {
 		x := make([]any, len(l))

@@ -67,6 +67,7 @@ filters, --compat takes --from, --to and --location.`,
 				return err
 			}
 			p := &printer{app: a, defs: in.Defs(), json: asJSON, left: math.MaxInt64}
+			p.location, _ = locationNames(p.defs)
 			if limit > 0 {
 				p.left = limit
 			}
@@ -113,8 +114,10 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
-	seen map[string]int // names of the attributes of a row with many
-	buf  []byte
+	// location is the full name of a location.
+	location func(loc uint32) string
+	seen     map[string]int // names of the attributes of a row with many
+	buf      []byte
 }
 
 // Batch prints the rows of a batch.
@@ -264,7 +267,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	b = append(b, p.defs.Clock.FormatSeconds(c.Time())...)
 	b = pad(b, from, 14)
 	from = len(b)
-	b = append(b, p.defs.Locations.At(c.Location()).Label()...)
+	b = append(b, p.location(c.Location())...)
 	b = pad(b, from, 10)
 	spec := p.defs.Spec(c.Kind())
 	from = len(b)
@@ -398,7 +401,7 @@ func (p *printer) textLink(l *trace.Link) {
 			b = append(b, " at "...)
 			b = append(b, p.defs.Clock.FormatSeconds(e.Time)...)
 			b = append(b, " s on "...)
-			b = append(b, p.defs.Locations.At(e.Location).Label()...)
+			b = append(b, p.location(e.Location)...)
 		} else {
 			b = append(b, " (not in the trace)"...)
 		}

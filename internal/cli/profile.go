@@ -201,7 +201,7 @@ type part struct {
 func (x *profileResult) parts() (list []part) {
 	for i := range x.Locations {
 		l := &x.Locations[i]
-		list = append(list, part{"Location", l.ID, l.Name, l.Covered, &l.Regions})
+		list = append(list, part{"Location", l.ID, l.FullName, l.Covered, &l.Regions})
 	}
 	for i := range x.Groups {
 		g := &x.Groups[i]

@@ -33,11 +33,8 @@ type treeResult struct {
 func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
 	switch by {
 	case byLocation:
-		return func(loc uint32) uint32 { return loc }, func() (l []string) {
-			for i := range d.Locations.Len() {
-				l = append(l, d.Locations.At(uint32(i)).Label())
-			}
-			return l
+		return func(loc uint32) uint32 { return loc }, func() []string {
+			return d.FullNames()
 		}
 	case byGroup:
 		return func(loc uint32) uint32 { return d.Locations.At(loc).Group + 1 }, func() []string {

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -161,7 +159,7 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 	x.Messages, x.Collectives = m.Messages, m.Collectives
 	d := in.Defs()
 	x.Clock = d.Clock
-	x.LocationName = func(loc uint32) string { return locationLabel(d, loc) }
+	x.LocationName, _ = locationNames(d)
 	var opt states.Options
 	x.Waits = func(ref uint32) bool {
 		return d.Regions.Has(ref) && opt.StateIn(d, d.Regions.At(ref)) != states.Busy
@@ -169,41 +167,20 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *repor
 	return nil
 }
 
-// locationLabel names a location with the group that it is in, where that says more.
-func locationLabel(d *trace.Definitions, loc uint32) string {
-	if !d.Locations.Has(loc) {
-		return fmt.Sprint("location ", loc)
-	}
-	l := d.Locations.At(loc)
-	label := l.Label()
-	if d.Groups.Has(l.Group) {
-		g := d.Groups.At(l.Group)
-		if group := cmp.Or(g.Name, g.ID); group != label && (g.Kind == "" || strings.Contains(g.Kind, "process")) {
-			return group + " · " + label
-		}
-	}
-	return label
-}
-
-// locationLabels names the locations so that no two names are the same: by their ids where
-// nothing else tells them apart.
-func locationLabels(d *trace.Definitions) (label func(loc uint32) string, longest int) {
-	labels := make([]string, d.Locations.Len())
-	seen := map[string]int{}
-	for i := range labels {
-		labels[i] = locationLabel(d, uint32(i))
-		seen[labels[i]]++
-	}
-	for i := range labels {
-		if id := d.Locations.At(uint32(i)).ID; seen[labels[i]] > 1 && labels[i] != id {
-			labels[i] += " (" + id + ")"
-		}
-		longest = max(longest, utf8.RuneCountInString(labels[i]))
+// locationNames gives locations their full names; longest is the length of the longest. Locations
+// that come later are found, too.
+func locationNames(d *trace.Definitions) (name func(loc uint32) string, longest int) {
+	names := d.FullNames()
+	for i := range names {
+		longest = max(longest, utf8.RuneCountInString(names[i]))
 	}
 	return func(loc uint32) string {
-		if int(loc) >= len(labels) {
+		if int(loc) >= len(names) && d.Locations.Has(loc) {
+			names = d.FullNames()
+		}
+		if int(loc) >= len(names) {
 			return "–" // not known
 		}
-		return labels[loc]
+		return names[loc]
 	}, longest
 }

@@ -124,7 +124,7 @@ func (a *app) writeSorted(ctx context.Context, in *input, to string) error {
 	if err := format.Convert(ctx, in, trace.Everything(), enc); err != nil {
 		return err
 	}
-	if n := enc.Loss().Dropped(); n > 0 {
+	if n := enc.Loss().Lost(); n > 0 {
 		return &exitError{exitDefects, fmt.Errorf("%s: not written: %d records cannot be kept", to, n)}
 	}
 	return out.Commit()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -56,12 +55,13 @@ window alone.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
+				name, _ := locationNames(in.Defs())
 				return x, func() error {
 					printTable(a.out, table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}, len(x.Processors), 0, func(i int) table.Row {
 						q := &x.Processors[i]
 						all := float64(max(1, q.Busy+q.Overhead+q.Idle))
 						pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
-						return table.Row{cmp.Or(q.Name, q.ID), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle)}
+						return table.Row{name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle)}
 					})
 					fmt.Fprintln(a.out, "\nTime with so many processors in each state")
 					printTable(a.out, table.Row{"processors", "busy", "overhead", "idle"}, len(x.Profile), 0, func(i int) table.Row {

@@ -25,6 +25,7 @@ type changing struct {
 	as        string
 	json      bool
 	allowLoss bool
+	plain     bool
 	prune     bool
 	piece     piece
 	filter    filtering
@@ -51,7 +52,8 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	x.clockFlag(f)
 	f.StringVar(&x.as, "as", "", "format of OUT, if its name does not tell")
 	f.BoolVar(&x.json, "json", false, "print what was done and lost as JSON")
-	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if events are dropped that its format cannot keep")
+	f.BoolVar(&x.allowLoss, "allow-loss", false, "write OUT even if something is lost that its format cannot keep")
+	plainFlag(f, &x.plain)
 	f.BoolVar(&x.prune, "prune", false, "leave away definitions that nothing in OUT refers to")
 	p := &x.piece
 	f.StringVar(&p.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
@@ -324,6 +326,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 		return err
 	}
 	defer w.out.Abort()
+	w.opt.Plain = x.plain
 	var from []format.File
 	for _, in := range ins {
 		from = append(from, in.file)
@@ -355,7 +358,7 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	if n.events == 0 && !x.quiet {
 		printf(a.err, "%s: no event is left\n", dst)
 	}
-	refused, err := w.commit(loss, x.allowLoss)
+	refused, err := w.commit(loss, x.allowLoss || x.plain)
 	if err != nil {
 		return err
 	}

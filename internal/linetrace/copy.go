@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
@@ -143,12 +144,33 @@ func Copy[R any](ctx context.Context, r interface{ Read(*R) error }, w Writer[R]
 
 // Encoder is what encoders that write decimal times have in common.
 type Encoder struct {
-	Defs  *trace.Definitions
-	Lost  format.Loss
-	Times format.TextTimes
-	Mul   int64 // a tick is Mul × 10^-Scale units, if Exact
-	Scale int32
-	Exact bool
+	Defs *trace.Definitions
+	Lost format.Loss
+	// Plain leaves out what only weft reads; Rows counts what that is.
+	Plain   bool
+	Rows    carrier.Rows
+	Mapping func(format.Subject) format.Mapped // of the format
+	Times   format.TextTimes
+	Mul     int64 // a tick is Mul × 10^-Scale units, if Exact
+	Scale   int32
+	Exact   bool
+}
+
+// CarryDefinitions hands the pieces of all definitions to put, if the trace is not to be plain, and
+// counts in loss what other tools do not see. All rows have been written.
+func (e *Encoder) CarryDefinitions(loss *format.Loss, put func(number, text string) error) error {
+	e.Rows.Report(loss, e.Defs, e.Mapping, e.Plain)
+	if e.Plain {
+		return nil
+	}
+	data, tooLong := carrier.Pack(e.Defs, nil)
+	loss.Add("opaque", "", format.Lost, fmt.Sprintf("longer than %d bytes", carrier.OpaqueLimit), tooLong)
+	for _, p := range carrier.Texts(data, "") {
+		if err := put(p.Key, p.Value); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Order: one text has the events of all locations.

@@ -5,6 +5,7 @@ package linetrace
 import (
 	"cmp"
 	"context"
+	"maps"
 	"math"
 	"sync"
 	"unsafe"
@@ -83,14 +84,22 @@ func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 }
 
 // RestoreFrom makes the text that of another format's trace whose definitions it
-// carries, if there are any. Definitions that cannot be read are reported: where
-// says what they were written into.
-func (t *Text) RestoreFrom(carried []carrier.Pair, name, where string) error {
-	if len(carried) == 0 {
+// carries, if there are any: pieces are the texts of [carrier.Texts], by their numbers.
+// Definitions that cannot be read are reported: where says what they were written into.
+func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
+	if len(pieces) == 0 {
 		return nil
 	}
 	m := &trace.Definitions{Format: name}
-	r, err := carrier.NewRestorer(m, carried)
+	var r *carrier.Restorer
+	data, err := carrier.FromTexts(maps.All(pieces), "")
+	var pairs []carrier.Pair
+	if err == nil {
+		pairs, err = carrier.Unpack(data)
+	}
+	if err == nil {
+		r, err = carrier.NewRestorer(m, pairs)
+	}
 	if err != nil {
 		return t.Opt.Defect(&trace.Defect{Rule: name + ".carrier", Severity: trace.Warning, Position: trace.Position{File: t.File.Name},
 			Found: err.Error(), Expected: "definitions that weft wrote into " + where + "; they are ignored"})

@@ -1,0 +1,503 @@
+package carrier
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// magic begins packed definitions.
+const magic = "weft\x02"
+
+// Pack returns all definitions of d, and extra, as compressed bytes that [Unpack] reads. rows has
+// packed the trace's rows; it may be nil. tooLong counts opaque records beyond [OpaqueLimit], which
+// are left out.
+func Pack(d *trace.Definitions, rows *Rows, extra ...Pair) (data []byte, tooLong int64) {
+	pairs, tooLong := definitions(d, rows)
+	var text bytes.Buffer
+	for _, p := range append(pairs, extra...) {
+		fmt.Fprintf(&text, "%s %s\n", p.Key, p.Value)
+	}
+	return pack(text.Bytes()), tooLong
+}
+
+// pack compresses a text, but not more than [unpack] allows.
+func pack(text []byte) []byte {
+	data := compress(text, flate.BestCompression)
+	if len(text) > len(data)*(mostGrowth-1) {
+		data = compress(text, flate.HuffmanOnly)
+	}
+	return data
+}
+
+func compress(text []byte, level int) []byte {
+	out := bytes.NewBufferString(magic)
+	w, _ := flate.NewWriter(out, level) // the level is a valid one
+	w.Write(text)                       // a buffer takes everything
+	w.Close()
+	return out.Bytes()
+}
+
+// mostGrowth bounds what bytes may become when they are unpacked: so many times as many.
+const mostGrowth = 256
+
+// Packed reports whether data begins as [Pack] begins.
+func Packed(data []byte) bool { return bytes.HasPrefix(data, []byte(magic)) }
+
+// unpack returns the text that pack has compressed. It refuses data that becomes more than
+// mostGrowth times as large.
+func unpack(data []byte) ([]byte, error) {
+	if !Packed(data) {
+		return nil, errors.New("found bytes that this version of weft did not pack")
+	}
+	most := int64(len(data)) * mostGrowth
+	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(data[len(magic):])), most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("found more than %d bytes in %d, expected less", most, len(data))
+	}
+	return text, err
+}
+
+// Unpack returns the pairs that [Pack] has packed. It refuses data that becomes more than 256 times
+// as large.
+func Unpack(data []byte) ([]Pair, error) {
+	text, err := unpack(data)
+	if err != nil {
+		return nil, fmt.Errorf("packed definitions: %w", err)
+	}
+	var pairs []Pair
+	for line := range strings.Lines(string(text)) {
+		key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !ok {
+			return nil, fmt.Errorf("packed definitions: found %q, expected a key and a value", key)
+		}
+		pairs = append(pairs, Pair{key, value})
+	}
+	return pairs, nil
+}
+
+// pieceSize is how long the texts of [Texts] are at most.
+const pieceSize = 1 << 16
+
+// Texts returns data as texts, for formats that have no bytes. Their keys are prefix and a number.
+func Texts(data []byte, prefix string) (texts []Pair) {
+	text := base64.RawStdEncoding.EncodeToString(data)
+	for text != "" {
+		n := min(len(text), pieceSize)
+		texts = append(texts, Pair{prefix + strconv.Itoa(len(texts)), text[:n]})
+		text = text[n:]
+	}
+	return texts
+}
+
+// FromTexts returns the data that those of texts hold whose keys begin with prefix; nil if there are
+// none.
+func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
+	pieces := map[string]string{}
+	for key, text := range texts {
+		if n, ok := strings.CutPrefix(key, prefix); ok {
+			pieces[n] = text
+		}
+	}
+	var all strings.Builder
+	for i := range len(pieces) {
+		all.WriteString(pieces[strconv.Itoa(i)])
+	}
+	return base64.RawStdEncoding.DecodeString(all.String())
+}
+
+// longText is how long a text may be before [Text] compresses its data.
+const longText = 1 << 16
+
+// compressed begins texts of compressed data; no other text has a colon.
+const compressed = "z:"
+
+// Text returns data as a text; [FromText] gives it back.
+func Text(data []byte) string {
+	if len(data) > longText {
+		return compressed + base64.RawStdEncoding.EncodeToString(pack(data))
+	}
+	return base64.RawStdEncoding.EncodeToString(data)
+}
+
+// FromText returns the data of a text that [Text] has made.
+func FromText(text string) ([]byte, error) {
+	if text, ok := strings.CutPrefix(text, compressed); ok {
+		data, err := base64.RawStdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, err
+		}
+		return unpack(data)
+	}
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// PackLinks returns links as compressed bytes that [UnpackLinks] reads.
+func PackLinks(links []trace.Link) []byte {
+	text, _ := json.Marshal(links) // links hold nothing that JSON has not
+	return pack(text)
+}
+
+// UnpackLinks returns the links that [PackLinks] has packed.
+func UnpackLinks(data []byte) (links []trace.Link, err error) {
+	text, err := unpack(data)
+	if err == nil {
+		err = json.Unmarshal(text, &links)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("links: %w", err)
+	}
+	return links, nil
+}
+
+// Rows packs rows into few bytes: what a row says beyond what readers take from the record that
+// bears the bytes. The zero Rows is ready. [Pack] must get it when all rows are packed, as it
+// numbers kinds in the order in which they come.
+type Rows struct {
+	codes map[trace.Kind]uint64
+	kinds []trace.Kind
+	short map[shortfall]int64
+}
+
+// shortfall is what the record of a row does not say.
+type shortfall struct {
+	kind, base trace.Kind
+	same, all  int // operands
+	attrs, ref bool
+	field      string // if that is all that is known
+}
+
+// NoteField counts that the record of c does not say what field names; the empty field is all of c.
+func (p *Rows) NoteField(c *trace.Cursor, field string) {
+	if !c.Derived() {
+		p.note(shortfall{kind: c.Kind(), base: trace.NoOp, field: field})
+	}
+}
+
+func (p *Rows) note(x shortfall) {
+	if p.short == nil {
+		p.short = map[shortfall]int64{}
+	}
+	p.short[x]++
+}
+
+// Note counts, for [Rows.Report], what base does not say of c.
+func (p *Rows) Note(c, base *trace.Cursor) {
+	x := shortfall{kind: c.Kind(), base: base.Kind(), same: Same(c, base), all: len(c.Ops()), ref: c.Ref() != base.Ref()}
+	keys, values := c.Attrs()
+	baseKeys, baseValues := base.Attrs()
+	x.attrs = len(keys) > 0 && (!slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues))
+	if c.Derived() || x.kind == x.base && x.same == x.all && !x.attrs && !x.ref {
+		return
+	}
+	p.note(x)
+}
+
+// Report adds what [Rows.Note] has counted to l, and what mapping says of definitions: as lost if the
+// trace is plain, else as what weft alone restores.
+func (p *Rows) Report(l *format.Loss, d *trace.Definitions, mapping func(format.Subject) format.Mapped, plain bool) {
+	l.AddDefinitions(d, mapping, plain)
+	how, reason := format.WeftOnly, "the format has no place for it"
+	if plain {
+		how = format.Lost
+	}
+	for x, n := range p.short {
+		spec := d.Spec(x.kind)
+		var fields []string
+		switch {
+		case x.field != "":
+			fields = []string{x.field}
+		case stands(x.base) && x.base != x.kind: // the record stands for any event
+		default:
+			if x.ref {
+				fields = append(fields, "reference")
+			}
+			for i := x.same; i < min(x.all, len(spec.Operands)); i++ {
+				fields = append(fields, spec.Operands[i].Name)
+			}
+			if x.attrs {
+				fields = append(fields, "attributes")
+			}
+			if len(fields) == 0 {
+				fields = []string{"kind"}
+			}
+		}
+		l.Add(spec.Name, strings.Join(fields, " "), how, reason, n)
+	}
+}
+
+// stands tells whether records of a kind stand for events of any kind.
+func stands(k trace.Kind) bool {
+	return k == trace.NoOp || k == trace.Comment || k == trace.Generic || k == trace.Parameter || k == trace.Mark
+}
+
+// Flags beside the code of the kind.
+const (
+	withRef = 1 << iota
+	withAttrs
+	isDerived
+	flagBits = 3
+)
+
+// manyOps takes the place of a number of operands that follows by itself.
+const manyOps = 15
+
+// Append appends what c says beyond base, which stands on the row that readers make of the record
+// alone.
+//
+// The bytes are: the kind's code with flags; a reference if it is another; how many operands are
+// those of base, and the others; attributes if they are others.
+func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []byte {
+	code, ok := p.codes[c.Kind()]
+	if !ok {
+		if p.codes == nil {
+			p.codes = map[trace.Kind]uint64{}
+		}
+		code = uint64(len(p.kinds))
+		p.codes[c.Kind()] = code
+		p.kinds = append(p.kinds, c.Kind())
+	}
+	code <<= flagBits
+	keys, values := c.Attrs()
+	baseKeys, baseValues := base.Attrs()
+	attrs := !slices.Equal(keys, baseKeys) || !slices.Equal(values, baseValues)
+	if c.Ref() != base.Ref() {
+		code |= withRef
+	}
+	if attrs {
+		code |= withAttrs
+	}
+	if c.Derived() {
+		code |= isDerived
+	}
+	b = binary.AppendUvarint(b, code)
+	if code&withRef != 0 {
+		b = binary.AppendUvarint(b, uint64(c.Ref()+1)) // NoRef is 0
+	}
+	ops := c.Ops()
+	same := Same(c, base)
+	same = min(same, manyOps)
+	rest := ops[same:]
+	b = append(b, byte(same<<4|min(len(rest), manyOps)))
+	if len(rest) >= manyOps {
+		b = binary.AppendUvarint(b, uint64(len(rest)-manyOps))
+	}
+	spec := d.Spec(c.Kind())
+	for i, v := range rest {
+		b = appendOperand(b, operandType(spec, same+i), v)
+	}
+	if attrs {
+		b = binary.AppendUvarint(b, uint64(len(keys)))
+		for i, k := range keys {
+			v := &values[i]
+			b = append(binary.AppendUvarint(b, uint64(k)), byte(slices.Index(valueTypes[:], v.Type)))
+			if v.Type == trace.String || v.Type == trace.Bytes {
+				b = append(binary.AppendUvarint(b, uint64(len(v.Str))), v.Str...)
+			} else {
+				b = binary.AppendUvarint(b, v.Num)
+			}
+		}
+	}
+	return b
+}
+
+// AppendWhole appends all that c says, for [Restorer.AddWhole].
+func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
+	var nothing trace.Batch
+	nothing.Loc = trace.MixedLoc
+	nothing.Add(0, 0, trace.NoOp, trace.NoRef)
+	base := nothing.Cursor()
+	base.Next()
+	return p.Append(b, d, c, &base)
+}
+
+// AddWhole adds a row to b that [Rows.AppendWhole] has packed. If data cannot be read, nothing is
+// added and the error says why.
+func (r *Restorer) AddWhole(b *trace.Batch, loc uint32, t int64, data []byte) error {
+	b.Add(loc, t, trace.NoOp, trace.NoRef)
+	err := r.Amend(b, data)
+	if err != nil {
+		b.DropLast()
+	}
+	return err
+}
+
+// Same is how many of the first operands of c are those of base.
+func Same(c, base *trace.Cursor) (n int) {
+	ops, list := c.Ops(), base.Ops()
+	for n < len(ops) && n < len(list) && ops[n] == list[n] {
+		n++
+	}
+	return n
+}
+
+// valueTypes are the types of values by their numbers in packed rows.
+var valueTypes = [...]trace.Type{trace.None, trace.Uint8, trace.Uint16, trace.Uint32, trace.Uint64, trace.Int8, trace.Int16, trace.Int32, trace.Int64,
+	trace.Float32, trace.Float64, trace.String, trace.AttributeRef, trace.LocationRef, trace.RegionRef, trace.GroupRef, trace.MetricRef, trace.CommRef,
+	trace.ParameterRef, trace.WindowRef, trace.SourceRef, trace.CallingContextRef, trace.InterruptGeneratorRef, trace.FileRef, trace.HandleRef,
+	trace.LocationGroupRef, trace.Char, trace.Bytes, trace.Bool}
+
+// operandType is the type of an operand; the last of some kinds may come again and again.
+func operandType(spec *trace.KindSpec, i int) trace.OperandType {
+	if n := len(spec.Operands); i < n {
+		return spec.Operands[i].Type
+	} else if n > 0 {
+		return spec.Operands[n-1].Type
+	}
+	return trace.OpInt
+}
+
+func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
+	switch t {
+	case trace.OpInt, trace.OpTime, trace.OpDuration:
+		return binary.AppendVarint(b, int64(v))
+	case trace.OpFloat:
+		return binary.AppendUvarint(b, bits.ReverseBytes64(v))
+	}
+	return binary.AppendUvarint(b, v+1) // Undefined is 0
+}
+
+// errCut is that bytes are missing.
+var errCut = errors.New("a packed row that is cut off")
+
+// unpacker reads numbers.
+type unpacker struct {
+	data []byte
+	err  error
+}
+
+func (u *unpacker) uvarint() uint64 {
+	v, n := binary.Uvarint(u.data)
+	if n <= 0 {
+		u.err, u.data = errCut, nil
+		return 0
+	}
+	u.data = u.data[n:]
+	return v
+}
+
+func (u *unpacker) byte() byte {
+	if len(u.data) == 0 {
+		u.err = errCut
+		return 0
+	}
+	v := u.data[0]
+	u.data = u.data[1:]
+	return v
+}
+
+// count is a number of things that have at least one byte each.
+func (u *unpacker) count(n uint64) int {
+	if n > uint64(len(u.data)) {
+		u.err, u.data = errCut, nil
+		return 0
+	}
+	return int(n)
+}
+
+// Amend makes of the last row of b, which is that of the record alone, the row that data was packed
+// from. If data cannot be read, the row stays as it is and the error says why.
+func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
+	u := unpacker{data: data}
+	row := b.Len() - 1
+	code := u.uvarint()
+	if u.err == nil && code>>flagBits >= uint64(len(r.codes)) {
+		return fmt.Errorf("packed row: found kind %d of %d", code>>flagBits, len(r.codes))
+	}
+	if u.err != nil {
+		return u.err
+	}
+	kind, ref := r.codes[code>>flagBits], b.Ref[row]
+	spec := r.defs.Spec(kind)
+	if code&withRef != 0 {
+		ref = uint32(u.uvarint()) - 1
+	}
+	if ref != trace.NoRef && int(ref) >= refLimit(r.defs, spec.Ref) {
+		return fmt.Errorf("packed row: found reference %d to nothing", ref)
+	}
+	counts := u.byte()
+	same, rest := int(counts>>4), uint64(counts&15)
+	if rest == manyOps {
+		rest += u.uvarint()
+	}
+	var room [16]uint64
+	ops := append(room[:0], b.LastOps()...)
+	if u.err != nil || same > len(ops) {
+		return errCut
+	}
+	ops = ops[:same]
+	for i := range u.count(rest) {
+		t := operandType(spec, same+i)
+		v := u.uvarint()
+		switch t {
+		case trace.OpInt, trace.OpTime, trace.OpDuration:
+			v = v>>1 ^ -(v & 1)
+		case trace.OpFloat:
+			v = bits.ReverseBytes64(v)
+		default:
+			v--
+		}
+		ops = append(ops, v)
+	}
+	for i, v := range ops {
+		if !Refers(r.defs, operandType(spec, i), v) {
+			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
+		}
+	}
+	var keys []uint32
+	var values []trace.Value
+	if code&withAttrs != 0 {
+		for range u.count(u.uvarint()) {
+			key, typ := u.uvarint(), int(u.byte())
+			if u.err == nil && (key >= uint64(r.defs.Attributes.Len()) || typ >= len(valueTypes)) {
+				return fmt.Errorf("packed row: found attribute %d of type %d, expected less than %d", key, typ, r.defs.Attributes.Len())
+			}
+			v := trace.Value{Type: valueTypes[min(typ, len(valueTypes)-1)]}
+			if v.Type == trace.String || v.Type == trace.Bytes {
+				n := u.count(u.uvarint())
+				v.Str, u.data = string(u.data[:n]), u.data[n:]
+			} else {
+				v.Num = u.uvarint()
+			}
+			keys, values = append(keys, uint32(key)), append(values, v)
+		}
+	}
+	if u.err != nil {
+		return u.err
+	}
+	b.Kind[row], b.Ref[row] = kind, ref
+	b.SetLastOps(ops)
+	if code&withAttrs != 0 {
+		b.DropLastAttrs()
+		for i, k := range keys {
+			b.AddAttr(k, values[i])
+		}
+	}
+	if code&isDerived != 0 {
+		b.MarkDerived()
+	}
+	return nil
+}
+
+// names are the names of the kinds in the order of their codes.
+func (p *Rows) names(d *trace.Definitions) (names []string) {
+	if p != nil {
+		for _, k := range p.kinds {
+			names = append(names, d.Spec(k).Name)
+		}
+	}
+	return names
+}
