@@ -247,16 +247,23 @@ func (b *Batch) Location(row int) uint32 {
 
 // Clone copies the batch and all that it refers to.
 func (b *Batch) Clone() *Batch {
-	c := &Batch{Loc: b.Loc, Locs: slices.Clone(b.Locs), Time: slices.Clone(b.Time), Kind: slices.Clone(b.Kind), Ref: slices.Clone(b.Ref),
-		OpRow: slices.Clone(b.OpRow), OpEnd: slices.Clone(b.OpEnd), Op: slices.Clone(b.Op),
-		AttrRow: slices.Clone(b.AttrRow), AttrKey: slices.Clone(b.AttrKey), AttrVal: slices.Clone(b.AttrVal), Derived: slices.Clone(b.Derived),
-		Pos: slices.Clone(b.Pos), Order: slices.Clone(b.Order)}
-	for i := range c.AttrVal {
-		if v := &c.AttrVal[i]; v.Str != "" {
+	c := &Batch{}
+	c.Copy(b)
+	return c
+}
+
+// Copy makes b a copy of src and of all that src refers to, in the memory that b has.
+func (b *Batch) Copy(src *Batch) {
+	b.Loc, b.Locs = src.Loc, append(b.Locs[:0], src.Locs...)
+	b.Time, b.Kind, b.Ref = append(b.Time[:0], src.Time...), append(b.Kind[:0], src.Kind...), append(b.Ref[:0], src.Ref...)
+	b.OpRow, b.OpEnd, b.Op = append(b.OpRow[:0], src.OpRow...), append(b.OpEnd[:0], src.OpEnd...), append(b.Op[:0], src.Op...)
+	b.AttrRow, b.AttrKey, b.AttrVal = append(b.AttrRow[:0], src.AttrRow...), append(b.AttrKey[:0], src.AttrKey...), append(b.AttrVal[:0], src.AttrVal...)
+	b.Derived, b.Pos, b.Order = append(b.Derived[:0], src.Derived...), append(b.Pos[:0], src.Pos...), append(b.Order[:0], src.Order...)
+	for i := range b.AttrVal {
+		if v := &b.AttrVal[i]; v.Str != "" {
 			v.Str = string(append([]byte(nil), v.Str...))
 		}
 	}
-	return c
 }
 
 // AppendRow copies one row of src, operands and attributes included, to the end

@@ -103,7 +103,9 @@ func definitions(d *trace.Definitions, rows *Rows) (pairs []Pair, tooLong int64)
 type Restorer struct {
 	defs  *trace.Definitions
 	kinds map[string]trace.Kind
-	codes []trace.Kind // of packed rows
+	codes []packedKind // of packed rows
+	// most are the values up to which operands of a type are right, Undefined aside.
+	most [trace.OpSource + 1]uint64
 	attrs map[string]uint32
 	// Clock is the clock of the trace that was carried. Times of the
 	// carrying file are on its own clock; those inside carried texts are on this one.
@@ -149,7 +151,13 @@ func NewRestorer(d *trace.Definitions, pairs []Pair) (*Restorer, error) {
 		if !ok {
 			return nil, fmt.Errorf("carried definitions: found kind %q, which this version of weft does not know", name)
 		}
-		r.codes = append(r.codes, k)
+		r.codes = append(r.codes, packedKind{k, d.Spec(k), uint64(refLimit(d, d.Spec(k).Ref))})
+	}
+	for t := range r.most {
+		r.most[t] = math.MaxUint64
+		if n, ok := operandLimit(d, trace.OperandType(t)); ok {
+			r.most[t] = uint64(n)
+		}
 	}
 	for i := range d.Attributes.Len() {
 		r.attrs[d.Attributes.At(uint32(i)).Name] = uint32(i)
@@ -207,10 +215,19 @@ func refLimit(d *trace.Definitions, k trace.RefKind) int {
 // Refers reports whether an operand's value is what its type allows: if it is a
 // reference, one to a definition that d has, or undefined.
 func Refers(d *trace.Definitions, t trace.OperandType, v uint64) bool {
+	n, ok := operandLimit(d, t)
+	return !ok || v == trace.Undefined || v < uint64(n)
+}
+
+// operandLimit is the size of the table that operands of a type index; ok is false for other types.
+func operandLimit(d *trace.Definitions, t trace.OperandType) (n int, ok bool) {
 	tables := [...]sized{trace.OpString: &d.Strings, trace.OpLocation: &d.Locations, trace.OpRegion: &d.Regions,
 		trace.OpCommunicator: &d.Communicator, trace.OpMetric: &d.Metrics, trace.OpResource: &d.Resources, trace.OpFile: &d.Files,
 		trace.OpHandle: &d.Handles, trace.OpWindow: &d.Windows, trace.OpContext: &d.Contexts}
-	return int(t) >= len(tables) || tables[t] == nil || v == trace.Undefined || v < uint64(tables[t].Len())
+	if int(t) >= len(tables) || tables[t] == nil {
+		return 0, false
+	}
+	return tables[t].Len(), true
 }
 
 // AppendKind writes the pairs that name the kind and reference of an event.

@@ -408,6 +408,13 @@ func (u *unpacker) count(n uint64) int {
 	return int(n)
 }
 
+// packedKind is what a kind of packed rows needs.
+type packedKind struct {
+	kind trace.Kind
+	spec *trace.KindSpec
+	refs uint64 // the size of the table that references are to
+}
+
 // Amend makes of the last row of b, which is that of the record alone, the row that data was packed
 // from. If data cannot be read, the row stays as it is and the error says why.
 func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
@@ -420,12 +427,11 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	if u.err != nil {
 		return u.err
 	}
-	kind, ref := r.codes[code>>flagBits], b.Ref[row]
-	spec := r.defs.Spec(kind)
+	k, ref := &r.codes[code>>flagBits], b.Ref[row]
 	if code&withRef != 0 {
 		ref = uint32(u.uvarint()) - 1
 	}
-	if ref != trace.NoRef && int(ref) >= refLimit(r.defs, spec.Ref) {
+	if ref != trace.NoRef && uint64(ref) >= k.refs {
 		return fmt.Errorf("packed row: found reference %d to nothing", ref)
 	}
 	counts := u.byte()
@@ -440,9 +446,8 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	}
 	ops = ops[:same]
 	for i := range u.count(rest) {
-		t := operandType(spec, same+i)
 		v := u.uvarint()
-		switch t {
+		switch operandType(k.spec, same+i) {
 		case trace.OpInt, trace.OpTime, trace.OpDuration:
 			v = v>>1 ^ -(v & 1)
 		case trace.OpFloat:
@@ -453,7 +458,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 		ops = append(ops, v)
 	}
 	for i, v := range ops {
-		if !Refers(r.defs, operandType(spec, i), v) {
+		if v >= r.most[operandType(k.spec, i)] && v != trace.Undefined {
 			return fmt.Errorf("packed row: found operand %d, a reference to nothing", v)
 		}
 	}
@@ -478,7 +483,7 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	if u.err != nil {
 		return u.err
 	}
-	b.Kind[row], b.Ref[row] = kind, ref
+	b.Kind[row], b.Ref[row] = k.kind, ref
 	b.SetLastOps(ops)
 	if code&withAttrs != 0 {
 		b.DropLastAttrs()

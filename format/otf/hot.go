@@ -538,6 +538,10 @@ func (x *bulk) other(l *lane, text unsafe.Pointer, pos int, time uint64) (next i
 		return x.message(l, text, pos, t)
 	case 'C':
 		return x.sample(l, text, pos, t)
+	case 'K':
+		if x.d.restorer != nil {
+			return x.amended(l, text, pos, t)
+		}
 	}
 	if hexValue[char(text, pos)] < 16 {
 		return pos // there need not be a record for each time
@@ -645,6 +649,57 @@ func (x *bulk) message(l *lane, text unsafe.Pointer, pos int, time int64) (next 
 		return guess + 1
 	}
 	return n + 1
+}
+
+// carriedPair is how the pair begins that says what a record does not.
+const carriedPair = 'K' | '1'<<8 | 'Y'<<16 | 'b'<<24 | 'V'<<32
+
+// amended adds the row of a NoOp or message at pos, behind a pair with what the record does not
+// say, and returns where the next line is; 0 if it is spelled in another way.
+func (x *bulk) amended(l *lane, text unsafe.Pointer, pos int, time int64) (next int) {
+	if word(text, pos)&(1<<40-1) != carriedPair {
+		return 0
+	}
+	var data [32]byte
+	i, n := pos+5, 0
+	for ; n < len(data); n++ {
+		v := x.form.pairs.at(text, i)
+		if v&valid == 0 {
+			break
+		}
+		data[n] = byte(v)
+		i += 2
+	}
+	if char(text, i) != 'L' {
+		return 0
+	}
+	length, i := number(text, i+1)
+	if length != uint64(n) || char(text, i) != '\n' {
+		return 0
+	}
+	switch i++; char(text, i) {
+	case 'N':
+		if char(text, i+1) != '\n' {
+			return 0
+		}
+		k := l.n & (trace.BatchRows - 1)
+		l.rows.time[k], l.rows.ref[k], l.rows.kind[k] = time, trace.NoRef, trace.NoOp
+		l.n++
+		next = i + 2
+	case 'S', 'R':
+		if next = x.message(l, text, i, time); next == 0 {
+			return 0
+		}
+	default:
+		return 0
+	}
+	b := l.batch()
+	if x.d.restorer.Amend(b, data[:n]) != nil {
+		b.DropLast() // the thorough way says what is wrong
+		l.n--
+		return 0
+	}
+	return next
 }
 
 // sample does the same for the value of a counter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weft-trace/weft/format"
@@ -131,6 +132,8 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	}
 	next := 0
 	var before decoded
+	// Batches that have been delivered are used again: new memory costs more than copies.
+	var delivered sync.Pool
 	err := pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
 		next++
 		if next > len(list) {
@@ -140,7 +143,12 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	}, func(w int, p piece) (decoded, error) {
 		x := decoded{stream: p.stream}
 		readers[w].sink = format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-			x.batches = append(x.batches, b.Clone())
+			c, ok := delivered.Get().(*trace.Batch)
+			if !ok {
+				c = &trace.Batch{}
+			}
+			c.Copy(b)
+			x.batches = append(x.batches, c)
 			return nil
 		}}
 		var err error
@@ -159,6 +167,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 			if err := sink.Batch(b); err != nil {
 				return err
 			}
+			delivered.Put(b)
 		}
 		return nil
 	})
