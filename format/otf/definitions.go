@@ -46,10 +46,11 @@ type model struct {
 	locations map[uint64]uint32
 	// undefined is told of each token that nothing defines, once.
 	undefined     func(what string, stream uint32, token uint64)
-	marked        bool            // there are markers
-	async         map[uint32]bool // keys of pairs with the time at which a counter was read, if that is to be its time
-	near          []uint32        // the locations of small processes, plus 1; 0 where that has not been asked
-	scl, comments uint32          // attributes that are not the trace's own, NoRef until used
+	marked        bool                    // there are markers
+	async         map[uint32]bool         // keys of pairs with the time at which a counter was read, if that is to be its time
+	near          []uint32                // the locations of small processes, plus 1; 0 where that has not been asked
+	small         [processes + 1][]uint32 // what small global tokens name, plus 1, by table; 0 where index has to be asked
+	scl, comments uint32                  // attributes that are not the trace's own, NoRef until used
 	// frozen: nothing may be added; odd tells that something was to be.
 	frozen, odd bool
 	// Of a trace that weft wrote: what restores what it carries, its clock, and how
@@ -77,10 +78,13 @@ func id(stream uint32, token uint64) string {
 // find is the definition that a token of a stream names: the stream's own, else
 // the global one.
 func (m *model) find(table int, stream uint32, token uint64) (uint32, bool) {
-	if m.local[stream] {
+	if len(m.local) > 0 && m.local[stream] {
 		if i, ok := m.index[scopedToken{table, stream, token}]; ok {
 			return i, true
 		}
+	}
+	if small := m.small[table]; token < uint64(len(small)) && small[token] > 0 {
+		return small[token] - 1, true
 	}
 	i, ok := m.index[scopedToken{table, 0, token}]
 	return i, ok
@@ -148,6 +152,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		x, err := restore(data)
 		if err == nil {
 			x.marked = m.marked
+			x.settle()
 			return x, nil
 		}
 		if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.carried", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, 0, Definitions))},
@@ -295,6 +300,7 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 	if len(m.places) > 0 {
 		m.own(&m.scl, sclName, trace.Uint32) // events will refer to them
 	}
+	m.settle()
 	return m, nil
 }
 
@@ -448,6 +454,15 @@ func remember(table []uint32, token uint64, i uint32) []uint32 {
 	}
 	table[token] = i + 1
 	return table
+}
+
+// settle notes what small tokens name, when all definitions are there.
+func (m *model) settle() {
+	for k, i := range m.index {
+		if k.stream == 0 {
+			m.small[k.table] = remember(m.small[k.table], k.token, i)
+		}
+	}
 }
 
 // location is that of a process, defined or not.

@@ -68,6 +68,7 @@ filters, --compat takes --from, --to and --location.`,
 			}
 			p := &printer{app: a, defs: in.Defs(), json: asJSON, left: math.MaxInt64}
 			p.location, _ = locationNames(p.defs)
+			p.factor, p.scale, p.finite = p.defs.Clock.Decimal()
 			if limit > 0 {
 				p.left = limit
 			}
@@ -116,8 +117,12 @@ type printer struct {
 	left int64
 	// location is the full name of a location.
 	location func(loc uint32) string
-	seen     map[string]int // names of the attributes of a row with many
-	buf      []byte
+	// A tick is factor × 10^-scale seconds, if finite.
+	factor int64
+	scale  int
+	finite bool
+	seen   map[string]int // names of the attributes of a row with many
+	buf    []byte
 }
 
 // Batch prints the rows of a batch.
@@ -264,7 +269,7 @@ func (p *printer) textRow(c *trace.Cursor) {
 	b := p.buf
 	line := len(b)
 	from := line
-	b = append(b, p.defs.Clock.FormatSeconds(c.Time())...)
+	b = p.appendSeconds(b, c.Time())
 	b = pad(b, from, 14)
 	from = len(b)
 	b = append(b, p.location(c.Location())...)
@@ -302,6 +307,14 @@ func (p *printer) textRow(c *trace.Cursor) {
 		b = append(b, "  (derived)"...)
 	}
 	p.buf = append(plainTail(b, line), '\n')
+}
+
+// appendSeconds writes a time as [trace.Clock.FormatSeconds] does.
+func (p *printer) appendSeconds(b []byte, t int64) []byte {
+	if v := t * p.factor; p.finite && (t == 0 || v/t == p.factor && v != math.MinInt64) {
+		return trace.NewDecimal(v, p.scale).AppendTrim(b)
+	}
+	return append(b, p.defs.Clock.FormatSeconds(t)...)
 }
 
 // pad fills a column that began at from to at least n characters and a gap.

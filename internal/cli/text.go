@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
@@ -55,7 +56,17 @@ func plainLines(s string) string {
 
 // plainTail makes plain what b has from a place on.
 func plainTail(b []byte, from int) []byte {
-	for _, c := range b[from:] {
+	rest := b[from:]
+	for len(rest) >= 8 {
+		// Each byte of the sums below has its highest bit set if it is below ' ' or above '~'.
+		const ones = 0x0101010101010101
+		w := binary.LittleEndian.Uint64(rest)
+		if (w|(w+ones*(0x80-'~'-1))|^(w+ones*(0x80-' ')))&(ones*0x80) != 0 {
+			break
+		}
+		rest = rest[8:]
+	}
+	for _, c := range rest {
 		if c < ' ' || c > '~' {
 			return appendPlain(b[:from], bytes.Clone(b[from:]))
 		}
