@@ -8,12 +8,30 @@ import (
 
 // ahead holds the records of usual lines that a stream has read ahead.
 type ahead struct {
-	list      []aheadRecord
-	at        int // the next one
-	filled    int // at, when rec was made of the record in hand
-	form      timeForm
-	processes *[1 << processBits]aheadProcess
-	functions *[1 << functionBits]aheadFunction
+	list   []aheadRecord
+	at     int // the next one
+	filled int // at, when rec was made of the record in hand
+	form   timeForm
+	*aheadShared
+}
+
+// aheadShared is what the streams share that one goroutine reads at once: what lines mean, and how
+// much memory each may have.
+type aheadShared struct {
+	processes [1 << processBits]aheadProcess
+	functions [1 << functionBits]aheadFunction
+	rows      int // records that are read ahead
+	chunk     int // bytes that are read at once
+}
+
+// shareAhead makes what n streams share. Few get the memory that makes them fast; of many, each gets
+// little, so that 4000 take 16 KiB each.
+func shareAhead(n int) *aheadShared {
+	x := &aheadShared{rows: aheadRows, chunk: chunk}
+	if n > 64 {
+		x.rows, x.chunk = aheadRows/4, max(8<<10, min(chunk, 32<<20/n))
+	}
+	return x
 }
 
 // aheadRecord is an event with its line in the stream's buffer, without the end.
@@ -66,16 +84,18 @@ func (s *stream) look() bool {
 		return false
 	}
 	if a.list == nil {
-		a.list = make([]aheadRecord, 0, aheadRows)
+		if a.aheadShared == nil {
+			a.aheadShared = shareAhead(1)
+		}
+		a.list = make([]aheadRecord, 0, a.rows)
 		a.form = newTimeForm()
-		a.processes, a.functions = new([1 << processBits]aheadProcess), new([1 << functionBits]aheadFunction)
 	}
 	clear(t.buf[len(t.buf) : len(t.buf)+slack]) // no line ends there
 	text := unsafe.Pointer(unsafe.SliceData(t.buf))
 	pos, end := t.from, t.from+size
-	list, n, done := a.list[:aheadRows], 0, pos
+	list, n, done := a.list[:a.rows], 0, pos
 	time, process := s.time, uint32(s.process)
-	for pos < end && n < aheadRows {
+	for pos < end && n < len(list) {
 		w := word(text, pos)
 		start := int32(-1)
 		if w&0x20 != 0 && byte(w) != '*' { // no capital letter: mostly a digit

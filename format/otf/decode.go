@@ -408,7 +408,12 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 			f.close()
 		}
 	}()
+	shared := shareAhead(len(list))
 	add := func(f *fileStream) {
+		if f.s != nil {
+			f.s.ahead.aheadShared, f.s.t.chunk = shared, shared.chunk
+		}
+		f.rows = min(rows, shared.rows)
 		streams, open = append(streams, f), append(open, f)
 	}
 	for i := range list {
@@ -450,6 +455,7 @@ type fileStream struct {
 	sorter *extsort.Sorter
 	it     *extsort.Iterator
 	to     uint64 // where the records end that are wanted
+	rows   int    // of a batch
 	rec    Record
 	b      trace.Batch
 }
@@ -469,7 +475,7 @@ const rows = 256
 // Next makes the next batch.
 func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 	f.b.Reset(trace.MixedLoc)
-	for f.b.Len() < rows {
+	for f.b.Len() < max(1, f.rows) {
 		r, err := f.next(ctx)
 		if err != nil {
 			return nil, err

@@ -257,6 +257,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
 	}
+	shared := shareAhead(len(ids))
 	for _, id := range ids {
 		if part.timed() && !r.anyWanted(id) {
 			continue
@@ -268,6 +269,7 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		}
 		if s != nil {
 			s.c = c
+			s.ahead.aheadShared, s.t.chunk = shared, shared.chunk
 			c.all = append(c.all, s)
 			continue
 		}

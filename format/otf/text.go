@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// chunk is how much of a file is read at once.
+// chunk is how much of a file is read at once, if there are not many files.
 const chunk = 256 << 10
 
 // slack is how many bytes behind the text may be looked at.
@@ -31,8 +31,10 @@ type text struct {
 	end  bool  // the file has no more
 	bad  error // what went wrong with the compressed data
 	max  int   // the longest line that is read
-	long int64 // bytes of lines that were left out because they were longer
-	skip bool  // the line in hand is one of them
+	// chunk is how much is read at once, the constant if it is 0.
+	chunk int
+	long  int64 // bytes of lines that were left out because they were longer
+	skip  bool  // the line in hand is one of them
 
 	progress *progress
 }
@@ -74,11 +76,15 @@ func (t *text) fill() error {
 		t.base += int64(t.from)
 		t.buf, t.from = t.buf[:rest], 0
 	}
-	room := chunk
-	if t.zip == nil { // small files need no more than they are
-		room = int(min(chunk, max(t.stop-t.read, 0))) + 1
+	most := t.chunk
+	if most == 0 {
+		most = chunk
 	}
-	if cap(t.buf)-slack-rest < min(room, chunk/2) {
+	room := most
+	if t.zip == nil { // small files need no more than they are
+		room = int(min(int64(most), max(t.stop-t.read, 0))) + 1
+	}
+	if cap(t.buf)-slack-rest < min(room, most/2) {
 		b := make([]byte, rest, max(room, 2*rest)+slack)
 		copy(b, t.buf)
 		t.buf = b
