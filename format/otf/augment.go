@@ -125,7 +125,7 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	}
 	path = strings.TrimSuffix(path, ".otf") + ".otf"
 	a.src = format.FileSource(path)
-	a.read = Options{Read: a.opt.Read, Files: NewFileManager(maxOpenFiles), OneByOne: !a.opt.Snapshots}
+	a.read = Options{Read: a.opt.Read, Files: fewFiles(), OneByOne: !a.opt.Snapshots}
 	if a.r, err = Open(ctx, a.src, &a.read); err != nil {
 		return err
 	}
@@ -462,7 +462,7 @@ func (p *replayer) state(r *Record) (*State, error) {
 	w := p.writers[stream]
 	if w == nil {
 		level := 0
-		if h, err := p.read.Files.find(p.src, fileName(p.r.stub, stream, Events)); err == nil {
+		if h, err := p.read.Files.Find(p.src, fileName(p.r.stub, stream, Events)); err == nil {
 			h.Close()
 		} else if errors.Is(err, fs.ErrNotExist) {
 			level = zippedLevel

@@ -34,7 +34,7 @@ func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *f
 }
 
 func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
-	r, err := Open(ctx, src, &Options{Read: ro, Files: NewFileManager(maxOpenFiles)})
+	r, err := Open(ctx, src, &Options{Read: ro, Files: fewFiles()})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	default:
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
-	opt.Files = NewFileManager(maxOpenFiles)
+	opt.Files = fewFiles()
 	return opt, streams, nil
 }
 

@@ -66,7 +66,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
 	}
-	r, err := Open(ctx, src, &Options{Read: opt, Files: NewFileManager(maxOpenFiles)})
+	r, err := Open(ctx, src, &Options{Read: opt, Files: fewFiles()})
 	if err != nil {
 		return nil, err
 	}

@@ -174,7 +174,7 @@ func (r *Reader) path(name string) string {
 func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	for _, z := range []string{"", ".z"} {
 		name := fileName(r.stub, id, part) + z
-		h, err := r.opt.Files.find(r.src, name)
+		h, err := r.opt.Files.Find(r.src, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -183,7 +183,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		}
 		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
 		s.t.progress = r.progress
-		if z != "" && h.size > 0 {
+		if z != "" && h.Size > 0 {
 			var head [2]byte
 			if _, err := h.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
 				s.t.Close()
@@ -218,7 +218,7 @@ func (r *Reader) size(parts ...Part) (size int64, err error) {
 				return 0, err
 			}
 			if s != nil {
-				size += s.t.h.size
+				size += s.t.h.Size
 				s.t.Close()
 			}
 		}
@@ -545,7 +545,7 @@ func (c *Cursor) Progress() Progress {
 	var p Progress
 	for _, s := range c.all {
 		p.Read += s.t.read
-		p.Size += s.t.h.size
+		p.Size += s.t.h.Size
 	}
 	if c.cur != nil {
 		p.Time = c.cur.rec.Time
@@ -633,7 +633,7 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 	}
 	o.AsLibrary, o.printing = true, true
 	if o.Files == nil {
-		o.Files = NewFileManager(maxOpenFiles)
+		o.Files = fewFiles()
 	}
 	r, err := Open(ctx, src, &o)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"github.com/klauspost/compress/flate"
 
 	"github.com/weft-trace/weft/internal/commit"
+
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // WriterOptions are the settings of a [Writer] or [StreamWriter]. The zero value
@@ -282,7 +284,7 @@ func (w *StreamWriter) Abort() {
 // partWriter writes one file.
 type partWriter struct {
 	name, temp string
-	file       handle
+	file       archive.Handle
 	made       bool // the file exists
 	level      int
 	zip        *flate.Writer
@@ -322,7 +324,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 	}
 	p := &partWriter{name: name, level: min(w.opt.Level, 9), process: unset + 1}
 	p.temp = filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d.tmp", filepath.Base(name), os.Getpid()))
-	p.file = handle{m: w.opt.Files, open: func() (io.Closer, error) {
+	p.file = archive.NewHandle(w.opt.Files, func() (io.Closer, error) {
 		flags := os.O_WRONLY | os.O_APPEND
 		if !p.made {
 			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -333,7 +335,7 @@ func (w *StreamWriter) create(part Part) (*partWriter, error) {
 		}
 		p.made = true
 		return f, nil
-	}}
+	})
 	if p.level > 0 {
 		var err error
 		if p.zip, err = flate.NewWriter(&p.zipped, p.level); err != nil {
@@ -374,7 +376,7 @@ func (p *partWriter) flush() error {
 		text = p.zipped.Bytes()
 		defer p.zipped.Reset()
 	}
-	return p.file.with(func(f io.Closer) error {
+	return p.file.With(func(f io.Closer) error {
 		if _, err := f.(*os.File).Write(text); err != nil {
 			return cause(p.name, err)
 		}

@@ -8,6 +8,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // chunk is how much of a file is read at once, if there are not many files.
@@ -18,7 +20,7 @@ const slack = 64
 
 // text delivers the lines of a file, which may be compressed.
 type text struct {
-	h    *input
+	h    *archive.Input
 	name string // as the user knows it
 	r    io.Reader
 	zip  io.ReadCloser // of a compressed file
@@ -57,8 +59,8 @@ func (s section) Read(p []byte) (int, error) {
 }
 
 // openText begins to read a file.
-func openText(h *input, name string, compressed bool, max int) *text {
-	t := &text{h: h, name: name, stop: h.size, max: max}
+func openText(h *archive.Input, name string, compressed bool, max int) *text {
+	t := &text{h: h, name: name, stop: h.Size, max: max}
 	t.r = section{t}
 	if compressed {
 		t.read = 2 // the header of the zlib stream
@@ -187,7 +189,7 @@ var restart = []byte{0, 0, 0xff, 0xff}
 // searchZip is search for compressed files: times are looked for behind restart
 // points. Where there are none, it stays at the beginning.
 func (t *text) searchZip(from uint64) error {
-	lo, hi := int64(2), t.h.size // lo can be read from
+	lo, hi := int64(2), t.h.Size // lo can be read from
 	for hi-lo > chunk {
 		mid := lo + (hi-lo)/2
 		at, _, time, err := t.restartAfter(mid, hi)
@@ -263,7 +265,7 @@ func (t *text) restartAfter(off, end int64) (at int64, before []byte, time uint6
 		}
 		off += int64(i + len(restart))
 		// These bytes may also stand there by chance: then what follows is no text.
-		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.size-off))
+		z := flate.NewReader(io.NewSectionReader(t.h, off, t.h.Size-off))
 		n, err = io.ReadFull(z, text)
 		z.Close()
 		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
@@ -300,7 +302,7 @@ func (t *text) search(from uint64) error {
 	if t.zip != nil {
 		return t.searchZip(from)
 	}
-	lo, hi := int64(0), t.h.size
+	lo, hi := int64(0), t.h.Size
 	buf := make([]byte, window)
 	for hi-lo > chunk/2 {
 		mid := lo + (hi-lo)/2

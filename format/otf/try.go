@@ -38,7 +38,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 				return false, err
 			}
 			if s != nil {
-				total += s.t.h.size
+				total += s.t.h.Size
 				s.t.Close()
 			}
 			if (s != nil) != (part == Events) && (part == Events || resume == nil) {
@@ -182,14 +182,14 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 func (s *stream) pieces() (list []piece, err error) {
 	t := s.t
 	buf := make([]byte, window)
-	next := piece{stream: s.id, to: t.h.size}
-	for t.h.size-next.from > 2*pieceSize {
+	next := piece{stream: s.id, to: t.h.Size}
+	for t.h.Size-next.from > 2*pieceSize {
 		var at int64
 		var skip []byte
 		if t.zip == nil {
-			at, _, err = t.timeAfter(next.from+pieceSize, t.h.size, buf)
+			at, _, err = t.timeAfter(next.from+pieceSize, t.h.Size, buf)
 		} else {
-			at, skip, _, err = t.restartAfter(next.from+pieceSize, t.h.size)
+			at, skip, _, err = t.restartAfter(next.from+pieceSize, t.h.Size)
 		}
 		if err != nil {
 			return nil, err

@@ -19,10 +19,15 @@ import (
 // Archive is an opened archive. Its methods may be called by several goroutines at once.
 type Archive struct {
 	Anchor
-	src  format.Source
-	name string // of the anchor file without its ending: what the other names begin with
-	path string // the same as the user wrote it
+	src format.Source
+	// files bounds how many files are open at once, whatever the number of locations.
+	files *archive.FileManager
+	name  string // of the anchor file without its ending: what the other names begin with
+	path  string // the same as the user wrote it
 }
+
+// mostOpen is how many files of an archive are open at once.
+const mostOpen = 128
 
 // Open opens an archive by its anchor file. The error is a [FileError] if that is damaged,
 // or says that such archives cannot be read.
@@ -38,7 +43,7 @@ func Open(src format.Source) (*Archive, error) {
 	if a == nil {
 		return nil, err
 	}
-	return &Archive{*a, src, strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
+	return &Archive{*a, src, archive.NewFileManager(archive.MostOpen(mostOpen)), strings.TrimSuffix(src.Name, ".otf2"), strings.TrimSuffix(src.Path, ".otf2")}, err
 }
 
 // properties are the names and values of those that the anchor file has.
@@ -119,7 +124,7 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 // record was as it should be. The first thing that is wrong is returned at the end; an
 // error of use at once.
 func (a *Archive) scan(name string, chunk uint64, use func(c *chunkReader, h head) (ok bool, err error)) (first error) {
-	c, err := openChunks(a.src, a.name+name, a.path+name, chunk)
+	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, chunk)
 	if err != nil {
 		return err
 	}

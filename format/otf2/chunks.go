@@ -13,7 +13,7 @@ import (
 // chunkReader goes through a file of chunks, of which it has a part in memory
 // (docs/formats/otf2.md, "Chunked files").
 type chunkReader struct {
-	f     format.DataFile
+	f     *archive.Input
 	path  string
 	size  int64 // of the file
 	chunk int64 // size of a chunk
@@ -33,12 +33,12 @@ const (
 )
 
 // openChunks opens a file.
-func openChunks(src format.Source, name, path string, chunk uint64) (*chunkReader, error) {
-	f, size, err := src.OpenName(name)
+func openChunks(files *archive.FileManager, src format.Source, name, path string, chunk uint64) (*chunkReader, error) {
+	f, err := files.Find(src, name)
 	if err != nil {
 		return nil, &missing{Path: path, Err: err}
 	}
-	return &chunkReader{f: f, path: path, size: size, chunk: int64(chunk)}, nil
+	return &chunkReader{f: f, path: path, size: f.Size, chunk: int64(chunk)}, nil
 }
 
 // offset is the place in the file.

@@ -60,7 +60,7 @@ func (a *Archive) Events(location uint64, opt EventOptions) (*EventReader, error
 		}
 	}
 	name := fmt.Sprintf("/%d.evt", location)
-	c, err := openChunks(a.src, a.name+name, a.path+name, a.EventChunk)
+	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, a.EventChunk)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ type SnapshotReader struct{ r EventReader }
 // nor corrected.
 func (a *Archive) Snapshots(location uint64) (*SnapshotReader, error) {
 	name := fmt.Sprintf("/%d.snap", location)
-	c, err := openChunks(a.src, a.name+name, a.path+name, a.EventChunk)
+	c, err := openChunks(a.files, a.src, a.name+name, a.path+name, a.EventChunk)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,14 @@
+//go:build unix
+
+package archive
+
+import "golang.org/x/sys/unix"
+
+// openLimit is how many files the process may have open, 0 if that is not known.
+func openLimit() uint64 {
+	var l unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil {
+		return 0
+	}
+	return uint64(l.Cur)
+}
