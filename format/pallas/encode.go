@@ -66,6 +66,7 @@ type encoder struct {
 	begun bool
 	loss  format.Loss
 	plain bool
+	from  *original // nil if the trace was not read from Pallas, or is not written as it was
 	rows  carrier.Rows
 	slots bool // requests become slots
 	// renumbered counts these, by kind.
@@ -83,9 +84,11 @@ type encoder struct {
 
 // encodedThread is a location, and its place among simultaneous events.
 type encodedThread struct {
-	r     *Recorder
-	tie   uint64
-	slots slots
+	r   *Recorder
+	tie uint64
+	// archive is its number in the trace that is written again.
+	archive uint32
+	slots   slots
 }
 
 // noGroup is the archive of locations that are in no group; those of groups have the
@@ -108,8 +111,14 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	return &encoder{staging: st, plain: opt.Plain, slots: opt.Value(requestsOption, "slots") == "slots", renumbered: map[trace.Kind]int64{}, strings: map[string]Ref{}}, nil
 }
 
-// Order is that of time, so that simultaneous events that change places are counted.
-func (e *encoder) Order() format.Order { return format.GlobalOrder }
+// Order is that of time, so that simultaneous events that change places are counted; of a trace that
+// is written again none do.
+func (e *encoder) Order() format.Order {
+	if e.from != nil {
+		return format.PerLocation
+	}
+	return format.GlobalOrder
+}
 
 // Loss is what could not be kept so far.
 func (e *encoder) Loss() *format.Loss { return &e.loss }
@@ -118,6 +127,9 @@ func (e *encoder) Loss() *format.Loss { return &e.loss }
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.defs = d
 	e.slots = e.slots && d.Origin != "pallas"
+	if m, ok := d.Native.(*model); ok {
+		e.rewrite(m)
+	}
 	exact := false
 	if e.ticks, exact = newTicks(d.Clock); !exact {
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
@@ -149,6 +161,18 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if t := e.threads[loc]; t != nil {
 		return t, nil
 	}
+	if e.from != nil {
+		at, ok := e.from.threads[loc]
+		if !ok {
+			return nil, fmt.Errorf("%s: found an event of location %s, which is no thread of the trace", e.out.Path, e.defs.Locations.At(loc).Label())
+		}
+		r, err := e.w.Archive(at.archive).record(at.id)
+		if err != nil {
+			return nil, err
+		}
+		e.threads[loc] = &encodedThread{r: r, archive: at.archive}
+		return e.threads[loc], nil
+	}
 	l := e.defs.Locations.At(loc)
 	archive := uint32(noGroup)
 	if l.Group != trace.NoRef {
@@ -167,7 +191,10 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 func (e *encoder) string(s string) Ref {
 	r, ok := e.strings[s]
 	if !ok {
-		r = Ref(len(e.strings))
+		if r = Ref(len(e.strings)); e.from != nil {
+			r = e.from.next
+			e.from.next++
+		}
 		e.strings[s] = r
 		e.w.Definitions.Strings = append(e.w.Definitions.Strings, String{r, s})
 	}
@@ -186,6 +213,13 @@ func (e *encoder) event(c *trace.Cursor) error {
 	t, err := e.thread(c.Location())
 	if err != nil {
 		return err
+	}
+	if e.from != nil {
+		if c.Derived() {
+			return nil
+		}
+		record, attributes := e.again(c, t.archive)
+		return t.r.Record(at, record, e.payload, attributes)
 	}
 	if c.Time() == e.last && t.tie < e.tie {
 		e.loss.Add(name, "order", format.Degraded, "changes places with a simultaneous event of another location", 1)
@@ -325,7 +359,7 @@ func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
 
 // Links keeps links, in memory: they are in the main file.
 func (e *encoder) Links(links []trace.Link) error {
-	if e.plain {
+	if e.plain || e.from != nil {
 		e.loss.Add("link", "", format.Lost, "Pallas has no links", int64(len(links)))
 		return nil
 	}
@@ -336,6 +370,9 @@ func (e *encoder) Links(links []trace.Link) error {
 
 // Close writes the definitions, for Pallas' tools and for weft.
 func (e *encoder) Close() error {
+	if e.from != nil {
+		return e.closeAgain()
+	}
 	d := e.defs
 	for i := range d.Regions.Len() {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{Ref(i), e.string(d.Regions.At(uint32(i)).Name)})

@@ -175,6 +175,9 @@ func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 		}
 		m.archive(a)
 	}
+	if !restored {
+		m.defs.Native = m
+	}
 	return m, nil
 }
 

@@ -14,6 +14,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/pallas"
 	"github.com/weft-trace/weft/generate"
 	"github.com/weft-trace/weft/internal/effort"
 )
@@ -299,6 +303,73 @@ func TestVerbsEdit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Verbs that change nothing of a Pallas trace leave its events, which are printed as pallas_print
+// prints them, its definitions and its metadata as they were.
+func TestVerbsEditPallas(t *testing.T) {
+	for _, name := range []string{"abi16_attrs", "abi17_metadata", "abi18_mpi", "abi19_loops", "attrs", "deep99", "empty_thread", "global_locations", "mismatched_leave", "samets", "sparse_ids"} {
+		path := "../../format/pallas/testdata/ok/" + name + "/trace/main.pallas"
+		_, want, _ := runWeft(t, "print", "-q", "--compat", path)
+		for _, verb := range [][]string{{"filter", "--min-duration", "0"}, {"cut", "--to", "100%"}, {"merge"}, {"repair"}} {
+			if name == "mismatched_leave" && verb[0] != "filter" {
+				continue // it has something to repair, and to close at its end
+			}
+			out := filepath.Join(t.TempDir(), "x.pallas")
+			if code, _, errs := runWeft(t, append(slices.Clone(verb), "-q", path, out)...); code != 0 {
+				t.Errorf("%s: %q: exit code %d: %s", name, verb, code, errs)
+				continue
+			}
+			if _, got, _ := runWeft(t, "print", "-q", "--compat", out); got != want {
+				t.Errorf("%s: %q: the events are other ones:\n%s", name, verb, cmp.Diff(want, got))
+			}
+			if a, b := pallasDefinitions(t, path), pallasDefinitions(t, out); a != b {
+				t.Errorf("%s: %q: definitions:\n%s", name, verb, cmp.Diff(a, b))
+			}
+		}
+	}
+}
+
+// pallasDefinitions are the definitions and metadata of a trace and its archives, as text.
+func pallasDefinitions(t *testing.T, path string) string {
+	t.Helper()
+	x, err := pallas.Open(format.FileSource(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	// The writer brings definitions into the order of their refs.
+	tables := func(d *pallas.Definitions) {
+		var lines []string
+		for _, x := range d.Strings {
+			lines = append(lines, fmt.Sprintf("string %v", x))
+		}
+		for _, x := range d.Regions {
+			lines = append(lines, fmt.Sprintf("region %v", x))
+		}
+		for _, x := range d.Attributes {
+			lines = append(lines, fmt.Sprintf("attribute %v", x))
+		}
+		for _, x := range d.Groups {
+			lines = append(lines, fmt.Sprintf("group %v", x))
+		}
+		for _, x := range d.Comms {
+			lines = append(lines, fmt.Sprintf("comm %v", x))
+		}
+		slices.Sort(lines)
+		b.WriteString(strings.Join(lines, "\n"))
+	}
+	tables(x.Definitions)
+	fmt.Fprintf(&b, "\ngroups %v\nmetadata %v\n", x.LocationGroups, x.Metadata)
+	for _, id := range x.ArchiveIDs() {
+		a, err := x.Archive(id)
+		if err != nil {
+			continue // a machine has none
+		}
+		fmt.Fprintf(&b, "archive %d: locations %v, metadata %v\n", id, a.Locations, a.Metadata)
+		tables(a.Definitions)
+	}
+	return b.String()
 }
 
 // Of a piece, otf2-print prints nothing that the archive does not have, but for numbers of events,

@@ -1,0 +1,357 @@
+package pallas
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/trace"
+)
+
+// original is the trace that is written again: its definitions and metadata are written as they
+// are, and its events with the refs that they had (docs/formats/pallas.md, "Rewriting a trace").
+type original struct {
+	m        *model
+	threads  map[uint32]threadID // by location
+	archives map[uint32]*inverse
+	records  map[trace.Kind]Record // of kinds that only Pallas has
+	groups   map[uint32]uint32     // ids of location groups
+	regions  map[uint32]Ref        // that a verb has added
+	attrs    map[uint32]Ref
+	next     Ref // refs from here on are free
+}
+
+// inverse finds the refs by which an archive names entries of the model.
+type inverse struct {
+	s     *scope
+	refs  [refTables]map[uint32]Ref
+	texts map[string]Ref
+	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
+}
+
+// refTables are the tables of a scope.
+const refTables = 5
+
+var scopeTables = [refTables]func(*scope) map[Ref]uint32{regions, texts, comms, sets, attrs}
+
+const (
+	ofRegions = iota
+	ofTexts
+	ofComms
+	ofSets
+	ofAttrs
+)
+
+// rewrite has the encoder write what a model was made of, with what has been changed since.
+func (e *encoder) rewrite(m *model) {
+	o := &original{m: m, threads: map[uint32]threadID{}, archives: map[uint32]*inverse{}, records: map[trace.Kind]Record{}, groups: map[uint32]uint32{},
+		regions: map[uint32]Ref{}, attrs: map[uint32]Ref{}}
+	e.from = o
+	for at, loc := range m.location {
+		o.threads[loc] = at
+	}
+	for id, g := range m.groups {
+		o.groups[g] = id
+	}
+	w := e.w
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups, m.t.Metadata, m.t.Locations
+	d := &w.Definitions // what is added must not come into the model's own lists
+	d.Strings, d.Regions, d.Attributes = slices.Clip(d.Strings), slices.Clip(d.Regions), slices.Clip(d.Attributes)
+	o.reserve(m.t.Definitions)
+	for _, a := range m.archives {
+		y := w.Archive(a.ID)
+		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
+		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
+		o.archives[a.ID] = &inverse{s: m.scopes[a.ID], peers: map[Ref]map[uint64]uint32{}}
+		o.reserve(a.Definitions)
+	}
+}
+
+// reserve keeps refs that are in use.
+func (o *original) reserve(d *Definitions) {
+	use := func(r Ref) {
+		if r < 1<<31 {
+			o.next = max(o.next, r+1)
+		}
+	}
+	for _, x := range d.Strings {
+		use(x.Ref)
+	}
+	for _, x := range d.Regions {
+		use(x.Ref)
+	}
+	for _, x := range d.Attributes {
+		use(x.Ref)
+	}
+}
+
+// fill learns the refs of all entries.
+func (v *inverse) fill(m *model) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v.texts = map[string]Ref{}
+	for t, table := range scopeTables {
+		v.refs[t] = map[uint32]Ref{}
+		for s := v.s; s != nil; s = s.outer {
+			for r, i := range table(s) {
+				if known, _ := look(v.s, table, r); known == i {
+					v.refs[t][i] = r
+				}
+			}
+		}
+	}
+	for d := v.s.d; d != nil; d = d.global {
+		for _, x := range d.Strings {
+			if text, _ := v.s.d.Text(x.Ref); text == x.Text {
+				if _, twice := v.texts[x.Text]; !twice {
+					v.texts[x.Text] = x.Ref
+				}
+			}
+		}
+	}
+}
+
+// ref is the ref of an entry of a table; ok is false if the archive names no such entry.
+func (v *inverse) ref(m *model, table int, i uint64) (r Ref, ok bool) {
+	if v.refs[table] == nil {
+		v.fill(m)
+	}
+	if i >= uint64(trace.NoRef) {
+		return NoRef, false
+	}
+	if r, ok = v.refs[table][uint32(i)]; !ok {
+		v.fill(m) // a stand-in may have been made since
+		r, ok = v.refs[table][uint32(i)]
+	}
+	return r, ok
+}
+
+// rank is the rank of a location in a communicator, as [model.peer] reads it.
+func (v *inverse) rank(m *model, comm Ref, loc uint64) (uint32, bool) {
+	known, ok := v.peers[comm]
+	if !ok {
+		known = map[uint64]uint32{}
+		note := func(rank uint32) {
+			if l := m.peer(v.s, comm, uint64(rank)); l != trace.Undefined {
+				if _, twice := known[l]; !twice {
+					known[l] = rank
+				}
+			}
+		}
+		if c := v.s.d.Comm(comm); c == nil {
+			for _, id := range slices.Sorted(maps.Keys(m.first)) {
+				note(id)
+			}
+		} else if g := v.s.d.Group(c.Group); g != nil {
+			for rank := range g.Members {
+				note(uint32(rank))
+			}
+		}
+		v.peers[comm] = known
+	}
+	rank, ok := known[loc]
+	return rank, ok
+}
+
+// textOf is the ref of a text for a thread of an archive.
+func (e *encoder) textOf(v *inverse, text string) Ref {
+	if v.texts == nil {
+		v.fill(e.from.m)
+	}
+	if r, ok := v.texts[text]; ok {
+		return r
+	}
+	return e.string(text)
+}
+
+// regionOf is the ref of a region; one that a verb has added is defined.
+func (e *encoder) regionOf(v *inverse, i uint32) Ref {
+	o := e.from
+	if r, ok := o.regions[i]; ok {
+		return r
+	}
+	r, ok := v.ref(o.m, ofRegions, uint64(i))
+	if !ok {
+		r = o.next
+		o.next++
+		o.regions[i] = r
+		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
+	}
+	return r
+}
+
+// attributeOf is the ref of an attribute; one that a verb has added is defined.
+func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
+	o := e.from
+	if r, ok := o.attrs[i]; ok {
+		return r
+	}
+	r, ok := v.ref(o.m, ofAttrs, uint64(i))
+	if !ok {
+		a := e.defs.Attributes.At(i)
+		r = o.next
+		o.next++
+		o.attrs[i] = r
+		t := AttributeType(a.Type)
+		if a.Type > trace.LocationGroupRef {
+			t = StringValue
+		}
+		e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{r, e.string(a.Name), e.string(a.Doc), t})
+	}
+	return r
+}
+
+// again makes, of a row, the record that it was read from.
+func (e *encoder) again(c *trace.Cursor, archive uint32) (record Record, attributes []Value) {
+	o := e.from
+	v := o.archives[archive]
+	keys, values := c.Attrs()
+	own := func(key uint32) *trace.Value { // an attribute that the model itself has made
+		if i := slices.Index(keys, key); i >= 0 && key != trace.NoRef {
+			return &values[i]
+		}
+		return nil
+	}
+	for i, k := range keys {
+		if k != o.m.payload && k != o.m.rank {
+			attributes = append(attributes, Value{e.attributeOf(v, k), e.valueOf(v, &values[i])})
+		}
+	}
+	ops := c.Ops()
+	small := func(i int) uint32 {
+		if i < len(ops) && ops[i] < uint64(NoRef) {
+			return uint32(ops[i])
+		}
+		return NoRef
+	}
+	communicator := func(i int) Ref {
+		if i < len(ops) {
+			if r, ok := v.ref(o.m, ofComms, ops[i]); ok {
+				return r
+			}
+		}
+		return NoRef
+	}
+	switch k := c.Kind(); k {
+	case trace.Enter, trace.Leave:
+		if c.Ref() != trace.NoRef {
+			e.payload = le32(e.payload[:0], e.regionOf(v, c.Ref()))
+			return Enter + Record(k-trace.Enter), attributes
+		}
+	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
+		comm := communicator(1)
+		rank, ok := NoRef, false
+		if given := own(o.m.rank); given != nil {
+			rank = uint32(given.Num)
+		} else if len(ops) > 0 && ops[0] != trace.Undefined {
+			if rank, ok = v.rank(o.m, comm, ops[0]); !ok {
+				rank = NoRef
+				e.loss.Add(k.Spec().Name, "rank", format.Degraded, "no member of the communicator", 1)
+			}
+		}
+		n := 4
+		if k == trace.SendBegin || k == trace.RecvComplete {
+			n = 5
+		}
+		var wide [5]uint64
+		copy(wide[:], ops)
+		e.payload = le64(le32(e.payload[:0], rank, comm, small(2)), wide[3:n]...)
+		return ownRecords[k], attributes
+	case trace.CollectiveEnd:
+		var wide [5]uint64
+		copy(wide[:], ops)
+		e.payload = le64(le32(e.payload[:0], small(0), communicator(1), small(2)), wide[3:]...)
+		return MPICollectiveEnd, attributes
+	case trace.Generic:
+		if r, ok := v.ref(o.m, ofTexts, uint64(c.Ref())); ok {
+			e.payload = le32(e.payload[:0], r)
+			return Generic, attributes
+		}
+	default:
+		if k >= trace.Declared {
+			if r, ok := o.record(k); ok {
+				if e.payload = e.payload[:0]; own(o.m.payload) != nil {
+					e.payload = append(e.payload, own(o.m.payload).Str...)
+				}
+				return r, attributes
+			}
+		} else if record, _ := e.native(c); record != Generic {
+			return record, attributes
+		}
+	}
+	e.loss.Add(e.defs.Spec(c.Kind()).Name, "", format.Degraded, "a GENERIC with its name", 1)
+	e.payload = le32(e.payload[:0], e.textOf(v, carrier.Label(e.defs, c)))
+	return Generic, attributes
+}
+
+// record is the record that events of a kind are which only Pallas has.
+func (o *original) record(k trace.Kind) (Record, bool) {
+	r, ok := o.records[k]
+	if !ok {
+		o.m.mu.Lock()
+		defer o.m.mu.Unlock()
+		for r, k := range o.m.kinds {
+			o.records[k] = r
+		}
+		r, ok = o.records[k]
+	}
+	return r, ok
+}
+
+// valueOf are the bytes of a value, as [model.value] reads them.
+func (e *encoder) valueOf(v *inverse, x *trace.Value) []byte {
+	m := e.from.m
+	ref := func(table int) []byte {
+		r, ok := v.ref(m, table, x.Num)
+		if !ok {
+			r = NoRef
+		}
+		return le32(nil, r)
+	}
+	switch x.Type {
+	case trace.None:
+		if x.Num == 0 {
+			return nil
+		}
+	case trace.Uint8, trace.Int8:
+		return []byte{byte(x.Num)}
+	case trace.Uint16, trace.Int16:
+		return le32(nil, uint32(x.Num))[:2]
+	case trace.Uint32, trace.Int32, trace.Float32:
+		return le32(nil, uint32(x.Num))
+	case trace.String:
+		return le32(nil, e.textOf(v, x.Str))
+	case trace.Bytes:
+		return []byte(x.Str)
+	case trace.LocationRef:
+		if at, ok := e.from.threads[uint32(x.Num)]; ok {
+			return le32(nil, at.id)
+		}
+		return le32(nil, NoRef)
+	case trace.LocationGroupRef:
+		if id, ok := e.from.groups[uint32(x.Num)]; ok {
+			return le32(nil, id)
+		}
+		return le32(nil, NoRef)
+	case trace.RegionRef:
+		return le32(nil, e.regionOf(v, uint32(x.Num)))
+	case trace.GroupRef:
+		return ref(ofSets)
+	case trace.CommRef:
+		return ref(ofComms)
+	case trace.AttributeRef:
+		return ref(ofAttrs)
+	}
+	return le64(nil, x.Num)
+}
+
+// closeAgain writes threads without events, and the files of the trace.
+func (e *encoder) closeAgain() error {
+	for _, at := range e.from.m.threads {
+		if _, err := e.thread(e.from.m.location[at]); err != nil {
+			return err
+		}
+	}
+	return e.finish()
+}
