@@ -105,7 +105,7 @@ type Restorer struct {
 	kinds map[string]trace.Kind
 	codes []packedKind // of packed rows
 	// most are the values up to which operands of a type are right, Undefined aside.
-	most [trace.OpSource + 1]uint64
+	most  [trace.OpSource + 1]uint64
 	attrs map[string]uint32
 	// Clock is the clock of the trace that was carried. Times of the
 	// carrying file are on its own clock; those inside carried texts are on this one.
