@@ -30,3 +30,38 @@ func TestFullNames(t *testing.T) {
 		}
 	}
 }
+
+// Enumerations have the names that OTF2 gives their numbers; collective operations of OTF have
+// numbers of the trace's own.
+func TestEnumName(t *testing.T) {
+	for _, x := range []struct {
+		kind    Kind
+		operand int
+		value   uint64
+		own     bool
+		want    string
+	}{
+		{CollectiveEnd, 0, 11, false, "allreduce"},
+		{CollectiveEnd, 0, 11, true, ""},
+		{CollectiveEnd, 0, 99, false, ""},
+		{CollectiveEnd, 1, 0, false, ""},
+		{LockAcquire, 2, 3, false, "openmp"},
+		{LockAcquire, 2, 7, false, "pthread"},
+		{RMALockRequest, 2, 1, false, "shared"},
+		{RMASync, 1, 2, false, "notify-out"},
+		{RMAAtomic, 1, 5, false, "fetch-and-add"},
+		{RMACollectiveEnd, 1, 3, false, "process+memory"},
+		{IOHandleCreate, 0, 2, false, "read-write"},
+		{IOBegin, 0, 2, false, "flush"},
+		{IOSeek, 1, 1, false, "from-current"},
+		{MeasurementOnOff, 0, 2, false, "off"},
+		{MeasurementOnOff, 0, 0, false, ""},
+		{FileOperation, 1, 1, false, ""},
+	} {
+		d := &Definitions{Conventions: Conventions{OwnOperations: x.own}}
+		o := &x.kind.Spec().Operands[x.operand]
+		if got, _ := d.EnumName(x.kind, o, x.value); got != x.want {
+			t.Errorf("%s %s=%d: found %q, expected %q", x.kind.Spec().Name, o.Name, x.value, got, x.want)
+		}
+	}
+}

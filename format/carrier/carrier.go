@@ -271,7 +271,9 @@ func AppendPlain(pairs []Pair, d *trace.Definitions, c *trace.Cursor) []Pair {
 	for i := 0; i < len(ops) && i < len(spec.Operands); i++ {
 		o := &spec.Operands[i]
 		text := string(appendOp(nil, o.Type, ops[i]))
-		if name, ok := d.OperandName(o.Type, ops[i]); ok {
+		if name, ok := d.EnumName(c.Kind(), o, ops[i]); ok {
+			text = name
+		} else if name, ok := d.OperandName(o.Type, ops[i]); ok {
 			text = name
 		}
 		pairs = append(pairs, Pair{o.Name, text})

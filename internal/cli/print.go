@@ -221,6 +221,10 @@ func (p *printer) jsonRow(c *trace.Cursor) {
 			break
 		}
 		b = p.appendOperand(b, c, o.Type, ops[i], true)
+		if name, ok := p.defs.EnumName(c.Kind(), o, ops[i]); ok {
+			b = append(append(append(b, `,"`...), o.Name...), `Name":`...)
+			b = appendJSONString(b, name)
+		}
 	}
 	if keys, vals := c.Attrs(); len(keys) > 0 {
 		b = append(b, `,"attributes":{`...)
@@ -287,7 +291,11 @@ func (p *printer) textRow(c *trace.Cursor) {
 		b = append(b, ' ', ' ')
 		b = append(b, o.Name...)
 		b = append(b, '=')
-		b = p.appendOperand(b, c, o.Type, v, false)
+		if name, ok := p.textOperand(c.Kind(), o, v); ok {
+			b = append(b, name...)
+		} else {
+			b = p.appendOperand(b, c, o.Type, v, false)
+		}
 		if o.Unit != "" {
 			b = append(append(b, ' '), o.Unit...)
 		}
@@ -307,6 +315,15 @@ func (p *printer) textRow(c *trace.Cursor) {
 		b = append(b, "  (derived)"...)
 	}
 	p.buf = append(plainTail(b, line), '\n')
+}
+
+// textOperand is an operand for people, if it has a name: of an enumeration, or of a communicator.
+func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
+	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
+		name := p.defs.Communicator.At(uint32(v)).Name
+		return name, name != ""
+	}
+	return p.defs.EnumName(k, o, v)
 }
 
 // appendSeconds writes a time as [trace.Clock.FormatSeconds] does.
