@@ -1,7 +1,8 @@
-// Package carrier puts what a format has no record for into texts that the
-// format can hold, and gets it back: definitions as one JSON object each, events
-// as lists of key=value pairs. Encoders use it so that a trace
-// survives the way through a poorer format; decoders recognise it.
+// Package carrier puts what a format has no record for into bytes or texts that the format can
+// hold, and gets it back: definitions compressed ([Pack]), rows in a few bytes ([Rows]) or as
+// key=value pairs that people can read, links in blocks ([PackLinks]). Encoders use it so that a
+// trace survives the way through a poorer format; decoders recognise it. docs/formats/carried.md
+// describes the bytes.
 package carrier
 
 import (

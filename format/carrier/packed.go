@@ -119,6 +119,16 @@ func FromTexts(texts iter.Seq2[string, string], prefix string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(all.String())
 }
 
+// UnpackTexts returns the pairs that [Pack] has packed and [Texts] made texts of; nil if there are no
+// such texts.
+func UnpackTexts(texts iter.Seq2[string, string], prefix string) ([]Pair, error) {
+	data, err := FromTexts(texts, prefix)
+	if len(data) == 0 || err != nil {
+		return nil, err
+	}
+	return Unpack(data)
+}
+
 // longText is how long a text may be before [Text] compresses its data.
 const longText = 1 << 16
 
@@ -170,6 +180,8 @@ type Rows struct {
 	codes map[trace.Kind]uint64
 	kinds []trace.Kind
 	short map[shortfall]int64
+	// nothing is the row beside which rows are packed that have no record.
+	nothing trace.Batch
 }
 
 // shortfall is what the record of a row does not say.
@@ -316,10 +328,10 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 
 // AppendWhole appends all that c says, for [Restorer.AddWhole].
 func (p *Rows) AppendWhole(b []byte, d *trace.Definitions, c *trace.Cursor) []byte {
-	var nothing trace.Batch
-	nothing.Loc = trace.MixedLoc
-	nothing.Add(0, 0, trace.NoOp, trace.NoRef)
-	base := nothing.Cursor()
+	if p.nothing.Len() == 0 {
+		p.nothing.Add(0, 0, trace.NoOp, trace.NoRef)
+	}
+	base := p.nothing.Cursor()
 	base.Next()
 	return p.Append(b, d, c, &base)
 }

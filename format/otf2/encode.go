@@ -589,12 +589,8 @@ func (e *encoder) tree(put func(id uint8, v ...uint64), name func(string) uint64
 // restore makes the model of the definitions that the properties carry; false if they
 // carry none.
 func (m *model) restore() (bool, error) {
-	data, err := carrier.FromTexts(m.a.properties(), definitionKey)
-	if len(data) == 0 || err != nil {
-		return false, err
-	}
-	pairs, err := carrier.Unpack(data)
-	if err != nil {
+	pairs, err := carrier.UnpackTexts(m.a.properties(), definitionKey)
+	if len(pairs) == 0 || err != nil {
 		return false, err
 	}
 	for _, p := range pairs {

@@ -14,12 +14,8 @@ import (
 // restore makes the model of the definitions that the metadata carry; false if they
 // carry none. Links stay there until they are wanted.
 func (m *model) restore() (bool, error) {
-	data, err := carrier.FromTexts(m.t.metadata(), definitionKey)
-	if len(data) == 0 || err != nil {
-		return false, err
-	}
-	pairs, err := carrier.Unpack(data)
-	if err != nil {
+	pairs, err := carrier.UnpackTexts(m.t.metadata(), definitionKey)
+	if len(pairs) == 0 || err != nil {
 		return false, err
 	}
 	for _, p := range pairs {

@@ -164,7 +164,7 @@ func (e *encoder) thread(loc uint32) (*encodedThread, error) {
 	if e.from != nil {
 		at, ok := e.from.threads[loc]
 		if !ok {
-			return nil, fmt.Errorf("%s: found an event of location %s, which is no thread of the trace", e.out.Path, e.defs.Locations.At(loc).Label())
+			return nil, fmt.Errorf("%s: found an event of location %s, expected a thread of the trace that is written again", e.out.Path, e.defs.Locations.At(loc).Label())
 		}
 		r, err := e.w.Archive(at.archive).record(at.id)
 		if err != nil {

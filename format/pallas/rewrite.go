@@ -167,37 +167,34 @@ func (e *encoder) textOf(v *inverse, text string) Ref {
 
 // regionOf is the ref of a region; one that a verb has added is defined.
 func (e *encoder) regionOf(v *inverse, i uint32) Ref {
-	o := e.from
-	if r, ok := o.regions[i]; ok {
-		return r
-	}
-	r, ok := v.ref(o.m, ofRegions, uint64(i))
-	if !ok {
-		r = o.next
-		o.next++
-		o.regions[i] = r
+	return e.from.refOf(v, ofRegions, i, e.from.regions, func(r Ref) {
 		e.w.Definitions.Regions = append(e.w.Definitions.Regions, Region{r, e.string(e.defs.Regions.At(i).Name)})
-	}
-	return r
+	})
 }
 
 // attributeOf is the ref of an attribute; one that a verb has added is defined.
 func (e *encoder) attributeOf(v *inverse, i uint32) Ref {
-	o := e.from
-	if r, ok := o.attrs[i]; ok {
-		return r
-	}
-	r, ok := v.ref(o.m, ofAttrs, uint64(i))
-	if !ok {
-		a := e.defs.Attributes.At(i)
-		r = o.next
-		o.next++
-		o.attrs[i] = r
-		t := AttributeType(a.Type)
-		if a.Type > trace.LocationGroupRef {
-			t = StringValue
+	return e.from.refOf(v, ofAttrs, i, e.from.attrs, func(r Ref) {
+		a, t := e.defs.Attributes.At(i), StringValue
+		if a.Type <= trace.LocationGroupRef {
+			t = AttributeType(a.Type)
 		}
 		e.w.Definitions.Attributes = append(e.w.Definitions.Attributes, Attribute{r, e.string(a.Name), e.string(a.Doc), t})
+	})
+}
+
+// refOf is the ref of an entry of a table. One that no archive has gets a new one, once, which
+// define defines.
+func (o *original) refOf(v *inverse, table int, i uint32, added map[uint32]Ref, define func(Ref)) Ref {
+	if r, ok := added[i]; ok {
+		return r
+	}
+	r, ok := v.ref(o.m, table, uint64(i))
+	if !ok {
+		r = o.next
+		o.next++
+		added[i] = r
+		define(r)
 	}
 	return r
 }

@@ -78,9 +78,10 @@ func (a *app) convert(c *cobra.Command, from, dst, to string, r *reading, asJSON
 	}
 	defer w.out.Abort()
 	w.opt.Plain = plain
-	// Copies are of the file as it is: with other times, or in another order, it is not.
+	// Copies are of the file as it is: with other times, in another order, or without what weft has
+	// added, it is not.
 	loss, err := (*format.Loss)(nil), format.ErrUnsupported
-	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted {
+	if sorted := in.opt.Values["otf2.order"] == "sort"; w.format == in.format && r.correction == "" && !sorted && !plain {
 		loss, err = w.format.Copy(ctx, in.src, in.opt, w.out, w.opt)
 	}
 	if errors.Is(err, format.ErrUnsupported) {

@@ -92,11 +92,7 @@ func (t *Text) RestoreFrom(pieces map[string]string, name, where string) error {
 	}
 	m := &trace.Definitions{Format: name}
 	var r *carrier.Restorer
-	data, err := carrier.FromTexts(maps.All(pieces), "")
-	var pairs []carrier.Pair
-	if err == nil {
-		pairs, err = carrier.Unpack(data)
-	}
+	pairs, err := carrier.UnpackTexts(maps.All(pieces), "")
 	if err == nil {
 		r, err = carrier.NewRestorer(m, pairs)
 	}
