@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -316,6 +317,28 @@ func (c *Checker) complete(s *state, id uint64, x *trace.Cursor, at place) error
 	}
 	if x.Kind() != trace.RequestTest {
 		delete(s.requests, id)
+	}
+	return nil
+}
+
+// Merge adds what another checker of the same trace has seen, which must have seen other
+// locations. The other one must not be used any more.
+func (c *Checker) Merge(o *Checker) error {
+	locs, err := analysis.Join("check", c.locs, o.locs)
+	if err != nil {
+		return err
+	}
+	c.locs = locs
+	for g, s := range o.skews {
+		c.skew(g).merge(s)
+	}
+	for comm, x := range o.collect {
+		c.operations(comm).merge(x)
+	}
+	for ch, l := range o.lanes {
+		if err := c.meet(ch, l); err != nil {
+			return err
+		}
 	}
 	return nil
 }

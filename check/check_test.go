@@ -121,7 +121,7 @@ func add(b *trace.Batch, x row) {
 }
 
 // Each rule, sound traces without any, and the same defects whatever the order in which
-// locations are delivered.
+// locations are delivered, and from checkers of single locations that are merged.
 func TestRules(t *testing.T) {
 	const post, done = trace.SendBegin, trace.SendComplete
 	tested := map[string]bool{}
@@ -192,10 +192,21 @@ func TestRules(t *testing.T) {
 	} {
 		name := fmt.Sprintf("%d: %s", i, x.rules)
 		var first *format.Report
-		for _, order := range [][]uint32{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, nil} {
+		for n, order := range [][]uint32{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, nil, nil} {
+			merged := n == 4
 			rep := format.NewReport()
 			c := New(definitions("otf2"), "x", &format.ReadOptions{Report: rep})
-			if err := deliver(c, x.rows, order); err != nil {
+			if merged {
+				for loc := range uint32(4) { // each in a checker of its own
+					part := New(c.defs, "x", c.opt)
+					if err := deliver(part, x.rows, []uint32{loc}); err != nil {
+						t.Fatal(err)
+					}
+					if err := c.Merge(part); err != nil {
+						t.Fatal(err)
+					}
+				}
+			} else if err := deliver(c, x.rows, order); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Finish(context.Background()); err != nil {

@@ -72,11 +72,7 @@ func (c *Checker) operation(x *trace.Cursor) {
 	if comm >= uint64(c.defs.Communicator.Len()) {
 		return
 	}
-	o := c.collect[uint32(comm)]
-	if o == nil {
-		o = &operations{steps: make([]operation, 1), members: map[uint32]*member{}}
-		c.collect[uint32(comm)] = o
-	}
+	o := c.operations(uint32(comm))
 	loc := x.Location()
 	m := o.members[loc]
 	if m == nil {
@@ -92,7 +88,17 @@ func (c *Checker) operation(x *trace.Cursor) {
 		root = trace.Undefined // each side says something else
 	}
 	m.number++
-	m.at = o.follow(m.at, x.Op(0), root, loc)
+	m.at = o.follow(m.at, operation{kind: x.Op(0), root: root, locations: 1, least: loc})
+}
+
+// operations are those of a communicator.
+func (c *Checker) operations(comm uint32) *operations {
+	o := c.collect[comm]
+	if o == nil {
+		o = &operations{steps: make([]operation, 1), members: map[uint32]*member{}}
+		c.collect[comm] = o
+	}
+	return o
 }
 
 // between reports whether a communicator is one between two groups.
@@ -100,19 +106,35 @@ func (c *Checker) between(comm uint32) bool {
 	return slices.ContainsFunc(c.defs.Communicator.At(comm).Attrs, func(a trace.Attr) bool { return a.Key == "other" })
 }
 
-// follow goes from an operation to one behind it.
-func (o *operations) follow(from int32, kind, root uint64, loc uint32) int32 {
+// follow goes from an operation to one behind it, which further locations did.
+func (o *operations) follow(from int32, to operation) int32 {
 	for i := o.steps[from].child; i != 0; i = o.steps[i].next {
-		if x := &o.steps[i]; x.kind == kind && x.root == root {
-			x.locations++
-			x.least = min(x.least, loc)
+		if x := &o.steps[i]; x.kind == to.kind && x.root == to.root {
+			x.locations += to.locations
+			x.least = min(x.least, to.least)
 			return i
 		}
 	}
-	o.steps = append(o.steps, operation{kind, root, 0, o.steps[from].child, 1, loc})
+	to.child, to.next = 0, o.steps[from].child
+	o.steps = append(o.steps, to)
 	i := int32(len(o.steps) - 1)
 	o.steps[from].child = i
 	return i
+}
+
+// merge adds the operations of other locations.
+func (o *operations) merge(other *operations) {
+	ours := make([]int32, len(other.steps)) // by number of the other's steps
+	for i := range other.steps {
+		// A step has a greater number than the one before it.
+		for k := other.steps[i].child; k != 0; k = other.steps[k].next {
+			ours[k] = o.follow(ours[i], other.steps[k])
+		}
+	}
+	for loc, m := range other.members {
+		m.at = ours[m.at]
+		o.members[loc] = m
+	}
 }
 
 // membership holds the operations of the members of each communicator against each

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"github.com/weft-trace/weft/check"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
-	"github.com/weft-trace/weft/trace"
 )
 
 // archive is a trace in memory.
@@ -61,15 +61,35 @@ func (a archive) with(t *testing.T, name string, change func([]byte) []byte) arc
 	return out
 }
 
-// checked is the rules that a trace breaks, or the error with which it is not read.
+// checked is the rules that a trace breaks, or the error with which it is not read. Several
+// workers find the same as one.
 func checked(t *testing.T, a archive) (rules []string, err error) {
 	t.Helper()
+	var first []format.RuleCount
+	for _, workers := range []int{1, 4} {
+		opt := &format.ReadOptions{Report: format.NewReport(), Workers: workers}
+		if err := checkAll(t, a, opt); err != nil {
+			return nil, err
+		}
+		found := opt.Report.Rules()
+		if workers == 1 {
+			first = found
+		} else if !reflect.DeepEqual(found, first) {
+			t.Errorf("%s: %d workers found %v, one %v", a.main, workers, found, first)
+		}
+	}
+	for _, r := range first {
+		rules = append(rules, r.Rule)
+	}
+	return rules, nil
+}
+
+func checkAll(t *testing.T, a archive, opt *format.ReadOptions) error {
 	ctx := context.Background()
-	opt := &format.ReadOptions{Report: format.NewReport(), Workers: 1}
 	src := format.Source{FS: a.MapFS, Name: a.main, Path: a.main}
 	f, err := format.Detect(all.Formats(), src)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	d, err := f.Open(ctx, src, opt)
 	if err != nil {
@@ -77,40 +97,13 @@ func checked(t *testing.T, a archive) (rules []string, err error) {
 		if defect.Position.File != a.main || !strings.HasPrefix(defect.Record, "0x") || defect.Found == "" || defect.Expected == "" {
 			t.Errorf("%v: %v", err, defect)
 		}
-		return []string{defect.Rule}, nil
+		return opt.Defect(defect)
 	}
 	defer d.Close()
-	checkers := []format.Checker{check.New(d.Defs(), a.main, opt)}
-	if c := d.NewChecker(); c != nil {
-		checkers = append(checkers, c)
-	}
-	sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		for _, c := range checkers {
-			if err := c.Batch(b); err != nil {
-				return err
-			}
-		}
-		return nil
-	}, OnLinks: func(l []trace.Link) error {
-		for _, c := range checkers {
-			if err := c.Links(l); err != nil {
-				return err
-			}
-		}
-		return nil
-	}}
-	if err := d.Scan(ctx, trace.Everything(), format.PerLocation, sink); err != nil {
+	if err := check.All(ctx, d, d, a.main, opt); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range checkers {
-		if err := c.Finish(ctx); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, r := range opt.Report.Rules() {
-		rules = append(rules, r.Rule)
-	}
-	return rules, nil
+	return nil
 }
 
 func gone([]byte) []byte { return nil }

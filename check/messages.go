@@ -39,7 +39,7 @@ const (
 // unknown is a tag or length that the trace does not tell.
 const unknown = -1
 
-// message pairs an end of a message with the oldest one that fits, or lets it wait.
+// message takes an end of a message.
 func (c *Checker) message(x *trace.Cursor, at place) error {
 	peer := x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
@@ -49,7 +49,11 @@ func (c *Checker) message(x *trace.Cursor, at place) error {
 	if x.Kind().IsRecv() {
 		side, ch = receives, channel{uint32(peer), at.loc, x.Op(1)}
 	}
-	e, tag := end{x.Time(), int64(x.Op(3)), at.pos, 0}, int64(x.Op(2))
+	return c.end(ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
+}
+
+// end pairs an end of a message with the oldest one that fits, or lets it wait.
+func (c *Checker) end(ch channel, side int, tag int64, e end) error {
 	l := c.lanes[ch]
 	if l == nil {
 		l = &lane{}
@@ -64,6 +68,34 @@ func (c *Checker) message(x *trace.Cursor, at place) error {
 		return c.pair(ch, e, other)
 	}
 	return c.pair(ch, other, e)
+}
+
+// meet pairs the ends that wait in another checker with those that wait here.
+func (c *Checker) meet(ch channel, o *lane) error {
+	if c.lanes[ch] == nil {
+		c.lanes[ch] = o
+		return nil
+	}
+	type tagged struct {
+		end
+		tag int64
+	}
+	for side, waiting := range o.ends {
+		var list []tagged
+		for tag, q := range waiting {
+			for _, e := range q.list[q.head:] {
+				list = append(list, tagged{e, tag})
+			}
+		}
+		// An end without tag pairs with the oldest of all.
+		slices.SortFunc(list, func(a, b tagged) int { return cmp.Compare(a.seq, b.seq) })
+		for _, x := range list {
+			if err := c.end(ch, side, x.tag, x.end); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (l *lane) wait(side int, tag int64, e end) {
@@ -126,11 +158,7 @@ func (c *Checker) pair(ch channel, send, recv end) error {
 	if compareOwners(g.b, g.a) < 0 {
 		g.a, g.b = g.b, g.a
 	}
-	s := c.skews[g]
-	if s == nil {
-		s = &skew{}
-		c.skews[g] = s
-	}
+	s := c.skew(g)
 	s.messages++
 	if recv.time >= send.time {
 		return nil
@@ -195,6 +223,19 @@ type groupPair struct{ a, b clockOwner }
 type skew struct {
 	messages, early int64
 	most            uint64 // ticks
+}
+
+func (s *skew) merge(o *skew) {
+	s.messages, s.early, s.most = s.messages+o.messages, s.early+o.early, max(s.most, o.most)
+}
+
+func (c *Checker) skew(g groupPair) *skew {
+	s := c.skews[g]
+	if s == nil {
+		s = &skew{}
+		c.skews[g] = s
+	}
+	return s
 }
 
 func (c *Checker) group(loc uint32) clockOwner {

@@ -27,8 +27,8 @@ type ruleDefects struct {
 	first  []*trace.Defect
 }
 
-// count is how many different defects there are at least.
-func (x *ruleDefects) count() int64 { return max(x.before+x.most, int64(len(x.first))) }
+// total is how many different defects there are at least.
+func (x *ruleDefects) total() int64 { return max(x.before+x.most, int64(len(x.first))) }
 
 // NewReport makes an empty report.
 func NewReport() *Report {
@@ -54,17 +54,41 @@ func (r *Report) Pass() {
 func (r *Report) Add(d *trace.Defect) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	keep := r.Keep
-	if keep == 0 {
-		keep = 10
+	r.rule(d.Rule).count(max(1, d.Count))
+	r.place(d)
+}
+
+// Merge adds what another report, to which nothing is added meanwhile, found in its last pass.
+func (r *Report) Merge(o *Report) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, x := range o.rules {
+		r.rule(name).count(x.pass)
+		for _, d := range x.first {
+			r.place(d)
+		}
 	}
-	x := r.rules[d.Rule]
+}
+
+func (r *Report) rule(name string) *ruleDefects {
+	x := r.rules[name]
 	if x == nil {
 		x = &ruleDefects{}
-		r.rules[d.Rule] = x
+		r.rules[name] = x
 	}
-	x.pass += max(1, d.Count)
+	return x
+}
+
+// count counts defects of a pass.
+func (x *ruleDefects) count(n int64) {
+	x.pass += n
 	x.most = max(x.most, x.pass)
+}
+
+// place keeps a place, if it is one of the first.
+func (r *Report) place(d *trace.Defect) {
+	keep := cmp.Or(r.Keep, 10)
+	x := r.rules[d.Rule]
 	i, _ := slices.BinarySearchFunc(x.first, d, comparePlaces)
 	// Equal places keep their order of arrival.
 	for i < len(x.first) && comparePlaces(x.first[i], d) == 0 {
@@ -83,7 +107,7 @@ func (r *Report) Add(d *trace.Defect) {
 }
 
 func comparePlaces(a, b *trace.Defect) int {
-	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found))
+	return cmp.Or(cmp.Compare(a.Position.Line, b.Position.Line), cmp.Compare(a.Position.Offset, b.Position.Offset), cmp.Compare(a.Record, b.Record), cmp.Compare(a.Found, b.Found), cmp.Compare(a.Position.File, b.Position.File))
 }
 
 // RuleCount is a rule with how often it was broken and the first places.
@@ -104,7 +128,7 @@ func (r *Report) Rules() []RuleCount {
 		for _, d := range x.first {
 			sev = max(sev, d.Severity)
 		}
-		out = append(out, RuleCount{name, sev, x.count(), slices.Clone(x.first)})
+		out = append(out, RuleCount{name, sev, x.total(), slices.Clone(x.first)})
 	}
 	slices.SortFunc(out, func(a, b RuleCount) int {
 		return cmp.Or(cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Rule, b.Rule))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
+	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -86,26 +87,42 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 	}
 	var with, without []uint64 // definitions of their own
-	for _, l := range locations {
-		if err := ctx.Err(); err != nil {
-			return err
+	cores := c.opt.Cores()
+	if c.opt.Strict {
+		cores = 1 // so that the defect that it stops at is always the same
+	}
+	rest := locations
+	err := pipeline.Run(ctx, cores, func() (l location, ok bool, err error) {
+		if ok = len(rest) > 0; ok {
+			l, rest = rest[0], rest[1:]
 		}
+		return l, ok, nil
+	}, func(_ int, l location) (definitions bool, err error) {
 		if err := c.events(ctx, l, stated); err != nil {
-			return err
+			return false, err
 		}
 		if err := c.snapshots(ctx, l.id); err != nil {
-			return err
+			return false, err
 		}
 		f, _, err := a.src.OpenName(fmt.Sprintf("%s/%d.def", a.name, l.id))
-		switch {
-		case archive.IsMissing(err):
-			without = append(without, l.id)
-		case err != nil:
-			return err
-		default:
-			f.Close()
-			with = append(with, l.id)
+		if archive.IsMissing(err) {
+			return false, nil
 		}
+		if err != nil {
+			return false, err
+		}
+		return true, f.Close()
+	}, func(definitions bool) error {
+		id := locations[len(with)+len(without)].id
+		if definitions {
+			with = append(with, id)
+		} else {
+			without = append(without, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := c.thumbnails(ctx); err != nil {
 		return err
