@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -475,22 +476,42 @@ func TestPythonReads(t *testing.T) {
 	if len(paths) < 60 {
 		t.Errorf("found %d traces", len(paths))
 	}
-	out, err := exec.Command(python, append([]string{"../../testdata/readotf2.py"}, paths...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
-		want := 0
-		defs, _ := tool(t, paths[i], "otf2-print", "-G")
-		for _, l := range locationEvents.FindAllSubmatch(defs, -1) {
-			n, err := strconv.Atoi(string(l[2]))
+	// Where a location has no events the library reads beyond an array: what comes of that
+	// depends on what lies there.
+	for _, empty := range []bool{false, true} {
+		t.Run(fmt.Sprintf("empty locations %t", empty), func(t *testing.T) {
+			var list, from []string
+			var want []int
+			for i, path := range paths {
+				defs, _ := tool(t, path, "otf2-print", "-G")
+				sum, some := 0, false
+				for _, l := range locationEvents.FindAllSubmatch(defs, -1) {
+					n, err := strconv.Atoi(string(l[2]))
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum, some = sum+n, some || n == 0
+				}
+				if some == empty {
+					list, from, want = append(list, path), append(from, names[i]), append(want, sum)
+				}
+			}
+			out, err := exec.Command(python, append([]string{"../../testdata/readotf2.py"}, list...)...).Output()
+			var died *exec.ExitError
+			if empty && errors.As(err, &died) && died.ExitCode() < 0 {
+				t.Skip("the library dies of a location without events: ", err)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			want += n
-		}
-		if line != strconv.Itoa(want) {
-			t.Errorf("%s: the bindings say %s, expected %d events", names[i], line, want)
-		}
+			for i, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+				if line != strconv.Itoa(want[i]) {
+					t.Errorf("%s: the bindings say %s, expected %d events", from[i], line, want[i])
+				}
+			}
+			if len(list) < 15 {
+				t.Errorf("found %d archives", len(list))
+			}
+		})
 	}
 }
