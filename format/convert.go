@@ -80,7 +80,7 @@ func (d *recorded) Scan(ctx context.Context, sel trace.Selection, order Order, s
 		for loc := range d.Defs().Locations.Len() {
 			list = append(list, &batchStream{d.r.Batches(uint32(loc))})
 		}
-		if err := Merge(ctx, list, sink); err != nil {
+		if err := Merge(ctx, Select(d.Defs(), sel, list), sink); err != nil {
 			return err
 		}
 	} else {

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"math"
 
 	"github.com/weft-trace/weft/trace"
@@ -15,45 +16,113 @@ func Trim(d *trace.Definitions, sel trace.Selection, sink Sink) Sink {
 	if sel.All() && sel.Links != trace.NoLinks {
 		return sink
 	}
-	return &trimmer{defs: d, sel: sel, sink: sink}
+	return &trimmer{selector{defs: d, sel: sel}, sink}
 }
 
 type trimmer struct {
-	defs *trace.Definitions
-	sel  trace.Selection
+	selector
 	sink Sink
-	out  trace.Batch
+}
+
+// selector picks rows out of batches.
+type selector struct {
+	defs  *trace.Definitions
+	sel   trace.Selection
+	kinds [256]tristate // whether sel.Kind wants them, as far as it has been asked
+	out   trace.Batch
+}
+
+// tristate is an answer, or that nobody has asked.
+type tristate uint8
+
+const (
+	unasked tristate = iota
+	no
+	yes
+)
+
+// pick returns the rows of a batch that are selected: the batch itself if those are all, nil if
+// there are none. They are valid until the next call.
+func (s *selector) pick(b *trace.Batch) *trace.Batch {
+	if s.sel.All() {
+		return b
+	}
+	if s.sel.NoEvents {
+		return nil
+	}
+	n := 0
+	for n < b.Len() && s.wants(b, n) {
+		n++
+	}
+	if n == b.Len() {
+		return b
+	}
+	s.out.Reset(b.Loc)
+	c := b.Cursor() // outside the loop, which would copy it each time
+	for c.Next() {
+		if s.wants(b, c.Row) {
+			s.out.AppendRow(&c)
+		}
+	}
+	if s.out.Len() == 0 {
+		return nil
+	}
+	return &s.out
+}
+
+func (s *selector) wants(b *trace.Batch, row int) bool {
+	k := b.Kind[row]
+	if s.sel.Kind != nil && int(k) < len(s.kinds) {
+		if s.kinds[k] == unasked {
+			s.kinds[k] = no
+			if s.sel.Kind(k) {
+				s.kinds[k] = yes
+			}
+		}
+		if s.kinds[k] == no {
+			return false
+		}
+	}
+	return s.sel.Wants(s.defs, b.Location(row), b.Time[row], k, b.Ref[row])
+}
+
+// Select returns streams that deliver only the rows that sel selects, so that [Merge] need not
+// put the others into order.
+func Select(d *trace.Definitions, sel trace.Selection, streams []Stream) []Stream {
+	if sel.All() {
+		return streams
+	}
+	out := make([]Stream, len(streams))
+	for i, x := range streams {
+		out[i] = &selected{selector{defs: d, sel: sel}, x}
+	}
+	return out
+}
+
+type selected struct {
+	selector
+	from Stream
+}
+
+// Next is the next batch that has selected rows.
+func (s *selected) Next(ctx context.Context) (*trace.Batch, error) {
+	for {
+		b, err := s.from.Next(ctx)
+		if b == nil || err != nil {
+			return nil, err
+		}
+		if b = s.pick(b); b != nil {
+			return b, nil
+		}
+	}
 }
 
 // Batch hands on what is selected.
 func (t *trimmer) Batch(b *trace.Batch) error {
-	if t.sel.All() {
-		return t.sink.Batch(b)
-	}
-	if t.sel.NoEvents {
+	if b = t.pick(b); b == nil {
 		return nil
 	}
-	all := true
-	for i := range b.Time {
-		if !t.sel.Wants(t.defs, b.Location(i), b.Time[i], b.Kind[i], b.Ref[i]) {
-			all = false
-			break
-		}
-	}
-	if all {
-		return t.sink.Batch(b)
-	}
-	t.out.Reset(b.Loc)
-	c := b.Cursor() // outside the loop, which would copy it each time
-	for c.Next() {
-		if t.sel.Wants(t.defs, c.Location(), c.Time(), c.Kind(), c.Ref()) {
-			t.out.AppendRow(&c)
-		}
-	}
-	if t.out.Len() == 0 {
-		return nil
-	}
-	return t.sink.Batch(&t.out)
+	return t.sink.Batch(b)
 }
 
 // End hands on that a location has ended.

@@ -147,6 +147,11 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
+// Looks reports whether parts look at events of a kind. A scan can leave out the others.
+func Looks(k trace.Kind) bool {
+	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
+}
+
 // Batch takes events, of one location or mixed. The error is one of Options.List.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {

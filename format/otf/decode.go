@@ -434,7 +434,7 @@ func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection,
 			return err
 		}
 	}
-	return format.Merge(ctx, streams, sink)
+	return format.Merge(ctx, format.Select(d.defs, sel, streams), sink)
 }
 
 // direct delivers the events of the only file of a stream, which is in order,

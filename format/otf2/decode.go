@@ -146,7 +146,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		if err != nil {
 			return err
 		}
-		if err := format.Merge(ctx, list, sink); err != nil {
+		if err := format.Merge(ctx, format.Select(d.defs, sel, list), sink); err != nil {
 			return err
 		}
 	}

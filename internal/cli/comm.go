@@ -122,7 +122,9 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
 	o := collectives.New(d, collectives.Options{Names: names, Window: window})
 	// What belongs together depends on what is before and behind the window.
-	err = in.Scan(ctx, trace.Events(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	all := trace.Events()
+	all.Kind = func(k trace.Kind) bool { return messages.Looks(k) || collectives.Looks(k) }
+	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		if err := m.Batch(b); err != nil {
 			return err
 		}

@@ -69,7 +69,9 @@ operations.`,
 				return err
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
-			if err := in.Scan(c.Context(), trace.Events(), format.GlobalOrder, p); err != nil {
+			all := trace.Events()
+			all.Kind = messages.Looks
+			if err := in.Scan(c.Context(), all, format.GlobalOrder, p); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -250,7 +252,9 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		l[0], l[1] = label(m.Source), label(m.Destination)
 		return text(l)
 	}})
-	if err := in.Scan(ctx, trace.Events(), format.GlobalOrder, p); err != nil {
+	all := trace.Events()
+	all.Kind = messages.Looks
+	if err := in.Scan(ctx, all, format.GlobalOrder, p); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {
