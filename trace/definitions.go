@@ -71,6 +71,9 @@ type Definitions struct {
 	// makes new definitions leaves it nil, unless all entries are there with their ids and names;
 	// entries may be added.
 	Native any
+	// Retimed says that events have other times than in the file that Native is of. What changes
+	// times sets it.
+	Retimed bool
 	// Properties are the trace's own attributes.
 	Properties Table[Attr]
 

@@ -221,8 +221,8 @@ var (
 	taskOps   = []Operand{{"team", OpCommunicator, "", "thread team, undefined for old OpenMP records"}, {"creator", OpUint, "", "creating thread's rank"}, {"task", OpUint, "", "task id or generation number"}}
 	lockOps   = []Operand{{"lock", OpUint, "", "lock id"}, {"order", OpUint, "", "acquisition order"}, {"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}}
 	modelOp   = Operand{"model", OpEnum, "", "threading paradigm, numbered as in OTF2"}
-	rmaLock   = []Operand{{"remote", OpUint, "", "remote rank"}, {"lock", OpUint, "", "lock id"}, {"type", OpEnum, "", "0 exclusive, 1 shared"}}
-	rmaData   = []Operand{{"remote", OpUint, "", "remote rank; in OTF the process"}, {"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"}, {"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
+	rmaLock   = []Operand{{"remote", OpLocation, "", "whose memory is locked"}, {"lock", OpUint, "", "lock id"}, {"type", OpEnum, "", "0 exclusive, 1 shared"}}
+	rmaData   = []Operand{{"remote", OpLocation, "", "whose memory is read or written"}, {"length", OpUint, "bytes", "bytes moved"}, matchOp, {"communicator", OpCommunicator, "", "communicator (OTF)"}, {"tag", OpInt, "", "tag (OTF)"}, {"origin", OpLocation, "", "origin, undefined when it is this location (OTF)"}}
 	ioMatch   = []Operand{matchOp}
 	ioLock    = []Operand{{"type", OpEnum, "", "0 exclusive, 1 shared"}}
 	fileOps   = []Operand{{"handle", OpUint, "", "file handle id"}, {"operation", OpEnum, "", "operation and flags, numbered as in OTF"}, {"length", OpUint, "bytes", "bytes moved"}}
@@ -318,12 +318,12 @@ var kindTable = [kindCount]KindSpec{
 	RMALockAcquire:          {"rma-lock-acquire", "a window lock is acquired", RefWindow, rmaLock, false},
 	RMALockTry:              {"rma-lock-try", "a window lock is tried", RefWindow, rmaLock, false},
 	RMALockRelease:          {"rma-lock-release", "a window lock is released", RefWindow, rmaLock[:2], false},
-	RMASync:                 {"rma-sync", "an RMA synchronisation", RefWindow, []Operand{{"remote", OpUint, "", "remote rank"}, {"type", OpEnum, "", ""}}, false},
+	RMASync:                 {"rma-sync", "an RMA synchronisation", RefWindow, []Operand{{"remote", OpLocation, "", ""}, {"type", OpEnum, "", ""}}, false},
 	RMAWaitChange:           {"rma-wait-change", "waited for a change of the window", RefWindow, nil, false},
 	RMAPut:                  {"rma-put", "data is put into remote memory", RefWindow, rmaData, false},
 	RMAPutRemoteEnd:         {"rma-put-remote-end", "data is put; the end is recorded at the target (OTF)", RefWindow, rmaData, false},
 	RMAGet:                  {"rma-get", "data is fetched from remote memory", RefWindow, rmaData, false},
-	RMAAtomic:               {"rma-atomic", "an atomic remote operation", RefWindow, []Operand{{"remote", OpUint, "", "remote rank"}, {"type", OpEnum, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}, matchOp}, false},
+	RMAAtomic:               {"rma-atomic", "an atomic remote operation", RefWindow, []Operand{{"remote", OpLocation, "", "whose memory is changed"}, {"type", OpEnum, "", ""}, {"sent", OpUint, "bytes", ""}, {"received", OpUint, "bytes", ""}, matchOp}, false},
 	RMAEnd:                  {"rma-end", "an RMA operation ends (OTF)", RefWindow, []Operand{{"remote", OpLocation, "", "remote process"}, {"communicator", OpCommunicator, "", ""}, {"tag", OpInt, "", ""}}, false},
 	RMACompleteBlocking:     {"rma-complete-blocking", "an RMA operation is complete", RefWindow, ioMatch, false},
 	RMACompleteNonBlocking:  {"rma-complete-nonblocking", "an RMA operation is complete", RefWindow, ioMatch, false},

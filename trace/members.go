@@ -17,6 +17,29 @@ func (d *Definitions) Members(communicator uint32) (list []uint32, known bool) {
 	return list, true
 }
 
+// CommunicatorIDAttribute is an attribute of windows for remote memory access: the id of their
+// communicator.
+const CommunicatorIDAttribute = "communicatorId"
+
+// WindowCommunicator is the communicator of a window for remote memory access, an index into
+// Communicator, or [NoRef] if the trace does not tell.
+func (d *Definitions) WindowCommunicator(window uint32) uint32 {
+	if !d.Windows.Has(window) {
+		return NoRef
+	}
+	for _, a := range d.Windows.At(window).Attrs {
+		if a.Key != CommunicatorIDAttribute {
+			continue
+		}
+		for i, c := range d.Communicator.All() {
+			if c.ID == a.Value.Str {
+				return uint32(i)
+			}
+		}
+	}
+	return NoRef
+}
+
 // Ranks are the locations of the ranks of a communicator: [NoRef] for one whose location the
 // trace does not have, nil if the trace does not tell how it numbers them. The members of a set of
 // ranks are places in the set of all locations that communicate, or, if its attribute "flags" has

@@ -33,6 +33,7 @@ func Correct(d format.Events, c *Correction, memory int) (format.Events, error) 
 	if memory == 0 {
 		memory = 64 << 20
 	}
+	defs.Retimed = true
 	return &correct{around{d}, c, memory}, nil
 }
 

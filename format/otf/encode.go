@@ -42,12 +42,13 @@ type encoder struct {
 	// Time and place of the last event.
 	last       uint64
 	tie        uint64
-	said       map[uint32]bool // locations whose collective operation has begun with all that its end says
-	operations map[uint64]bool // collective operations that records name
-	byID       map[string]int  // locations that threads may belong to
-	anyStreams bool            // nobody has said how many streams there are to be
-	held       lookahead       // rows before ends of collective operations
-	from       *original       // nil if the trace was not read from OTF, or is not written as it was
+	said       map[uint32]bool   // locations whose collective operation has begun with all that its end says
+	operations map[uint64]bool   // collective operations that records name
+	windows    map[uint32]uint32 // the communicators of windows for remote memory access
+	byID       map[string]int    // locations that threads may belong to
+	anyStreams bool              // nobody has said how many streams there are to be
+	held       lookahead         // rows before ends of collective operations
+	from       *original         // nil if the trace was not read from OTF, or is not written as it was
 }
 
 // place is where the events of a location go.
@@ -90,7 +91,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 
 func newEncoder(out *format.Output, opt *WriterOptions) *encoder {
 	stub := strings.TrimSuffix(out.Path, ".otf")
-	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}, said: map[uint32]bool{}}
+	e := &encoder{out: out, w: Create(stub, opt), lanes: map[uint32][]lanePlace{}, claims: map[heldClaim]int{}, operations: map[uint64]bool{}, said: map[uint32]bool{}, windows: map[uint32]uint32{}}
 	e.files = &copier{stub: stub, writers: e.w.streams, master: e.w.master}
 	e.files.into(out)
 	return e
@@ -327,6 +328,11 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		return uint64(t.at(int(ref)))
 	}
 	typ, ok := typesOf[kind]
+	if x := e.transfer(c); x != nil {
+		if ops = x; kind == trace.RMACompleteBlocking || kind == trace.RMACompleteNonBlocking {
+			typ, ok = RMAEnd, true
+		}
+	}
 	m := &eventModels[typ]
 	if x := e.held.current[c.Location()]; x != nil && (kind == trace.CollectiveBegin || kind == trace.CollectiveEnd) {
 		ops = append(slices.Clone(x.ops[:5]), x.matching)
@@ -380,6 +386,29 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		r.Text = e.describe(c)
 	}
 	return false
+}
+
+// transfer is what OTF's records of a transfer to or from remote memory, and of its end, have, for
+// one through a window: the window's communicator, and as tag the number that an end has in common
+// with its transfer. It is nil for all else.
+func (e *encoder) transfer(c *trace.Cursor) []uint64 {
+	if c.Ref() == trace.NoRef || len(c.Ops()) == 0 {
+		return nil
+	}
+	comm := func() uint64 {
+		w := c.Ref()
+		if _, ok := e.windows[w]; !ok {
+			e.windows[w] = e.defs.WindowCommunicator(w)
+		}
+		return uint64(e.windows[w])
+	}
+	switch c.Kind() {
+	case trace.RMAPut, trace.RMAGet:
+		return []uint64{c.Op(0), c.Op(1), trace.Undefined, comm(), c.Op(2) & unset, trace.Undefined}
+	case trace.RMACompleteBlocking, trace.RMACompleteNonBlocking:
+		return []uint64{trace.Undefined, comm(), c.Op(0) & unset}
+	}
+	return nil
 }
 
 // readable tells whether events of a kind that OTF has no record for become comments, which people

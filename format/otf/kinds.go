@@ -64,9 +64,9 @@ var eventModels = [NumTypes]eventModel{
 	FileOperation:       on(trace.FileOperation, files, fFile, num(fHandle), num(fOperation), num(fBytes), num(fDuration)),
 	BeginFileOperation:  alone(trace.FileOperationBegin, num(fMatching)),
 	EndFileOperation:    on(trace.FileOperationEnd, files, fFile, num(fHandle), num(fOperation), num(fBytes), num(fMatching)),
-	RMAPut:              alone(trace.RMAPut, num(fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
-	RMAPutRemoteEnd:     alone(trace.RMAPutRemoteEnd, num(fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
-	RMAGet:              alone(trace.RMAGet, num(fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
+	RMAPut:              alone(trace.RMAPut, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
+	RMAPutRemoteEnd:     alone(trace.RMAPutRemoteEnd, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
+	RMAGet:              alone(trace.RMAGet, by(other, fPeer), num(fBytes), undefined, inComm, num(fTag), by(other, fOrigin)),
 	RMAEnd:              alone(trace.RMAEnd, by(other, fPeer), inComm, num(fTag)),
 
 	EnterSnapshot:              on(trace.EnterSnapshot, functions, fFunction, then),

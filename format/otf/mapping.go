@@ -29,7 +29,7 @@ var mapping = map[format.Subject]format.Mapped{
 	format.Interruptions:           {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.ProcessEvents:           {How: format.Exact, As: "BeginProcess, EndProcess; others weft only"},
 	format.ThreadEvents:            {How: format.WeftOnly, As: "NoOp with a key-value"},
-	format.RemoteMemoryAccess:      {How: format.Exact, As: "RMAPut, RMAGet; others weft only"},
+	format.RemoteMemoryAccess:      {How: format.Exact, As: "RMAPut, RMAGet, RMAEnd; others weft only"},
 	format.CallingContexts:         {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.InputOutput:             {How: format.Exact, As: "File records; others weft only"},
 	format.Markers:                 {How: format.Exact, As: "Marker of OTF's own; others weft only"},

@@ -264,7 +264,12 @@ func (c *clock) correct(t uint64) uint64 {
 		return t
 	}
 	c.moveOn(t)
-	x, y := &c.offsets[c.at], &c.offsets[c.at+1]
+	return c.within(c.at, t)
+}
+
+// within is the time corrected as in an interval of offsets.
+func (c *clock) within(i int, t uint64) uint64 {
+	x, y := &c.offsets[i], &c.offsets[i+1]
 	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
 	if t < x.Time {
 		diff = -float64(x.Time - t)

@@ -597,7 +597,7 @@ func (x *locationReader) add(e *Event) error {
 		b.OpEnd = append(b.OpEnd, uint32(len(b.Op)))
 	}
 	for _, o := range k.ops {
-		if o.how != peer || x.peer(v[o.field], v[o.other]) != trace.Undefined || v[o.field] == undefined32 {
+		if o.how != peer && o.how != target || x.operand(o, v) != trace.Undefined || v[o.field] == undefined32 {
 			continue
 		}
 		if err := x.attribute(rankName, trace.Value{Type: trace.Uint32, Num: v[o.field]}); err != nil {
@@ -683,7 +683,9 @@ func (x *locationReader) operand(o operand, v []uint64) uint64 {
 	case reference:
 		return x.index(o.table, v[o.field])
 	case peer:
-		return x.peer(v[o.field], v[o.other])
+		return x.peer(v[o.field], x.d.ranks.comm(v[o.other]))
+	case target:
+		return x.peer(v[o.field], x.d.ranks.communicators[Windows][v[o.other]])
 	case tag, root, optional:
 		if v[o.field] == undefined32 {
 			return trace.Undefined // −1, as a tag
@@ -693,8 +695,8 @@ func (x *locationReader) operand(o operand, v []uint64) uint64 {
 }
 
 // peer is the location of a rank.
-func (x *locationReader) peer(rank, comm uint64) uint64 {
-	if l, ok := x.d.ranks.location(x.id, comm, rank); ok {
+func (x *locationReader) peer(rank uint64, comm *printComm) uint64 {
+	if l, ok := comm.location(x.id, rank); ok {
 		return x.index(Locations, l)
 	}
 	return trace.Undefined

@@ -68,6 +68,8 @@ type encoder struct {
 	ids     [trace.Declared]uint8 // of events, by kind
 	comms   []*commMembers
 	numbers map[int64]uint32      // locations by the file's own number
+	windows []uint32              // communicators whose members' memory needs one
+	memory  uint32                // the communicator of the transfer in hand, if it has no window
 	types   map[uint32]trace.Type // that attributes have which are defined without one
 	calls   map[uint32]*calls     // by location, of traces whose collective operations begin with what they are
 	from    *original             // nil if the trace was not read from an archive of others
@@ -274,13 +276,16 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		x.ID, x.Values = metricEvent, append(x.Values[:0], uint64(c.Ref()), 1, typ, v)
 		return len(ops) == 2 && ops[1] == 0
 	}
-	id := e.record(c.Kind())
+	kind, said := e.transfer(c)
+	if e.calls != nil && said == nil {
+		said = e.collective(c)
+	}
+	if said == nil {
+		said = ops
+	}
+	id := e.record(kind)
 	ok := id != 0
 	if ok {
-		said := ops
-		if e.calls != nil {
-			said = e.collective(c)
-		}
 		ok, all = e.fill(id, c, said)
 		all = all && slices.Equal(said, ops) // else it says more than the row
 	}
@@ -289,6 +294,51 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		return false
 	}
 	return all
+}
+
+// transfer is what OTF2 has for a transfer to or from remote memory, or its end, that is in a
+// communicator, as in OTF: a window of that communicator, which it notes, and as number that both
+// have in common their tag. Of all else it is the kind and no operands.
+func (e *encoder) transfer(c *trace.Cursor) (kind trace.Kind, ops []uint64) {
+	kind, e.memory = c.Kind(), trace.NoRef
+	comm := uint64(trace.Undefined)
+	switch {
+	case c.Ref() != trace.NoRef:
+	case kind == trace.RMAPut || kind == trace.RMAGet:
+		comm, ops = c.Op(3), []uint64{c.Op(0), c.Op(1), c.Op(4)}
+	case kind == trace.RMAEnd:
+		comm, ops, kind = c.Op(1), []uint64{c.Op(2)}, trace.RMACompleteBlocking
+	}
+	if comm >= uint64(e.defs.Communicator.Len()) {
+		return c.Kind(), nil
+	}
+	e.memory = uint32(comm)
+	return kind, ops
+}
+
+// window is the id of a window that stands for the memory of a communicator's members. The windows
+// of the trace itself come first; in one that has such transfers there are none.
+func (e *encoder) window(comm uint32) uint64 {
+	n := slices.Index(e.windows, comm)
+	if n < 0 {
+		n = len(e.windows)
+		e.windows = append(e.windows, comm)
+	}
+	return uint64(e.defs.Windows.Len()) + uint64(n)
+}
+
+// windowComm is the id of a window's communicator.
+func (e *encoder) windowComm(window uint64) uint64 {
+	var comm uint32
+	if n := uint64(e.defs.Windows.Len()); window >= n {
+		comm = e.windows[window-n]
+	} else {
+		comm = e.defs.WindowCommunicator(uint32(window))
+	}
+	if comm == trace.NoRef {
+		return allComm
+	}
+	return uint64(comm) + firstID[Comms]
 }
 
 // record is the record that events of a kind are, 0 if there is none.
@@ -311,6 +361,8 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 		switch {
 		case ref != trace.NoRef:
 			v[k.ref] = e.id(k.table, ref)
+		case k.table == Windows && e.memory != trace.NoRef:
+			v[k.ref] = e.window(e.memory)
 		case e.from != nil:
 			v[k.ref] = undefined32
 		default:
@@ -354,8 +406,15 @@ func (e *encoder) fill(id uint8, c *trace.Cursor, ops []uint64) (ok, all bool) {
 	}
 	if e.from != nil {
 		e.ranksAgain(c, k, ops)
-	} else if len(k.ops) > 1 && k.ops[0].how == peer && v[k.ops[0].field] != undefined32 {
-		if comm := v[k.ops[1].field]; comm != allComm {
+	} else if len(k.ops) > 1 && v[k.ops[0].field] != undefined32 {
+		comm := uint64(allComm)
+		switch k.ops[0].how {
+		case peer:
+			comm = v[k.ops[1].field]
+		case target:
+			comm = e.windowComm(v[k.ref])
+		}
+		if comm != allComm {
 			v[k.ops[0].field] = e.members(uint32(comm - firstID[Comms])).rank(uint32(v[k.ops[0].field]))
 		}
 	}
@@ -518,7 +577,10 @@ func (e *encoder) defineAll() error {
 		put(defParameter, uint64(i)+firstID[Parameters], name(p.Name), 0)
 	}
 	for i, x := range d.Windows.All() {
-		put(defWindow, uint64(i), name(x.Name), allComm, 0)
+		put(defWindow, uint64(i), name(x.Name), e.windowComm(uint64(i)), 0)
+	}
+	for _, comm := range e.windows {
+		put(defWindow, e.window(comm), name("memory of "+d.Communicator.At(comm).Name), uint64(comm)+firstID[Comms], 0)
 	}
 	for i, x := range d.Contexts.All() {
 		region := uint64(d.Regions.Len() + i)

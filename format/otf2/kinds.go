@@ -10,6 +10,7 @@ const (
 	constant      // it is always the same
 	reference     // the index of what a field refers to
 	peer          // the location that a rank is in the communicator of another field
+	target        // the same in the communicator of a window
 	tag           // all ones are −1
 	root          // all ones are none
 	optional      // all ones are undefined
@@ -84,15 +85,15 @@ var eventKinds = [len(eventTypes)]eventKind{
 	37: alone(trace.RMACollectiveBegin),
 	38: on(trace.RMACollectiveEnd, Windows, 2, at(0), at(1), by(root, 3), at(4), at(5)),
 	39: on(trace.RMAGroupSync, Windows, 1, at(0), to(2, Groups)),
-	40: on(trace.RMALockRequest, Windows, 0, at(1), at(2), at(3)),
-	41: on(trace.RMALockAcquire, Windows, 0, at(1), at(2), at(3)),
-	42: on(trace.RMALockTry, Windows, 0, at(1), at(2), at(3)),
-	43: on(trace.RMALockRelease, Windows, 0, at(1), at(2)),
-	44: on(trace.RMASync, Windows, 0, at(1), at(2)),
+	40: on(trace.RMALockRequest, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
+	41: on(trace.RMALockAcquire, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
+	42: on(trace.RMALockTry, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
+	43: on(trace.RMALockRelease, Windows, 0, operand{how: target, field: 1, other: 0}, at(2)),
+	44: on(trace.RMASync, Windows, 0, operand{how: target, field: 1, other: 0}, at(2)),
 	45: on(trace.RMAWaitChange, Windows, 0),
-	46: on(trace.RMAPut, Windows, 0, at(1), at(2), at(3)),
-	47: on(trace.RMAGet, Windows, 0, at(1), at(2), at(3)),
-	48: on(trace.RMAAtomic, Windows, 0, at(1), at(2), at(3), at(4), at(5)),
+	46: on(trace.RMAPut, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
+	47: on(trace.RMAGet, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3)),
+	48: on(trace.RMAAtomic, Windows, 0, operand{how: target, field: 1, other: 0}, at(2), at(3), at(4), at(5)),
 	49: on(trace.RMACompleteBlocking, Windows, 0, at(1)),
 	50: on(trace.RMACompleteNonBlocking, Windows, 0, at(1)),
 	51: on(trace.RMATest, Windows, 0, at(1)),

@@ -248,7 +248,7 @@ func (m *model) define(r *Record, opt *format.ReadOptions) error {
 	case defParameter:
 		named(Parameters, &d.Parameters, m.text(v[1]), attr("type", word(parameterTypes, v[2]))...)
 	case defWindow:
-		named(Windows, &d.Windows, m.text(v[1]), attr("communicator", m.name(Comms, v[2]))...)
+		named(Windows, &d.Windows, m.text(v[1]), append(attr("communicator", m.name(Comms, v[2])), attr(trace.CommunicatorIDAttribute, id(v[2]))...)...)
 	case defContext:
 		name, _ := m.ranks.raw(CallingContexts, v[0])
 		named(CallingContexts, &d.Contexts, trace.Text(name), attr("parent", m.name(CallingContexts, v[3]))...)

@@ -1,6 +1,8 @@
 package otf2
 
 import (
+	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +22,8 @@ type original struct {
 	strings map[string]uint64     // ids, by text
 	types   map[uint64]uint64     // of attributes, by id
 	ranks   map[seenFrom]rankings // of communicators
+	locals  map[uint64]*localizer // by the id of the location
+	clocks  int64                 // clock offsets that are left out
 	seen    seenFrom              // the one that was used last, and its ranks
 	seeing  rankings
 	members [][2]uint64 // class or instance, and number of the member, by index of the metric
@@ -35,7 +39,7 @@ type original struct {
 
 // seenFrom is a communicator as the members of one of its sides see it.
 type seenFrom struct {
-	comm  uint64
+	comm  *printComm
 	other bool
 }
 
@@ -47,18 +51,12 @@ const unknownID = undefined64 - 1
 
 // rewrite has the encoder write what a model was made of, with what has been changed since.
 func (e *encoder) rewrite(m *model) error {
-	o := &original{m: m, strings: map[string]uint64{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, marked: trace.NoRef, odd: m.odd.Load()}
+	o := &original{m: m, strings: map[string]uint64{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
 	e.from = o
 	a := m.a.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
 	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, m.a.definitionChunk()
 	e.w.setAnchor(a)
-	if m.a.Anchor.Snapshots > 0 {
-		e.loss.Add("trace", "snapshots", format.Degraded, "they are those of the events before the change", int64(m.a.Anchor.Snapshots))
-	}
-	if m.a.Anchor.Thumbnails > 0 {
-		e.loss.Add("trace", "thumbnails", format.Degraded, "they are those of the events before the change", int64(m.a.Anchor.Thumbnails))
-	}
 	// What is damaged has been reported by the decoder, which leaves it out, too.
 	m.a.Definitions(func(_ int64, r *Record) error {
 		t, ok := nameFields[r.ID]
@@ -160,14 +158,13 @@ func (e *encoder) id(t Table, i uint32) uint64 {
 	return o.ids[t][i]
 }
 
-// rank is the rank of a location in a communicator, both by their ids, for an event of another
-// location.
-func (o *original) rank(from, comm, of uint64) (uint64, bool) {
-	c := o.m.ranks.comm(comm)
+// rank is the rank of a location in a communicator, for an event of another location; both by
+// their ids.
+func (o *original) rank(from uint64, c *printComm, of uint64) (uint64, bool) {
 	if c == nil || c.a == nil {
 		return 0, false
 	}
-	key := seenFrom{comm, c.b != nil && c.a.has(from)}
+	key := seenFrom{c, c.b != nil && c.a.has(from)}
 	side := c.a
 	if key.other {
 		side = c.b
@@ -201,12 +198,18 @@ func (o *original) rank(from, comm, of uint64) (uint64, bool) {
 func (e *encoder) ranksAgain(c *trace.Cursor, k *eventKind, ops []uint64) {
 	v := e.event.Values
 	for i, o := range k.ops {
-		if o.how != peer {
+		var comm *printComm
+		switch o.how {
+		case peer:
+			comm = e.from.m.ranks.comm(v[o.other])
+		case target:
+			comm = e.from.m.ranks.communicators[Windows][v[o.other]]
+		default:
 			continue
 		}
 		v[o.field] = undefined32
 		if i < len(ops) && ops[i] != trace.Undefined {
-			if r, ok := e.from.rank(e.id(Locations, c.Location()), v[o.other], e.id(Locations, uint32(ops[i]))); ok {
+			if r, ok := e.from.rank(e.id(Locations, c.Location()), comm, e.id(Locations, uint32(ops[i]))); ok {
 				v[o.field] = r
 			}
 			continue
@@ -398,7 +401,68 @@ func (e *encoder) put(loc uint32, x *Event) error {
 	if e.err != nil {
 		return e.err
 	}
-	return e.location(loc).Write(x)
+	w := e.location(loc)
+	if own := e.from.localizer(e.id(Locations, loc), e.defs.Retimed); own != nil {
+		x = own.localize(x)
+	}
+	return w.Write(x)
+}
+
+// viewsAgain writes what an archive keeps beside its events, which says something about them: the
+// snapshots of locations that have all of their events, and thumbnails if all locations have.
+func (e *encoder) viewsAgain() error {
+	o, all := e.from, true
+	shifted := e.defs.Retimed || o.clocks > 0
+	dropped := int64(0)
+	for _, id := range o.m.locations {
+		w, there := e.w.locations[id]
+		if whole := !shifted && there && w.Count == o.m.read(id) || !there && o.m.read(id) == 0; !whole {
+			all, dropped = false, dropped+int64(o.m.a.Anchor.Snapshots)
+			continue
+		}
+		if o.m.a.Anchor.Snapshots == 0 {
+			continue
+		}
+		if err := e.snapshotsAgain(id); err != nil {
+			return err
+		}
+	}
+	e.loss.Add("trace", "snapshots", format.Lost, "they are of events that are no more, or at other times", dropped)
+	for k := range int(o.m.a.Anchor.Thumbnails) {
+		if !all {
+			e.loss.Add("trace", "thumbnails", format.Lost, "they are of events that are no more, or at other times", 1)
+			continue
+		}
+		var failed error
+		o.m.a.Thumbnail(k, func(_ int64, r *Record) error { // what is damaged is left out
+			failed = e.w.Thumbnail(k, r)
+			return failed
+		})
+		if failed != nil {
+			return failed
+		}
+	}
+	return nil
+}
+
+// snapshotsAgain writes the snapshots of a location, but for what is damaged.
+func (e *encoder) snapshotsAgain(id uint64) error {
+	s, err := e.from.m.a.Snapshots(id)
+	if err != nil {
+		return nil // there is none
+	}
+	defer s.Close()
+	for {
+		x, err := s.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && int(x.ID) < len(snapshotTypes) && snapshotTypes[x.ID].name != "" {
+			if err := e.w.Snapshots(id).Write(x); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // closeAgain writes the definitions of the archive that was read, and those that were added, and
@@ -412,6 +476,16 @@ func (e *encoder) closeAgain() error {
 		if e.err == nil {
 			e.err = e.w.Define(&Record{ID: id, Values: v})
 		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(o.locals)) {
+		if own := o.locals[id]; own != nil && e.err == nil {
+			e.loss.Add("event", "time", format.Degraded, "a time that the location's clock offsets do not give", own.off)
+			e.err = own.write(e.w.Location(id))
+		}
+	}
+	e.loss.Add("trace", "clock offsets", format.Degraded, "times are written corrected", o.clocks)
+	if e.err == nil {
+		e.err = e.viewsAgain()
 	}
 	o.m.a.Definitions(func(_ int64, r *Record) error {
 		switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis/collectives"
 	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/analysis/rma"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
@@ -24,6 +25,7 @@ type commResult struct {
 	bounds
 	Messages    *messages.Result    `json:"messages"`
 	Collectives *collectives.Result `json:"collectives"`
+	RMA         *rma.Result         `json:"rma"`
 }
 
 // The tables of weft comm.
@@ -31,12 +33,13 @@ const (
 	showMatrix      = "matrix"
 	showSizes       = "sizes"
 	showCollectives = "collectives"
+	showRMA         = "rma"
 )
 
 // manySizes is how many sizes people want to see before they see powers of 2 instead.
 const manySizes = 24
 
-var commTables = []string{showMatrix, showSizes, showCollectives}
+var commTables = []string{showMatrix, showSizes, showCollectives, showRMA}
 
 func (a *app) commCommand() *cobra.Command {
 	var r reading
@@ -46,7 +49,7 @@ func (a *app) commCommand() *cobra.Command {
 	var top int
 	c := &cobra.Command{
 		Use:   "comm TRACE",
-		Short: "Sum up messages and collective operations",
+		Short: "Sum up messages, collective operations and remote memory access",
 		Long: `Show who sends how much to whom and how long it takes, how large messages are, what
 found no partner, and the collective operations of each communicator.
 
@@ -57,6 +60,9 @@ latencies are not to be trusted: weft align finds how far they are apart.
 
 Of collective operations, the n-th of each member of a communicator are one; WAIT is how
 long the first one to come was there before the last one.
+
+Of remote memory access (RMA), puts, gets and atomic operations are counted by their origin
+and target, with the time from their begin to their completion.
 
 --window, or --from and --to, count what is sent, received or begun in a window; a
 message belongs to the time at which it is sent. weft messages lists the messages one
@@ -123,14 +129,17 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	o := collectives.New(d, collectives.Options{Names: names, Window: window})
 	// What belongs together depends on what is before and behind the window.
 	all := trace.Events()
-	all.Kind = func(k trace.Kind) bool { return messages.Looks(k) || collectives.Looks(k) }
+	all.Kind = func(k trace.Kind) bool { return messages.Looks(k) || collectives.Looks(k) || rma.Looks(k) }
+	t := rma.New(d, rma.Options{Window: window})
 	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
-		if err := m.Batch(b); err != nil {
-			return err
+		for _, part := range []format.Sink{m, o, t} {
+			if err := part.Batch(b); err != nil {
+				return err
+			}
 		}
-		return o.Batch(b)
+		return nil
 	}})
-	x.Messages, x.Collectives = m.Result(), o.Result()
+	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	return x, err
 }
 
@@ -216,6 +225,26 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 			return row
 		})
 	}
+	if wanted(showRMA) {
+		a.printRMA(x.RMA, d, top)
+	}
+}
+
+// printRMA prints transfers to and from remote memory, if there are any.
+func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
+	if x.Count == 0 {
+		return
+	}
+	clock := d.Clock
+	label, _ := locationNames(d)
+	a.printList("transfers", len(x.Transfers), top, table.Row{"origin", "target", "operation", "transfers", "bytes", "min", "mean", "max"}, func(i int) table.Row {
+		t := &x.Transfers[i]
+		row := table.Row{label(t.Origin), label(t.Target), t.Operation, t.Count, t.Bytes, "–", "–", "–"}
+		if t.Completed > 0 {
+			row = append(row[:5], clock.FormatDuration(t.Min), meanOf(clock, t.Sum, t.Completed), clock.FormatDuration(t.Max))
+		}
+		return row
+	})
 }
 
 // communicatorLabel is its name, or its id if it has none.
@@ -268,6 +297,12 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), n(o.Sent), n(o.Received), c.FormatSeconds(t.Sum)}
 			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSeconds(v.Sum))
 			rows = append(rows, append(l, times(v.Count, v.Sum, v.Min, v.Max)...))
+		}
+	case showRMA:
+		rows = append(rows, []string{"origin", "target", "operation", "transfers", "bytes", "completed", "time_min", "time_mean", "time_max", "origin_name", "target_name"})
+		for _, t := range x.RMA.Transfers {
+			l := []string{t.OriginID, t.TargetID, t.Operation, n(t.Count), n(t.Bytes), n(t.Completed)}
+			rows = append(rows, append(append(l, times(t.Completed, t.Sum, t.Min, t.Max)...), t.OriginName, t.TargetName))
 		}
 	}
 	return w.WriteAll(rows)

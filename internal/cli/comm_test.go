@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -469,5 +470,65 @@ func TestNamesInComm(t *testing.T) {
 	}
 	if text := weft(t, 0, "messages", "--list", "--csv", path); !strings.Contains(text, ",worker,worker\n") {
 		t.Errorf("found %s", text)
+	}
+}
+
+// Transfers to and from remote memory are the same in all formats, and the formats' own tools see
+// who they are between: in the archive, ranks of a communicator of locations 3 and 1; in OTF,
+// processes; in an archive that is made of that again, ranks.
+func TestRMA(t *testing.T) {
+	const archive = "../../format/otf2/testdata/ok/rma/traces.otf2"
+	transfers := func(path string) (l []string) {
+		for _, x := range comm(t, path).RMA.Transfers {
+			l = append(l, fmt.Sprintf("%s %d-%d %d/%d %d", x.Operation, x.Origin, x.Target, x.Count, x.Bytes, x.Sum))
+		}
+		return l
+	}
+	want := []string{"atomic 1-1 1/8 0", "get 1-1 1/50 10", "put 1-3 1/101 10", "put 3-1 1/103 10", "atomic 3-3 1/8 0", "get 3-3 1/50 10"}
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain.otf")
+	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", archive, plain)
+	again := filepath.Join(dir, "again.otf2")
+	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", plain, again)
+	paths := []string{archive}
+	for _, name := range []string{"x.otf", "x.pallas", "x.etf", "x.trf", "x.otf2"} {
+		path := filepath.Join(dir, name)
+		weft(t, 0, "convert", "-q", "--allow-loss", archive, path)
+		paths = append(paths, path)
+	}
+	for _, path := range paths {
+		if got := transfers(path); !slices.Equal(got, want) {
+			t.Errorf("%s: found %q, expected %q", path, got, want)
+		}
+	}
+	native := slices.DeleteFunc(slices.Clone(want), func(x string) bool { return strings.HasPrefix(x, "atomic") })
+	for _, path := range []string{plain, again} {
+		if got := transfers(path); !slices.Equal(got, native) {
+			t.Errorf("%s: found %q, expected %q", path, got, native)
+		}
+	}
+	for _, x := range []struct {
+		tool, path string
+		lines      string
+		want       []string
+	}{
+		{"otfprint", plain, `(?m)DefProcess: .* process (.*), name (.*), parent|(RMA\w+): (?:origin|process) (\d+)(?:, target (\d+))?`,
+			[]string{`1 "rank 0 · main"`, `2 "rank 1 · main"`, `3 "rank 2 · main"`, `4 "rank 3 · main"`, "RMAPut 2 4", "RMAPut 4 2", "RMAEnd 2", "RMAEnd 4", "RMAGet 2 2", "RMAGet 4 4", "RMAEnd 2", "RMAEnd 4"}},
+		{"otf2-print", again, `RMA_(PUT|GET|OP\w+) +(\d+) .*?(?:Remote: \d \(".*?" <(\d)>\), Bytes: (\d+), )?Matching: (\d+)`,
+			[]string{"PUT 1 3 101 7", "PUT 3 1 103 7", "OP_COMPLETE_BLOCKING 1 7", "OP_COMPLETE_BLOCKING 3 7", "GET 1 1 50 8", "GET 3 3 50 8", "OP_COMPLETE_BLOCKING 1 8", "OP_COMPLETE_BLOCKING 3 8"}},
+	} {
+		t.Run(x.tool, func(t *testing.T) {
+			out, _ := tool(t, x.path, x.tool)
+			if out == nil {
+				t.Skip(x.tool, " is not installed")
+			}
+			var got []string
+			for _, m := range regexp.MustCompile(x.lines).FindAllStringSubmatch(string(out), -1) {
+				got = append(got, strings.Join(strings.Fields(strings.Join(m[1:], " ")), " "))
+			}
+			if !slices.Equal(got, x.want) {
+				t.Errorf("found %q, expected %q", got, x.want)
+			}
+		})
 	}
 }

@@ -1,0 +1,227 @@
+// Package rma says who reads and writes whose memory: the puts, gets and atomic operations of
+// remote memory access (RMA) by origin and target, with their bytes, and how long they took.
+//
+// A transfer belongs to the location that recorded it, its origin. It ends with the first record of its completion that has its matching
+// number, in the same window; in OTF, which has neither, with the first one that has its tag in the
+// same communicator. The order across locations does not matter, so parts that saw different
+// locations can be merged. A part holds 60 bytes a transfer that goes on, and 150 bytes for each
+// origin, target and operation.
+package rma
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Options says what is counted.
+type Options struct {
+	// Window counts the transfers that begin in it; nil counts all. The part must see all
+	// events all the same.
+	Window *trace.Window
+}
+
+// The operations.
+const (
+	Put    = "put"
+	Get    = "get"
+	Atomic = "atomic"
+)
+
+// Looks reports whether parts look at events of a kind. A scan can leave out the others.
+func Looks(k trace.Kind) bool {
+	switch k {
+	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
+		return true
+	}
+	return false
+}
+
+type key struct {
+	origin, target uint32
+	operation      string
+}
+
+type sums struct {
+	count, bytes int64
+	time         durations.Total
+}
+
+// pending is what a transfer and its end have in common at a location: window and matching number,
+// or communicator and tag.
+type pending struct {
+	location             uint32
+	window               uint32 // NoRef with a communicator
+	communicator, number uint64
+}
+
+type transfer struct {
+	key
+	begin int64
+}
+
+// Part is the transfers that some locations of a trace recorded.
+type Part struct {
+	defs *trace.Definitions
+	opt  Options
+	sums map[key]*sums
+	open map[pending]transfer
+}
+
+// New makes an empty part for a trace.
+func New(d *trace.Definitions, opt Options) *Part {
+	return &Part{defs: d, opt: opt, sums: map[key]*sums{}, open: map[pending]transfer{}}
+}
+
+// Links are no transfers.
+func (p *Part) Links([]trace.Link) error { return nil }
+
+// Batch takes events, of one location or mixed, those of each location in the order of time.
+func (p *Part) Batch(b *trace.Batch) error {
+	for c := b.Cursor(); c.Next(); {
+		if !Looks(c.Kind()) {
+			continue
+		}
+		at := pending{location: c.Location(), window: c.Ref(), communicator: trace.Undefined}
+		switch c.Kind() {
+		case trace.RMAPut, trace.RMAGet:
+			operation := Put
+			if c.Kind() == trace.RMAGet {
+				operation = Get
+			}
+			if at.number = c.Op(2); at.window == trace.NoRef {
+				at.communicator, at.number = c.Op(3), c.Op(4)
+			}
+			p.begin(at, c.Time(), operation, c.Op(0), bytes(c.Op(1)))
+		case trace.RMAAtomic:
+			at.number = c.Op(4)
+			p.begin(at, c.Time(), Atomic, c.Op(0), durations.Sum(bytes(c.Op(2)), bytes(c.Op(3))))
+		case trace.RMAEnd:
+			at.window, at.communicator, at.number = trace.NoRef, c.Op(1), c.Op(2)
+			p.end(at, c.Time())
+		default:
+			at.number = c.Op(0)
+			p.end(at, c.Time())
+		}
+	}
+	return nil
+}
+
+func bytes(x uint64) int64 {
+	if x > 1<<63-1 {
+		return 0 // not told
+	}
+	return int64(x)
+}
+
+func (p *Part) begin(at pending, t int64, operation string, remote uint64, size int64) {
+	target := trace.NoRef
+	if remote < uint64(p.defs.Locations.Len()) {
+		target = uint32(remote)
+	}
+	delete(p.open, at) // one whose number is used again has no end
+	if !p.opt.Window.Has(t) {
+		return
+	}
+	k := key{at.location, target, operation}
+	s := p.of(k)
+	s.count++
+	s.bytes = durations.Sum(s.bytes, size)
+	if at.number != trace.Undefined {
+		p.open[at] = transfer{k, t}
+	}
+}
+
+func (p *Part) end(at pending, t int64) {
+	x, ok := p.open[at]
+	if !ok {
+		return
+	}
+	delete(p.open, at)
+	p.of(x.key).time.Add(durations.Between(x.begin, t))
+}
+
+func (p *Part) of(k key) *sums {
+	s := p.sums[k]
+	if s == nil {
+		s = &sums{}
+		p.sums[k] = s
+	}
+	return s
+}
+
+// Merge adds another part of the same trace, which must have seen other locations and have the
+// same options. The other part must not be used any more.
+func (p *Part) Merge(o *Part) error {
+	if p.defs != o.defs || !p.opt.Window.Same(o.opt.Window) {
+		return fmt.Errorf("rma: found parts of different traces or options")
+	}
+	for k, s := range o.sums {
+		if p.sums[k] != nil {
+			return fmt.Errorf("rma: location %d was seen by both parts; expected parts of different locations", k.origin)
+		}
+		p.sums[k] = s
+	}
+	maps.Copy(p.open, o.open)
+	return nil
+}
+
+// Result is who read and wrote whose memory.
+type Result struct {
+	Count int64 `json:"count"` // transfers
+	Bytes int64 `json:"bytes"`
+	// Transfers are in the order of origins and targets in the definitions, targets that the trace
+	// does not tell last, and of the same two in the order of the operations' names.
+	Transfers []Transfers `json:"transfers"`
+}
+
+// Transfers are those of one operation from one origin to one target.
+type Transfers struct {
+	Origin     uint32 `json:"origin"`   // index into Definitions.Locations
+	Target     uint32 `json:"target"`   // index into Definitions.Locations, NoRef when not known
+	OriginID   string `json:"originId"` // the file's own ids of the locations
+	TargetID   string `json:"targetId,omitempty"`
+	OriginName string `json:"originName,omitempty"`
+	TargetName string `json:"targetName,omitempty"`
+	Operation  string `json:"operation"` // put, get or atomic
+	Count      int64  `json:"count"`
+	// Bytes are those put or got; of atomic operations those sent and received.
+	Bytes int64 `json:"bytes"`
+	// Completed says how many have an end that the trace tells, and the times from their begin to
+	// it, in ticks.
+	Completed int64 `json:"completed"`
+	Sum       int64 `json:"sum"`
+	Min       int64 `json:"min"`
+	Max       int64 `json:"max"`
+}
+
+// Result is what is known so far; the part can go on.
+func (p *Part) Result() *Result {
+	r := &Result{Transfers: []Transfers{}}
+	for k, s := range p.sums {
+		x := Transfers{Origin: k.origin, Target: k.target, Operation: k.operation, Count: s.count, Bytes: s.bytes,
+			Completed: s.time.Count, Sum: s.time.Sum(), Min: s.time.Min, Max: s.time.Max}
+		x.OriginID, x.OriginName = p.location(k.origin)
+		x.TargetID, x.TargetName = p.location(k.target)
+		r.Transfers = append(r.Transfers, x)
+		r.Count += s.count
+		r.Bytes = durations.Sum(r.Bytes, s.bytes)
+	}
+	slices.SortFunc(r.Transfers, func(a, b Transfers) int {
+		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Operation, b.Operation))
+	})
+	return r
+}
+
+// location is the id and the name of a location, none if it is not known.
+func (p *Part) location(loc uint32) (id, name string) {
+	if p.defs.Locations.Has(loc) {
+		l := p.defs.Locations.At(loc)
+		return l.ID, l.Name
+	}
+	return "", ""
+}
