@@ -51,6 +51,10 @@ func (t *Table[T]) Add(v T) uint32 {
 	return uint32(len(l) - 1)
 }
 
+// Renamable is a Native of [Definitions] whose encoder heeds Rename: it writes no text of the file
+// as it was, and neither lines of sources nor the time of day.
+type Renamable interface{ Renamable() }
+
 // Definitions is everything that a trace says once. Each entry keeps the
 // file's own id (a text, since ids may be scoped) beside its dense index, which
 // is what events refer to.
@@ -71,6 +75,11 @@ type Definitions struct {
 	// makes new definitions leaves it nil, unless all entries are there with their ids and names;
 	// entries may be added.
 	Native any
+	// Rename, if it is not nil, gives the text that takes the place of a text of the file that Native
+	// is of; word says that the format uses it as a word, such as a unit or the name of an
+	// attribute, which stays unless it is also the name of something that has a new one. It is
+	// set only where Native is [Renamable].
+	Rename func(text string, word bool) string
 	// Retimed says that events have other times than in the file that Native is of. What changes
 	// times sets it.
 	Retimed bool

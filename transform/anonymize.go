@@ -39,7 +39,22 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 		p.Value = x.text(p.Value)
 		defs.Properties.Add(p)
 	}
+	if _, ok := old.Native.(trace.Renamable); ok {
+		r.definer.into.whole = true
+		defs.Native, defs.Rename, defs.Retimed = old.Native, x.rename, old.Retimed
+	}
 	return transformed{&anonymized{r, x}}
+}
+
+// rename replaces a text that is in the file, and perhaps not in the model.
+func (x *anonymizer) rename(text string, word bool) string {
+	if n, ok := x.names[text]; ok {
+		return n
+	}
+	if lower := strings.ToLower(text); word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) {
+		return text
+	}
+	return x.text(trace.StringValue(text)).Str
 }
 
 type anonymized struct {

@@ -37,6 +37,9 @@ type model struct {
 	oldOpenMP [ompTaskComplete - ompFork + 1]atomic.Bool
 }
 
+// Renamable says that the encoder gives texts other names.
+func (m *model) Renamable() {}
+
 // indexTable has the dense index of each id.
 type indexTable map[uint64]uint32
 

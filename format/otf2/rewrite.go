@@ -20,6 +20,7 @@ type original struct {
 	added   [tables][]uint32      // entries that the archive does not define
 	next    [tables]uint64        // the id of the next one that has none
 	strings map[string]uint64     // ids, by text
+	words   map[uint64]bool       // strings that are words, if texts get other names
 	types   map[uint64]uint64     // of attributes, by id
 	ranks   map[seenFrom]rankings // of communicators
 	locals  map[uint64]*localizer // by the id of the location
@@ -51,10 +52,25 @@ const unknownID = undefined64 - 1
 
 // rewrite has the encoder write what a model was made of, with what has been changed since.
 func (e *encoder) rewrite(m *model) error {
-	o := &original{m: m, strings: map[string]uint64{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
+	o := &original{m: m, strings: map[string]uint64{}, words: map[uint64]bool{}, types: map[uint64]uint64{}, ranks: map[seenFrom]rankings{}, locals: map[uint64]*localizer{}, marked: trace.NoRef, odd: m.odd.Load()}
 	e.from = o
 	a := m.a.Anchor
 	a.FileVersion, a.Locations, a.Definitions, a.Snapshots, a.Thumbnails = e.w.Anchor.FileVersion, 0, 0, 0, 0
+	if rename := e.defs.Rename; rename != nil {
+		for _, text := range []*string{&a.Machine, &a.Creator, &a.Description} {
+			*text = rename(*text, false)
+		}
+		a.Properties = slices.Clone(a.Properties)
+		for i := range a.Properties {
+			a.Properties[i].Value = rename(a.Properties[i].Value, false)
+		}
+		m.a.Definitions(func(_ int64, r *Record) error {
+			if field, ok := wordFields[r.ID]; ok {
+				o.words[r.Values[field]] = true
+			}
+			return nil
+		})
+	}
 	a.Substrate, a.Compression, a.DefinitionChunk = e.w.Anchor.Substrate, e.w.Anchor.Compression, m.a.definitionChunk()
 	e.w.setAnchor(a)
 	// What is damaged has been reported by the decoder, which leaves it out, too.
@@ -62,6 +78,7 @@ func (e *encoder) rewrite(m *model) error {
 		t, ok := nameFields[r.ID]
 		switch {
 		case r.ID == defString:
+			e.renameDefinition(r)
 			if _, ok := o.strings[r.Texts[0]]; !ok {
 				o.strings[r.Texts[0]] = r.Values[0]
 			}
@@ -83,8 +100,41 @@ func (e *encoder) rewrite(m *model) error {
 		if r.ID != defMarker {
 			return nil
 		}
+		e.renameTexts(r)
 		return e.w.Mark(r)
 	})
+}
+
+// wordFields are the fields of definitions that are words: names of attributes, properties and
+// paradigms, and units.
+var wordFields = map[uint8]int{defParadigm: 1, defIOParadigm: 2, defAttribute: 1, defMetricMember: 8,
+	defNodeProperty: 1, defGroupProperty: 1, defLocationProperty: 1, defContextProperty: 1, defIOFileProperty: 1}
+
+// renameDefinition takes from a definition what tells where a trace comes from, if that is wanted.
+func (e *encoder) renameDefinition(r *Record) {
+	rename, v := e.defs.Rename, r.Values
+	if rename == nil {
+		return
+	}
+	switch r.ID {
+	case defString:
+		r.Texts[0] = rename(r.Texts[0], e.from.words[v[0]])
+	case defClock:
+		v[3] = undefined64
+	case defRegion:
+		v[5], v[6] = 0, 0
+	case defCallsite, defSourceLoc:
+		v[2] = 0
+	}
+}
+
+// renameTexts does so with the texts of a marker or a thumbnail.
+func (e *encoder) renameTexts(r *Record) {
+	if rename := e.defs.Rename; rename != nil {
+		for i := range r.Texts {
+			r.Texts[i] = rename(r.Texts[i], false)
+		}
+	}
 }
 
 // entry is the id that an entry of a table has in the model, as a text; ok is false if there is no
@@ -435,6 +485,7 @@ func (e *encoder) viewsAgain() error {
 		}
 		var failed error
 		o.m.a.Thumbnail(k, func(_ int64, r *Record) error { // what is damaged is left out
+			e.renameTexts(r)
 			failed = e.w.Thumbnail(k, r)
 			return failed
 		})
@@ -498,6 +549,7 @@ func (e *encoder) closeAgain() error {
 				r.Values[3] = n
 			}
 		}
+		e.renameDefinition(r)
 		if e.err == nil {
 			e.err = e.w.Define(r)
 		}

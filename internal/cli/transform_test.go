@@ -471,6 +471,61 @@ func TestVerbsKeepLocalDefinitions(t *testing.T) {
 	}
 }
 
+// An anonymous archive has the definitions and events of the original, record by record, and none
+// of its texts but words and the names of libraries.
+func TestAnonymizeEdits(t *testing.T) {
+	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|pthread_.*|OpenMP.*|OTF2::.*|MINITRACE::.*|POSIX.*|machine|node|bytes|#)$`)
+	for _, name := range []string{"heat2d-mt/traces.otf2", "omp/eztrace_log.otf2", "propvals/traces.otf2", "rma/traces.otf2", "thumbnails/t.otf2"} {
+		path, out := "../../format/otf2/testdata/ok/"+name, filepath.Join(t.TempDir(), "x.otf2")
+		weft(t, 0, "anonymize", "-q", path, out)
+		records := func(path string) (kinds map[uint8]int, texts map[string]bool) {
+			a, err := otf2.Open(format.FileSource(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kinds, texts = map[uint8]int{}, map[string]bool{a.Anchor.Machine: true, a.Anchor.Description: true}
+			for _, p := range a.Anchor.Properties {
+				texts[p.Value] = true
+			}
+			if err := a.Definitions(func(_ int64, r *otf2.Record) error {
+				kinds[r.ID]++
+				for _, x := range r.Texts {
+					texts[x] = true
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return kinds, texts
+		}
+		kinds, texts := records(path)
+		k, others := records(out)
+		if !maps.Equal(k, kinds) {
+			t.Errorf("%s: %v definitions, expected %v", name, k, kinds)
+		}
+		for x := range texts {
+			if others[x] && !known.MatchString(x) {
+				t.Errorf("%s: found the text %q", name, x)
+			}
+		}
+		if _, err := exec.LookPath("otf2-print"); err != nil {
+			continue
+		}
+		count := func(path string) map[string]int {
+			n := map[string]int{}
+			for line, times := range printed(t, path, "otf2-print", "-A") {
+				if words := strings.Fields(line); len(words) > 0 {
+					n[words[0]] += times
+				}
+			}
+			return n
+		}
+		if a, b := count(path), count(out); !maps.Equal(a, b) {
+			t.Errorf("%s: otf2-print finds %v, expected %v", name, b, a)
+		}
+	}
+}
+
 // Verbs that change nothing of a Pallas trace leave its events, which are printed as pallas_print
 // prints them, its definitions and its metadata as they were.
 func TestVerbsEditPallas(t *testing.T) {
