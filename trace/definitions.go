@@ -102,6 +102,9 @@ type Definitions struct {
 	Files        Table[Named]
 	Handles      Table[Named]
 	Markers      Table[Named]
+	// Operations are the collective operations that the trace numbers itself, if its Conventions say
+	// so: an ID is the number that events have. The attribute "type" says what sort it is.
+	Operations Table[Named]
 	// Opaque holds definitions of the format that the model has no table for.
 	Opaque Table[Opaque]
 }

@@ -17,14 +17,13 @@ var (
 )
 
 // EnumName is the name of the value of an operand that is an enumeration; ok is false for other
-// operands, for numbers that have no name, and for collective operations with numbers of the trace's
-// own.
+// operands and for numbers that have no name.
 func (d *Definitions) EnumName(k Kind, o *Operand, v uint64) (name string, ok bool) {
 	var names []string
 	switch o.Name {
 	case "operation":
-		if k != FileOperation && k != FileOperationBegin && k != FileOperationEnd && !d.Conventions.OwnOperations {
-			return OperationName(v)
+		if k != FileOperation && k != FileOperationBegin && k != FileOperationEnd {
+			return d.OperationName(v)
 		}
 	case "model":
 		names = threadingModels

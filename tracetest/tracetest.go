@@ -694,7 +694,7 @@ func kinds(t *testing.T, f format.Format) {
 	d.Metrics.Add(trace.MetricDef{ID: "7", Name: "flops", Type: trace.Float64, Location: trace.NoRef})
 	d.Resources.Add(trace.Resource{ID: "r", Name: "CPU", Capacity: 2, Location: loc})
 	d.Communicator.Add(trace.Communicator{ID: "0", Name: "world", Set: trace.NoRef, Parent: trace.NoRef})
-	for _, table := range []*trace.Table[trace.Named]{&d.Parameters, &d.Windows, &d.Contexts, &d.Files, &d.Handles, &d.Markers} {
+	for _, table := range []*trace.Table[trace.Named]{&d.Parameters, &d.Windows, &d.Contexts, &d.Files, &d.Handles, &d.Markers, &d.Operations} {
 		table.Add(trace.Named{ID: "0", Name: "name"})
 	}
 	d.Strings.Add("a string")

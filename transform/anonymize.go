@@ -39,6 +39,11 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 		p.Value = x.text(p.Value)
 		defs.Properties.Add(p)
 	}
+	defs.Operations = trace.Table[trace.Named]{}
+	for _, o := range old.Operations.All() {
+		o.Name = x.name("operation", o.Name)
+		defs.Operations.Add(o)
+	}
 	if _, ok := old.Native.(trace.Renamable); ok {
 		r.definer.into.whole = true
 		defs.Native, defs.Rename, defs.Retimed = old.Native, x.rename, old.Retimed
@@ -48,7 +53,8 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 
 // rename replaces a text that is in the file, and perhaps not in the model.
 func (x *anonymizer) rename(text string, word bool) string {
-	if n, ok := x.names[text]; ok {
+	// A word may be among the texts of the file, too.
+	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
 	if lower := strings.ToLower(text); word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) {

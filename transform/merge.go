@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"math"
 	"math/big"
 
@@ -93,6 +94,12 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		}
 		for _, o := range src.Opaque.All() {
 			x.defs.Opaque.Add(o)
+		}
+		for _, o := range src.Operations.All() {
+			known := slices.ContainsFunc(x.defs.Operations.All(), func(had trace.Named) bool { return had.ID == o.ID })
+			if !known || len(list) == 1 {
+				x.defs.Operations.Add(o)
+			}
 		}
 		x.list = append(x.list, p)
 	}

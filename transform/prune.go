@@ -81,6 +81,9 @@ func newRewritten(d format.Events, edit func(table, any)) *rewritten {
 	for _, o := range src.Opaque.All() {
 		defs.Opaque.Add(o)
 	}
+	for _, o := range src.Operations.All() {
+		defs.Operations.Add(o)
+	}
 	return &rewritten{around{d}, newDefiner(src, &target{defs: defs, edit: edit})}
 }
 

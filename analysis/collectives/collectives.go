@@ -34,9 +34,6 @@ type Options struct {
 	// Window counts the calls that begin in it, and the operations that the first member
 	// begins in it; nil counts all. The part must see all events all the same.
 	Window *trace.Window
-	// Names are those of the operations where the trace has numbers of its own for them, as
-	// OTF 1 has.
-	Names map[uint64]string
 }
 
 // waitsForAll reports whether nobody can leave an operation that others have not come to.
@@ -379,7 +376,7 @@ func (p *Part) countOne(to map[uint64]*matched, o *operation) {
 		return
 	}
 	m.waiting.Add(durations.Between(o.first, o.last))
-	if o.firstEnd < o.last && !p.defs.Conventions.OwnOperations && waitsForAll(p.name(o.operation)) {
+	if o.firstEnd < o.last && waitsForAll(p.name(o.operation)) {
 		m.early++
 	}
 }
@@ -392,13 +389,10 @@ func (m *matched) merge(o *matched) {
 
 // name is that of an operation.
 func (p *Part) name(operation uint64) string {
-	if n, ok := p.opt.Names[operation]; ok {
-		return n
-	}
 	if operation == trace.Undefined {
 		return "unknown"
 	}
-	if n, ok := trace.OperationName(operation); ok && !p.defs.Conventions.OwnOperations {
+	if n, ok := p.defs.OperationName(operation); ok {
 		return n
 	}
 	return fmt.Sprintf("operation %d", operation)

@@ -128,15 +128,17 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestNames are those that are asked for.
+// TestNames are those of the trace's own operations; functions of MPI have the names of theirs.
 func TestNames(t *testing.T) {
 	d := defs(2)
-	p := New(d, Options{Names: map[uint64]string{3: "MPI_Bcast"}})
+	d.Conventions.OwnOperations = true
+	d.Operations.Add(trace.Named{ID: "3", Name: "MPI_Bcast"})
+	p := New(d, Options{})
 	if err := p.Batch(made.Mixed(d, append(did(0, 1, 2, 3, 0, none, 0, 0), did(0, 3, 4, 99, 0, none, 0, 0)...))); err != nil {
 		t.Fatal(err)
 	}
 	r := p.Result()
-	if l := r.Operations; len(l) != 2 || l[0].Name != "MPI_Bcast" || l[1].Name != "operation 99" || l[0].CommunicatorName != "world" {
+	if l := r.Operations; len(l) != 2 || l[0].Name != "broadcast" || l[1].Name != "operation 99" || l[0].CommunicatorName != "world" {
 		t.Errorf("found %+v", l)
 	}
 }

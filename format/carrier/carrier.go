@@ -71,6 +71,7 @@ var tables = []table{
 	tableOf("file", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Files }),
 	tableOf("handle", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Handles }),
 	tableOf("marker", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Markers }),
+	tableOf("operation", func(d *trace.Definitions) *trace.Table[trace.Named] { return &d.Operations }),
 	tableOf("opaque", func(d *trace.Definitions) *trace.Table[trace.Opaque] { return &d.Opaque }),
 }
 

@@ -19,6 +19,16 @@ var modelOperations = [...]struct {
 	{"create-handle-and-allocate", allToAll}, {"destroy-handle-and-deallocate", allToAll},
 }
 
+// operationKinds are the words for what sort an operation is, by their numbers in OTF.
+var operationKinds = [...]string{"unknown", "barrier", "one-to-all", "all-to-one", "all-to-all"}
+
+func operationKind(kind uint64) string {
+	if kind > allToAll {
+		kind = 0
+	}
+	return operationKinds[kind]
+}
+
 // A BeginCollective says what the operation is, which in other formats its end says. Rows are held
 // back until the ends of all operations that have begun are there, but no more than mostHeld rows:
 // what is behind them then is not known.

@@ -185,6 +185,8 @@ func newModel(ctx context.Context, r *Reader) (*model, error) {
 		case DefCollectiveOperation:
 			texts(collectives, r)
 			m.kinds[m.index[scopedToken{collectives, r.Stream, r.Token}]] = r.Kind
+			d.Operations.Add(trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name),
+				Attrs: []trace.Attr{{Key: "type", Value: trace.StringValue(operationKind(r.Kind))}}})
 		}
 	}
 	name := func(table int, r *Record, token uint64) string {

@@ -666,6 +666,16 @@ func (e *encoder) definitions() error {
 		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
 			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
 		}
+		for _, x := range d.Operations.All() {
+			if d.Origin == "otf" && x.ID == strconv.FormatUint(op, 10) {
+				r.Name = x.Name
+				for _, a := range x.Attrs {
+					if kind := slices.Index(operationKinds[:], a.Value.Str); a.Key == "type" && kind >= 0 {
+						r.Kind = uint64(kind)
+					}
+				}
+			}
+		}
 		put(r)
 	}
 	for i := range d.Markers.Len() {

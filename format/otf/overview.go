@@ -39,7 +39,7 @@ func (d *decoder) definitionRecords(ctx context.Context) ([]format.DefinitionRec
 		x.Count++
 		switch r.Type {
 		case DefFunctionGroup, DefCounterGroup, DefFileGroup, DefSCLFile, DefCollectiveOperation:
-			x.Alone = r.Type == DefFileGroup || r.Type == DefCollectiveOperation
+			x.Alone = r.Type == DefFileGroup
 			x.Names = append(x.Names, trace.Named{ID: id(r.Stream, r.Token), Name: trace.Text(r.Name)})
 		}
 	}

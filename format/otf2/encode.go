@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/format/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -71,7 +72,7 @@ type encoder struct {
 	windows []uint32              // communicators whose members' memory needs one
 	memory  uint32                // the communicator of the transfer in hand, if it has no window
 	types   map[uint32]trace.Type // that attributes have which are defined without one
-	calls   map[uint32]*calls     // by location, of traces whose collective operations begin with what they are
+	calls   *collective.Calls     // what ends of collective operations are to say
 	from    *original             // nil if the trace was not read from an archive of others
 }
 
@@ -115,9 +116,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok && m.restorer == nil {
 		return e.rewrite(m)
 	}
-	if d.Origin == "otf" {
-		e.calls = map[uint32]*calls{}
-	}
+	e.calls = collective.Follow(d, e.rankOf)
 	if d.Clock.Den != 1 {
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole parts of a second are rounded parts for OTF2's own tools; weft reads them as they are", 1)
 	}
@@ -277,11 +276,8 @@ func (e *encoder) native(c *trace.Cursor) (all bool) {
 		return len(ops) == 2 && ops[1] == 0
 	}
 	kind, said := e.transfer(c)
-	if e.calls != nil && said == nil {
-		said = e.collective(c)
-	}
 	if said == nil {
-		said = ops
+		said = e.calls.Operands(c)
 	}
 	id := e.record(kind)
 	ok := id != 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
+	"github.com/weft-trace/weft/format/internal/collective"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -60,6 +61,8 @@ func (t ticks) model(v uint64) int64 { return int64(v-t.Base) / int64(t.Scale) }
 
 // encoder writes any trace as Pallas: locations as threads, their groups as archives.
 type encoder struct {
+	calls  *collective.Calls // what ends of collective operations are to say
+	rounds bool              // times to nanoseconds
 	*staging
 	defs  *trace.Definitions
 	ticks ticks
@@ -130,8 +133,15 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if m, ok := d.Native.(*model); ok {
 		e.rewrite(m)
 	}
+	e.calls = collective.Follow(d, nil)
 	exact := false
-	if e.ticks, exact = newTicks(d.Clock); !exact {
+	e.ticks, exact = newTicks(d.Clock)
+	switch {
+	case exact:
+	case e.plain && e.from == nil:
+		e.rounds = true
+		e.loss.Add("trace", "clock", format.Degraded, "times are rounded to nanoseconds", 1)
+	default:
 		e.loss.Add("trace", "clock", format.Degraded, "ticks that are no whole nanoseconds are nanoseconds for Pallas' own tools; weft reads them as they are", 1)
 	}
 	return nil
@@ -141,7 +151,7 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 func (e *encoder) Batch(b *trace.Batch) error {
 	if b.Len() > 0 && !e.begun {
 		e.begun = true
-		if t := b.Time[0]; t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
+		if t, ok := e.tick(b.Time[0]); ok && t < 0 && uint64(-t) <= math.MaxInt64/e.ticks.Scale {
 			e.ticks.Base = uint64(-t) * e.ticks.Scale // there are no times before 0
 		}
 	}
@@ -151,6 +161,16 @@ func (e *encoder) Batch(b *trace.Batch) error {
 		}
 	}
 	return nil
+}
+
+// tick is a tick of the trace as one of the file: a nanosecond where times are rounded to these. ok is
+// false if it does not fit.
+func (e *encoder) tick(t int64) (tick int64, ok bool) {
+	if !e.rounds {
+		return t, true
+	}
+	tick, _, ok = e.defs.Clock.Rescale(t, trace.Seconds(1_000_000_000))
+	return tick, ok
 }
 
 // thread is that of a location.
@@ -205,7 +225,10 @@ func (e *encoder) string(s string) Ref {
 // it.
 func (e *encoder) event(c *trace.Cursor) error {
 	name := e.defs.Spec(c.Kind()).Name
-	at, ok := e.ticks.file(c.Time())
+	at, ok := uint64(0), false
+	if tick, fits := e.tick(c.Time()); fits {
+		at, ok = e.ticks.file(tick)
+	}
 	if !ok {
 		e.loss.Add(name, "time", format.Lost, "does not fit 63 bits of nanoseconds", 1)
 		return nil
@@ -236,7 +259,9 @@ func (e *encoder) event(c *trace.Cursor) error {
 			e.renumbered[c.Kind()]++
 		}
 	}
-	record, all := e.native(c)
+	ops := e.calls.Operands(c)
+	record, all := e.native(c, ops)
+	all = all && slices.Equal(ops, c.Ops()) // else it says more than the row
 	keys, _ := c.Attrs()
 	switch {
 	case record == Generic:
@@ -268,11 +293,10 @@ var ownRecords = map[trace.Kind]Record{
 	trace.ThreadTeamBegin: ThreadTeamBegin, trace.ThreadTeamEnd: ThreadTeamEnd, trace.ThreadBegin: ThreadBegin, trace.ThreadEnd: ThreadEnd,
 }
 
-// native finds Pallas' own record for a row and makes its payload; all tells whether it
+// native finds Pallas' own record for a row with these operands and makes its payload; all tells whether it
 // says everything but the attributes.
-func (e *encoder) native(c *trace.Cursor) (record Record, all bool) {
+func (e *encoder) native(c *trace.Cursor, ops []uint64) (record Record, all bool) {
 	e.payload = e.payload[:0]
-	ops := c.Ops()
 	small := func(v uint64) uint32 {
 		all = all && (v < uint64(NoRef) || v == trace.Undefined)
 		return uint32(v) // Undefined, and -1, are NoRef

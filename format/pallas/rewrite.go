@@ -273,7 +273,7 @@ func (e *encoder) again(c *trace.Cursor, archive uint32) (record Record, attribu
 				}
 				return r, attributes
 			}
-		} else if record, _ := e.native(c); record != Generic {
+		} else if record, _ := e.native(c, c.Ops()); record != Generic {
 			return record, attributes
 		}
 	}

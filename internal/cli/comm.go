@@ -119,14 +119,10 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	}
 	d := in.Defs()
 	x := &commResult{heading: in.heading()}
-	names, err := operationNames(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	var window *trace.Window
 	x.bounds, window = s.bounds(sel)
 	m := messages.New(d, messages.Options{Latency: true, Window: window})
-	o := collectives.New(d, collectives.Options{Names: names, Window: window})
+	o := collectives.New(d, collectives.Options{Window: window})
 	// What belongs together depends on what is before and behind the window.
 	all := trace.Events()
 	all.Kind = func(k trace.Kind) bool { return messages.Looks(k) || collectives.Looks(k) || rma.Looks(k) }
@@ -141,27 +137,6 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	}})
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
 	return x, err
-}
-
-// operationNames are those of collective operations that a trace numbers itself.
-func operationNames(ctx context.Context, in *input) (map[uint64]string, error) {
-	if !in.Defs().Conventions.OwnOperations {
-		return nil, nil
-	}
-	o, err := in.file.Overview(ctx)
-	if err != nil {
-		return nil, err
-	}
-	names := map[uint64]string{}
-	for _, r := range o.Definitions {
-		for _, n := range r.Names {
-			// Those of a stream alone have no plain number, and events do not tell the stream.
-			if id, err := strconv.ParseUint(n.ID, 10, 64); err == nil && r.Type == "DefCollectiveOperation" && n.Name != "" {
-				names[id] = n.Name
-			}
-		}
-	}
-	return names, nil
 }
 
 // meanOf is sum / n for people.

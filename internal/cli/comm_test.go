@@ -401,7 +401,7 @@ func TestCommTables(t *testing.T) {
 	if fmt.Sprint(sizes) != fmt.Sprint(x.Messages.Sizes) {
 		t.Errorf("found %v, expected %v", sizes, x.Messages.Sizes)
 	}
-	if r := read("collectives"); len(r) != 1 || strings.Join(r[0][:9], " ") != "1000000001 __MPI_COMM_WORLD__ MPI_Allreduce false 4 200 12800 51200 0.000006" || r[0][12] != "50" {
+	if r := read("collectives"); len(r) != 1 || strings.Join(r[0][:9], " ") != "1000000001 __MPI_COMM_WORLD__ allreduce false 4 200 12800 51200 0.000006" || r[0][12] != "50" || r[0][13] != "47" {
 		t.Errorf("found %q", r)
 	}
 	// Each table by itself.
@@ -530,5 +530,60 @@ func TestRMA(t *testing.T) {
 				t.Errorf("found %q, expected %q", got, x.want)
 			}
 		})
+	}
+}
+
+// The collective operations of a trace of OTF, which numbers them itself, are the same in all
+// formats, and in a plain trace of those that have records for them.
+func TestOperationsOfOTF(t *testing.T) {
+	const path = "../../format/otf/testdata/ok/mpi4/mpi4.otf"
+	want := comm(t, path).Collectives.Operations
+	if len(want) != 1 || want[0].Name != "allreduce" || want[0].Calls != 200 || want[0].Matched != 50 {
+		t.Fatalf("found %+v", want)
+	}
+	for _, args := range [][]string{{"x.otf2"}, {"--plain", "y.otf2"}, {"x.pallas"}, {"--plain", "y.pallas"}, {"x.otf"}, {"--plain", "y.otf"}, {"x.etf"}, {"x.trf"}} {
+		out := filepath.Join(t.TempDir(), args[len(args)-1])
+		weft(t, 0, slices.Concat([]string{"convert", "-q", "--allow-loss"}, args[:len(args)-1], []string{path, out})...)
+		l := comm(t, out).Collectives.Operations
+		if len(l) != 1 {
+			t.Errorf("%q: found %+v", args, l)
+			continue
+		}
+		x, y := l[0], want[0]
+		if x.Name != y.Name || x.Members != y.Members || x.Calls != y.Calls || x.Sent != y.Sent || x.Received != y.Received || x.Matched != y.Matched || x.Time != y.Time || x.Waiting != y.Waiting {
+			t.Errorf("%q: found %+v, expected %+v", args, x, y)
+		}
+	}
+}
+
+// Times of a plain trace of Pallas are nanoseconds, whatever the ticks of the original are: here
+// 1001 in a second.
+func TestPlainPallasTimes(t *testing.T) {
+	const path = "../../format/otf/testdata/ok/hand_spaces/hand_spaces.otf"
+	out := filepath.Join(t.TempDir(), "x.pallas")
+	weft(t, 0, "convert", "-q", "--plain", "--allow-loss", path, out)
+	span := func(path string) (x struct {
+		First int64
+		Last  int64
+	}, clock trace.Clock) {
+		f, err := all.Open(t.Context(), path, &format.ReadOptions{Report: format.NewReport()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if x.First, x.Last, _, err = f.Extent(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return x, f.Defs().Clock
+	}
+	a, clock := span(path)
+	b, nanoseconds := span(out)
+	if clock.Num != 1001 || nanoseconds.Num != 1_000_000_000 {
+		t.Fatalf("found clocks of %d and %d ticks a second", clock.Num, nanoseconds.Num)
+	}
+	for _, x := range [][2]int64{{a.First, b.First}, {a.Last, b.Last}} {
+		if want, _, _ := clock.Rescale(x[0], nanoseconds); x[1] != want {
+			t.Errorf("tick %d became %d ns, expected %d", x[0], x[1], want)
+		}
 	}
 }

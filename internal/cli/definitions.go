@@ -93,7 +93,8 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 		key, title string
 		t          *trace.Table[trace.Named]
 	}{{"parameters", "Parameters", &d.Parameters}, {"windows", "Windows", &d.Windows}, {"contexts", "Contexts", &d.Contexts},
-		{"files", "Files", &d.Files}, {"handles", "Handles", &d.Handles}, {"markers", "Markers", &d.Markers}} {
+		{"files", "Files", &d.Files}, {"handles", "Handles", &d.Handles}, {"markers", "Markers", &d.Markers},
+		{"operations", "Collective operations with numbers of the trace's own", &d.Operations}} {
 		add(x.key, x.title, "id name attributes", x.t.Len(), func(i int) []any {
 			n := x.t.At(uint32(i))
 			return []any{n.ID, n.Name, n.Attrs}

@@ -104,8 +104,11 @@ func tool(t *testing.T, path, name string, flags ...string) (out, complaints []b
 func silent(t *testing.T, known []byte, path, name string, flags ...string) []byte {
 	t.Helper()
 	out, errs := tool(t, path, name, flags...)
+	// An anonymous archive has other names for the same things.
+	unnamed := regexp.MustCompile(`".*?" <`)
+	known = unnamed.ReplaceAll(known, []byte("<"))
 	for line := range bytes.Lines(errs) {
-		if !bytes.Contains(known, line) {
+		if !bytes.Contains(known, unnamed.ReplaceAll(line, []byte("<"))) {
 			t.Errorf("%s %q: %s", name, append(flags, path), line)
 		}
 	}
@@ -474,10 +477,13 @@ func TestVerbsKeepLocalDefinitions(t *testing.T) {
 // An anonymous archive has the definitions and events of the original, record by record, and none
 // of its texts but words and the names of libraries.
 func TestAnonymizeEdits(t *testing.T) {
-	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|pthread_.*|OpenMP.*|OTF2::.*|MINITRACE::.*|POSIX.*|machine|node|bytes|#)$`)
+	known := regexp.MustCompile(`^(|-?[0-9.]+|MPI.*|pthread_.*|OpenMP.*|machine|node)$`)
+	// The fields that are words: names of attributes and properties, units, kinds of I/O.
+	words := map[uint8]int{6: 1, 8: 2, 11: 1, 19: 8, 26: 1, 28: 1, 29: 1}
 	for _, name := range []string{"heat2d-mt/traces.otf2", "omp/eztrace_log.otf2", "propvals/traces.otf2", "rma/traces.otf2", "thumbnails/t.otf2"} {
 		path, out := "../../format/otf2/testdata/ok/"+name, filepath.Join(t.TempDir(), "x.otf2")
 		weft(t, 0, "anonymize", "-q", path, out)
+		word := map[string]bool{}
 		records := func(path string) (kinds map[uint8]int, texts map[string]bool) {
 			a, err := otf2.Open(format.FileSource(path))
 			if err != nil {
@@ -487,8 +493,13 @@ func TestAnonymizeEdits(t *testing.T) {
 			for _, p := range a.Anchor.Properties {
 				texts[p.Value] = true
 			}
+			ids := map[uint64]string{}
 			if err := a.Definitions(func(_ int64, r *otf2.Record) error {
-				kinds[r.ID]++
+				if kinds[r.ID]++; r.ID == 10 {
+					ids[r.Values[0]] = r.Texts[0]
+				} else if field, ok := words[r.ID]; ok {
+					word[ids[r.Values[field]]] = true
+				}
 				for _, x := range r.Texts {
 					texts[x] = true
 				}
@@ -504,7 +515,7 @@ func TestAnonymizeEdits(t *testing.T) {
 			t.Errorf("%s: %v definitions, expected %v", name, k, kinds)
 		}
 		for x := range texts {
-			if others[x] && !known.MatchString(x) {
+			if others[x] && !word[x] && !known.MatchString(x) {
 				t.Errorf("%s: found the text %q", name, x)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // operation names an operation of a trace.
 func operation(d *trace.Definitions, n uint64) string {
-	if name, ok := trace.OperationName(n); ok && !d.Conventions.OwnOperations {
+	if name, ok := d.OperationName(n); ok {
 		return name
 	}
 	return fmt.Sprintf("operation %d", n)
