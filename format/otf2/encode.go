@@ -33,6 +33,14 @@ const (
 // firstID is the id of index 0 of a table.
 var firstID = [tables]uint64{Attributes: 2, Parameters: 1, Comms: 1, Groups: 2}
 
+// firstID is the id of index 0 of a table in the archive that is written.
+func (e *encoder) firstID(t Table) uint64 {
+	if e.plain && t == Attributes {
+		return 0 // those that weft adds are not there
+	}
+	return firstID[t]
+}
+
 const (
 	// pooled is the id of the first string that the model has not, linkText that of the
 	// first one that is a link, to which nothing refers.
@@ -444,12 +452,12 @@ func (e *encoder) attributes(c *trace.Cursor) (all bool) {
 			all = false
 			continue
 		}
-		a := Attribute{k + uint32(firstID[Attributes]), uint8(v.Type), v.Num}
+		a := Attribute{k + uint32(e.firstID(Attributes)), uint8(v.Type), v.Num}
 		switch {
 		case t == Strings:
 			a.Value = e.string(v.Str)
 		case t != noTable:
-			a.Value += firstID[t]
+			a.Value += e.firstID(t)
 		}
 		e.event.Attributes = append(e.event.Attributes, a)
 	}
@@ -518,7 +526,7 @@ func (e *encoder) defineAll() error {
 		put(defAttribute, longRow, name("weft.row-text"), typeString, name("what the event is in the trace that it comes from"))
 	}
 	for i, a := range d.Attributes.All() {
-		put(defAttribute, uint64(i)+firstID[Attributes], name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
+		put(defAttribute, uint64(i)+e.firstID(Attributes), name(a.Name), uint64(e.typeOf(uint32(i), trace.String)), name(a.Doc))
 	}
 	e.tree(put, name)
 	for i, r := range d.Regions.All() {

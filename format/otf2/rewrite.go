@@ -181,7 +181,7 @@ func idOf[T any](t *trace.Table[T], i uint32, id func(*T) string) (string, bool)
 func (e *encoder) id(t Table, i uint32) uint64 {
 	o := e.from
 	if o == nil {
-		return uint64(i) + firstID[t]
+		return uint64(i) + e.firstID(t)
 	}
 	if t == Strings && e.defs.Strings.Has(i) {
 		return e.string(*e.defs.Strings.At(i))

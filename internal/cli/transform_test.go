@@ -234,6 +234,9 @@ func TestForeignArchives(t *testing.T) {
 		if code, _, errs := runWeft(t, "convert", "-q", realTraces[name], out); code != 0 {
 			t.Fatal(errs)
 		}
+		plain := filepath.Join(t.TempDir(), "x.otf2")
+		weft(t, 0, "convert", "-q", "--plain", "--allow-loss", realTraces[name], plain)
+		silentOTF2(t, plain, nil)
 		if _, found, errs := runWeft(t, "check", "--rule", "otf2.*", out); !strings.Contains(found, "0 errors, 0 warnings") {
 			t.Errorf("%s: %s%s", name, found, errs)
 		}
