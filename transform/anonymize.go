@@ -53,11 +53,13 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 
 // rename replaces a text that is in the file, and perhaps not in the model.
 func (x *anonymizer) rename(text string, word bool) string {
+	lower := strings.ToLower(text)
+	word = word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) || slices.Contains(ioParadigms, lower)
 	// A word may be among the texts of the file, too.
 	if n, ok := x.names[text]; ok && !(word && strings.HasPrefix(n, "text ")) {
 		return n
 	}
-	if lower := strings.ToLower(text); word || slices.Contains(groupKinds, lower) || slices.Contains(paradigms, lower) {
+	if word {
 		return text
 	}
 	return x.text(trace.StringValue(text)).Str
@@ -149,6 +151,9 @@ func (x *anonymizer) attrs(l []trace.Attr) {
 
 // paradigms are groups of regions that say nothing of the program.
 var paradigms = []string{"user", "compiler", "mpi", "openmp", "pthread", "openacc", "opencl", "cuda", "hip", "shmem", "sampling", "measurement system", "io", "unknown"}
+
+// ioParadigms are interfaces of I/O, by the names that OTF2 recommends.
+var ioParadigms = []string{"posix", "posix i/o", "isoc", "isoc i/o", "mpi-io", "mpi i/o", "netcdf", "pnetcdf", "hdf5", "adios"}
 
 // groupKinds are kinds of groups that say nothing of the machine.
 var groupKinds = []string{"machine", "cluster", "rack", "node", "host", "socket", "numa", "process", "accelerator", "group"}

@@ -105,9 +105,9 @@ func (e *encoder) rewrite(m *model) error {
 	})
 }
 
-// wordFields are the fields of definitions that are words: names of attributes, properties and
-// paradigms, and units.
-var wordFields = map[uint8]int{defParadigm: 1, defIOParadigm: 2, defAttribute: 1, defMetricMember: 8,
+// wordFields are the fields of definitions that are words: names of attributes and properties, and
+// units.
+var wordFields = map[uint8]int{defAttribute: 1, defMetricMember: 8,
 	defNodeProperty: 1, defGroupProperty: 1, defLocationProperty: 1, defContextProperty: 1, defIOFileProperty: 1}
 
 // renameDefinition takes from a definition what tells where a trace comes from, if that is wanted.
