@@ -13,6 +13,7 @@ import (
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/metrics"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/analysis/rma"
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/analysis/structure"
 	"github.com/weft-trace/weft/analysis/usage"
@@ -61,6 +62,10 @@ func TestCores(t *testing.T) {
 			p, err := analysis.Run(ctx, e, trace.Everything(), func() *profile.Part { return profile.New(e.Defs(), opt) })
 			return p.Result(), err
 		},
+		"rma": func(ctx context.Context, e format.Events) (any, error) {
+			p, err := analysis.Run(ctx, e, trace.Everything(), func() *rma.Part { return rma.New(e.Defs(), rma.Options{}) })
+			return p.Result(), err
+		},
 		"states": func(ctx context.Context, e format.Events) (any, error) {
 			opt := states.Options{Changes: true}
 			p, err := analysis.Run(ctx, e, trace.Everything(), func() *states.Part { return states.New(e.Defs(), opt) })
@@ -80,7 +85,7 @@ func TestCores(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, path := range []string{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../format/otf/testdata/ok/mpi4/mpi4.otf", "../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"} {
+			for _, path := range []string{"../format/otf2/testdata/ok/heat2d-mt/traces.otf2", "../format/otf2/testdata/ok/rma/traces.otf2", "../format/otf/testdata/ok/mpi4/mpi4.otf", "../format/pallas/testdata/ok/abi18_mpi/trace/main.pallas"} {
 				found := map[int]string{}
 				for _, workers := range []int{1, 4} {
 					f, err := all.Open(t.Context(), path, &format.ReadOptions{Report: format.NewReport(), Workers: workers})
