@@ -112,8 +112,8 @@ func End(s Sink, location uint32) error {
 	return nil
 }
 
-// Checker looks at the events of one scan, location by location, and reports
-// defects. Finish is called after the scan.
+// Checker looks at the events of one scan and reports defects. It gets the batches of each location
+// in their order; those of several locations may take turns. Finish is called after the scan.
 type Checker interface {
 	Sink
 	Finish(ctx context.Context) error

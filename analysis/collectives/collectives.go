@@ -127,8 +127,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 // Links are no operations.
 func (p *Part) Links([]trace.Link) error { return nil }
 
-// Looks reports whether parts look at events of a kind. A scan can leave out the others.
-func Looks(k trace.Kind) bool {
+// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+func Needs(k trace.Kind) bool {
 	switch k {
 	case trace.CollectiveBegin, trace.CollectiveEnd, trace.Collective, trace.CollectiveRequest, trace.CollectiveComplete:
 		return true
@@ -139,7 +139,7 @@ func Looks(k trace.Kind) bool {
 // Batch takes events, of one location or mixed, those of each location in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
-		if !Looks(c.Kind()) {
+		if !Needs(c.Kind()) {
 			continue
 		}
 		loc, t := c.Location(), c.Time()

@@ -147,8 +147,8 @@ func New(d *trace.Definitions, opt Options) *Part {
 	return p
 }
 
-// Looks reports whether parts look at events of a kind. A scan can leave out the others.
-func Looks(k trace.Kind) bool {
+// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+func Needs(k trace.Kind) bool {
 	return k.IsSend() || k.IsRecv() || k == trace.SendComplete || k == trace.RecvBegin
 }
 

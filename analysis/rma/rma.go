@@ -1,9 +1,11 @@
 // Package rma says who reads and writes whose memory: the puts, gets and atomic operations of
 // remote memory access (RMA) by origin and target, with their bytes, and how long they took.
 //
-// A transfer belongs to the location that recorded it, its origin. It ends with the first record of its completion that has its matching
-// number, in the same window; in OTF, which has neither, with the first one that has its tag in the
-// same communicator. The order across locations does not matter, so parts that saw different
+// A transfer belongs to the location that recorded it, its origin. It ends with the first record of
+// a completion that has its matching number, in the same window. OTF has neither: there it ends with
+// the first RMAEnd that has its tag, in the same communicator.
+//
+// The order across locations does not matter, so parts that saw different
 // locations can be merged. A part holds 60 bytes a transfer that goes on, and 150 bytes for each
 // origin, target and operation.
 package rma
@@ -32,8 +34,8 @@ const (
 	Atomic = "atomic"
 )
 
-// Looks reports whether parts look at events of a kind. A scan can leave out the others.
-func Looks(k trace.Kind) bool {
+// Needs reports whether a part needs events of a kind. A scan can leave out the others.
+func Needs(k trace.Kind) bool {
 	switch k {
 	case trace.RMAPut, trace.RMAGet, trace.RMAAtomic, trace.RMAEnd, trace.RMACompleteBlocking, trace.RMACompleteNonBlocking, trace.RMACompleteRemote:
 		return true
@@ -83,7 +85,7 @@ func (p *Part) Links([]trace.Link) error { return nil }
 // Batch takes events, of one location or mixed, those of each location in the order of time.
 func (p *Part) Batch(b *trace.Batch) error {
 	for c := b.Cursor(); c.Next(); {
-		if !Looks(c.Kind()) {
+		if !Needs(c.Kind()) {
 			continue
 		}
 		at := pending{location: c.Location(), window: c.Ref(), communicator: trace.Undefined}
@@ -128,7 +130,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote uint64, size 
 		return
 	}
 	k := key{at.location, target, operation}
-	s := p.of(k)
+	s := p.sum(k)
 	s.count++
 	s.bytes = durations.Sum(s.bytes, size)
 	if at.number != trace.Undefined {
@@ -142,10 +144,10 @@ func (p *Part) end(at pending, t int64) {
 		return
 	}
 	delete(p.open, at)
-	p.of(x.key).time.Add(durations.Between(x.begin, t))
+	p.sum(x.key).time.Add(durations.Between(x.begin, t))
 }
 
-func (p *Part) of(k key) *sums {
+func (p *Part) sum(k key) *sums {
 	s := p.sums[k]
 	if s == nil {
 		s = &sums{}

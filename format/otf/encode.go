@@ -666,13 +666,14 @@ func (e *encoder) definitions() error {
 		if d.Origin != "otf" && op < uint64(len(modelOperations)) {
 			r.Name, r.Kind = modelOperations[op].name, modelOperations[op].kind
 		}
-		for _, x := range d.Operations.All() {
-			if d.Origin == "otf" && x.ID == strconv.FormatUint(op, 10) {
-				r.Name = x.Name
-				for _, a := range x.Attrs {
-					if kind := slices.Index(operationKinds[:], a.Value.Str); a.Key == "type" && kind >= 0 {
-						r.Kind = uint64(kind)
-					}
+		for _, x := range d.Operations.All() { // none but OTF's own
+			if x.ID != strconv.FormatUint(op, 10) {
+				continue
+			}
+			r.Name = x.Name
+			for _, a := range x.Attrs {
+				if a.Key == "type" {
+					r.Kind = uint64(max(0, slices.Index(operationKinds[:], a.Value.Str)))
 				}
 			}
 		}

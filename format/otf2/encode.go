@@ -56,32 +56,33 @@ const longestText = 250_000
 
 // encoder writes any trace as OTF2.
 type encoder struct {
-	w       *Writer
-	defs    *trace.Definitions
-	base    uint64
-	begun   bool
-	loss    format.Loss
-	plain   bool
-	rows    carrier.Rows
-	packed  []byte
-	events  []*EventWriter // by location
-	strings map[string]uint64
-	texts   uint64 // strings beside those of the model
-	links   uint64
-	err     error // of writing strings
-	event   Event
-	last    int64
-	loc     uint32
-	first   uint64 // times in the file
-	final   uint64
-	ids     [trace.Declared]uint8 // of events, by kind
-	comms   []*commMembers
-	numbers map[int64]uint32      // locations by the file's own number
-	windows []uint32              // communicators whose members' memory needs one
-	memory  uint32                // the communicator of the transfer in hand, if it has no window
-	types   map[uint32]trace.Type // that attributes have which are defined without one
-	calls   *collective.Calls     // what ends of collective operations are to say
-	from    *original             // nil if the trace was not read from an archive of others
+	w           *Writer
+	defs        *trace.Definitions
+	base        uint64
+	begun       bool
+	loss        format.Loss
+	plain       bool
+	rows        carrier.Rows
+	packed      []byte
+	events      []*EventWriter // by location
+	strings     map[string]uint64
+	texts       uint64 // strings beside those of the model
+	links       uint64
+	err         error // of writing strings
+	event       Event
+	last        int64
+	loc         uint32
+	first       uint64 // times in the file
+	final       uint64
+	ids         [trace.Declared]uint8 // of events, by kind
+	comms       []*commMembers
+	numbers     map[int64]uint32      // locations by the file's own number
+	windows     []uint32              // communicators whose members' memory needs one
+	windowComms map[uint64]uint32     // the communicators of all windows, by id
+	memory      uint32                // the communicator of the transfer in hand, if it has no window
+	types       map[uint32]trace.Type // that attributes have which are defined without one
+	calls       *collective.Calls     // what ends of collective operations are to say
+	from        *original             // nil if the trace was not read from an archive of others
 }
 
 // Create makes an encoder.
@@ -93,7 +94,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, first: undefined64}
+	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, windowComms: map[uint64]uint32{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -333,11 +334,14 @@ func (e *encoder) window(comm uint32) uint64 {
 
 // windowComm is the id of a window's communicator.
 func (e *encoder) windowComm(window uint64) uint64 {
-	var comm uint32
-	if n := uint64(e.defs.Windows.Len()); window >= n {
-		comm = e.windows[window-n]
-	} else {
-		comm = e.defs.WindowCommunicator(uint32(window))
+	comm, known := e.windowComms[window]
+	if !known {
+		if n := uint64(e.defs.Windows.Len()); window >= n {
+			comm = e.windows[window-n]
+		} else {
+			comm = e.defs.WindowCommunicator(uint32(window))
+		}
+		e.windowComms[window] = comm
 	}
 	if comm == trace.NoRef {
 		return allComm

@@ -458,9 +458,9 @@ func (e *encoder) put(loc uint32, x *Event) error {
 	return w.Write(x)
 }
 
-// viewsAgain writes what an archive keeps beside its events, which says something about them: the
+// writeSnapshotsAndThumbnails writes what an archive keeps beside its events, which says something about them: the
 // snapshots of locations that have all of their events, and thumbnails if all locations have.
-func (e *encoder) viewsAgain() error {
+func (e *encoder) writeSnapshotsAndThumbnails() error {
 	o, all := e.from, true
 	shifted := e.defs.Retimed || o.clocks > 0
 	dropped := int64(0)
@@ -473,7 +473,7 @@ func (e *encoder) viewsAgain() error {
 		if o.m.a.Anchor.Snapshots == 0 {
 			continue
 		}
-		if err := e.snapshotsAgain(id); err != nil {
+		if err := e.writeSnapshots(id); err != nil {
 			return err
 		}
 	}
@@ -496,8 +496,8 @@ func (e *encoder) viewsAgain() error {
 	return nil
 }
 
-// snapshotsAgain writes the snapshots of a location, but for what is damaged.
-func (e *encoder) snapshotsAgain(id uint64) error {
+// writeSnapshots writes the snapshots of a location, but for what is damaged.
+func (e *encoder) writeSnapshots(id uint64) error {
 	s, err := e.from.m.a.Snapshots(id)
 	if err != nil {
 		return nil // there is none
@@ -536,7 +536,7 @@ func (e *encoder) closeAgain() error {
 	}
 	e.loss.Add("trace", "clock offsets", format.Degraded, "times are written corrected", o.clocks)
 	if e.err == nil {
-		e.err = e.viewsAgain()
+		e.err = e.writeSnapshotsAndThumbnails()
 	}
 	o.m.a.Definitions(func(_ int64, r *Record) error {
 		switch {

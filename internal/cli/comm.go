@@ -125,7 +125,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	o := collectives.New(d, collectives.Options{Window: window})
 	// What belongs together depends on what is before and behind the window.
 	all := trace.Events()
-	all.Kind = func(k trace.Kind) bool { return messages.Looks(k) || collectives.Looks(k) || rma.Looks(k) }
+	all.Kind = func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})
 	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, part := range []format.Sink{m, o, t} {

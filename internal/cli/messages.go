@@ -70,7 +70,7 @@ operations.`,
 			}
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
 			all := trace.Events()
-			all.Kind = messages.Looks
+			all.Kind = messages.Needs
 			if err := in.Scan(c.Context(), all, format.GlobalOrder, p); err != nil {
 				return err
 			}
@@ -253,7 +253,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 		return text(l)
 	}})
 	all := trace.Events()
-	all.Kind = messages.Looks
+	all.Kind = messages.Needs
 	if err := in.Scan(ctx, all, format.GlobalOrder, p); err != nil {
 		return err
 	}
