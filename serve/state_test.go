@@ -418,8 +418,9 @@ func readingSlowly(t *testing.T, d *summing) *Server {
 	sample(t, path)
 	d.at, d.go_ = make(chan struct{}, 10), make(chan struct{})
 	f := &opening{mustFormat(t, "otf2"), func(f format.File) format.File {
-		d.File = f
-		return d
+		own := *d // a decoder that is abandoned and its successor may both be open
+		own.File = f
+		return &own
 	}}
 	opt := options(t)
 	opt.Reading.Format = f
