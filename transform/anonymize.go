@@ -171,7 +171,7 @@ func (x *anonymizer) links(l []trace.Link) {
 func (x *anonymizer) edit(t table, v any) {
 	switch e := v.(type) {
 	case *string:
-		*e = x.name("text", *e)
+		*e = x.rename(*e, false)
 	case *trace.Location:
 		e.Name = x.name(cmp.Or(string(e.Kind), "location"), e.Name)
 		x.attrs(e.Attrs)

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"context"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -16,6 +17,9 @@ type original struct {
 	groups map[namedGroup]uint64 // tokens of groups of functions and files
 	keys   map[int]bool          // attributes that events have, by index
 }
+
+// Renamable says that the encoder gives texts other names.
+func (o *original) Renamable() {}
 
 // namedGroup is a group of a table by its name.
 type namedGroup struct {
@@ -50,7 +54,8 @@ func (e *encoder) rewrite(o *original) error {
 	})
 }
 
-// original calls use with each definition of a part of the trace that is written again.
+// original calls use with each definition of a part of the trace that is written again, as it is
+// to be written.
 func (e *encoder) original(part Part, use func(r *Record) error) error {
 	c, err := e.from.r.Cursor(context.Background(), part)
 	if err != nil {
@@ -59,12 +64,45 @@ func (e *encoder) original(part Part, use func(r *Record) error) error {
 	defer c.Close()
 	for c.Next() {
 		if r := c.Record(); r.Type != Marker {
+			e.rename(r)
 			if err := use(r); err != nil {
 				return err
 			}
 		}
 	}
 	return c.Err()
+}
+
+// rename takes from a definition what tells where a trace comes from, if that is wanted.
+func (e *encoder) rename(r *Record) {
+	rename := e.defs.Rename
+	if rename == nil {
+		return
+	}
+	text := func(f field, word bool) {
+		if s := r.text(f); specs[r.Type].says(f) && *s != "" {
+			*s = rename(trace.Text(*s), word)
+		}
+	}
+	for i := range r.KeyValues {
+		r.KeyValues[i].Bytes = nil
+	}
+	switch r.Type {
+	case DefVersion: // libotf's own
+		return
+	case DefUniqueID: // libotf makes it of the time of day
+		r.UniqueID = 0
+	case DefSCL:
+		r.Line = 0
+	case DefProcessGroup:
+		if node, ok := strings.CutPrefix(r.Name, nodeGroup); ok {
+			r.Name = nodeGroup + rename(trace.Text(node), false)
+			return
+		}
+	}
+	text(fName, r.Type == DefKeyValue)
+	text(fUnit, true)
+	text(fText, false)
 }
 
 // definitionsAgain writes the definitions of the trace that was read, and those that were added.

@@ -70,6 +70,9 @@ func attrs(s *scope) map[Ref]uint32   { return s.attrs }
 // groupTypes are what a group's members are.
 var groupTypes = [...]string{"", "locations", "regions", "metrics", "communicating locations", "ranks", "self"}
 
+// Renamable says that the encoder gives texts other names.
+func (m *model) Renamable() {}
+
 // newModel reads the archives, but no thread.
 func newModel(t *Trace, opt *format.ReadOptions) (*model, error) {
 	m := &model{t: t, defs: &trace.Definitions{Clock: trace.Seconds(1_000_000_000), Format: "pallas", Origin: "pallas", Conventions: format.Conventions("pallas")},

@@ -25,6 +25,7 @@ type original struct {
 // inverse finds the refs by which an archive names entries of the model.
 type inverse struct {
 	s     *scope
+	name  func(string) string // the text that is written for one of the archive
 	refs  [refTables]map[uint32]Ref
 	texts map[string]Ref
 	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
@@ -54,18 +55,58 @@ func (e *encoder) rewrite(m *model) {
 	for id, g := range m.groups {
 		o.groups[g] = id
 	}
+	name := e.renaming(m)
 	w := e.w
-	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups, m.t.Metadata, m.t.Locations
+	w.Definitions, w.LocationGroups, w.Metadata, w.locations = *m.t.Definitions, m.t.LocationGroups, renamedValues(m.t.Metadata, name), m.t.Locations
 	d := &w.Definitions // what is added must not come into the model's own lists
-	d.Strings, d.Regions, d.Attributes = slices.Clip(d.Strings), slices.Clip(d.Regions), slices.Clip(d.Attributes)
+	d.Strings, d.Regions, d.Attributes = renamedStrings(d.Strings, name), slices.Clip(d.Regions), slices.Clip(d.Attributes)
 	o.reserve(m.t.Definitions)
 	for _, a := range m.archives {
 		y := w.Archive(a.ID)
-		y.Definitions, y.Metadata, y.groups = *a.Definitions, a.Metadata, a.groups
+		y.Definitions, y.Metadata, y.groups = *a.Definitions, renamedValues(a.Metadata, name), a.groups
+		y.Definitions.Strings = renamedStrings(a.Definitions.Strings, name)
 		y.locations = append(slices.Clone(a.Locations[:a.own]), a.Locations[a.own+a.main:]...)
-		o.archives[a.ID] = &inverse{s: m.scopes[a.ID], peers: map[Ref]map[uint64]uint32{}}
+		o.archives[a.ID] = &inverse{s: m.scopes[a.ID], name: name, peers: map[Ref]map[uint64]uint32{}}
 		o.reserve(a.Definitions)
 	}
+}
+
+// renaming is the function that gives the text which is written for one of the trace: the same
+// text, unless other names are wanted. The names of attributes are words.
+func (e *encoder) renaming(m *model) func(text string) string {
+	rename := e.defs.Rename
+	if rename == nil {
+		return func(text string) string { return text }
+	}
+	words := map[string]bool{}
+	note := func(d *Definitions) {
+		for _, a := range d.Attributes {
+			if text, ok := d.Text(a.Name); ok {
+				words[text] = true
+			}
+		}
+	}
+	note(m.t.Definitions)
+	for _, a := range m.archives {
+		note(a.Definitions)
+	}
+	return func(text string) string { return rename(trace.Text(text), words[text]) }
+}
+
+func renamedStrings(l []String, name func(string) string) []String {
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Text = name(l[i].Text)
+	}
+	return slices.Clip(l)
+}
+
+func renamedValues(l []Metadata, name func(string) string) []Metadata {
+	l = slices.Clone(l)
+	for i := range l {
+		l[i].Value = name(l[i].Value)
+	}
+	return l
 }
 
 // reserve keeps refs that are in use.
@@ -104,8 +145,9 @@ func (v *inverse) fill(m *model) {
 	for d := v.s.d; d != nil; d = d.global {
 		for _, x := range d.Strings {
 			if text, _ := v.s.d.Text(x.Ref); text == x.Text {
-				if _, twice := v.texts[x.Text]; !twice {
-					v.texts[x.Text] = x.Ref
+				name := v.name(text)
+				if _, twice := v.texts[name]; !twice {
+					v.texts[name] = x.Ref
 				}
 			}
 		}
