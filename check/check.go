@@ -47,6 +47,7 @@ type state struct {
 	collectives []collective // open ones, innermost last
 	locks       []lock       // that are held, the last one last
 	steps       steps
+	near        lanesNear
 }
 
 type openRow struct{ time, pos int64 }
@@ -231,7 +232,7 @@ func (c *Checker) leave(s *state, at place, t int64, ref uint32) error {
 func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 	switch k := x.Kind(); k {
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
-		if err := c.message(x, at); err != nil {
+		if err := c.message(s, x, at); err != nil {
 			return err
 		}
 		if k == trace.SendBegin && !c.repeated(x) {

@@ -18,8 +18,17 @@ type channel struct {
 // lane is the ends of messages of a channel that wait for their other end: sends, and
 // receives, each by tag. The tag -1 fits any.
 type lane struct {
-	ends [2]map[int64]*queue
-	seq  int64
+	ends  [2]map[int64]*queue
+	seq   int64
+	skew  *skew  // of the two clocks, nil before the first pair
+	spare *queue // one to use again
+}
+
+// lanesNear are the lanes that a location has used last, of sends and receives, by the end of the
+// peer's number.
+type lanesNear [2][4]struct {
+	channel
+	lane *lane
 }
 
 // end is one end of a message.
@@ -31,6 +40,11 @@ type queue struct {
 	head int
 }
 
+func (q *queue) empty() bool { return q.head == len(q.list) }
+
+// emptyQueues is how many queues a lane may keep for tags of which no end waits.
+const emptyQueues = 16
+
 const (
 	sends = iota
 	receives
@@ -40,7 +54,7 @@ const (
 const unknown = -1
 
 // message takes an end of a message.
-func (c *Checker) message(x *trace.Cursor, at place) error {
+func (c *Checker) message(s *state, x *trace.Cursor, at place) error {
 	peer := x.Op(0)
 	if peer >= uint64(c.defs.Locations.Len()) {
 		return nil // nothing can be said to fit
@@ -49,30 +63,41 @@ func (c *Checker) message(x *trace.Cursor, at place) error {
 	if x.Kind().IsRecv() {
 		side, ch = receives, channel{uint32(peer), at.loc, x.Op(1)}
 	}
-	return c.end(ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
+	near := &s.near[side][peer%uint64(len(s.near[side]))]
+	if near.lane == nil || near.channel != ch {
+		near.channel, near.lane = ch, c.lane(ch)
+	}
+	return c.end(near.lane, ch, side, int64(x.Op(2)), end{x.Time(), int64(x.Op(3)), at.pos, 0})
 }
 
-// end pairs an end of a message with the oldest one that fits, or lets it wait.
-func (c *Checker) end(ch channel, side int, tag int64, e end) error {
+// lane is that of a channel.
+func (c *Checker) lane(ch channel) *lane {
 	l := c.lanes[ch]
 	if l == nil {
 		l = &lane{}
 		c.lanes[ch] = l
 	}
+	return l
+}
+
+// end pairs an end of a message with the oldest one that fits, or lets it wait.
+func (c *Checker) end(l *lane, ch channel, side int, tag int64, e end) error {
 	other, ok := l.take(1-side, tag)
 	switch {
 	case !ok:
 		l.wait(side, tag, e)
 		return nil
 	case side == sends:
-		return c.pair(ch, e, other)
+		return c.pair(l, ch, e, other)
 	}
-	return c.pair(ch, other, e)
+	return c.pair(l, ch, other, e)
 }
 
 // meet pairs the ends that wait in another checker with those that wait here.
 func (c *Checker) meet(ch channel, o *lane) error {
-	if c.lanes[ch] == nil {
+	l := c.lanes[ch]
+	if l == nil {
+		o.skew = nil // it is the other checker's
 		c.lanes[ch] = o
 		return nil
 	}
@@ -90,7 +115,7 @@ func (c *Checker) meet(ch channel, o *lane) error {
 		// An end without tag pairs with the oldest of all.
 		slices.SortFunc(list, func(a, b tagged) int { return cmp.Compare(a.seq, b.seq) })
 		for _, x := range list {
-			if err := c.end(ch, side, x.tag, x.end); err != nil {
+			if err := c.end(l, ch, side, x.tag, x.end); err != nil {
 				return err
 			}
 		}
@@ -104,7 +129,10 @@ func (l *lane) wait(side int, tag int64, e end) {
 	}
 	q := l.ends[side][tag]
 	if q == nil {
-		q = &queue{}
+		if q = l.spare; q == nil {
+			q = &queue{}
+		}
+		l.spare = nil
 		l.ends[side][tag] = q
 	}
 	l.seq++
@@ -120,7 +148,7 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 	}
 	best, key := (*queue)(nil), int64(0)
 	look := func(tag int64, q *queue) {
-		if q != nil && (best == nil || q.list[q.head].seq < best.list[best.head].seq) {
+		if q != nil && !q.empty() && (best == nil || q.list[q.head].seq < best.list[best.head].seq) {
 			best, key = q, tag
 		}
 	}
@@ -136,8 +164,14 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 		return end{}, false
 	}
 	e := best.list[best.head]
-	if best.head++; best.head == len(best.list) {
-		delete(waiting, key)
+	if best.head++; best.empty() {
+		if best.head, best.list = 0, best.list[:0]; cap(best.list) > 64 {
+			best.list = nil
+		}
+		if len(waiting) > emptyQueues {
+			delete(waiting, key)
+			l.spare = best
+		}
 	} else if best.head >= 64 && best.head*2 >= len(best.list) {
 		best.list = best.list[:copy(best.list, best.list[best.head:])]
 		best.head = 0
@@ -146,7 +180,7 @@ func (l *lane) take(side int, tag int64) (end, bool) {
 }
 
 // pair holds the two ends of a message against each other.
-func (c *Checker) pair(ch channel, send, recv end) error {
+func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	at := placeOf(ch.to, openRow{recv.time, recv.pos})
 	if send.length != unknown && recv.length != unknown && send.length != recv.length {
 		if err := c.report("trace.message-size", at, fmt.Sprintf("a receive of %d bytes at %s", uint64(recv.length), c.seconds(recv.time)),
@@ -154,11 +188,15 @@ func (c *Checker) pair(ch channel, send, recv end) error {
 			return err
 		}
 	}
-	g := groupPair{c.group(ch.from), c.group(ch.to)}
-	if compareOwners(g.b, g.a) < 0 {
-		g.a, g.b = g.b, g.a
+	s := l.skew
+	if s == nil {
+		g := groupPair{c.group(ch.from), c.group(ch.to)}
+		if compareOwners(g.b, g.a) < 0 {
+			g.a, g.b = g.b, g.a
+		}
+		s = c.skew(g)
+		l.skew = s
 	}
-	s := c.skew(g)
 	s.messages++
 	if recv.time >= send.time {
 		return nil
@@ -187,6 +225,9 @@ func (c *Checker) unmatched() error {
 			}
 			for _, tag := range slices.Sorted(maps.Keys(waiting)) {
 				q := waiting[tag]
+				if q.empty() {
+					continue
+				}
 				e := q.list[q.head]
 				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
 				if err := c.reports(rule, placeOf(own, openRow{e.time, e.pos}), int64(len(q.list)-q.head), found, "a "+partner+" to match"); err != nil {
