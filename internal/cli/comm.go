@@ -127,7 +127,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	all := trace.Events()
 	all.Kind = func(k trace.Kind) bool { return messages.Needs(k) || collectives.Needs(k) || rma.Needs(k) }
 	t := rma.New(d, rma.Options{Window: window})
-	err = in.Scan(ctx, all, format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+	err = in.inOrder(ctx, all, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		for _, part := range []format.Sink{m, o, t} {
 			if err := part.Batch(b); err != nil {
 				return err

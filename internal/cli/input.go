@@ -79,6 +79,11 @@ type input struct {
 	close  []func() error
 }
 
+// inOrder scans the trace in global time order for an analysis, which works in a goroutine of its own.
+func (in *input) inOrder(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+	return format.ScanAlongside(ctx, in.Events, sel, in.opt.Cores(), sink)
+}
+
 // Close frees everything.
 func (in *input) Close() error {
 	in.bar.done()

@@ -71,7 +71,7 @@ operations.`,
 			p := messages.New(in.Defs(), messages.Options{Window: window, Bins: o.bins})
 			all := trace.Events()
 			all.Kind = messages.Needs
-			if err := in.Scan(c.Context(), all, format.GlobalOrder, p); err != nil {
+			if err := in.inOrder(c.Context(), all, p); err != nil {
 				return err
 			}
 			in.bar.done()
@@ -254,7 +254,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	}})
 	all := trace.Events()
 	all.Kind = messages.Needs
-	if err := in.Scan(ctx, all, format.GlobalOrder, p); err != nil {
+	if err := in.inOrder(ctx, all, p); err != nil {
 		return err
 	}
 	if err := p.Finish(); err != nil {

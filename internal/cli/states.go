@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/analysis/states"
-	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -51,7 +50,7 @@ window alone.`,
 				// What is open in a window depends on all events before it, and who has
 				// finished on those behind it.
 				p := states.New(in.Defs(), opt)
-				if err := in.Scan(c.Context(), trace.Events(), format.GlobalOrder, p); err != nil {
+				if err := in.inOrder(c.Context(), trace.Events(), p); err != nil {
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
