@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/weft-trace/weft/trace"
 )
@@ -106,18 +105,13 @@ type quick struct {
 	known    bool // that it is defined
 }
 
-// quickFields is how many fields the events have that [quick] reads, at most.
-const quickFields = 6
-
-// quickEvents tells which these events are: their fields are numbers of which all are right,
+// quickEvents tells which these events are: their fields are numbers of which all are right, words,
 // communicators, and ranks in these.
 var quickEvents = func() (l [len(eventTypes)]bool) {
-	for id := firstEvent; id < len(eventTypes); id++ {
-		t := &eventTypes[id]
-		l[id] = t.name != "" && t.each == nil && len(t.fields) <= quickFields
-		for i, f := range t.fields {
-			any := f.show != showEnum && f.show != showFlags && (f.table == noTable || f.table == Comms || i == eventKinds[id].ref)
-			l[id] = l[id] && any && (f.enc == enc32 || f.enc == enc64)
+	for id := range l {
+		l[id] = plainEvents[id]
+		for i, f := range eventTypes[id].fields {
+			l[id] = l[id] && f.show != showFlags && (f.table == noTable || f.table == Comms || i == eventKinds[id].ref)
 		}
 	}
 	return l
@@ -130,7 +124,7 @@ func (q *quick) read(x *numbers, times *outside) {
 		return
 	}
 	b, at := k.part, k.at
-	t := r.time
+	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
 	const timed = 9
 	for n < most && at+timed+2 <= len(b) {
@@ -139,21 +133,12 @@ func (q *quick) read(x *numbers, times *outside) {
 			t = binary.LittleEndian.Uint64(b[at+1:])
 			at += timed
 		}
-		if int(b[at]) >= len(quickEvents) || !quickEvents[b[at]] {
-			break
-		}
-		typ, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
-		if typ.bare { // its only field follows, instead of a length
-			if from--; size == 0xff {
-				size = 0
-			}
-		}
-		end := at + 2 + size
-		if size == 0xff || end+8 > len(b) || !q.event(typ, b, from, end) {
+		id, next := b[at], plainRecord(b, at, &v)
+		if next == 0 || !quickEvents[id] || !q.right(&eventTypes[id], &v) {
 			break
 		}
 		times.add(r.clock.correct(t), k.base+int64(at))
-		at = end
+		at = next
 		n++
 		k.at, r.time = at, t
 	}
@@ -161,40 +146,16 @@ func (q *quick) read(x *numbers, times *outside) {
 	r.number += n
 }
 
-// event reads an event whose fields are between two places, behind which there are 8 bytes more. It
-// returns false if there is anything about it that is to be looked at in full.
-func (q *quick) event(t *recordType, b []byte, at, end int) bool {
-	var v [quickFields]uint64
-	for i := range t.fields {
-		size := 8
-		if t.fields[i].enc == enc32 {
-			size = 4
-		}
-		n := int(b[at])
-		at++
-		switch {
-		case n == 0:
-		case n == 0xff:
-			v[i] = math.MaxUint64 >> (64 - 8*size)
-		case n > size || at >= end:
-			return false
-		default:
-			v[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
-			if v[i]>>(8*(n-1)) == 0 {
-				return false // more bytes than it needs
-			}
-			at += n
-		}
-		if at > end {
-			return false
-		}
-	}
-	if at != end {
-		return false
+// right reports whether nothing about the values of an event is to be looked at in full.
+func (q *quick) right(t *recordType, v *plainValues) bool {
+	if t.bare {
+		return true
 	}
 	for i := range t.fields {
 		f := &t.fields[i]
 		switch {
+		case f.show == showEnum && (v[i] >= uint64(len(f.words)) || f.words[v[i]] == ""):
+			return false
 		case f.table == Comms:
 			if q.look(v[i]); !q.known {
 				return false

@@ -360,7 +360,9 @@ type locationReader struct {
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
 	// recent are the regions of ids that have been looked up, by their low bits.
-	recent [256]struct{ id, region uint32 }
+	recent      [256]struct{ id, region uint32 }
+	recentComm  recentComm
+	recentRanks [1 << rankBits]recentRank
 }
 
 // errStandIn is that something needs a stand-in.
@@ -389,6 +391,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	for i := range x.recent {
 		x.recent[i].id = ^uint32(i) // which is not the place of that id
 	}
+	x.recentComm, x.recentRanks = recentComm{}, [len(x.recentRanks)]recentRank{}
 	return x, nil
 }
 
@@ -477,7 +480,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &x.b, nil
 }
 
-// visits reads the times, enters and leaves that follow, as long as they are in the part
+// visits reads the times, enters, leaves and messages that follow, as long as they are in the part
 // of the file that is in memory and nothing about them is odd. The rest is left to the
 // reader of events.
 func (x *locationReader) visits() error {
@@ -490,6 +493,7 @@ func (x *locationReader) visits() error {
 	b := &x.b
 	time, number := r.time, r.number
 	now, odd := x.tick(r.clock.correct(time))
+	var v plainValues
 	for !odd && at+most <= len(part) && b.Len() < x.rows {
 		p := part[at : at+most]
 		id := p[0]
@@ -503,7 +507,19 @@ func (x *locationReader) visits() error {
 			continue
 		}
 		n := uint(p[1])
-		if id != enter && id != leave || n > 4 {
+		if id != enter && id != leave {
+			next := 0
+			if int(id) < len(plainKinds) && plainKinds[id] {
+				next = plainRecord(part, at, &v)
+			}
+			if next == 0 || !x.plain(id, &v, now) {
+				break
+			}
+			at, x.last = next, now
+			number++
+			continue
+		}
+		if n > 4 {
 			break
 		}
 		ref := binary.LittleEndian.Uint32(p[2:]) & uint32(1<<(8*n)-1)

@@ -1,0 +1,182 @@
+package otf2
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// plainFields is how many fields the events have, at most, whose bytes [plainRecord] reads.
+const plainFields = 6
+
+// plainValues are the values of such an event.
+type plainValues [plainFields]uint64
+
+// plainEvents tells which events these are: all their fields are numbers, and their number is
+// always the same.
+var plainEvents = func() (l [len(eventTypes)]bool) {
+	for id := firstEvent; id < len(eventTypes); id++ {
+		t := &eventTypes[id]
+		l[id] = t.name != "" && t.each == nil && len(t.fields) <= plainFields
+		for _, f := range t.fields {
+			l[id] = l[id] && (f.enc == encByte || f.enc == enc32 || f.enc == enc64)
+		}
+	}
+	return l
+}()
+
+// plainRecord reads the values of an event at a place, and returns where the next record is. It is
+// 0 if the event is none of plainEvents, if there is anything odd about its bytes, or if there are
+// not 8 more behind it: then [EventReader.Next] is to read it.
+func plainRecord(b []byte, at int, v *plainValues) (next int) {
+	if int(b[at]) >= len(plainEvents) || !plainEvents[b[at]] {
+		return 0
+	}
+	t, from, size := &eventTypes[b[at]], at+2, int(b[at+1])
+	if t.bare { // its only field follows, instead of a length
+		if from--; size == 0xff {
+			size = 0
+		}
+	}
+	end := at + 2 + size
+	if size == 0xff || end+8 > len(b) {
+		return 0
+	}
+	at = from
+	for i := range t.fields {
+		n := uint(b[at])
+		at++
+		size := uint(8)
+		switch t.fields[i].enc {
+		case encByte:
+			v[i] = uint64(n)
+			continue
+		case enc32:
+			size = 4
+		}
+		switch {
+		case n == 0:
+			v[i] = 0
+		case n <= size && at < end:
+			v[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
+			if bits.Len64(v[i]) <= int(8*n-8) {
+				return 0 // more bytes than it needs
+			}
+			at += int(n)
+		case n == 0xff:
+			v[i] = math.MaxUint64 >> (64 - 8*size)
+		default:
+			return 0
+		}
+		if at > end {
+			return 0
+		}
+	}
+	if at != end {
+		return 0
+	}
+	return end
+}
+
+// plainKinds tells which of plainEvents the fast path of [locationReader] takes: they refer to
+// nothing but communicators and locations in these.
+var plainKinds = func() (l [len(eventTypes)]bool) {
+	for id := range l {
+		k := &eventKinds[id]
+		l[id] = plainEvents[id] && k.kind != trace.NoKind && k.ref < 0 && (id < ompFork || id > ompTaskComplete)
+		for _, o := range k.ops {
+			l[id] = l[id] && o.how != target && (o.how != reference || o.table == Comms)
+		}
+	}
+	return l
+}()
+
+const rankBits = 5
+
+// recentRank is a rank of a communicator that has been looked up.
+type recentRank struct {
+	comm, rank uint32
+	known      bool
+	location   uint64
+}
+
+// recentComm is a communicator that has been looked up, as the location calls it.
+type recentComm struct {
+	id    uint64
+	known bool
+	index uint64
+	ranks *printComm
+}
+
+// plain adds the row of an event with these values; false if it is to be added by [locationReader.add].
+func (x *locationReader) plain(id uint8, v *plainValues, now int64) bool {
+	b := &x.b
+	n := len(b.Op)
+	k := &eventKinds[id]
+	for i := range k.ops {
+		o := &k.ops[i]
+		value := o.value
+		if o.how != constant {
+			value = v[o.field]
+		}
+		switch o.how {
+		case reference:
+			c := x.comm(value)
+			if value = c.index; value == trace.Undefined {
+				b.Op = b.Op[:n]
+				return false
+			}
+		case peer:
+			if value = x.rank(v[o.other], value); value == trace.Undefined {
+				b.Op = b.Op[:n]
+				return false
+			}
+		case tag, root, optional:
+			if value == undefined32 {
+				value = trace.Undefined
+			}
+		}
+		b.Op = append(b.Op, value)
+	}
+	b.Time, b.Kind, b.Ref = append(b.Time, now), append(b.Kind, k.kind), append(b.Ref, trace.NoRef)
+	if len(k.ops) > 0 {
+		b.OpRow, b.OpEnd = append(b.OpRow, uint32(len(b.Time)-1)), append(b.OpEnd, uint32(len(b.Op)))
+	}
+	return true
+}
+
+// comm looks up a communicator.
+func (x *locationReader) comm(id uint64) *recentComm {
+	c := &x.recentComm
+	if !c.known || c.id != id {
+		global := x.r.mapped(Comms, id)
+		i := x.d.defined(Comms, global)
+		*c = recentComm{id: id, known: true, index: trace.Undefined, ranks: x.d.ranks.comm(global)}
+		if i != trace.NoRef {
+			c.index = uint64(i)
+		}
+	}
+	return c
+}
+
+// rank is the location of a rank of a communicator, Undefined if that is to be looked at in full.
+func (x *locationReader) rank(comm, rank uint64) uint64 {
+	r := &x.recentRanks[uint32(rank)*0x9e3779b1>>(32-rankBits)]
+	if !r.known || uint64(r.comm) != comm || uint64(r.rank) != rank {
+		if comm > undefined32 || rank > undefined32 {
+			return trace.Undefined
+		}
+		l, ok := x.comm(comm).ranks.location(x.id, rank)
+		if !ok {
+			return trace.Undefined
+		}
+		i := x.d.defined(Locations, l)
+		if i == trace.NoRef {
+			return trace.Undefined
+		}
+		*r = recentRank{uint32(comm), uint32(rank), true, uint64(i)}
+	}
+	return r.location
+}
