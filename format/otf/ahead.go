@@ -42,12 +42,13 @@ type aheadRecord struct {
 	from, to int32
 	// start is where its time line begins, if that and a process line stand before
 	// the event, else -1.
-	start int32
-	typ   Type
+	start  int32
+	typ    Type
+	paired bool // the line of a pair stands before the event's, from which from is
 }
 
-// visit tells whether it is an enter or a leave.
-func (x *aheadRecord) visit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 }
+// visit tells whether it is an enter or a leave, and nothing more.
+func (x *aheadRecord) visit() bool { return (1<<Enter|1<<Leave)>>x.typ&1 != 0 && !x.paired }
 
 // aheadProcess is a process line that has been read.
 type aheadProcess struct {
@@ -67,7 +68,7 @@ const (
 )
 
 // usualType are the types of usual records by the first byte of their line.
-var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter}
+var usualType = [256]Type{'E': Enter, 'L': Leave, 'S': SendMsg, 'R': RecvMsg, 'C': Counter, 'N': NoOp}
 
 // look reads usual lines ahead, as [bulk.lines] does, and reports whether there
 // are any.
@@ -126,7 +127,18 @@ func (s *stream) look() bool {
 			start = -1
 		}
 		x := &list[n]
-		x.time, x.process, x.from, x.to, x.start, x.typ = time, process, int32(pos), 0, start, usualType[byte(w)]
+		x.from, x.paired = int32(pos), false
+		if byte(w) == 'K' {
+			end := pairEnd(text, pos)
+			if end == 0 {
+				break
+			}
+			x.paired = true
+			pos = end + 1
+			w = word(text, pos)
+			marks = lineEnds(w)
+		}
+		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, usualType[byte(w)]
 		// Whether it is an enter or a leave nobody can foresee, so that is not asked.
 		if w&(visitBit|0x20) == visitBit {
 			line := upTo(w, marks)
@@ -139,9 +151,13 @@ func (s *stream) look() bool {
 				}
 				*known = aheadFunction{line, uint32(v)}
 			}
-			x.function, x.to = known.function, x.from+int32(n)
+			x.function, x.to = known.function, int32(pos+n)
 		} else if byte(w) == 'C' {
 			x.to = int32(sampleEnd(text, pos))
+		} else if byte(w) == 'N' {
+			if char(text, pos+1) == '\n' {
+				x.to = int32(pos + 1)
+			}
 		} else if x.typ != 0 {
 			x.to = int32(messageEnd(text, pos))
 		}
@@ -201,6 +217,28 @@ func messageEnd(text unsafe.Pointer, pos int) int {
 	return n
 }
 
+// pairEnd does so for a pair whose value is a short array of bytes.
+func pairEnd(text unsafe.Pointer, pos int) int {
+	_, i := number(text, pos+1)
+	if i == pos+1 || char(text, i) != 'Y' || char(text, i+1) != 'b' || char(text, i+2) != 'V' {
+		return 0
+	}
+	from := i + 3
+	for i = from; hexValue[char(text, i)] < 16; i++ {
+		if i-from == 2*arrayLine {
+			return 0
+		}
+	}
+	if char(text, i) != 'L' {
+		return 0
+	}
+	length, n := number(text, i+1)
+	if n == i+1 || 2*length != uint64(i-from) || char(text, n) != '\n' {
+		return 0
+	}
+	return n
+}
+
 // sampleEnd does so for the value of a counter.
 func sampleEnd(text unsafe.Pointer, pos int) int {
 	_, i := number(text, pos+3)
@@ -232,6 +270,7 @@ func (s *stream) more() bool {
 	if a.at > 0 {
 		x := &a.list[a.at-1]
 		s.time, s.process = x.time, uint64(x.process)
+		s.rec.KeyValues = s.rec.KeyValues[:0] // they are the event's
 	}
 	if !s.look() {
 		return false
@@ -250,12 +289,18 @@ func (s *stream) stale() bool { return s.stepped && s.ahead.filled != s.ahead.at
 // fill makes a record of it.
 func (s *stream) fill() {
 	x, r := s.current(), &s.rec
+	r.KeyValues = r.KeyValues[:0]
+	line := s.t.buf[x.from:x.to]
+	if x.paired {
+		n := bytes.IndexByte(line, '\n')
+		r.pair(line[:n], 0, s.r.opt.AsLibrary)
+		line = line[n+1:]
+	}
 	if x.visit() {
 		r.Type, r.Function, r.SCL = x.typ, uint64(x.function), 0
 	} else {
-		r.quick(s.t.buf[x.from:x.to])
+		r.quick(line)
 	}
 	r.Stream, r.Time, r.Process = s.shown, x.time, uint64(x.process)
-	r.KeyValues = r.KeyValues[:0]
 	s.ahead.filled = s.ahead.at
 }

@@ -43,7 +43,7 @@ var keywords = func() (k [numParts]map[string]Type) {
 }()
 
 // quick reads the line of the most usual events if it is spelled shortly, without
-// blanks: enter, leave, send, receive, counter.
+// blanks: enter, leave, send, receive, counter, no operation.
 func (r *Record) quick(l []byte) bool {
 	switch l[0] {
 	case 'E':
@@ -79,6 +79,9 @@ func (r *Record) quick(l []byte) bool {
 		}
 		r.Peer, r.Length, r.Tag, r.Communicator = peer&0xffffffff, length&0xffffffff, tag&0xffffffff, comm&0xffffffff
 		return r.quickSCL(l, i)
+	case 'N':
+		r.Type = NoOp
+		return len(l) == 1
 	case 'C':
 		if len(l) < 4 || l[1] != 'N' || l[2] != 'T' {
 			return false

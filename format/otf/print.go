@@ -1,7 +1,6 @@
 package otf
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -185,27 +184,32 @@ func fileOperation(op uint64) string {
 
 // keyValues writes the pairs of a record.
 func (p *printer) keyValues(r *Record) {
+	b := p.b
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
 		if i == 0 {
-			p.printf(", KeyValue: ")
+			b = append(b, ", KeyValue: "...)
 		} else {
-			p.printf(", ")
+			b = append(b, ", "...)
 		}
-		p.printf("%d:", v.Key)
+		b = append(p.appendSmall(b, uint64(v.Key)), ':')
 		switch v.Type {
 		case Char:
-			p.b = append(p.b, byte(v.Bits))
+			b = append(b, byte(v.Bits))
 		case Int8, Int16, Int32, Int64:
-			p.b = strconv.AppendInt(p.b, v.Int(), 10)
+			b = strconv.AppendInt(b, v.Int(), 10)
 		case Float32, Float64:
-			p.b = append(p.b, cFloat(v.Float(), 3)...)
+			b = append(b, cFloat(v.Float(), 3)...)
 		case Bytes:
-			p.b = append(p.b, bytes.ToUpper(fmt.Appendf(nil, "%x", v.Bytes))...)
+			for _, x := range v.Bytes {
+				const digits = "0123456789ABCDEF"
+				b = append(b, digits[x>>4], digits[x&15])
+			}
 		default:
-			p.b = strconv.AppendUint(p.b, v.Bits, 10)
+			b = p.appendSmall(b, v.Bits)
 		}
 	}
+	p.b = b
 }
 
 // count makes the text of the next record's number out of the one before.
@@ -262,7 +266,7 @@ func (p *printer) appendSmall(b []byte, v uint64) []byte {
 // usual adds the text of the most usual records.
 func (p *printer) usual(r *Record) bool {
 	switch r.Type {
-	case Enter, Leave, SendMsg, RecvMsg, Counter:
+	case Enter, Leave, SendMsg, RecvMsg, Counter, NoOp:
 	default:
 		return false
 	}
@@ -285,6 +289,9 @@ func (p *printer) usual(r *Record) bool {
 		b = p.appendSmall(append(b, "Counter: process "...), r.Process)
 		b = p.appendSmall(append(b, ", counter "...), r.Counter)
 		p.b = append(append(b, ", value "...), p.counterValue(r.Counter, r.Value)...)
+		return true
+	case NoOp:
+		p.b = p.appendSmall(append(b, "NoOp: process "...), r.Process)
 		return true
 	}
 	if r.Type == SendMsg || r.Type == RecvMsg {
@@ -374,7 +381,7 @@ func (p *printer) record(r *Record) {
 	case DefAuxSamplePoint:
 		p.printf("DefAuxSamplePoint: stream %d, time %d, type %s", r.Stream, r.SampleTime, enum(r.Kind, "SNAPSHOT", "SUMMARY", "INLINE_SNAPSHOT"))
 
-	case NoOp, BeginProcess, EndProcess:
+	case BeginProcess, EndProcess:
 		p.printf("%s: process %d", r.Type, r.Process)
 	case CollectiveOperation:
 		p.printf("Collective: process %d, collective %d, group %d, root %d, sent %d, received %d, duration %d, source %d", r.Process, r.Collective, r.Communicator, r.Root, r.Sent, r.Received, r.Duration, r.SCL)

@@ -82,7 +82,9 @@ func (s *stream) next(ctx context.Context) (ok bool, err error) {
 		return true, nil
 	}
 	s.stepped = false
-	return s.nextLine(ctx)
+	ok, err = s.nextLine(ctx)
+	s.gave = s.gave || ok
+	return ok, err
 }
 
 // nextLine does so line by line.
@@ -96,7 +98,6 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 	}
 	s.silent = false
 	library := s.r.opt.AsLibrary && s.part.timed()
-	defer func() { s.gave = s.gave || ok }()
 	for {
 		if s.n++; s.n&0xfff == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
