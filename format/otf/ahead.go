@@ -140,7 +140,7 @@ func (s *stream) look() bool {
 		}
 		x.time, x.process, x.to, x.start, x.typ = time, process, 0, start, usualType[byte(w)]
 		// Whether it is an enter or a leave nobody can foresee, so that is not asked.
-		if w&(visitBit|0x20) == visitBit {
+		if w&(visitBit|0x20) == visitBit && byte(w) != 'N' {
 			line := upTo(w, marks)
 			n := lineLength(marks)
 			known := &a.functions[line*spread>>(64-functionBits)]
