@@ -1,6 +1,7 @@
 package otf
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -224,13 +225,25 @@ func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
 			}
 			return true, d.links.Add(d.met, v.Bytes)
 		}
-		d.odd = d.odd || d.trying // they come behind the events of all streams
+		d.odd = d.odd || d.trying && !d.unlinked // they come behind the events of all streams
 		return true, nil
 	}
 	if v, ok := r.Find(locationKey); ok && v.Bits < uint64(len(d.model.process)) {
 		r.Process = d.model.process[v.Bits]
 	}
 	return false, nil
+}
+
+// linksBehind tells whether the last lines of a file have links, which stand behind all events. Of a
+// compressed file it does not know.
+func (t *text) linksBehind() bool {
+	if t.zip != nil {
+		return false
+	}
+	var b [4 << 10]byte
+	from := max(0, t.h.Size-int64(len(b)))
+	n, _ := t.h.ReadAt(b[:], from)
+	return bytes.Contains(b[:n], fmt.Appendf(nil, "\nK%xY%xV", linkKey, Bytes))
 }
 
 func (d *decoder) badCarried(r *Record, err error) error {

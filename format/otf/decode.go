@@ -36,6 +36,8 @@ type decoder struct {
 	// trying: nothing is known of the files' order yet, and other scans run at the
 	// same time (see try).
 	trying bool
+	// unlinked: it does not matter that there are links.
+	unlinked bool
 	// Streams of processes that the master file does not name, and whether a
 	// process is in several.
 	home    map[uint64]uint32

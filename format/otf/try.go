@@ -31,15 +31,21 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	quiet := *d.r
 	quiet.opt.Read = &format.ReadOptions{Values: d.opt.Values, Report: report}
 	total := int64(0)
+	unlinked := sel.Links == trace.NoLinks
 	for _, id := range streams {
 		for _, part := range []Part{Snapshots, Statistics, Events} {
 			s, err := quiet.open(id, part)
 			if err != nil {
 				return false, err
 			}
+			linked := false
 			if s != nil {
 				total += s.t.h.Size
+				linked = d.carried && !unlinked && s.t.linksBehind()
 				s.t.Close()
+			}
+			if linked {
+				return false, nil
 			}
 			if (s != nil) != (part == Events) && (part == Events || resume == nil) {
 				return false, nil
@@ -52,7 +58,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true}, nil)
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked}, nil)
 		readers[w].resume = resume
 	}
 	if workers > 1 && len(streams) < workers && resume == nil {

@@ -72,6 +72,7 @@ var parts = []part{
 	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120, func() measured { return &pallasReport{} }},
 	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30, func() measured { return &otf2Report{} }},
 	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0, func() measured { return &transformReport{} }},
+	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200, func() measured { return &workloadsReport{} }},
 	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0, func() measured { return &viewerReport{} }},
 }
 
@@ -124,8 +125,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), viewer, or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -transform and -viewer in their names; \"\" only prints (as -quick does unless told)")
+	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), workloads (each of weft generate), viewer, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -transform, -workloads and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -174,7 +175,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	chosen := strings.Split(*list, ",")
 	for _, name := range chosen {
 		if !slices.Contains(partNames, name) {
-			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, transform and viewer, with commas", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, transform, workloads and viewer, with commas", name)
 		}
 	}
 	for _, p := range parts {
