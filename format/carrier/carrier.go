@@ -458,8 +458,8 @@ func (l *Links) Add(place int64, data []byte) error {
 	return l.sorter.Add(place, 0, data)
 }
 
-// Deliver hands the links on in batches.
-func (l *Links) Deliver(ctx context.Context, sink func([]trace.Link) error) error {
+// Deliver hands the links on in batches. Their ends are among so many locations.
+func (l *Links) Deliver(ctx context.Context, locations int, sink func([]trace.Link) error) error {
 	if l.sorter == nil {
 		return nil
 	}
@@ -472,7 +472,7 @@ func (l *Links) Deliver(ctx context.Context, sink func([]trace.Link) error) erro
 		if err != nil || !ok {
 			return err
 		}
-		links, err := UnpackLinks(r.Data)
+		links, err := UnpackLinks(r.Data, locations)
 		if err != nil {
 			return err
 		}

@@ -20,11 +20,14 @@ func TestLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back, err := UnpackLinks(data); err != nil || !reflect.DeepEqual(back, links) {
+	if back, err := UnpackLinks(data, 6); err != nil || !reflect.DeepEqual(back, links) {
 		t.Errorf("found %v, %v; expected %v", back, err, links)
 	}
-	if _, err := UnpackLinks(data[:len(data)-3]); err == nil {
+	if _, err := UnpackLinks(data[:len(data)-3], 6); err == nil {
 		t.Error("links that are cut off were read")
+	}
+	if _, err := UnpackLinks(data, 5); err == nil {
+		t.Error("a link to a location that is not there was read")
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"compress/flate"
 	"encoding/base64"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -157,20 +156,76 @@ func FromText(text string) ([]byte, error) {
 
 // PackLinks returns links as compressed bytes that [UnpackLinks] reads.
 func PackLinks(links []trace.Link) []byte {
-	text, _ := json.Marshal(links) // links hold nothing that JSON has not
-	return pack(text)
+	b := binary.AppendUvarint(nil, uint64(len(links)))
+	id, last := int64(0), int64(0)
+	for i := range links {
+		l := &links[i]
+		b = binary.AppendVarint(b, l.ID-id)
+		id = l.ID
+		for _, e := range []*trace.End{&l.Src, &l.Dst} {
+			b = append(b, byte(e.Kind))
+			b = binary.AppendVarint(b, e.ID)
+			b = binary.AppendUvarint(b, uint64(e.Location+1)) // NoRef is 0
+			b = binary.AppendVarint(b, e.Time-last)
+			last = e.Time
+		}
+		b = binary.AppendVarint(b, l.Pos)
+		b = binary.AppendUvarint(b, uint64(len(l.Attrs)))
+		for _, a := range l.Attrs {
+			b = append(binary.AppendUvarint(b, uint64(len(a.Key))), a.Key...)
+			b = appendValue(b, &a.Value)
+		}
+	}
+	return pack(b)
 }
 
-// UnpackLinks returns the links that [PackLinks] has packed.
-func UnpackLinks(data []byte) (links []trace.Link, err error) {
+// UnpackLinks returns the links that [PackLinks] has packed, whose ends must be among so many
+// locations.
+func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 	text, err := unpack(data)
-	if err == nil {
-		err = json.Unmarshal(text, &links)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("links: %w", err)
 	}
+	u := unpacker{data: text}
+	id, last := int64(0), int64(0)
+	for range u.count(u.uvarint()) {
+		l := trace.Link{ID: id + u.varint()}
+		id = l.ID
+		for _, e := range []*trace.End{&l.Src, &l.Dst} {
+			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
+			last = e.Time
+			if u.err == nil && (e.Kind > trace.AtLocation || e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
+				u.err = fmt.Errorf("found an end of kind %d at location %d of %d", e.Kind, e.Location, locations)
+			}
+		}
+		l.Pos = u.varint()
+		if n := u.count(u.uvarint()); n > 0 {
+			l.Attrs = make([]trace.Attr, 0, min(n, 16))
+			for range n {
+				l.Attrs = append(l.Attrs, trace.Attr{Key: u.text(), Value: u.value()})
+			}
+		}
+		if u.err != nil {
+			return nil, fmt.Errorf("links: %w", u.err)
+		}
+		links = append(links, l)
+	}
+	if u.err == nil && len(u.data) > 0 {
+		u.err = fmt.Errorf("found %d bytes behind them", len(u.data))
+	}
+	if u.err != nil {
+		return nil, fmt.Errorf("links: %w", u.err)
+	}
 	return links, nil
+}
+
+// appendValue appends a value with its type.
+func appendValue(b []byte, v *trace.Value) []byte {
+	b = append(b, byte(slices.Index(valueTypes[:], v.Type)))
+	if v.Type == trace.String || v.Type == trace.Bytes {
+		return append(binary.AppendUvarint(b, uint64(len(v.Str))), v.Str...)
+	}
+	return binary.AppendUvarint(b, v.Num)
 }
 
 // Rows packs rows into few bytes: what a row says beyond what readers take from the record that
@@ -314,13 +369,7 @@ func (p *Rows) Append(b []byte, d *trace.Definitions, c, base *trace.Cursor) []b
 	if attrs {
 		b = binary.AppendUvarint(b, uint64(len(keys)))
 		for i, k := range keys {
-			v := &values[i]
-			b = append(binary.AppendUvarint(b, uint64(k)), byte(slices.Index(valueTypes[:], v.Type)))
-			if v.Type == trace.String || v.Type == trace.Bytes {
-				b = append(binary.AppendUvarint(b, uint64(len(v.Str))), v.Str...)
-			} else {
-				b = binary.AppendUvarint(b, v.Num)
-			}
+			b = appendValue(binary.AppendUvarint(b, uint64(k)), &values[i])
 		}
 	}
 	return b
@@ -383,7 +432,7 @@ func appendOperand(b []byte, t trace.OperandType, v uint64) []byte {
 }
 
 // errCut is that bytes are missing.
-var errCut = errors.New("a packed row that is cut off")
+var errCut = errors.New("packed bytes that are cut off")
 
 // unpacker reads numbers.
 type unpacker struct {
@@ -418,6 +467,33 @@ func (u *unpacker) count(n uint64) int {
 		return 0
 	}
 	return int(n)
+}
+
+func (u *unpacker) varint() int64 {
+	v := u.uvarint()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+func (u *unpacker) text() string {
+	n := u.count(u.uvarint())
+	s := string(u.data[:n])
+	u.data = u.data[n:]
+	return s
+}
+
+// value reads what [appendValue] has appended.
+func (u *unpacker) value() (v trace.Value) {
+	typ := int(u.byte())
+	if typ >= len(valueTypes) {
+		u.err, u.data = fmt.Errorf("a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
+		return v
+	}
+	if v.Type = valueTypes[typ]; v.Type == trace.String || v.Type == trace.Bytes {
+		v.Str = u.text()
+	} else {
+		v.Num = u.uvarint()
+	}
+	return v
 }
 
 // packedKind is what a kind of packed rows needs.
@@ -478,18 +554,11 @@ func (r *Restorer) Amend(b *trace.Batch, data []byte) error {
 	var values []trace.Value
 	if code&withAttrs != 0 {
 		for range u.count(u.uvarint()) {
-			key, typ := u.uvarint(), int(u.byte())
-			if u.err == nil && (key >= uint64(r.defs.Attributes.Len()) || typ >= len(valueTypes)) {
-				return fmt.Errorf("packed row: found attribute %d of type %d, expected less than %d", key, typ, r.defs.Attributes.Len())
+			key := u.uvarint()
+			if u.err == nil && key >= uint64(r.defs.Attributes.Len()) {
+				return fmt.Errorf("packed row: found attribute %d, expected less than %d", key, r.defs.Attributes.Len())
 			}
-			v := trace.Value{Type: valueTypes[min(typ, len(valueTypes)-1)]}
-			if v.Type == trace.String || v.Type == trace.Bytes {
-				n := u.count(u.uvarint())
-				v.Str, u.data = string(u.data[:n]), u.data[n:]
-			} else {
-				v.Num = u.uvarint()
-			}
-			keys, values = append(keys, uint32(key)), append(values, v)
+			keys, values = append(keys, uint32(key)), append(values, u.value())
 		}
 	}
 	if u.err != nil {

@@ -99,7 +99,7 @@ func (l *linker) Links(ctx context.Context, sink format.Sink) error {
 		return nil
 	}
 	if l.d.Restore != nil {
-		return l.carried.Deliver(ctx, sink.Links)
+		return l.carried.Deliver(ctx, l.d.Model.Locations.Len(), sink.Links)
 	}
 	found := extsort.New(linkMemory, "")
 	defer found.Close()

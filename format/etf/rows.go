@@ -178,7 +178,7 @@ func (p *parsed) restored(it *item, r rank) error {
 	if it.kind == E && len(p.raw) == 1 && p.raw[0].Key == "weft.links" {
 		data, err := carrier.FromText(p.raw[0].Value)
 		if err == nil {
-			_, err = carrier.UnpackLinks(data)
+			_, err = carrier.UnpackLinks(data, d.Model.Locations.Len())
 		}
 		if err != nil {
 			return bad(err.Error())

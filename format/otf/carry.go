@@ -220,7 +220,7 @@ func (d *decoder) carriedPlace(r *Record) (link bool, err error) {
 	if v, ok := r.Find(linkKey); ok && r.Type == NoOp {
 		if d.links != nil {
 			d.met++
-			if _, err := carrier.UnpackLinks(v.Bytes); err != nil {
+			if _, err := carrier.UnpackLinks(v.Bytes, d.defs.Locations.Len()); err != nil {
 				return true, d.badCarried(r, err)
 			}
 			return true, d.links.Add(d.met, v.Bytes)
@@ -281,5 +281,5 @@ func (d *decoder) deliverLinks(ctx context.Context, sel trace.Selection, sink fo
 	l := d.links
 	d.links = nil
 	defer l.Close()
-	return l.Deliver(ctx, sink.Links)
+	return l.Deliver(ctx, d.defs.Locations.Len(), sink.Links)
 }

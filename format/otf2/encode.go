@@ -731,7 +731,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		data, err := carrier.FromText(r.Texts[0])
 		var links []trace.Link
 		if err == nil {
-			links, err = carrier.UnpackLinks(data)
+			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
 		}
 		if err != nil {
 			failed = d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: trace.Position{File: d.a.src.Path}, Found: err.Error(), Expected: "links; they are left out"})

@@ -143,7 +143,7 @@ func (d *decoder) deliverLinks(sel trace.Selection, sink format.Sink) error {
 		data, err := carrier.FromText(m.Value)
 		var links []trace.Link
 		if err == nil {
-			links, err = carrier.UnpackLinks(data)
+			links, err = carrier.UnpackLinks(data, d.defs.Locations.Len())
 		}
 		if err != nil {
 			err = d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: d.t.src.Path}, Found: err.Error(), Expected: "links; they are left out"})

@@ -623,7 +623,7 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 	if !s.wanted {
 		return nil
 	}
-	return s.carried.Deliver(ctx, sink.Links)
+	return s.carried.Deliver(ctx, s.d.Model.Locations.Len(), sink.Links)
 }
 
 // Close frees the links.

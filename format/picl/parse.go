@@ -587,7 +587,7 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	if h.f[0] == rowType && len(p.pairs) == 1 && p.pairs[0].Key == "links" {
 		data, err := carrier.FromText(p.pairs[0].Value)
 		if err == nil {
-			_, err = carrier.UnpackLinks(data)
+			_, err = carrier.UnpackLinks(data, p.d.Model.Locations.Len())
 		}
 		if err != nil {
 			return bad(err.Error())
