@@ -25,12 +25,15 @@ type decoder struct {
 	r     *Reader
 	opt   *format.ReadOptions
 	files []survey
-	bare  bool // there are leaves that do not say what they leave
-	any   bool
-	first uint64
-	last  uint64
-	count int64
-	err   error // of strict reading, from where none can be returned
+	// bare: there are leaves that do not say what they leave. An attempt that meets one without
+	// knowing sets metBare.
+	bare, metBare bool
+	named         bool // there are leaves that say it
+	any           bool
+	first         uint64
+	last          uint64
+	count         int64
+	err           error // of strict reading, from where none can be returned
 	// indexed says that all files have been looked through.
 	indexed bool
 	// trying: nothing is known of the files' order yet, and other scans run at the
@@ -42,10 +45,9 @@ type decoder struct {
 	// process is in several.
 	home    map[uint64]uint32
 	strayed bool
-	// Of leaves without a function: the open regions of each location.
-	stacks map[uint32][]uint32
-	links  *carrier.Links // those met so far; nil if they are not wanted
-	met    int64
+	stacks  []*openRegions // by location, for bare leaves
+	links   *carrier.Links // those met so far; nil if they are not wanted
+	met     int64
 }
 
 // survey is what a first pass learns of a file.
@@ -56,7 +58,8 @@ type survey struct {
 	first    uint64
 	last     uint64
 	count    int64 // of records
-	bare     bool
+	bare     bool  // there are leaves without a function
+	named    bool  // there are others
 	process  map[uint64]bool
 	unsorted int64
 	where    int64
@@ -210,7 +213,8 @@ func (d *decoder) take(f survey, s *stream) error {
 		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
 	}
 	d.count += f.count
-	d.bare = d.bare || f.bare
+	d.bare, d.named = d.bare || f.bare, d.named || f.named
+	d.model.bareLeaves = d.bare && !d.named
 	f.process = nil
 	d.files = append(d.files, f)
 	return nil
@@ -227,7 +231,9 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 		}
 		for k := 1; s.advance(); k++ { // the usual lines of events
 			r := s.current()
-			f.bare = f.bare || r.function == 0 && r.typ == Leave
+			if r.typ == Leave {
+				f.bare, f.named = f.bare || r.function == 0, f.named || r.function != 0
+			}
 			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
 			if k%aheadRows == 0 && ctx.Err() != nil {
 				return f, ctx.Err()
@@ -257,7 +263,10 @@ func surveyFile(ctx context.Context, s *stream) (survey, error) {
 		case recordLine:
 			if s.begun {
 				x.record(s.time, s.process, off)
-				f.bare = f.bare || l[i] == 'L' && s.part == Events && isBareLeave(l[i:])
+				if l[i] == 'L' && s.part == Events {
+					bare := isBareLeave(l[i:])
+					f.bare, f.named = f.bare || bare, f.named || !bare
+				}
 			}
 		}
 	}
@@ -345,7 +354,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		}
 		return r.Flush()
 	}
-	d.stacks = map[uint32][]uint32{}
+	d.stacks = nil
 	d.links = newLinks(d, sel)
 	x := newBulk(d, sink)
 	for i := 0; i < len(d.files); {
@@ -373,7 +382,7 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 
 // ordered delivers all events in the order of time.
 func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
-	d.stacks = map[uint32][]uint32{}
+	d.stacks = nil
 	d.links = newLinks(d, sel)
 	err := d.merge(ctx, d.files, sel, sink)
 	d.r = d.r.quiet() // what is wrong has been reported
@@ -395,11 +404,17 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 		sinks = begin()
 	}
 	ask, _ := format.Exactly(d.defs, sel, nil)
-	ok, err := d.try(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
-	if ok || err != nil {
-		return err
+	for {
+		known := d.metBare
+		ok, err := d.try(ctx, ask, func(w int) format.Sink { return format.Trim(d.defs, sel, sinks(w)) })
+		if ok || err != nil {
+			return err
+		}
+		sinks = begin()
+		if known || !d.metBare {
+			return d.Scan(ctx, sel, format.PerLocation, sinks(0))
+		}
 	}
-	return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 }
 
 func (d *decoder) merge(ctx context.Context, list []survey, sel trace.Selection, sink format.Sink) error {
@@ -686,7 +701,7 @@ func (d *decoder) row(b *trace.Batch, r *Record) {
 		f := d.region(stream, r.Function)
 		add(trace.Enter, f)
 		if d.bare {
-			d.stacks[loc] = append(d.stacks[loc], f)
+			d.open(loc).enter(f)
 		}
 	case Leave:
 		add(trace.Leave, d.leave(loc, stream, r.Function))
@@ -767,23 +782,46 @@ func hasSCL(t Type) bool {
 
 // leave finds the region that a leave closes when it does not say so.
 func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
-	if !d.bare {
+	switch {
+	case !d.bare && function == 0 && d.trying:
+		d.metBare, d.odd = true, true
+		return trace.NoRef
+	case !d.bare:
 		return d.region(stream, function)
+	case function == 0:
+		return d.open(loc).leave(trace.NoRef)
 	}
-	s := d.stacks[loc]
-	ref := trace.NoRef
-	if function != 0 {
-		ref = d.region(stream, function)
-	} else if len(s) > 0 {
-		ref = s[len(s)-1]
+	return d.open(loc).leave(d.region(stream, function))
+}
+
+// openRegions are the open regions of a location, innermost last.
+type openRegions []uint32
+
+// open are those of a location.
+func (d *decoder) open(loc uint32) *openRegions {
+	for uint64(len(d.stacks)) <= uint64(loc) {
+		d.stacks = append(d.stacks, &openRegions{})
 	}
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == ref {
-			d.stacks[loc] = append(s[:i], s[i+1:]...)
-			break
+	return d.stacks[loc]
+}
+
+func (s *openRegions) enter(region uint32) { *s = append(*s, region) }
+
+// leave closes a region, NoRef for the innermost one, and returns which that is; NoRef if none is
+// open.
+func (s *openRegions) leave(region uint32) uint32 {
+	l := *s
+	i := len(l) - 1
+	if region != trace.NoRef {
+		for i >= 0 && l[i] != region {
+			i--
 		}
 	}
-	return ref
+	if i >= 0 {
+		region = l[i]
+		*s = append(l[:i], l[i+1:]...)
+	}
+	return region
 }
 
 // own is an attribute that is not the trace's.

@@ -42,6 +42,8 @@ type model struct {
 	places map[scopedToken]sourcePlace
 	kinds  map[uint32]uint64 // collective operations: what sort
 	local  map[uint32]bool   // streams with definitions of their own
+	// bareLeaves: no leave says what it leaves. Preparing finds that.
+	bareLeaves bool
 	// Locations by process; of those that the master file does not name, by stream.
 	locations map[uint64]uint32
 	// undefined is told of each token that nothing defines, once.

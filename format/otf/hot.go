@@ -79,8 +79,9 @@ func (x *bulk) odd() bool { return x.d.trying && (x.strange || x.d.odd) }
 // lane is where the rows of a process wait for more of them.
 type lane struct {
 	process uint64
-	at      uint16 // among all lanes
-	n       uint   // rows
+	at      uint16       // among all lanes
+	open    *openRegions // of its location, where there are bare leaves
+	n       uint         // rows
 	rows    laneRows
 	b       trace.Batch // all other columns
 }
@@ -185,6 +186,9 @@ func (x *bulk) lane(r *Record) (*lane, error) {
 	}
 	l.process = r.Process
 	l.b.Reset(x.d.locate(r))
+	if x.d.bare {
+		l.open = x.d.open(l.b.Loc)
+	}
 	x.set(r.Process, l)
 	return l, nil
 }
@@ -368,7 +372,7 @@ func (f *timeForm) learn(text unsafe.Pointer, pos int) (v uint64, n int) {
 func (x *bulk) hot(ctx context.Context) error {
 	s, t := x.f.s, x.f.s.t
 	l := x.known(s.process)
-	if !s.begun || s.skip || x.d.bare || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
+	if !s.begun || s.skip || x.d.clock.scale > 1 || len(s.rec.KeyValues) > 0 || s.time < x.last || l == nil {
 		return nil
 	}
 	n := bytes.LastIndexByte(t.buf[t.from:], '\n') + 1
@@ -421,7 +425,9 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 				known := &x.visits[both*spread>>(64-visitBits)]
 				if known.text == both {
 					l = x.lanes[known.lane]
-					l.visit(int64(time-x.base), known)
+					if l.visit(int64(time-x.base), known); x.d.bare {
+						l.nest()
+					}
 					if pos += (bits.TrailingZeros64(second) + 1) >> 3; l.n == trace.BatchRows {
 						break
 					}
@@ -446,7 +452,9 @@ func (x *bulk) lines(text unsafe.Pointer, pos, end int, l *lane, time uint64) (i
 			line := upTo(w, marks)
 			known := &x.visits[line*spread>>(64-visitBits)]
 			if known.text == line || x.learnVisit(known, w, marks) {
-				l.visit(int64(time-x.base), known)
+				if l.visit(int64(time-x.base), known); x.d.bare {
+					l.nest()
+				}
 				next = pos + lineLength(marks) + 1
 			}
 		} else {
@@ -467,6 +475,16 @@ func (l *lane) visit(time int64, v *visitText) {
 	i := l.n & (trace.BatchRows - 1)
 	l.rows.time[i], l.rows.ref[i], l.rows.kind[i] = time, v.ref, v.kind
 	l.n++
+}
+
+// nest finds, for the last row, which region a bare leave leaves, and keeps what is open.
+func (l *lane) nest() {
+	i := (l.n - 1) & (trace.BatchRows - 1)
+	if ref := l.rows.ref[i]; l.rows.kind[i] == trace.Enter {
+		l.open.enter(ref)
+	} else {
+		l.rows.ref[i] = l.open.leave(ref)
+	}
 }
 
 // visitBit is set in the first byte of enter and leave, but not in that of any other
@@ -495,10 +513,23 @@ func visit(w uint64, n int) (kind trace.Kind, function uint64, ok bool) {
 //go:noinline
 func (x *bulk) learnVisit(to *visitText, w, marks uint64) bool {
 	kind, v, ok := visit(w, lineLength(marks))
+	if !ok {
+		return false
+	}
+	ref, ok := x.visited(kind, v)
 	if ok {
-		*to = visitText{text: upTo(w, marks), ref: x.d.region(x.f.s.shown, v), kind: kind}
+		*to = visitText{text: upTo(w, marks), ref: ref, kind: kind}
 	}
 	return ok
+}
+
+// visited is the region of an enter or leave, NoRef for a leave that does not say it; ok is false if
+// nobody expects such a leave.
+func (x *bulk) visited(kind trace.Kind, function uint64) (ref uint32, ok bool) {
+	if kind == trace.Leave && function == 0 {
+		return trace.NoRef, x.d.bare
+	}
+	return x.d.region(x.f.s.shown, function), true
 }
 
 // learnBoth notes what the two lines in w say, if the second one is an enter or
@@ -508,8 +539,10 @@ func (x *bulk) learnVisit(to *visitText, w, marks uint64) bool {
 func (x *bulk) learnBoth(w, marks uint64, l *lane) {
 	second, n := marks&(marks-1), lineLength(marks)
 	if kind, v, ok := visit(w>>(8*n+8), lineLength(second)-n-1); ok && !x.crowded {
-		text := upTo(w, second)
-		x.visits[text*spread>>(64-visitBits)] = visitText{text, x.d.region(x.f.s.shown, v), kind, l.at}
+		if ref, ok := x.visited(kind, v); ok {
+			text := upTo(w, second)
+			x.visits[text*spread>>(64-visitBits)] = visitText{text, ref, kind, l.at}
+		}
 	}
 }
 

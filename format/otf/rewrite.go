@@ -147,6 +147,9 @@ func (e *encoder) asRead(c *trace.Cursor, r *Record) bool {
 		return false // its record is there
 	}
 	if usual := e.native(c, r); usual {
+		if r.Type == Leave && e.from.m.bareLeaves {
+			r.Function = 0
+		}
 		return true
 	}
 	if r.Type == EventComment && c.Kind() != trace.Comment {

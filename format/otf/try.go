@@ -58,10 +58,16 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	for w := range workers {
 		m := *d.model
 		m.frozen = true
-		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked}, nil)
+		readers[w] = newBulk(&decoder{model: &m, r: &quiet, opt: quiet.opt.Read, trying: true, unlinked: unlinked, bare: d.metBare}, nil)
 		readers[w].resume = resume
 	}
-	if workers > 1 && len(streams) < workers && resume == nil {
+	defer func() {
+		for _, x := range readers {
+			d.metBare = d.metBare || x.d.metBare
+		}
+	}()
+	// What a bare leave leaves depends on the pieces before.
+	if workers > 1 && len(streams) < workers && resume == nil && !d.metBare {
 		ok, err = tryPieces(ctx, readers, streams, sel, sink(0))
 		return ok && len(report.Rules()) == 0, err
 	}

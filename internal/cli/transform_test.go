@@ -316,6 +316,60 @@ func TestVerbsEdit(t *testing.T) {
 	}
 }
 
+// withBareLeaves copies a trace of OTF with leaves that do not say what they leave, as VampirTrace
+// writes them.
+func withBareLeaves(t *testing.T, path string) string {
+	t.Helper()
+	dir, leave := t.TempDir(), regexp.MustCompile(`(?m)^L[0-9a-f]+$`)
+	stub := strings.TrimSuffix(filepath.Base(path), ".otf")
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), stub+".*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if filepath.Ext(name) == ".events" {
+			b = leave.ReplaceAll(b, []byte("L0"))
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, stub+".otf")
+}
+
+// A leave that does not say what it leaves is that of the innermost region, however many cores read
+// the trace; verbs leave it so.
+func TestBareLeaves(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large.otf") // than a piece that a core reads
+	weft(t, 0, "generate", "--workload", "stencil", "--events", "300000", large)
+	for _, path := range []string{realTraces["otf"], large} {
+		bare := withBareLeaves(t, path)
+		for _, args := range [][]string{{"print", "-q", "-j", "1"}, {"print", "-q", "-j", "3", "--from", "60%", "--to", "70%"}, {"profile", "-q", "-j", "1", "--csv"}, {"profile", "-q", "-j", "4", "--csv"},
+			{"profile", "-q", "-j", "2", "--csv", "--from", "30%", "--to", "80%"}, {"comm", "-q", "-j", "2"}} {
+			code, want, _ := runWeft(t, append(slices.Clone(args), path)...)
+			if c, got, errs := runWeft(t, append(slices.Clone(args), bare)...); c != code || got != want || len(want) < 100 {
+				t.Errorf("%s: %q: exit code %d, %d bytes other than expected: %s", filepath.Base(path), args, c, len(got), errs)
+			}
+		}
+	}
+	if _, err := exec.LookPath("otfprint"); err != nil {
+		t.Skip("otfprint is not installed")
+	}
+	bare := withBareLeaves(t, realTraces["otf"])
+	want := printed(t, bare, "otfprint", "--fullkeyvalue")
+	for _, verb := range [][]string{{"filter", "--min-duration", "0"}, {"cut", "--to", "100%"}, {"merge"}, {"repair"}} {
+		out := filepath.Join(t.TempDir(), "x.otf")
+		weft(t, 0, append(slices.Clone(verb), "-q", bare, out)...)
+		if more, fewer := differences(want, printed(t, out, "otfprint", "--fullkeyvalue")); len(more)+len(fewer) > 0 {
+			t.Errorf("%q: otfprint prints anew:\n%sand no longer:\n%s", verb, strings.Join(more, ""), strings.Join(fewer, ""))
+		}
+	}
+}
+
 // localArchive writes heat2d-mt anew with what no recorder at hand writes: references of each
 // location's own, with mapping tables of both kinds, clocks that are corrected in three intervals,
 // snapshots and a thumbnail. Its times are others.
