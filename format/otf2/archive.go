@@ -242,6 +242,8 @@ func (l *local) table(c *cursor) {
 type clock struct {
 	offsets []ClockOffset
 	at      int // the interval in hand
+	sloped  int // 1 and the interval that slope is of, 0 for none
+	slope   float64
 }
 
 func newClock(l []ClockOffset) *clock {
@@ -264,13 +266,27 @@ func (c *clock) correct(t uint64) uint64 {
 		return t
 	}
 	c.moveOn(t)
-	return c.within(c.at, t)
+	if c.sloped != c.at+1 {
+		x, y := &c.offsets[c.at], &c.offsets[c.at+1]
+		c.sloped, c.slope = c.at+1, x.slope(y)
+	}
+	return c.offsets[c.at].apply(c.slope, t)
 }
 
 // within is the time corrected as in an interval of offsets.
 func (c *clock) within(i int, t uint64) uint64 {
-	x, y := &c.offsets[i], &c.offsets[i+1]
-	slope, diff := float64(y.Offset-x.Offset)/float64(y.Time-x.Time), float64(t-x.Time)
+	x := &c.offsets[i]
+	return x.apply(x.slope(&c.offsets[i+1]), t)
+}
+
+// slope is how the offset grows with time up to another one.
+func (x *ClockOffset) slope(y *ClockOffset) float64 {
+	return float64(y.Offset-x.Offset) / float64(y.Time-x.Time)
+}
+
+// apply is a time corrected by an offset that grows.
+func (x *ClockOffset) apply(slope float64, t uint64) uint64 {
+	diff := float64(t - x.Time)
 	if t < x.Time {
 		diff = -float64(x.Time - t)
 	}

@@ -52,7 +52,7 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 	defer r.Close()
 	x := numbers{begin: -1}
 	times := outside{extent: stated}
-	q := quick{c: c, r: r, location: l.id, comm: undefined64}
+	q := quick{c: c, r: r, location: l.id, comm: undefined64, metric: undefined64}
 	for steps := 0; ; steps++ {
 		q.read(&x, &times)
 		if steps&0xff == 0 && ctx.Err() != nil {
@@ -103,6 +103,8 @@ type quick struct {
 	comm     uint64 // the communicator that was looked up last, as the location calls it
 	ranks    *printComm
 	known    bool // that it is defined
+	metric   uint64
+	types    []uint8 // of its members, none if events of it are to be looked at in full
 }
 
 // quickEvents tells which these events are: their fields are numbers of which all are right, words,
@@ -126,15 +128,20 @@ func (q *quick) read(x *numbers, times *outside) {
 	b, at := k.part, k.at
 	t, v := r.time, plainValues{}
 	n, most := uint64(0), k.last-r.number
-	const timed = 9
-	for n < most && at+timed+2 <= len(b) {
+	const timed, least = 9, 4 // bytes of a time, and those that are looked at behind it
+	for n < most && at+timed+least <= len(b) {
 		k.at, r.time = at, t // where to stop
 		if b[at] == timestampRecord {
 			t = binary.LittleEndian.Uint64(b[at+1:])
 			at += timed
 		}
-		id, next := b[at], plainRecord(b, at, &v)
-		if next == 0 || !quickEvents[id] || !q.right(&eventTypes[id], &v) {
+		id, next := b[at], 0
+		if id == metricEvent {
+			next = q.values(b, at)
+		} else if next = plainRecord(b, at, &v); next > 0 && !(quickEvents[id] && q.right(&eventTypes[id], &v)) {
+			next = 0
+		}
+		if next == 0 {
 			break
 		}
 		times.add(r.clock.correct(t), k.base+int64(at))
@@ -173,6 +180,31 @@ func (q *quick) right(t *recordType, v *plainValues) bool {
 		}
 	}
 	return true
+}
+
+// values looks at the metric event at a place and returns where the next record is; 0 if the event
+// is to be looked at in full.
+func (q *quick) values(b []byte, at int) (next int) {
+	id, count, at, end := plainMetric(b, at)
+	if at == 0 {
+		return 0
+	}
+	if q.metric != id {
+		q.metric, q.types = id, q.types[:0]
+		for _, member := range q.c.names.members[q.r.mapped(Metrics, id)] {
+			m := q.c.names.metrics[member]
+			if m == nil || len(q.types) == fewValues {
+				q.types = q.types[:0]
+				break
+			}
+			q.types = append(q.types, uint8(m[5]))
+		}
+	}
+	var values [fewValues]uint64
+	if count == 0 || count != len(q.types) || !plainMembers(b, at, end, q.types, &values) {
+		return 0
+	}
+	return end
 }
 
 // look looks up a communicator.

@@ -360,9 +360,10 @@ type locationReader struct {
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
 	// recent are the regions of ids that have been looked up, by their low bits.
-	recent      [256]struct{ id, region uint32 }
-	recentComm  recentComm
-	recentRanks [1 << rankBits]recentRank
+	recent       [256]struct{ id, region uint32 }
+	recentComm   recentComm
+	recentMetric recentMetric
+	recentRanks  [1 << rankBits]recentRank
 }
 
 // errStandIn is that something needs a stand-in.
@@ -391,7 +392,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	for i := range x.recent {
 		x.recent[i].id = ^uint32(i) // which is not the place of that id
 	}
-	x.recentComm, x.recentRanks = recentComm{}, [len(x.recentRanks)]recentRank{}
+	x.recentComm, x.recentRanks, x.recentMetric = recentComm{}, [len(x.recentRanks)]recentRank{}, recentMetric{}
 	return x, nil
 }
 
@@ -480,7 +481,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &x.b, nil
 }
 
-// visits reads the times, enters, leaves and messages that follow, as long as they are in the part
+// visits reads the times, enters, leaves, messages and metrics that follow, as long as they are in the part
 // of the file that is in memory and nothing about them is odd. The rest is left to the
 // reader of events.
 func (x *locationReader) visits() error {
@@ -507,6 +508,15 @@ func (x *locationReader) visits() error {
 			continue
 		}
 		n := uint(p[1])
+		if id == metricEvent {
+			next := x.values(part, at, now)
+			if next == 0 {
+				break
+			}
+			at, x.last = next, now
+			number++
+			continue
+		}
 		if id != enter && id != leave {
 			next := 0
 			if int(id) < len(plainKinds) && plainKinds[id] {

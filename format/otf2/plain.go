@@ -180,3 +180,92 @@ func (x *locationReader) rank(comm, rank uint64) uint64 {
 	}
 	return r.location
 }
+
+// fewValues is how many values a metric event has, at most, that the fast path takes.
+const fewValues = 16
+
+// recentMetric is a metric class or instance that has been looked up, as the location calls it.
+type recentMetric struct {
+	id    uint64
+	known bool
+	list  []uint32 // the metrics of its members
+	types []uint8  // as the file numbers them
+}
+
+// plainMetric reads the metric and the number of values of the metric event at a place. They begin at
+// next and end at end; next is 0 if there is anything odd about the bytes, or if there are not 8
+// more behind them.
+func plainMetric(b []byte, at int) (id uint64, count, next, end int) {
+	end = at + 2 + int(b[at+1])
+	n := uint(b[at+2])
+	if b[at+1] == 0xff || end+8 > len(b) || n > 4 || at+4+int(n) > end {
+		return 0, 0, 0, 0
+	}
+	id = uint64(binary.LittleEndian.Uint32(b[at+3:]) & uint32(1<<(8*n)-1))
+	if n > 0 && bits.Len64(id) <= int(8*n-8) {
+		return 0, 0, 0, 0 // more bytes than it needs
+	}
+	next = at + 3 + int(n)
+	return id, int(b[next]), next + 1, end
+}
+
+// plainMembers reads values of these types, which must take all bytes from a place to end. The file
+// has the bits of each as a number, also those of doubles.
+func plainMembers(b []byte, at, end int, types []uint8, values *[fewValues]uint64) bool {
+	for i, typ := range types {
+		if at+1 >= end || b[at] != typ {
+			return false
+		}
+		n := uint(b[at+1])
+		at += 2
+		switch {
+		case n == 0:
+			values[i] = 0
+		case n <= 8 && at < end:
+			values[i] = binary.LittleEndian.Uint64(b[at:]) & (1<<(8*n) - 1)
+			if bits.Len64(values[i]) <= int(8*n-8) {
+				return false // more bytes than it needs
+			}
+			at += int(n)
+		case n == 0xff:
+			values[i] = math.MaxUint64
+		default:
+			return false
+		}
+	}
+	return at == end
+}
+
+// values adds the rows of the metric event at a place and returns where the next record is; 0, and
+// no row, if the event is to be added by [locationReader.add].
+func (x *locationReader) values(b []byte, at int, now int64) (next int) {
+	id, count, at, end := plainMetric(b, at)
+	if at == 0 {
+		return 0
+	}
+	m := &x.recentMetric
+	if !m.known || m.id != id {
+		x.lookMetric(id)
+	}
+	var values [fewValues]uint64
+	if count > min(len(m.types), fewValues) || !plainMembers(b, at, end, m.types[:count], &values) {
+		return 0
+	}
+	o := &x.b
+	for i := range count {
+		o.Time, o.Kind, o.Ref = append(o.Time, now), append(o.Kind, trace.Metric), append(o.Ref, m.list[i])
+		o.Op = append(o.Op, values[i], uint64(i))
+		o.OpRow, o.OpEnd = append(o.OpRow, uint32(len(o.Time)-1)), append(o.OpEnd, uint32(len(o.Op)))
+	}
+	return end
+}
+
+// lookMetric looks up what has an id. Values of other types than the metrics' are not for the fast
+// path.
+func (x *locationReader) lookMetric(id uint64) {
+	m := &x.recentMetric
+	*m = recentMetric{id: id, known: true, list: x.d.metrics[x.r.mapped(Metrics, id)]}
+	for _, i := range m.list {
+		m.types = append(m.types, uint8(metricType(x.d.defs.Metrics.At(i).Type)))
+	}
+}
