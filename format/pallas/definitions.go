@@ -51,7 +51,7 @@ type Definitions struct {
 	Comms      []Comm
 
 	global *Definitions // of the trace, if these are an archive's
-	text   map[Ref]string
+	text   texted
 	region map[Ref]int
 	attr   map[Ref]int
 	group  map[Ref]int
@@ -116,16 +116,44 @@ func (s *source) members(size int) int {
 // index makes the tables that look definitions up. Of several with a ref the first
 // one counts.
 func (d *Definitions) index() {
-	d.text = map[Ref]string{}
-	for _, x := range d.Strings {
-		if _, ok := d.text[x.Ref]; !ok {
-			d.text[x.Ref] = x.Text
-		}
-	}
+	d.text = newTexted(d.Strings)
 	d.region = places(d.Regions, func(x *Region) Ref { return x.Ref })
 	d.attr = places(d.Attributes, func(x *Attribute) Ref { return x.Ref })
 	d.group = places(d.Groups, func(x *Group) Ref { return x.Ref })
 	d.comm = places(d.Comms, func(x *Comm) Ref { return x.Ref })
+}
+
+// texted finds strings by their refs. Of several with a ref the first one counts. Most refs follow
+// each other, and there may be as many as events: those have a list, others a map.
+type texted struct {
+	list []String
+	low  []int32 // by ref, 1 and the place in list
+	high map[Ref]int32
+}
+
+func newTexted(list []String) texted {
+	t := texted{list: list, low: make([]int32, len(list)+1), high: map[Ref]int32{}}
+	for i := len(list) - 1; i >= 0; i-- {
+		if r := list[i].Ref; uint64(r) < uint64(len(t.low)) {
+			t.low[r] = int32(i + 1)
+		} else {
+			t.high[r] = int32(i + 1)
+		}
+	}
+	return t
+}
+
+func (t *texted) at(r Ref) (text string, ok bool) {
+	i := int32(0)
+	if uint64(r) < uint64(len(t.low)) {
+		i = t.low[r]
+	} else {
+		i = t.high[r]
+	}
+	if i == 0 {
+		return "", false
+	}
+	return t.list[i-1].Text, true
 }
 
 func places[T any](l []T, ref func(*T) Ref) map[Ref]int {
@@ -141,7 +169,7 @@ func places[T any](l []T, ref func(*T) Ref) map[Ref]int {
 
 // Text is the string that a ref names; ok is false if there is none.
 func (d *Definitions) Text(r Ref) (text string, ok bool) {
-	text, ok = d.text[r]
+	text, ok = d.text.at(r)
 	if !ok && d.global != nil {
 		return d.global.Text(r)
 	}
@@ -226,8 +254,8 @@ func (d *Definitions) overridden() (l []Region) {
 		return nil
 	}
 	for _, x := range d.global.Regions {
-		own, ok := d.text[x.Name]
-		if text := d.global.text[x.Name]; ok && own != text {
+		own, ok := d.text.at(x.Name)
+		if text, _ := d.global.text.at(x.Name); ok && own != text {
 			l = append(l, x)
 		}
 	}
