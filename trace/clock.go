@@ -122,7 +122,7 @@ func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 	r := new(big.Int)
 	n.QuoRem(n, d, r)
 	exact = r.Sign() == 0
-	if r.Abs(r).Lsh(r, 1).Cmp(d) > 0 {
+	if half := r.Abs(r).Lsh(r, 1).Cmp(d); half > 0 || half == 0 && n.Bit(0) == 1 {
 		n.Add(n, big.NewInt(int64(sign(t))))
 	}
 	return n.Int64(), exact, n.IsInt64()

@@ -108,6 +108,23 @@ func TestRescale(t *testing.T) {
 	})
 }
 
+// A tie goes to the even tick, also where the numbers in between have more than 64 bits.
+func TestRescaleTies(t *testing.T) {
+	const prime = 1<<31 + 11
+	for _, c := range []struct {
+		from, to Clock
+		t, want  int64
+	}{
+		{Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 3, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, -3, -2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 5, 2}, {Clock{Num: 2, Den: 1}, Clock{Num: 1, Den: 1}, 1, 0},
+		{Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, prime * prime, 2}, {Clock{Num: 2 * prime, Den: 3}, Clock{Num: 1, Den: prime}, -prime * prime, -2},
+		{Clock{Num: 2 * prime, Den: 5}, Clock{Num: 1, Den: prime}, prime * prime, 2}, {Clock{Num: 2 * prime, Den: 1}, Clock{Num: 1, Den: prime}, -prime * prime, 0},
+	} {
+		if got, exact, ok := c.from.Rescale(c.t, c.to); got != c.want || exact || !ok {
+			t.Errorf("%d ticks of %v in %v: found %d, exact %v, %v; expected %d", c.t, c.from, c.to, got, exact, ok, c.want)
+		}
+	}
+}
+
 func TestDecimal(t *testing.T) {
 	for s, want := range map[string]string{
 		"0": "0", "100.0": "100", "-0.4": "-0.4", "1e-05": "0.00001", "1.5E-7": "0.00000015", "+3": "3", "-.5": "-0.5", "5.": "5",

@@ -133,10 +133,10 @@ func (n *names) text(id uint64) (string, bool) {
 	if id == undefined32 {
 		return "", false
 	}
-	if x := n.get(Strings, id); x != nil {
+	if x := n.tables[Strings].get(id); x != nil {
 		return x.name, true
 	}
-	return "", false
+	return n.pool.get(id)
 }
 
 // raw is the name of a definition; "UNDEFINED" for a reference to nothing.
