@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -48,6 +49,7 @@ type state struct {
 	locks       []lock       // that are held, the last one last
 	steps       steps
 	near        lanesNear
+	among       openset.Counts[uint32] // the regions of open
 }
 
 type openRow struct{ time, pos int64 }
@@ -177,6 +179,7 @@ func (c *Checker) Batch(b *trace.Batch) error {
 		switch k {
 		case trace.Enter:
 			s.open = append(s.open, entry{ref, openRow{t, at.pos}})
+			s.among.Open(ref)
 			if ref >= c.refs[trace.RefRegion] {
 				err = c.references(&x, at)
 			}
@@ -212,16 +215,22 @@ func (c *Checker) leave(s *state, at place, t int64, ref uint32) error {
 	i := len(s.open) - 1
 	if i >= 0 && s.open[i].ref == ref {
 		s.open = s.open[:i]
+		s.among.Close(ref)
 		return nil
+	}
+	if s.among.Lacks(ref) {
+		i = -1
 	}
 	for i >= 0 && s.open[i].ref != ref {
 		i--
 	}
 	if i < 0 {
+		s.among.Missed(len(s.open), func(i int) uint32 { return s.open[i].ref })
 		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "an enter before it")
 	}
 	inner := s.open[len(s.open)-1].ref
 	s.open = slices.Delete(s.open, i, i+1)
+	s.among.Close(ref)
 	if !c.nests {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -146,11 +147,18 @@ type filtering struct {
 type filterState struct {
 	queue      queue
 	open       []visit
+	among      openset.Counts[visitKey]
 	depth      int // regions that are open and kept
 	claims     map[int64]visit
 	requests   map[uint64]struct{} // sends that were left away and are not complete
 	receives   uint32              // posted so far
 	operations uint32              // collective ones begun so far
+}
+
+// visitKey is what a leave has in common with its enter: the kind of the enter, and the region.
+type visitKey struct {
+	kind trace.Kind
+	ref  uint32
 }
 
 // visit is an open region or claim.
@@ -258,21 +266,27 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 			v.row, wait = q.count, true
 		}
 		l.open = append(l.open, v)
+		l.among.Open(visitKey{k, x.Ref()})
 		return v.kept, wait
 	case trace.Leave, trace.ContextLeave:
 		begin := trace.Enter
 		if k == trace.ContextLeave {
 			begin = trace.ContextEnter
 		}
-		i := len(l.open) - 1
+		i, key := len(l.open)-1, visitKey{begin, x.Ref()}
+		if l.among.Lacks(key) {
+			i = -1
+		}
 		for i >= 0 && (l.open[i].ref != x.Ref() || l.open[i].kind != begin) {
 			i--
 		}
 		if i < 0 {
+			l.among.Missed(len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 			return s.wantsKind(k) && (k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
 		}
 		v := l.open[i]
 		l.open = append(l.open[:i], l.open[i+1:]...)
+		l.among.Close(key)
 		if v.kept {
 			l.depth--
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -156,6 +157,7 @@ func (p *pairing) key(c *trace.Cursor) key {
 type state struct {
 	seq     int64
 	regions []open // entered and not left
+	among   openset.Counts[uint32]
 	rest    map[key][]open
 }
 
@@ -172,15 +174,21 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 	case k == trace.Enter:
 		s.seq++
 		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, keep(c)})
+		s.among.Open(c.Ref())
 		return true
 	case k == trace.Leave:
 		i := len(s.regions) - 1
+		if s.among.Lacks(c.Ref()) {
+			return false
+		}
 		for i >= 0 && s.regions[i].ref != c.Ref() {
 			i--
 		}
 		if i < 0 {
+			s.among.Missed(len(s.regions), func(i int) uint32 { return s.regions[i].ref })
 			return false
 		}
+		s.among.Close(c.Ref())
 		s.regions = slices.Delete(s.regions, i, i+1)
 		return true
 	}

@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/analysis"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -61,6 +62,7 @@ type node struct {
 
 type location struct {
 	stack []frame
+	open  openset.Counts[uint32] // the regions of stack
 	since int64
 	last  int64
 	root  int32 // −1 − its root
@@ -128,6 +130,7 @@ func (p *Part) enter(l *location, t int64, region uint32) {
 		parent = l.stack[n-1].node
 	}
 	l.stack = append(l.stack, frame{p.node(parent, region), t})
+	l.open.Open(region)
 }
 
 // node is the path of a region inside of another path.
@@ -150,12 +153,17 @@ func (p *Part) node(parent int32, region uint32) int32 {
 
 func (p *Part) leave(l *location, t int64, region uint32) {
 	i := len(l.stack) - 1
+	if l.open.Lacks(region) {
+		return // of what is not open
+	}
 	for i >= 0 && p.nodes[l.stack[i].node].region != region {
 		i--
 	}
 	if i < 0 {
-		return // of what is not open
+		l.open.Missed(len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
+		return
 	}
+	l.open.Close(region)
 	p.pass(l, t)
 	p.visit(l.stack[i], t, false)
 	l.stack = append(l.stack[:i], l.stack[i+1:]...)

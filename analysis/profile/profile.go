@@ -32,6 +32,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/analysis/internal/claims"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -111,6 +112,7 @@ type location struct {
 	first, last int64
 	cells       []cell
 	phase       phase
+	open        openset.Counts[uint32] // the slots of stack
 }
 
 // phase says where a location's latest event lies.
@@ -254,6 +256,7 @@ func (p *Part) begin(s *location, first int64) {
 func (p *Part) end(s *location) {
 	closeAll(s, *p.table(s), p.opt.Window.To, nil)
 	s.phase, s.stack = behindWindow, nil
+	s.open.Reset()
 }
 
 // run counts the enters and leaves of one location in a table and reports whether
@@ -277,8 +280,9 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 				tab, slot = p.grow(table, slot)
 			}
 			bit := uint64(1) << (slot & 63)
-			recursive := mask&bit != 0 && find(stack, slot) >= 0
+			recursive := mask&bit != 0 && s.find(stack, slot) >= 0
 			stack = append(stack, frame{t, mask, slot, recursive})
+			s.open.Open(slot)
 			mask |= bit
 			tab[slot].count++
 		case trace.Leave:
@@ -289,7 +293,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			n := len(stack) - 1
 			at := n
 			if n < 0 || stack[n].slot != slot {
-				if at = find(stack, slot); at < 0 {
+				if at = s.find(stack, slot); at < 0 {
 					tab[slot].orphans++
 					continue
 				}
@@ -297,6 +301,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			tab[stack[n].slot].exclusive += t - since
 			since = t
 			f := stack[at]
+			s.open.Close(slot)
 			if at >= old {
 				tab[slot].visit(t-f.enter, f.recursive)
 			} else if old--; t > f.enter {
@@ -343,12 +348,16 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 }
 
 // find is the latest open frame of a region, -1 when there is none.
-func find(stack []frame, slot uint32) int {
+func (s *location) find(stack []frame, slot uint32) int {
+	if s.open.Lacks(slot) {
+		return -1
+	}
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i].slot == slot {
 			return i
 		}
 	}
+	s.open.Missed(len(stack), func(i int) uint32 { return stack[i].slot })
 	return -1
 }
 

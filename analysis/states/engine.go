@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -68,6 +69,7 @@ type share struct {
 type place struct {
 	processor int32
 	open      []uint32 // regions, in the order of their enters
+	among     openset.Counts[uint32]
 	brackets  int
 	alive     bool
 	gap       bool
@@ -106,6 +108,7 @@ func (e *engine) take(c change, number int64, x class) {
 	switch c.kind {
 	case enter:
 		pl.open = append(pl.open, c.region)
+		pl.among.Open(c.region)
 		if x.bracket {
 			pl.brackets++
 			p.live(pl, true)
@@ -113,12 +116,17 @@ func (e *engine) take(c change, number int64, x class) {
 		p.open[x.state]++
 	case leave:
 		i := len(pl.open) - 1
+		if pl.among.Lacks(c.region) {
+			i = -1
+		}
 		for i >= 0 && pl.open[i] != c.region {
 			i--
 		}
 		if i < 0 {
+			pl.among.Missed(len(pl.open), func(i int) uint32 { return pl.open[i] })
 			e.orphans++
 		} else {
+			pl.among.Close(c.region)
 			pl.open = slices.Delete(pl.open, i, i+1)
 			p.open[x.state]--
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-trace/weft/analysis"
 	"github.com/weft-trace/weft/grammar"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -37,7 +38,8 @@ type location struct {
 	events      []event // by number
 	numbers     map[event]uint32
 	open        []uint32 // regions
-	total       []Times  // of each sequence
+	among       openset.Counts[uint32]
+	total       []Times // of each sequence
 	count       int64
 	first, last int64
 	orphans     int64
@@ -118,12 +120,17 @@ func (l *location) add(e event, t int64) error {
 	case trace.Enter:
 		l.builder.Open(l.at(t))
 		l.open = append(l.open, e.ref)
+		l.among.Open(e.ref)
 	case trace.Leave:
 		i := len(l.open) - 1
+		if l.among.Lacks(e.ref) {
+			i = -1
+		}
 		for i >= 0 && l.open[i] != e.ref {
 			i--
 		}
 		if i < 0 {
+			l.among.Missed(len(l.open), func(i int) uint32 { return l.open[i] })
 			l.orphans++
 			break
 		}
@@ -142,6 +149,7 @@ func (l *location) add(e event, t int64) error {
 }
 
 func (l *location) close(t int64) error {
+	l.among.Close(l.open[len(l.open)-1])
 	l.open = l.open[:len(l.open)-1]
 	return l.builder.Close(l.at(t))
 }

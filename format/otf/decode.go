@@ -14,6 +14,7 @@ import (
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/extsort"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -795,7 +796,10 @@ func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 }
 
 // openRegions are the open regions of a location, innermost last.
-type openRegions []uint32
+type openRegions struct {
+	list  []uint32
+	among openset.Counts[uint32]
+}
 
 // open are those of a location.
 func (d *decoder) open(loc uint32) *openRegions {
@@ -805,21 +809,31 @@ func (d *decoder) open(loc uint32) *openRegions {
 	return d.stacks[loc]
 }
 
-func (s *openRegions) enter(region uint32) { *s = append(*s, region) }
+func (s *openRegions) enter(region uint32) {
+	s.list = append(s.list, region)
+	s.among.Open(region)
+}
 
 // leave closes a region, NoRef for the innermost one, and returns which that is; NoRef if none is
 // open.
 func (s *openRegions) leave(region uint32) uint32 {
-	l := *s
+	l := s.list
 	i := len(l) - 1
 	if region != trace.NoRef {
+		if s.among.Lacks(region) {
+			return region
+		}
 		for i >= 0 && l[i] != region {
 			i--
+		}
+		if i < 0 {
+			s.among.Missed(len(l), func(i int) uint32 { return l[i] })
 		}
 	}
 	if i >= 0 {
 		region = l[i]
-		*s = append(l[:i], l[i+1:]...)
+		s.list = append(l[:i], l[i+1:]...)
+		s.among.Close(region)
 	}
 	return region
 }

@@ -924,3 +924,37 @@ func TestPythonReads(t *testing.T) {
 		})
 	}
 }
+
+// A trace that is deep in calls and leaves again and again what it never entered takes no time that
+// grows with the square of its length: that of 400000 events would be minutes for each command.
+func TestHostileShapes(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name string) string { return filepath.Join(dir, name) }
+	var defs, events strings.Builder
+	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\n")
+	for i := range 100 {
+		fmt.Fprintf(&defs, "DF%xNM\"f%d\"\n", i+1, i)
+	}
+	events.WriteString("1\n*1\n")
+	for i := range 200_000 {
+		fmt.Fprintf(&events, "%x\nE1\n", i+2)
+	}
+	for i := range 200_000 {
+		fmt.Fprintf(&events, "%x\nL%x\n", i+200_002, 65-i%2)
+	}
+	for name, text := range map[string]string{"x.otf": "1:1\n", "x.0.def": defs.String(), "x.1.events": events.String()} {
+		if err := os.WriteFile(path(name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range [][]string{{"check", "-q"}, {"profile", "-q"}, {"profile", "-q", "--tree"}, {"structure", "-q"}, {"states", "-q"}, {"info", "-q"},
+		{"filter", "-q", "--min-duration", "1us"}, {"cut", "-q", "--from", "30%", "--to", "80%"}, {"repair", "-q", "--allow-loss"}} {
+		args = append(args, path("x.otf"))
+		if slices.Contains([]string{"filter", "cut", "repair"}, args[0]) {
+			args = append(args, path(args[0]+".otf"))
+		}
+		if code, out, errs := runWeft(t, args...); code > 1 || code == 1 && args[0] != "check" {
+			t.Errorf("%q: exit code %d: %.200s%.200s", args, code, out, errs)
+		}
+	}
+}
