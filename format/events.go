@@ -28,8 +28,8 @@ type Events interface {
 	// anything is delivered to it. A worker's sink is called from one goroutine at a time, and
 	// gets all events of a location, in the order of time. Links go to sink 0, after all events.
 	//
-	// If it turns out that the trace must be prepared first, begin is called a second time:
-	// what the first sinks got is void then.
+	// If it turns out that the trace must be prepared first, or read in another way, begin is
+	// called again: what the sinks before got is void then.
 	ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(worker int) Sink) error
 }
 
