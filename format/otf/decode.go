@@ -15,6 +15,7 @@ import (
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/internal/openset"
+	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -108,31 +109,37 @@ func (d *decoder) index(ctx context.Context) error {
 	d.files, d.any = nil, false
 	d.count, d.first, d.last = 0, 0, 0
 	quiet := d.r.quiet() // what is wrong is reported by the scan
+	// A snapshot says what was before the events of its time.
+	var files []surveyed
 	for _, id := range d.r.master.Streams() {
-		// A snapshot says what was before the events of its time.
-		for _, part := range []Part{Snapshots, Statistics, Events} {
-			s, err := quiet.open(id, part)
-			if err != nil {
-				return err
-			}
-			if s == nil {
-				if part == Events {
-					if err := d.opt.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: d.r.path(fileName(d.r.stub, id, part))},
-						Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"}); err != nil {
-						return err
-					}
-				}
-				continue
-			}
-			f, err := surveyFile(ctx, s)
-			s.t.Close()
-			if err != nil {
-				return err
-			}
-			if err := d.take(f, s); err != nil {
-				return err
-			}
+		files = append(files, surveyed{id: id, part: Snapshots}, surveyed{id: id, part: Statistics}, surveyed{id: id, part: Events})
+	}
+	err := pipeline.Run(ctx, d.opt.Cores(), func() (x surveyed, ok bool, err error) {
+		if ok = len(files) > 0; ok {
+			x, files = files[0], files[1:]
 		}
+		return x, ok, nil
+	}, func(_ int, x surveyed) (surveyed, error) {
+		s, err := quiet.open(x.id, x.part)
+		if s == nil || err != nil {
+			return x, err
+		}
+		defer s.t.Close()
+		x.s = s
+		x.found, err = surveyFile(ctx, s)
+		return x, err
+	}, func(x surveyed) error {
+		switch {
+		case x.s != nil:
+			return d.take(x.found, x.s)
+		case x.part == Events:
+			return d.opt.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: d.r.path(fileName(d.r.stub, x.id, x.part))},
+				Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"})
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if d.last > math.MaxInt64/4 && !d.carried {
 		// The ticks of the model are signed, and their differences must fit.
@@ -141,6 +148,14 @@ func (d *decoder) index(ctx context.Context) error {
 		d.last = min(d.last, d.first+math.MaxInt64) // see late
 	}
 	return nil
+}
+
+// surveyed is a file, and what was found in it; the stream is nil if there is no such file.
+type surveyed struct {
+	id    uint32
+	part  Part
+	s     *stream
+	found survey
 }
 
 // tolerated are the options for what libotf reads without a word: strict reading
