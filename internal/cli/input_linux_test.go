@@ -11,21 +11,35 @@ import (
 	"github.com/weft-trace/weft/internal/await"
 )
 
-// An interrupt ends what waits for somebody to write to a pipe.
+// An interrupt ends what waits for a pipe: for somebody who writes to it, or for what is written.
 func TestInterruptedPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe.trf")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- (&app{in: os.Stdin}).locate(ctx, &input{}, path) }()
-	cancel()
-	if err := await.Receive(t, "the input is given up", ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("found %v, expected that it was interrupted", err)
-	}
-	// Whoever has opened the pipe is let go.
-	if f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
-		f.Close()
+	for _, opened := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "pipe.trf")
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- (&app{in: os.Stdin}).locate(ctx, &input{}, path) }()
+		write := func() (*os.File, error) { return os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0) }
+		var f *os.File
+		if opened {
+			await.Until(t, "somebody reads the pipe", func() bool {
+				var err error
+				f, err = write()
+				return err == nil
+			})
+		}
+		cancel()
+		if err := await.Receive(t, "the input is given up", ended); !errors.Is(err, context.Canceled) {
+			t.Errorf("found %v, expected that it was interrupted", err)
+		}
+		// Whoever has opened the pipe is let go.
+		if !opened {
+			f, _ = write()
+		}
+		if f != nil {
+			f.Close()
+		}
 	}
 }

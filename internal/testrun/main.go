@@ -36,7 +36,7 @@ var race = []struct {
 	// Reading and writing on several cores.
 	{
 		packages: []string{"./format", "./format/etf", "./format/otf", "./format/otf2", "./format/pallas", "./format/picl"},
-		tests:    `^(TestConformance|TestChunks|TestCompress|TestCopy|TestAugmentCores|TestPieces|TestReader|TestDraft.*|TestPipe.*)$`,
+		tests:    `^(TestConformance|TestChunks.*|TestCheck|TestCompress|TestCopy|TestAugmentCores|TestPieces|TestReader|TestDraft.*|TestPipe.*)$`,
 	},
 	// Commands that read on several cores, servers, and interrupts.
 	{
