@@ -928,6 +928,7 @@ func TestPythonReads(t *testing.T) {
 // A trace that is deep in calls and leaves again and again what it never entered takes no time that
 // grows with the square of its length: that of 400000 events would be minutes for each command.
 func TestHostileShapes(t *testing.T) {
+	effort.Long(t)
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	var defs, events strings.Builder
