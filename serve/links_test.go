@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-trace/weft/internal/await"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -178,7 +179,7 @@ func TestPartial(t *testing.T) {
 	d := &summing{}
 	s := readingSlowly(t, d)
 	get(t, s, "/api/traces/"+s.traceAt(t, 0).id)
-	d.go_ <- struct{}{}
+	await.Send(t, "the scan goes on", d.go_, struct{}{})
 	api := ready(t, s, 0)
 	const question = "/span?track=0&depth=1&time=20"
 	s.detailTime = 10 * time.Millisecond

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weft-trace/weft/internal/await"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -59,8 +60,8 @@ func TestFailedForNow(t *testing.T) {
 		e := s.traceAt(t, 0)
 		api := "/api/traces/" + e.id
 		get(t, s, api)
-		<-h.at
-		h.go_ <- c.err
+		await.Receive(t, "the index is being built", h.at)
+		await.Send(t, "building goes on", h.go_, c.err)
 		if v := indexed(t, s, api); v["state"] != "failed" {
 			t.Fatalf("%v: found %v", c.err, v)
 		}
@@ -71,8 +72,8 @@ func TestFailedForNow(t *testing.T) {
 			t.Errorf("%v: found the state %v later", c.err, state)
 		}
 		if c.again {
-			<-h.at
-			h.go_ <- nil
+			await.Receive(t, "the index is being built", h.at)
+			await.Send(t, "building goes on", h.go_, nil)
 			ready(t, s, 0)
 		}
 	}

@@ -83,7 +83,7 @@ func TestIndexing(t *testing.T) {
 	if v := get(t, s, api); v["state"] != "indexing" {
 		t.Errorf("asked for: found %v", v)
 	}
-	<-h.at
+	await.Receive(t, "the index is being built", h.at)
 	s.traceAt(t, 0).advance(1, 4)
 	v := get(t, s, api)
 	if v["state"] != "indexing" || fmt.Sprint(v["progress"]) != "0.25" || look(v, "tracks/0/name") != "rank 0" || fmt.Sprint(look(v, "clock/num")) != "1000" {
@@ -92,7 +92,7 @@ func TestIndexing(t *testing.T) {
 	if w := ask(s, "GET", api+"/profile"); w.Code != http.StatusConflict || w.Header().Get("Retry-After") == "" {
 		t.Errorf("profile while indexing: status %d", w.Code)
 	}
-	h.go_ <- nil
+	await.Send(t, "building goes on", h.go_, nil)
 	ready(t, s, 0)
 	if n := h.builds.Load(); n != 1 {
 		t.Errorf("found %d builds, want 1", n)
@@ -104,7 +104,7 @@ func TestFailed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sample.otf2")
 	sample(t, path)
 	h := &held{at: make(chan struct{}, 10), go_: make(chan error, 1)}
-	h.go_ <- errors.New("no more room <b>")
+	await.Send(t, "building goes on", h.go_, errors.New("no more room <b>"))
 	s := holding(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	failed := func() bool {
@@ -122,7 +122,7 @@ func TestFailed(t *testing.T) {
 	if err := os.Chtimes(path, later, later); err != nil {
 		t.Fatal(err)
 	}
-	h.go_ <- nil
+	await.Send(t, "building goes on", h.go_, nil)
 	ready(t, s, 0)
 }
 
@@ -139,7 +139,7 @@ func TestBuildsAtOnce(t *testing.T) {
 	s := holding(t, options(t), h, paths...)
 	s.Start()
 	for range 5 {
-		h.go_ <- nil
+		await.Send(t, "building goes on", h.go_, nil)
 	}
 	for i := range 5 {
 		ready(t, s, i)
@@ -172,7 +172,7 @@ func TestStop(t *testing.T) {
 	io.Copy(io.Discard, r.Body)
 	r.Body.Close()
 	s.traceAt(t, 0).start()
-	<-h.at
+	await.Receive(t, "the index is being built", h.at)
 	stop()
 	if err := await.Receive(t, "the server has stopped", ended); err != nil {
 		t.Errorf("stopped with %v", err)
@@ -251,14 +251,14 @@ func TestAnswersAreShared(t *testing.T) {
 			got <- fmt.Sprint(string(b), err)
 		}()
 	}
-	<-begun
+	await.Receive(t, "work begins", begun)
 	await.Until(t, "both wait", func() bool { return a.waiting("x") == 2 })
 	leave() // the other one still waits
-	if s := <-got; s != "context canceled" {
+	if s := await.Receive(t, "who asked is answered", got); s != "context canceled" {
 		t.Errorf("who went away got %q", s)
 	}
-	end <- struct{}{}
-	if s := <-got; s != "done<nil>" {
+	await.Send(t, "work ends", end, struct{}{})
+	if s := await.Receive(t, "who asked is answered", got); s != "done<nil>" {
 		t.Errorf("who waited got %q", s)
 	}
 	if b, err := a.get(context.Background(), "x", work); string(b) != "done" || err != nil || len(begun) > 0 {
@@ -269,9 +269,9 @@ func TestAnswersAreShared(t *testing.T) {
 		b, err := a.get(ctx, "y", work)
 		got <- fmt.Sprint(string(b), err)
 	}()
-	<-begun
+	await.Receive(t, "work begins", begun)
 	cancel()
-	<-got
+	await.Receive(t, "who asked is answered", got)
 	await.Until(t, "work that nobody waits for has ended", stopped.Load)
 	// One that panics is an error.
 	if _, err := a.get(context.Background(), "z", func(context.Context) ([]byte, error) { panic("oops") }); err == nil || !strings.Contains(err.Error(), "oops") {
@@ -437,7 +437,7 @@ func TestOverview(t *testing.T) {
 	s := readingSlowly(t, d)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
-	<-d.at
+	await.Receive(t, "a scan begins", d.at)
 	v := get(t, s, api)
 	for path, want := range map[string]string{
 		"state": "indexing", "tracks/1/name": "rank 1", "clock/num": "1000", "overview/events": "79", "overview/locations/len": "2", "overview/locations/0/name": "rank 1", "overview/locations/0/events": "60",
@@ -461,7 +461,7 @@ func TestNoOverview(t *testing.T) {
 		s := readingSlowly(t, d)
 		api := "/api/traces/" + s.traceAt(t, 0).id
 		get(t, s, api)
-		<-d.at
+		await.Receive(t, "a scan begins", d.at)
 		if v := get(t, s, api); v["overview"] != nil || look(v, "tracks/0/name") != "rank 0" {
 			t.Errorf("while indexing: found %v", v)
 		}
@@ -477,9 +477,9 @@ func TestOverviewOfPallas(t *testing.T) {
 	s := holding(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
-	<-h.at
+	await.Receive(t, "the index is being built", h.at)
 	early := get(t, s, api)
-	h.go_ <- nil
+	await.Send(t, "building goes on", h.go_, nil)
 	ready(t, s, 0)
 	v := get(t, s, api)
 	if got, want := fmt.Sprint(look(early, "overview/events")), fmt.Sprint(v["events"]); got != want {
@@ -514,9 +514,9 @@ func TestOverviewOfOTF(t *testing.T) {
 	s := holding(t, options(t), h, "../format/otf/testdata/ok/all_short/all_short.otf")
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
-	<-h.at
+	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
-	h.go_ <- nil
+	await.Send(t, "building goes on", h.go_, nil)
 	// SF1NaE200000000I10000000000, of messages SM2...NS100000000NR2 and SM0...NS1NR2.
 	for path, want := range map[string]string{
 		"overview/to": "2001", "overview/regions/len": "1", "overview/regions/0/count": "10", "overview/regions/0/exclusive": fmt.Sprint(0x200000000), "overview/regions/0/inclusive": fmt.Sprint(0x10000000000),
@@ -539,7 +539,7 @@ func TestOverviewOfWritten(t *testing.T) {
 	s := holding(t, options(t), h, path)
 	api := "/api/traces/" + s.traceAt(t, 0).id
 	get(t, s, api)
-	<-h.at
+	await.Receive(t, "the index is being built", h.at)
 	v := get(t, s, api)
 	for path, want := range map[string]string{
 		"state": "indexing", "overview/to": "200", "overview/events": "7", "overview/locations/len": "2", "overview/locations/0/events": "4",
@@ -551,7 +551,7 @@ func TestOverviewOfWritten(t *testing.T) {
 		}
 	}
 	checkAnswer(t, s, "Trace", v)
-	h.go_ <- nil
+	await.Send(t, "building goes on", h.go_, nil)
 	ready(t, s, 0)
 }
 

@@ -43,6 +43,17 @@ func Receive[T any](t *testing.T, what string, c <-chan T) T {
 	}
 }
 
+// Send sends a value on a channel. It fails the test at the deadline of the test run; what says
+// what the test waits for.
+func Send[T any](t *testing.T, what string, c chan<- T, v T) {
+	t.Helper()
+	select {
+	case c <- v:
+	case <-Context(t).Done():
+		t.Fatalf("the time of the test run is over; the test still waits until %s", what)
+	}
+}
+
 // Context returns a context that ends shortly before the deadline of the test run, or with
 // the test. Programs that a test runs are given it, so that none outlives the test.
 func Context(t *testing.T) context.Context {

@@ -374,7 +374,7 @@ func TestKilledBuild(t *testing.T) {
 			return len(begun) > 0 || len(ended) > 0
 		})
 		killed.Process.Kill()
-		if err := <-ended; err != nil {
+		if err := await.Receive(t, "the killed build has ended", ended); err != nil {
 			break
 		}
 	}

@@ -127,7 +127,7 @@ func TestPanic(t *testing.T) {
 					func(j int) error { stop("done", j); return nil })
 				returned = true
 			}()
-			<-ended
+			await.Receive(t, "Run has ended", ended)
 			if returned || exit != (panicked == nil) {
 				t.Errorf("%s: returned %t, panicked %v", where, returned, panicked)
 			}
