@@ -452,7 +452,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 			x.end = true // what follows is not before
 			break
 		}
-		if err := x.visits(); err != nil {
+		if err := x.usual(); err != nil {
 			return nil, err
 		}
 		if x.b.Len() >= x.rows {
@@ -481,10 +481,10 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &x.b, nil
 }
 
-// visits reads the times, enters, leaves, messages and metrics that follow, as long as they are in the part
+// usual reads the times, enters, leaves, messages and metrics that follow, as long as they are in the part
 // of the file that is in memory and nothing about them is odd. The rest is left to the
 // reader of events.
-func (x *locationReader) visits() error {
+func (x *locationReader) usual() error {
 	r, c := x.r, x.r.c
 	if c.big || len(r.event.Attributes) > 0 {
 		return nil
