@@ -339,6 +339,11 @@ func (c *Checker) Merge(o *Checker) error {
 		return err
 	}
 	c.locs = locs
+	for _, s := range o.locs {
+		if s != nil {
+			s.near = lanesNear{} // they are the other checker's
+		}
+	}
 	for g, s := range o.skews {
 		c.skew(g).merge(s)
 	}

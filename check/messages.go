@@ -24,8 +24,8 @@ type lane struct {
 	spare *queue // one to use again
 }
 
-// lanesNear are the lanes that a location has used last, of sends and receives, by the end of the
-// peer's number.
+// lanesNear are the lanes that a location has used last, of sends and receives, by the low bits of
+// the peer's number.
 type lanesNear [2][4]struct {
 	channel
 	lane *lane

@@ -195,7 +195,7 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 			e.Kind, e.ID, e.Location, e.Time = trace.EndKind(u.byte()), u.varint(), uint32(u.uvarint())-1, last+u.varint()
 			last = e.Time
 			if u.err == nil && (e.Kind > trace.AtLocation || e.Location != trace.NoRef && int64(e.Location) >= int64(locations)) {
-				u.err = fmt.Errorf("found an end of kind %d at location %d of %d", e.Kind, e.Location, locations)
+				u.err = fmt.Errorf("found an end of kind %d at location %d, expected kinds up to %d and less than %d locations", e.Kind, e.Location, trace.AtLocation, locations)
 			}
 		}
 		l.Pos = u.varint()
@@ -211,7 +211,7 @@ func UnpackLinks(data []byte, locations int) (links []trace.Link, err error) {
 		links = append(links, l)
 	}
 	if u.err == nil && len(u.data) > 0 {
-		u.err = fmt.Errorf("found %d bytes behind them", len(u.data))
+		u.err = fmt.Errorf("found %d bytes behind the last one, expected none", len(u.data))
 	}
 	if u.err != nil {
 		return nil, fmt.Errorf("links: %w", u.err)
@@ -485,7 +485,7 @@ func (u *unpacker) text() string {
 func (u *unpacker) value() (v trace.Value) {
 	typ := int(u.byte())
 	if typ >= len(valueTypes) {
-		u.err, u.data = fmt.Errorf("a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
+		u.err, u.data = fmt.Errorf("found a packed value of type %d, expected less than %d", typ, len(valueTypes)), nil
 		return v
 	}
 	if v.Type = valueTypes[typ]; v.Type == trace.String || v.Type == trace.Bytes {

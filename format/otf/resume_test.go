@@ -114,3 +114,44 @@ func TestResume(t *testing.T) {
 		}
 	}
 }
+
+// A decoder that has met leaves without a function knows what they leave also behind snapshots, in
+// each of its scans: that depends on all enters before.
+func TestResumeBareLeaves(t *testing.T) {
+	m := filepath.Join(t.TempDir(), "x.otf")
+	w := Create(m, &WriterOptions{Streams: 1})
+	list := []Record{{Type: DefTimerResolution, TicksPerSecond: 1000}, {Type: DefProcess, Token: 1, Name: "p"}, {Type: DefFunction, Token: 1, Name: "outer"}, {Type: DefFunction, Token: 2, Name: "inner"},
+		{Type: Enter, Time: 1, Process: 1, Function: 1}}
+	for i := range uint64(100) {
+		list = append(list, Record{Type: Enter, Time: 10*i + 10, Process: 1, Function: 2}, Record{Type: Leave, Time: 10*i + 15, Process: 1})
+	}
+	for _, r := range append(list, Record{Type: Leave, Time: 2000, Process: 1}) {
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Augment(t.Context(), m, &AugmentOptions{Snapshots: true, Points: Regular(6)}); err != nil {
+		t.Fatal(err)
+	}
+	d, err := (Format{}).Open(t.Context(), format.FileSource(m), &format.ReadOptions{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sel := trace.Everything()
+	sel.From, sel.Stacks = 600, true
+	for range 2 {
+		got := visits{}
+		if err := d.ScanParallel(t.Context(), sel, func() func(int) format.Sink {
+			clear(got)
+			return got.sink(d)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if l := got["1"]; len(l) == 0 || l[len(l)-1] != "2000 leave outer\n" {
+			t.Errorf("found %q, expected the leave of outer at 2000 last", l)
+		}
+	}
+}

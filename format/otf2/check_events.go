@@ -94,7 +94,7 @@ func (c *checker) events(ctx context.Context, l location, stated extent) error {
 }
 
 // quick reads events that have nothing wrong about them and that many traces consist of, without
-// making them: visits, and messages. It stops before the first event that is not such a one, or
+// making them: visits, messages, collective operations and metrics. It stops before the first event that is not such a one, or
 // that is near the end of what the reader has in memory.
 type quick struct {
 	c        *checker
@@ -107,8 +107,8 @@ type quick struct {
 	types    []uint8 // of its members, none if events of it are to be looked at in full
 }
 
-// quickEvents tells which these events are: their fields are numbers of which all are right, words,
-// communicators, and ranks in these.
+// quickEvents tells which these events are, beside metrics: their fields are numbers that can have any
+// value, words, communicators, and ranks in these.
 var quickEvents = func() (l [len(eventTypes)]bool) {
 	for id := range l {
 		l[id] = plainEvents[id]

@@ -481,8 +481,8 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	return &x.b, nil
 }
 
-// usual reads the times, enters, leaves, messages and metrics that follow, as long as they are in the part
-// of the file that is in memory and nothing about them is odd. The rest is left to the
+// usual reads the times, enters, leaves, messages and metrics that follow, as long as they are in
+// the part of the file that is in memory and nothing about them is odd. The rest is left to the
 // reader of events.
 func (x *locationReader) usual() error {
 	r, c := x.r, x.r.c

@@ -51,7 +51,7 @@ type Definitions struct {
 	Comms      []Comm
 
 	global *Definitions // of the trace, if these are an archive's
-	text   texted
+	text   stringsByRef
 	region map[Ref]int
 	attr   map[Ref]int
 	group  map[Ref]int
@@ -123,16 +123,16 @@ func (d *Definitions) index() {
 	d.comm = places(d.Comms, func(x *Comm) Ref { return x.Ref })
 }
 
-// texted finds strings by their refs. Of several with a ref the first one counts. Most refs follow
-// each other, and there may be as many as events: those have a list, others a map.
-type texted struct {
+// stringsByRef finds strings by their refs. Of several with a ref the first one counts. There may be
+// as many strings as events: small refs, which nearly all are, are places in a list.
+type stringsByRef struct {
 	list []String
 	low  []int32 // by ref, 1 and the place in list
 	high map[Ref]int32
 }
 
-func newTexted(list []String) texted {
-	t := texted{list: list, low: make([]int32, len(list)+1), high: map[Ref]int32{}}
+func newTexted(list []String) stringsByRef {
+	t := stringsByRef{list: list, low: make([]int32, len(list)+1), high: map[Ref]int32{}}
 	for i := len(list) - 1; i >= 0; i-- {
 		if r := list[i].Ref; uint64(r) < uint64(len(t.low)) {
 			t.low[r] = int32(i + 1)
@@ -143,7 +143,7 @@ func newTexted(list []String) texted {
 	return t
 }
 
-func (t *texted) at(r Ref) (text string, ok bool) {
+func (t *stringsByRef) at(r Ref) (text string, ok bool) {
 	i := int32(0)
 	if uint64(r) < uint64(len(t.low)) {
 		i = t.low[r]

@@ -25,7 +25,7 @@ type original struct {
 // inverse finds the refs by which an archive names entries of the model.
 type inverse struct {
 	s     *scope
-	name  func(string) string // the text that is written for one of the archive
+	name  func(string) string // the text that is written for one of the archive; nil for the same
 	refs  [refTables]map[uint32]Ref
 	texts map[string]Ref
 	peers map[Ref]map[uint64]uint32 // ranks of locations, by communicator
@@ -71,12 +71,12 @@ func (e *encoder) rewrite(m *model) {
 	}
 }
 
-// renaming is the function that gives the text which is written for one of the trace: the same
-// text, unless other names are wanted. The names of attributes are words.
+// renaming is the function that gives the text which is written for one of the trace, nil if names
+// stay. The names of attributes are words.
 func (e *encoder) renaming(m *model) func(text string) string {
 	rename := e.defs.Rename
 	if rename == nil {
-		return func(text string) string { return text }
+		return nil
 	}
 	words := map[string]bool{}
 	note := func(d *Definitions) {
@@ -94,6 +94,9 @@ func (e *encoder) renaming(m *model) func(text string) string {
 }
 
 func renamedStrings(l []String, name func(string) string) []String {
+	if name == nil {
+		return slices.Clip(l)
+	}
 	l = slices.Clone(l)
 	for i := range l {
 		l[i].Text = name(l[i].Text)
@@ -102,6 +105,9 @@ func renamedStrings(l []String, name func(string) string) []String {
 }
 
 func renamedValues(l []Metadata, name func(string) string) []Metadata {
+	if name == nil {
+		return l
+	}
 	l = slices.Clone(l)
 	for i := range l {
 		l[i].Value = name(l[i].Value)
@@ -145,9 +151,11 @@ func (v *inverse) fill(m *model) {
 	for d := v.s.d; d != nil; d = d.global {
 		for _, x := range d.Strings {
 			if text, _ := v.s.d.Text(x.Ref); text == x.Text {
-				name := v.name(text)
-				if _, twice := v.texts[name]; !twice {
-					v.texts[name] = x.Ref
+				if v.name != nil {
+					text = v.name(text)
+				}
+				if _, twice := v.texts[text]; !twice {
+					v.texts[text] = x.Ref
 				}
 			}
 		}

@@ -120,8 +120,8 @@ type named struct {
 	value float64
 }
 
-// of collects a measurement of the generated traces of a format, least first; "" is any.
-func (r *workloadsReport) of(format string, f func(x *workloadTrace) (float64, bool)) (list []named) {
+// measured collects a measurement of the generated traces of a format, least first; "" is any.
+func (r *workloadsReport) measured(format string, f func(x *workloadTrace) (float64, bool)) (list []named) {
 	for _, x := range r.traces {
 		if v, ok := f(x); ok && x.events > 0 && (format == "" || x.format == format) {
 			list = append(list, named{x.format + " " + x.name, v})
@@ -153,7 +153,7 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 		out = append(out, verdict(text, limit, fmt.Sprintf("%.2f%s (%s); median %.2f%s", w.value, unit, w.name, m.value, unit), true, pass(w.value)))
 	}
 	times := func(text string, limit float64, format string, theirs, ours func(*workloadTrace) []usage) {
-		list := r.of(format, func(x *workloadTrace) (float64, bool) { return paired(theirs(x), ours(x)) })
+		list := r.measured(format, func(x *workloadTrace) (float64, bool) { return paired(theirs(x), ours(x)) })
 		add(text, fmt.Sprintf("≥ %.2f ×", limit), list, " ×", func(v float64) bool { return v >= limit }, 0)
 	}
 	decode, peer := func(x *workloadTrace) []usage { return x.decode }, func(x *workloadTrace) []usage { return x.peer }
@@ -162,11 +162,11 @@ func (r *workloadsReport) acceptances() (out []acceptance) {
 	times("OTF, text: less CPU time than `otfprint`", 2, "otf", text, print)
 	times("OTF2, decoding: less CPU time than `otf2-print --silent`", 2, "otf2", peer, decode)
 	times("OTF2, text: less CPU time than `otf2-print -A`", 2, "otf2", text, print)
-	add("Pallas, decoding", "≤ 60 ns an event", r.of("pallas", func(x *workloadTrace) (float64, bool) {
+	add("Pallas, decoding", "≤ 60 ns an event", r.measured("pallas", func(x *workloadTrace) (float64, bool) {
 		return perEventOf(x.decode, x.events, cpu).median, len(x.decode) > 0
 	}), " ns", func(v float64) bool { return v <= 60 }, 1)
 	for i, a := range workloadAnalyses {
-		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit), r.of("", func(x *workloadTrace) (float64, bool) {
+		add("`"+a.command+"`, CPU beside decoding", fmt.Sprintf("≤ %.1f ×", a.limit), r.measured("", func(x *workloadTrace) (float64, bool) {
 			if len(x.analyses) == 0 {
 				return 0, false
 			}
