@@ -600,7 +600,11 @@ func (e *encoder) event(c *trace.Cursor) error {
 	if ref := c.Ref(); ref != trace.NoRef && e.Defs.Spec(c.Kind()).Ref == trace.RefRegion {
 		r.Attrs = append(r.Attrs, Attr{"name", e.Defs.Regions.At(ref).Name})
 	}
-	if c.Kind() != trace.Mark {
+	switch {
+	case c.Kind() == trace.Mark:
+	case e.Plain:
+		e.Lost.Add(e.Defs.Spec(c.Kind()).Name, "", format.Degraded, "an E line whose attributes say what it is", 1)
+	default:
 		e.Rows.NoteField(c, "")
 	}
 	if e.Plain {

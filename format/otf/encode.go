@@ -30,6 +30,7 @@ type encoder struct {
 	plain  bool
 	begun  bool // the clock is known
 	places []place
+	marks  map[string]uint32 // locations by their ids, once a marker asks for one
 	rec    Record
 	again  Record
 	text   []byte
@@ -198,7 +199,7 @@ func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
 	if r.check() != nil {
 		e.cut(r)
 	}
-	if r.Process >= laneProcess && !e.plain {
+	if e.markedFor(c, r); r.Process != e.places[c.Location()].process && !e.plain {
 		r.KeyValues = append(r.KeyValues, KeyValue{Key: locationKey, Type: Uint32, Bits: uint64(c.Location())})
 	}
 	x, ok := e.read(c, r, false)
@@ -234,6 +235,25 @@ func (e *encoder) complete(c *trace.Cursor, r *Record) bool {
 	return true
 }
 
+// markedFor gives a marker of OTF2, whose markers have a location of their own, the process that it
+// is for, where it is for one.
+func (e *encoder) markedFor(c *trace.Cursor, r *Record) {
+	const scope, location = 1, 1
+	ops := c.Ops()
+	if r.Type != Marker || e.defs.Origin != "otf2" || len(ops) != 3 || ops[scope] != location {
+		return
+	}
+	if e.marks == nil {
+		e.marks = map[string]uint32{}
+		for i, l := range e.defs.Locations.All() {
+			e.marks[l.ID] = uint32(i)
+		}
+	}
+	if i, ok := e.marks[strconv.FormatUint(ops[2], 10)]; ok {
+		r.Process = e.place(i).process
+	}
+}
+
 // read makes the row that readers make of a record; carries says whether it bears what it does not
 // say. ok is false if readers would have to make a definition.
 func (e *encoder) read(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor, ok bool) {
@@ -243,7 +263,7 @@ func (e *encoder) read(c *trace.Cursor, r *Record, carries bool) (x trace.Cursor
 	if carries {
 		e.again.KeyValues = append(e.again.KeyValues, KeyValue{Key: rowKey, Type: Bytes})
 	}
-	if r.Process >= laneProcess {
+	if r.Process != e.places[c.Location()].process {
 		e.again.Process = e.places[c.Location()].process
 	}
 	e.row.Reset(trace.MixedLoc)
@@ -344,9 +364,9 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 		if ref != trace.NoRef && len(ops) > 1 {
 			r.Type, r.Counter, r.Value = Counter, named(counters), op(1)
 		}
-	case !ok || typ.Part() != Events && e.defs.Origin != "otf":
-		// Only in a trace from OTF do snapshots, summaries and markers stand before and behind
-		// all events of their time.
+	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
+		// Only in a trace from OTF do snapshots and summaries stand before and behind all events
+		// of their time.
 	case ref == trace.NoRef && (m.table >= markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
 	default:
 		r.Type = typ
@@ -415,7 +435,7 @@ func (e *encoder) transfer(c *trace.Cursor) []uint64 {
 // read; of others, only weft knows.
 func readable(k trace.Kind) bool {
 	switch k {
-	case trace.Mark, trace.Marker, trace.Gap, trace.Generic, trace.Parameter, trace.ClaimBegin, trace.ClaimEnd:
+	case trace.Mark, trace.Gap, trace.Generic, trace.Parameter, trace.ClaimBegin, trace.ClaimEnd:
 		return true
 	}
 	return k >= trace.Declared
@@ -680,10 +700,19 @@ func (e *encoder) definitions() error {
 		put(r)
 	}
 	for i := range d.Markers.Len() {
-		put(&Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name})
+		r := &Record{Type: DefMarker, Token: uint64(e.tokens.markers.at(i)), Name: d.Markers.At(uint32(i)).Name}
+		for _, a := range d.Markers.At(uint32(i)).Attrs {
+			if a.Key == "severity" {
+				r.Kind = severities[a.Value.Str]
+			}
+		}
+		put(r)
 	}
 	return err
 }
+
+// severities are the types of markers' definitions, by OTF's word or OTF2's.
+var severities = map[string]uint64{"error": 1, "HIGH": 1, "warning": 2, "MEDIUM": 2, "hint": 3, "LOW": 3}
 
 // nodeToken is the first token of a group of the processes of a node.
 const nodeToken = laneProcess

@@ -32,7 +32,7 @@ var mapping = map[format.Subject]format.Mapped{
 	format.RemoteMemoryAccess:      {How: format.Exact, As: "RMAPut, RMAGet, RMAEnd; others weft only"},
 	format.CallingContexts:         {How: format.WeftOnly, As: "NoOp with a key-value"},
 	format.InputOutput:             {How: format.Exact, As: "File records; others weft only"},
-	format.Markers:                 {How: format.Exact, As: "Marker of OTF's own; others weft only"},
+	format.Markers:                 {How: format.Exact, As: "Marker; its duration and scope weft only"},
 	format.Snapshots:               {How: format.Exact, As: ".snaps of OTF's own; others weft only"},
 	format.Summaries:               {How: format.Exact, As: ".stats of OTF's own; others weft only"},
 	format.GenericEvents:           {How: format.WeftOnly, As: "EventComment or NoOp, with a key-value"},

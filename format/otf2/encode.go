@@ -81,6 +81,7 @@ type encoder struct {
 	windowComms map[uint64]uint32     // the communicators of all windows, by id
 	memory      uint32                // the communicator of the transfer in hand, if it has no window
 	types       map[uint32]trace.Type // that attributes have which are defined without one
+	marked      map[uint32]bool       // markers' definitions that are written
 	calls       *collective.Calls     // what ends of collective operations are to say
 	from        *original             // nil if the trace was not read from an archive of others
 }
@@ -94,7 +95,7 @@ func (Format) Create(out *format.Output, opt *format.WriteOptions) (format.Encod
 	if err != nil {
 		return nil, err
 	}
-	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, windowComms: map[uint64]uint32{}, first: undefined64}
+	e := &encoder{w: w, plain: opt.Plain, strings: map[string]uint64{}, types: map[uint32]trace.Type{}, windowComms: map[uint64]uint32{}, marked: map[uint32]bool{}, first: undefined64}
 	for id := len(eventKinds) - 1; id >= firstEvent; id-- {
 		// Of the kinds that several records are, old OpenMP's are not used.
 		if k := eventKinds[id].kind; k != trace.NoKind && (id < ompFork || id > ompTaskComplete) && k != trace.Parameter {
@@ -215,6 +216,11 @@ func (e *encoder) row(c *trace.Cursor) error {
 	x.Time = uint64(c.Time()) + e.base
 	e.first, e.final = min(e.first, x.Time), max(e.final, x.Time)
 	x.Attributes = x.Attributes[:0]
+	if e.from == nil && c.Kind() == trace.Marker {
+		if err := e.addMarker(c); err != nil || e.plain {
+			return err
+		}
+	}
 	if e.from != nil {
 		if c.Time() < 0 {
 			x.Time = 0
@@ -224,7 +230,7 @@ func (e *encoder) row(c *trace.Cursor) error {
 	}
 	all := e.native(c)
 	switch {
-	case all:
+	case all, c.Kind() == trace.Marker:
 	case x.ID == parameterString:
 		if e.rows.NoteField(c, ""); e.plain {
 			return e.err
@@ -484,6 +490,11 @@ func (e *encoder) typeOf(attribute uint32, t trace.Type) trace.Type {
 func (e *encoder) Close() error {
 	if e.from != nil {
 		return e.closeAgain()
+	}
+	for i := range e.defs.Markers.Len() {
+		if err := e.defineMarker(uint32(i)); err != nil {
+			return err
+		}
 	}
 	if err := e.defineAll(); err != nil {
 		return err

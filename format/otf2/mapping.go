@@ -32,7 +32,7 @@ var mapping = map[format.Subject]format.Mapped{
 	format.RemoteMemoryAccess:      {How: format.Exact, As: "Rma records; those of OTF weft only: ParameterString"},
 	format.CallingContexts:         {How: format.Exact, As: "CallingContext records"},
 	format.InputOutput:             {How: format.Exact, As: "Io records; those of OTF weft only: ParameterString"},
-	format.Markers:                 {How: format.WeftOnly, As: "ParameterString with an attribute"},
+	format.Markers:                 {How: format.Exact, As: "Marker; attributes weft only, in an event beside it"},
 	format.Snapshots:               {How: format.WeftOnly, As: "ParameterString with an attribute"},
 	format.Summaries:               {How: format.WeftOnly, As: "ParameterString with an attribute"},
 	format.GenericEvents:           {How: format.WeftOnly, As: "ParameterString with an attribute"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
@@ -97,4 +98,91 @@ func (s *markerStream) Next(ctx context.Context) (*trace.Batch, error) {
 		return nil, ctx.Err()
 	}
 	return &s.b, ctx.Err()
+}
+
+// addMarker writes the marker of a row of another format. Its scope is what the row says, if that
+// is a location or all of the trace, else the row's location: other scopes speak of definitions
+// that the archive has under other ids.
+//
+// The row itself is an event beside it, unless the archive is plain: a marker cannot say where the
+// row stands among others, nor bear attributes. Who reads the event leaves the marker out.
+func (e *encoder) addMarker(c *trace.Cursor) error {
+	if err := e.defineMarker(c.Ref()); err != nil {
+		return err
+	}
+	const global, location = 0, 1
+	place, text, rest := uint64(c.Ref()), "", false
+	if c.Ref() == trace.NoRef {
+		place = uint64(e.defs.Markers.Len())
+	}
+	duration, scope, of := uint64(0), uint64(location), e.id(Locations, c.Location())
+	if ops := c.Ops(); len(ops) == 3 {
+		if duration = ops[0]; duration == trace.Undefined {
+			duration = 0
+		}
+		switch ops[1] {
+		case global:
+			scope, of = global, 0
+		case location:
+			at, ok := e.number(int64(ops[2]))
+			if ok {
+				of = e.id(Locations, at)
+			}
+			rest = !ok
+		default:
+			rest = ops[1] != trace.Undefined
+		}
+	}
+	keys, values := c.Attrs()
+	for i, k := range keys {
+		if e.defs.Attributes.At(k).Name == textName && values[i].Type == trace.String {
+			text = strings.ReplaceAll(values[i].Str, "\x00", "\\0")
+		} else {
+			rest = true
+		}
+	}
+	if len(text) > longestText {
+		text, rest = text[:longestText], true
+	}
+	if rest {
+		e.rows.NoteField(c, "attributes")
+	}
+	return e.w.Mark(&Record{ID: markerEvent, Values: []uint64{e.event.Time, duration, place, scope, of, 0}, Texts: []string{text}})
+}
+
+// defineMarker writes the definition of a marker, once. NoRef stands for markers that have none.
+func (e *encoder) defineMarker(ref uint32) error {
+	if e.marked[ref] {
+		return nil
+	}
+	e.marked[ref] = true
+	place, x, severity := uint64(ref), &trace.Named{Name: "marker"}, uint64(0)
+	if ref == trace.NoRef {
+		place = uint64(e.defs.Markers.Len())
+	} else {
+		x = e.defs.Markers.At(ref)
+	}
+	group := "weft"
+	for _, a := range x.Attrs {
+		switch a.Key {
+		case "group":
+			group = a.Value.Str
+		case "severity":
+			severity = severityOf(a.Value.Str)
+		}
+	}
+	return e.w.Mark(&Record{ID: defMarker, Values: []uint64{place, 0, 1, severity}, Texts: []string{group, x.Name}})
+}
+
+// severityOf is the number of a severity, by OTF2's word or OTF's.
+func severityOf(word string) uint64 {
+	switch word {
+	case "error":
+		return 3
+	case "warning":
+		return 2
+	case "hint":
+		return 1
+	}
+	return uint64(max(0, slices.Index(severities, word)))
 }

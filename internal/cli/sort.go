@@ -78,6 +78,9 @@ func (a *app) sort(ctx context.Context, from, to string, r *reading) (*sortResul
 	if !slices.ContainsFunc(in.format.About().Rules, func(r format.Rule) bool { return r.ID == rule }) {
 		return nil, usageError("%s: the records of %s may stand in any order", from, in.format.About().Title)
 	}
+	if f, ok := format.ByExtension(a.formats, to); ok && f != in.format {
+		return nil, usageError("%s: found a name of %s, expected one of %s, in which the trace is; weft convert writes another format", to, f.About().Title, in.format.About().Title)
+	}
 	if err := in.openFile(ctx, in.opt); err != nil {
 		return nil, err
 	}
