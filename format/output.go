@@ -27,9 +27,12 @@ type Output struct {
 	stream io.Writer
 	held   spool.Spool // what the stream gets when it is committed
 	done   bool
-	names  commit.Set
-	before []func() error
-	end    []func()
+	// committed says that all names are given.
+	committed bool
+	names     commit.Set
+	guard     func(path string) error
+	before    []func() error
+	end       []func()
 }
 
 // Rename adds a file or folder of the trace: it gets its name together with the output, when that
@@ -42,6 +45,18 @@ func (o *Output) Remove(path string) { o.names.Remove(path) }
 
 // RemoveFolder is Remove for a folder and all that is in it.
 func (o *Output) RemoveFolder(path string) { o.names.RemoveFolder(path) }
+
+// Guard has Commit ask f about each file and folder that is there already and would be replaced or
+// removed. An error of f is that of Commit, and leaves everything as it was.
+func (o *Output) Guard(f func(path string) error) { o.guard = f }
+
+// Names returns the files and folders to which Commit has given names.
+func (o *Output) Names() []string {
+	if !o.committed {
+		return nil
+	}
+	return o.names.Names()
+}
 
 // FailCommit makes Commit fail at its n-th change of a name, from 1, with an error for tests. They
 // show so that a format leaves an older trace as it was.
@@ -146,8 +161,12 @@ func (o *Output) Commit() error {
 		}
 		o.names.Rename(o.file.Name(), o.target)
 	}
+	if err == nil && o.guard != nil {
+		err = o.names.Replaced(o.guard)
+	}
 	if err == nil {
 		err = o.names.Commit()
+		o.committed = err == nil
 	}
 	if o.stream != nil && err == nil {
 		err = o.held.CopyTo(o.stream)

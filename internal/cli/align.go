@@ -68,6 +68,7 @@ see the corrected times.`,
 	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)
+	a.forceFlag(c)
 	return c
 }
 

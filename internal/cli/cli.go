@@ -38,6 +38,8 @@ type app struct {
 	garbage  *garbage
 	workers  int
 	progress bool
+	force    bool          // files that weft did not write may be replaced
+	read     []os.FileInfo // the traces that the command reads
 }
 
 // exitError ends the program with a code. An empty message prints nothing.

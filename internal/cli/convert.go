@@ -45,6 +45,7 @@ The same format on both sides loses nothing: records are rewritten one by one.
 	c.Flags().BoolVar(&asJSON, "json", false, "print the loss table as JSON")
 	c.Flags().BoolVar(&allowLoss, "allow-loss", false, "write OUT even if something is lost")
 	plainFlag(c.Flags(), &plain)
+	a.forceFlag(c)
 	return c
 }
 

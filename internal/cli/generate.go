@@ -79,6 +79,7 @@ func (a *app) generateCommand() *cobra.Command {
 	plainFlag(f, &plain)
 	f.BoolVar(&asJSON, "json", false, "print the loss table as JSON")
 	complete(c, "workload", names...)
+	a.forceFlag(c)
 	return c
 }
 

@@ -92,6 +92,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
 	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
+	a.forceFlag(c)
 	return c
 }
 

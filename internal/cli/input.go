@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -205,6 +208,9 @@ func (a *app) locate(ctx context.Context, in *input, arg string) error {
 		return usageError("found an empty name, expected that of a trace")
 	}
 	in.src = format.FileSource(arg)
+	if st, err := os.Stat(arg); err == nil {
+		a.read = append(a.read, st)
+	}
 	open, name := func() (io.ReadCloser, error) { return io.NopCloser(a.in), nil }, "stdin"
 	if arg != "-" {
 		open = nil
@@ -506,12 +512,51 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 	return func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }, nil
 }
 
-// createOutput makes the output that an argument names; "-" is standard output.
+// createOutput makes the output that an argument names; "-" is standard output. Its files replace
+// only what weft wrote and nobody has changed since, unless that is forced.
 func (a *app) createOutput(arg string) (*format.Output, error) {
 	if arg == "-" {
 		return format.StreamOutput(a.out), nil
 	}
-	return format.CreateFile(arg)
+	if st, err := os.Stat(arg); err == nil && st.Mode().IsRegular() {
+		if err := a.replaceable(arg); err != nil {
+			return nil, err
+		}
+	}
+	out, err := format.CreateFile(arg)
+	if err != nil {
+		return nil, err
+	}
+	out.Guard(a.replaceable)
+	out.AtEnd(func() { written.Default().Add(out.Names()) })
+	return out, nil
+}
+
+// replaceable refuses to replace or remove a file or folder that is a trace which the command reads,
+// or which weft did not write.
+func (a *app) replaceable(path string) error {
+	if a.force {
+		return nil
+	}
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil // a link to nothing
+	}
+	if slices.ContainsFunc(a.read, func(x os.FileInfo) bool { return os.SameFile(st, x) }) {
+		return &exitError{exitIO, fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if !written.Default().Has(path) {
+		return &exitError{exitIO, fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
+	}
+	return nil
+}
+
+// forceFlag gives a command that writes files the flag that lets it replace any.
+func (a *app) forceFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&a.force, "force", false, "replace files that weft did not write, and the trace itself")
 }
 
 // target finds the format that an output is to have, of which a flag gives the name.

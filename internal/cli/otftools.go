@@ -46,6 +46,7 @@ match anything. --invert keeps the others instead.`,
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	a.forceFlag(c)
 	return c
 }
 

@@ -131,6 +131,7 @@ writes them for go tool pprof.`,
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
+	a.forceFlag(c)
 	return c
 }
 

@@ -42,6 +42,7 @@ All flags of weft cut and weft filter can be given, too; they see the mended tra
 	c.Flags().StringVar(&orphans, "orphans", "drop", "what becomes of leaves of regions that are not open: drop, or enter the region at the first event")
 	c.Flags().IntVar(&places, "places", 10, "how many places to name for each change")
 	complete(c, "orphans", "drop", "enter")
+	a.forceFlag(c)
 	return c
 }
 

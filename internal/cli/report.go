@@ -55,6 +55,7 @@ made in the cache if it is not there (see weft index).`,
 	s.timeFlags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
+	a.forceFlag(c)
 	return c
 }
 

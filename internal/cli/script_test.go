@@ -20,8 +20,12 @@ import (
 	"github.com/weft-trace/weft/internal/effort"
 )
 
-// TestMain lets scripts run this test program as weft.
+// TestMain lets scripts run this test program as weft. What tests write stands in no list of the
+// user's.
 func TestMain(m *testing.M) {
+	if name := filepath.Base(os.Args[0]); name != "weft" && name != "weft.exe" {
+		os.Setenv("XDG_CACHE_HOME", filepath.Join(os.TempDir(), "weft-test-cache"))
+	}
 	testscript.Main(m, map[string]func(){
 		"weft": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})
@@ -38,6 +42,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			// Programs with the race detector would each sleep a second at their end.
 			e.Setenv("GORACE", "atexit_sleep_ms=0")
+			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

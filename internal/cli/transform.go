@@ -446,6 +446,7 @@ filtered in one pass.`,
 		},
 	}
 	x.flags(c.Flags())
+	a.forceFlag(c)
 	return c
 }
 
@@ -468,6 +469,7 @@ All flags of weft cut can be given, too.`,
 		},
 	}
 	x.flags(c.Flags())
+	a.forceFlag(c)
 	return c
 }
 
@@ -507,6 +509,7 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 	c.Flags().StringVar(&x.anchor, "anchor", "", "what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
 	c.Flags().BoolVar(&x.unify, "unify", false, "make one of locations, groups, communicators and resources with the same id and name")
 	complete(c, "anchor", "wall", "first", "none")
+	a.forceFlag(c)
 	return c
 }
 
@@ -634,5 +637,6 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 	x.flags(c.Flags())
 	c.Flags().StringSliceVar(&keep, "keep", knownNames, "names that are kept; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
+	a.forceFlag(c)
 	return c
 }

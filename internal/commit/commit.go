@@ -68,6 +68,32 @@ func (s *Set) Commit() error {
 	return nil
 }
 
+// Replaced calls f for each file and folder that is there and that Commit would replace or remove,
+// up to the first error.
+func (s *Set) Replaced(f func(path string) error) error {
+	for i := range s.steps {
+		to := s.steps[i].to
+		if _, err := os.Lstat(to); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := f(to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Names returns the names that files and folders get.
+func (s *Set) Names() []string {
+	var names []string
+	for i := range s.steps {
+		if s.steps[i].from != "" {
+			names = append(names, s.steps[i].to)
+		}
+	}
+	return names
+}
+
 // check reports why a step cannot succeed, before any is made.
 func (x *step) check() error {
 	old, err := os.Lstat(x.to)

@@ -1,0 +1,112 @@
+// Package written remembers which files weft has written, so that they may be replaced by others
+// without being asked for.
+package written
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// most is how long the list may become; its older half is forgotten then.
+const most = 1 << 20
+
+// List is a list of files and folders, each as it was when weft had written it. It is a file with a
+// line for each, to which every process of the user appends. The zero List is that of a user who
+// has no place for one: it has nothing, and forgets what is added.
+type List struct{ path string }
+
+// Default is the list of the user, in the folder that WEFT_CACHE names or else in weft in the user's
+// cache folder.
+func Default() List {
+	dir := os.Getenv("WEFT_CACHE")
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return List{}
+		}
+		dir = filepath.Join(base, "weft")
+	}
+	return List{filepath.Join(dir, "written")}
+}
+
+// Has reports whether the file or folder at path is as weft has written it.
+func (l List) Has(path string) bool {
+	line, err := entry(path)
+	if err != nil || l.path == "" {
+		return false
+	}
+	text, _ := os.ReadFile(l.path)
+	return bytes.Contains(append([]byte("\n"), text...), append([]byte("\n"), line...))
+}
+
+// Add adds files and folders. Where the list cannot be written they are not remembered.
+func (l List) Add(paths []string) {
+	var lines []byte
+	for _, path := range paths {
+		if line, err := entry(path); err == nil {
+			lines = append(lines, line...)
+		}
+	}
+	if l.path == "" || len(lines) == 0 || os.MkdirAll(filepath.Dir(l.path), 0o700) != nil {
+		return
+	}
+	f, err := os.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return
+	}
+	_, err = f.Write(lines)
+	f.Close()
+	if err == nil {
+		l.shorten()
+	}
+}
+
+// shorten forgets the older half of a list that has become too long.
+func (l List) shorten() {
+	st, err := os.Stat(l.path)
+	if err != nil || st.Size() <= most {
+		return
+	}
+	text, err := os.ReadFile(l.path)
+	if err != nil {
+		return
+	}
+	text = text[len(text)/2:]
+	text = text[bytes.IndexByte(text, '\n')+1:]
+	name := fmt.Sprintf("%s.%d", l.path, os.Getpid())
+	if os.WriteFile(name, text, 0o600) != nil || os.Rename(name, l.path) != nil {
+		os.Remove(name)
+	}
+}
+
+// entry is the line of a file or folder as it is now. That of a folder has a checksum of the names,
+// sizes and times of all that is in it.
+func entry(path string) ([]byte, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	st, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !st.IsDir() {
+		return fmt.Appendf(nil, "%q %d %d\n", path, st.Size(), st.ModTime().UnixNano()), nil
+	}
+	sum := sha256.New()
+	err = filepath.WalkDir(path, func(name string, x fs.DirEntry, err error) error {
+		if err != nil || x.IsDir() {
+			return err
+		}
+		st, err := x.Info()
+		if err == nil {
+			fmt.Fprintf(sum, "%q %d %d\n", name, st.Size(), st.ModTime().UnixNano())
+		}
+		return err
+	})
+	return fmt.Appendf(nil, "%q %x\n", path, sum.Sum(nil)), err
+}
