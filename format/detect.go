@@ -21,11 +21,14 @@ var ErrUnknown = errors.New("no known trace format")
 // Detect finds the format of a trace by its content and, where that does not
 // decide, its name. The error of an unrecognised file wraps ErrUnknown.
 func Detect(formats []Format, src Source) (Format, error) {
-	f, _, err := src.Open()
+	f, size, err := src.Open()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if size == 0 {
+		return nil, emptyError(src)
+	}
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -40,13 +43,27 @@ func Detect(formats []Format, src Source) (Format, error) {
 		}
 	}
 	if best == nil {
-		found := "an empty file"
-		if n > 0 {
-			found = fmt.Sprintf("%q", string(head[:min(n, 24)]))
-		}
-		return nil, fmt.Errorf("%s: %w: found %s, expected %s", src.Path, ErrUnknown, found, titles(formats))
+		return nil, fmt.Errorf("%s: %w: found %q, expected %s", src.Path, ErrUnknown, head[:min(n, 24)], titles(formats))
 	}
 	return best, nil
+}
+
+// NotEmpty returns an error that wraps ErrUnknown if the file of a trace is empty, whose format
+// somebody has named: without a byte it is a trace of no format.
+func NotEmpty(src Source) error {
+	f, size, err := src.Open()
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if size == 0 {
+		return emptyError(src)
+	}
+	return nil
+}
+
+func emptyError(src Source) error {
+	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
 }
 
 func titles(formats []Format) string {

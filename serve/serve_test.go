@@ -457,7 +457,7 @@ func TestPlacesOfDefects(t *testing.T) {
 // TestNoEvents: a trace without events can be shown.
 func TestNoEvents(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "empty.trf")
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("-5 1 -1.0 -1 -1 4 0 main\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	s := viewing(t, options(t), path)

@@ -245,8 +245,10 @@ func (a *app) namedFormat(r *reading) (format.Format, error) {
 
 // formatOf is the format of a trace.
 func (a *app) formatOf(src format.Source, r *reading) (format.Format, error) {
-	if f, err := a.namedFormat(r); f != nil || err != nil {
-		return f, err
+	if f, err := a.namedFormat(r); err != nil {
+		return nil, err
+	} else if f != nil {
+		return f, format.NotEmpty(src)
 	}
 	return format.Detect(a.formats, src)
 }
