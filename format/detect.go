@@ -26,9 +26,6 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if size == 0 {
-		return nil, emptyError(src)
-	}
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -42,27 +39,18 @@ func Detect(formats []Format, src Source) (Format, error) {
 			best, score = x, s
 		}
 	}
-	if best == nil {
+	switch {
+	case size == 0 && (best == nil || !best.About().EmptyMain):
+		return nil, EmptyError(src)
+	case best == nil:
 		return nil, fmt.Errorf("%s: %w: found %q, expected %s", src.Path, ErrUnknown, head[:min(n, 24)], titles(formats))
 	}
 	return best, nil
 }
 
-// NotEmpty returns an error that wraps ErrUnknown if the file of a trace is empty, whose format
-// somebody has named: without a byte it is a trace of no format.
-func NotEmpty(src Source) error {
-	f, size, err := src.Open()
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if size == 0 {
-		return emptyError(src)
-	}
-	return nil
-}
-
-func emptyError(src Source) error {
+// EmptyError is the error for a trace whose main file has not a byte, and that no other file tells
+// to be one. It wraps ErrUnknown.
+func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
 }
 

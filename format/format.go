@@ -62,6 +62,9 @@ type About struct {
 	// SingleText is set when a trace is one text, so that it can come from
 	// standard input and go to standard output.
 	SingleText bool
+	// EmptyMain is set when the main file of a trace may be empty, because others hold what there
+	// is. A trace of another format whose main file is empty is none ([EmptyError]).
+	EmptyMain bool
 	// Reads, Writes and Seeks say in a few words what is supported; empty
 	// means not at all.
 	Reads, Writes, Seeks string

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"slices"
@@ -77,6 +78,17 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if err != nil {
 		return nil, err
 	}
+	size := func(name string) int64 {
+		st, err := fs.Stat(src.FS, name)
+		if err != nil {
+			return -1
+		}
+		return st.Size()
+	}
+	definitions := fileName(r.stub, 0, Definitions)
+	if size(src.Name) == 0 && size(definitions) < 0 && size(definitions+".z") < 0 {
+		return nil, format.EmptyError(src)
+	}
 	d := &decoder{r: r, opt: opt, home: map[uint64]uint32{}}
 	if d.model, err = newModel(ctx, r); err != nil {
 		return nil, err
@@ -133,8 +145,7 @@ func (d *decoder) index(ctx context.Context) error {
 		case x.s != nil:
 			return d.take(x.found, x.s)
 		case x.part == Events:
-			return d.opt.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: d.r.path(fileName(d.r.stub, x.id, x.part))},
-				Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"})
+			return d.r.missing(x.id, x.part)
 		}
 		return nil
 	})

@@ -19,6 +19,7 @@ var about = format.About{
 	Name:       "otf",
 	Title:      "Open Trace Format 1 (OTF)",
 	Extensions: []string{".otf"},
+	EmptyMain:  true,
 	Reads:      "all records, short and long spelling, plain and .z",
 	Writes:     "all records; streams, spelling, compression",
 	Seeks:      "time windows by bisection, in .z files at restart points",
@@ -32,7 +33,7 @@ var about = format.About{
 	},
 	Rules: []format.Rule{
 		{ID: "otf.master", Severity: trace.Warning, Doc: "A line of the master file is not of the form stream:process,process,…, or names a process twice.", Example: "1:1,2 and 2:2 in the master file"},
-		{ID: "otf.missing-file", Severity: trace.Error, Doc: "The events of a stream that the master file names are not there; the other streams are read.", Example: "a line 2: in the master file, and no x.2.events"},
+		{ID: "otf.missing-file", Severity: trace.Error, Doc: "The definitions of the trace or the events of a stream that the master file names are not there; the rest is read.", Example: "a line 2: in the master file, and no x.2.events"},
 		{ID: "otf.unlisted-process", Severity: trace.Warning, Doc: "A stream has records of a process that the master file does not name there; they are read, libotf leaves them out.", Example: "a line *3 in x.1.events, where the master file says 1:1"},
 		{ID: "otf.unsorted", Severity: trace.Warning, Doc: "The records of a file are not in the order of time; they are sorted while reading.", Example: "a time line 5, and further on a time line 3"},
 		{ID: "otf.no-state", Severity: trace.Error, Doc: "Records stand before the first time line and process line of their file; they are skipped.", Example: "E1 as the first line of x.1.events"},

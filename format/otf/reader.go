@@ -273,13 +273,12 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			c.all = append(c.all, s)
 			continue
 		}
-		if part == Events {
-			if err := r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error, Position: trace.Position{File: r.path(fileName(r.stub, id, part))},
-				Found: "no such file, nor one with .z", Expected: "the events of a stream that the master file names"}); err != nil {
+		if part == Events || part == Definitions && id == 0 {
+			if err := r.missing(id, part); err != nil {
 				c.Close()
 				return nil, err
 			}
-			if r.opt.AsLibrary {
+			if r.opt.AsLibrary && part == Events {
 				c.stopped = true
 			}
 		}
@@ -314,6 +313,16 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		c.sift(i)
 	}
 	return c, nil
+}
+
+// missing reports that a file is not there that every trace has, or that the master file asks for.
+func (r *Reader) missing(id uint32, part Part) error {
+	expected := "the events of a stream that the master file names"
+	if part == Definitions {
+		expected = "the definitions of the trace; without them times are in ticks of an unknown length"
+	}
+	return r.opt.Read.Defect(&trace.Defect{Rule: "otf.missing-file", Severity: trace.Error,
+		Position: trace.Position{File: r.path(fileName(r.stub, id, part))}, Found: "no such file, nor one with .z", Expected: expected})
 }
 
 func (r *Reader) anyWanted(id uint32) bool {

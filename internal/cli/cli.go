@@ -31,15 +31,16 @@ const (
 
 // app is what commands share.
 type app struct {
-	in       io.Reader
-	out      io.Writer
-	err      io.Writer
-	formats  []format.Format
-	garbage  *garbage
-	workers  int
-	progress bool
-	force    bool          // files that weft did not write may be replaced
-	read     []os.FileInfo // the traces that the command reads
+	in         io.Reader
+	out        io.Writer
+	err        io.Writer
+	formats    []format.Format
+	garbage    *garbage
+	workers    int
+	progress   bool
+	incomplete bool          // a file of a trace is missing
+	force      bool          // files that weft did not write may be replaced
+	read       []os.FileInfo // the traces that the command reads
 }
 
 // exitError ends the program with a code. An empty message prints nothing.
@@ -91,6 +92,9 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 
 func (a *app) exitCode(ctx context.Context, err error) int {
 	if err == nil {
+		if a.incomplete {
+			return exitDefects
+		}
 		return exitGood
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {

@@ -248,7 +248,13 @@ func (a *app) formatOf(src format.Source, r *reading) (format.Format, error) {
 	if f, err := a.namedFormat(r); err != nil {
 		return nil, err
 	} else if f != nil {
-		return f, format.NotEmpty(src)
+		if x, size, err := src.Open(); err == nil {
+			x.Close()
+			if size == 0 && !f.About().EmptyMain {
+				return nil, format.EmptyError(src)
+			}
+		}
+		return f, nil
 	}
 	return format.Detect(a.formats, src)
 }
@@ -320,6 +326,9 @@ func (i singleInfo) Sys() any           { return nil }
 // tell mentions the defects that reading found, in one line on standard error.
 func (a *app) tell(in *input, quiet bool) {
 	rules := in.report.Rules()
+	for _, r := range rules {
+		a.misses(r.Rule)
+	}
 	if quiet {
 		return
 	}
@@ -336,6 +345,12 @@ func (a *app) tell(in *input, quiet bool) {
 		}
 	}
 	printf(a.err, "%s: %d errors, %d warnings; weft check lists them\n", in.src.Path, n[trace.Error], n[trace.Warning])
+}
+
+// misses notes whether a rule that was broken is that a file of the trace is missing: the exit code
+// says so, whatever else was read.
+func (a *app) misses(rule string) {
+	a.incomplete = a.incomplete || strings.HasSuffix(rule, ".missing-file")
 }
 
 // selecting holds the flags that choose events.

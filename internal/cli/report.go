@@ -114,6 +114,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 	}
 	x.Errors, x.Warnings, x.Notes = found.Errors, found.Warnings, found.Notes
 	for _, f := range found.Rules {
+		a.misses(f.Rule)
 		y := report.Rule{Rule: f.Rule, Severity: f.Severity, Doc: f.Doc, Count: f.Count}
 		if len(f.Places) > 0 {
 			p := f.Places[0]
