@@ -1,11 +1,14 @@
 package format
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/weft-trace/weft/internal/lines"
 )
 
 // headSize is how much of a file the probes see.
@@ -32,13 +35,7 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	head = head[:n]
-	var best Format
-	score := 0
-	for _, x := range formats {
-		if s := x.Probe(src.Name, head); s > score {
-			best, score = x, s
-		}
-	}
+	best := Probe(formats, src.Name, head, 1)
 	if best == nil {
 		found := "an empty file"
 		if n > 0 {
@@ -47,6 +44,18 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, fmt.Errorf("%s: %w: found %s, expected %s", src.Path, ErrUnknown, found, titles(formats))
 	}
 	return best, nil
+}
+
+// Probe finds the format that is the surest that a file of such a name, which begins with head, is its
+// own; nil if none is sure at least to the degree least. A byte-order mark at the begin does not count.
+func Probe(formats []Format, name string, head []byte, least int) (best Format) {
+	head = bytes.TrimPrefix(head, []byte(lines.ByteOrderMark))
+	for _, x := range formats {
+		if s := x.Probe(name, head); s >= least {
+			best, least = x, s+1
+		}
+	}
+	return best
 }
 
 func titles(formats []Format) string {

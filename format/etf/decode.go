@@ -37,6 +37,20 @@ type decoder struct {
 
 type seriesKey struct{ group, series int64 }
 
+// definedKey is what a line defines.
+type definedKey struct {
+	Keyword
+	seriesKey
+}
+
+// id is what the line calls it.
+func (k definedKey) id() string {
+	if k.Keyword == TSS {
+		return fmt.Sprintf("%d/%d", k.group, k.series)
+	}
+	return strconv.FormatInt(k.group, 10)
+}
+
 // lane follows the order of one kind of line.
 type lane struct {
 	any         bool
@@ -85,6 +99,17 @@ type defLine struct {
 	line int64
 }
 
+// unit is what a TU line says; ok is false for other lines and units that do not exist.
+func (x *defLine) unit() (name string, ok bool) {
+	k, i, _ := keyword(x.text)
+	if k != TU {
+		return "", false
+	}
+	name = strings.TrimSpace(string(x.text[i:]))
+	_, _, ok = unitOf(name)
+	return name, ok
+}
+
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
 	f, closer, err := openText(ctx, src, opt)
 	if err != nil {
@@ -119,15 +144,9 @@ func (d *decoder) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range defs {
-		// The unit bounds the digits, so it is needed first.
-		if k, i, _ := keyword(x.text); k == TU {
-			if u := strings.TrimSpace(string(x.text[i:])); d.unit == "SECONDS" {
-				if _, _, ok := unitOf(u); ok {
-					d.unit = u
-				}
-			}
-		}
+	// The unit bounds the digits, so it is needed first.
+	if i := slices.IndexFunc(defs, func(x defLine) bool { _, ok := x.unit(); return ok }); i >= 0 {
+		d.unit, _ = defs[i].unit()
 	}
 	carried := false
 	for _, x := range defs {
@@ -392,19 +411,14 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	d.Model = m
 	var rec Record
 	carried := map[string]string{}
-	var hasOffset bool
-	var offset int64
+	var offset, offsetLine int64
 	type series struct {
 		Record
 		attrs []Attr
 	}
 	lists := map[Keyword][]series{}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
-	type definedKey struct {
-		Keyword
-		seriesKey
-	}
-	defined := map[definedKey]bool{}
+	defined := map[definedKey]int64{} // lines
 	for _, x := range defs {
 		report := func(p problem) error { return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text)) }
 		ok, err := rec.read(x.text, x.line, report)
@@ -427,20 +441,20 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		case TSS:
 			k.seriesKey = seriesKey{rec.ID, rec.Series}
 		}
-		if rec.Keyword != T && defined[k] {
-			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", names[rec.Keyword], rec.ID), "an id that is used once; the first one counts", trace.Error}
+		if first := defined[k]; rec.Keyword != T && first > 0 {
+			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()), fmt.Sprintf("an id that is used once; line %d counts", first), trace.Error}
 			if rule := map[Keyword]string{TU: "etf.second-unit", O: "etf.second-offset"}[rec.Keyword]; rule != "" {
-				twice = problem{rule, "a second " + rec.Keyword.String() + " line", "one; the first one counts", trace.Error}
+				twice = problem{rule, "a second " + rec.Keyword.String() + " line", fmt.Sprintf("one; line %d counts", first), trace.Error}
 			}
 			if err := report(twice); err != nil {
 				return err
 			}
 			continue
 		}
-		defined[k] = true
+		defined[k] = rec.Line
 		switch rec.Keyword {
 		case O:
-			hasOffset, offset = rec.ID != 0, rec.ID
+			offset, offsetLine = rec.ID, rec.Line
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
@@ -465,9 +479,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	} else {
 		c.Num = p * den
 	}
-	if hasOffset {
+	if offset != 0 {
 		if offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
-			if err := d.Opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error, Position: trace.Position{File: d.File.Name},
+			if err := d.Opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error, Position: trace.Position{File: d.File.Name, Line: offsetLine},
 				Found: fmt.Sprintf("an offset of %d ms", offset), Expected: "a date between 1678 and 2262; the offset is ignored"}); err != nil {
 				return err
 			}

@@ -85,7 +85,7 @@ func (r *Record) read(l []byte, number int64, report func(problem) error) (usabl
 	})
 	if k == TU {
 		if _, _, ok := unitOf(r.Unit); !ok {
-			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS", trace.Error})
+			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count", trace.Error})
 		}
 	}
 	return err == nil, err
@@ -97,7 +97,7 @@ func unknownKeyword(l []byte) problem {
 	if len(t) == 0 {
 		t = append(w[:0], ';')
 	}
-	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the line is skipped", trace.Warning}
+	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
 }
 
 // openText opens the lines of a trace.

@@ -25,11 +25,15 @@ const ChunkSize = 64 << 10
 // otherwise.
 const DefaultMaxLine = 16 << 20
 
+// ByteOrderMark may stand before the first line of a text; it belongs to no line.
+const ByteOrderMark = "\uFEFF"
+
 // File is a text that can be read at any place.
 type File struct {
-	R    io.ReaderAt
-	Size int64
-	Name string
+	R     io.ReaderAt
+	Begin int64 // where the first line begins
+	Size  int64
+	Name  string
 	// MaxLine is the longest line that is read; 0 means DefaultMaxLine. Longer
 	// ones are skipped and reported through TooLong.
 	MaxLine int
@@ -127,7 +131,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 		r       R
 	}
 	var chunks []Chunk
-	off, line := int64(0), int64(1)
+	off, line := f.Begin, int64(1)
 	maxLine := f.MaxLine
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine

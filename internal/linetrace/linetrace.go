@@ -226,7 +226,7 @@ func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 			break
 		}
 	}
-	t.Runs = []Run{{0, t.File.Size, 1}}
+	t.Runs = []Run{{t.File.Begin, t.File.Size, 1}}
 	var last trace.Decimal
 	any, more := false, false
 	cut := func(off, line int64) {
