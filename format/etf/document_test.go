@@ -202,7 +202,7 @@ func copyText(t *testing.T, text string) (string, []format.LossRow) {
 		t.Fatal(err)
 	}
 	defer out.Abort()
-	loss, err := Format{}.Copy(t.Context(), write(t, text), &format.ReadOptions{}, out, &format.WriteOptions{})
+	loss, err := Format{}.Copy(t.Context(), write(t, text), &format.ReadOptions{Values: map[string]string{"etf.max-line": "100"}}, out, &format.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,4 +214,79 @@ func copyText(t *testing.T, text string) (string, []format.LossRow) {
 		t.Fatal(err)
 	}
 	return string(b), loss.Rows()
+}
+
+// A conversion to the format itself loses nothing: comments, lines that define something twice, lines that
+// cannot be read and those with an attribute that is not escaped stay as they stand, each at its place.
+func TestCopy(t *testing.T) {
+	text := "\uFEFF# about\r\n" +
+		"TU  MILLISECONDS\r\n\n" +
+		"T a = 1\nT a=2\nT\nE 0 1.50;name = x\n" +
+		"E 1 2 ; name=x, name=y\n  # more\nE 2 2 ; k\nX 5 6\nE bad\n" +
+		"R 0 1e2 FALSE;\nR 0 7 false ;\nC 3 0 1 0 -5 ;\nC 0 5 4 0 1 ;\nD 0 9 0 1 ;\n" +
+		"S 0 ; name=s\nS 0 ; name=t\nF 0 0 1 1.0 0 0\nF 0 2 1 1 0 0\n" +
+		"TU HOURS\nO 5.5\nO 7\nE 9 1 ; p=c:\\dir\nTSP 1 0 (0, 20.5) (1, 21)"
+	want := "# about\n" +
+		"TU MILLISECONDS\n\n" +
+		"T a=1\nT a=2\nT\nE 0 1.5 ; name=x\n" +
+		"E 1 2 ; name=x, name=y\n  # more\nE 2 2 ; k\nX 5 6\nE bad\n" +
+		"R 0 100 false ;\nR 0 7 false ;\nC 3 0 1 0 -5 ;\nC 0 5 4 0 1 ;\nD 0 9 0 1 ;\n" +
+		"S 0 ; name=s\nS 0 ; name=t\nF 0 0 1 1 0 0\nF 0 2 1 1 0 0\n" +
+		"TU HOURS\nO 5.5\nO 7\nE 9 1 ; p=c:\\dir\nTSP 1 0 0 20.5 1 21\n"
+	got, loss := copyText(t, text)
+	if diff := cmp.Diff(want, got); diff != "" || len(loss) > 0 {
+		t.Errorf("losses %v\n%s", loss, diff)
+	}
+	if again, _ := copyText(t, got); again != got {
+		t.Errorf("a copy of the copy differs: %s", cmp.Diff(got, again))
+	}
+	if diff := cmp.Diff(look(t, text).defects, look(t, got).defects); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A line that is too long to be read is lost.
+func TestCopyOfLongLines(t *testing.T) {
+	got, loss := copyText(t, "E 0 1 ;\n# "+strings.Repeat("x", 200)+"\nE 1 1 ;\n")
+	want := []format.LossRow{{Kind: "line", How: format.Lost, Reason: "longer than the option etf.max-line allows", Count: 1}}
+	if diff := cmp.Diff(want, loss); diff != "" || got != "E 0 1 ;\nE 1 1 ;\n" {
+		t.Errorf("%q %s", got, diff)
+	}
+}
+
+// "The T line specifies general attributes of the execution trace": how many there are is not limited, and
+// the same key in several of them is there as often after a way through the model.
+func TestDocument_TraceAttributes(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "y.etf")
+	src := write(t, "T name = one\nT name = two\nT name = three, k = v\nE 0 1 ;\n")
+	if loss := tracetest.Encode(t, Format{}, tracetest.Open(t, Format{}, src, nil), name); len(loss.Rows()) > 0 {
+		t.Error(loss.Rows())
+	}
+	got, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("TU SECONDS\nT name=one\nT name=two\nT name=three, k=v\nE 0 1 ;\n", string(got)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A copy of a trace of the dialect V0.1 has its comments, and what cannot be read as comments.
+func TestCopyOfLegacy(t *testing.T) {
+	got, loss := copyText(t, "TraceVersion\tV0.1\n# about\nConfigurationSource\tnone.txt\nR\t1\t100\t%\t0\t2\tKrait\nX\t1\n")
+	want := "# about\nTU SECONDS\nT TraceVersion=V0.1, ConfigurationSource=none.txt\nR 1 100 false ; attribute1=Krait, unit=%, name=Krait\n# X\t1\n"
+	if diff := cmp.Diff(want, got); diff != "" || len(loss) > 0 {
+		t.Errorf("losses %v\n%s", loss, diff)
+	}
+}
+
+// Records that a rewrite keeps are not called skipped.
+func TestKeptRecordsAreNotSkipped(t *testing.T) {
+	got := look(t, "C 0 5 4 0 1 ;\nR 0 1 false ;\nS 0 ;\nF 0 2 1 1 0 0\nD 0 9 0 1 ;\nX 1\nTSR 1 0 2 1 5\nE bad\n")
+	for _, d := range got.defects {
+		if strings.Contains(d, "skipped") {
+			t.Error(d)
+		}
+	}
+	got.defectsAre(t, "etf.claim-times 1: ", "etf.fragment-times 4: ", "etf.dependency-type 5: ", "etf.keyword 6: ", "etf.tsr 7: ", "etf.fragment-times 7: ", "etf.number 8: ", "etf.unknown-reference 7: ", "etf.empty-signal 3: ")
 }

@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bytes"
 	"context"
 	"io"
 
@@ -17,6 +18,7 @@ type Reader struct {
 	name  string
 	lines *lines.Reader
 	close func() error
+	text  []byte // of the last line that was copied
 }
 
 // NewReader opens a trace for reading record by record. Files of the dialect
@@ -56,6 +58,28 @@ func (r *Reader) Read(rec *Record) error {
 			return err
 		}
 	}
+}
+
+// canonical is the next line in canonical spelling, without line end, or as it stands
+// if it holds no record or has a defect. It is valid until the next call.
+func (r *Reader) canonical(rec *Record) ([]byte, error) {
+	if more, err := r.lines.More(); err != nil {
+		return nil, err
+	} else if !more {
+		return nil, io.EOF
+	}
+	l, number, _ := r.lines.Next()
+	odd := false
+	usable, err := rec.read(l, number, func(p problem) error {
+		odd = true
+		return r.opt.Defect(p.defect(r.name, number, l))
+	})
+	if r.text = r.text[:0]; usable && !odd {
+		r.text = rec.Append(r.text)
+	} else {
+		r.text = append(r.text, bytes.TrimSuffix(l, []byte{'\r'})...)
+	}
+	return r.text, err
 }
 
 // read reads a whole line; usable is false when it holds no record.
