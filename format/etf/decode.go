@@ -224,8 +224,6 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 				key.series = rec.Series
 			}
 			r.curve(key).add(t)
-			// The line is an event at its start; its end needs its digits only.
-			r.Scale, end = max(r.Scale, end.Trim().Scale), t
 		}
 		r.Add(b, l, number, t, end)
 	}
@@ -328,15 +326,12 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 	if i == 0 {
 		return 0
 	}
-	if end := (trace.Decimal{Coef: t1, Scale: scale1}); scale1 > r.Scale {
-		r.Scale = max(r.Scale, end.Trim().Scale)
-	}
 	if r.drawn == nil || r.signal != id {
 		r.signal, r.drawn = id, r.curve(seriesKey{id, -1})
 	}
 	at := trace.Decimal{Coef: t0, Scale: scale0}
 	r.drawn.add(at)
-	r.Add(b, rest, line, at, at)
+	r.Add(b, rest, line, at, trace.Decimal{Coef: t1, Scale: scale1})
 	return i + skipLine(rest[i:])
 }
 

@@ -66,7 +66,7 @@ func (t *Text) Prepare(context.Context) error { return nil }
 // Close closes the file.
 func (t *Text) Close() error { return t.close() }
 
-// Extent is the times of the first and last event.
+// Extent is the time of the first event and the time to which the last one lasts.
 func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range t.spans {
