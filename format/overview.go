@@ -18,6 +18,8 @@ type DefinitionRecords struct {
 	Count int64
 	// Names are what they define, where trace.Definitions has no table for it.
 	Names []trace.Named
+	// Dropped is how many of them [trace.Definitions] has not, since they would take too much memory.
+	Dropped int64
 	// Alone is that nothing in trace.Definitions bears these names.
 	Alone bool
 }
@@ -97,14 +99,15 @@ type Overview struct {
 	Definitions []DefinitionRecords
 }
 
-// LostDefinitions counts what a trace defines and a trace of another format has not: names
-// that [trace.Definitions] has no place for.
+// LostDefinitions counts what a trace defines and a trace that was encoded has not: names
+// that [trace.Definitions] has no place for, and what it had no room for.
 func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
 		return err
 	}
 	for _, x := range o.Definitions {
+		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		if !x.Alone {
 			continue
 		}

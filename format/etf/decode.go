@@ -23,6 +23,9 @@ type decoder struct {
 	unit string
 	deps int64
 
+	keptSize int   // of the lines for Definitions.Opaque
+	dropped  int64 // lines that are too many for it
+
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
 	defined   []int64          // line of each resource
@@ -94,9 +97,43 @@ type scanResult struct {
 	defs    []defLine
 }
 
+// defLine is a line that is no event and no dependency.
 type defLine struct {
-	text []byte
-	line int64
+	text  []byte
+	line  int64
+	other bool // a comment, or its keyword is unknown
+}
+
+// maxKept bounds the text of the lines that a trace has in Definitions.Opaque.
+const maxKept = 4 << 20
+
+// keep makes room for a line that only this format understands; false if there are too many.
+func (d *decoder) keep(x *defLine) bool {
+	size := len(x.text) + 100
+	if d.keptSize+size > maxKept {
+		d.dropped++
+		return false
+	}
+	d.keptSize += size
+	return true
+}
+
+// opaque keeps a line that does not count, as a comment unless it is no definition.
+func (d *decoder) opaque(x *defLine) {
+	text := strings.TrimRight(string(x.text), "\r")
+	if !x.other {
+		text = "# " + text
+	}
+	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.Text(text)})
+}
+
+// Overview says how many lines are not in the definitions, where these are too many.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	o := &format.Overview{}
+	if d.dropped > 0 {
+		o.Definitions = []format.DefinitionRecords{{Type: "comment", Count: d.dropped, Dropped: d.dropped}}
+	}
+	return o, nil
 }
 
 // unit is what a TU line says; ok is false for other lines and units that do not exist.
@@ -134,7 +171,12 @@ func (d *decoder) index(ctx context.Context) error {
 	events := false
 	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
-		defs = append(defs, r.defs...)
+		for _, x := range r.defs {
+			if x.other && !d.keep(&x) {
+				continue
+			}
+			defs = append(defs, x)
+		}
 		r.defs = nil
 		events = events || r.events
 		all = append(all, r)
@@ -186,18 +228,16 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			return r
 		}
 		k, i, isBlank := keyword(l)
-		if isBlank {
+		if isBlank && i == len(l) {
 			continue
 		}
 		switch k {
-		case NoKeyword:
-			continue
 		case D:
 			r.deps++
 			continue
 		case C, E, F, TSP, TSR:
 		default:
-			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number})
+			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number, k == NoKeyword})
 			continue
 		}
 		t, end, ok := rec.times(k, l, i)
@@ -415,12 +455,17 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
 	defined := map[definedKey]int64{} // lines
 	for _, x := range defs {
+		if x.other {
+			d.opaque(&x)
+			continue
+		}
 		report := func(p problem) error { return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text)) }
 		ok, err := rec.read(x.text, x.line, report)
 		if err != nil {
 			return err
 		}
 		if !ok {
+			d.opaque(&x)
 			continue
 		}
 		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
@@ -444,6 +489,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			if err := report(twice); err != nil {
 				return err
 			}
+			d.opaque(&x)
 			continue
 		}
 		defined[k] = rec.Line
@@ -486,6 +532,11 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	d.Clock, m.Clock = c, c
 	if err := d.RestoreFrom(carried, "etf", "trace attributes"); err != nil || d.Restore != nil {
+		if d.Restore != nil {
+			for _, o := range m.Opaque.All() {
+				d.Model.Opaque.Add(o) // that came to the lines since
+			}
+		}
 		d.Lanes = d.Lanes && d.Restore == nil
 		return err
 	}

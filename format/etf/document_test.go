@@ -290,3 +290,34 @@ func TestKeptRecordsAreNotSkipped(t *testing.T) {
 	}
 	got.defectsAre(t, "etf.claim-times 1: ", "etf.fragment-times 4: ", "etf.dependency-type 5: ", "etf.keyword 6: ", "etf.tsr 7: ", "etf.fragment-times 7: ", "etf.number 8: ", "etf.unknown-reference 7: ", "etf.empty-signal 3: ")
 }
+
+// "Comments start with a #": a trace that goes through the model has them still, and as comments the lines
+// that define something twice; so do cuts, and conversions there and back. Where there are too many to
+// be kept, they are counted.
+func TestDocument_Comments(t *testing.T) {
+	dir := t.TempDir()
+	src := write(t, "# about\nTU SECONDS\nO 0\nS 0 ; name=s\n  # more\r\nS 0 ; name=t\nF 0 0 1 1 0 0\nX 5 6\nTU HOURS\nO 7\nR bad\nE 0 1 ;\n")
+	want := "# about\n  # more\n# S 0 ; name=t\nX 5 6\n# TU HOURS\n# O 7\n# R bad\nTU SECONDS\nE 0 1 ;\nS 0 ; name=s\nF 0 0 1 1 0 0\n"
+	d := tracetest.Open(t, Format{}, src, nil)
+	loss := tracetest.Encode(t, Format{}, d, filepath.Join(dir, "y.etf"))
+	got, err := os.ReadFile(filepath.Join(dir, "y.etf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Error(diff)
+	}
+	rows := loss.Rows()
+	if len(rows) != 1 || rows[0].Kind != "comment" || rows[0].How != format.Degraded || rows[0].Count != 7 {
+		t.Errorf("found losses %+v, expected that 7 comments have another place", rows)
+	}
+	many := tracetest.Open(t, Format{}, write(t, strings.Repeat("# "+strings.Repeat("x", 1000)+"\n", maxKept/1000)+"E 0 1 ;\n"), nil)
+	lost := &format.Loss{}
+	if err := format.LostDefinitions(t.Context(), many, lost); err != nil {
+		t.Fatal(err)
+	}
+	kept := int64(many.Defs().Opaque.Len())
+	if n := lost.Lost(); n < 1 || n+kept != maxKept/1000 {
+		t.Errorf("%d comments are kept and %d lost, expected %d together, and some lost", kept, n, maxKept/1000)
+	}
+}

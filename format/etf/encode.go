@@ -771,6 +771,12 @@ func (e *encoder) nativeDefinitions() error {
 		return err
 	}
 	d := e.Defs
+	for _, o := range d.Opaque.All() {
+		if o.Format == "etf" {
+			e.w.comment(o.Data)
+			e.Lost.Add("comment", "order", format.Degraded, "comments, and as comments definitions that do not count, stand before all other lines", 1)
+		}
+	}
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
 			out = append(out, Attr{a.Key, a.Value.String()})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
@@ -19,6 +20,7 @@ type Writer struct {
 	unit    string
 	off     int64
 	offSeen bool
+	notes   []byte // comments and lines of no known keyword
 	head    []byte // T lines
 	res     []byte
 	first   *format.Draft  // C
@@ -123,6 +125,11 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
+// comment adds a line that is no record; all of them stand before the records.
+func (w *Writer) comment(text string) {
+	w.notes = append(append(w.notes, strings.ReplaceAll(text, "\n", " ")...), '\n')
+}
+
 // section adds to the claims, events or dependencies what line appends.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
 	s := w.events()
@@ -205,7 +212,7 @@ func (w *Writer) definitions() []byte {
 	if unit == "" {
 		unit = "SECONDS"
 	}
-	b := append((&Record{Keyword: TU, Unit: unit}).Append(nil), '\n')
+	b := append((&Record{Keyword: TU, Unit: unit}).Append(slices.Clone(w.notes)), '\n')
 	if w.off != 0 {
 		b = append((&Record{Keyword: O, ID: w.off}).Append(b), '\n')
 	}
@@ -214,7 +221,7 @@ func (w *Writer) definitions() []byte {
 
 // forget makes room for other definitions than those written so far.
 func (w *Writer) forget() {
-	w.unit, w.off, w.offSeen, w.head, w.res = "", 0, false, nil, nil
+	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 }
 
 func (w *Writer) curve(k seriesKey) *curve {
