@@ -321,3 +321,33 @@ func TestDocument_Comments(t *testing.T) {
 		t.Errorf("%d comments are kept and %d lost, expected %d together, and some lost", kept, n, maxKept/1000)
 	}
 }
+
+// "There are nine types of dependencies": what the ends of each are. The document gives 0, 4 and 6.
+func TestDocument_DependencyTypes(t *testing.T) {
+	start, end, event := trace.AtClaimStart, trace.AtClaimEnd, trace.AtEvent
+	text := "R 0 9 false ;\nC 1 1 2 0 1 ;\nC 2 3 5 0 1 ;\nE 1 7 ;\nE 2 8 ;\n"
+	for typ := range 9 {
+		text += fmt.Sprintf("D %d %d 1 2 ;\n", typ, typ)
+	}
+	src := write(t, text)
+	var got [][2]trace.EndKind
+	var times [][2]int64
+	d := tracetest.Open(t, Format{}, src, nil)
+	err := d.Scan(t.Context(), everything, format.GlobalOrder, format.SinkFuncs{OnLinks: func(l []trace.Link) error {
+		for _, x := range l {
+			got = append(got, [2]trace.EndKind{x.Src.Kind, x.Dst.Kind})
+			times = append(times, [2]int64{x.Src.Time, x.Dst.Time})
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := [][2]trace.EndKind{{start, start}, {start, end}, {end, start}, {end, end}, {event, event}, {start, event}, {end, event}, {event, start}, {event, end}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][2]int64{{1, 3}, {1, 5}, {2, 3}, {2, 5}, {7, 8}, {1, 8}, {2, 8}, {7, 3}, {7, 5}}, times); diff != "" {
+		t.Error(diff)
+	}
+}

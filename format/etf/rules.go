@@ -26,7 +26,7 @@ var rules = []format.Rule{
 	{ID: "etf.fragment-order", Severity: trace.Error, Doc: "The fragments of a signal are not in time order.", Example: "F 0 1 2 1 0 0, then F 0 0 1 1 0 0", Stays: true},
 	{ID: "etf.empty-signal", Severity: trace.Error, Doc: "A signal has no fragment.", Example: "S 0 ; without a line F 0", Stays: true},
 	{ID: "etf.attribute", Severity: trace.Error, Doc: "An attribute has no \"=\" or no key; without \"=\" it is a key with an empty value.", Example: "E 0 1 ; name"},
-	{ID: "etf.escape", Severity: trace.Warning, Doc: "A key or value has a \"=\" without a \"\\\" before it, or a \"\\\" before another character than \"=\" and \",\"; what is meant cannot be told.", Example: `E 0 1 ; path=c:\dir`},
+	{ID: "etf.escape", Severity: trace.Warning, Doc: "A key or value has a \"=\" without a \"\\\" before it, or a \"\\\" before a character that needs none; what is meant cannot be told.", Example: `E 0 1 ; path=c:\dir`},
 	{ID: "etf.line-too-long", Severity: trace.Error, Doc: "A line is longer than the limit (option etf.max-line); it is skipped.", Example: "a line of 17 MB"},
 	{ID: "etf.legacy-line", Severity: trace.Error, Doc: "A line of the dialect V0.1 cannot be read; it becomes a comment.", Example: "R 1 2 B 7 1 x in a trace of V0.1 that has no resource 7"},
 	{ID: "etf.keyword", Severity: trace.Warning, Doc: "A line begins with an unknown keyword; the trace is read without it.", Example: "X 1 2"},
