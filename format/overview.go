@@ -18,6 +18,8 @@ type DefinitionRecords struct {
 	Count int64
 	// Names are what they define, where trace.Definitions has no table for it.
 	Names []trace.Named
+	// Moved is how many of them have a place among the events that [trace.Definitions] does not tell.
+	Moved int64
 	// Dropped is how many of them [trace.Definitions] has not, since they would take too much memory.
 	Dropped int64
 	// Alone is that nothing in trace.Definitions bears these names.
@@ -100,7 +102,7 @@ type Overview struct {
 }
 
 // LostDefinitions counts what a trace defines and a trace that was encoded has not: names
-// that [trace.Definitions] has no place for, and what it had no room for.
+// that [trace.Definitions] has no place for, places, and what it had no room for.
 func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
@@ -108,6 +110,7 @@ func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	}
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
+		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)
 		if !x.Alone {
 			continue
 		}

@@ -23,7 +23,9 @@ type decoder struct {
 	unit string
 	deps int64
 
+	first    int64 // line of the first record, 0 for none
 	keptSize int   // of the lines for Definitions.Opaque
+	moved    int64 // those of them that stand behind a record
 	dropped  int64 // lines that are too many for it
 
 	activity  []string // attribute keys that name the activity
@@ -85,6 +87,7 @@ func (a *lane) follow(b *lane) {
 // scanResult is what the first pass learns of a chunk.
 type scanResult struct {
 	linetrace.Times
+	record  int64 // line of the first record, 0 for none
 	deps    int64
 	events  bool
 	changes []linetrace.Run // places where claims change to events or back
@@ -124,16 +127,29 @@ func (d *decoder) opaque(x *defLine) {
 	if !x.other {
 		text = "# " + text
 	}
+	if d.first > 0 && x.line > d.first {
+		d.moved++
+	}
 	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.Text(text)})
 }
 
-// Overview says how many lines are not in the definitions, where these are too many.
+// Overview says how many comments there are, if the definitions do not have them as they stand.
 func (d *decoder) Overview(context.Context) (*format.Overview, error) {
 	o := &format.Overview{}
-	if d.dropped > 0 {
-		o.Definitions = []format.DefinitionRecords{{Type: "comment", Count: d.dropped, Dropped: d.dropped}}
+	if d.dropped+d.moved > 0 {
+		o.Definitions = []format.DefinitionRecords{{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
 	}
 	return o, nil
+}
+
+// firstRecord is the number of the first line with a keyword, 0 if there is none.
+func firstRecord(w lines.Walker) int64 {
+	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
+		if k, _, _ := keyword(l); k != NoKeyword {
+			return number
+		}
+	}
+	return 0
 }
 
 // unit is what a TU line says; ok is false for other lines and units that do not exist.
@@ -171,6 +187,9 @@ func (d *decoder) index(ctx context.Context) error {
 	events := false
 	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
+		if d.first == 0 && r.record > 0 {
+			d.first = r.record + shift
+		}
 		for _, x := range r.defs {
 			if x.other && !d.keep(&x) {
 				continue
@@ -200,8 +219,8 @@ func (d *decoder) index(ctx context.Context) error {
 
 // scan is the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
-	r := &scanResult{}
 	w := d.File.Walk(b)
+	r := &scanResult{record: firstRecord(w)}
 	var rec Record
 	usual := w.Plain()
 	for {

@@ -774,7 +774,6 @@ func (e *encoder) nativeDefinitions() error {
 	for _, o := range d.Opaque.All() {
 		if o.Format == "etf" {
 			e.w.comment(o.Data)
-			e.Lost.Add("comment", "order", format.Degraded, "comments, and as comments definitions that do not count, stand before all other lines", 1)
 		}
 	}
 	text := func(in []trace.Attr) (out []Attr) {

@@ -30,7 +30,7 @@ func TestCommentsOfTRACE(t *testing.T) {
 		}
 	}
 	cut := filepath.Join(dir, "cut.etf")
-	if out := weft(t, 0, "cut", "--from", "1s", from, cut); !strings.Contains(out, "stand before all other lines") {
+	if out := weft(t, 0, "cut", "--from", "1s", from, cut); !strings.Contains(out, "stands before all other lines") {
 		t.Errorf("found losses %s, expected a line about comments", out)
 	}
 	if got, want := textOf(t, cut), "# about\n# more\nTU SECONDS\nT name=one\nT name=two\nE 1 2 ;\n"; got != want {
