@@ -1,11 +1,14 @@
 package format
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/weft-trace/weft/internal/lines"
 )
 
 // headSize is how much of a file the probes see.
@@ -32,13 +35,7 @@ func Detect(formats []Format, src Source) (Format, error) {
 		return nil, fmt.Errorf("%s: %w", src.Path, err)
 	}
 	head = head[:n]
-	var best Format
-	score := 0
-	for _, x := range formats {
-		if s := x.Probe(src.Name, head); s > score {
-			best, score = x, s
-		}
-	}
+	best := Probe(formats, src.Name, head, 1)
 	switch {
 	case size == 0 && (best == nil || !best.About().EmptyMain):
 		return nil, EmptyError(src)
@@ -52,6 +49,18 @@ func Detect(formats []Format, src Source) (Format, error) {
 // to be one. It wraps ErrUnknown.
 func EmptyError(src Source) error {
 	return fmt.Errorf("%s: %w: found an empty file, expected a trace", src.Path, ErrUnknown)
+}
+
+// Probe finds the format that is the surest that a file of such a name, which begins with head, is its
+// own; nil if none is sure at least to the degree least. A byte-order mark at the begin does not count.
+func Probe(formats []Format, name string, head []byte, least int) (best Format) {
+	head = bytes.TrimPrefix(head, []byte(lines.ByteOrderMark))
+	for _, x := range formats {
+		if s := x.Probe(name, head); s >= least {
+			best, least = x, s+1
+		}
+	}
+	return best
 }
 
 func titles(formats []Format) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/weft-trace/weft/trace"
@@ -37,8 +38,8 @@ type Events interface {
 // all. [EventsAlone] answers for formats that know nothing else.
 type File interface {
 	Events
-	// Extent is the times of the first and the last event; ok is false if there is none. It may
-	// read the trace.
+	// Extent is the time of the first event and the time to which the last one lasts
+	// ([trace.Batch.End]); ok is false if there is none. It may read the trace.
 	Extent(ctx context.Context) (first, last int64, ok bool, err error)
 	// LinkCount is how many links the trace has; ok is false if that is not known without a scan.
 	LinkCount() (links int64, ok bool)
@@ -193,10 +194,13 @@ func Batches(ctx context.Context, e Events, sel trace.Selection, order Order) it
 	}
 }
 
-// Extent reads events to find the times of the first and the last one; ok is false if there is
-// none. A [File] may know them without.
+// Extent reads events to find the time of the first one and the time to which the last one lasts
+// ([trace.Batch.End]); ok is false if there is none. A [File] may know them without.
 func Extent(ctx context.Context, e Events) (first, last int64, ok bool, err error) {
-	if f, is := e.(File); is {
+	// Files know how long their own records last, not those of a trace that they carry.
+	d := e.Defs()
+	carried := d.Origin != d.Format && slices.ContainsFunc(d.Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric || m.Kind == trace.SeriesMetric })
+	if f, is := e.(File); is && !carried {
 		return f.Extent(ctx)
 	}
 	return ScanExtent(ctx, e)
@@ -218,8 +222,9 @@ func ScanExtent(ctx context.Context, e Events) (first, last int64, ok bool, err 
 			spans = append(spans, s)
 			return SinkFuncs{OnBatch: func(b *trace.Batch) error {
 				for _, t := range b.Time {
-					s.first, s.last = min(s.first, t), max(s.last, t)
+					s.first = min(s.first, t)
 				}
+				s.last = max(s.last, b.End())
 				return nil
 			}}
 		}

@@ -18,6 +18,10 @@ type DefinitionRecords struct {
 	Count int64
 	// Names are what they define, where trace.Definitions has no table for it.
 	Names []trace.Named
+	// Moved is how many of them have a place among the events that [trace.Definitions] does not tell.
+	Moved int64
+	// Dropped is how many of them [trace.Definitions] has not, since they would take too much memory.
+	Dropped int64
 	// Alone is that nothing in trace.Definitions bears these names.
 	Alone bool
 }
@@ -97,14 +101,16 @@ type Overview struct {
 	Definitions []DefinitionRecords
 }
 
-// LostDefinitions counts what a trace defines and a trace of another format has not: names
-// that [trace.Definitions] has no place for.
+// LostDefinitions counts what a trace defines and a trace that was encoded has not: names
+// that [trace.Definitions] has no place for, places, and what it had no room for.
 func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
 		return err
 	}
 	for _, x := range o.Definitions {
+		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
+		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)
 		if !x.Alone {
 			continue
 		}

@@ -204,11 +204,5 @@ func (f *folder) probe(name string, least int) format.Format {
 	defer file.Close()
 	head := make([]byte, probeHead)
 	n, _ := io.ReadFull(file, head)
-	var best format.Format
-	for _, x := range f.s.opt.Reading.Formats {
-		if k := x.Probe(path.Base(name), head[:n]); k >= least {
-			best, least = x, k+1
-		}
-	}
-	return best
+	return format.Probe(f.s.opt.Reading.Formats, path.Base(name), head[:n], least)
 }

@@ -1,6 +1,9 @@
 package trace
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // BatchRows is the number of rows of a full batch. A batch may hold more when
 // one piece of a file gives more.
@@ -320,6 +323,30 @@ func (c *Cursor) Next() bool {
 		c.der++
 	}
 	return c.Row < len(c.b.Time)
+}
+
+// End is the time to which lasts what the current row says: the end of a fragment or of a
+// range of samples, else the time of the row.
+func (c *Cursor) End() int64 {
+	t := c.b.Time[c.Row]
+	if !c.b.Kind[c.Row].Lasts() || len(c.Ops()) == 0 {
+		return t
+	}
+	return max(t, int64(c.Op(0)))
+}
+
+// End is the latest time to which a row lasts ([Cursor.End]), math.MinInt64 without rows.
+func (b *Batch) End() int64 {
+	last := int64(math.MinInt64)
+	for _, t := range b.Time {
+		last = max(last, t)
+	}
+	if slices.ContainsFunc(b.Kind, Kind.Lasts) {
+		for c := b.Cursor(); c.Next(); {
+			last = max(last, c.End())
+		}
+	}
+	return last
 }
 
 // Ops are the operands of the current row; nil when it has none.

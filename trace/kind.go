@@ -387,6 +387,10 @@ func (d *Definitions) Spec(k Kind) *KindSpec {
 // snapshot or a summary, which is no event of the program.
 func (k Kind) IsState() bool { return k >= EnterSnapshot && k <= FileGroupSummary }
 
+// Lasts reports whether events of the kind give values up to their end, which belongs to the
+// length of a trace.
+func (k Kind) Lasts() bool { return k == Fragment || k == SampleRange }
+
 // IsEvent reports whether k is something that happened in the program: a state is not,
 // nor a marker, which somebody set afterwards.
 func (k Kind) IsEvent() bool { return !k.IsState() && k != Marker }

@@ -31,6 +31,7 @@ type Part struct {
 type kind struct {
 	events, derived int64
 	region          bool // Ref is a region
+	lasts           bool
 	known           bool
 }
 
@@ -56,12 +57,13 @@ func (p *Part) Batch(b *trace.Batch) error {
 	} else if err := p.rows(b.Loc, b.Time[0], b.Time[b.Len()-1], b.Len()); err != nil {
 		return err
 	}
-	next := 0
+	next, lasts := 0, false
 	for i, k := range b.Kind {
 		if int(k) >= len(p.kinds) || !p.kinds[k].known {
 			p.meet(k)
 		}
 		x := &p.kinds[k]
+		lasts = lasts || x.lasts
 		if next < len(b.Derived) && b.Derived[next] == uint32(i) {
 			next++
 			x.derived++
@@ -76,6 +78,12 @@ func (p *Part) Batch(b *trace.Batch) error {
 				r = p.grow(r)
 			}
 			p.regions[r]++
+		}
+	}
+	if lasts {
+		for c := b.Cursor(); c.Next(); {
+			l := &p.locations[c.Location()]
+			l.last = max(l.last, c.End())
 		}
 	}
 	for _, k := range b.AttrKey {
@@ -113,7 +121,7 @@ func (p *Part) meet(k trace.Kind) {
 	if n := int(k) + 1; n > len(p.kinds) {
 		p.kinds = append(p.kinds, make([]kind, n-len(p.kinds))...)
 	}
-	p.kinds[k].known = true
+	p.kinds[k].known, p.kinds[k].lasts = true, k.Lasts()
 	p.kinds[k].region = p.defs.Spec(k).Ref == trace.RefRegion
 }
 
@@ -178,8 +186,8 @@ type Result struct {
 	Events  int64       `json:"events"`  // records; derived rows are not among them
 	Derived int64       `json:"derived"` // rows that repeat what another row says
 	Links   int64       `json:"links"`   // stored arrows
-	// First and Last are the times of the first and the last event; they mean
-	// something only when there are events.
+	// First is the time of the first event, Last that to which the last one lasts
+	// ([trace.Cursor.End]); they mean something only when there are events.
 	First int64 `json:"first"`
 	Last  int64 `json:"last"`
 
@@ -213,7 +221,7 @@ type Location struct {
 	Events   int64  `json:"events"`
 	Derived  int64  `json:"derived"`
 	First    int64  `json:"first"` // time of its first event
-	Last     int64  `json:"last"`  // time of its last event
+	Last     int64  `json:"last"`  // time to which its last event lasts
 }
 
 // Attribute counts the events that bear an attribute.

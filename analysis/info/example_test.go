@@ -35,7 +35,7 @@ func Example() {
 		fmt.Println(k.Name, k.Events)
 	}
 	// Output:
-	// etf, 0.121205 s, 96 links, 8 resources
+	// etf, 0.13 s, 96 links, 8 resources
 	// mark 17
 	// claim-begin 198
 	// claim-end 198

@@ -66,6 +66,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.metrics[m].events++
 		ops := c.Ops()
 		switch {
+		case k == trace.Fragment && len(ops) > 3:
+			p.fragment(p.find(c.Location(), m), c.Time(), c.End(), trace.Polynomial{
+				C: math.Float64frombits(ops[1]), B: math.Float64frombits(ops[2]), A: math.Float64frombits(ops[3])})
 		case k == trace.Metric && len(ops) > 0:
 			p.value(p.find(c.Location(), m), c.Time(), trace.Value{Num: ops[0], Type: p.defs.Metrics.At(m).Type})
 		case k == trace.SampleRange && len(ops) > 1:
@@ -118,6 +121,20 @@ func (p *Part) value(s *series, t int64, v trace.Value) {
 		m.grow(difference(s.last, v) / float64(t-s.latest))
 	}
 	s.last, s.latest = v, t
+}
+
+// fragment adds a fragment of a signal. The value that it comes to at its end is one of its values.
+func (p *Part) fragment(s *series, from, to int64, f trace.Polynomial) {
+	u := (float64(to) - float64(from)) / p.defs.Clock.UnitTicks()
+	low, high := f.Between(0, u)
+	if math.IsNaN(low) || math.IsNaN(high) {
+		return
+	}
+	p.metrics[s.metric].extend(trace.FloatValue(low), trace.FloatValue(high))
+	s.last, s.latest = trace.FloatValue(f.At(u)), to
+	if !s.any {
+		s.first, s.begun, s.any = trace.FloatValue(f.C), from, true
+	}
 }
 
 func (m *summary) extend(low, high trace.Value) {
@@ -191,7 +208,8 @@ func (p *Part) Merge(o *Part) error {
 type Metric struct {
 	Metric uint32 // index into Definitions.Metrics
 	Events int64  // values, fragments of signals and ranges of samples
-	// Min, Max and Last are of its type, or of type None where there are no values.
+	// Min, Max and Last are of its type, or of type None where there are no values. Those of
+	// a signal are what its fragments come to, their ends included.
 	// Last is the value at the latest time; of a counter that accumulates, the sum
 	// over the locations of the last value of each.
 	Min, Max, Last trace.Value

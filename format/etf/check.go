@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/idset"
+	"github.com/weft-trace/weft/internal/lines"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -16,25 +18,25 @@ import (
 // signals with gaps, resources held beyond their capacity. Memory: the open
 // claims, and what sorting takes for each kind of id.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{d: d, opt: d.Opt, claims: idset.New(4 << 20), events: idset.New(4 << 20), deps: idset.New(4 << 20),
+	return &checker{d: d, opt: d.Opt, ids: map[Keyword]*ids{C: newIDs("claim"), E: newIDs("event"), D: newIDs("dependency")},
 		open: map[uint32]*use{}, curves: map[uint32]curveEnd{}}
 }
 
 // Finish reports what shows only at the end.
 func (c *checker) Finish(ctx context.Context) error {
-	defer c.claims.Close()
-	defer c.events.Close()
-	defer c.deps.Close()
+	for _, ids := range c.ids {
+		defer ids.set.Close()
+	}
 	if c.d.Restore != nil {
 		return nil
 	}
-	for _, s := range []struct {
-		what string
-		set  *idset.Set
-	}{{"claim", c.claims}, {"event", c.events}, {"dependency", c.deps}} {
-		if err := s.set.Finish(ctx, func(id, pos int64) error { return c.duplicate(s.what, id, pos) }); err != nil {
+	for k, ids := range c.ids {
+		if err := ids.set.Finish(ctx, func(id, pos int64) error { return c.duplicate(k, id, pos) }); err != nil {
 			return err
 		}
+	}
+	if err := c.duplicates(ctx); err != nil {
+		return err
 	}
 	for i := range c.d.Model.Metrics.Len() {
 		m := c.d.Model.Metrics.At(uint32(i))
@@ -48,12 +50,24 @@ func (c *checker) Finish(ctx context.Context) error {
 }
 
 type checker struct {
-	d                    *decoder
-	opt                  *format.ReadOptions
-	claims, events, deps *idset.Set
-	open                 map[uint32]*use
-	curves               map[uint32]curveEnd
+	d      *decoder
+	opt    *format.ReadOptions
+	ids    map[Keyword]*ids
+	open   map[uint32]*use
+	curves map[uint32]curveEnd
 }
+
+// ids are the ids of the claims, the events or the dependencies.
+type ids struct {
+	what  string
+	set   *idset.Set
+	twice map[int64]int64 // those that more than one line has, with the first of these lines once it is known
+}
+
+func newIDs(what string) *ids { return &ids{what, idset.New(4 << 20), map[int64]int64{}} }
+
+// maxTwice is how many ids that occur twice are looked for in the file, of each kind.
+const maxTwice = 1 << 16
 
 type held struct {
 	id, pos        int64
@@ -126,8 +140,75 @@ func (c *checker) report(rule string, sev trace.Severity, line int64, found, exp
 	return c.opt.Defect(&trace.Defect{Rule: rule, Severity: sev, Position: trace.Position{File: c.d.File.Name, Line: line}, Found: found, Expected: expected})
 }
 
-func (c *checker) duplicate(what string, id, line int64) error {
-	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", what, id), "an id that is used once among those of its kind")
+// add takes an id of a line.
+func (c *checker) add(k Keyword, id, line int64) error {
+	twice, err := c.ids[k].set.Add(id, line)
+	if err == nil && twice {
+		err = c.duplicate(k, id, line)
+	}
+	return err
+}
+
+// duplicate notes an id that another line has, too. There may be too many to find that line.
+func (c *checker) duplicate(k Keyword, id, line int64) error {
+	x := c.ids[k]
+	if _, known := x.twice[id]; known || len(x.twice) < maxTwice {
+		x.twice[id] = 0
+		return nil
+	}
+	return c.report("etf.duplicate-id", trace.Error, line, fmt.Sprintf("%s id %d twice", x.what, id), "an id that is used once among those of its kind")
+}
+
+// duplicates reads the file once more, to report all lines with an id that an earlier line has. Events
+// have come in the order of time, and sets of ids do not know lines.
+func (c *checker) duplicates(ctx context.Context) error {
+	for _, x := range c.ids {
+		if len(x.twice) > 0 {
+			return c.again(ctx)
+		}
+	}
+	return nil
+}
+
+func (c *checker) again(ctx context.Context) error {
+	src := c.d.File.Chunks(c.d.Chunks)
+	for {
+		b, err := lines.Next(src)
+		if err = cmp.Or(err, ctx.Err()); err != nil || b == nil {
+			return err
+		}
+		w := c.d.File.Walk(b)
+		for l, number, ok := w.Next(); ok && err == nil; l, number, ok = w.Next() {
+			err = c.repeated(l, number)
+		}
+		b.Release()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// repeated reports a line whose id an earlier line has.
+func (c *checker) repeated(l []byte, number int64) error {
+	k, i, _ := keyword(l)
+	x := c.ids[k]
+	if x == nil || len(x.twice) == 0 {
+		return nil
+	}
+	var r Record
+	if _, p := r.parse(k, l, i); p.severity == trace.Error {
+		return nil
+	}
+	first, twice := x.twice[r.ID]
+	switch {
+	case !twice:
+		return nil
+	case first == 0:
+		x.twice[r.ID] = number
+		return nil
+	}
+	bad := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", x.what, r.ID), fmt.Sprintf("an id that is used once; line %d has it, too", first), trace.Error}
+	return c.opt.Defect(bad.defect(c.d.File.Name, number, l))
 }
 
 // Batch looks at the events of one location.
@@ -152,10 +233,7 @@ func (c *checker) Batch(b *trace.Batch) error {
 		case trace.ClaimEnd:
 			c.use(uint32(x.Op(1))).end(int64(x.Op(0)))
 		case trace.Mark:
-			var dup bool
-			if dup, err = c.events.Add(int64(x.Op(0)), x.Pos()); dup {
-				err = c.duplicate("event", int64(x.Op(0)), x.Pos())
-			}
+			err = c.add(E, int64(x.Op(0)), x.Pos())
 		case trace.Fragment:
 			err = c.fragment(&x)
 		}
@@ -168,12 +246,8 @@ func (c *checker) Batch(b *trace.Batch) error {
 
 func (c *checker) claimBegin(x *trace.Cursor) error {
 	id, res := int64(x.Op(0)), uint32(x.Op(1))
-	if dup, err := c.claims.Add(id, x.Pos()); err != nil {
+	if err := c.add(C, id, x.Pos()); err != nil {
 		return err
-	} else if dup {
-		if err := c.duplicate("claim", id, x.Pos()); err != nil {
-			return err
-		}
 	}
 	h := held{id: id, amount: math.Float64frombits(x.Op(2)), pos: x.Pos()}
 	if c.d.Model.Resources.At(res).UsesOffset && len(x.Ops()) > 3 {
@@ -278,12 +352,8 @@ func (c *checker) Links(links []trace.Link) error {
 	}
 	for i := range links {
 		l := &links[i]
-		if dup, err := c.deps.Add(l.ID, l.Pos); err != nil {
+		if err := c.add(D, l.ID, l.Pos); err != nil {
 			return err
-		} else if dup {
-			if err := c.duplicate("dependency", l.ID, l.Pos); err != nil {
-				return err
-			}
 		}
 		for _, e := range [2]trace.End{l.Src, l.Dst} {
 			if e.Location == trace.NoRef {

@@ -23,6 +23,11 @@ type decoder struct {
 	unit string
 	deps int64
 
+	first    int64 // line of the first record, 0 for none
+	keptSize int   // of the lines for Definitions.Opaque
+	moved    int64 // those of them that stand behind a record
+	dropped  int64 // lines that are too many for it
+
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
 	defined   []int64          // line of each resource
@@ -36,6 +41,20 @@ type decoder struct {
 }
 
 type seriesKey struct{ group, series int64 }
+
+// definedKey is what a line defines.
+type definedKey struct {
+	Keyword
+	seriesKey
+}
+
+// id is what the line calls it.
+func (k definedKey) id() string {
+	if k.Keyword == TSS {
+		return fmt.Sprintf("%d/%d", k.group, k.series)
+	}
+	return strconv.FormatInt(k.group, 10)
+}
 
 // lane follows the order of one kind of line.
 type lane struct {
@@ -68,6 +87,7 @@ func (a *lane) follow(b *lane) {
 // scanResult is what the first pass learns of a chunk.
 type scanResult struct {
 	linetrace.Times
+	record  int64 // line of the first record, 0 for none
 	deps    int64
 	events  bool
 	changes []linetrace.Run // places where claims change to events or back
@@ -80,9 +100,67 @@ type scanResult struct {
 	defs    []defLine
 }
 
+// defLine is a line that is no event and no dependency.
 type defLine struct {
-	text []byte
-	line int64
+	text  []byte
+	line  int64
+	other bool // a comment, or its keyword is unknown
+}
+
+// maxKept bounds the text of the lines that a trace has in Definitions.Opaque.
+const maxKept = 4 << 20
+
+// keep makes room for a line that only this format understands; false if there are too many.
+func (d *decoder) keep(x *defLine) bool {
+	size := len(x.text) + 100
+	if d.keptSize+size > maxKept {
+		d.dropped++
+		return false
+	}
+	d.keptSize += size
+	return true
+}
+
+// opaque keeps a line that does not count, as a comment unless it is no definition.
+func (d *decoder) opaque(x *defLine) {
+	text := strings.TrimRight(string(x.text), "\r")
+	if !x.other {
+		text = "# " + text
+	}
+	if d.first > 0 && x.line > d.first {
+		d.moved++
+	}
+	d.Model.Opaque.Add(trace.Opaque{Format: "etf", Data: trace.Text(text)})
+}
+
+// Overview says how many comments there are, if the definitions do not have them as they stand.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	o := &format.Overview{}
+	if d.dropped+d.moved > 0 {
+		o.Definitions = []format.DefinitionRecords{{Type: "comment", Count: int64(d.Model.Opaque.Len()) + d.dropped, Moved: d.moved, Dropped: d.dropped}}
+	}
+	return o, nil
+}
+
+// firstRecord is the number of the first line with a keyword, 0 if there is none.
+func firstRecord(w lines.Walker) int64 {
+	for l, number, ok := w.Next(); ok; l, number, ok = w.Next() {
+		if k, _, _ := keyword(l); k != NoKeyword {
+			return number
+		}
+	}
+	return 0
+}
+
+// unit is what a TU line says; ok is false for other lines and units that do not exist.
+func (x *defLine) unit() (name string, ok bool) {
+	k, i, _ := keyword(x.text)
+	if k != TU {
+		return "", false
+	}
+	name = strings.TrimSpace(string(x.text[i:]))
+	_, _, ok = unitOf(name)
+	return name, ok
 }
 
 func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (format.File, error) {
@@ -109,7 +187,15 @@ func (d *decoder) index(ctx context.Context) error {
 	events := false
 	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
-		defs = append(defs, r.defs...)
+		if d.first == 0 && r.record > 0 {
+			d.first = r.record + shift
+		}
+		for _, x := range r.defs {
+			if x.other && !d.keep(&x) {
+				continue
+			}
+			defs = append(defs, x)
+		}
 		r.defs = nil
 		events = events || r.events
 		all = append(all, r)
@@ -119,15 +205,9 @@ func (d *decoder) index(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, x := range defs {
-		// The unit bounds the digits, so it is needed first.
-		if k, i, _ := keyword(x.text); k == TU {
-			if u := strings.TrimSpace(string(x.text[i:])); d.unit == "SECONDS" {
-				if _, _, ok := unitOf(u); ok {
-					d.unit = u
-				}
-			}
-		}
+	// The unit bounds the digits, so it is needed first.
+	if i := slices.IndexFunc(defs, func(x defLine) bool { _, ok := x.unit(); return ok }); i >= 0 {
+		d.unit, _ = defs[i].unit()
 	}
 	carried := false
 	for _, x := range defs {
@@ -139,8 +219,8 @@ func (d *decoder) index(ctx context.Context) error {
 
 // scan is the first pass over a chunk.
 func (d *decoder) scan(b *lines.Block) *scanResult {
-	r := &scanResult{}
 	w := d.File.Walk(b)
+	r := &scanResult{record: firstRecord(w)}
 	var rec Record
 	usual := w.Plain()
 	for {
@@ -167,18 +247,16 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			return r
 		}
 		k, i, isBlank := keyword(l)
-		if isBlank {
+		if isBlank && i == len(l) {
 			continue
 		}
 		switch k {
-		case NoKeyword:
-			continue
 		case D:
 			r.deps++
 			continue
 		case C, E, F, TSP, TSR:
 		default:
-			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number})
+			r.defs = append(r.defs, defLine{append([]byte(nil), l...), number, k == NoKeyword})
 			continue
 		}
 		t, end, ok := rec.times(k, l, i)
@@ -205,8 +283,6 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 				key.series = rec.Series
 			}
 			r.curve(key).add(t)
-			// The line is an event at its start; its end needs its digits only.
-			r.Scale, end = max(r.Scale, end.Trim().Scale), t
 		}
 		r.Add(b, l, number, t, end)
 	}
@@ -309,15 +385,12 @@ func (r *scanResult) quickFragment(b *lines.Block, rest []byte, line int64) int 
 	if i == 0 {
 		return 0
 	}
-	if end := (trace.Decimal{Coef: t1, Scale: scale1}); scale1 > r.Scale {
-		r.Scale = max(r.Scale, end.Trim().Scale)
-	}
 	if r.drawn == nil || r.signal != id {
 		r.signal, r.drawn = id, r.curve(seriesKey{id, -1})
 	}
 	at := trace.Decimal{Coef: t0, Scale: scale0}
 	r.drawn.add(at)
-	r.Add(b, rest, line, at, at)
+	r.Add(b, rest, line, at, trace.Decimal{Coef: t1, Scale: scale1})
 	return i + skipLine(rest[i:])
 }
 
@@ -392,26 +465,26 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	d.Model = m
 	var rec Record
 	carried := map[string]string{}
-	var hasOffset bool
-	var offset int64
+	var offset, offsetLine int64
 	type series struct {
 		Record
 		attrs []Attr
 	}
 	lists := map[Keyword][]series{}
 	names := map[Keyword]string{R: "resource", S: "signal", TS: "time series", TSS: "series"}
-	type definedKey struct {
-		Keyword
-		seriesKey
-	}
-	defined := map[definedKey]bool{}
+	defined := map[definedKey]int64{} // lines
 	for _, x := range defs {
+		if x.other {
+			d.opaque(&x)
+			continue
+		}
 		report := func(p problem) error { return d.Opt.Defect(p.defect(d.File.Name, x.line, x.text)) }
 		ok, err := rec.read(x.text, x.line, report)
 		if err != nil {
 			return err
 		}
 		if !ok {
+			d.opaque(&x)
 			continue
 		}
 		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
@@ -427,20 +500,21 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		case TSS:
 			k.seriesKey = seriesKey{rec.ID, rec.Series}
 		}
-		if rec.Keyword != T && defined[k] {
-			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %d twice", names[rec.Keyword], rec.ID), "an id that is used once; the first one counts", trace.Error}
+		if first := defined[k]; rec.Keyword != T && first > 0 {
+			twice := problem{"etf.duplicate-id", fmt.Sprintf("%s id %s twice", names[rec.Keyword], k.id()), fmt.Sprintf("an id that is used once; line %d counts", first), trace.Error}
 			if rule := map[Keyword]string{TU: "etf.second-unit", O: "etf.second-offset"}[rec.Keyword]; rule != "" {
-				twice = problem{rule, "a second " + rec.Keyword.String() + " line", "one; the first one counts", trace.Error}
+				twice = problem{rule, "a second " + rec.Keyword.String() + " line", fmt.Sprintf("one; line %d counts", first), trace.Error}
 			}
 			if err := report(twice); err != nil {
 				return err
 			}
+			d.opaque(&x)
 			continue
 		}
-		defined[k] = true
+		defined[k] = rec.Line
 		switch rec.Keyword {
 		case O:
-			hasOffset, offset = rec.ID != 0, rec.ID
+			offset, offsetLine = rec.ID, rec.Line
 		case T:
 			for _, a := range keep.attrs {
 				if key, ok := strings.CutPrefix(a.Key, carryPrefix); ok {
@@ -465,9 +539,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	} else {
 		c.Num = p * den
 	}
-	if hasOffset {
+	if offset != 0 {
 		if offset > math.MaxInt64/1_000_000 || offset < math.MinInt64/1_000_000 {
-			if err := d.Opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error, Position: trace.Position{File: d.File.Name},
+			if err := d.Opt.Defect(&trace.Defect{Rule: "etf.offset-range", Severity: trace.Error, Position: trace.Position{File: d.File.Name, Line: offsetLine},
 				Found: fmt.Sprintf("an offset of %d ms", offset), Expected: "a date between 1678 and 2262; the offset is ignored"}); err != nil {
 				return err
 			}
@@ -477,6 +551,11 @@ func (d *decoder) define(defs []defLine, events bool) error {
 	}
 	d.Clock, m.Clock = c, c
 	if err := d.RestoreFrom(carried, "etf", "trace attributes"); err != nil || d.Restore != nil {
+		if d.Restore != nil {
+			for _, o := range m.Opaque.All() {
+				d.Model.Opaque.Add(o) // that came to the lines since
+			}
+		}
 		d.Lanes = d.Lanes && d.Restore == nil
 		return err
 	}

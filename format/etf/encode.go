@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -112,7 +113,7 @@ func (o *openClaims) take(q *queue, k claimKey) (at int64, ok bool) {
 type stackKey struct{ loc, ref uint32 }
 
 func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error) {
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, false), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out), text: make([]byte, 0, 64), linkText: make([]byte, 0, 64), claims: openClaims{others: map[claimKey][]int64{}}, stacks: map[stackKey][]int64{}}, nil
 }
 
 // Abort frees what the encoder holds.
@@ -754,19 +755,39 @@ func (e *encoder) units() error {
 	return err
 }
 
+// onceEach cuts a list where a key comes again: of equal keys in one line only the last counts.
+func onceEach(list []Attr) (parts [][]Attr) {
+	seen := map[string]bool{}
+	from := 0
+	for i, a := range list {
+		if seen[a.Key] {
+			parts = append(parts, list[from:i])
+			from = i
+			clear(seen)
+		}
+		seen[a.Key] = true
+	}
+	return append(parts, list[from:])
+}
+
 func (e *encoder) nativeDefinitions() error {
 	if err := e.units(); err != nil {
 		return err
 	}
 	d := e.Defs
+	for _, o := range d.Opaque.All() {
+		if o.Format == "etf" {
+			e.w.comment(o.Data)
+		}
+	}
 	text := func(in []trace.Attr) (out []Attr) {
 		for _, a := range in {
 			out = append(out, Attr{a.Key, a.Value.String()})
 		}
 		return
 	}
-	if n := d.Properties.Len(); n > 0 {
-		if err := e.w.Write(&Record{Keyword: T, Attrs: text(d.Properties.All())}); err != nil {
+	for _, list := range onceEach(text(d.Properties.All())) {
+		if err := e.w.Write(&Record{Keyword: T, Attrs: list}); err != nil {
 			return err
 		}
 	}
@@ -998,16 +1019,33 @@ func (q *queue) drain(t []byte, carried bool) (open int64, err error) {
 	return int64(len(waiting)), q.write()
 }
 
-// copyTrace writes a TRACE file as TRACE, record by record: definitions come
-// first, claims, events, dependencies, fragments and samples keep their order,
-// every value is kept, the spelling becomes canonical.
-func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, opt *format.WriteOptions) (*format.Loss, error) {
+// copyTrace writes a TRACE file as TRACE, line by line: records get the canonical
+// spelling. Comments, empty lines and lines with a defect stay as they stand.
+func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output) (*format.Loss, error) {
 	r, err := NewReader(ctx, src, ro)
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return &format.Loss{}, linetrace.Copy(ctx, r, NewWriter(out, true))
+	w := bufio.NewWriterSize(out, 64<<10)
+	var rec Record
+	for n := 0; ; n++ {
+		if n%trace.BatchRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		text, err := r.canonical(&rec)
+		if err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(append(text, '\n')); err != nil {
+			return nil, err
+		}
+	}
+	loss := &format.Loss{}
+	loss.Add("line", "", format.Lost, "longer than the option etf.max-line allows", r.lines.Skipped())
+	return loss, w.Flush()
 }
 
 // rawTrace prints the lines of the file as they are.

@@ -171,7 +171,7 @@ func TestLateSections(t *testing.T) {
 	}
 	for _, early := range []bool{false, true} {
 		var out bytes.Buffer
-		w := NewWriter(&out, false)
+		w := NewWriter(&out)
 		write := func(k Keyword, ids ...int64) {
 			t.Helper()
 			for _, id := range ids {

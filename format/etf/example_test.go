@@ -55,7 +55,7 @@ func ExampleReader() {
 // Writing record by record. The order is that of the format, whatever that of the calls.
 func ExampleWriter() {
 	var b bytes.Buffer
-	w := etf.NewWriter(&b, false)
+	w := etf.NewWriter(&b)
 	for _, r := range []etf.Record{
 		{Keyword: etf.C, ID: 1, Start: trace.NewDecimal(25, 1), End: trace.NewDecimal(4, 0), Amount: 1},
 		{Keyword: etf.R, ID: 0, Capacity: 2, Attrs: []etf.Attr{{Key: "name", Value: "oven"}}},

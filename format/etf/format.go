@@ -36,12 +36,12 @@ func (Format) Create(dst *format.Output, opt *format.WriteOptions) (format.Encod
 	return create(dst, opt)
 }
 
-// Copy writes a trace record by record.
+// Copy writes a trace line by line.
 func (Format) Copy(ctx context.Context, src format.Source, ro *format.ReadOptions, dst *format.Output, wo *format.WriteOptions) (*format.Loss, error) {
 	if err := about.CheckOptions(wo.Values); err != nil {
 		return nil, err
 	}
-	return copyTrace(ctx, src, ro, dst, wo)
+	return copyTrace(ctx, src, ro, dst)
 }
 
 // Raw prints the records as text.

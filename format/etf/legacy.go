@@ -3,6 +3,7 @@ package etf
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
@@ -181,15 +182,20 @@ func (c *legacy) configuration() (fs.File, error) {
 
 func (c *legacy) line(l []byte, number int64) error {
 	text := strings.TrimRight(string(l), "\r")
-	if strings.TrimSpace(text) == "" || strings.HasPrefix(text, "#") {
+	if strings.TrimSpace(text) == "" {
 		return nil
+	}
+	comment := func() error { return c.Record(number, func(b []byte) []byte { return append(b, text...) }) }
+	if text[0] == '#' {
+		return comment()
 	}
 	f := strings.Split(text, "\t")
 	if len(f) < 2 {
 		f = strings.Fields(text)
 	}
 	bad := func(found, expected string) error {
-		return c.Defect("etf.legacy-line", trace.Error, number, quote(l), found, expected)
+		text = "# " + text // so that a copy has it
+		return cmp.Or(c.Defect("etf.legacy-line", trace.Error, number, quote(l), found, expected), comment())
 	}
 	if len(f) < 2 {
 		return bad(quote(l), "a keyword and its values, separated by tabs")
@@ -205,6 +211,7 @@ func (c *legacy) line(l []byte, number int64) error {
 		}
 		return nil
 	case "ConfigurationSource":
+		c.header = append(c.header, Attr{"ConfigurationSource", f[1]})
 		c.named = f[1]
 		return nil
 	}

@@ -232,7 +232,7 @@ func (p *parsed) line(l []byte, number int64) error {
 	case C:
 		if it.t1 <= t0 {
 			if it.t1 < t0 {
-				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the claim is skipped", trace.Error}, number, l)
+				return p.report(problem{"etf.claim-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the claim", trace.Error}, number, l)
 			}
 			if d.Restore != nil {
 				break // a region of another format's trace
@@ -250,7 +250,7 @@ func (p *parsed) line(l []byte, number int64) error {
 		it.loc = d.events
 	case F:
 		if it.t1 <= t0 {
-			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the fragment is skipped", trace.Error}, number, l)
+			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + ", start " + rec.Start.String(), "start < end; the trace is read without the fragment", trace.Error}, number, l)
 		}
 		it.ref, err = p.signal(rec.ID, number, l)
 		if err != nil {
@@ -284,7 +284,7 @@ func (p *parsed) carried(it *item, rec *Record, list []byte, number int64, l []b
 		}
 		list = rest
 		if odd != attrlist.NoProblem {
-			if err := p.report(problem{"etf.attribute", fmt.Sprintf("%q", key), "key=value", trace.Error}, number, l); err != nil {
+			if err := p.report(oddAttr(odd, key, value), number, l); err != nil {
 				return err
 			}
 		}
@@ -344,6 +344,11 @@ func (p *parsed) checkClaim(it *item, rec *Record, number int64, l []byte) error
 	it.y = math.NaN()
 	if rec.HasOffset {
 		it.y = rec.Offset
+	}
+	if rec.Amount < 0 {
+		if err := p.report(problem{"etf.amount", fmt.Sprintf("amount %v", rec.Amount), "an amount ≥ 0", trace.Warning}, number, l); err != nil {
+			return err
+		}
 	}
 	if !ok {
 		return nil
@@ -431,7 +436,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 			return err
 		}
 		if it.t1 < it.t0 {
-			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the samples are skipped", trace.Error}, number, l)
+			return p.report(problem{"etf.fragment-times", "end " + rec.End.String() + " before start " + rec.Start.String(), "start ≤ end; the trace is read without the samples", trace.Error}, number, l)
 		}
 		p.add(&it)
 		return nil
@@ -452,7 +457,7 @@ func (p *parsed) samples(number int64, l []byte) error {
 func (p *parsed) dependency(attrs []byte, number int64, l []byte) error {
 	rec := &p.rec
 	if rec.Type < 0 || rec.Type > 8 {
-		return p.report(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the dependency is skipped", trace.Error}, number, l)
+		return p.report(problem{"etf.dependency-type", fmt.Sprintf("type %d", rec.Type), "0 to 8; the trace is read without the dependency", trace.Error}, number, l)
 	}
 	if rec.Src == rec.Dst && dependencyEnds[rec.Type][0] == dependencyEnds[rec.Type][1] {
 		if err := p.report(problem{"etf.self-dependency", fmt.Sprintf("source and destination %d", rec.Src), "two different ends", trace.Warning}, number, l); err != nil {
@@ -481,7 +486,7 @@ func (p *parsed) attributes(list []byte, ref uint32, kind Keyword, number int64,
 		}
 		list = rest
 		if odd != attrlist.NoProblem {
-			if err := p.report(oddAttr(odd, key), number, l); err != nil {
+			if err := p.report(oddAttr(odd, key, value), number, l); err != nil {
 				return ref, err
 			}
 		}

@@ -129,7 +129,7 @@ func (p *parsed) quickClaim(rest []byte, line int64) int {
 			return 0
 		}
 	}
-	if i = semicolon(rest, next); i == 0 || x > r.Capacity || y+x > r.Capacity {
+	if i = semicolon(rest, next); i == 0 || x < 0 || x > r.Capacity || y+x > r.Capacity {
 		return 0
 	}
 	at, to := alike(t0, scale0, d.Digits), alike(t1, scale1, d.Digits)
@@ -279,7 +279,7 @@ func (r *recentKeys) put(n int, k recentKey) {
 }
 
 // valueEnd says which bytes end a value, or keep it from being usual.
-var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true}
+var valueEnd = [256]bool{',': true, '\n': true, '\\': true, '\r': true, '=': true}
 
 // quickAttributes reads attributes with the same keys as those of the line
 // before, without escapes, and gives them to the next row. There must be room
@@ -316,7 +316,7 @@ func (p *parsed) quickAttributes(data []byte, i int, c *columns, recent *recentK
 			i++
 		}
 		mark := data[i]
-		if mark == '\\' || mark == '\r' {
+		if mark != ',' && mark != '\n' {
 			break
 		}
 		stop := i

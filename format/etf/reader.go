@@ -1,6 +1,7 @@
 package etf
 
 import (
+	"bytes"
 	"context"
 	"io"
 
@@ -17,6 +18,7 @@ type Reader struct {
 	name  string
 	lines *lines.Reader
 	close func() error
+	text  []byte // of the last line that was copied
 }
 
 // NewReader opens a trace for reading record by record. Files of the dialect
@@ -58,6 +60,28 @@ func (r *Reader) Read(rec *Record) error {
 	}
 }
 
+// canonical is the next line in canonical spelling, without line end, or as it stands
+// if it holds no record or has a defect. It is valid until the next call.
+func (r *Reader) canonical(rec *Record) ([]byte, error) {
+	if more, err := r.lines.More(); err != nil {
+		return nil, err
+	} else if !more {
+		return nil, io.EOF
+	}
+	l, number, _ := r.lines.Next()
+	odd := false
+	usable, err := rec.read(l, number, func(p problem) error {
+		odd = true
+		return r.opt.Defect(p.defect(r.name, number, l))
+	})
+	if r.text = r.text[:0]; usable && !odd {
+		r.text = rec.Append(r.text)
+	} else {
+		r.text = append(r.text, bytes.TrimSuffix(l, []byte{'\r'})...)
+	}
+	return r.text, err
+}
+
 // read reads a whole line; usable is false when it holds no record.
 func (r *Record) read(l []byte, number int64, report func(problem) error) (usable bool, err error) {
 	k, i, isBlank := keyword(l)
@@ -85,7 +109,7 @@ func (r *Record) read(l []byte, number int64, report func(problem) error) (usabl
 	})
 	if k == TU {
 		if _, _, ok := unitOf(r.Unit); !ok {
-			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS", trace.Error})
+			return false, report(problem{"etf.unit", "unit " + quote([]byte(r.Unit)), "NANOSECONDS, MICROSECONDS, MILLISECONDS, SECONDS, MINUTES or HOURS; the line does not count", trace.Error})
 		}
 	}
 	return err == nil, err
@@ -97,7 +121,7 @@ func unknownKeyword(l []byte) problem {
 	if len(t) == 0 {
 		t = append(w[:0], ';')
 	}
-	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the line is skipped", trace.Warning}
+	return problem{"etf.keyword", "keyword " + quote(t), "TU, O, T, E, R, C, D, S, F, TS, TSS, TSP or TSR; the trace is read without the line", trace.Warning}
 }
 
 // openText opens the lines of a trace.

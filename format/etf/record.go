@@ -370,15 +370,15 @@ func (r *Record) offset(t []byte) problem {
 	if !ok {
 		return problem{"etf.number", "offset " + quote(t), "milliseconds that fit 64 bits", trace.Error}
 	}
-	if !whole || !exact {
+	if r.ID = ms; !whole || !exact {
 		r.ID = d.Trim().Coef
 		for range d.Trim().Scale {
 			r.ID /= 10
 		}
-		return problem{"etf.offset-fraction", "offset " + quote(t), "an integer; the fraction is cut off", trace.Warning}
+	} else if len(bytes.Trim(t, "+-0123456789")) == 0 {
+		return problem{}
 	}
-	r.ID = ms
-	return problem{}
+	return problem{"etf.offset-fraction", "offset " + quote(t), fmt.Sprintf("an integer; it counts as %d", r.ID), trace.Warning}
 }
 
 // samples reads the numbers of TSP and TSR, ignoring how they are punctuated.
@@ -414,9 +414,14 @@ func (r *Record) samples(s *scanner) {
 }
 
 // oddAttr says what is odd about an attribute.
-func oddAttr(p attrlist.Problem, key string) problem {
-	if p == attrlist.EmptyKey {
+func oddAttr(p attrlist.Problem, key, value string) problem {
+	switch p {
+	case attrlist.EmptyKey:
 		return problem{"etf.attribute", "an empty key", "key=value", trace.Error}
+	case attrlist.SecondEquals:
+		return problem{"etf.escape", fmt.Sprintf("a second \"=\": key %q and value %q", key, value), `"\=" for a "=" inside a key or value`, trace.Warning}
+	case attrlist.LostBackslash:
+		return problem{"etf.escape", fmt.Sprintf("a \"\\\" that escapes nothing: key %q and value %q", key, value), `"\\" for a "\" inside a key or value`, trace.Warning}
 	}
 	return problem{"etf.attribute", fmt.Sprintf("%q without \"=\"", key), "key=value; taken as a key with an empty value", trace.Error}
 }
@@ -434,7 +439,7 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 			return attrs
 		}
 		if p != attrlist.NoProblem {
-			odd(oddAttr(p, key))
+			odd(oddAttr(p, key, value))
 		}
 		dup := false
 		for i := from; i < len(attrs); i++ {

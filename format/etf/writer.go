@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/spool"
@@ -13,17 +14,16 @@ import (
 // Writer writes the records of a TRACE file in the canonical order: TU, O, T,
 // R, C, E, D, then each signal with its fragments and each group with its
 // series. Records may be given in any order; what must wait is kept in temporary
-// files, and least must if the definitions come first. A Writer that keeps the
-// order writes definitions first and all other records as they come.
+// files, and least must if the definitions come first.
 type Writer struct {
 	w       io.Writer
-	keep    bool
 	unit    string
 	off     int64
 	offSeen bool
+	notes   []byte // comments and lines of no known keyword
 	head    []byte // T lines
 	res     []byte
-	first   *format.Draft  // C; with keep all
+	first   *format.Draft  // C
 	begun   bool           // first has a line
 	rest    [2]spool.Spool // E, D
 	joined  bool           // first has E and D too, behind claimsEnd and eventsEnd
@@ -68,8 +68,8 @@ func (c *curve) inGroup(o *curve) int {
 const samplesPerLine = 64
 
 // NewWriter makes a writer that writes to w when it is closed.
-func NewWriter(w io.Writer, keep bool) *Writer {
-	return &Writer{w: w, keep: keep, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: w, byID: map[seriesKey]*curve{}, first: format.NewDraft(w)}
 }
 
 // Write adds a record; nothing of it is kept.
@@ -107,9 +107,6 @@ func (w *Writer) Write(r *Record) error {
 		}
 		return nil
 	case F, TSP, TSR:
-		if w.keep {
-			break
-		}
 		k := seriesKey{r.ID, r.Series}
 		if r.Keyword == F {
 			k.series = -1
@@ -128,17 +125,17 @@ func (w *Writer) Write(r *Record) error {
 	return w.section(r.Keyword, func(b []byte) []byte { return append(r.Append(b), '\n') })
 }
 
+// comment adds a line that is no record; all of them stand before the records.
+func (w *Writer) comment(text string) {
+	w.notes = append(append(w.notes, strings.ReplaceAll(text, "\n", " ")...), '\n')
+}
+
 // section adds to the claims, events or dependencies what line appends.
 func (w *Writer) section(k Keyword, line func([]byte) []byte) error {
-	s := &w.first.Spool
-	switch {
-	case w.keep:
-		if err := w.begin(); err != nil {
-			return err
-		}
-	case k == E:
-		s = w.events()
-	case k == D:
+	s := w.events()
+	switch k {
+	case E:
+	case D:
 		s = w.dependencies()
 	default:
 		return w.claim(line)
@@ -181,7 +178,7 @@ func (w *Writer) begin() error {
 // waiting. It is for writers that expect no more claims and events; others still
 // come to their place, for more work.
 func (w *Writer) join() error {
-	if w.keep || w.joined {
+	if w.joined {
 		return nil
 	}
 	if err := w.begin(); err != nil {
@@ -215,22 +212,16 @@ func (w *Writer) definitions() []byte {
 	if unit == "" {
 		unit = "SECONDS"
 	}
-	b := append((&Record{Keyword: TU, Unit: unit}).Append(nil), '\n')
+	b := append((&Record{Keyword: TU, Unit: unit}).Append(slices.Clone(w.notes)), '\n')
 	if w.off != 0 {
 		b = append((&Record{Keyword: O, ID: w.off}).Append(b), '\n')
 	}
-	b = append(append(b, w.head...), w.res...)
-	if w.keep {
-		for _, c := range w.curves {
-			b = append(b, c.def...)
-		}
-	}
-	return b
+	return append(append(b, w.head...), w.res...)
 }
 
 // forget makes room for other definitions than those written so far.
 func (w *Writer) forget() {
-	w.unit, w.off, w.offSeen, w.head, w.res = "", 0, false, nil, nil
+	w.unit, w.off, w.offSeen, w.notes, w.head, w.res = "", 0, false, nil, nil, nil
 }
 
 func (w *Writer) curve(k seriesKey) *curve {
@@ -287,17 +278,15 @@ func (w *Writer) Close() error {
 		}
 	}
 	out := bufio.NewWriterSize(w.w, 64<<10) // passes large pieces of files through
-	if !w.keep {
-		// Signals before time series, and each group before its series.
-		slices.SortFunc(w.curves, (*curve).compare)
-		for _, c := range w.curves {
-			if err := w.endSamples(c); err != nil {
-				return err
-			}
-			out.Write(c.def)
-			if err := c.lines.CopyTo(out); err != nil {
-				return err
-			}
+	// Signals before time series, and each group before its series.
+	slices.SortFunc(w.curves, (*curve).compare)
+	for _, c := range w.curves {
+		if err := w.endSamples(c); err != nil {
+			return err
+		}
+		out.Write(c.def)
+		if err := c.lines.CopyTo(out); err != nil {
+			return err
 		}
 	}
 	return out.Flush()

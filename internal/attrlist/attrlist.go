@@ -20,6 +20,8 @@ const (
 	NoProblem Problem = iota
 	NoEquals          // a pair without "="; it is taken as a key with an empty value
 	EmptyKey
+	SecondEquals  // a "=" without a backslash inside the value
+	LostBackslash // a backslash before a character that needs none; it is not in the key or value
 )
 
 // Next cuts the next pair off the list. text is the offending text if there is
@@ -33,16 +35,21 @@ func Next(list []byte) (key, value string, rest []byte, problem Problem, more bo
 		return "", "", nil, NoProblem, false
 	}
 	eq, escaped := -1, false
+	odd := NoProblem
 	i := 0
 scan:
 	for ; i < len(list); i++ {
 		switch list[i] {
 		case '\\':
 			escaped = true
-			i++
+			if i++; i >= len(list) || !escapes[list[i]] {
+				odd = LostBackslash
+			}
 		case '=':
 			if eq < 0 {
 				eq = i
+			} else if odd == NoProblem {
+				odd = SecondEquals
 			}
 		case ',':
 			break scan
@@ -66,8 +73,14 @@ scan:
 	if len(k) == 0 && problem == NoProblem {
 		problem = EmptyKey
 	}
+	if problem == NoProblem {
+		problem = odd
+	}
 	return str(k), str(v), rest, problem, true
 }
+
+// escapes marks the characters that a backslash may stand before.
+var escapes = [256]bool{',': true, '=': true, '\\': true, ' ': true, '\t': true}
 
 func str(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 

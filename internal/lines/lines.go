@@ -25,11 +25,15 @@ const ChunkSize = 64 << 10
 // otherwise.
 const DefaultMaxLine = 16 << 20
 
+// ByteOrderMark may stand before the first line of a text; it belongs to no line.
+const ByteOrderMark = "\uFEFF"
+
 // File is a text that can be read at any place.
 type File struct {
-	R    io.ReaderAt
-	Size int64
-	Name string
+	R     io.ReaderAt
+	Begin int64 // where the first line begins
+	Size  int64
+	Name  string
 	// MaxLine is the longest line that is read; 0 means DefaultMaxLine. Longer
 	// ones are skipped and reported through TooLong.
 	MaxLine int
@@ -127,7 +131,7 @@ func Index[R any](ctx context.Context, f *File, workers int, scan func(b *Block)
 		r       R
 	}
 	var chunks []Chunk
-	off, line := int64(0), int64(1)
+	off, line := f.Begin, int64(1)
 	maxLine := f.MaxLine
 	if maxLine <= 0 {
 		maxLine = DefaultMaxLine
@@ -444,16 +448,30 @@ func (w *Walker) Skip(n int) int64 {
 // Reader goes through the lines of a whole file. It holds one chunk of text.
 type Reader struct {
 	Walker
-	file  *File
-	src   Source
-	block *Block
+	file    *File
+	src     Source
+	block   *Block
+	skipped int64
 }
 
 // NewReader looks through the file and starts before its first line.
 func NewReader(ctx context.Context, f *File) (*Reader, error) {
-	chunks, err := Index(ctx, f, 1, func(*Block) struct{} { return struct{}{} }, func(Chunk, struct{}) error { return nil })
-	return &Reader{file: f, src: f.Chunks(chunks)}, err
+	r := &Reader{file: f}
+	counting := *f
+	counting.TooLong = func(line, offset, length int64) error {
+		r.skipped++
+		if f.TooLong == nil {
+			return nil
+		}
+		return f.TooLong(line, offset, length)
+	}
+	chunks, err := Index(ctx, &counting, 1, func(*Block) struct{} { return struct{}{} }, func(Chunk, struct{}) error { return nil })
+	r.src = f.Chunks(chunks)
+	return r, err
 }
+
+// Skipped is how many lines are longer than the longest one that is read.
+func (r *Reader) Skipped() int64 { return r.skipped }
 
 // More reports whether there is another line, and reads on if need be. Lines that
 // were returned before are valid until then.

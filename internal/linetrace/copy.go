@@ -2,6 +2,7 @@ package linetrace
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -64,7 +65,11 @@ func Open(ctx context.Context, src format.Source, opt *format.ReadOptions, name 
 	}
 	head := make([]byte, 64<<10)
 	n, _ := f.ReadAt(head, 0)
-	if !old.Is(head[:n]) {
+	head = head[:n]
+	if text, marked := bytes.CutPrefix(head, []byte(lines.ByteOrderMark)); marked {
+		head, file.Begin = text, int64(len(lines.ByteOrderMark))
+	}
+	if !old.Is(head) {
 		return file, f.Close, nil
 	}
 	defer f.Close()

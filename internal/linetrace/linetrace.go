@@ -66,7 +66,7 @@ func (t *Text) Prepare(context.Context) error { return nil }
 // Close closes the file.
 func (t *Text) Close() error { return t.close() }
 
-// Extent is the times of the first and last event.
+// Extent is the time of the first event and the time to which the last one lasts.
 func (t *Text) Extent(context.Context) (first, last int64, ok bool, err error) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, s := range t.spans {
@@ -226,7 +226,7 @@ func (t *Text) Order(all []*Times, digits int32) (breaks, where int64) {
 			break
 		}
 	}
-	t.Runs = []Run{{0, t.File.Size, 1}}
+	t.Runs = []Run{{t.File.Begin, t.File.Size, 1}}
 	var last trace.Decimal
 	any, more := false, false
 	cut := func(off, line int64) {

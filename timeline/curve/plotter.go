@@ -1,6 +1,10 @@
 package curve
 
-import "math"
+import (
+	"math"
+
+	"github.com/weft-trace/weft/trace"
+)
 
 // Plotter makes a curve of the values of a signal, which must come in the order of time.
 type Plotter struct {
@@ -43,25 +47,16 @@ func (p *Plotter) Fragment(t0, t1 int64, k, b, a, unit float64) {
 	if !p.sees(t0, t1) {
 		return
 	}
-	begin := float64(t0) - float64(p.from)
-	value := func(x float64) (u, v float64) {
-		u = (x - begin) / unit
-		return u, k + u*(b+a*u)
-	}
+	begin, f := float64(t0)-float64(p.from), trace.Polynomial{C: k, B: b, A: a}
 	from, to := float64(p.clip(t0)-p.from), float64(p.clip(t1)-p.from)
 	last := p.column(t1)
 	if last > 0 && t1 > t0 && p.edge(last) >= to {
 		last-- // the end is exclusive
 	}
 	for i := p.column(t0); i <= last; i++ {
-		u0, v0 := value(max(from, p.edge(i)))
-		u1, v1 := value(min(to, p.edge(i+1)))
-		low, high := min(v0, v1), max(v0, v1)
-		if vertex := -b / (2 * a); a != 0 && vertex > u0 && vertex < u1 {
-			v := k + vertex*(b+a*vertex)
-			low, high = min(low, v), max(high, v)
-		}
-		p.put(i, v0, v1, low, high)
+		u0, u1 := (max(from, p.edge(i))-begin)/unit, (min(to, p.edge(i+1))-begin)/unit
+		low, high := f.Between(u0, u1)
+		p.put(i, f.At(u0), f.At(u1), low, high)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/timeline/curve"
+	"github.com/weft-trace/weft/trace"
 )
 
 // Holding says for which time a value of a counter stands.
@@ -102,13 +103,9 @@ func (v *Values) along(x *piece, unit float64, from, to int64) {
 	}
 	v.Samples++
 	u0, u1 := float64(uint64(begin)-uint64(x.time))/unit, float64(uint64(end)-uint64(x.time))/unit
-	at := func(u float64) float64 { return x.a + u*(x.b+x.c*u) }
-	first, last := at(u0), at(u1)
-	low, high := min(first, last), max(first, last)
-	if vertex := -x.b / (2 * x.c); x.c != 0 && vertex > u0 && vertex < u1 {
-		low, high = min(low, at(vertex)), max(high, at(vertex))
-	}
-	v.take(begin, end, first, last, low, high)
+	f := trace.Polynomial{C: x.a, B: x.b, A: x.c}
+	low, high := f.Between(u0, u1)
+	v.take(begin, end, f.At(u0), f.At(u1), low, high)
 	n := float64(uint64(end) - uint64(begin))
 	// The mean of a + b·u + c·u² from u0 to u1.
 	v.covered += n

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Nothing of a TRACE file is lost without a word: comments come back from every format and are in what is cut.
+func TestCommentsOfTRACE(t *testing.T) {
+	dir := t.TempDir()
+	from := filepath.Join(dir, "x.etf")
+	if err := os.WriteFile(from, []byte("# about\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n# more\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"x.trf", "x.otf", "x.otf2", "x.pallas"} {
+		out := weft(t, 0, "convert", "-q", from, filepath.Join(dir, name))
+		if !strings.Contains(out, "opaque definition of another format") {
+			t.Errorf("%s: found losses %s, expected a line about comments", name, out)
+		}
+		path := filepath.Join(dir, name)
+		if own, _ := filepath.Glob(filepath.Join(dir, "x", name)); len(own) > 0 {
+			path = own[0]
+		}
+		back := filepath.Join(dir, "back.etf")
+		weft(t, 0, "convert", "-q", path, back)
+		if got, want := textOf(t, back), "# about\n# more\nTU SECONDS\nT name=one\nT name=two\nE 0 1 ;\nE 1 2 ;\n"; got != want {
+			t.Errorf("%s: found %q, expected %q", name, got, want)
+		}
+	}
+	cut := filepath.Join(dir, "cut.etf")
+	if out := weft(t, 0, "cut", "--from", "1s", from, cut); !strings.Contains(out, "stands before all other lines") {
+		t.Errorf("found losses %s, expected a line about comments", out)
+	}
+	if got, want := textOf(t, cut), "# about\n# more\nTU SECONDS\nT name=one\nT name=two\nE 1 2 ;\n"; got != want {
+		t.Errorf("cut: found %q, expected %q", got, want)
+	}
+}
+
+// A byte-order mark is no part of the first line of a text.
+func TestByteOrderMark(t *testing.T) {
+	for name, text := range map[string]string{
+		"x.etf": "TU HOURS\nE 0 1 ;\n",
+		"x.trf": "-3 -901 0.0 0 0 0\n-3 1 0.5 0 0 0\n-4 1 0.75 0 0 0\n-4 -901 1.0 0 0 0\n",
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		var out [2]string
+		for i, mark := range []string{"", "\uFEFF"} {
+			if err := os.WriteFile(path, []byte(mark+text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			out[i] = weft(t, 0, "print", path)
+			weft(t, 0, "check", path)
+			weft(t, 0, "convert", path, filepath.Join(dir, "copy-"+name))
+			out[i] += textOf(t, filepath.Join(dir, "copy-"+name))
+		}
+		if out[0] != out[1] {
+			t.Errorf("%s: found %s behind a mark, expected %s", name, out[1], out[0])
+		}
+	}
+}
+
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
