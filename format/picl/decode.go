@@ -256,11 +256,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	rec.set(h, number)
-	if rec.Type == TypeDescriptor {
-		rec.Values, problem = parseDescriptor(l[i:], nil)
-	} else {
-		rec.Values, problem = parseData(l[i:], rec.Fields, h, number, &scoped{defs: &definitions{}}, nil)
-	}
+	problem = rec.data(l[i:], h, &scoped{defs: &definitions{}})
 	for i := range rec.Values {
 		rec.Values[i].Str = strings.Clone(rec.Values[i].Str)
 	}

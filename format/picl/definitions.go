@@ -64,8 +64,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
 		}
 		text := joined(r.Values[1:])
-		if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
-			text = text[1 : n-1]
+		if n := closingQuote([]byte(text)); n == len(text)-1 {
+			text = text[1:n]
 		}
 		c, err := parseControl(text)
 		if err != nil {

@@ -105,6 +105,7 @@ type keptRecord struct {
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
+	k.Text = trace.Text(k.Text)
 	for i := range k.Values {
 		k.Values[i].Str = trace.Text(k.Values[i].Str)
 	}
@@ -122,11 +123,7 @@ func parseKept(s string) (k keptRecord) {
 		return k
 	}
 	k.rec.set(&h, 0)
-	if k.rec.Type == TypeDescriptor {
-		k.rec.Values, _ = parseDescriptor([]byte(line)[i:], nil)
-	} else {
-		k.rec.Values, _ = parseData([]byte(line)[i:], k.rec.Fields, &h, 0, &scoped{defs: &definitions{}}, nil)
-	}
+	k.rec.data([]byte(line)[i:], &h, &scoped{defs: &definitions{}})
 	return k
 }
 

@@ -114,7 +114,7 @@ func (w *Writer) Write(r *Record) error {
 		if err := w.bracketed(&e); err != nil {
 			return err
 		}
-		e.Type, e.Values = TypeExit, nil
+		e.Type, e.Values, e.Text = TypeExit, nil, ""
 		return w.bracketed(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
 		k := pendingKey{r.Processor, r.Process, r.Event}
@@ -139,7 +139,7 @@ func (w *Writer) Write(r *Record) error {
 				e.Values = append(e.Values, intValue(-1))
 			}
 		}
-		e.Type, e.Time, e.Values = TypeMark, r.Time, append(e.Values, r.Values...)
+		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
 		return w.bracketed(&e.Record)
 	}
 	return w.bracketed(r)
@@ -247,7 +247,9 @@ func (w *Writer) paragraph(r *Record) error {
 	}
 	p := w.processor(r.Processor, r.Process)
 	x := *r
-	x.Values = w.renumber(r)
+	if x.Values = w.renumber(r); !slices.Equal(x.Values, r.Values) {
+		x.Text = ""
+	}
 	x.Processor, x.Process = p.number, 0
 	isTracing := x.Event == -901 && (x.Type == TypeEntry || x.Type == TypeExit)
 	if !p.open && !(isTracing && x.Type == TypeEntry) && !p.closed {

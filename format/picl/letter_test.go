@@ -1,0 +1,100 @@
+package picl
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// opened opens a text and gives the rules of the defects that reading and checking it report.
+func opened(t *testing.T, text string, options map[string]string) (format.File, []string, []string) {
+	t.Helper()
+	rep := format.NewReport()
+	d := tracetest.Open(t, Format{}, write(t, text), &format.ReadOptions{Report: rep, Values: options})
+	rows := tracetest.Dump(t, d, everything)
+	if err := d.NewChecker().Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, r := range rep.Rules() {
+		rules = append(rules, r.Rule+" × "+strconv.FormatInt(r.Count, 10))
+	}
+	return d, rows, rules
+}
+
+// Descriptors are scanf strings: what they read is what scanf reads, and a rewrite keeps them
+// and the data as they stand.
+func TestDescriptors_2_2_2(t *testing.T) {
+	for _, x := range []struct{ name, data, want, rules string }{
+		{"%[^\\n]", `1 "%[^\n]" hello big world`, `"hello big world"`, ""},
+		{"%[a-z]%d", `1 "%[a-z]%d" abc12`, `"abc" 12`, ""},
+		{"%*[^:]", `1 "%*[^:]:%d" foo:5`, `5`, ""},
+		{"%[]x]", `1 "%[]x]%d" ]x]7`, `"]x]" 7`, ""},
+		{"%*d", `1 "%*d %d" 7 8`, `8`, ""},
+		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
+		{"%*s", `1 "%*s %s" drop keep`, `"keep"`, ""},
+		{"%o", `1 "%o" 17`, `15`, ""},
+		{"%o of no octal", `1 "%o" 8`, `"8"`, "picl.data-type × 1"},
+		{"%i", `3 "%i" 017 0x1F -0x10`, `15 31 -16`, ""},
+		{"%2d", `1 "%2d%2d" 1234`, `12 34`, ""},
+		{"%2d repeated", `2 "%2d" 1234`, `12 34`, ""},
+		{"%x", `2 "%x" ff 10`, `255 16`, ""},
+		{"%X", `1 "%X" 1F`, `31`, ""},
+		{"%%", `1 "%d%%" 5%`, `5`, ""},
+		{"%% repeated", `2 "%d%%" 5% 6%`, `5 6`, ""},
+		{"%5c", `1 "%5c" ab de`, `"ab de"`, ""},
+		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
+		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
+		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
+		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
+		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
+		{"text after a number", `1 "%d%s" 5x`, `5 "x"`, ""},
+		{"unknown conversion", `1 "%y" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"set without end", `1 "%[a" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"no closing quote", `1 "%d 5`, `"\"%d" "5"`, "picl.malformed-record × 1"},
+	} {
+		t.Run("2.2.2 "+x.name, func(t *testing.T) {
+			text := "2 5 0.100000 0 0 " + x.data + "\n"
+			_, rows, rules := opened(t, text, nil)
+			var got []string
+			for _, f := range strings.Split(rows[0], " data")[1:] {
+				_, v, _ := strings.Cut(f, "=")
+				if strings.Contains(f, ":string=") || strings.Contains(x.want, v) {
+					got = append(got, v)
+				} else {
+					got = append(got, strings.Trim(v, `"`))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s: %s", rows[0], diff)
+			}
+			if diff := cmp.Diff(x.rules, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+				t.Errorf("rewritten: %s", diff)
+			}
+		})
+	}
+}
+
+// Definitions of descriptors and records that use them are kept as they stand.
+func TestRewrite_2_2_2(t *testing.T) {
+	const text = `-6 -1 -1.000000 -1 -1 1 "%d %s" 7 "%d %s"
+-6 -1 -1.000000 -1 -1 1 "%d%s" 8 "%d, %d"
+-6 -1 -1.000000 -1 -1 1 "%d \"%[^\"]\"" 9 "%d %lf"
+1 5 0.100000 0 0 1 7 3 abc
+1 5 0.200000 0 0 1 8 3, 4
+1 5 0.300000 0 0 2 9 3 4.5 6 7.5
+1 5 0.400000 0 0 1 "%d %lf" 3 4.5
+-102 -1 2.000000 0 0 2 "%d%d" 1 2 -901
+`
+	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
