@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -49,6 +50,10 @@ type decoder struct {
 	marks         bool                           // marks of sends and receives are messages too
 	text          uint32                         // the attribute for character data
 	peerLocations map[procKey]uint32
+	broadcasts    struct { // where messages to many go, by their destination
+		sync.Mutex
+		to map[procKey][]uint32
+	}
 }
 
 type procKey struct{ processor, process int64 }
@@ -86,7 +91,8 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
-	d.marks = opt.Value("picl.marks", "marks") == "messages"
+	d.broadcasts.to = map[procKey][]uint32{}
+	d.marks = opt.Value("picl.marks", "messages") == "messages"
 	if err := d.index(ctx); err != nil {
 		closer()
 		return nil, err

@@ -98,3 +98,49 @@ func TestRewrite_2_2_2(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Marks, entries and exits say the same of messages; what is -1 is as unknown as what is left
+// out.
+func TestMessages_2_3_3(t *testing.T) {
+	const recv = " recv sender=1/0 communicator=-1 tag=5 length=8 derived"
+	for _, x := range []struct{ name, text, want string }{
+		{"mark", "-2 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", recv},
+		{"entry with all fields", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.1 0 0 0\n", recv},
+		{"entry of a phase with all fields", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.1 0 0 0\n", strings.Replace(recv, "recv", "recv-complete", 1)},
+		{"exit", "-3 -51 0.1 0 0 3 2 5 -1 -1\n-4 -51 0.1 0 0 4 2 8 5 1 0\n", recv},
+		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
+		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
+		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
+		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
+		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			for _, brackets := range []string{"keep", "entry-exit"} {
+				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}), nil)
+				var got []string
+				for _, r := range rows {
+					if rest, ok := strings.CutSuffix(r, "derived"); ok {
+						_, rest, _ = strings.Cut(rest, "0/0")
+						got = append(got, rest+"derived")
+					}
+				}
+				if diff := cmp.Diff(x.want, strings.Join(got, ",")); diff != "" {
+					t.Errorf("%s: %s\n%s", brackets, diff, strings.Join(rows, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// All fields of an entry bear their names.
+func TestEntryNames_2_3_3(t *testing.T) {
+	_, rows, _ := opened(t, "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", nil)
+	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
+	if !strings.Contains(rows[0], want) {
+		t.Error(rows[0])
+	}
+}
