@@ -77,6 +77,7 @@ func (e *encoder) Abort() { e.w.Discard() }
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
+	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
 	e.recProc = trace.NoRef
 	if e.native {

@@ -1,6 +1,8 @@
 package picl
 
 import (
+	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/tracetest"
 )
 
@@ -142,5 +145,66 @@ func TestEntryNames_2_3_3(t *testing.T) {
 	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
 	if !strings.Contains(rows[0], want) {
 		t.Error(rows[0])
+	}
+}
+
+// ParaGraph's brackets stand around all records of a process, whatever their order in the file.
+func TestParaGraphBrackets_10(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"records outside on both sides", "-3 1 -0.5 0 0 0\n-3 -901 0.0 0 0 0\n-4 -901 1.0 0 0 0\n-4 1 1.1 0 0 0\n",
+			"-3 -901 -0.500000 0 0 0\n-3 1 -0.500000 0 0 0\n-4 1 1.100000 0 0 0\n-4 -901 1.100000 0 0 0\n"},
+		{"not in the order of time", "-3 -901 0.0 0 0 0\n-3 1 0.2 0 0 0\n-4 1 -0.4 0 0 0\n",
+			"-3 -901 -0.400000 0 0 0\n-3 1 0.200000 0 0 0\n-4 1 -0.400000 0 0 0\n-4 -901 0.200000 0 0 0\n"},
+		{"off and on again", "-3 -901 0.0 0 0 0\n-4 -901 0.1 0 0 0\n-3 -901 0.2 0 0 0\n-2 1 0.3 0 0 0\n-4 -901 0.4 0 0 0\n",
+			"-3 -901 0.000000 0 0 0\n-4 -901 0.100000 0 0 0\n-3 -901 0.200000 0 0 0\n-2 1 0.300000 0 0 0\n-4 -901 0.400000 0 0 0\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.paragraph": "true"})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A trace of another format gets the -901 entry and exit of each process; reading it back leaves
+// them out, and with --plain they are events as any.
+func TestTracingBrackets_2_3_3(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		r := trace.NewRecorder(trace.Seconds(10))
+		d := r.Defs()
+		d.Format, d.Origin = "etf", "etf"
+		for _, id := range []string{"0", "1"} {
+			d.Locations.Add(trace.Location{ID: id, Group: trace.NoRef})
+		}
+		d.Regions.Add(trace.Region{ID: "0", Name: "work"})
+		var text bytes.Buffer
+		out := format.StreamOutput(&text)
+		e, err := create(out, &format.WriteOptions{Plain: plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &trace.Batch{}
+		b.Reset(trace.MixedLoc)
+		for i, k := range []trace.Kind{trace.Enter, trace.Enter, trace.Leave, trace.Leave} {
+			b.Add(uint32(i%2), int64(i+1), k, 0)
+		}
+		if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range strings.Split(text.String(), "\n") {
+			if strings.HasPrefix(l, "-3 ") || strings.HasPrefix(l, "-4 ") {
+				got = append(got, l)
+			}
+		}
+		want := []string{"-3 -901 0.100000 0 0 0", "-3 0 0.100000 0 0 0", "-3 -901 0.200000 1 0 0", "-3 0 0.200000 1 0 0",
+			"-4 0 0.300000 0 0 0", "-4 -901 0.300000 0 0 0", "-4 0 0.400000 1 0 0", "-4 -901 0.400000 1 0 0"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("plain %v: %s", plain, diff)
+		}
+		_, rows, rules := opened(t, text.String(), nil)
+		if n := map[bool]int{false: 4, true: 8}[plain]; len(rows) != n || len(rules) > 0 {
+			t.Errorf("plain %v: %d rows, want %d; %v\n%s", plain, len(rows), n, rules, strings.Join(rows, "\n"))
+		}
 	}
 }

@@ -608,6 +608,9 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
 		return nil // figures that were asked for; they are no events of the trace
 	}
+	if h.f[1] == -901 && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
+		return nil // added around the events of each process
+	}
 	p.pairs = p.pairs[:0]
 	var vals []trace.Value
 	if h.f[5] > 0 {

@@ -22,6 +22,7 @@ var rules = []format.Rule{
 	{ID: "picl.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is rounded.", Example: "-3 0 10000000000.0 0 0 0 and -4 0 10000000000.0000000000001 0 0 0"},
 	{ID: "picl.old-record", Severity: trace.Warning, Doc: "A record of the old format cannot be read; it is skipped.", Example: "8 0 5 1 0 7 4"},
 	{ID: "picl.statistics", Severity: trace.Warning, Doc: "A figure of a statistics record disagrees with the events.", Example: "-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5, where event 0 took 0.2 s", Stays: true},
+	{ID: "picl.outside-tracing", Severity: trace.Warning, Doc: "An event of a process stands before its first -901 entry or behind its last exit.", Example: "-3 0 0.1 0 0 0, then -3 -901 0.2 0 0 0", Stays: true},
 	{ID: "picl.carrier", Severity: trace.Warning, Doc: "A record that weft wrote for another format's trace has been changed; it is skipped.", Example: "-7 -1 0.0 -1 -1 21 0 weft:definitions.0 {}"},
 	{ID: "picl.empty", Severity: trace.Warning, Doc: "The file is empty: a trace without events, or one that was lost.", Example: "a file of 0 bytes named x.trf", Stays: true},
 	{ID: "picl.statistics-unknown", Severity: trace.Note, Doc: "A figure of a statistics record cannot be held against the events (bytes of trace data).", Example: "-103 -1 0.3 0 0 1 \"%d%d\" -901 428"},

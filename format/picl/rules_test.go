@@ -43,6 +43,8 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.carrier", "-7 -1 -1.0 -1 -1 71 0 weft:definitions.0 d2VmdAKsUA", 0, 0},
 	{"picl.unknown-record-type", "-99 0 0.1 0 0 0\n", 1, 1},
 	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
+	{"picl.outside-tracing", "-3 0 0.1 0 0 0\n-3 -901 0.2 0 0 0\n", 1, 2},
+	{"picl.outside-tracing", "-3 -901 0.1 0 0 0\n-4 -901 0.2 0 0 0\n-3 0 0.3 0 0 0\n", 3, 3},
 	{"picl.empty", "", 0, 0},
 	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
 }
