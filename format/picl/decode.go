@@ -92,7 +92,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
 	d.broadcasts.to = map[procKey][]uint32{}
-	d.marks = opt.Value("picl.marks", "messages") == "messages"
+	d.marks = opt.Value("picl.marks", "marks") == "messages"
 	if err := d.index(ctx); err != nil {
 		closer()
 		return nil, err

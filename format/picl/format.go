@@ -65,7 +65,7 @@ var about = format.About{
 	Seeks:      "time windows by chunk",
 	Options: []format.Option{
 		{Name: "picl.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: "picl.marks", Default: "messages", Values: []string{"messages", "marks"}, Doc: "Whether marks of sends and receives count as messages."},
+		{Name: "picl.marks", Default: "marks", Values: []string{"marks", "messages"}, Doc: "Whether marks of sends and receives count as messages too."},
 		{Name: "picl.statistics", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Append statistics records (-101 to -103) computed from the events."},
 		{Name: "picl.paragraph", Default: "false", Write: true, Values: []string{"true", "false"}, Doc: "Write what ParaGraph reads: processors 0 to P-1, one process each, tracing brackets (-901), no host."},
 		{Name: "picl.brackets", Default: "keep", Write: true, Values: []string{"keep", "entry-exit", "mark"}, Doc: "Write marks as entry and exit, or entries and exits as marks."},

@@ -123,7 +123,7 @@ func TestMessages_2_3_3(t *testing.T) {
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
 			for _, brackets := range []string{"keep", "entry-exit"} {
-				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}), nil)
+				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}), map[string]string{"picl.marks": "messages"})
 				var got []string
 				for _, r := range rows {
 					if rest, ok := strings.CutSuffix(r, "derived"); ok {

@@ -309,6 +309,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	b.Pos = append(b.Pos, number)
 	if spec.send != noRole && typ != TypeExit {
 		p.message(b, loc, t, typ, event, spec, number)
+		if typ == TypeMark && !d.marks && len(p.vals) > 0 && (len(spec.entry) > 1 || len(spec.exit) > 1) {
+			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name, "an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
+		}
 	} else if typ != TypeExit && (event == -913 || event == -914) {
 		b.Add(loc, t, trace.Gap, trace.NoRef)
 		b.MarkDerived()

@@ -27,6 +27,7 @@ var rules = []format.Rule{
 	{ID: "picl.empty", Severity: trace.Warning, Doc: "The file is empty: a trace without events, or one that was lost.", Example: "a file of 0 bytes named x.trf", Stays: true},
 	{ID: "picl.statistics-unknown", Severity: trace.Note, Doc: "A figure of a statistics record cannot be held against the events (bytes of trace data).", Example: "-103 -1 0.3 0 0 1 \"%d%d\" -901 428"},
 	{ID: "picl.unknown-record-type", Severity: trace.Note, Doc: "A record type is not known; the record is kept as it is.", Example: "-99 0 0.1 0 0 0"},
+	{ID: "picl.mark-message", Severity: trace.Note, Doc: "A mark of a send or receive is no message unless option picl.marks says so.", Example: "-2 -21 0.1 0 0 3 2 8 1 1", Stays: true},
 	{ID: "picl.unknown-event-type", Severity: trace.Note, Doc: "A system event type is not known; the record is kept as it is.", Example: "-3 -777 0.1 0 0 0"},
 	{ID: "picl.unsorted", Severity: trace.Note, Doc: "The records are not in time order; they are sorted while reading.", Example: "-3 0 0.2 0 0 0, then -3 0 0.1 1 0 0"},
 }

@@ -45,6 +45,7 @@ var ruleTests = []tracetest.RuleTest{
 	{"picl.unknown-event-type", "-3 -777 0.1 0 0 0\n", 1, 1},
 	{"picl.outside-tracing", "-3 0 0.1 0 0 0\n-3 -901 0.2 0 0 0\n", 1, 2},
 	{"picl.outside-tracing", "-3 -901 0.1 0 0 0\n-4 -901 0.2 0 0 0\n-3 0 0.3 0 0 0\n", 3, 3},
+	{"picl.mark-message", "-2 -21 0.1 0 0 3 2 8 1 1\n", 1, 1},
 	{"picl.empty", "", 0, 0},
 	{"picl.unsorted", "-3 0 0.2 0 0 0\n-3 0 0.1 1 0 0\n", 2, 2},
 }
