@@ -208,3 +208,25 @@ func TestTracingBrackets_2_3_3(t *testing.T) {
 		}
 	}
 }
+
+// Statistics of what left no records of events are not held against the events.
+func TestStatistics_2_3_2(t *testing.T) {
+	const events = "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
+		{"subset with such types", "-102 -1 2.0 0 0 1 \"%d%d\" -1011 5\n", ""},
+		{"-913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},
+		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
+		{"-1 is all events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 1\n-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.2\n", ""},
+		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
+		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", ""},
+	} {
+		t.Run("2.3.2 "+x.name, func(t *testing.T) {
+			_, _, rules := opened(t, events+x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
