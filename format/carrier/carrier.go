@@ -407,6 +407,9 @@ func (r *Restorer) add(b *trace.Batch, loc uint32, t int64, k trace.Kind, ref ui
 		if !found {
 			break
 		}
+		if variadic := spec.Variadic && i == len(spec.Operands)-1; len(ops) > i+1 && !variadic {
+			return fmt.Errorf("operand %s with several values, expected one", o.Name)
+		}
 	}
 	if len(ops) > 0 {
 		b.AddOps(ops...)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -49,6 +50,10 @@ type decoder struct {
 	marks         bool                           // marks of sends and receives are messages too
 	text          uint32                         // the attribute for character data
 	peerLocations map[procKey]uint32
+	broadcasts    struct { // where messages to many go, by their destination
+		sync.Mutex
+		to map[procKey][]uint32
+	}
 }
 
 type procKey struct{ processor, process int64 }
@@ -86,6 +91,7 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 	d := &decoder{Text: linetrace.NewText(opt, f, closer), src: src, defs: newDefinitions(), peerLocations: map[procKey]uint32{},
 		locations: map[procKey]uint32{}, alone: map[int64]uint32{}, regions: map[regionKey]uint32{}, direct: map[int64]uint32{},
 		records: map[int64]trace.Kind{}, attrs: map[string]uint32{}}
+	d.broadcasts.to = map[procKey][]uint32{}
 	d.marks = opt.Value("picl.marks", "marks") == "messages"
 	if err := d.index(ctx); err != nil {
 		closer()
@@ -256,11 +262,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 	}
 	var rec Record
 	rec.set(h, number)
-	if rec.Type == TypeDescriptor {
-		rec.Values, problem = parseDescriptor(l[i:], nil)
-	} else {
-		rec.Values, problem = parseData(l[i:], rec.Fields, h, number, &scoped{defs: &definitions{}}, nil)
-	}
+	problem = rec.data(l[i:], h, &scoped{defs: &definitions{}})
 	for i := range rec.Values {
 		rec.Values[i].Str = strings.Clone(rec.Values[i].Str)
 	}

@@ -1,6 +1,7 @@
 package picl
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -64,8 +65,8 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.descriptor", "no number and control string", "an integer and a quoted control string", trace.Warning}
 		}
 		text := joined(r.Values[1:])
-		if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
-			text = text[1 : n-1]
+		if n := closingQuote([]byte(text)); n == len(text)-1 {
+			text = text[1:n]
 		}
 		c, err := parseControl(text)
 		if err != nil {
@@ -77,9 +78,19 @@ func (d *definitions) add(r *Record) (problem dataProblem) {
 			return dataProblem{"picl.subset", "no subset id", "a subset id and its members", trace.Warning}
 		}
 		for _, v := range r.Values {
-			if v.Type == trace.String {
-				return dataProblem{"picl.subset", strconv.Quote(v.Str), "a number", trace.Warning}
+			if v.Type == trace.Float32 || v.Type == trace.Float64 {
+				return dataProblem{"picl.subset", "the floating-point number " + v.String(), "integers, such as those of the descriptor \"%d\"", trace.Warning}
 			}
+			if v.Type == trace.String {
+				expected := "a number"
+				if _, err := strconv.ParseInt(v.Str, 10, 64); err == nil {
+					expected = "integers, such as those of the descriptor \"%d\""
+				}
+				return dataProblem{"picl.subset", "the text " + strconv.Quote(v.Str), expected, trace.Warning}
+			}
+		}
+		if id := r.Values[0].Int(); r.Type == TypeEventSet && id < -1 && (subset(id) != nil || specIndex(id) != 0) {
+			problem = dataProblem{"picl.subset", fmt.Sprintf("subset id %d, which is an event type or a predefined subset", id), "an id of its own; the record counts", trace.Warning}
 		}
 		var m []int64
 		for _, v := range r.Values[1:] {

@@ -77,6 +77,7 @@ func (e *encoder) Abort() { e.w.Discard() }
 func (e *encoder) Begin(d *trace.Definitions) error {
 	e.Encoder.Begin(d)
 	e.native = d.Origin == "picl"
+	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
 	e.recProc = trace.NoRef
 	if e.native {
@@ -105,6 +106,7 @@ type keptRecord struct {
 func keepRecord(before int64, r *Record) string {
 	k := *r
 	k.Values = cloneValues(r.Values)
+	k.Text = trace.Text(k.Text)
 	for i := range k.Values {
 		k.Values[i].Str = trace.Text(k.Values[i].Str)
 	}
@@ -122,11 +124,7 @@ func parseKept(s string) (k keptRecord) {
 		return k
 	}
 	k.rec.set(&h, 0)
-	if k.rec.Type == TypeDescriptor {
-		k.rec.Values, _ = parseDescriptor([]byte(line)[i:], nil)
-	} else {
-		k.rec.Values, _ = parseData([]byte(line)[i:], k.rec.Fields, &h, 0, &scoped{defs: &definitions{}}, nil)
-	}
+	k.rec.data([]byte(line)[i:], &h, &scoped{defs: &definitions{}})
 	return k
 }
 

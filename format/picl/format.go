@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -110,23 +112,89 @@ func probe(name string, text []byte) int {
 	return 0
 }
 
-// checker holds the statistics records against the events, in a pass of its
-// own over the records, if there are any.
+// checker holds the events against -901, and the statistics records against the events, in a
+// pass of its own over the records, if there are any.
 type checker struct {
-	d *decoder
+	d       *decoder
+	tracing map[uint32]bool // the regions of -901
+	outside map[uint32]*outside
 }
 
-// NewChecker makes the checker of statistics.
-func (d *decoder) NewChecker() format.Checker { return &checker{d} }
+// outside counts events of a location before its first -901 entry, or behind its last exit.
+type outside struct {
+	entered bool
+	off     bool // before the entry or behind an exit
+	events  int64
+	line    int64 // of the first of them
+}
 
-// Batch has nothing to do: the records are read again by Finish.
-func (c *checker) Batch(*trace.Batch) error { return nil }
+// NewChecker makes the checker of tracing and statistics.
+func (d *decoder) NewChecker() format.Checker {
+	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outside{}}
+	for k, r := range d.regions {
+		if k.event == -901 {
+			c.tracing[r] = true
+		}
+	}
+	return c
+}
+
+// Batch looks for events outside of -901.
+func (c *checker) Batch(b *trace.Batch) error {
+	if len(c.tracing) == 0 {
+		return nil
+	}
+	for row := b.Cursor(); row.Next(); {
+		k := row.Kind()
+		if row.Derived() || k != trace.Enter && k != trace.Leave && k != trace.Mark && k < trace.Declared {
+			continue
+		}
+		o := c.outside[row.Location()]
+		if o == nil {
+			o = &outside{off: true}
+			c.outside[row.Location()] = o
+		}
+		switch isTracing := c.tracing[row.Ref()]; {
+		case isTracing && k == trace.Enter:
+			if !o.entered {
+				if err := c.reportOutside(o, "before", "entry"); err != nil {
+					return err
+				}
+			}
+			*o = outside{entered: true}
+		case isTracing && k == trace.Leave:
+			*o = outside{entered: true, off: true}
+		case o.off:
+			if o.events++; o.events == 1 {
+				o.line = row.Pos()
+			}
+		}
+	}
+	return nil
+}
+
+// reportOutside reports the events that stand outside of -901.
+func (c *checker) reportOutside(o *outside, where, record string) error {
+	if o.events == 0 {
+		return nil
+	}
+	return c.d.Opt.Defect(&trace.Defect{Rule: "picl.outside-tracing", Severity: trace.Warning,
+		Position: trace.Position{File: c.d.src.Path, Line: o.line}, Count: o.events,
+		Found: "an event " + where + " the process's -901 " + record, Expected: "all events of a process between its first -901 entry and its last exit"})
+}
 
 // Links has nothing to do.
 func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish compares.
 func (c *checker) Finish(ctx context.Context) error {
+	for _, loc := range slices.Sorted(maps.Keys(c.outside)) {
+		if o := c.outside[loc]; o.entered {
+			if err := c.reportOutside(o, "behind", "exit"); err != nil {
+				return err
+			}
+		}
+	}
 	if !c.d.statistics {
 		return nil
 	}

@@ -256,7 +256,11 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	switch typ {
 	case TypeEntry:
 		b.Add(loc, t, trace.Enter, region)
-		p.attributes(b, keys.entry)
+		if event < 0 && len(p.vals) > len(keys.entry) {
+			p.attributes(b, keys.mark) // an entry may have all fields of the mark form
+		} else {
+			p.attributes(b, keys.entry)
+		}
 	case TypeExit:
 		if spec.send != noRole {
 			// The message has arrived inside the region.
@@ -305,7 +309,10 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	b.Pos = append(b.Pos, number)
 	if spec.send != noRole && typ != TypeExit {
 		p.message(b, loc, t, typ, event, spec, number)
-	} else if typ == TypeMark && (event == -913 || event == -914) {
+		if typ == TypeMark && !d.marks && len(p.vals) > 0 && (len(spec.entry) > 1 || len(spec.exit) > 1) {
+			return p.defect(dataProblem{"picl.mark-message", "a mark of " + spec.name, "an entry and an exit; --option picl.marks=messages counts it as a message", trace.Note}, number, l)
+		}
+	} else if typ != TypeExit && (event == -913 || event == -914) {
 		b.Add(loc, t, trace.Gap, trace.NoRef)
 		b.MarkDerived()
 		b.Pos = append(b.Pos, number)
@@ -429,47 +436,89 @@ func (p *parsed) statisticKey(event trace.Value) uint32 {
 }
 
 // message adds the send or receive that a record stands for (docs/formats/
-// picl.md, "Messages"): a send at the entry, a receive at the exit.
+// picl.md, "Messages"): a send at the entry, a receive at the exit, or where the entry has
+// all fields.
 func (p *parsed) message(b *trace.Batch, loc uint32, t, typ, event int64, spec *eventSpec, line int64) {
 	vals := p.vals
-	kind := trace.Send
+	if typ == TypeMark && !p.d.marks {
+		return
+	}
+	var kind trace.Kind
 	switch {
-	case spec.send == sendBlock || spec.send == sendPost:
-		if typ != TypeEntry && !(typ == TypeMark && p.d.marks) {
-			return
-		}
-		if spec.send == sendPost {
-			kind = trace.SendBegin
-		}
-	case spec.send == recvBlock || spec.send == recvDone:
+	case typ == TypeExit && (spec.send == sendBlock || spec.send == sendPost):
+		return
+	case spec.send == sendBlock:
+		kind = trace.Send
+	case spec.send == sendPost:
+		kind = trace.SendBegin
+	case spec.send == recvBlock:
 		kind = trace.Recv
-		if spec.send == recvDone {
-			kind = trace.RecvComplete
-		}
-		if typ == TypeMark && p.d.marks {
-			vals = vals[min(len(spec.entry), len(vals)):]
-		} else if typ != TypeExit {
-			return
-		}
+	case spec.send == recvDone:
+		kind = trace.RecvComplete
 	default:
 		return
 	}
-	if len(vals) == 0 {
+	if typ != TypeExit && kind.IsRecv() {
+		vals = vals[min(len(spec.entry), len(vals)):]
+	}
+	field := [4]int64{-1, -1, -1, -1} // length, tag, processor, process
+	for i := range min(len(vals), len(field)) {
+		if vals[i].Type != trace.String {
+			field[i] = vals[i].Int()
+		}
+	}
+	if field == [4]int64{-1, -1, -1, -1} {
+		return // nothing is known of it
+	}
+	add := func(other uint64) {
+		b.Add(loc, t, kind, trace.NoRef)
+		b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(-1, field[0]))) // -1 is Undefined
+		p.markAdded(b)
+		b.MarkDerived()
+		b.Pos = append(b.Pos, line)
+	}
+	if field[2] >= 0 {
+		add(uint64(p.peer(field[2], field[3])))
 		return
 	}
-	field := [4]int64{0, -1, -1, -1} // length, tag, processor, process
-	for i := range min(len(vals), len(field)) {
-		field[i] = vals[i].Int()
+	if kind.IsSend() {
+		if to := p.d.destinations(field[2], field[3], loc); len(to) > 0 && len(to) <= maxDestinations {
+			for _, l := range to {
+				add(uint64(l))
+			}
+			return
+		}
 	}
-	other := trace.Undefined
-	if field[2] >= 0 {
-		other = uint64(p.peer(field[2], field[3]))
+	add(trace.Undefined)
+}
+
+// maxDestinations bounds the messages that one record stands for.
+const maxDestinations = 256
+
+// destinations are the locations that a message to all processors or to a subset of them
+// goes to: those of the processes with records, but for the sender's.
+func (d *decoder) destinations(processor, process int64, from uint32) []uint32 {
+	k := procKey{processor, process}
+	d.broadcasts.Lock()
+	defer d.broadcasts.Unlock()
+	all, ok := d.broadcasts.to[k]
+	if !ok {
+		for to, loc := range d.locations {
+			if to.processor < 0 || to.processor == Host || processor != -1 && !d.defs.inSet(TypeProcessorSet, processor, to.processor) {
+				continue
+			}
+			if process == -1 || to.process == process || to.process == -1 || d.defs.inSet(TypeProcessSet, process, to.process) {
+				all = append(all, loc)
+			}
+		}
+		slices.Sort(all)
+		all = slices.Compact(all)
+		d.broadcasts.to[k] = all
 	}
-	b.Add(loc, t, kind, trace.NoRef)
-	b.AddOps(other, trace.Undefined, uint64(field[1]), uint64(max(0, field[0])))
-	p.markAdded(b)
-	b.MarkDerived()
-	b.Pos = append(b.Pos, line)
+	if i, own := slices.BinarySearch(all, from); own {
+		return append(slices.Clone(all[:i]), all[i+1:]...)
+	}
+	return all
 }
 
 // peer is the location of the other side of a message, which may have no
@@ -561,6 +610,9 @@ func (p *parsed) restoredLine(text, data []byte, h *head, t, number int64) error
 	}
 	if h.f[0] <= TypeTimes && h.f[0] >= TypeSizeVolumes {
 		return nil // figures that were asked for; they are no events of the trace
+	}
+	if h.f[1] == -901 && (h.f[0] == TypeEntry || h.f[0] == TypeExit) {
+		return nil // added around the events of each process
 	}
 	p.pairs = p.pairs[:0]
 	var vals []trace.Value

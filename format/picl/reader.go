@@ -76,12 +76,8 @@ func (r *Reader) Read(rec *Record) error {
 			}
 		}
 		rec.set(&h, number)
-		if rec.Type == TypeDescriptor {
-			r.described = true
-			rec.Values, problem = parseDescriptor(l[i:], rec.Values[:0])
-		} else {
-			rec.Values, problem = parseData(l[i:], rec.Fields, &h, number, &r.res, rec.Values[:0])
-		}
+		r.described = r.described || rec.Type == TypeDescriptor
+		problem = rec.data(l[i:], &h, &r.res)
 		if problem.rule != "" {
 			if err := r.defect(problem, number, l); err != nil {
 				return err
@@ -120,8 +116,7 @@ func (r *Reader) quick(rec *Record) (ok bool, err error) {
 			return true, nil
 		}
 	}
-	var problem dataProblem
-	if rec.Values, problem = parseData(l[i:], h.f[5], h, number, &r.res, rec.Values[:0]); problem.rule != "" {
+	if problem := rec.data(l[i:], h, &r.res); problem.rule != "" {
 		err = r.defect(problem, number, l)
 	}
 	return true, err
@@ -143,6 +138,27 @@ func (p *dataProblem) defect(file string, line int64, text []byte) *trace.Defect
 // set copies the head of a record.
 func (r *Record) set(h *head, line int64) {
 	r.Type, r.Event, r.Time, r.Processor, r.Process, r.Fields, r.Line = h.f[0], h.f[1], h.time(), h.f[3], h.f[4], h.f[5], line
+	r.Text = ""
+}
+
+// data decodes what follows the head of a record, l, which the record's Text and Values alias.
+func (r *Record) data(l []byte, h *head, res *scoped) (problem dataProblem) {
+	if r.Type == TypeDescriptor {
+		r.Values, problem = parseDescriptor(l, r.Values[:0])
+	} else {
+		r.Values, problem = parseData(l, r.Fields, h, r.Line, res, r.Values[:0])
+	}
+	rest := bytes.Trim(l, " \t\r")
+	if n := len(rest); n > 0 && (problem.rule != "" || r.Type == TypeDescriptor || !usualDescriptor(rest) || len(res.defs.descriptors) > 0) {
+		r.Text = strconv.FormatInt(r.Fields, 10) + " " + string(bytes.TrimLeft(bytes.TrimRight(l, "\r"), " \t"))
+	}
+	return problem
+}
+
+// usualDescriptor reports whether data begins with a descriptor of one digit that
+// [Record.Append] would choose itself.
+func usualDescriptor(data []byte) bool {
+	return data[0] >= '0' && data[0] <= '5' && (len(data) == 1 || blank(data[1]))
 }
 
 // parseLine reads the head of a line. skip is set for lines that hold no
@@ -181,11 +197,11 @@ func parseDescriptor(l []byte, vals []trace.Value) ([]trace.Value, dataProblem) 
 	bad := dataProblem{"picl.descriptor", quote(l), `a descriptor, an integer and a quoted control string`, trace.Warning}
 	l = bytes.TrimSpace(l)
 	if len(l) > 0 && l[0] == '"' {
-		j := bytes.IndexByte(l[1:], '"')
+		j := closingQuote(l)
 		if j < 0 {
 			return vals, bad
 		}
-		l = l[j+2:]
+		l = l[j+1:]
 	} else if j := bytes.IndexAny(l, " \t"); j > 0 {
 		l = l[j:]
 	} else {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
@@ -46,6 +45,10 @@ type Record struct {
 	// Values are the data, decoded by the descriptor: Int32, Int64, Float32,
 	// Float64, and String for words and for character data.
 	Values []trace.Value
+	// Text is the number of data fields, the descriptor and the data as the file has them,
+	// where Values alone would be written in another form. Append writes it in place of
+	// Values, so whoever changes Values empties it.
+	Text string
 	// Line is the number of the record's line, from 1.
 	Line int64
 }
@@ -227,21 +230,6 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func (h *head) time() trace.Decimal { return trace.Decimal{Coef: h.f[2], Scale: h.scale} }
 
-// conv is one conversion of a scanf control string.
-type conv struct {
-	typ   trace.Type // Int32, Int64, Float32, Float64, String; Char for %c
-	width int
-}
-
-// control is a parsed scanf control string.
-type control struct {
-	text  string
-	convs []conv
-	// literal holds the bytes, other than blanks, that stand between the
-	// conversions and therefore separate values too.
-	literal string
-}
-
 // predefined are the control strings that integers name unless a record of
 // type -6 says otherwise.
 var predefined = [6]*control{
@@ -254,70 +242,6 @@ func mustControl(s string) *control {
 		panic(err)
 	}
 	return c
-}
-
-// parseControl reads a scanf control string.
-func parseControl(s string) (*control, error) {
-	c := &control{text: s}
-	for i := 0; i < len(s); {
-		if s[i] != '%' {
-			if s[i] > ' ' && !strings.Contains(c.literal, s[i:i+1]) {
-				c.literal += s[i : i+1]
-			}
-			i++
-			continue
-		}
-		i++
-		skip := i < len(s) && s[i] == '*'
-		if skip {
-			i++
-		}
-		width := 0
-		for i < len(s) && s[i]-'0' <= 9 {
-			width = min(width*10+int(s[i]-'0'), 1<<20)
-			i++
-		}
-		long := 0
-		for i < len(s) && (s[i] == 'l' || s[i] == 'L' || s[i] == 'h') {
-			if s[i] != 'h' {
-				long++
-			}
-			i++
-		}
-		if i >= len(s) {
-			return nil, fmt.Errorf("control string %q ends in a conversion", s)
-		}
-		var t trace.Type
-		switch s[i] {
-		case 'c':
-			t = trace.Char
-		case 's':
-			t = trace.String
-		case 'd', 'i', 'u', 'o', 'x', 'X':
-			t = trace.Int32
-			if long > 0 {
-				t = trace.Int64
-			}
-		case 'f', 'e', 'g', 'E', 'G':
-			t = trace.Float32
-			if long > 0 {
-				t = trace.Float64
-			}
-		case '%':
-			i++
-			continue
-		default:
-			return nil, fmt.Errorf("control string %q: unknown conversion %%%c", s, s[i])
-		}
-		i++
-		if !skip {
-			c.convs = append(c.convs, conv{t, width})
-		}
-	}
-	if len(c.convs) == 0 {
-		return nil, fmt.Errorf("control string %q has no conversion", s)
-	}
-	return c, nil
 }
 
 // dataProblem says what was wrong with a record's data; empty fields mean that
@@ -348,22 +272,22 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 		return vals, dataProblem{}
 	}
 	if n < 0 {
-		return vals, dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
+		return words(l[i:], vals), dataProblem{"picl.malformed-record", fmt.Sprintf("%d data fields", n), "a number ≥ 0", trace.Error}
 	}
 	if i == len(l) {
 		return vals, dataProblem{"picl.data-missing", fmt.Sprintf("%d data fields but no descriptor", n), "a descriptor and data", trace.Warning}
 	}
 	var c *control
 	if l[i] == '"' {
-		j := bytes.IndexByte(l[i+1:], '"')
+		j := closingQuote(l[i:])
 		if j < 0 {
-			return vals, dataProblem{"picl.malformed-record", quote(l[i:]), "a closing quote of the control string", trace.Error}
+			return words(l[i:], vals), dataProblem{"picl.malformed-record", quote(l[i:]), "a closing quote of the control string", trace.Error}
 		}
 		var err error
-		if c, err = res.inline(string(l[i+1 : i+1+j])); err != nil {
-			return vals, dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
+		if c, err = res.inline(string(l[i+1 : i+j])); err != nil {
+			return words(l[i+j+1:], vals), dataProblem{"picl.descriptor", err.Error(), "a scanf control string", trace.Warning}
 		}
-		i += j + 2
+		i += j + 1
 	} else {
 		j := i
 		for j < len(l) && !blank(l[j]) {
@@ -371,14 +295,10 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 		}
 		d, err := strconv.ParseInt(string(l[i:j]), 10, 64)
 		if err != nil {
-			return vals, dataProblem{"picl.malformed-record", "data descriptor " + quote(l[i:j]), "an integer or a quoted control string", trace.Error}
+			return words(l[i:], vals), dataProblem{"picl.malformed-record", "data descriptor " + quote(l[i:j]), "an integer or a quoted control string", trace.Error}
 		}
 		if c = res.control(d, h, line); c == nil {
-			// The values are kept as words, so that nothing is lost.
-			c = &control{text: "%s", convs: []conv{{trace.String, 0}}}
-			i = j
-			vals, _ = c.values(l[i:], int64(len(bytes.Fields(l[i:]))), vals)
-			return vals, dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d), "0 to 5 or one defined by a record of type -6", trace.Warning}
+			return words(l[j:], vals), dataProblem{"picl.unknown-descriptor", fmt.Sprintf("descriptor %d", d), "0 to 5 or one defined by a record of type -6", trace.Warning}
 		}
 		i = j
 	}
@@ -387,12 +307,23 @@ func parseData(l []byte, n int64, h *head, line int64, res resolver, vals []trac
 
 func quote(b []byte) string { return lines.Quote(b, 40) }
 
+// words keeps all that is left of a line whose data cannot be told apart otherwise.
+func words(l []byte, vals []trace.Value) []trace.Value {
+	for _, w := range bytes.Fields(l) {
+		vals = append(vals, trace.StringValue(alias(w)))
+	}
+	return vals
+}
+
 // values decodes n repetitions of the control string from l.
 func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
-	if len(c.convs) == 1 && c.convs[0].typ == trace.Char {
+	switch {
+	case c.characters:
 		return text(l, n, vals)
+	case c.simple == nil:
+		return c.scan(l, n, vals)
 	}
-	k := int64(len(c.convs))
+	k := int64(len(c.simple))
 	want := n * k
 	if n > int64(len(l)) {
 		// Not even one byte for each field: do not trust the count.
@@ -402,20 +333,20 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 	i := 0
 	var problem dataProblem
 	for {
-		for i < len(l) && (blank(l[i]) || c.literal != "" && strings.IndexByte(c.literal, l[i]) >= 0) {
+		for i < len(l) && blank(l[i]) {
 			i++
 		}
 		if i >= len(l) || got == want {
 			break
 		}
 		// Fast way: a plain decimal integer.
-		typ := c.convs[0].typ
+		typ := c.simple[0]
 		if k > 1 {
-			typ = c.convs[got%k].typ
+			typ = c.simple[got%k]
 		}
 		j := i
 		if typ == trace.Int32 || typ == trace.Int64 {
-			if v, next := digits.Integer(l, i); next > 0 && (next == len(l) || blank(l[next]) || c.literal != "") {
+			if v, next := digits.Integer(l, i); next > 0 && (next == len(l) || blank(l[next])) {
 				if int64(int32(v)) != v {
 					typ = trace.Int64
 				}
@@ -425,29 +356,41 @@ func (c *control) values(l []byte, n int64, vals []trace.Value) ([]trace.Value, 
 				continue
 			}
 		}
-		for j < len(l) && !blank(l[j]) && (c.literal == "" || strings.IndexByte(c.literal, l[j]) < 0) {
+		for j < len(l) && !blank(l[j]) {
 			j++
 		}
 		v, ok := parseValue(typ, l[i:j])
 		if !ok && problem.rule == "" {
-			problem = dataProblem{"picl.data-type", quote(l[i:j]), "a value for " + strconv.Quote(c.text), trace.Warning}
+			problem = c.mismatch(l[i:j])
 		}
 		vals = append(vals, v)
 		got++
 		i = j
 	}
-	switch {
-	case problem.rule != "":
-	case got == want:
-		if rest := bytes.TrimSpace(l[i:]); len(rest) > 0 {
-			problem = dataProblem{"picl.extra-data", quote(rest), fmt.Sprintf("%d values", want), trace.Warning}
-		}
-	case got == k && k > 1:
-		problem = dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
-	default:
-		problem = dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
+	if problem.rule == "" {
+		problem = complete(l[i:], got, n, k, want)
 	}
 	return vals, problem
+}
+
+// mismatch says that text does not fit a conversion.
+func (c *control) mismatch(text []byte) dataProblem {
+	return dataProblem{"picl.data-type", quote(text), "a value for " + strconv.Quote(c.text), trace.Warning}
+}
+
+// complete says what is wrong with the number of values that were found: n structures of k
+// were announced, rest is what follows the values.
+func complete(rest []byte, got, n, k, want int64) dataProblem {
+	switch {
+	case got == want:
+		if rest = bytes.TrimSpace(rest); len(rest) > 0 {
+			return dataProblem{"picl.extra-data", quote(rest), fmt.Sprintf("%d values", want), trace.Warning}
+		}
+		return dataProblem{}
+	case got == k && k > 1:
+		return dataProblem{"picl.one-structure", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d; taken as one structure", n, k), trace.Warning}
+	}
+	return dataProblem{"picl.data-missing", fmt.Sprintf("%d values", got), fmt.Sprintf("%d × %d", n, k), trace.Warning}
 }
 
 // parseValue decodes one token; a token of another type is kept as a word.
@@ -520,6 +463,9 @@ func (r *Record) Append(b []byte, least int) []byte {
 	b = digits.AppendInt(b, r.Processor)
 	b = append(b, ' ')
 	b = digits.AppendInt(b, r.Process)
+	if r.Text != "" {
+		return appendText(append(b, ' '), r.Text)
+	}
 	if r.Type == TypeDescriptor && len(r.Values) == 2 {
 		// The control string may contain blanks and bears its own quotes.
 		b = append(b, ` 1 "%d%s" `...)

@@ -55,6 +55,9 @@ type Writer struct {
 	order   []*paragraphProcessor
 	// byProcessor is the first process of each processor.
 	byProcessor map[int64]*paragraphProcessor
+	// tracing adds -901 to each of these, by processor, whose process is 0.
+	tracing   bool
+	processes []*traced
 	// Left counts records that an option left out, by reason.
 	Left map[string]int64
 }
@@ -67,12 +70,41 @@ type pendingEntry struct {
 	place int64
 }
 
+// traced is a process that gets its -901 entry ahead of its first record and its exit behind
+// the last one, wherever those of the trace stand.
+type traced struct {
+	processor, process int64
+	any                bool
+	first, last        trace.Decimal // the earliest and the latest time
+	from, to           int64         // where in body its first record begins and its last one ends
+}
+
+// record takes a record of the process that stands in body from one place to another.
+func (p *traced) record(t trace.Decimal, from, to int64) {
+	if !p.any {
+		p.first, p.last, p.from, p.any = t, t, from, true
+	}
+	if t.Cmp(p.first) < 0 {
+		p.first = t
+	}
+	if t.Cmp(p.last) > 0 {
+		p.last = t
+	}
+	p.to = to
+}
+
 type paragraphProcessor struct {
-	number int64
-	open   bool // a -901 entry without an exit so far
-	closed bool // the last record was a -901 exit
-	last   trace.Decimal
-	after  int64 // where in body its last record ends
+	traced
+	// exit is a -901 exit that no record has followed so far, between are those that
+	// another -901 entry has.
+	exit    *pause
+	between []pause
+}
+
+// pause is a -901 exit of a process that is not its last one.
+type pause struct {
+	time  trace.Decimal
+	place int64
 }
 
 // NewWriter makes a writer that writes to w when it is closed.
@@ -114,7 +146,7 @@ func (w *Writer) Write(r *Record) error {
 		if err := w.bracketed(&e); err != nil {
 			return err
 		}
-		e.Type, e.Values = TypeExit, nil
+		e.Type, e.Values, e.Text = TypeExit, nil, ""
 		return w.bracketed(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
 		k := pendingKey{r.Processor, r.Process, r.Event}
@@ -139,7 +171,7 @@ func (w *Writer) Write(r *Record) error {
 				e.Values = append(e.Values, intValue(-1))
 			}
 		}
-		e.Type, e.Time, e.Values = TypeMark, r.Time, append(e.Values, r.Values...)
+		e.Type, e.Time, e.Values, e.Text = TypeMark, r.Time, append(e.Values, r.Values...), ""
 		return w.bracketed(&e.Record)
 	}
 	return w.bracketed(r)
@@ -173,7 +205,27 @@ func (w *Writer) emit(r *Record) error {
 	if err := w.seen(r.Time); err != nil {
 		return err
 	}
-	return w.body.Done(append(r.Append(w.body.Line(), w.opt.Digits), '\n'))
+	from := w.body.Size()
+	if err := w.body.Done(append(r.Append(w.body.Line(), w.opt.Digits), '\n')); err != nil {
+		return err
+	}
+	if w.tracing && r.Processor >= 0 && (r.Type >= 0 || r.Type >= TypeExit && r.Type <= TypeMark) {
+		w.trace(r.Processor, r.Time, from)
+	}
+	return nil
+}
+
+// trace notes a record of a processor that -901 is added to.
+func (w *Writer) trace(processor int64, t trace.Decimal, from int64) {
+	for int64(len(w.processes)) <= processor {
+		w.processes = append(w.processes, nil)
+	}
+	p := w.processes[processor]
+	if p == nil {
+		p = &traced{processor: processor}
+		w.processes[processor] = p
+	}
+	p.record(t, from, w.body.Size())
 }
 
 // seen widens the span of the records.
@@ -220,6 +272,7 @@ func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints 
 	if err := w.seen(t); err != nil {
 		return err
 	}
+	from := w.body.Size()
 	b := digits.AppendInt(w.body.Line(), typ)
 	b = digits.AppendInt(append(b, ' '), event)
 	b = t.AppendLeast(append(b, ' '), w.opt.Digits)
@@ -232,7 +285,13 @@ func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints 
 			b = digits.AppendInt(append(b, ' '), v)
 		}
 	}
-	return w.body.Done(append(b, '\n'))
+	if err := w.body.Done(append(b, '\n')); err != nil {
+		return err
+	}
+	if w.tracing {
+		w.trace(processor, t, from)
+	}
+	return nil
 }
 
 // paragraph renumbers the processors and puts tracing around their records.
@@ -247,29 +306,52 @@ func (w *Writer) paragraph(r *Record) error {
 	}
 	p := w.processor(r.Processor, r.Process)
 	x := *r
-	x.Values = w.renumber(r)
-	x.Processor, x.Process = p.number, 0
-	isTracing := x.Event == -901 && (x.Type == TypeEntry || x.Type == TypeExit)
-	if !p.open && !(isTracing && x.Type == TypeEntry) && !p.closed {
-		// Records that come after the -901 exit, such as statistics, are left as
-		// they are.
-		e := Record{Type: TypeEntry, Event: -901, Time: x.Time, Processor: p.number}
-		if err := w.counted(&e); err != nil {
-			return err
+	if x.Values = w.renumber(r); !slices.Equal(x.Values, r.Values) {
+		x.Text = ""
+	}
+	x.Processor, x.Process = p.processor, 0
+	from := w.body.Size()
+	switch {
+	case x.Event == -901 && x.Type == TypeEntry:
+		if p.exit == nil {
+			p.record(x.Time, from, from)
+			return w.seen(x.Time) // Close writes it
 		}
-		p.open = true
-	}
-	if isTracing && x.Type == TypeEntry && p.open {
-		return nil // we have opened it already
-	}
-	if isTracing {
-		p.open, p.closed = x.Type == TypeEntry, x.Type == TypeExit
+		p.between, p.exit = append(p.between, *p.exit), nil
+	case x.Event == -901 && x.Type == TypeExit:
+		p.record(x.Time, from, from)
+		p.exit = &pause{x.Time, from}
+		return w.seen(x.Time)
+	default:
+		p.exit = nil // not the last
 	}
 	if err := w.counted(&x); err != nil {
 		return err
 	}
-	p.last, p.after = x.Time, w.body.Size()
+	p.record(x.Time, from, w.body.Size())
 	return nil
+}
+
+// bracket writes the -901 entry and exit of a process, and the exits that entries follow.
+func (w *Writer) bracket(p *traced, between ...pause) error {
+	if err := w.tracingRecord(p, TypeEntry, p.first, p.from); err != nil {
+		return err
+	}
+	for _, e := range between {
+		if err := w.tracingRecord(p, TypeExit, e.time, e.place); err != nil {
+			return err
+		}
+	}
+	return w.tracingRecord(p, TypeExit, p.last, p.to)
+}
+
+// tracingRecord inserts a -901 record in the text.
+func (w *Writer) tracingRecord(p *traced, typ int64, t trace.Decimal, place int64) error {
+	r := Record{Type: typ, Event: -901, Time: t, Processor: p.processor, Process: p.process}
+	if w.stats != nil {
+		w.stats.Add(&r)
+	}
+	return w.body.Insert(place, append(r.Append(nil, w.opt.Digits), '\n'))
 }
 
 // processor finds or makes the number of a processor and process. Process -1 is
@@ -281,7 +363,7 @@ func (w *Writer) processor(processor, process int64) *paragraphProcessor {
 		p = w.byProcessor[processor]
 	}
 	if p == nil {
-		p = &paragraphProcessor{number: int64(len(w.order))}
+		p = &paragraphProcessor{traced: traced{processor: int64(len(w.order))}}
 		w.order = append(w.order, p)
 		if w.byProcessor[processor] == nil {
 			w.byProcessor[processor] = p
@@ -316,7 +398,7 @@ func (w *Writer) renumber(r *Record) []trace.Value {
 		if i+1 < len(out) {
 			process = out[i+1].Int()
 		}
-		out[i] = intValue(w.processor(out[i].Int(), process).number)
+		out[i] = intValue(w.processor(out[i].Int(), process).processor)
 		if i+1 < len(out) && process >= 0 {
 			out[i+1] = intValue(0)
 		}
@@ -341,14 +423,19 @@ func (w *Writer) Close() error {
 		}
 	}
 	for _, p := range w.order {
-		if p.open {
-			e := Record{Type: TypeExit, Event: -901, Time: p.last, Processor: p.number}
-			if w.stats != nil {
-				w.stats.Add(&e)
-			}
-			if err := w.body.Insert(p.after, append(e.Append(nil, w.opt.Digits), '\n')); err != nil {
-				return err
-			}
+		if !p.any {
+			continue
+		}
+		if err := w.bracket(&p.traced, p.between...); err != nil {
+			return err
+		}
+	}
+	for _, p := range w.processes {
+		if p == nil {
+			continue
+		}
+		if err := w.bracket(p); err != nil {
+			return err
 		}
 	}
 	if w.stats != nil {

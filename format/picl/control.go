@@ -1,0 +1,421 @@
+package picl
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// directive is one part of a scanf control string: white space, a byte that must stand there, or
+// a conversion.
+type directive struct {
+	verb    byte       // ' ' white space, 0 the byte literal, else d i o x f s c [
+	typ     trace.Type // of the value: Int32, Int64, Float32, Float64 or String
+	literal byte
+	skip    bool      // %*: reads, but gives no value
+	width   int       // 0 none
+	set     [256]bool // of %[
+}
+
+// control is a parsed scanf control string.
+type control struct {
+	text       string
+	directives []directive
+	// convs is the number of values of one reading.
+	convs int64
+	// characters: the control string is "%c", whose fields are one text together.
+	characters bool
+	// simple are the types of a control string whose values blanks separate, nil for others.
+	simple []trace.Type
+}
+
+// closingQuote is where the quoted string that b begins with ends, -1 if it does not. A
+// backslash takes a quote's meaning away.
+func closingQuote(b []byte) int {
+	for i := 1; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return -1
+}
+
+// unescape reads the escapes of C's strings.
+func unescape(s string) []byte {
+	var b []byte
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\\' && i+1 < len(s) {
+			i++
+			switch c = s[i]; c {
+			case 'n':
+				c = '\n'
+			case 't':
+				c = '\t'
+			case 'r':
+				c = '\r'
+			}
+		}
+		b = append(b, c)
+	}
+	return b
+}
+
+// parseControl reads a scanf control string.
+func parseControl(text string) (*control, error) {
+	c := &control{text: text}
+	s := unescape(text)
+	for len(s) > 0 {
+		switch {
+		case space(s[0]):
+			c.directives = append(c.directives, directive{verb: ' '})
+			s = s[1:]
+		case s[0] != '%':
+			c.directives = append(c.directives, directive{literal: s[0]})
+			s = s[1:]
+		default:
+			d, n, bad := parseConversion(s[1:])
+			if bad != "" {
+				return nil, fmt.Errorf("control string %q %s", text, bad)
+			}
+			c.directives = append(c.directives, d)
+			s = s[1+n:]
+			if d.verb != 0 && !d.skip {
+				c.convs++
+			}
+		}
+	}
+	if c.convs == 0 {
+		return nil, fmt.Errorf("control string %q has no conversion", text)
+	}
+	c.characters = len(c.directives) == 1 && c.directives[0].verb == 'c' && c.directives[0].width == 0
+	c.simple = simpleTypes(c.directives)
+	return c, nil
+}
+
+// parseConversion reads what follows the % of a conversion and returns its length, or what is
+// wrong.
+func parseConversion(s []byte) (d directive, n int, bad string) {
+	if len(s) > 0 && s[0] == '*' {
+		d.skip = true
+		n++
+	}
+	for n < len(s) && s[n]-'0' <= 9 {
+		d.width = min(d.width*10+int(s[n]-'0'), 1<<20)
+		n++
+	}
+	long := false
+	for n < len(s) && bytes.IndexByte([]byte("hlLqjzt"), s[n]) >= 0 {
+		long = long || s[n] != 'h'
+		n++
+	}
+	if n == len(s) {
+		return d, n, "ends in a conversion"
+	}
+	d.verb, d.typ = s[n], trace.String
+	integer, real := trace.Int32, trace.Float32
+	if long {
+		integer, real = trace.Int64, trace.Float64
+	}
+	n++
+	switch d.verb {
+	case '%':
+		return directive{literal: '%'}, n, ""
+	case 'c', 's':
+	case '[':
+		k := d.parseSet(s[n:])
+		if k < 0 {
+			return d, n, "has a set without ]"
+		}
+		n += k
+	case 'd', 'u':
+		d.verb, d.typ = 'd', integer
+	case 'i', 'o':
+		d.typ = integer
+	case 'x', 'X', 'p':
+		d.verb, d.typ = 'x', integer
+	case 'f', 'e', 'g', 'a', 'F', 'E', 'G', 'A':
+		d.verb, d.typ = 'f', real
+	default:
+		return d, n, fmt.Sprintf("has the unknown conversion %%%c", d.verb)
+	}
+	return d, n, ""
+}
+
+// parseSet reads the bytes of a %[ conversion and returns where it ends, -1 if it does not.
+func (d *directive) parseSet(s []byte) int {
+	i, not := 0, false
+	if len(s) > 0 && s[0] == '^' {
+		not = true
+		i++
+	}
+	for first := i; ; i++ {
+		switch {
+		case i >= len(s):
+			return -1
+		case s[i] == ']' && i > first:
+			for b := range d.set {
+				d.set[b] = d.set[b] != not
+			}
+			return i + 1
+		case s[i] == '-' && i > first && i+1 < len(s) && s[i+1] != ']':
+			for b := int(s[i-1]); b <= int(s[i+1]); b++ {
+				d.set[b] = true
+			}
+			i++
+		default:
+			d.set[s[i]] = true
+		}
+	}
+}
+
+// simpleTypes are the types of the values if blanks separate them whatever they are; nil if not.
+func simpleTypes(all []directive) (types []trace.Type) {
+	var last byte
+	for i := range all {
+		d := &all[i]
+		switch {
+		case d.verb == ' ':
+		case d.skip || d.width > 0 || d.verb != 'd' && d.verb != 'f' && d.verb != 's':
+			return nil
+		case d.verb == 's' && last != 0 && last != 's':
+			return nil // the word may follow the number directly
+		default:
+			types = append(types, d.typ)
+		}
+		last = d.verb
+	}
+	return types
+}
+
+// scan decodes n repetitions of the control string from l as scanf would. A value that does
+// not fit its conversion is kept as a word, and a byte that is missing between values passed
+// over.
+func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
+	var problem dataProblem
+	got, i := int64(0), 0
+	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
+		i++ // what separates data and descriptor
+	}
+	for rep := int64(0); rep < n; rep++ {
+		from := i
+		for k := range c.directives {
+			d := &c.directives[k]
+			if d.verb != 'c' && d.verb != '[' {
+				for i < len(l) && blank(l[i]) {
+					i++
+				}
+			}
+			if d.verb == ' ' {
+				continue
+			}
+			if d.verb == 0 {
+				if i < len(l) && l[i] == d.literal {
+					i++
+				} else if i < len(l) && problem.rule == "" {
+					problem = c.mismatch(l[i:])
+				}
+				continue
+			}
+			if i >= len(l) {
+				break
+			}
+			v, length, ok := d.read(l[i:], c.touches(k))
+			if !ok {
+				for i < len(l) && blank(l[i]) {
+					i++
+				}
+				v, length = word(l[i:])
+				if problem.rule == "" {
+					problem = c.mismatch(l[i : i+length])
+				}
+			}
+			i += length
+			if !d.skip {
+				vals = append(vals, v)
+				got++
+			}
+		}
+		if i == from || i >= len(l) {
+			break
+		}
+	}
+	if problem.rule == "" {
+		want := int64(math.MaxInt64)
+		if n <= int64(len(l)) {
+			want = n * c.convs
+		}
+		problem = complete(l[i:], got, n, c.convs, want)
+	}
+	return vals, problem
+}
+
+// touches reports whether what directive k reads may end before a byte that is no blank.
+func (c *control) touches(k int) bool {
+	if k+1 == len(c.directives) {
+		return false
+	}
+	switch c.directives[k+1].verb {
+	case 0, 's', 'c', '[':
+		return true
+	}
+	return false
+}
+
+// word is the text up to the next blank.
+func word(l []byte) (trace.Value, int) {
+	n := 0
+	for n < len(l) && !blank(l[n]) {
+		n++
+	}
+	return trace.StringValue(alias(l[:n])), n
+}
+
+// read reads one value from the beginning of l; ok is false if there is none. If touches is
+// false, a blank, the end of the line or the width ends a number.
+func (d *directive) read(l []byte, touches bool) (v trace.Value, n int, ok bool) {
+	limit := len(l)
+	if d.width > 0 {
+		limit = min(limit, d.width)
+	}
+	switch d.verb {
+	case 'c':
+		n = max(1, d.width)
+		if n > len(l) {
+			return v, 0, false
+		}
+	case '[':
+		for n < limit && d.set[l[n]] {
+			n++
+		}
+	case 's':
+		for n < limit && !blank(l[n]) {
+			n++
+		}
+	default:
+		if n = d.number(l[:limit]); n < limit && !touches && !blank(l[n]) {
+			return v, 0, false
+		}
+		v, ok = d.parseNumber(l[:n])
+		return v, n, ok
+	}
+	return trace.StringValue(alias(l[:n])), n, n > 0
+}
+
+// number is the length of the number that l begins with.
+func (d *directive) number(l []byte) int {
+	i := 0
+	if i < len(l) && (l[i] == '-' || l[i] == '+') {
+		i++
+	}
+	if d.verb == 'f' {
+		if n := realLength(l[i:]); n > 0 {
+			return i + n
+		}
+		return 0
+	}
+	base := d.base(l[i:])
+	if base == 16 && len(l)-i > 2 && l[i] == '0' && l[i+1]|0x20 == 'x' && digit(l[i+2]) < 16 {
+		i += 2
+	}
+	from := i
+	for i < len(l) && digit(l[i]) < base {
+		i++
+	}
+	if i == from {
+		return 0
+	}
+	return i
+}
+
+// base is that of an integer that l begins with, without its sign.
+func (d *directive) base(l []byte) int {
+	switch {
+	case d.verb == 'o':
+		return 8
+	case d.verb == 'x' || d.verb == 'i' && len(l) > 2 && l[0] == '0' && l[1]|0x20 == 'x':
+		return 16
+	case d.verb == 'i' && len(l) > 0 && l[0] == '0':
+		return 8
+	}
+	return 10
+}
+
+// digit is the value of a digit of base 16, 99 for other bytes.
+func digit(b byte) int {
+	switch {
+	case b-'0' <= 9:
+		return int(b - '0')
+	case b|0x20 >= 'a' && b|0x20 <= 'f':
+		return int(b|0x20-'a') + 10
+	}
+	return 99
+}
+
+// realLength is the length of the real number without sign that l begins with.
+func realLength(l []byte) int {
+	for _, w := range []string{"infinity", "inf", "nan"} {
+		if len(l) >= len(w) && bytes.EqualFold(l[:len(w)], []byte(w)) {
+			return len(w)
+		}
+	}
+	i, seen, base, exp := 0, 0, 10, byte('e')
+	if len(l) > 2 && l[0] == '0' && l[1]|0x20 == 'x' {
+		i, base, exp = 2, 16, 'p'
+	}
+	for point := false; i < len(l) && (digit(l[i]) < base || l[i] == '.' && !point); i++ {
+		if l[i] == '.' {
+			point = true
+		} else {
+			seen++
+		}
+	}
+	if seen == 0 {
+		return 0
+	}
+	if i < len(l) && l[i]|0x20 == exp {
+		j := i + 1
+		if j < len(l) && (l[j] == '-' || l[j] == '+') {
+			j++
+		}
+		for j < len(l) && l[j]-'0' <= 9 {
+			j++
+			i = j
+		}
+	}
+	return i
+}
+
+// parseNumber gives the value of a number; ok is false if it does not fit 64 bits.
+func (d *directive) parseNumber(s []byte) (trace.Value, bool) {
+	if d.verb == 'd' || d.verb == 'f' {
+		return parseValue(d.typ, s)
+	}
+	i := 0
+	if len(s) > 0 && (s[0] == '-' || s[0] == '+') {
+		i = 1
+	}
+	base := d.base(s[i:])
+	t := s[i:]
+	if base == 16 && len(t) > 2 && t[1]|0x20 == 'x' {
+		t = t[2:]
+	}
+	v, err := strconv.ParseInt(string(s[:i])+string(t), base, 64)
+	if err != nil {
+		return trace.Value{}, false
+	}
+	typ := d.typ
+	if int64(int32(v)) != v {
+		typ = trace.Int64
+	}
+	return trace.Value{Num: uint64(v), Type: typ}, true
+}
+
+// space reports whether b is white space in a control string.
+func space(b byte) bool { return b == ' ' || b >= '\t' && b <= '\r' }

@@ -1,0 +1,232 @@
+package picl
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/tracetest"
+)
+
+// opened opens a text and gives the rules of the defects that reading and checking it report.
+func opened(t *testing.T, text string, options map[string]string) (format.File, []string, []string) {
+	t.Helper()
+	rep := format.NewReport()
+	d := tracetest.Open(t, Format{}, write(t, text), &format.ReadOptions{Report: rep, Values: options})
+	rows := tracetest.Dump(t, d, everything)
+	if err := d.NewChecker().Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var rules []string
+	for _, r := range rep.Rules() {
+		rules = append(rules, r.Rule+" × "+strconv.FormatInt(r.Count, 10))
+	}
+	return d, rows, rules
+}
+
+// Descriptors are scanf strings: what they read is what scanf reads, and a rewrite keeps them
+// and the data as they stand.
+func TestDescriptors_2_2_2(t *testing.T) {
+	for _, x := range []struct{ name, data, want, rules string }{
+		{"%[^\\n]", `1 "%[^\n]" hello big world`, `"hello big world"`, ""},
+		{"%[a-z]%d", `1 "%[a-z]%d" abc12`, `"abc" 12`, ""},
+		{"%*[^:]", `1 "%*[^:]:%d" foo:5`, `5`, ""},
+		{"%[]x]", `1 "%[]x]%d" ]x]7`, `"]x]" 7`, ""},
+		{"%*d", `1 "%*d %d" 7 8`, `8`, ""},
+		{"%*d repeated", `2 "%*d%d" 1 2 3 4`, `2 4`, ""},
+		{"%*s", `1 "%*s %s" drop keep`, `"keep"`, ""},
+		{"%o", `1 "%o" 17`, `15`, ""},
+		{"%o of no octal", `1 "%o" 8`, `"8"`, "picl.data-type × 1"},
+		{"%i", `3 "%i" 017 0x1F -0x10`, `15 31 -16`, ""},
+		{"%2d", `1 "%2d%2d" 1234`, `12 34`, ""},
+		{"%2d repeated", `2 "%2d" 1234`, `12 34`, ""},
+		{"%x", `2 "%x" ff 10`, `255 16`, ""},
+		{"%X", `1 "%X" 1F`, `31`, ""},
+		{"%%", `1 "%d%%" 5%`, `5`, ""},
+		{"%% repeated", `2 "%d%%" 5% 6%`, `5 6`, ""},
+		{"%5c", `1 "%5c" ab de`, `"ab de"`, ""},
+		{"%2c repeated", `2 "%2c" abcd`, `"ab" "cd"`, ""},
+		{"%3s", `1 "%3s%d" abc5`, `"abc" 5`, ""},
+		{"%3lf", `1 "%3lf%lf" 1.52.5`, `1.5 2.5`, ""},
+		{"literals", `1 "x=%d y=%d" x=3 y=4`, `3 4`, ""},
+		{"literal missing", `1 "x=%d" y=3`, `"y=3"`, "picl.data-type × 1"},
+		{"text after a number", `1 "%d%s" 5x`, `5 "x"`, ""},
+		{"unknown conversion", `1 "%y" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"set without end", `1 "%[a" some text`, `"some" "text"`, "picl.descriptor × 1"},
+		{"no closing quote", `1 "%d 5`, `"\"%d" "5"`, "picl.malformed-record × 1"},
+	} {
+		t.Run("2.2.2 "+x.name, func(t *testing.T) {
+			text := "2 5 0.100000 0 0 " + x.data + "\n"
+			_, rows, rules := opened(t, text, nil)
+			var got []string
+			for _, f := range strings.Split(rows[0], " data")[1:] {
+				_, v, _ := strings.Cut(f, "=")
+				if strings.Contains(f, ":string=") || strings.Contains(x.want, v) {
+					got = append(got, v)
+				} else {
+					got = append(got, strings.Trim(v, `"`))
+				}
+			}
+			if diff := cmp.Diff(x.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("%s: %s", rows[0], diff)
+			}
+			if diff := cmp.Diff(x.rules, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+				t.Errorf("rewritten: %s", diff)
+			}
+		})
+	}
+}
+
+// Definitions of descriptors and records that use them are kept as they stand.
+func TestRewrite_2_2_2(t *testing.T) {
+	const text = `-6 -1 -1.000000 -1 -1 1 "%d %s" 7 "%d %s"
+-6 -1 -1.000000 -1 -1 1 "%d%s" 8 "%d, %d"
+-6 -1 -1.000000 -1 -1 1 "%d \"%[^\"]\"" 9 "%d %lf"
+1 5 0.100000 0 0 1 7 3 abc
+1 5 0.200000 0 0 1 8 3, 4
+1 5 0.300000 0 0 2 9 3 4.5 6 7.5
+1 5 0.400000 0 0 1 "%d %lf" 3 4.5
+-102 -1 2.000000 0 0 2 "%d%d" 1 2 -901
+`
+	if diff := cmp.Diff(text, copyText(t, text, nil)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Marks, entries and exits say the same of messages; what is -1 is as unknown as what is left
+// out.
+func TestMessages_2_3_3(t *testing.T) {
+	const recv = " recv sender=1/0 communicator=-1 tag=5 length=8 derived"
+	for _, x := range []struct{ name, text, want string }{
+		{"mark", "-2 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", recv},
+		{"entry with all fields", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.1 0 0 0\n", recv},
+		{"entry of a phase with all fields", "-3 -58 0.1 0 0 5 2 77 8 5 1 0\n-4 -58 0.1 0 0 0\n", strings.Replace(recv, "recv", "recv-complete", 1)},
+		{"exit", "-3 -51 0.1 0 0 3 2 5 -1 -1\n-4 -51 0.1 0 0 4 2 8 5 1 0\n", recv},
+		{"length -1", "-4 -51 0.1 0 0 4 2 -1 5 1 0\n", strings.Replace(recv, "=8", "=-1", 1)},
+		{"all left out", "-4 -51 0.1 0 0 0\n", ""},
+		{"all -1", "-4 -51 0.1 0 0 4 2 -1 -1 -1 -1\n", ""},
+		{"mark of a send", "-2 -21 0.1 0 0 4 2 8 5 1 0\n", " send receiver=1/0 communicator=-1 tag=5 length=8 derived"},
+		{"broadcast", "-3 -21 0.1 0 0 3 2 8 5 -1\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n-3 0 0.2 32767 0 0\n",
+			" send receiver=1/0 communicator=-1 tag=5 length=8 derived, send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"subset", "-201 -1 0.0 -1 -1 3 2 -5 2 7\n-3 -21 0.1 0 0 3 2 8 5 -5\n-3 0 0.2 1 0 0\n-3 0 0.2 2 0 0\n",
+			" send receiver=2/0 communicator=-1 tag=5 length=8 derived"},
+		{"-913 as entry and exit", "-3 -913 0.1 0 0 0\n-4 -913 0.2 0 0 0\n", " gap derived"},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			for _, brackets := range []string{"keep", "entry-exit"} {
+				_, rows, _ := opened(t, copyText(t, x.text, map[string]string{"picl.brackets": brackets}), map[string]string{"picl.marks": "messages"})
+				var got []string
+				for _, r := range rows {
+					if rest, ok := strings.CutSuffix(r, "derived"); ok {
+						_, rest, _ = strings.Cut(rest, "0/0")
+						got = append(got, rest+"derived")
+					}
+				}
+				if diff := cmp.Diff(x.want, strings.Join(got, ",")); diff != "" {
+					t.Errorf("%s: %s\n%s", brackets, diff, strings.Join(rows, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// All fields of an entry bear their names.
+func TestEntryNames_2_3_3(t *testing.T) {
+	_, rows, _ := opened(t, "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n", nil)
+	const want = `requestedType:int32="5" requestedProcessor:int32="-1" requestedProcess:int32="-1" length:int32="8" type:int32="5" source:int32="1" sourceProcess:int32="0"`
+	if !strings.Contains(rows[0], want) {
+		t.Error(rows[0])
+	}
+}
+
+// ParaGraph's brackets stand around all records of a process, whatever their order in the file.
+func TestParaGraphBrackets_10(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"records outside on both sides", "-3 1 -0.5 0 0 0\n-3 -901 0.0 0 0 0\n-4 -901 1.0 0 0 0\n-4 1 1.1 0 0 0\n",
+			"-3 -901 -0.500000 0 0 0\n-3 1 -0.500000 0 0 0\n-4 1 1.100000 0 0 0\n-4 -901 1.100000 0 0 0\n"},
+		{"not in the order of time", "-3 -901 0.0 0 0 0\n-3 1 0.2 0 0 0\n-4 1 -0.4 0 0 0\n",
+			"-3 -901 -0.400000 0 0 0\n-3 1 0.200000 0 0 0\n-4 1 -0.400000 0 0 0\n-4 -901 0.200000 0 0 0\n"},
+		{"off and on again", "-3 -901 0.0 0 0 0\n-4 -901 0.1 0 0 0\n-3 -901 0.2 0 0 0\n-2 1 0.3 0 0 0\n-4 -901 0.4 0 0 0\n",
+			"-3 -901 0.000000 0 0 0\n-4 -901 0.100000 0 0 0\n-3 -901 0.200000 0 0 0\n-2 1 0.300000 0 0 0\n-4 -901 0.400000 0 0 0\n"},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.paragraph": "true"})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A trace of another format gets the -901 entry and exit of each process; reading it back leaves
+// them out, and with --plain they are events as any.
+func TestTracingBrackets_2_3_3(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		r := trace.NewRecorder(trace.Seconds(10))
+		d := r.Defs()
+		d.Format, d.Origin = "etf", "etf"
+		for _, id := range []string{"0", "1"} {
+			d.Locations.Add(trace.Location{ID: id, Group: trace.NoRef})
+		}
+		d.Regions.Add(trace.Region{ID: "0", Name: "work"})
+		var text bytes.Buffer
+		out := format.StreamOutput(&text)
+		e, err := create(out, &format.WriteOptions{Plain: plain})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &trace.Batch{}
+		b.Reset(trace.MixedLoc)
+		for i, k := range []trace.Kind{trace.Enter, trace.Enter, trace.Leave, trace.Leave} {
+			b.Add(uint32(i%2), int64(i+1), k, 0)
+		}
+		if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, l := range strings.Split(text.String(), "\n") {
+			if strings.HasPrefix(l, "-3 ") || strings.HasPrefix(l, "-4 ") {
+				got = append(got, l)
+			}
+		}
+		want := []string{"-3 -901 0.100000 0 0 0", "-3 0 0.100000 0 0 0", "-3 -901 0.200000 1 0 0", "-3 0 0.200000 1 0 0",
+			"-4 0 0.300000 0 0 0", "-4 -901 0.300000 0 0 0", "-4 0 0.400000 1 0 0", "-4 -901 0.400000 1 0 0"}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("plain %v: %s", plain, diff)
+		}
+		_, rows, rules := opened(t, text.String(), nil)
+		if n := map[bool]int{false: 4, true: 8}[plain]; len(rows) != n || len(rules) > 0 {
+			t.Errorf("plain %v: %d rows, want %d; %v\n%s", plain, len(rows), n, rules, strings.Join(rows, "\n"))
+		}
+	}
+}
+
+// Statistics of what left no records of events are not held against the events.
+func TestStatistics_2_3_2(t *testing.T) {
+	const events = "-3 -21 0.1 0 0 3 2 8 1 1\n-4 -21 0.3 0 0 0\n"
+	for _, x := range []struct{ name, text, want string }{
+		{"types without events", "-102 -1 2.0 0 0 8 \"%d%d\" -13 1 -14 2 -29 3 -53 12 -54 7 -55 2 -59 1 -905 1\n", ""},
+		{"subset with such types", "-102 -1 2.0 0 0 1 \"%d%d\" -1011 5\n", ""},
+		{"-913", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 20\n", ""},
+		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},
+		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
+		{"-1 is all events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 1\n-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.2\n", ""},
+		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
+		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", ""},
+	} {
+		t.Run("2.3.2 "+x.name, func(t *testing.T) {
+			_, _, rules := opened(t, events+x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
