@@ -125,7 +125,11 @@ func Augment(ctx context.Context, path string, opt *AugmentOptions) (err error) 
 	}
 	path = strings.TrimSuffix(path, ".otf") + ".otf"
 	a.src = format.FileSource(path)
-	a.read = Options{Read: a.opt.Read, Files: fewFiles(), OneByOne: !a.opt.Snapshots}
+	files, err := FewFiles(a.opt.Read.Values)
+	if err != nil {
+		return err
+	}
+	a.read = Options{Read: a.opt.Read, Files: files, OneByOne: !a.opt.Snapshots}
 	if a.r, err = Open(ctx, a.src, &a.read); err != nil {
 		return err
 	}

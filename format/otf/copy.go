@@ -34,7 +34,11 @@ func Sort(ctx context.Context, src format.Source, ro *format.ReadOptions, out *f
 }
 
 func copyAll(ctx context.Context, src format.Source, ro *format.ReadOptions, out *format.Output, wo *format.WriteOptions, sort bool) (*format.Loss, error) {
-	r, err := Open(ctx, src, &Options{Read: ro, Files: fewFiles()})
+	files, err := FewFiles(ro.Values)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Open(ctx, src, &Options{Read: ro, Files: files})
 	if err != nil {
 		return nil, err
 	}
@@ -122,8 +126,8 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 	default:
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
-	opt.Files = fewFiles()
-	return opt, streams, nil
+	opt.Files, err = FewFiles(wo.Values)
+	return opt, streams, err
 }
 
 // copyOptions are how the copy is to be; streams is -1 for those of the trace.

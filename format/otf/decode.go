@@ -74,7 +74,11 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if err := about.CheckOptions(opt.Values); err != nil {
 		return nil, err
 	}
-	r, err := Open(ctx, src, &Options{Read: opt, Files: fewFiles()})
+	files, err := FewFiles(opt.Values)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Open(ctx, src, &Options{Read: opt, Files: files})
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,7 @@ func Example_traceLibrary() {
 		})
 	}
 	wg.Wait()
-	if err := otf.WriteMaster(name+".otf", &m); err != nil {
+	if err := otf.WriteMaster(name, &m); err != nil {
 		log.Fatal(err)
 	}
 	r, err := otf.Open(context.Background(), format.FileSource(name+".otf"), nil)

@@ -3,6 +3,7 @@ package otf
 import (
 	"fmt"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/internal/archive"
 )
 
@@ -16,8 +17,18 @@ type FileManager = archive.FileManager
 // have open at once at most, and copies as many again for writing.
 const maxOpenFiles = 32
 
-// fewFiles makes a manager that the process has files for.
-func fewFiles() *FileManager { return NewFileManager(archive.MostOpen(maxOpenFiles)) }
+// FewFiles makes a manager that keeps as many files open as the option otf.files of values says. Without
+// it, these are 32, or a quarter of what the process may have open, if that is less.
+func FewFiles(values map[string]string) (*FileManager, error) {
+	n, err := (&format.ReadOptions{Values: values}).Int("otf.files", 0)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return NewFileManager(archive.MostOpen(maxOpenFiles)), nil
+	}
+	return NewFileManager(int(min(n, 1<<20))), nil
+}
 
 // NewFileManager makes a manager that keeps at most max files open; less than 1
 // means 1. Goroutines that need more at once wait for each other.

@@ -642,7 +642,14 @@ func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writ
 	}
 	o.AsLibrary, o.printing = true, true
 	if o.Files == nil {
-		o.Files = fewFiles()
+		values := map[string]string(nil)
+		if o.Read != nil {
+			values = o.Read.Values
+		}
+		var err error
+		if o.Files, err = FewFiles(values); err != nil {
+			return err
+		}
 	}
 	r, err := Open(ctx, src, &o)
 	if err != nil {

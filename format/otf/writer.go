@@ -185,9 +185,9 @@ func (w *Writer) Abort() {
 	}
 }
 
-// WriteMaster writes a master file.
-func WriteMaster(path string, m *MasterControl) error {
-	out, err := format.CreateFile(path)
+// WriteMaster writes the master file of the trace of this name, with or without ".otf".
+func WriteMaster(name string, m *MasterControl) error {
+	out, err := format.CreateFile(strings.TrimSuffix(name, ".otf") + ".otf")
 	if err != nil {
 		return err
 	}

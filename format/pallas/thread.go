@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/internal/archive"
 )
 
 // TokenType says what a token names.
@@ -506,7 +507,7 @@ func (d *dataFile) lockedWith(use func(f format.DataFile, size int64) error) (op
 	return opened, use(d.f, d.size)
 }
 
-// maxOpen is how many files of blocks a trace has open, besides those that are being
+// maxOpen is how many files of blocks a trace has open at most, besides those that are being
 // read.
 const maxOpen = 32
 
@@ -514,14 +515,18 @@ const maxOpen = 32
 // many.
 type openFiles struct {
 	mu   sync.Mutex
+	most int // 0 until the first is opened
 	list []*dataFile
 }
 
 func (o *openFiles) add(d *dataFile) {
 	o.mu.Lock()
+	if o.most == 0 {
+		o.most = archive.MostOpen(maxOpen)
+	}
 	o.list = append(o.list, d)
 	var old *dataFile
-	if len(o.list) > maxOpen {
+	if len(o.list) > o.most {
 		old, o.list = o.list[0], o.list[1:]
 	}
 	o.mu.Unlock()

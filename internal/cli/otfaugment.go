@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -43,20 +45,38 @@ difference of two. Summaries that are there are replaced.`)
 func (a *app) augmentCommand(what, long string) *cobra.Command {
 	x := augmenting{what: what}
 	c := &cobra.Command{
-		Use:   what + " TRACE",
-		Short: "Add " + what + " to an OTF 1 trace, or remove them",
+		Use:   what + " TRACE...",
+		Short: "Add " + what + " to OTF 1 traces, or remove them",
 		Long: long + `
 
 The times are --count regular ones, or one --every so often, or those --at given
 times (alone, or with one of the others). The definitions list them; events and other
 files are not touched. --output leaves the trace as it is and makes a copy of it.`,
 		Example: fmt.Sprintf("  weft otf %s trace.otf\n  weft otf %[1]s --every 10ms --output new.otf trace.otf\n  weft otf %[1]s --remove trace.otf", what),
-		Args:    exactArgs(1, "one trace"),
+		Args:    someArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.augment(c, args[0], &x)
+			if len(args) > 1 && x.output != "" {
+				return usageError("found --output and %d traces, expected one", len(args))
+			}
+			var done []*augmented
+			for _, arg := range args {
+				d, err := a.augment(c, arg, &x)
+				if err != nil {
+					return err
+				}
+				done = append(done, d)
+			}
+			switch {
+			case !x.asJSON:
+				return nil
+			case len(done) == 1:
+				return a.writeJSON(a.out, done[0])
+			}
+			return a.writeJSON(a.out, done)
 		},
 	}
 	x.flags(c.Flags())
+	filesFlag(c, &x.reading)
 	c.Flags().IntVar(&x.count, "count", otf.DefaultPoints, "number of equal parts that the times divide the trace into")
 	c.Flags().StringVar(&x.every, "every", "", "distance of the times: 10ms, 0.5s, ticks")
 	c.Flags().StringSliceVar(&x.at, "at", nil, "times: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
@@ -66,19 +86,39 @@ files are not touched. --output leaves the trace as it is and makes a copy of it
 	return c
 }
 
-func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
+// augmented is what weft otf snapshots and weft otf summaries print of a trace with --json
+// (docs/json.md).
+type augmented struct {
+	Trace   string   `json:"trace"`
+	What    string   `json:"what"`
+	Removed bool     `json:"removed,omitempty"`
+	Times   []uint64 `json:"times"`
+}
+
+// filesFlag is the option otf.files as a flag.
+func filesFlag(c *cobra.Command, r *reading) {
+	c.Flags().Func("files", "how many files of a trace are open at once (default 32, or less where the process may have less)", func(s string) error {
+		if n, err := strconv.Atoi(s); err != nil || n < 1 {
+			return fmt.Errorf("expected a number from 1 on")
+		}
+		r.options = append(r.options, "otf.files="+s)
+		return nil
+	})
+}
+
+func (a *app) augment(c *cobra.Command, arg string, x *augmenting) (*augmented, error) {
 	set := c.Flags().Changed
 	switch {
 	case set("count") && set("every"):
-		return usageError("found --count and --every, expected one of them")
+		return nil, usageError("found --count and --every, expected one of them")
 	case x.remove && (set("count") || set("every") || set("at")):
-		return usageError("found --remove and times, expected one of them")
+		return nil, usageError("found --remove and times, expected one of them")
 	case set("count") && (x.count < 1 || x.count > 1<<20):
-		return usageError("--count %d: expected 1 to %d", x.count, 1<<20)
+		return nil, usageError("--count %d: expected 1 to %d", x.count, 1<<20)
 	}
 	in, err := a.otfSource(c.Context(), arg, &x.reading)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
 	points := []uint64{}
@@ -89,32 +129,17 @@ func (a *app) augment(c *cobra.Command, arg string, x *augmenting) error {
 			return points, err
 		}}
 	if err := otf.Augment(c.Context(), arg, opt); errors.Is(err, otf.ErrSameTrace) {
-		return usageError("--output: %w", err)
+		return nil, usageError("--output: %w", err)
 	} else if errors.Is(err, otf.ErrNoEvents) {
-		return &exitError{exitDefects, err}
+		return nil, &exitError{exitDefects, err}
 	} else if err != nil {
-		return err
+		return nil, err
 	}
 	in.bar.done()
 	a.tell(in, x.quiet)
-	if !x.asJSON {
-		return nil
-	}
 	slices.Sort(points)
-	path := arg
-	if x.output != "" {
-		path = x.output
-	}
-	return a.writeJSON(a.out, struct {
-		Trace   string   `json:"trace"`
-		What    string   `json:"what"`
-		Removed bool     `json:"removed,omitempty"`
-		Times   []uint64 `json:"times"`
-	}{path, x.what, x.remove, slices.Compact(points)})
+	return &augmented{cmp.Or(x.output, arg), x.what, x.remove, slices.Compact(points)}, nil
 }
-
-// openFiles is how many files of a trace are open at once.
-const openFiles = 32
 
 // otfSource opens a trace that must be OTF 1, in files.
 func (a *app) otfSource(ctx context.Context, arg string, r *reading) (*input, error) {
@@ -186,7 +211,11 @@ calls counts more than once; that of a group is the sum over its functions.`,
 			}
 			defer in.Close()
 			whole := to == "" || strings.Contains(from+to, "%")
-			q, err := otf.SumUp(c.Context(), in.src, &otf.Options{Read: in.opt, Files: otf.NewFileManager(openFiles)}, process, whole, func(r otf.TimeRange) (uint64, uint64, error) {
+			files, err := otf.FewFiles(in.opt.Values)
+			if err != nil {
+				return err
+			}
+			q, err := otf.SumUp(c.Context(), in.src, &otf.Options{Read: in.opt, Files: files}, process, whole, func(r otf.TimeRange) (uint64, uint64, error) {
 				begin, end := r.First, r.Last+1
 				for _, x := range []struct {
 					flag, text string
@@ -223,6 +252,7 @@ calls counts more than once; that of a group is the sum over its functions.`,
 		},
 	}
 	r.flags(c.Flags())
+	filesFlag(c, &r)
 	c.Flags().StringVar(&process, "process", "", "the process, by number or name")
 	c.Flags().StringVar(&from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	c.Flags().StringVar(&to, "to", "", "end of the times wanted, exclusive")

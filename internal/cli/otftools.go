@@ -42,6 +42,7 @@ match anything. --invert keeps the others instead.`,
 		},
 	}
 	r.flags(c.Flags())
+	filesFlag(c, &r)
 	c.Flags().StringSliceVar(&list, "processes", nil, "processes by number, range of numbers or name; * and ? match anything")
 	c.Flags().StringSliceVar(&list, "locations", nil, "the same as --processes")
 	c.Flags().BoolVarP(&invert, "invert", "v", false, "leave the chosen processes out, keep the others")
@@ -71,7 +72,11 @@ func (a *app) otfShrink(ctx context.Context, from, to string, r *reading, list [
 	defer in.Close()
 	quiet := *in.opt
 	quiet.Report, quiet.Strict = nil, false // the copy reports
-	rd, err := otf.Open(ctx, in.src, &otf.Options{Read: &quiet, Files: otf.NewFileManager(openFiles)})
+	files, err := otf.FewFiles(in.opt.Values)
+	if err != nil {
+		return nil, err
+	}
+	rd, err := otf.Open(ctx, in.src, &otf.Options{Read: &quiet, Files: files})
 	if err != nil {
 		return nil, err
 	}
