@@ -110,9 +110,9 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 	var r Record
 	return a.scan(name, chunk, func(c *chunkReader, h head) (bool, error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
-		if int(h.id) < len(types) && types[h.id].name != "" {
+		if t := known(types, h.id); t != nil {
 			cur := cursor{b: h.body, big: c.big}
-			if cur.record(&types[h.id], &r); cur.bad {
+			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
 		}

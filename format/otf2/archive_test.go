@@ -45,7 +45,7 @@ func TestClockOffsetsAtOneTime(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, 0, 1, 3, 0}}), w.Close(), dst.Commit()); err != nil {
+		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}), w.Close(), dst.Commit()); err != nil {
 			t.Fatal(err)
 		}
 		report := format.NewReport()

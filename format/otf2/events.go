@@ -129,10 +129,8 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
-		case id >= firstEvent:
-			return r.read(id, at)
 		default:
-			return nil, r.skip(c.bad(at, r.what, "record %d", id))
+			return r.read(id, at)
 		}
 	}
 }
@@ -198,10 +196,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	c, e := r.c, &r.event
 	r.number++
 	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
-	var t *recordType
-	if int(id) < len(r.types) && r.types[id].name != "" {
-		t = &r.types[id]
-	}
+	t := known(r.types, id)
 	c.at++
 	if t != nil && t.bare {
 		b, err := c.peek(9)
@@ -224,6 +219,9 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		return e, nil
 	}
 	body, err := c.body()
+	if err != nil && id < firstEvent {
+		err = c.bad(at, r.what, "record %d", id)
+	}
 	if err != nil {
 		return nil, r.skip(err)
 	}
