@@ -575,6 +575,9 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		if sel.From > 0 {
 			r.Seek(uint64(sel.From))
 		}
+		if sel.To > 0 && sel.To != math.MaxInt64 {
+			r.until(uint64(sel.To))
+		}
 		return r, nil
 	})
 	if err != nil {
@@ -607,6 +610,9 @@ type source interface {
 // merged writes what the sources of the wanted locations have, in the order of times.
 func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection, write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
 	m := merge{}
+	if sel.To <= 0 {
+		return nil
+	}
 	for i, id := range sortedIDs(locations) {
 		if sel.Location != nil && !sel.Location(i) {
 			continue
@@ -632,10 +638,9 @@ func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.Re
 				return err
 			}
 		}
+		// What follows may be before what is in hand: corrected times may go back.
 		x := m.list[0]
-		if t := x.event.Time; sel.To != math.MaxInt64 && (sel.To <= 0 || t >= uint64(sel.To)) {
-			break
-		} else if sel.From <= 0 || t >= uint64(sel.From) {
+		if t := x.event.Time; (sel.From <= 0 || t >= uint64(sel.From)) && (sel.To == math.MaxInt64 || t < uint64(sel.To)) {
 			if err := write(x.location, x.column, x.event); err != nil {
 				return err
 			}
