@@ -3,8 +3,10 @@ package check
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
+	"github.com/weft-trace/weft/analysis/collectives"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -13,6 +15,21 @@ type collective struct {
 	openRow
 	matching uint64
 	counted  bool // its beginning said which operation it is
+	step
+}
+
+// step is an operation of a communicator; that of none has no operations.
+type step struct {
+	of     *operations
+	number int32
+}
+
+// took says that a location was in an operation from one time to another.
+func (s step) took(loc uint32, begin, end openRow) {
+	if s.of == nil {
+		return
+	}
+	s.of.steps[s.number].extend(begin.time, end, loc)
 }
 
 // operations are the collective operations on a communicator: a tree of what its
@@ -28,7 +45,21 @@ type operation struct {
 	child, next int32  // the first of those that followed, and another one at this place
 	locations   int32  // how many did it
 	least       uint32 // the first of those in the order of definitions
+	begun       int64  // when the last of them began it
+	left        openRow
+	leaver      uint32 // that ended it first, which is left
 }
+
+// extend adds when further locations began and left the operation.
+func (x *operation) extend(begun int64, left openRow, leaver uint32) {
+	x.begun = max(x.begun, begun)
+	if left.time < x.left.time || left.time == x.left.time && leaver < x.leaver {
+		x.left, x.leaver = left, leaver
+	}
+}
+
+// early reports whether somebody left the operation before another one had begun it.
+func (o *operation) early() bool { return o.left.time < o.begun }
 
 // member is how far a location is.
 type member struct {
@@ -43,10 +74,15 @@ type member struct {
 func (c *Checker) collective(s *state, x *trace.Cursor, at place) error {
 	switch x.Kind() {
 	case trace.Collective:
+		begin, end := openRow{x.Time(), at.pos}, openRow{x.Time(), at.pos}
+		if d := x.Op(5); d <= uint64(math.MaxInt64-max(end.time, 0)) {
+			end.time += int64(d)
+			c.operation(x).took(at.loc, begin, end)
+			break
+		}
 		c.operation(x)
 	case trace.CollectiveBegin:
-		s.collectives = append(s.collectives, collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined})
-		c.operation(x)
+		s.collectives = append(s.collectives, collective{openRow{x.Time(), at.pos}, x.Op(5), x.Op(1) != trace.Undefined, c.operation(x)})
 	case trace.CollectiveEnd:
 		i := len(s.collectives) - 1
 		if id := x.Op(5); id != trace.Undefined {
@@ -58,19 +94,21 @@ func (c *Checker) collective(s *state, x *trace.Cursor, at place) error {
 			c.operation(x)
 			return c.report("trace.collective-open", at, "the end of a collective operation at "+c.seconds(x.Time()), "its beginning before it")
 		}
-		if !s.collectives[i].counted {
-			c.operation(x)
+		open := &s.collectives[i]
+		if !open.counted {
+			open.step = c.operation(x)
 		}
+		open.took(at.loc, open.openRow, openRow{x.Time(), at.pos})
 		s.collectives = slices.Delete(s.collectives, i, i+1)
 	}
 	return nil
 }
 
 // operation counts an operation on its communicator.
-func (c *Checker) operation(x *trace.Cursor) {
+func (c *Checker) operation(x *trace.Cursor) step {
 	comm := x.Op(1)
 	if comm >= uint64(c.defs.Communicator.Len()) {
-		return
+		return step{}
 	}
 	o := c.operations(uint32(comm))
 	loc := x.Location()
@@ -81,14 +119,15 @@ func (c *Checker) operation(x *trace.Cursor) {
 	}
 	if x.Kind() == trace.CollectiveComplete {
 		m.others++
-		return
+		return step{}
 	}
 	root := x.Op(2)
 	if c.between(uint32(comm)) {
 		root = trace.Undefined // each side says something else
 	}
 	m.number++
-	m.at = o.follow(m.at, operation{kind: x.Op(0), root: root, locations: 1, least: loc})
+	m.at = o.follow(m.at, operation{kind: x.Op(0), root: root, locations: 1, least: loc, begun: math.MinInt64, left: openRow{time: math.MaxInt64}})
+	return step{o, m.at}
 }
 
 // operations are those of a communicator.
@@ -112,6 +151,7 @@ func (o *operations) follow(from int32, to operation) int32 {
 		if x := &o.steps[i]; x.kind == to.kind && x.root == to.root {
 			x.locations += to.locations
 			x.least = min(x.least, to.least)
+			x.extend(to.begun, to.left, to.leaver)
 			return i
 		}
 	}
@@ -142,6 +182,9 @@ func (o *operations) merge(other *operations) {
 func (c *Checker) membership() error {
 	for _, comm := range slices.Sorted(maps.Keys(c.collect)) {
 		if err := c.members(comm, c.collect[comm]); err != nil {
+			return err
+		}
+		if err := c.early(comm, c.collect[comm]); err != nil {
 			return err
 		}
 	}
@@ -214,6 +257,36 @@ func (c *Checker) members(comm uint32, o *operations) error {
 		}
 	}
 	return nil
+}
+
+// early reports operations on a communicator that somebody left before all had come, though they
+// are such that all wait for all.
+func (c *Checker) early(comm uint32, o *operations) error {
+	if c.between(comm) {
+		return nil // the groups wait for each other, not for their own members
+	}
+	all, early, most := int64(0), int64(0), uint64(0)
+	var first *operation
+	for i := range o.steps[1:] {
+		x := &o.steps[1+i]
+		if name, ok := c.defs.OperationName(x.kind); !ok || !collectives.WaitsForAll(name) || x.locations < 2 {
+			continue
+		}
+		if all++; !x.early() {
+			continue
+		}
+		early++
+		most = max(most, uint64(x.begun)-uint64(x.left.time))
+		if first == nil || x.left.time < first.left.time || x.left.time == first.left.time && x.leaver < first.leaver {
+			first = x
+		}
+	}
+	if early == 0 {
+		return nil
+	}
+	return c.reports("trace.collective-early", placeOf(first.leaver, first.left), early,
+		fmt.Sprintf("%d of %d operations on communicator %s left before all had come, by up to %s, the first at %s", early, all, c.defs.Communicator.At(comm).ID, c.seconds(int64(min(most, math.MaxInt64))), c.seconds(first.left.time)),
+		alignHint)
 }
 
 // String says which operation it is.
