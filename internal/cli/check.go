@@ -237,6 +237,8 @@ func (p *checkPlace) short(first *trace.Defect) string {
 	where := p.defect.Position.String()
 	if p.seconds != "" {
 		where = "at " + p.seconds + " s"
+	} else if p.Line > 0 && p.File == first.Position.File {
+		where = fmt.Sprintf("in line %d", p.Line)
 	} else if rest, ok := strings.CutPrefix(where, first.Position.File+":"); ok {
 		where = "at " + rest
 	}
