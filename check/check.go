@@ -20,7 +20,7 @@ import (
 // Checker checks the events of one scan. What it reports does not depend on the order
 // in which locations are delivered. It holds what waits: 64 bytes for each region, claim,
 // request, lock and collective operation that is open, 40 bytes for each message of which one
-// side has been seen, and 72 bytes for each collective operation of a communicator, of
+// side has been seen, and 56 bytes for each collective operation of a communicator, of
 // which all members that do the same share one. In global time order few messages wait;
 // location by location, all of them may.
 type Checker struct {
