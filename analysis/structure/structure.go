@@ -207,11 +207,12 @@ type Step struct {
 
 // MarshalJSON has null for the sequence of an event.
 func (s Step) MarshalJSON() ([]byte, error) {
-	type step Step
 	x := struct {
-		step
-		Sequence *int `json:"sequence"`
-	}{step: step(s)}
+		Kind       string `json:"kind,omitempty"`
+		Name       string `json:"name,omitempty"`
+		Sequence   *int   `json:"sequence"`
+		Iterations uint32 `json:"iterations,omitempty"`
+	}{s.Kind, s.Name, nil, s.Iterations}
 	if s.Sequence >= 0 {
 		x.Sequence = &s.Sequence
 	}

@@ -61,7 +61,7 @@ func random(seed uint64) []made.Row {
 // In JSON an event has no sequence, which is null, and a call has the place of its own.
 func TestStepJSON(t *testing.T) {
 	b, err := json.Marshal([]Step{{Kind: "mark", Name: "a", Sequence: -1}, {Sequence: 0, Iterations: 2}})
-	const want = `[{"kind":"mark","name":"a","sequence":null},{"iterations":2,"sequence":0}]`
+	const want = `[{"kind":"mark","name":"a","sequence":null},{"sequence":0,"iterations":2}]`
 	if err != nil || string(b) != want {
 		t.Errorf("found %s, %v, expected %s", b, err, want)
 	}
