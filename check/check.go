@@ -20,7 +20,7 @@ import (
 // Checker checks the events of one scan. What it reports does not depend on the order
 // in which locations are delivered. It holds what waits: 64 bytes for each region, claim,
 // request, lock and collective operation that is open, 40 bytes for each message of which one
-// side has been seen, and 32 bytes for each collective operation of a communicator, of
+// side has been seen, and 56 bytes for each collective operation of a communicator, of
 // which all members that do the same share one. In global time order few messages wait;
 // location by location, all of them may.
 type Checker struct {
@@ -29,6 +29,8 @@ type Checker struct {
 	path  string
 	nests bool // regions nest in this format
 	locs  []*state
+
+	recorder *string // that writes no completion of non-blocking operations, if it is known
 
 	lanes   map[channel]*lane
 	skews   map[groupPair]*skew
@@ -48,6 +50,7 @@ type state struct {
 	collectives []collective // open ones, innermost last
 	locks       []lock       // that are held, the last one last
 	steps       steps
+	posted      bool // non-blocking receives
 	near        lanesNear
 	among       openset.Counts[uint32] // the regions of open
 }
@@ -251,6 +254,7 @@ func (c *Checker) communication(s *state, x *trace.Cursor, at place) error {
 			return c.complete(s, x.Op(4), x, at)
 		}
 	case trace.RecvBegin, trace.CollectiveRequest:
+		s.posted = s.posted || k == trace.RecvBegin
 		return c.post(s, x.Op(0), x.Time(), at)
 	case trace.SendComplete, trace.RequestCancelled, trace.RequestTest:
 		return c.complete(s, x.Op(0), x, at)
@@ -311,7 +315,28 @@ func (c *Checker) post(s *state, id uint64, t int64, at place) error {
 }
 
 func (c *Checker) unanswered(loc uint32, request uint64, posted openRow) error {
-	return c.report("trace.request-without-end", placeOf(loc, posted), fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)), "its completion before the request is posted again or the trace ends")
+	return c.report("trace.request-without-end", placeOf(loc, posted), fmt.Sprintf("request %d posted at %s", request, c.seconds(posted.time)), "its completion before the request is posted again or the trace ends"+c.incomplete("operations"))
+}
+
+// eztraceRegion is a region that the traces of EZTrace have, which do not say who wrote them.
+const eztraceRegion = "EZTrace finalize"
+
+// incomplete says why non-blocking operations, or receives, have no completion, if the trace's
+// recorder is known to write none.
+func (c *Checker) incomplete(what string) string {
+	if c.recorder == nil {
+		name := ""
+		for _, r := range c.defs.Regions.All() {
+			if r.Name == eztraceRegion {
+				name = "EZTrace"
+			}
+		}
+		c.recorder = &name
+	}
+	if *c.recorder == "" {
+		return ""
+	}
+	return "; " + *c.recorder + " writes no completion of non-blocking " + what
 }
 
 // complete closes a request, or says that it is tested.

@@ -154,7 +154,7 @@ func TestRules(t *testing.T) {
 		{"trace.receive-without-send 1,trace.send-without-receive 1", "", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 1, 7, 8)}},
 		{"trace.message-size 1", "a receive of 9 bytes at 0.005 s", []row{send(0, 1, 1, 0, 7, 8), recv(1, 5, 0, 0, 7, 9)}},
 		{"trace.receive-before-send 1", "a receive from location 11 at 0.001 s", []row{send(1, 2, 2, 0, 7, 8), recv(2, 1, 1, 0, 7, 8)}}, // one group, one clock
-		{"trace.clock-skew 1,trace.receive-before-send 2", "2 of 3 messages between location group g and location 10 received before they were sent, by up to 0.008 s",
+		{"trace.clock-skew 2", "2 of 3 messages between location group g and location 10 received before they were sent, by up to 0.008 s, the first at 0.001 s",
 			[]row{send(0, 9, 1, 0, 7, 8), recv(1, 1, 0, 0, 7, 8), send(0, 10, 2, 0, 7, 8), recv(2, 9, 0, 0, 7, 8), send(2, 10, 0, 0, 7, 8), recv(0, 15, 2, 0, 7, 8)}},
 
 		// Requests.
@@ -183,6 +183,12 @@ func TestRules(t *testing.T) {
 		{"trace.collective-membership 1", "1 collective operations on communicator c1", []row{
 			on(0, 6, trace.CollectiveRequest, 4), on(0, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4), on(0, 8, trace.CollectiveRequest, 4), on(0, 9, trace.CollectiveComplete, 1, 1, none, 0, 0, 4),
 			on(1, 6, trace.CollectiveRequest, 4), on(1, 7, trace.CollectiveComplete, 1, 1, none, 0, 0, 4)}},
+
+		{"trace.collective-early 1", "1 of 2 operations on communicator c0 left before all had come, by up to 0.004 s, the first at 0.002 s", join(all(1, 0, 0, none, 0, 2), all(6, 0, 0, none, 1), all(9, 11, 0, none, 0, 1, 2))},
+		{"trace.collective-early 2", "2 of 2 operations on communicator c0 left before all had come, by up to 0.009 s, the first at 0.002 s", join(all(1, 0, 0, none, 0, 2), all(6, 0, 0, none, 1), all(9, 11, 0, none, 0, 2), all(19, 11, 0, none, 1))},
+		{"", "", join(all(1, 1, 0, 1, 0), all(5, 1, 0, 1, 1, 2))}, // the root of a broadcast waits for nobody
+		{"trace.collective-early 1", "the first at 0.002 s", []row{on(0, 1, trace.CollectiveBegin, 0, 1, none, 0, 0, 77), on(0, 2, trace.CollectiveEnd, none, none, none, 0, 0, 77), on(1, 3, trace.CollectiveBegin, 0, 1, none, 0, 0, 77), on(1, 4, trace.CollectiveEnd, none, none, none, 0, 0, 77)}},
+		{"trace.collective-early 1", "by up to 0.001 s, the first at 0.003 s", []row{on(0, 1, trace.Collective, 0, 1, none, 0, 0, 2), on(1, 4, trace.Collective, 0, 1, none, 0, 0, 2)}},
 
 		// Times.
 		{"", "", join(many(0, 0, 20), many(1, 1000_000, 20))}, // the epoch of another location
@@ -279,7 +285,7 @@ func placed(d *trace.Defect) error {
 	if text := fmt.Sprintf("location %d", e.Location+10); e.HasLocation != (d.Record != "") || e.HasLocation && d.Record != text {
 		return fmt.Errorf("%v: found location %+v", d, e)
 	}
-	timed := d.Rule != "trace.clock-skew" && d.Rule != "trace.collective-membership"
+	timed := d.Rule != "trace.collective-membership"
 	text := trace.Seconds(1000).FormatSeconds(e.Time) + " s"
 	if d.Rule == "trace.claim-end-without-begin" {
 		text = "end of claim" // its text has no time
@@ -288,6 +294,33 @@ func placed(d *trace.Defect) error {
 		return fmt.Errorf("%v: found time %+v", d, e)
 	}
 	return nil
+}
+
+// Defects that come of what a recorder does not write say so, if the recorder is known.
+func TestRecorder(t *testing.T) {
+	rows := []row{on(1, 1, trace.RecvBegin, 4), send(0, 2, 1, 0, 7, 8)}
+	for region, want := range map[string][]string{
+		"EZTrace finalize": {"its completion before the request is posted again or the trace ends; EZTrace writes no completion of non-blocking operations", "a receive to match; EZTrace writes no completion of non-blocking receives"},
+		"finalize":         {"its completion before the request is posted again or the trace ends", "a receive to match"},
+	} {
+		d := definitions("otf2")
+		d.Regions.Add(trace.Region{Name: region})
+		rep := format.NewReport()
+		c := New(d, "x", &format.ReadOptions{Report: rep})
+		if err := deliver(c, rows, []uint32{0, 1}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Finish(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, r := range rep.Rules() {
+			found = append(found, r.First[0].Expected)
+		}
+		if !slices.Equal(found, want) {
+			t.Errorf("%s: found %q, expected %q", region, found, want)
+		}
+	}
 }
 
 // Regions of formats that do not ask for it need not nest.

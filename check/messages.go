@@ -201,11 +201,17 @@ func (c *Checker) pair(l *lane, ch channel, send, recv end) error {
 	if recv.time >= send.time {
 		return nil
 	}
-	s.early++
-	s.most = max(s.most, uint64(send.time)-uint64(recv.time))
+	s.add(placeOf(ch.to, openRow{recv.time, recv.pos}), uint64(send.time)-uint64(recv.time))
+	if c.group(ch.from) != c.group(ch.to) {
+		return nil // the clocks of the two are reported
+	}
 	return c.report("trace.receive-before-send", at, fmt.Sprintf("a receive from location %s at %s", c.id(ch.from), c.seconds(recv.time)),
 		"a time not before "+c.seconds(send.time)+", when the message was sent")
 }
+
+// singly is how many messages without partner, of the same locations and tag, are reported one by
+// one; the last of these stands for the rest.
+const singly = 10
 
 // unmatched reports messages without partner, but for those whose other side has no
 // events at all: it may have been left out on purpose, or its file is missing, which
@@ -223,15 +229,25 @@ func (c *Checker) unmatched() error {
 			if !c.recorded(other) {
 				continue
 			}
+			expected := "a " + partner + " to match"
+			if side == sends && c.locs[other].posted {
+				expected += c.incomplete("receives")
+			}
 			for _, tag := range slices.Sorted(maps.Keys(waiting)) {
 				q := waiting[tag]
 				if q.empty() {
 					continue
 				}
-				e := q.list[q.head]
-				found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
-				if err := c.reports(rule, placeOf(own, openRow{e.time, e.pos}), int64(len(q.list)-q.head), found, "a "+partner+" to match"); err != nil {
-					return err
+				list := q.list[q.head:]
+				for i, e := range list[:min(len(list), singly)] {
+					count := int64(1)
+					if i == singly-1 {
+						count = int64(len(list) - i)
+					}
+					found := fmt.Sprintf("a %s location %s with tag %d at %s", what, c.id(other), tag, c.seconds(e.time))
+					if err := c.reports(rule, placeOf(own, openRow{e.time, e.pos}), count, found, expected); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -264,9 +280,18 @@ type groupPair struct{ a, b clockOwner }
 type skew struct {
 	messages, early int64
 	most            uint64 // ticks
+	first           place  // of the early receives
+}
+
+// add counts an early receive.
+func (s *skew) add(at place, by uint64) {
+	s.merge(&skew{early: 1, most: by, first: at})
 }
 
 func (s *skew) merge(o *skew) {
+	if o.early > 0 && (s.early == 0 || cmp.Or(cmp.Compare(o.first.time, s.first.time), cmp.Compare(o.first.loc, s.first.loc), cmp.Compare(o.first.pos, s.first.pos)) < 0) {
+		s.first = o.first
+	}
 	s.messages, s.early, s.most = s.messages+o.messages, s.early+o.early, max(s.most, o.most)
 }
 
@@ -294,6 +319,9 @@ func (c *Checker) owner(o clockOwner) string {
 	return "location group " + cmp.Or(g.Name, g.ID)
 }
 
+// alignHint is what is expected of times of locations that contradict each other.
+const alignHint = "clocks that agree; weft align corrects them"
+
 // skewed reports pairs of groups whose clocks differ. Within one group clocks are one.
 func (c *Checker) skewed() error {
 	pairs := slices.SortedFunc(maps.Keys(c.skews), func(x, y groupPair) int {
@@ -304,9 +332,9 @@ func (c *Checker) skewed() error {
 		if s.early == 0 || g.a == g.b {
 			continue
 		}
-		if err := c.report("trace.clock-skew", place{loc: trace.NoRef},
-			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s", s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1)))),
-			"clocks that agree; weft align corrects them"); err != nil {
+		if err := c.reports("trace.clock-skew", s.first, s.early,
+			fmt.Sprintf("%d of %d messages between %s and %s received before they were sent, by up to %s, the first at %s", s.early, s.messages, c.owner(g.a), c.owner(g.b), c.seconds(int64(min(s.most, 1<<63-1))), c.seconds(s.first.time)),
+			alignHint); err != nil {
 			return err
 		}
 	}

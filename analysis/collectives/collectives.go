@@ -36,8 +36,8 @@ type Options struct {
 	Window *trace.Window
 }
 
-// waitsForAll reports whether nobody can leave an operation that others have not come to.
-func waitsForAll(name string) bool {
+// WaitsForAll reports whether nobody can leave an operation of this name that others have not come to.
+func WaitsForAll(name string) bool {
 	switch name {
 	case "barrier", "allgather", "alltoall", "allreduce", "reduce-scatter-block":
 		return true
@@ -376,7 +376,7 @@ func (p *Part) countOne(to map[uint64]*matched, o *operation) {
 		return
 	}
 	m.waiting.Add(durations.Between(o.first, o.last))
-	if o.firstEnd < o.last && waitsForAll(p.name(o.operation)) {
+	if o.firstEnd < o.last && WaitsForAll(p.name(o.operation)) {
 		m.early++
 	}
 }

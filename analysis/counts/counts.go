@@ -2,7 +2,8 @@
 // and by attribute.
 //
 // Derived rows repeat what another row of the same record says; they are
-// counted in Derived and nowhere else, so Events is the number of records. The
+// counted in Derived and nowhere else. A metric event of several members has a
+// row for each and counts once. So Events is the number of records. The
 // definitions of a trace are not events: records that only define are not
 // counted.
 //
@@ -37,6 +38,7 @@ type kind struct {
 
 type location struct {
 	rows, derived int64
+	members       int64 // rows of metric events behind the first
 	first, last   int64
 }
 
@@ -57,7 +59,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	} else if err := p.rows(b.Loc, b.Time[0], b.Time[b.Len()-1], b.Len()); err != nil {
 		return err
 	}
-	next, lasts := 0, false
+	next, lasts, values := 0, false, p.metricEvents()
 	for i, k := range b.Kind {
 		if int(k) >= len(p.kinds) || !p.kinds[k].known {
 			p.meet(k)
@@ -86,6 +88,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 			l.last = max(l.last, c.End())
 		}
 	}
+	if p.metricEvents() > values {
+		p.members(b)
+	}
 	for _, k := range b.AttrKey {
 		if int(k) >= len(p.attrs) {
 			n := p.defs.Attributes.Len()
@@ -97,6 +102,31 @@ func (p *Part) Batch(b *trace.Batch) error {
 		p.attrs[k]++
 	}
 	return nil
+}
+
+// metricEvents is how many events of metrics there are.
+func (p *Part) metricEvents() int64 {
+	if int(trace.Metric) >= len(p.kinds) {
+		return 0
+	}
+	return p.kinds[trace.Metric].events
+}
+
+// members takes back the rows of metric events behind the first of each.
+func (p *Part) members(b *trace.Batch) {
+	from := uint32(0)
+	for i, row := range b.OpRow {
+		ops := b.Op[from:b.OpEnd[i]]
+		from = b.OpEnd[i]
+		if b.Kind[row] != trace.Metric || len(ops) < 2 || ops[1] == 0 {
+			continue
+		}
+		if _, derived := slices.BinarySearch(b.Derived, row); derived {
+			continue
+		}
+		p.kinds[trace.Metric].events--
+		p.locations[b.Location(int(row))].members++
+	}
 }
 
 // rows counts n rows of a location.
@@ -165,6 +195,7 @@ func (p *Part) Merge(o *Part) error {
 			return err
 		}
 		p.locations[i].derived += x.derived
+		p.locations[i].members += x.members
 	}
 	p.links += o.links
 	return nil
@@ -261,7 +292,7 @@ func (p *Part) Result() *Result {
 			r.First, r.Last = x.first, x.last
 		}
 		r.First, r.Last = min(r.First, x.first), max(r.Last, x.last)
-		r.Locations = append(r.Locations, Location{uint32(i), d.ID, d.Name, x.rows - x.derived, x.derived, x.first, x.last})
+		r.Locations = append(r.Locations, Location{uint32(i), d.ID, d.Name, x.rows - x.derived - x.members, x.derived, x.first, x.last})
 	}
 	for i, n := range p.attrs {
 		if n > 0 {

@@ -8,6 +8,35 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
+// A metric event of several members counts once, a repeated value of another record not at all.
+func TestMembersOfMetricEvents(t *testing.T) {
+	d := made.Defs(2, 0, 0)
+	d.Metrics.Add(trace.MetricDef{ID: "m", Type: trace.Uint64})
+	value := func(loc uint32, t int64, ops ...uint64) made.Row {
+		return made.Row{Loc: loc, Time: t, Kind: trace.Metric, Ops: ops}
+	}
+	rows := []made.Row{value(0, 1, 7, 0), value(0, 1, 8, 1), value(0, 1, 9, 2), value(0, 2, 7), value(1, 3, 7, 0), value(1, 3, 8, 1)}
+	want := []Location{{0, "0", "", 2, 0, 1, 2}, {1, "1", "", 1, 0, 3, 3}}
+	mixed, parts := New(d), New(d)
+	if err := mixed.Batch(made.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range made.PerLocation(d, rows) {
+		q := New(d)
+		if err := q.Batch(b); err != nil {
+			t.Fatal(err)
+		}
+		if err := parts.Merge(q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range []*Part{mixed, parts} {
+		if r := p.Result(); r.Events != 3 || r.Kinds[0].Events != 3 || !reflect.DeepEqual(r.Locations, want) {
+			t.Errorf("found %+v, expected 3 events, at the locations %+v", r, want)
+		}
+	}
+}
+
 func TestCounts(t *testing.T) {
 	d := made.Defs(3, 2, 0)
 	own := trace.Declared + trace.Kind(d.Kinds.Add(trace.KindDef{Format: "x", KindSpec: trace.KindSpec{Name: "own", Ref: trace.RefRegion}}))

@@ -3,9 +3,11 @@
 package info
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-trace/weft/analysis"
@@ -224,7 +226,13 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		}
 		x.Metrics = append(x.Metrics, z)
 	}
+	sortMetrics(x.Metrics)
 	return n, nil
+}
+
+// sortMetrics puts metrics that have events before the others, each in the order of the definitions.
+func sortMetrics(l []Metric) {
+	slices.SortStableFunc(l, func(a, b Metric) int { return cmp.Compare(min(b.Events, 1), min(a.Events, 1)) })
 }
 
 // tally is all that info counts in one scan.

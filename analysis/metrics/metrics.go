@@ -263,7 +263,8 @@ func (p *Part) Result() []Metric {
 
 // accumulates tells whether a metric's values count from the beginning of the trace.
 func (p *Part) accumulates(metric uint32) bool {
-	return strings.HasPrefix(p.defs.Metrics.At(metric).Mode, "ACC/START")
+	mode := p.defs.Metrics.At(metric).Mode
+	return strings.HasPrefix(mode, "ACC/START") || mode == "ACCUMULATED_START" // of OTF, and of OTF2
 }
 
 // sum adds values of one type; whole numbers that do not fit become a float.

@@ -28,6 +28,22 @@ func metric(loc uint32, t int64, m uint32, bits uint64) made.Row {
 	return made.Row{Loc: loc, Time: t, Kind: trace.Metric, Ref: m, Ops: []uint64{bits}}
 }
 
+// Counters of OTF2 that accumulate from the start of the trace have rates, and the others have none.
+func TestRatesOfOTF2(t *testing.T) {
+	for mode, rates := range map[string]bool{"ACCUMULATED_START": true, "ACCUMULATED_LAST": false, "ACCUMULATED_POINT": false, "ABSOLUTE_POINT": false, "RELATIVE_NEXT": false} {
+		d := made.Defs(1, 0, 0) // 1000 ticks a second
+		d.Metrics.Add(trace.MetricDef{ID: "ops", Mode: mode, Type: trace.Uint64})
+		p := New(d)
+		if err := p.Batch(made.PerLocation(d, []made.Row{metric(0, 10, 0, 5), metric(0, 20, 0, 15), metric(0, 50, 0, 105)})[0]); err != nil {
+			t.Fatal(err)
+		}
+		// 100 in 40 ticks are 2500 a second; at most 3 a tick.
+		if m := p.Result()[0]; m.Rates != rates || rates && (m.Average != 2500 || m.Highest != 3000) {
+			t.Errorf("%s: found %+v", mode, m)
+		}
+	}
+}
+
 func text(l []Metric) (out []string) {
 	for _, m := range l {
 		s := fmt.Sprintf("%d %v..%v last %v", m.Events, m.Min, m.Max, m.Last)

@@ -14,6 +14,7 @@ package structure
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 
@@ -199,9 +200,23 @@ type Step struct {
 	// Kind and Name are an event's: the name of what it refers to, "" without.
 	Kind string `json:"kind,omitempty"`
 	Name string `json:"name,omitempty"`
-	// Sequence is the place of a sequence in the list of all; -1 for events.
+	// Sequence is the place of a sequence in the list of all; -1 for events, null in JSON.
 	Sequence   int    `json:"sequence"`
 	Iterations uint32 `json:"iterations,omitempty"`
+}
+
+// MarshalJSON has null for the sequence of an event.
+func (s Step) MarshalJSON() ([]byte, error) {
+	x := struct {
+		Kind       string `json:"kind,omitempty"`
+		Name       string `json:"name,omitempty"`
+		Sequence   *int   `json:"sequence"`
+		Iterations uint32 `json:"iterations,omitempty"`
+	}{s.Kind, s.Name, nil, s.Iterations}
+	if s.Sequence >= 0 {
+		x.Sequence = &s.Sequence
+	}
+	return json.Marshal(x)
 }
 
 // Sequence is what repeats, or a call.

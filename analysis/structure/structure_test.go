@@ -1,6 +1,7 @@
 package structure
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -55,6 +56,15 @@ func random(seed uint64) []made.Row {
 		rows[i].Time = time
 	}
 	return rows
+}
+
+// In JSON an event has no sequence, which is null, and a call has the place of its own.
+func TestStepJSON(t *testing.T) {
+	b, err := json.Marshal([]Step{{Kind: "mark", Name: "a", Sequence: -1}, {Sequence: 0, Iterations: 2}})
+	const want = `[{"kind":"mark","name":"a","sequence":null},{"sequence":0,"iterations":2}]`
+	if err != nil || string(b) != want {
+		t.Errorf("found %s, %v, expected %s", b, err, want)
+	}
 }
 
 // Followed to the end, the steps of a location are its events; and what the sequences

@@ -177,7 +177,10 @@ func (r *Reader) partFiles() (out []partFile) {
 		if ok, _ := IsPartName(e.Name()); !ok {
 			continue
 		}
-		number, _, _ := strings.Cut(rest, ".")
+		number, part, _ := strings.Cut(rest, ".")
+		if strings.Contains(strings.TrimSuffix(part, ".z"), ".") {
+			continue // of a trace whose name begins with that of this one
+		}
 		id, err := strconv.ParseUint(number, 16, 32)
 		if err == nil && strconv.FormatUint(id, 16) == number {
 			out = append(out, partFile{dir + e.Name(), uint32(id)})

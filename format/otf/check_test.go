@@ -41,6 +41,33 @@ func sound() map[string]string {
 	}
 }
 
+// A group of the number 0 that nothing defines is none: summaries of all communicators, and of
+// functions in no group, refer to nothing undefined.
+func TestGroup0(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"x.otf": "1:1,2\n", "x.0.def": "DTRf4240\nDP1NM\"a\"\nDP2NM\"b\"\nDF1G0NM\"main\"\n",
+		"x.1.events": "1\n*1\nE1\n2\nL1\n*1\n", "x.1.stats": "2\n*1\nSG0N1E1I1\nSG7N1E1I1\nSM0NS1NR1LS1LR1\nSFLG0NO0NC0NR0NW0NS0BR0BW0\n2\n*1\n",
+	} {
+		writeFile(t, filepath.Join(dir, name), text)
+	}
+	rep := format.NewReport()
+	if err := checked(t, dir, &format.ReadOptions{Report: rep}); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, r := range rep.Rules() {
+		if r.Rule == "otf.undefined" {
+			for _, d := range r.First {
+				found = append(found, d.Found)
+			}
+		}
+	}
+	if want := []string{"group 7 in stream 1"}; !slices.Equal(found, want) {
+		t.Errorf("found undefined %q, expected %q", found, want)
+	}
+}
+
 // Each rule of the checker once, and a sound trace without any.
 func TestCheck(t *testing.T) {
 	for _, x := range []struct {
@@ -51,6 +78,7 @@ func TestCheck(t *testing.T) {
 		files map[string]string // instead of those of the sound trace; "-" removes
 	}{
 		{"", 0, "", "", nil},
+		{"", 0, "", "", map[string]string{"x.abc.otf": "1:1\n", "x.abc.1.events": "1\n*1\n", "x.1.otf": "1:1\n", "x.1.1.events.z": ""}}, // other traces
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "TE1O1"`, map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n"}},
 		{"otf.no-trailer", 1, "x.a.snaps", `an end with the line "yyyyy`, map[string]string{"x.a.snaps": "1\n*2\nTC\"" + strings.Repeat("y", 3*tail) + "\"\n"}},
 		{"otf.refused", 1, "x.a.snaps", "the time ffffffffffffffff at the end", map[string]string{"x.a.snaps": "1\n*2\nTE1O1\n#\"error due to unsorted time stamp, aborted\"\nffffffffffffffff\n*2\n"}},

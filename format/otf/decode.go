@@ -881,9 +881,12 @@ func (m *model) own(at *uint32, name string, t trace.Type) uint32 {
 }
 
 // named finds what a token names; what nothing defines gets a stand-in, which add
-// makes.
+// makes. A group of the number 0 is none, if nothing defines it.
 func (m *model) named(table int, what string, stream uint32, token uint64, add func(id, name string) uint32) uint32 {
 	i, ok := m.find(table, stream, token)
+	if !ok && token == 0 && (table == groups || table == functionGroups || table == counterGroups || table == fileGroups) {
+		return trace.NoRef
+	}
 	if !ok {
 		if m.frozen {
 			m.odd = true

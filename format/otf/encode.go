@@ -367,7 +367,7 @@ func (e *encoder) native(c *trace.Cursor, r *Record) (usual bool) {
 	case !ok || typ.Part() != Events && typ != Marker && e.defs.Origin != "otf":
 		// Only in a trace from OTF do snapshots and summaries stand before and behind all events
 		// of their time.
-	case ref == trace.NoRef && (m.table >= markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
+	case ref == trace.NoRef && (m.table == markers || typ == FileOperationSummary), (typ == SendMsg || typ == RecvMsg) && location(0) == 0:
 	default:
 		r.Type = typ
 		if m.table != noTable {

@@ -1,6 +1,7 @@
 package otf2
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 
@@ -69,20 +70,6 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	a.Substrate, a.Compression = uint8(c.byte()), uint8(c.byte())
 	a.Locations, a.Definitions = c.fixed(8), c.fixed(8)
 	a.Machine, a.Creator, a.Description = c.text(), c.text(), c.text()
-	if a.FileVersion >= 2 {
-		n := c.fixed(4)
-		if n > uint64(len(b)-c.at)/2 {
-			c.fail()
-			n = 0
-		}
-		for range n {
-			a.Properties = append(a.Properties, Property{c.text(), c.text()})
-		}
-		a.TraceID = c.fixed(8)
-	}
-	if a.FileVersion >= 3 {
-		a.Snapshots, a.Thumbnails = uint32(c.fixed(4)), uint32(c.fixed(4))
-	}
 	switch {
 	case c.bad && len(b) < sub:
 		return nil, bad(len(b), "an anchor file", "the end of the file")
@@ -97,7 +84,96 @@ func parseAnchor(path string, b []byte) (*Anchor, error) {
 	case c.bad:
 		return a, bad(len(b), "the rest of the anchor file", "the end of the file")
 	}
+	if wrong := a.additions(c); wrong != nil {
+		return a, bad(wrong.at, wrong.expected, "%s", wrong.found)
+	}
 	return a, nil
+}
+
+// anchorEnd ends an anchor file.
+var anchorEnd = []byte{endOfFile, endOfBuffer, endOfChunk}
+
+// wrongBytes is what is wrong at a place of an anchor file.
+type wrongBytes struct {
+	at              int
+	found, expected string
+}
+
+// additions reads what versions 2 and 3 have put behind the description, and the end of the file.
+// A number of properties that does not fit what follows is replaced by the one that does. If none
+// does, there are no properties, snapshots and thumbnails.
+func (a *Anchor) additions(c *cursor) *wrongBytes {
+	at := c.at
+	announced := (&cursor{b: c.b, at: at, big: c.big}).fixed(4)
+	a.addition(c, func() (l []Property) {
+		c.at = min(at+4, len(c.b))
+		for range min(announced, uint64(len(c.b)-c.at)/2) {
+			x := Property{c.text(), c.text()}
+			if c.bad {
+				break
+			}
+			l = append(l, x)
+		}
+		c.bad = c.bad || uint64(len(l)) < announced
+		return l
+	})
+	rest := c.b[c.at:]
+	after, ends := bytes.CutPrefix(rest, anchorEnd)
+	const expected = "02 01 00, which ends an anchor file"
+	whole := bytes.HasSuffix(c.b, anchorEnd)
+	switch {
+	case !c.bad && ends && len(after) == 0:
+		return nil
+	case a.FileVersion > 3 && !c.bad && whole: // later versions have more
+		return nil
+	case whole && a.fitting(c, at):
+		return &wrongBytes{at, fmt.Sprintf("%d properties announced", announced), fmt.Sprintf("%d, which is how many there are", len(a.Properties))}
+	case c.bad && !whole:
+		return &wrongBytes{len(c.b), "the end of the file", "the rest of the anchor file"}
+	case c.bad:
+	case ends:
+		return &wrongBytes{c.at + len(anchorEnd), fmt.Sprintf("%d bytes behind 02 01 00", len(after)), "the end of the file"}
+	case len(rest) == 0:
+		return &wrongBytes{c.at, "the end of the file", expected}
+	case len(rest) <= len(anchorEnd) || a.FileVersion < 2 || a.FileVersion > 3:
+		return &wrongBytes{c.at, fmt.Sprintf("% x", rest[:min(len(rest), len(anchorEnd))]), expected}
+	}
+	a.Properties, a.TraceID, a.Snapshots, a.Thumbnails = nil, 0, 0, 0
+	return &wrongBytes{at, fmt.Sprintf("%d properties announced, behind which the file does not end", announced), "properties, the id of the trace, the numbers of snapshots and thumbnails, and " + expected}
+}
+
+// addition reads what versions 2 and 3 have added. properties reads the properties.
+func (a *Anchor) addition(c *cursor, properties func() []Property) {
+	if a.FileVersion >= 2 {
+		a.Properties, a.TraceID = properties(), c.fixed(8)
+	}
+	if a.FileVersion >= 3 {
+		a.Snapshots, a.Thumbnails = uint32(c.fixed(4)), uint32(c.fixed(4))
+	}
+}
+
+// fitting reads the additions at a place, of a file with its end, with as many properties as stand
+// between their number and what follows them. It reports whether what stands there are properties.
+func (a *Anchor) fitting(c *cursor, at int) bool {
+	b := c.b[:len(c.b)-len(anchorEnd)]
+	behind := map[uint8]int{2: 8, 3: 16}[a.FileVersion] // bytes of the numbers there
+	end := len(b) - behind
+	if behind == 0 || end < at+4 {
+		return false
+	}
+	x := cursor{b: b, at: at + 4, big: c.big}
+	y := *a
+	y.addition(&x, func() (l []Property) {
+		for x.at < end && !x.bad {
+			l = append(l, Property{x.text(), x.text()})
+		}
+		x.bad = x.bad || x.at != end
+		return l
+	})
+	if !x.bad {
+		*a = y
+	}
+	return !x.bad
 }
 
 // show1 is a byte for a message.
@@ -128,5 +204,5 @@ func (a *Anchor) append(b []byte) []byte {
 		text(x.Value)
 	}
 	b = u32(u32(u64(b, a.TraceID), a.Snapshots), a.Thumbnails)
-	return append(b, endOfFile, endOfBuffer, endOfChunk)
+	return append(b, anchorEnd...)
 }

@@ -110,9 +110,9 @@ func (a *Archive) records(name string, chunk uint64, types []recordType, use fun
 	var r Record
 	return a.scan(name, chunk, func(c *chunkReader, h head) (bool, error) {
 		r.ID, r.Values, r.Texts = h.id, r.Values[:0], r.Texts[:0]
-		if int(h.id) < len(types) && types[h.id].name != "" {
+		if t := known(types, h.id); t != nil {
 			cur := cursor{b: h.body, big: c.big}
-			if cur.record(&types[h.id], &r); cur.bad {
+			if cur.record(t, &r); cur.bad {
 				return false, nil
 			}
 		}
@@ -195,13 +195,17 @@ type local struct {
 // left out, and the error says so.
 func (a *Archive) local(location uint64) (*local, error) {
 	l := &local{}
+	var twice error
 	err := a.scan(fmt.Sprintf("/%d.def", location), a.definitionChunk(), func(c *chunkReader, h head) (bool, error) {
 		cur := cursor{b: h.body, big: c.big}
 		switch h.id {
 		case localMapping:
 			l.table(&cur)
 		case localClock:
-			if x := (ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}); !cur.bad {
+			x := ClockOffset{cur.fixed(8), int64(cur.compressed(8)), math.Float64frombits(cur.fixed(8))}
+			if n := len(l.clocks); n > 0 && l.clocks[n-1].Time == x.Time && !cur.bad {
+				twice = cmp.Or[error](twice, c.bad(h.at, "one at another time; the first one counts", "a second clock offset at %d", x.Time))
+			} else if !cur.bad {
 				l.clocks = append(l.clocks, x)
 			}
 		}
@@ -210,7 +214,7 @@ func (a *Archive) local(location uint64) (*local, error) {
 	if archive.IsMissing(err) {
 		err = nil
 	}
-	return l, err
+	return l, cmp.Or(twice, err)
 }
 
 // table reads a mapping table.

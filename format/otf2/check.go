@@ -47,20 +47,14 @@ func (c *checker) Finish(ctx context.Context) error {
 	var stop error
 	a.Definitions(func(at int64, r *Record) error { // what is wrong has been reported
 		definitions++
+		if stop = c.definition(at, r); stop != nil {
+			return stop
+		}
 		switch r.ID {
 		case defClock:
 			stated = extent{r.Values[1], r.Values[2]}
 		case defAttribute:
 			c.types[r.Values[0]] = r.Values[2]
-		case defMetricClass:
-			for _, member := range r.Values[2 : 2+r.Values[1]] {
-				if c.names.metrics[member] != nil {
-					continue
-				}
-				if stop = c.report("otf2.undefined", trace.Warning, a.path+".def", at, fmt.Sprintf("metric %d with member %d, which nothing defines", r.Values[0], member), "a defined one"); stop != nil {
-					return stop
-				}
-			}
 		}
 		if r.ID != defLocation {
 			return nil
@@ -137,6 +131,32 @@ func (c *checker) Finish(ctx context.Context) error {
 	return nil
 }
 
+// definition looks at a global definition: its id, and what it refers to.
+func (c *checker) definition(at int64, r *Record) error {
+	path := c.a.path + ".def"
+	t := known(definitionTypes[:], r.ID)
+	if t == nil {
+		return c.report("otf2.unknown-record", trace.Warning, path, at, fmt.Sprintf("definition %d", r.ID), "one that OTF2 3.0 has; it is left out")
+	}
+	for i, v := range r.Values {
+		f := t.field(i, len(r.Values))
+		table := f.table
+		switch {
+		case f.enc == encTyped && f.other >= 0:
+			table = tableOf(r.Values[f.other])
+		case f.enc == encTyped:
+			table = tableOf(r.Values[i-1])
+		}
+		if table == noTable || f.enc == encByte && v == undefined8 || c.defined(table, v) {
+			continue
+		}
+		if err := c.report("otf2.undefined", trace.Warning, path, at, fmt.Sprintf("%s with %s %d, which nothing defines", t.name, f.name, v), "a defined one"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // numbers counts the events of a file, or the records of snapshots.
 type numbers struct {
 	n       uint64
@@ -196,7 +216,7 @@ func (c *checker) snapshots(ctx context.Context, location uint64) error {
 		if x.n++; x.n&0xfff == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if int(e.ID) >= len(snapshotTypes) {
+		if known(snapshotTypes[:], e.ID) == nil {
 			if err := c.report("otf2.unknown-record", trace.Warning, s.r.c.path, e.Offset, fmt.Sprintf("record %d", e.ID), "one that snapshots of OTF2 3.0 have"); err != nil {
 				return err
 			}

@@ -220,8 +220,8 @@ func (q *quick) look(comm uint64) {
 func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 	wrong := func(rule, found, expected string) error {
 		what := fmt.Sprintf("event %d", e.ID)
-		if int(e.ID) < len(eventTypes) && eventTypes[e.ID].name != "" {
-			what = eventTypes[e.ID].name
+		if t := known(eventTypes[:], e.ID); t != nil {
+			what = t.name
 		}
 		return c.report(rule, trace.Warning, r.c.path, e.Offset, what+" with "+found, expected)
 	}
@@ -256,10 +256,10 @@ func (c *checker) event(r *EventReader, location uint64, e *Event) error {
 			return err
 		}
 	}
-	if int(e.ID) >= len(eventTypes) || eventTypes[e.ID].bare {
+	t := known(eventTypes[:], e.ID)
+	if t == nil || t.bare {
 		return nil
 	}
-	t := &eventTypes[e.ID]
 	for i, v := range e.Values {
 		f := &field{table: noTable}
 		if i < len(t.fields) {

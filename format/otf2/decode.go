@@ -783,7 +783,11 @@ func (x *locationReader) unknown(e *Event, now int64) error {
 	if x.try {
 		return errStandIn
 	}
-	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}); err != nil {
+	defect := trace.Defect{Rule: "otf2.unknown-record", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("event %d", e.ID), Expected: "one that OTF2 3.0 has; it is read without what it says"}
+	if e.ID < firstEvent {
+		defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version has such events
+	}
+	if err := d.opt.Defect(&defect); err != nil {
 		return err
 	}
 	k, ok := d.kinds[e.ID]

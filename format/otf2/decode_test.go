@@ -157,6 +157,10 @@ func TestDamage(t *testing.T) {
 		{"cut in the header", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:10] }, total(one)},
 		{"no mark of the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-2] }, total(whole)},
 		{"another record at the end", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 9) }, total(whole)},
+		{"record 3 with a length", "eztrace_log/0.evt", "otf2.damaged 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 3, 2, 1, 2, 22, 0, 2, 1) }, total(whole) + 2},
+		{"records 4, 7, 8 and 9", "eztrace_log/0.evt", "otf2.damaged 4 ", func(b []byte) []byte {
+			return append(b[:len(b)-2:len(b)-2], 4, 1, 9, 7, 0, 8, 1, 9, 9, 2, 9, 9, 22, 0, 2, 1)
+		}, total(whole) + 5},
 		{"an unknown record", "eztrace_log/0.evt", "otf2.unknown-record 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 200, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
 		{"an unknown region", "eztrace_log/0.evt", "otf2.undefined 1 ", func(b []byte) []byte { return append(b[:len(b)-2:len(b)-2], 12, 3, 1, 2, 3, 2, 1) }, total(whole) + 1},
 		{"a time before", "eztrace_log/0.evt", "otf2.time-order 1 ", func(b []byte) []byte {
@@ -250,7 +254,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	for n := range b {
-		if _, err := Open(mapped(t, anchor, "eztrace_log.otf2", func(b []byte) []byte { return b[:n] })); err == nil && n < len(b)-3 {
+		if _, err := Open(mapped(t, anchor, "eztrace_log.otf2", func(b []byte) []byte { return b[:n] })); err == nil {
 			t.Errorf("%d bytes are an anchor file", n)
 		}
 	}
@@ -394,6 +398,7 @@ func TestCheck(t *testing.T) {
 			b[38]++
 			return b
 		}},
+		{"an anchor file without its end", "traces.otf2", "otf2.damaged 1 ", func(b []byte) []byte { return b[:len(b)-3] }},
 		{"another number of locations", "traces.otf2", "otf2.counts 1 ", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[30]++
@@ -407,6 +412,55 @@ func TestCheck(t *testing.T) {
 	if rules := checked(t, format.FileSource("testdata/ok/ring/eztrace_log.otf2")); rules != "otf2.counts 4 " {
 		t.Errorf("EZTrace's archive: %s", rules)
 	}
+}
+
+// A definition whose id is damaged is skipped by its length, and reported; so are the definitions
+// that refer to it.
+func TestDefinitionIDs(t *testing.T) {
+	const anchor = "testdata/ok/heat2d-mt/traces.otf2"
+	a, err := Open(format.FileSource(anchor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	places, names := map[uint64]int64{}, map[uint64]int{} // of strings; how many names of regions they are
+	if err := a.Definitions(func(at int64, r *Record) error {
+		switch r.ID {
+		case defString:
+			places[r.Values[0]] = at
+		case defRegion:
+			names[r.Values[1]]++
+			names[r.Values[7]]++
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	name := a.nameOf(t, "MPI_Isend")
+	for _, id := range []byte{4, 9, 238} {
+		rules := checked(t, mapped(t, anchor, "traces.def", func(b []byte) []byte {
+			b = bytes.Clone(b)
+			b[places[name]] = id
+			return b
+		}))
+		if want := fmt.Sprintf("otf2.undefined %d otf2.unknown-record 1 ", names[name]); rules != want {
+			t.Errorf("id %d: found %q, expected %q", id, rules, want)
+		}
+	}
+}
+
+// nameOf is the id of a string.
+func (a *Archive) nameOf(t *testing.T, text string) (id uint64) {
+	t.Helper()
+	id = undefined32
+	if err := a.Definitions(func(_ int64, r *Record) error {
+		if r.ID == defString && r.Texts[0] == text {
+			id = r.Values[0]
+		}
+		return nil
+	}); err != nil || id == undefined32 {
+		t.Fatalf("string %q: %v", text, err)
+	}
+	return id
 }
 
 // Markers are events of a location of their own. The values are read off the file's bytes.

@@ -129,38 +129,69 @@ func (r *EventReader) Next() (*Event, error) {
 				return nil, c.bad(at, "a list of attributes", "one that does not end in its %d bytes", len(body))
 			}
 			r.spare, r.loose = r.spare+len(body)-cur.at, r.loose || cur.loose
-		case id >= firstEvent:
-			return r.read(id, at)
 		default:
-			return nil, r.skip(c.bad(at, r.what, "record %d", id))
+			return r.read(id, at)
 		}
 	}
 }
 
 // Seek goes to the last chunk that begins before a time, so that the events that follow
 // have all that are not before it. It looks at the beginnings of some chunks; where these
-// are damaged, or clock corrections depend on what comes before, it stays at the
-// beginning. It must be called before Next.
+// are damaged, or corrected times may go back, it stays at the beginning. It must be called
+// before Next.
 func (r *EventReader) Seek(from uint64) {
-	c := r.c
-	if r.clock != nil && len(r.clock.offsets) > 2 {
+	if !r.ordered() {
 		return
 	}
 	ok := true
-	begins := func(k int) bool { // not before from
-		var b [headerSize + 9]byte
-		if _, err := c.f.ReadAt(b[:], int64(k)*c.chunk); err != nil || b[0] != chunkHeader || b[headerSize] != timestampRecord {
-			ok = false
-			return true
-		}
-		cur := cursor{b: b[headerSize+1:], big: b[1] == bigEndian}
-		return r.clock.correct(cur.fixed(8)) >= from
-	}
-	chunks := int((c.size + c.chunk - 1) / c.chunk)
-	k := sort.Search(chunks, begins) - 1
+	k := sort.Search(int(r.chunks()), func(k int) bool {
+		t, good := r.begins(int64(k))
+		ok = ok && good
+		return !good || t >= from
+	}) - 1
 	if ok && k > 0 {
 		r.start = int64(k)
 	}
+}
+
+// until ends reading behind the last chunk that begins before a time. It looks at the beginnings of
+// the chunks behind that one; where these are damaged, or corrected times may go back, it changes
+// nothing. It must be called before Next.
+func (r *EventReader) until(to uint64) {
+	if !r.ordered() {
+		return
+	}
+	k := r.chunks()
+	for k > 1 {
+		t, ok := r.begins(k - 1)
+		if !ok {
+			return
+		}
+		if t < to {
+			break
+		}
+		k--
+	}
+	r.stop = k
+}
+
+// ordered reports whether later times of the location's clock are corrected to later ones, whatever
+// stands between them.
+func (r *EventReader) ordered() bool {
+	return r.clock == nil || len(r.clock.offsets) == 2 && increasing(r.clock.offsets)
+}
+
+// chunks is how many chunks the file has.
+func (r *EventReader) chunks() int64 { return (r.c.size + r.c.chunk - 1) / r.c.chunk }
+
+// begins is the corrected time that a chunk begins with; ok is false if it cannot be read.
+func (r *EventReader) begins(k int64) (t uint64, ok bool) {
+	var b [headerSize + 9]byte
+	if _, err := r.c.f.ReadAt(b[:], k*r.c.chunk); err != nil || b[0] != chunkHeader || b[headerSize] != timestampRecord {
+		return 0, false
+	}
+	cur := cursor{b: b[headerSize+1:], big: b[1] == bigEndian}
+	return r.clock.correct(cur.fixed(8)), true
 }
 
 // chunk goes to a chunk; io.EOF for the one before which to stop.
@@ -198,10 +229,7 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 	c, e := r.c, &r.event
 	r.number++
 	e.ID, e.Time, e.Number, e.Offset = id, r.clock.correct(r.time), r.number, at
-	var t *recordType
-	if int(id) < len(r.types) && r.types[id].name != "" {
-		t = &r.types[id]
-	}
+	t := known(r.types, id)
 	c.at++
 	if t != nil && t.bare {
 		b, err := c.peek(9)
@@ -224,6 +252,9 @@ func (r *EventReader) read(id uint8, at int64) (*Event, error) {
 		return e, nil
 	}
 	body, err := c.body()
+	if err != nil && id < firstEvent {
+		err = c.bad(at, r.what, "record %d", id)
+	}
 	if err != nil {
 		return nil, r.skip(err)
 	}

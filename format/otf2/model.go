@@ -60,7 +60,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		// There may be as many strings as events: they are not kept twice.
 		m.ranks.carries = true
 		err := a.Definitions(func(_ int64, r *Record) error {
-			if int(r.ID) < len(definitionTypes) && definitionTypes[r.ID].name != "" {
+			if known(definitionTypes[:], r.ID) != nil {
 				m.ranks.define(r)
 			}
 			return nil
@@ -71,7 +71,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 	var by [len(definitionTypes)][]*Record
 	var all []*Record
 	err = a.Definitions(func(_ int64, r *Record) error {
-		if int(r.ID) < len(by) && definitionTypes[r.ID].name != "" {
+		if known(definitionTypes[:], r.ID) != nil {
 			x := &Record{r.ID, slices.Clone(r.Values), slices.Clone(r.Texts)}
 			by[r.ID] = append(by[r.ID], x)
 			all = append(all, x)
@@ -82,7 +82,7 @@ func newModel(a *Archive, opt *format.ReadOptions) (*model, error) {
 		return nil, err
 	}
 	m.properties()
-	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
+	for _, id := range []uint8{defString, defParadigm, defIOParadigm, defTreeNode, defLocationGroup, defLocation, defRegion, defAttribute, defMetricMember, defMetricClass, defMetricInst, defGroup, defComm, defInterComm, defCartDimension, defCartTopology, defCallsite, defCallpath, defParameter, defWindow, defSourceLoc, defContext, defInterrupt, defIOFile, defIODirectory, defIOHandle, defClock} {
 		if id == defGroup {
 			// The communicating locations come first, and groups before communicators.
 			slices.SortStableFunc(by[id], func(x, y *Record) int { return communicatingFirst(x) - communicatingFirst(y) })

@@ -239,10 +239,10 @@ const (
 
 // event writes an event of a location, whose number is in its column already.
 func (p *printer) event(location uint64, column string, e *Event) error {
-	if int(e.ID) >= len(eventTypes) || eventTypes[e.ID].word == "" {
+	t := known(eventTypes[:], e.ID)
+	if t == nil {
 		return p.unknown(column, e)
 	}
-	t := &eventTypes[e.ID]
 	b := appendTime(append(append(p.line[:0], p.words[e.ID]...), column...), e.Time)
 	v := e.Values
 	switch e.ID {
@@ -308,10 +308,10 @@ func (p *printer) attributed(b []byte, attributes []Attribute) error {
 
 // snapshot writes a record of a snapshot.
 func (p *printer) snapshot(location uint64, column string, e *Event) error {
-	if int(e.ID) >= len(snapshotTypes) {
+	t := known(snapshotTypes[:], e.ID)
+	if t == nil {
 		return p.unknown(column, e)
 	}
-	t := &snapshotTypes[e.ID]
 	if t.event != 0 {
 		past := *e
 		past.ID, past.Time, past.Values = t.event, e.Values[0], e.Values[1:]
@@ -370,12 +370,12 @@ func (p *printer) appendMetric(b []byte, v []uint64) []byte {
 
 // definition writes a definition, and knows it from then on.
 func (p *printer) definition(r *Record) error {
-	if int(r.ID) >= len(definitionTypes) || definitionTypes[r.ID].word == "" {
+	t := known(definitionTypes[:], r.ID)
+	if t == nil {
 		_, err := p.w.WriteString("UNKNOWN                    \n")
 		return err
 	}
 	p.define(r)
-	t := &definitionTypes[r.ID]
 	v := r.Values
 	b := pad(append(p.line[:0], t.word...), 0, definitionColumn)
 	b = append(b, ' ')
@@ -575,6 +575,9 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		if sel.From > 0 {
 			r.Seek(uint64(sel.From))
 		}
+		if sel.To > 0 && sel.To != math.MaxInt64 {
+			r.until(uint64(sel.To))
+		}
 		return r, nil
 	})
 	if err != nil {
@@ -607,6 +610,9 @@ type source interface {
 // merged writes what the sources of the wanted locations have, in the order of times.
 func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.ReadOptions, sel trace.Selection, write func(location uint64, column string, e *Event) error, open func(location uint64) (source, error)) error {
 	m := merge{}
+	if sel.To <= 0 {
+		return nil
+	}
 	for i, id := range sortedIDs(locations) {
 		if sel.Location != nil && !sel.Location(i) {
 			continue
@@ -632,10 +638,9 @@ func (p *printer) merged(ctx context.Context, locations []uint64, opt *format.Re
 				return err
 			}
 		}
+		// What follows may be before what is in hand: corrected times may go back.
 		x := m.list[0]
-		if t := x.event.Time; sel.To != math.MaxInt64 && (sel.To <= 0 || t >= uint64(sel.To)) {
-			break
-		} else if sel.From <= 0 || t >= uint64(sel.From) {
+		if t := x.event.Time; (sel.From <= 0 || t >= uint64(sel.From)) && (sel.To == math.MaxInt64 || t < uint64(sel.To)) {
 			if err := write(x.location, x.column, x.event); err != nil {
 				return err
 			}

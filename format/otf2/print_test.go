@@ -4,9 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,6 +74,81 @@ func TestPrint(t *testing.T) {
 			}
 			sameLines(t, compat(t, anchorOf(t, dir)), want)
 		})
+	}
+}
+
+// A window of a print has the events that the whole has there, as otf2-print --time does, also
+// where clock offsets let corrected times go back.
+func TestPrintWindow(t *testing.T) {
+	for _, offsets := range [][]ClockOffset{
+		nil,
+		{{Time: 0, Offset: 0}, {Time: 400_000, Offset: 1000}},
+		{{Time: 0, Offset: 900_000}, {Time: 400_000, Offset: 100_000}},                             // back from 900 000
+		{{Time: 0, Offset: 0}, {Time: 200_000, Offset: 300_000}, {Time: 400_000, Offset: -90_000}}, // back in the middle
+	} {
+		path := filepath.Join(t.TempDir(), "w.otf2")
+		dst, err := format.CreateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(dst, Anchor{EventChunk: minChunk})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(2) {
+			l := w.Location(i)
+			for _, o := range offsets {
+				if err := l.Clock(o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for k := range uint64(100_000) {
+				if err := l.Write(&Event{Time: 4*k + i, Record: Record{ID: 17, Values: []uint64{k}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Define(&Record{ID: defLocation, Values: []uint64{i, undefined32, 1, l.Count, undefined32}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Close(), dst.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		lines := func(from, to int64) (l []string) {
+			var out bytes.Buffer
+			sel := trace.Everything()
+			sel.From, sel.To = from, to
+			if err := (Format{}).Compat(context.Background(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()}, sel, &out); err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range strings.Split(out.String(), "\n") {
+				if strings.HasPrefix(x, "MPI_IRECV_REQUEST") {
+					l = append(l, x)
+				}
+			}
+			return l
+		}
+		all := lines(math.MinInt64, math.MaxInt64)
+		if len(all) != 200_000 {
+			t.Fatalf("%v: found %d events, expected 200000", offsets, len(all))
+		}
+		times := make([]int64, len(all))
+		for i, l := range all {
+			if times[i], err = strconv.ParseInt(strings.Fields(l)[2], 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, x := range [][2]int64{{0, 1000}, {150_000, 160_000}, {500_000, 500_400}, {499_000, math.MaxInt64}, {0, 899_000}, {7, 7}, {-5, 0}} {
+			var want []string
+			for i, l := range all {
+				if times[i] >= x[0] && times[i] < x[1] {
+					want = append(want, l)
+				}
+			}
+			if got := lines(x[0], x[1]); !slices.Equal(got, want) {
+				t.Errorf("%v, window %v: found %d events, expected %d", offsets, x, len(got), len(want))
+			}
+		}
 	}
 }
 

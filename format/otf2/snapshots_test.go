@@ -92,8 +92,8 @@ func TestSnapshotWriter(t *testing.T) {
 // What is wrong with snapshots and thumbnails has a name, and the rest is read.
 func TestSnapshotDamage(t *testing.T) {
 	end := func(b []byte, more ...byte) []byte { return append(append(bytes.Clone(b[:len(b)-2]), more...), 2, 1) }
-	// Of the events, whose values are random.
-	of := strings.NewReplacer("otf2.time-order 154 ", "", "otf2.undefined 43 ", "", "otf2.value 319 ", "")
+	// Of the events and definitions, whose values are random.
+	of := strings.NewReplacer("otf2.time-order 154 ", "", "otf2.undefined 66 ", "", "otf2.value 319 ", "")
 	whole, _ := records(t, must(t, format.FileSource(snapshots)), 1)
 	for _, x := range []struct {
 		what, file, rules string
@@ -108,7 +108,8 @@ func TestSnapshotDamage(t *testing.T) {
 		{"an unknown record", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 200, 1, 7) }, len(whole) + 1},
 		{"a record that ends too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 13, 3, 1, 1, 1) }, len(whole)},
 		{"attributes that end too early", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 6, 2, 1, 9) }, len(whole)},
-		{"record 3", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) }, len(whole)},
+		{"record 4", "all/1.snap", "otf2.chunk-numbers 1 otf2.unknown-record 1 ", func(b []byte) []byte { return end(b, 4, 1, 7) }, len(whole) + 1},
+		{"record 3 without a length", "all/1.snap", "otf2.damaged 1 ", func(b []byte) []byte { return end(b, 3) }, len(whole)},
 		{"another number in the header", "all/1.snap", "otf2.chunk-numbers 1 ", func(b []byte) []byte {
 			b = bytes.Clone(b)
 			b[10]++

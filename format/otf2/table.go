@@ -85,6 +85,7 @@ type field struct {
 const (
 	undefined32 = 1<<32 - 1
 	undefined64 = 1<<64 - 1
+	undefined8  = 1<<8 - 1
 )
 
 func number(name string) field   { return field{name: name, enc: enc32, table: noTable} }
@@ -181,6 +182,26 @@ type recordType struct {
 	bare bool // it has no length: there is one field
 	// event is the id of the event that a record of a snapshot repeats, 0 for none.
 	event uint8
+}
+
+// field is the one that value number i of n has.
+func (t *recordType) field(i, n int) *field {
+	switch after := n - len(t.after); {
+	case i < len(t.fields):
+		return &t.fields[i]
+	case i < after:
+		return &t.each[(i-len(t.fields))%len(t.each)]
+	default:
+		return &t.after[i-after]
+	}
+}
+
+// known is the row of a table that a record's id has; nil if it has none.
+func known(types []recordType, id uint8) *recordType {
+	if int(id) < len(types) && types[id].name != "" {
+		return &types[id]
+	}
+	return nil
 }
 
 // eventTypes are the events, by their ids (docs/formats/otf2.md, "Event records").

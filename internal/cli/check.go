@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -41,6 +42,7 @@ type checkPlace struct {
 	Time     *int64 `json:"time,omitempty"`     // ticks
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
+	seconds  string // of the time
 	defect   *trace.Defect
 }
 
@@ -189,6 +191,9 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 		}
 		if x.Event.HasTime {
 			p.Time = &x.Event.Time
+			if d != nil {
+				p.seconds = d.Defs().Clock.FormatSeconds(x.Event.Time)
+			}
 		}
 		rule.Places = append(rule.Places, p)
 	}
@@ -197,19 +202,48 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 
 func (a *app) printCheck(res *checkResult) {
 	for _, x := range res.Rules {
-		a.printRule(res.Path, x)
+		a.printRule(x)
 	}
 	printf(a.out, "%s: %s: %d errors, %d warnings, %d notes\n", res.Path, res.Format, res.Errors, res.Warnings, res.Notes)
 }
 
-// printRule prints the first places of a rule.
-func (a *app) printRule(path string, x checkRule) {
+// printRule prints the places of a rule. If there are more than are kept, the first one has a line,
+// with how many there are and where the others are that are kept.
+func (a *app) printRule(x checkRule) {
+	kept := int64(0)
 	for _, p := range x.Places {
+		kept += max(1, p.defect.Count)
+	}
+	for i, p := range x.Places {
 		d := *p.defect
-		d.Severity, d.Count = x.severity, 0
+		d.Severity = x.severity
+		if x.Count > kept {
+			d.Count = 0
+			text := fmt.Sprintf("%s (%d times", d.Error(), x.Count)
+			before := "; also "
+			for _, other := range x.Places[i+1:] {
+				text += before + other.short(&d)
+				before = ", "
+			}
+			fmt.Fprintln(a.out, plain(text+")"))
+			return
+		}
 		fmt.Fprintln(a.out, plain(d.Error()))
 	}
-	if n := x.Count - int64(len(x.Places)); n > 0 {
-		printf(a.out, "%s: and %d more of %s\n", path, n, x.Rule)
+}
+
+// short says where a place is beside another one of the same rule.
+func (p *checkPlace) short(first *trace.Defect) string {
+	where := p.defect.Position.String()
+	if p.seconds != "" {
+		where = "at " + p.seconds + " s"
+	} else if p.Line > 0 && p.File == first.Position.File {
+		where = fmt.Sprintf("in line %d", p.Line)
+	} else if rest, ok := strings.CutPrefix(where, first.Position.File+":"); ok {
+		where = "at " + rest
 	}
+	if p.defect.Record != first.Record {
+		where = strings.TrimSpace(p.defect.Record + " " + where)
+	}
+	return where
 }

@@ -81,7 +81,7 @@ func (a *app) repair(c *cobra.Command, args []string, x *changing, enter bool, p
 			res.Changes = append(res.Changes, rule)
 			total += r.Count
 			if !x.json {
-				a.printRule(in.src.Path, rule)
+				a.printRule(rule)
 			}
 		}
 		if !x.json {

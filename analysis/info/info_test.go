@@ -1,0 +1,14 @@
+package info
+
+import "testing"
+
+// Metrics that have values come first; all keep the order of their definitions.
+func TestMetricsWithValuesFirst(t *testing.T) {
+	l := []Metric{{ID: "a"}, {ID: "b", Events: 1}, {ID: "c"}, {ID: "d", Events: 9}}
+	sortMetrics(l)
+	for i, want := range []string{"b", "d", "a", "c"} {
+		if l[i].ID != want {
+			t.Errorf("metric %d: found %s, expected %s", i, l[i].ID, want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package otf2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// What stands behind the description of an anchor file is read as docs/formats/otf2.md, "Anchor
+// file", says: properties, the id of the trace, the numbers of snapshots and thumbnails, and 02 01 00.
+func TestAnchorFile(t *testing.T) {
+	properties := []Property{{"A::B", "one"}, {"C::D", ""}}
+	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, DefinitionChunk: minChunk, Substrate: 1, Compression: 1, Machine: "m", Properties: properties, TraceID: 5, Snapshots: 1}
+	sound := whole.append(nil)
+	area := bytes.Index(sound, []byte("m\x00\x00\x00")) + 4
+	count := func(n uint32) []byte {
+		b := bytes.Clone(sound)
+		binary.LittleEndian.PutUint32(b[area:], n)
+		return b
+	}
+	with := func(at int, v byte) []byte {
+		b := bytes.Clone(sound)
+		b[(at+len(b))%len(b)] = v
+		return b
+	}
+	for _, x := range []struct {
+		what       string
+		b          []byte
+		want       string // the error, none for a sound file
+		properties []Property
+		snapshots  uint32
+	}{
+		{"a sound file", sound, "", properties, 1},
+		{"no end", sound[:len(sound)-3], "t:0x55: found the end of the file, expected 02 01 00, which ends an anchor file", properties, 1},
+		{"a byte of the end is missing", sound[:len(sound)-1], "t:0x55: found 02 01, expected 02 01 00, which ends an anchor file", properties, 1},
+		{"another byte in the end", with(-2, 0xff), "t:0x55: found 02 ff 00, expected 02 01 00, which ends an anchor file", properties, 1},
+		{"bytes behind the end", append(bytes.Clone(sound), "abc"...), "t:0x58: found 3 bytes behind 02 01 00, expected the end of the file", properties, 1},
+		{"0 properties announced", count(0), "t:0x32: found 0 properties announced, expected 2, which is how many there are", properties, 1},
+		{"1 property announced", count(1), "t:0x32: found 1 properties announced, expected 2, which is how many there are", properties, 1},
+		{"3 properties announced", count(3), "t:0x32: found 3 properties announced, expected 2, which is how many there are", properties, 1},
+		{"2³²−1 properties announced", count(1<<32 - 1), "t:0x32: found 4294967295 properties announced, expected 2, which is how many there are", properties, 1},
+		{"a zero byte in a name", with(area+5, 0), "t:0x32: found 2 properties announced, behind which the file does not end, expected properties, the id of the trace, the numbers of snapshots and thumbnails, and 02 01 00, which ends an anchor file", nil, 0},
+		{"cut in the properties", sound[:area+14], "t:0x40: found the end of the file, expected the rest of the anchor file", properties[:1], 0},
+	} {
+		a, err := parseAnchor("t", x.b)
+		got := ""
+		if err != nil {
+			got = err.Error()
+		}
+		if got != x.want || a == nil {
+			t.Errorf("%s: found %v, %q, expected %q", x.what, a, got, x.want)
+			continue
+		}
+		if bad := (*FileError)(nil); err != nil && !errors.As(err, &bad) {
+			t.Errorf("%s: found an error that is not one of the file", x.what)
+		}
+		if !slices.Equal(a.Properties, x.properties) || a.Snapshots != x.snapshots {
+			t.Errorf("%s: found properties %q and %d snapshots, expected %q and %d", x.what, a.Properties, a.Snapshots, x.properties, x.snapshots)
+		}
+	}
+}
+
+// Anchor files of version 1 have no properties, those of version 2 no snapshots and thumbnails, and
+// those of later versions more than this package knows.
+func TestAnchorFileVersions(t *testing.T) {
+	whole := Anchor{FileVersion: 3, TraceVersion: 2, EventChunk: minChunk, Substrate: 1, Compression: 1, TraceID: 5}
+	sound := whole.append(nil)
+	end := len(sound) - len(anchorEnd)
+	for version, b := range map[byte][]byte{1: sound[:end-20], 2: sound[:end-8], 3: sound[:end], 4: append(bytes.Clone(sound[:end]), 7, 7, 7, 7)} {
+		b = append(bytes.Clone(b), anchorEnd...)
+		b[7] = version
+		if a, err := parseAnchor("t", b); err != nil || version > 1 && a.TraceID != 5 {
+			t.Errorf("version %d: found %v, %v, expected a sound file", version, a, err)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package otf2
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Of clock offsets at one time the first counts, a defect names the time, and all events stay
+// (docs/formats/otf2.md, "Clock correction").
+func TestClockOffsetsAtOneTime(t *testing.T) {
+	for _, x := range []struct {
+		offsets []ClockOffset
+		want    []int64 // times of events at 100, 150 and 200
+		defects []string
+	}{
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}}, []int64{100, 155, 210}, nil},
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 100, Offset: 90}, {Time: 200, Offset: 10}}, []int64{100, 155, 210}, []string{"a second clock offset at 100"}},
+		{[]ClockOffset{{Time: 100, Offset: 0}, {Time: 200, Offset: 10}, {Time: 200, Offset: 90}}, []int64{100, 155, 210}, []string{"a second clock offset at 200"}},
+		{[]ClockOffset{{Time: 100, Offset: 5}, {Time: 100, Offset: 5}}, []int64{100, 150, 200}, []string{"a second clock offset at 100"}},
+	} {
+		path := filepath.Join(t.TempDir(), "c.otf2")
+		dst, err := format.CreateFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := NewWriter(dst, Anchor{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := w.Location(0)
+		for _, o := range x.offsets {
+			if err := l.Clock(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, at := range []uint64{100, 150, 200} {
+			if err := l.Write(&Event{Time: at, Record: Record{ID: 17, Values: []uint64{at}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Define(&Record{ID: defLocation, Values: []uint64{0, undefined32, 1, 3, undefined32}}), w.Close(), dst.Commit()); err != nil {
+			t.Fatal(err)
+		}
+		report := format.NewReport()
+		d, err := Format{}.Open(context.Background(), format.FileSource(path), &format.ReadOptions{Report: report})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var times []int64
+		if err := d.Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			times = append(times, b.Time...)
+			return nil
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, rule := range report.Rules() {
+			for _, d := range rule.First {
+				found = append(found, d.Found)
+			}
+		}
+		if !slices.Equal(times, x.want) || !slices.Equal(found, x.defects) {
+			t.Errorf("%v: found times %v, defects %q, expected %v, %q", x.offsets, times, found, x.want, x.defects)
+		}
+		if rules := checked(t, format.FileSource(path)); rules != fmt.Sprintf("otf2.damaged %d ", len(x.defects)) && (rules != "" || x.defects != nil) {
+			t.Errorf("%v: check finds %q", x.offsets, rules)
+		}
+	}
+}

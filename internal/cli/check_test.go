@@ -1,0 +1,31 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// A rule that is broken more often than places are kept has one line, with how often, the times of
+// the first places and what the recorder is known for; others have a line for each place.
+func TestCheckLinesOfRules(t *testing.T) {
+	const anchor = "../../format/otf2/testdata/ok/ring/eztrace_log.otf2"
+	for _, x := range []struct {
+		places string
+		lines  int
+		ends   string
+	}{
+		{"10", 3, ", expected a leave of EZTrace finalize, which was entered last"},
+		{"2", 1, ", expected a leave of EZTrace finalize, which was entered last (3 times; also location 1610612733 at 0.087876351 s)"},
+		{"1", 1, ", expected a leave of EZTrace finalize, which was entered last (3 times)"},
+	} {
+		var lines []string
+		for _, l := range strings.Split(weft(t, 0, "check", "--places", x.places, anchor), "\n") {
+			if strings.Contains(l, "trace.leave-not-innermost") {
+				lines = append(lines, l)
+			}
+		}
+		if len(lines) != x.lines || !strings.HasSuffix(lines[0], x.ends) {
+			t.Errorf("--places %s: found %q, expected %d lines, the first of which ends %q", x.places, lines, x.lines, x.ends)
+		}
+	}
+}
