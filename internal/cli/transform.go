@@ -37,6 +37,7 @@ type changing struct {
 type piece struct {
 	from, to, percent         string
 	around, event, occurrence string
+	each                      bool
 	margin                    string
 	borders                   string
 }
@@ -64,6 +65,7 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
 	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
 	f.StringVar(&p.occurrence, "occurrence", "", "times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+	f.BoolVar(&p.each, "each", false, "with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
 	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
 	f.StringVar(&p.borders, "borders", "reopen", "what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look at what is before")
 	y := &x.filter
@@ -118,6 +120,9 @@ func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, er
 			return w, usageError("--percent %s: expected two numbers, such as 40-60", p.percent)
 		}
 	}
+	if p.each && p.occurrence == "" {
+		return w, usageError("--each: expected --occurrence with it")
+	}
 	clock := d.Defs().Clock
 	margin := int64(0)
 	if p.margin != "" {
@@ -171,24 +176,31 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 		}
 	}
 	defs := d.Defs()
-	ok := false
+	found, of := 0, "events"
 	if p.event != "" {
 		var kind func(trace.Kind) bool
 		if kind, err = chooseKinds(defs, flag, []string{name}); err != nil {
 			return w, err
 		}
-		w, ok, err = transform.FindEvent(ctx, d, kind, n)
+		w, found, err = transform.FindEvent(ctx, d, kind, n)
 	} else {
 		var region func(uint32) bool
 		if region, err = choose(defs, aRegion, []string{name}); err != nil {
 			return w, err
 		}
-		w, ok, err = transform.FindOccurrence(ctx, d, region, n)
+		w, found, err = transform.FindOccurrence(ctx, d, transform.Occurrence{Region: region, N: n, Each: p.each})
+		if of = "visits or claims"; p.each {
+			of += " at the location with the most"
+		}
 	}
-	if err == nil && !ok {
-		err = &exitError{exitDefects, fmt.Errorf("%s %s: found nothing of the kind", flag, text)}
+	if err != nil || found >= n {
+		return w, err
 	}
-	return w, err
+	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
+	if near, missing := aRegion.missing(defs, name); p.occurrence != "" && missing {
+		why = "the trace has no such region; " + near
+	}
+	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
 }
 
 // wanted is what the flags of a filter say; ok is false if they say nothing.
@@ -446,9 +458,10 @@ says when it really began; what is open where it ends is ended there, with the a
 cut.ends. So the times of pieces that follow each other add up to those of the whole.
 
 The time is given by --from and --to, --percent, --around a time, --event or
---occurrence. All flags of weft filter can be given, too: the piece is cut out and
+--occurrence, which is the N-th visit of a region over all locations, or with --each the N-th
+at each of them: iteration 5 of a loop. All flags of weft filter can be given, too: the piece is cut out and
 filtered in one pass.`,
-		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
+		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'iteration#5' --each trace.otf2 fifth.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
 		Args:    exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !x.piece.cuts() {
