@@ -323,11 +323,14 @@ func (p *printer) textRow(c *trace.Cursor) {
 	p.buf = append(plainTail(b, line), '\n')
 }
 
-// textOperand is an operand for people, if it has a name: of an enumeration, or of a communicator.
+// textOperand is an operand for people, if it has a name: of an enumeration, a communicator, or a location.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
 		name := p.defs.Communicator.At(uint32(v)).Name
 		return name, name != ""
+	}
+	if o.Type == trace.OpLocation && v < uint64(p.defs.Locations.Len()) {
+		return p.location(uint32(v)), true
 	}
 	return p.defs.EnumName(k, o, v)
 }
