@@ -43,7 +43,7 @@ func newProcessors(v *shown, x Index, d *trace.Definitions) (*processors, error)
 		if !d.Locations.Has(t.Location) {
 			return p, nil
 		}
-		if t.Events == 0 || !states.IsProcessor(d.Locations.At(t.Location).Kind) {
+		if t.Events == 0 || !d.Locations.At(t.Location).Kind.IsProcessor() {
 			continue
 		}
 		if t.Kind == index.CounterTrack && t.Style != "steps" {

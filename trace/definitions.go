@@ -126,6 +126,15 @@ const (
 	ValueLocation    LocationKind = "value"    // all events with one value of an attribute, wherever they were
 )
 
+// IsProcessor reports whether locations of a kind are processors, or belong to one.
+func (k LocationKind) IsProcessor() bool {
+	switch k {
+	case ProcessLocation, ThreadLocation, StreamLocation, PeerLocation, "":
+		return true
+	}
+	return false
+}
+
 // Location is one ordered source of events.
 type Location struct {
 	ID    string       `json:"id"`

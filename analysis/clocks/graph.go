@@ -72,13 +72,32 @@ func (p *Part) keyOf(loc uint32) int64 {
 	return int64(g)
 }
 
+// tied says which locations send or receive messages, or take part in collective operations.
+func (p *Part) tied(collectives []collective) []bool {
+	tied := make([]bool, len(p.spans))
+	for _, m := range p.messages {
+		tied[m.sent.loc], tied[m.received.loc] = true, true
+	}
+	for _, c := range collectives {
+		for _, e := range c.begins {
+			tied[e.loc] = true
+		}
+		for _, e := range c.ends {
+			tied[e.loc] = true
+		}
+	}
+	return tied
+}
+
 // problem sorts what was collected.
 func (p *Part) problem() (*problem, error) {
 	q := &problem{latency: p.opt.Latency, clockOf: make([]int32, len(p.spans))}
 	clocks := map[int64]int32{}
+	collectives := p.collectives()
+	tied := p.tied(collectives)
 	for loc := range p.spans {
 		q.clockOf[loc] = none
-		if !p.spans[loc].any {
+		if !p.spans[loc].any || !tied[loc] && !p.defs.Locations.At(uint32(loc)).Kind.IsProcessor() {
 			continue
 		}
 		k := p.keyOf(uint32(loc))
@@ -91,7 +110,6 @@ func (p *Part) problem() (*problem, error) {
 		q.clockOf[loc] = c
 		q.clocks[c].locations = append(q.clocks[c].locations, uint32(loc))
 	}
-	collectives := p.collectives()
 	if len(p.messages)+len(collectives) == 0 {
 		q.alone()
 		return q, nil

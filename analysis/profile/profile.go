@@ -401,7 +401,7 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 
 func (p *Part) ended(c claims.Claim, end int64) {
 	a, ticks := p.activities[c.Region], end-c.Start
-	outside := p.outside(c, end)
+	outside := c.Outside(p.opt.Window, end)
 	if outside {
 		a.count--
 	} else {
@@ -417,13 +417,6 @@ func (p *Part) ended(c claims.Claim, end int64) {
 		r.amountTime += c.Amount * float64(ticks)
 		p.resources[c.Resource] = r
 	}
-}
-
-// outside tells whether a claim, whose times are cut to the window, ends before it
-// or begins behind it.
-func (p *Part) outside(c claims.Claim, end int64) bool {
-	w := p.opt.Window
-	return w != nil && (c.Start >= w.To || end <= w.From && c.Before)
 }
 
 func (a activity) begun() activity {
@@ -643,7 +636,7 @@ func (p *Part) claimResult(r *Result) {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
-		if q.outside(c, end) {
+		if c.Outside(q.opt.Window, end) {
 			return
 		}
 		a := q.activities[c.Region]

@@ -180,7 +180,7 @@ func (p *Part) meet(loc uint32) error {
 
 func (p *Part) number(loc uint32) int64 {
 	l := p.defs.Locations.At(loc)
-	if !IsProcessor(l.Kind) {
+	if !l.Kind.IsProcessor() {
 		return none
 	}
 	if p.defs.Conventions.EventTypes {
@@ -191,15 +191,6 @@ func (p *Part) number(loc uint32) int64 {
 		return none
 	}
 	return int64(loc)
-}
-
-// IsProcessor reports whether locations of a kind are processors, or belong to one.
-func IsProcessor(k trace.LocationKind) bool {
-	switch k {
-	case trace.ProcessLocation, trace.ThreadLocation, trace.StreamLocation, trace.PeerLocation, "":
-		return true
-	}
-	return false
 }
 
 // Merge adds another part of the same trace, which must have seen other

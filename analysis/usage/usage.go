@@ -29,6 +29,9 @@ type Options struct {
 	// above it, steps that are short against the whole are joined into their
 	// average. 0 keeps none.
 	Steps int
+	// Window bounds the time that counts, nil is all. Parts still take all events: those before it tell what is
+	// held where it begins.
+	Window *trace.Window
 }
 
 // Part follows the resources of a trace. It needs the order of each location
@@ -49,6 +52,8 @@ type resource struct {
 	count    int64
 	open     []int64 // time with so many claims
 	amounts  map[float64]int64
+	held     claims.Sum // amount × time
+	peak     float64
 	width    float64 // of the ranges of amounts; 0: each amount is kept
 	steps    []Step
 	shortest int64 // steps up to this length have been joined
@@ -83,10 +88,11 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
 		return nil
 	}
-	p.book.Step, p.book.Ended = p.step, func(claims.Claim, int64) {}
+	p.book.Step, p.book.Ended = p.step, p.ended
+	w := p.opt.Window
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
-		if x, begun := p.book.Take(&c, c.Time(), false); begun && x.Resource != trace.NoRef {
+		if x, begun := p.book.Take(&c, w.Clip(c.Time()), w != nil && c.Time() < w.From); begun && x.Resource != trace.NoRef {
 			p.resource(x.Resource).count++
 		}
 	}
@@ -112,6 +118,8 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 	}
 	r.open[l.Open] += to - from
 	a := l.Amount()
+	r.held.Add(a * float64(to-from))
+	r.peak = max(r.peak, a)
 	r.amounts[r.low(a)] += to - from
 	if len(r.amounts) > p.opt.Levels {
 		r.widen(p.opt.Levels)
@@ -121,6 +129,13 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 		if len(r.steps) > max(p.opt.Steps, 2) {
 			r.join(max(p.opt.Steps, 2))
 		}
+	}
+}
+
+// ended takes a claim out that is not in the window.
+func (p *Part) ended(c claims.Claim, end int64) {
+	if c.Resource != trace.NoRef && c.Outside(p.opt.Window, end) {
+		p.resource(c.Resource).count--
 	}
 }
 
@@ -202,7 +217,7 @@ func (p *Part) Merge(o *Part) error {
 type Result struct {
 	Clock trace.Clock `json:"clock"`
 	// First and Last are the times of the first and last event of all kinds that
-	// the part has seen. Histograms cover the time from First to Last.
+	// the part has seen, or the ends of the window within these. Histograms cover the time from First to Last.
 	First     int64      `json:"first"`
 	Last      int64      `json:"last"`
 	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions
@@ -222,6 +237,9 @@ type Resource struct {
 	Unit     string  `json:"unit,omitempty"` // of amounts
 	Capacity float64 `json:"capacity"`
 	Claims   int64   `json:"claims"`
+	// Mean is the amount held at a time from First to Last, Peak the most.
+	Mean trace.Real `json:"mean"`
+	Peak trace.Real `json:"peak"`
 	// Open[k] is the time with exactly k claims.
 	Open []int64 `json:"open"`
 	// Amounts says for how long how much was held, the smallest amount first.
@@ -257,17 +275,27 @@ func (p *Part) Result() *Result {
 		q.resources[i] = &c
 	}
 	q.book = p.book.Clone()
-	q.book.Step, q.book.Ended = q.step, func(claims.Claim, int64) {}
-	out := &Result{Clock: p.defs.Clock, First: p.first, Last: p.end, Orphans: p.book.Orphans, Reused: p.book.Reused, Resources: []Resource{}}
-	out.Unclosed = q.book.Close(func(loc uint32) int64 { return p.last[loc] })
+	w := p.opt.Window
+	out := &Result{Clock: p.defs.Clock, First: w.Clip(p.first), Last: w.Clip(p.end), Orphans: p.book.Orphans, Reused: p.book.Reused, Resources: []Resource{}}
+	q.book.Step = q.step
+	q.book.Ended = func(c claims.Claim, end int64) {
+		q.ended(c, end)
+		if !c.Outside(w, end) {
+			out.Unclosed++
+		}
+	}
+	q.book.Close(func(loc uint32) int64 { return w.Clip(p.last[loc]) })
 	for _, i := range slices.Sorted(maps.Keys(q.resources)) {
 		r := q.resources[i]
-		x := Resource{Resource: i, Claims: r.count, Open: r.open, Amounts: []Level{}, Steps: r.steps}
+		x := Resource{Resource: i, Claims: r.count, Peak: trace.Real(r.peak), Open: r.open, Amounts: []Level{}, Steps: r.steps}
 		if p.defs.Resources.Has(i) {
 			d := p.defs.Resources.At(i)
 			x.ID, x.Name, x.Unit, x.Capacity = d.ID, d.Name, d.Unit, d.Capacity
 		}
-		free := p.end - p.first
+		free := out.Last - out.First
+		if free > 0 {
+			x.Mean = trace.Real(r.held.Value() / float64(free))
+		}
 		for _, t := range r.open {
 			free -= t
 		}

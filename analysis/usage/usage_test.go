@@ -290,3 +290,48 @@ func TestClaims(t *testing.T) {
 
 // The parts can be used where the formats want a sink.
 var _ = []format.Sink{&Part{}, &Little{}, &Claims{}}
+
+// In a window what is held in it counts, with its time in it; windows that follow each other add up to the whole.
+func TestWindow(t *testing.T) {
+	d, ms := example(t)
+	run := func(w *trace.Window) *Result {
+		p := New(d.Defs(), Options{Window: w})
+		if err := d.Scan(context.Background(), trace.Events(), format.PerLocation, p); err != nil {
+			t.Fatal(err)
+		}
+		return p.Result()
+	}
+	// CPU holds 1 from 0 to 2 and 1 from 1 to 3, and for no time at 6; MEM 60 from 2 to 6 and 40 from 3 to 5.
+	r := run(&trace.Window{From: ms, To: 4 * ms})
+	cpu, mem := &r.Resources[0], &r.Resources[1]
+	if r.First != ms || r.Last != 4*ms || r.Unclosed != 0 {
+		t.Errorf("found %d to %d, %d unclosed, expected 1 to 4 ms", r.First, r.Last, r.Unclosed)
+	}
+	if want := []int64{ms, ms, ms}; cpu.Claims != 2 || cpu.Mean != 1 || cpu.Peak != 2 || !reflect.DeepEqual(cpu.Open, want) {
+		t.Errorf("CPU: found %+v, expected 2 claims, open %v, mean 1, peak 2", cpu, want)
+	}
+	if want := []Level{{0, 0, ms}, {60, 0, ms}, {100, 0, ms}}; mem.Claims != 2 || mem.Peak != 100 || !reflect.DeepEqual(mem.Amounts, want) {
+		t.Errorf("MEM: found %+v, expected 2 claims, %v, peak 100", mem, want)
+	}
+	near(t, "mean of MEM", float64(mem.Mean), 160.0/3)
+	// Nothing of CPU is in the last third but the claim of no length at 6, which is its end.
+	if r = run(&trace.Window{From: 4 * ms, To: 7 * ms}); r.Resources[0].Claims != 1 || r.Resources[0].Peak != 0 || r.Last != 6*ms {
+		t.Errorf("CPU from 4 ms: found %+v", r.Resources[0])
+	}
+	if r = run(&trace.Window{From: 4 * ms, To: 6 * ms}); r.Resources[0].Claims != 0 {
+		t.Errorf("CPU from 4 to 6 ms: found %+v, expected no claim", r.Resources[0])
+	}
+	whole := run(nil)
+	near(t, "mean of MEM in all", float64(whole.Resources[1].Mean), (60*4+40*2)/6.0)
+	for i, want := range whole.Resources {
+		var open [3]int64
+		for _, w := range []trace.Window{{From: math.MinInt64, To: 2*ms + 1}, {From: 2*ms + 1, To: 3 * ms}, {From: 3 * ms, To: math.MaxInt64}} {
+			for k, n := range run(&w).Resources[i].Open {
+				open[k] += n
+			}
+		}
+		if !reflect.DeepEqual(open[:], want.Open) {
+			t.Errorf("resource %d: found %v in three windows, expected %v", i, open, want.Open)
+		}
+	}
+}

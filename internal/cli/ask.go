@@ -23,6 +23,9 @@ func (a *app) ask(in *input, err error, asJSON bool, r *reading, f func(in *inpu
 	}
 	in.bar.done()
 	if asJSON {
+		if !r.quiet {
+			a.tellNamed(in)
+		}
 		return a.writeJSON(a.out, x)
 	}
 	err = text()
@@ -65,7 +68,11 @@ func (s *selecting) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
 func oneOf(flag, value string, words ...string) (int, error) {
 	i := slices.Index(words, value)
 	if last := len(words) - 1; i < 0 {
-		return 0, usageError("%s %s: expected %s or %s", flag, value, strings.Join(words[:last], ", "), words[last])
+		near := didYouMean(value, slices.Values(words), "")
+		if near != "" {
+			near = "; " + near
+		}
+		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last], near)
 	}
 	return i, nil
 }

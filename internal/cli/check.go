@@ -68,6 +68,9 @@ there is none. --strict stops at the first.`,
 			return someArgs(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if err := a.checkRuleNames(only); err != nil {
+				return err
+			}
 			if rules {
 				return a.listRules(asJSON, only)
 			}
@@ -121,6 +124,20 @@ func (a *app) rules() []format.Rule {
 		l = append(l, f.About().Rules...)
 	}
 	return l
+}
+
+// checkRuleNames refuses patterns that no rule matches.
+func (a *app) checkRuleNames(list []string) error {
+	var ids []string
+	for _, r := range a.rules() {
+		ids = append(ids, r.ID)
+	}
+	for _, s := range list {
+		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{s}, id) }) {
+			return usageError("--rule %s: no such rule; %s", s, didYouMean(s, slices.Values(ids), "weft check --rules lists them"))
+		}
+	}
+	return nil
 }
 
 // listRules prints the table of rules.

@@ -134,9 +134,9 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		Example:       "  weft info trace.etf\n  weft convert trace.trf trace.etf",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("unknown command %q; see weft --help", args[0])
+				return unknownCommand(c, args[0])
 			}
 			return nil
 		},
@@ -153,9 +153,7 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 		}
 		return nil
 	}
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageError("%w; see %s --help", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	defer func() {
 		// cobra makes the completion command; it lacks an example.
 		root.InitDefaultCompletionCmd()
@@ -195,7 +193,8 @@ Exit codes: 0 good, 1 the trace has defects or the answer is "no", 2 usage,
 // completeFlags gives the flags of all commands their values for the shell's
 // completion.
 func (a *app) completeFlags(root *cobra.Command) {
-	var formats, options, kinds []string
+	var formats, options []string
+	kinds := []string{messageKind + "\tall of send and recv", "claim\tclaim-begin and claim-end"}
 	for _, f := range a.formats {
 		formats = append(formats, f.About().Name+"\t"+f.About().Title)
 		for _, o := range f.About().Options {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -78,6 +79,7 @@ type input struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
+	named  []named // what the flags name
 	bar    *bar
 	close  []func() error
 }
@@ -121,11 +123,37 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 			}
 		}
 		if !known {
-			return nil, usageError("--option %s: no such option; weft formats --options lists them", name)
+			return nil, usageError("--option %s: no such option; %s", name, didYouMean(name, a.optionNames(), "weft formats --options lists them"))
 		}
 		out[name] = value
 	}
 	return out, nil
+}
+
+// optionNames are the names of the options of all formats.
+func (a *app) optionNames() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, f := range a.formats {
+			for _, o := range f.About().Options {
+				if !yield(o.Name) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// formatNamed is the format that a flag names.
+func (a *app) formatNamed(flag, name string) (format.Format, error) {
+	f, ok := format.ByName(a.formats, name)
+	if !ok {
+		var names []string
+		for _, f := range a.formats {
+			names = append(names, f.About().Name)
+		}
+		return nil, usageError("%s %s: no such format; %s", flag, name, didYouMean(name, slices.Values(names), "weft formats lists them"))
+	}
+	return f, nil
 }
 
 // open opens the trace that an argument names and prepares it; "-" is standard
@@ -236,11 +264,7 @@ func (a *app) namedFormat(r *reading) (format.Format, error) {
 	if r.format == "" {
 		return nil, nil
 	}
-	f, ok := format.ByName(a.formats, r.format)
-	if !ok {
-		return nil, usageError("--format %s: no such format; weft formats lists them", r.format)
-	}
-	return f, nil
+	return a.formatNamed("--format", r.format)
 }
 
 // formatOf is the format of a trace.
@@ -332,6 +356,7 @@ func (a *app) tell(in *input, quiet bool) {
 	if quiet {
 		return
 	}
+	a.tellNamed(in)
 	var n [3]int64
 	for _, r := range rules {
 		n[r.Severity] += r.Count
@@ -353,6 +378,13 @@ func (a *app) misses(rule string) {
 	a.incomplete = a.incomplete || strings.HasSuffix(rule, ".missing-file")
 }
 
+// tellNamed says what flags name that the trace does not have.
+func (a *app) tellNamed(in *input) {
+	if len(in.named) > 0 {
+		a.tellMissing(in.Defs(), in.named)
+	}
+}
+
 // selecting holds the flags that choose events.
 type selecting struct {
 	from, to  string
@@ -364,7 +396,7 @@ type selecting struct {
 
 func (s *selecting) flags(f *pflag.FlagSet) {
 	s.stateFlags(f)
-	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events (enter, leave, claim-begin, send, …)")
+	f.StringSliceVar(&s.kinds, "kind", nil, "kinds of events, "+kindsHelp)
 }
 
 // stateFlags are those for commands that follow states, which need all kinds of
@@ -430,12 +462,13 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	if sel.From > sel.To {
 		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
 	}
-	if sel.Location, err = chooseLocations(d, s.locations); err != nil {
+	if sel.Location, err = choose(d, aLocation, s.locations); err != nil {
 		return sel, err
 	}
-	if sel.Region, err = chooseRegions(d, s.regions); err != nil {
+	if sel.Region, err = choose(d, aRegion, s.regions); err != nil {
 		return sel, err
 	}
+	in.named = append(in.named, named{"--location", aLocation, s.locations}, named{"--region", aRegion, s.regions})
 	if len(s.kinds) > 0 {
 		if sel.Kind, err = chooseKinds(d, "--kind", s.kinds); err != nil {
 			return sel, err
@@ -492,39 +525,56 @@ func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) 
 	return nil
 }
 
-// choose is whether a name, or the id, of an entry is among patterns; nil if there are none.
-func choose(list []string, names func(i int) (string, string)) (func(uint32) bool, error) {
-	p, err := newPatterns(list)
-	if err != nil || len(list) == 0 {
-		return nil, err
-	}
-	return func(i uint32) bool { return p.match(names(int(i))) }, nil
-}
-
-// chooseLocations is whether the id or name of a location is among patterns; nil if there
-// are none.
-func chooseLocations(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) { return d.Locations.At(uint32(i)).ID, d.Locations.At(uint32(i)).Name })
-}
-
-// chooseRegions is the same for regions.
-func chooseRegions(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) { return d.Regions.At(uint32(i)).Name, d.Regions.At(uint32(i)).ID })
-}
-
 // linkKind is the name of links in lists of kinds.
 const linkKind = "link"
 
-// chooseKinds is whether a kind is in a list of names.
+// kindsHelp says how kinds are chosen.
+const kindsHelp = "with all of their phases: enter, claim, send (also send-begin and send-complete), message (all of send and recv)"
+
+// messageKind is the word for sends and receives in lists of kinds.
+const messageKind = "message"
+
+// kindsNamed are the kinds that a word stands for, by their names: that of its own name and all of its phases, events
+// whose names begin with the word and a hyphen (send: send, send-begin and send-complete), and for message those of
+// send and recv.
+func kindsNamed(d *trace.Definitions, word string) (names []string) {
+	if word == messageKind {
+		return append(kindsNamed(d, trace.Send.Spec().Name), kindsNamed(d, trace.Recv.Spec().Name)...)
+	}
+	for _, k := range trace.Kinds() {
+		if name := k.Spec().Name; name == word || k.IsEvent() && strings.HasPrefix(name, word+"-") {
+			names = append(names, name)
+		}
+	}
+	if word == linkKind || slices.ContainsFunc(d.Kinds.All(), func(x trace.KindDef) bool { return x.Name == word }) {
+		names = append(names, word)
+	}
+	return names
+}
+
+// kindWords are the words that kinds are chosen by, without those that are a beginning alone, such as claim.
+func kindWords(d *trace.Definitions) []string {
+	list := []string{linkKind, messageKind}
+	for _, k := range trace.Kinds() {
+		list = append(list, k.Spec().Name)
+	}
+	for _, k := range d.Kinds.All() {
+		list = append(list, k.Name)
+	}
+	return list
+}
+
+// chooseKinds is whether a kind is in a list of words.
 func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.Kind) bool, error) {
 	kinds := map[string]bool{}
-	for _, k := range list {
-		_, common := trace.KindByName(k)
-		declared := slices.ContainsFunc(d.Kinds.All(), func(x trace.KindDef) bool { return x.Name == k })
-		if !common && !declared && k != linkKind {
-			return nil, usageError("%s %s: no such kind; weft formats --kinds lists them", flag, k)
+	for _, word := range list {
+		names := kindsNamed(d, word)
+		if len(names) == 0 {
+			return nil, usageError("%s %s: no such kind; %s", flag, word, didYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them"))
 		}
-		kinds[k] = true
+		for _, name := range names {
+			kinds[name] = true
+		}
 	}
 	return func(k trace.Kind) bool { return kinds[d.Spec(k).Name] }, nil
 }
@@ -581,9 +631,9 @@ func (a *app) target(arg, name, flag string) (format.Format, error) {
 	f, ok := (format.Format)(nil), false
 	switch {
 	case name != "":
-		f, ok = format.ByName(a.formats, name)
-		if !ok {
-			return nil, usageError("%s %s: no such format; weft formats lists them", flag, name)
+		var err error
+		if f, err = a.formatNamed(flag, name); err != nil {
+			return nil, err
 		}
 	case arg == "-":
 		return nil, usageError("standard output has no name that tells a format; use %s", flag)

@@ -11,7 +11,7 @@ func (a *app) otfCommand() *cobra.Command {
 		Example: "  weft otf shrink --processes 1-16 trace.otf part.otf\n  weft otf compress trace.otf\n  weft otf snapshots trace.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usageError("unknown command %q; see %s --help", args[0], c.CommandPath())
+				return unknownCommand(c, args[0])
 			}
 			return nil
 		},

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // patterns are names as users write them: as they are, with * and ? for anything, or,
@@ -65,4 +69,72 @@ func matches(patterns []string, s string) bool {
 		}
 	}
 	return false
+}
+
+// nameable is a sort of definitions whose entries flags name.
+type nameable struct {
+	word string
+	len  func(d *trace.Definitions) int
+	// names are the id and the name of an entry.
+	names func(d *trace.Definitions, i uint32) (string, string)
+}
+
+var (
+	aLocation = nameable{"location", func(d *trace.Definitions) int { return d.Locations.Len() },
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Locations.At(i); return x.ID, x.Name }}
+	aRegion = nameable{"region", func(d *trace.Definitions) int { return d.Regions.Len() },
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Regions.At(i); return x.ID, x.Name }}
+	aGroup = nameable{"group", func(d *trace.Definitions) int { return d.Groups.Len() },
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Groups.At(i); return x.ID, x.Name }}
+	aCommunicator = nameable{"communicator", func(d *trace.Definitions) int { return d.Communicator.Len() },
+		func(d *trace.Definitions, i uint32) (string, string) { x := d.Communicator.At(i); return x.ID, x.Name }}
+)
+
+// choose is whether the name or the id of an entry is among patterns; nil if there are none.
+func choose(d *trace.Definitions, what nameable, list []string) (func(uint32) bool, error) {
+	p, err := newPatterns(list)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return func(i uint32) bool { return p.match(what.names(d, i)) }, nil
+}
+
+// named is what a flag names.
+type named struct {
+	flag     string
+	what     nameable
+	patterns []string
+}
+
+// tellMissing says which patterns match nothing in a trace. Definitions may be among the events, so they are to
+// have been read.
+func (a *app) tellMissing(d *trace.Definitions, list []named) {
+	for _, n := range list {
+		for _, s := range n.patterns {
+			if near, missing := n.what.missing(d, s); missing {
+				fmt.Fprintln(a.err, plain(fmt.Sprintf("%s %s: the trace has no such %s; %s", n.flag, s, n.what.word, near)))
+			}
+		}
+	}
+}
+
+// missing reports whether a pattern matches nothing, and names what is nearest to it.
+func (n nameable) missing(d *trace.Definitions, pattern string) (near string, missing bool) {
+	matches, err := choose(d, n, []string{pattern})
+	if err != nil {
+		return "", false
+	}
+	for i := range n.len(d) {
+		if matches(uint32(i)) {
+			return "", false
+		}
+	}
+	return didYouMean(pattern, func(yield func(string) bool) {
+		for i := range n.len(d) {
+			id, name := n.names(d, uint32(i))
+			if !yield(cmp.Or(name, id)) {
+				return
+			}
+		}
+	}, "weft info --top 0 lists them"), true
 }

@@ -78,6 +78,9 @@ filters, --compat takes --from, --to and --location.`,
 			}
 			in.bar.done()
 			a.tell(in, r.quiet)
+			if err == nil && !p.found && !r.quiet {
+				printf(a.err, "%s: found no event to print\n", in.src.Path)
+			}
 			return err
 		},
 	}
@@ -115,6 +118,8 @@ type printer struct {
 	defs *trace.Definitions
 	json bool
 	left int64
+	// found is whether there was an event or a link.
+	found bool
 	// location is the full name of a location.
 	location func(loc uint32) string
 	// A tick is factor × 10^-scale seconds, if finite.
@@ -128,6 +133,7 @@ type printer struct {
 // Batch prints the rows of a batch.
 func (p *printer) Batch(b *trace.Batch) error {
 	p.buf = p.buf[:0]
+	p.found = p.found || b.Len() > 0
 	c := b.Cursor() // outside the loop, which would copy it each time
 	for c.Next() {
 		if p.left == 0 {
@@ -317,11 +323,14 @@ func (p *printer) textRow(c *trace.Cursor) {
 	p.buf = append(plainTail(b, line), '\n')
 }
 
-// textOperand is an operand for people, if it has a name: of an enumeration, or of a communicator.
+// textOperand is an operand for people, if it has a name: of an enumeration, a communicator, or a location.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
 		name := p.defs.Communicator.At(uint32(v)).Name
 		return name, name != ""
+	}
+	if o.Type == trace.OpLocation && v < uint64(p.defs.Locations.Len()) {
+		return p.location(uint32(v)), true
 	}
 	return p.defs.EnumName(k, o, v)
 }
@@ -345,6 +354,7 @@ func pad(b []byte, from, n int) []byte {
 // Links prints stored links.
 func (p *printer) Links(links []trace.Link) error {
 	p.buf = p.buf[:0]
+	p.found = p.found || len(links) > 0
 	for i := range links {
 		if p.left == 0 {
 			p.out.Write(p.buf)

@@ -84,8 +84,10 @@ writes them for go tool pprof.`,
 			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup); err != nil {
 				return err
 			}
-			if sortBy != "" && !slices.Contains(sortKeys, sortBy) {
-				return usageError("--sort %s: expected one of %s", sortBy, strings.Join(sortKeys, ", "))
+			if sortBy != "" {
+				if _, err := oneOf("--sort", sortBy, sortKeys...); err != nil {
+					return err
+				}
 			}
 			if folded && (asJSON || asCSV || tree) {
 				return usageError("--folded: expected none of --json, --csv and --tree with it")

@@ -54,6 +54,9 @@ window alone.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
+				if len(x.Processors) == 0 {
+					return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+				}
 				name, _ := locationNames(in.Defs())
 				return x, func() error {
 					printTable(a.out, table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}, len(x.Processors), 0, func(i int) table.Row {
@@ -81,4 +84,12 @@ window alone.`,
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")
 	c.Flags().StringVar(&overhead, "user-overhead", "", "what user overhead (PICL event -603) counts as")
 	return c
+}
+
+// noProcessors says what a trace has in the place of processors.
+func noProcessors(d *trace.Definitions) string {
+	if d.Resources.Len() > 0 {
+		return "the trace has no processors, which have states; weft usage shows how its resources are used"
+	}
+	return "the trace has no events of processors, which have states"
 }

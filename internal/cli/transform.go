@@ -29,12 +29,15 @@ type changing struct {
 	prune     bool
 	piece     piece
 	filter    filtering
+	// named are the definitions whose entries the filter names.
+	named *trace.Definitions
 }
 
 // piece says what is cut out.
 type piece struct {
 	from, to, percent         string
 	around, event, occurrence string
+	each                      bool
 	margin                    string
 	borders                   string
 }
@@ -60,8 +63,9 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
 	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
 	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
-	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND, or the N-th one, KIND#N, with --margin")
+	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
 	f.StringVar(&p.occurrence, "occurrence", "", "times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+	f.BoolVar(&p.each, "each", false, "with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
 	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
 	f.StringVar(&p.borders, "borders", "reopen", "what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look at what is before")
 	y := &x.filter
@@ -72,7 +76,7 @@ func (x *changing) flags(f *pflag.FlagSet) {
 		{&y.locations, &y.notLocations, "location", "locations by id or name"},
 		{&y.groups, &y.notGroups, "group", "locations below groups (processes, nodes) with this id or name"},
 		{&y.regions, &y.notRegions, "region", "what names regions, by name or id"},
-		{&y.kinds, &y.notKinds, "kind", "kinds of events; begins and ends go together"},
+		{&y.kinds, &y.notKinds, "kind", "kinds of events, " + kindsHelp + "; begins and ends go together"},
 		{&y.communicators, &y.notCommunicators, "communicator", "what names communicators, by name or id"},
 	} {
 		doc := "; * and ? match anything, re: begins a regular expression"
@@ -115,6 +119,9 @@ func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, er
 		if from, to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
 			return w, usageError("--percent %s: expected two numbers, such as 40-60", p.percent)
 		}
+	}
+	if p.each && p.occurrence == "" {
+		return w, usageError("--each: expected --occurrence with it")
 	}
 	clock := d.Defs().Clock
 	margin := int64(0)
@@ -169,24 +176,31 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 		}
 	}
 	defs := d.Defs()
-	ok := false
+	found, of := 0, "events"
 	if p.event != "" {
 		var kind func(trace.Kind) bool
 		if kind, err = chooseKinds(defs, flag, []string{name}); err != nil {
 			return w, err
 		}
-		w, ok, err = transform.FindEvent(ctx, d, kind, n)
+		w, found, err = transform.FindEvent(ctx, d, kind, n)
 	} else {
 		var region func(uint32) bool
-		if region, err = chooseRegions(defs, []string{name}); err != nil {
+		if region, err = choose(defs, aRegion, []string{name}); err != nil {
 			return w, err
 		}
-		w, ok, err = transform.FindOccurrence(ctx, d, region, n)
+		w, found, err = transform.FindOccurrence(ctx, d, transform.Occurrence{Region: region, N: n, Each: p.each})
+		if of = "visits or claims"; p.each {
+			of += " at the location with the most"
+		}
 	}
-	if err == nil && !ok {
-		err = &exitError{exitDefects, fmt.Errorf("%s %s: found nothing of the kind", flag, text)}
+	if err != nil || found >= n {
+		return w, err
 	}
-	return w, err
+	why := fmt.Sprintf("found %d %s, expected %d or more", found, of, n)
+	if near, missing := aRegion.missing(defs, name); p.occurrence != "" && missing {
+		why = "the trace has no such region; " + near
+	}
+	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
 }
 
 // wanted is what the flags of a filter say; ok is false if they say nothing.
@@ -207,23 +221,26 @@ func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, e
 			return w, false, usageError("--min-duration: %w", err)
 		}
 	}
-	both := func(yes, no []string, choose func(*trace.Definitions, []string) (func(uint32) bool, error)) func(uint32) bool {
+	both := func(yes, no []string, choose func([]string) (func(uint32) bool, error)) func(uint32) bool {
 		if err != nil {
 			return nil
 		}
 		var a, b func(uint32) bool
-		if a, err = choose(d, yes); err != nil {
+		if a, err = choose(yes); err != nil {
 			return nil
 		}
-		if b, err = choose(d, no); err != nil || a == nil && b == nil {
+		if b, err = choose(no); err != nil || a == nil && b == nil {
 			return nil
 		}
 		return func(i uint32) bool { return (a == nil || a(i)) && (b == nil || !b(i)) }
 	}
-	w.Region = both(x.regions, x.notRegions, chooseRegions)
-	w.Communicator = both(x.communicators, x.notCommunicators, chooseCommunicators)
-	byName := both(x.locations, x.notLocations, chooseLocations)
-	byGroup := both(x.groups, x.notGroups, chooseGroups)
+	entries := func(what nameable) func([]string) (func(uint32) bool, error) {
+		return func(list []string) (func(uint32) bool, error) { return choose(d, what, list) }
+	}
+	w.Region = both(x.regions, x.notRegions, entries(aRegion))
+	w.Communicator = both(x.communicators, x.notCommunicators, entries(aCommunicator))
+	byName := both(x.locations, x.notLocations, entries(aLocation))
+	byGroup := both(x.groups, x.notGroups, func(list []string) (func(uint32) bool, error) { return chooseGroups(d, list) })
 	if byName != nil || byGroup != nil {
 		w.Location = func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }
 	}
@@ -236,6 +253,16 @@ func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, e
 		}
 	}
 	return w, true, err
+}
+
+// named is what the flags of a filter name.
+func (x *filtering) named() []named {
+	return []named{
+		{"--location", aLocation, x.locations}, {"--not-location", aLocation, x.notLocations},
+		{"--group", aGroup, x.groups}, {"--not-group", aGroup, x.notGroups},
+		{"--region", aRegion, x.regions}, {"--not-region", aRegion, x.notRegions},
+		{"--communicator", aCommunicator, x.communicators}, {"--not-communicator", aCommunicator, x.notCommunicators},
+	}
 }
 
 // chooseGroups is whether a location is below a group whose id or name is among patterns.
@@ -258,13 +285,6 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 		}
 		return false
 	}, nil
-}
-
-// chooseCommunicators is whether the id or name of a communicator is among patterns.
-func chooseCommunicators(d *trace.Definitions, list []string) (func(uint32) bool, error) {
-	return choose(list, func(i int) (string, string) {
-		return d.Communicator.At(uint32(i)).ID, d.Communicator.At(uint32(i)).Name
-	})
 }
 
 // source is how the files are read: what is to be done comes behind that.
@@ -296,7 +316,8 @@ func (x *changing) change(ctx context.Context, d format.Events) (format.Events, 
 		}
 		d = make[how](d, w)
 	}
-	w, ok, err := x.filter.wanted(d.Defs())
+	x.named = d.Defs()
+	w, ok, err := x.filter.wanted(x.named)
 	if err != nil {
 		return nil, err
 	}
@@ -355,8 +376,11 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	for _, in := range ins {
 		a.tell(in, x.quiet)
 	}
-	if n.events == 0 && !x.quiet {
-		printf(a.err, "%s: no event is left\n", dst)
+	if !x.quiet {
+		a.tellMissing(x.named, x.filter.named())
+		if n.events == 0 {
+			printf(a.err, "%s: no event is left\n", dst)
+		}
 	}
 	refused, err := w.commit(loss, x.allowLoss || x.plain)
 	if err != nil {
@@ -434,9 +458,10 @@ says when it really began; what is open where it ends is ended there, with the a
 cut.ends. So the times of pieces that follow each other add up to those of the whole.
 
 The time is given by --from and --to, --percent, --around a time, --event or
---occurrence. All flags of weft filter can be given, too: the piece is cut out and
+--occurrence, which is the N-th visit of a region over all locations, or with --each the N-th
+at each of them: iteration 5 of a loop. All flags of weft filter can be given, too: the piece is cut out and
 filtered in one pass.`,
-		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
+		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'iteration#5' --each trace.otf2 fifth.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
 		Args:    exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !x.piece.cuts() {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -14,18 +15,30 @@ import (
 
 func (a *app) usageCommand() *cobra.Command {
 	var r reading
+	var s selecting
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "usage TRACE",
 		Short: "Show how resources are used: time by number of claims and by amount",
-		Long: `Show for each resource how much of the time how many claims hold it at once,
-and how much of it they hold.`,
-		Example: "  weft usage trace.etf\n  weft usage --json trace.etf",
+		Long: `Show for each resource how many claims held it and how much of it: the amount
+held at a time in the mean, also in percent of the capacity, and at most; then how much
+of the time how many claims held it at once, and how much of it they held. --window, or
+--from and --to, cut out a window: what is held in it counts, with its time in the
+window.`,
+		Example: "  weft usage trace.etf\n  weft usage --window 20%..30% trace.etf\n  weft usage --json trace.etf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			in, err := a.open(c.Context(), args[0], &r)
 			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				p := usage.New(in.Defs(), usage.Options{})
+				sel, err := s.selection(c.Context(), in)
+				if err != nil {
+					return nil, nil, err
+				}
+				var opt usage.Options
+				if _, opt.Window = s.bounds(sel); !asJSON {
+					opt.Levels = usageLevels
+				}
+				p := usage.New(in.Defs(), opt)
 				if err := in.Scan(c.Context(), trace.Events(), format.PerLocation, p); err != nil {
 					return nil, nil, err
 				}
@@ -35,17 +48,7 @@ and how much of it they hold.`,
 						r.quiet = true
 						return printf(a.out, "The trace has no claims on resources.\n")
 					}
-					t := newTable(a.out)
-					t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
-					for i := range x.Resources {
-						q := &x.Resources[i]
-						name := cmp.Or(q.Name, q.ID)
-						for k := range q.Open {
-							t.AppendRow(table.Row{name, k, fmt.Sprintf("%.1f", x.Percent(q, k))})
-							name = ""
-						}
-					}
-					t.Render()
+					a.printUsage(x)
 					return nil
 				}, nil
 			})
@@ -53,6 +56,52 @@ and how much of it they hold.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	s.timeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
+}
+
+// usageLevels is how many different amounts of a resource people are shown; more are put together to ranges.
+const usageLevels = 20
+
+// printUsage prints how resources are used.
+func (a *app) printUsage(x *usage.Result) {
+	name := func(i int) string { return cmp.Or(x.Resources[i].Name, x.Resources[i].ID) }
+	amount := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
+	percent := func(part, whole float64) string {
+		if whole <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("%.1f", 100*part/whole)
+	}
+	printTable(a.out, table.Row{"resource", "claims", "mean amount", "% of capacity", "peak", "capacity", "unit"}, len(x.Resources), 0, func(i int) table.Row {
+		q := &x.Resources[i]
+		return table.Row{name(i), q.Claims, amount(float64(q.Mean)), percent(float64(q.Mean), q.Capacity), amount(float64(q.Peak)), amount(q.Capacity), q.Unit}
+	})
+	fmt.Fprintln(a.out)
+	t := newTable(a.out)
+	t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
+	for i := range x.Resources {
+		first := name(i)
+		for k := range x.Resources[i].Open {
+			t.AppendRow(table.Row{first, k, fmt.Sprintf("%.1f", x.Percent(&x.Resources[i], k))})
+			first = ""
+		}
+	}
+	t.Render()
+	fmt.Fprintln(a.out)
+	t = newTable(a.out)
+	t.AppendHeader(table.Row{"resource", "amount", "% of the time"})
+	for i := range x.Resources {
+		first := name(i)
+		for _, l := range x.Resources[i].Amounts {
+			held := amount(float64(l.Amount))
+			if l.Width > 0 {
+				held += " to " + amount(float64(l.Amount+l.Width))
+			}
+			t.AppendRow(table.Row{first, held, percent(float64(l.Time), float64(x.Last-x.First))})
+			first = ""
+		}
+	}
+	t.Render()
 }

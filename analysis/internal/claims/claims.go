@@ -27,6 +27,11 @@ type Claim struct {
 	Before           bool // it begins before the window that counts, whatever Start says
 }
 
+// Outside reports whether the claim, whose times are cut to a window, ends before that or begins behind it.
+func (c *Claim) Outside(w *trace.Window, end int64) bool {
+	return w != nil && (c.Start >= w.To || end <= w.From && c.Before)
+}
+
 // claim reads a ClaimBegin row; ok is false when there is no id. An amount that is missing or
 // not finite counts as 0.
 func claim(e *trace.Cursor, t int64) (c Claim, ok bool) {

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// didYouMean names the word of a list that is nearest to one that is not among them, or is otherwise, what to
+// look at, if none is near.
+func didYouMean(word string, list iter.Seq[string], otherwise string) string {
+	folded := strings.ToLower(word)
+	best, limit := "", (len(word)+1)/3+1
+	for s := range list {
+		if n := len(s) - len(word); n >= limit || -n >= limit {
+			continue
+		}
+		if d := distance(folded, strings.ToLower(s)); d < limit {
+			best, limit = s, d
+		}
+	}
+	if best == "" {
+		return otherwise
+	}
+	return "did you mean " + best + "?"
+}
+
+// distance is how many characters must be put in, left away, replaced or exchanged with the next one to make b of a.
+func distance(a, b string) int {
+	x, y := []rune(a), []rune(b)
+	row := func(n int) []int {
+		r := make([]int, len(y)+1)
+		r[0] = n
+		return r
+	}
+	before, last := row(0), row(0) // the rows of i-2 and i-1 characters of a
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(x); i++ {
+		this := row(i)
+		for j := 1; j <= len(y); j++ {
+			replaced := last[j-1]
+			if x[i-1] != y[j-1] {
+				replaced++
+			}
+			this[j] = min(replaced, last[j]+1, this[j-1]+1)
+			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
+				this[j] = min(this[j], before[j-2]+1)
+			}
+		}
+		before, last = last, this
+	}
+	return last[len(y)]
+}
+
+// unknownCommand is the error for the name of a command that c does not have.
+func unknownCommand(c *cobra.Command, name string) error {
+	var names []string
+	for _, s := range c.Commands() {
+		names = append(names, s.Name())
+	}
+	return usageError("unknown command %q; %s", name, didYouMean(name, slices.Values(names), "see "+c.CommandPath()+" --help"))
+}
+
+// flagError is the error for flags of a command that are wrong.
+func flagError(c *cobra.Command, err error) error {
+	see := "see " + c.CommandPath() + " --help"
+	var e *pflag.NotExistError
+	if errors.As(err, &e) && e.GetSpecifiedShortnames() == "" {
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		see = didYouMean("--"+e.GetSpecifiedName(), slices.Values(names), see)
+	}
+	return usageError("%w; %s", err, see)
+}

@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"print", "print", 0}, {"pritn", "print", 1}, {"ente", "enter", 1},
+		{"exlusive", "exclusive", 1}, {"kitten", "sitting", 3}, {"größe", "grösse", 2}, {"ab", "ba", 1},
+	} {
+		if got := distance(c.a, c.b); got != c.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestDidYouMean(t *testing.T) {
+	list := []string{"enter", "leave", "claim-begin", "claim-end", "MPI_Send"}
+	for _, c := range []struct{ word, want string }{
+		{"ente", "did you mean enter?"}, {"claim-ent", "did you mean claim-end?"}, {"mpi_send", "did you mean MPI_Send?"},
+		{"nosuch", "look"}, {"", "look"}, {"x", "look"},
+	} {
+		if got := didYouMean(c.word, slices.Values(list), "look"); got != c.want {
+			t.Errorf("didYouMean(%q) = %q, want %q", c.word, got, c.want)
+		}
+	}
+}
