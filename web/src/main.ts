@@ -1,8 +1,8 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, baseID, Client, isAbort, say, sleep, type LinkDetails, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, say, sleep, type LinkDetails, type LinkInfo, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
-import { type Colors, highlighted, regionColors, themeColors } from "./colors";
+import { type Colors, highlighted, regionColors, share, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { attributes as missing, Details } from "./select";
@@ -117,8 +117,8 @@ class Page implements App {
   }
 
   private recolor(): void {
-    const s = this.store.state;
-    for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors);
+    const s = this.store.state, shared = share(this.lanes.map((l) => l.meta));
+    for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors, shared);
     this.draw();
   }
 
@@ -202,11 +202,36 @@ class Page implements App {
       const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
+    // of a message that was followed both ends are seen
+    if (followed) { n = this.around(followed, n); this.bothRows(followed); }
     // a row without spans has nothing to be selected
     const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
     if (empty) this.announce(lane.fullName(s.track));
     this.store.set(empty ? { window: n } : { selection: s, window: n, followed });
   }
+
+  /** around is a window as it is if both ends of a link are well inside, else one with both. */
+  around(l: { lane: number; link: LinkInfo }, w: Window): Window {
+    const lane = this.lanes[l.lane], times = [l.link.from, l.link.to].map((e) => lane.toAxis(BigInt(e.time))), [a, b] = times[0] <= times[1] ? times : [times[1], times[0]], room = (w.to - w.from) / 50n;
+    if (a >= w.from + room && b <= w.to - room && (b - a) * 100n >= w.to - w.from) return w;
+    return around(a, b > a ? b : a + 1n, this.limits(), 0.6);
+  }
+
+  /** bothRows scrolls to the rows of both ends of a link, or, if they are too far from each other, to that of its end. */
+  private bothRows(l: { lane: number; link: LinkInfo }): void {
+    const lane = this.lanes[l.lane], t = this.timelines[l.lane], rows = [l.link.from, l.link.to].map((e) => lane.rowOf.get(e.track)).filter((i) => i !== undefined).sort((a, b) => a - b);
+    const high = rows.length < 2 ? Infinity : lane.rows[rows[1]].y + lane.rows[rows[1]].height - lane.rows[rows[0]].y;
+    if (high < t.height) for (const i of rows) t.scrollTo(i);
+  }
+
+  /** showLink selects a link and shows both its ends. */
+  showLink(l: { lane: number; link: LinkInfo }): void {
+    this.store.set({ selection: null, link: l, window: this.around(l, this.store.state.window) });
+    this.bothRows(l);
+  }
+
+  /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
+  hold(time: Window): void { if (!this.store.state.range) this.store.set({ range: clamp(time, this.limits()) }); }
 
   highlight(region: string | null): void {
     this.store.set({ highlight: region === this.store.state.highlight ? null : region });
@@ -574,8 +599,8 @@ class Page implements App {
     const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null }));
-    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => this.store.set({ orderWindow: this.store.state.window }));
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null, top: "" }));
+    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => { this.store.set({ orderWindow: this.store.state.window, top: "" }); for (const t of this.timelines) t.hold(); });
     const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
@@ -680,6 +705,9 @@ class Page implements App {
     else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
     if (c.has("collapsed") || c.has("hidden") || c.has("order") || c.has("levels") || c.has("rowFilter") || c.has("stripHeight")) {
       this.arrange();
+      // what lay under the pointer is elsewhere now
+      for (const t of this.timelines) { t.hover = null; t.hoverLink = null; }
+      p?.tip.setAttribute("hidden", "");
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();

@@ -512,9 +512,10 @@ export class Timeline {
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, c.note, [2, 3]); }
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
-    if (s.link && s.link.lane === lane.index) {
+    const link = s.link ?? s.followed;
+    if (link && link.lane === lane.index) {
       // one that never arrived goes from its begin to nowhere
-      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true || l.unsent === true;
+      const l = link.link, start = BigInt(l.from.time), alone = l.alone === true || l.unsent === true;
       for (const x of this.place([{ link: l.unsent ? { ...l, from: l.to } : alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
     }
     const sel = s.selection;

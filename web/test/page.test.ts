@@ -893,4 +893,126 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await details.innerText()).toContain("<b>not bold</b>");
     expect(await details.innerText()).not.toContain("still being read");
   });
+
+  check("with two traces a region has one colour, that of the legend", async ({ page, open }) => {
+    // the second trace has the same names in other colours
+    await page.route("**/api/traces/b2", async (r) => {
+      const m = await (await r.fetch()).json() as { regions?: { color: number }[] };
+      m.regions?.forEach((x, i) => { x.color = (i + 5) % 12; });
+      await r.fulfill({ json: m });
+    });
+    await open("#t=a1,b2&l=1&sh=18&a=0");
+    const colors = await page.evaluate(() => [...document.querySelectorAll<HTMLCanvasElement>(".pixels")].map((c) => [...(c.getContext("2d")?.getImageData(400, 44, 1, 1).data ?? [])].join()));
+    expect(colors).toEqual(["0,114,178,255", "0,114,178,255"]);
+    expect(await page.locator(".legend button", { hasText: /^main$/ }).locator(".swatch").evaluate((e) => getComputedStyle(e).backgroundColor)).toBe("rgb(0, 114, 178)");
+  });
+
+  check("the tip of a counter names its location, and goes when rows are filtered", async ({ page, open, ready }) => {
+    await open("#t=a1&sh=18&l=1&f=memory");
+    const box = await page.locator(".plot").boundingBox(), tip = page.locator(".tip");
+    if (!box) throw new Error("no time line");
+    const row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind > 1)));
+    if (!row) throw new Error("no curve");
+    await page.mouse.move(box.x + 300, box.y + row.y + row.height / 2);
+    await tip.getByText("memory").waitFor();
+    expect(await tip.locator("b").innerText()).toContain("process 0");
+    await page.evaluate(() => { const f = document.querySelector<HTMLInputElement>(".corner input"); if (f) { f.value = "no such row"; f.dispatchEvent(new Event("input")); } });
+    await ready();
+    expect(await tip.isVisible()).toBe(false);
+  });
+
+  check("both figures of Compare are of the visible window", async ({ page, open, ready }) => {
+    // the second trace is more than twice as long: windows that reach behind the first one's end are still windows of it
+    const far = 3 * synthetic("a1", "ring.otf2", 64, 60).length, asked: string[] = [];
+    await page.route("**/api/traces/b2", async (r) => { const m = await (await r.fetch()).json() as { length?: string }; await r.fulfill({ json: { ...m, length: String(far) } }); });
+    page.on("request", (q) => { if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search); });
+    await open("#t=a1,b2&p=compare");
+    const to = Math.floor(far / 2);
+    await page.evaluate((w) => { location.hash = `#t=a1,b2&p=compare&w=0~${w}`; }, to);
+    await ready();
+    expect(asked.at(-1)).toContain(`to=${to}&`);
+    expect(await page.locator(".scope .what").innerText()).toContain(`${(to / 1e6).toFixed(6).replace(/(\d{3})$/, " $1")} ms)`.slice(-4));
+    // one that lies behind the first trace has nothing of it
+    await page.evaluate(([a, b]) => { location.hash = `#t=a1,b2&p=compare&w=${a}~${b}`; }, [far / 2, far - 10].map(Math.floor));
+    await ready();
+    expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
+  });
+
+  check("following a message shows both its ends and marks its arrow", async ({ page, open, ready, view }) => {
+    await open("#t=a1&a=0&sh=8&w=681017~682017&s=0.0.0.681100");
+    const link = traces[0].links.find((l) => l.from.track === 0 && l.from.time > 1000000);
+    if (!link) throw new Error("no message");
+    await open(`#t=a1&a=0&sh=8&w=${link.from.time - 100}~${link.from.time + 100}&s=0.0.2.${link.from.time}`);
+    await page.locator(".details .links button").first().click();
+    await ready();
+    const v = await view();
+    expect(Number(v.from)).toBeLessThan(link.from.time);
+    expect(Number(v.to)).toBeGreaterThan(link.to.time);
+    // its arrow is drawn though others are not: a pixel of the accent between both ends
+    const accent = await page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".over"), d = c?.getContext("2d")?.getImageData(0, 0, c.width, c.height).data ?? []; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] === 11 && d[i + 1] === 98 && d[i + 2] === 196) n++; return n; });
+    expect(accent).toBeGreaterThan(20);
+  });
+
+  check("Z on a message zooms to it", async ({ page, open, ready, view }) => {
+    const link = traces[0].links[40];
+    await open(`#t=a1&k=0.${link.from.track}.${link.from.time}.${link.id}`);
+    const before = await view();
+    await page.locator(".plot").focus();
+    await page.keyboard.press("z");
+    await ready();
+    const v = await view();
+    expect(Number(v.to) - Number(v.from)).toBeLessThan((Number(before.to) - Number(before.from)) / 20);
+    expect(Number(v.from)).toBeLessThan(link.from.time);
+    expect(Number(v.to)).toBeGreaterThan(link.to.time);
+  });
+
+  check("the list of messages stays when one is clicked", async ({ page, open, ready, view }) => {
+    await open("#t=a1&p=messages&v=messages.pair:0~1");
+    const rows = page.locator("#panel .side tbody tr"), high = (): Promise<number> => page.locator("#panel .side table").evaluate((e) => Math.round(e.getBoundingClientRect().height)), n = await high();
+    // rows that are not seen have their room
+    expect(n).toBeGreaterThan(800);
+    await rows.nth(5).click();
+    await ready();
+    expect(Math.abs(await high() - n)).toBeLessThan(30);
+    expect(await page.locator(".details h2").innerText()).toContain("message");
+    const v = await view(), l = traces[0].links.filter((x) => x.from.track === 0 && x.to.track === 1)[5];
+    expect(Number(v.from)).toBeLessThan(l.from.time);
+    expect(Number(v.to)).toBeGreaterThan(l.to.time);
+  });
+
+  check("on a small screen with two traces all buttons can be reached", async ({ page, open }) => {
+    await page.setViewportSize({ width: 800, height: 600 });
+    await open("#t=a1,b2&o=busy");
+    const outside = await page.evaluate(() => [...document.querySelectorAll<HTMLElement>("header.bar button, header.bar select, header.bar input, .corner button, .corner select, .corner input")].filter((e) => !e.hidden).map((e) => ({ name: e.title || e.ariaLabel, r: e.getBoundingClientRect() })).filter(({ r }) => r.right > innerWidth || r.left < 0 || r.bottom > innerHeight || r.width < 12).map(({ name, r }) => `${name ?? ""} ${r.left}-${r.right}`));
+    expect(outside).toEqual([]);
+    expect(await page.evaluate(() => document.querySelector(".lanes")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
+  });
+
+  check("rows sorted anew are shown from the top", async ({ page, open, ready }) => {
+    const scroll = (): Promise<number> => page.evaluate(() => window.weft.view().scroll);
+    await open("#t=a1&sh=12&y=0/t20:0");
+    expect(await scroll()).toBeGreaterThan(100);
+    await page.getByLabel("Order of rows").selectOption("busy");
+    await ready();
+    expect(await scroll()).toBe(0);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("PageDown");
+    await ready();
+    await page.getByRole("button", { name: "Sort again" }).click();
+    await ready();
+    expect(await scroll()).toBe(0);
+  });
+
+  check("arrow down goes to the callee in view", async ({ page, open, ready, view }) => {
+    const main = traces[0].tracks[0].spans[0][0], calls = traces[0].tracks[0].spans[1], c = calls[30];
+    // the window is within one call of main: that is the one in view
+    await open(`#t=a1&a=0&w=${c.start + 1000}~${c.end - 1000}&s=0.0.0.${main.start + 5}`);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("ArrowDown");
+    await ready();
+    const [, , depth, time] = ((await view()).selection ?? "").split(".").map(Number);
+    expect(depth).toBe(1);
+    expect(time).toBeGreaterThanOrEqual(c.start);
+    expect(time).toBeLessThan(c.end);
+  });
 });

@@ -14,6 +14,8 @@ export function compare(): Panel {
       const [a, b] = app.lanes;
       const left: string[] = [];
       const get = async (l: typeof a): Promise<Map<string, ProfileRow>> => {
+        // a window beside the trace has nothing of it
+        if (l.toLocal(axis.to) <= 0n || l.toLocal(axis.from) > l.length) return new Map();
         const w = l.cut(axis), r = await app.client.json<Profile>(`traces/${encodeURIComponent(l.meta.id)}/profile`, { from: w.from, to: w.to, by: "region" }, tools.signal), lacking = leftOut(r, true);
         if (lacking) left.push(`${l === a ? "A" : "B"}: ${lacking}`);
         return new Map(mergeByName(r.rows ?? []).map((x) => [x.kind === "claim" ? `${x.name} (claims)` : x.name, x]));
