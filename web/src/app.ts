@@ -30,6 +30,8 @@ export interface App {
   showLink(l: { lane: number; link: LinkInfo }): void;
   /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
   hold(time: Window): void;
+  /** uncover brings the row of a track out of what hides it. */
+  uncover(lane: number, track: number): void;
   /** highlight greys out all regions but one name; the same name again, or null, ends it. */
   highlight(name: string | null): void;
   /** announce says something in the status line, which screen readers read out. */

@@ -200,7 +200,7 @@ export function exportMenu(app: App, timelines: readonly Timeline[], legend: rea
     item("SVG", "the same, all names as text", () => saveText(svg(app, timelines, legend), fileName(base, ".svg"), "image/svg+xml")),
     item("CSV", csvText === null ? "the open panel is no table" : "the table of the open panel", () => { if (csvText !== null) saveText(csvText, fileName(base, `-${app.store.state.panel}.csv`), "text/csv;charset=utf-8"); }, csvText === null),
     item("Copy link", "the address with this view", () => { void navigator.clipboard.writeText(location.href).then(() => app.announce("link copied")).catch(() => app.announce("the browser did not allow copying; the address bar holds the link")); }),
-    item("Copy link with the secret", "the same, for another browser: whoever has it sees all traces of this server", () => {
+    item("Copy link with the secret", "for another browser: whoever has it sees all traces of this server", () => {
       const copy = app.client.json<{ token: string }>("secret").then(({ token }) => { const u = new URL(location.href); if (token !== "") u.searchParams.set("token", token); return u.href; });
       void copy.then((text) => navigator.clipboard.writeText(text)).then(() => app.announce("link with the secret copied")).catch((e: unknown) => app.announce(`the link was not copied: ${e instanceof Error ? e.message : String(e)}`));
     }),

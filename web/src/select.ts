@@ -1,5 +1,5 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
-import { type Attribute, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
+import { type Attribute, type CounterRow, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import { unpack } from "./colors";
@@ -129,6 +129,18 @@ export class Details {
     const told = this.told(lane, l, signal);
     return [el("div", {}, `${l.kind} `, name(l.name)), told.link, told.state,
       el("h4", {}, "From ", name(lane.fullName(l.from.track))), told.from, el("h4", {}, "To ", name(lane.fullName(l.to.track))), told.to];
+  }
+
+  /** value tells the exact value of a counter or signal at a time. */
+  async value(lane: Lane, track: number, time: bigint): Promise<void> {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController()), t = lane.meta.tracks[track];
+    try {
+      const r = await this.app.client.json<{ rows: CounterRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/counters`, { tracks: track, from: time, to: time + 1n }, abort.signal);
+      const row = r.rows?.[0], unit = t.unit && t.unit !== "#" ? ` ${t.unit}` : "", words = row?.first === undefined ? "no value holds here" : String(row.first) + unit;
+      replace(this.element, el("h2", {}, name(lane.fullName(track))), el("dl", {}, ...this.fact("value", name(words)), ...this.fact("time", exact(time, lane.clock)), ...(row && row.last !== row.first ? this.fact("then", name(String(row.last) + unit)) : [])));
+      this.app.announce(`${lane.fullName(track)}: ${words} at ${exact(time, lane.clock)}`);
+    } catch (e) { if (!isAbort(e)) this.app.announce(say(e)); } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
   }
 
   private instant(lane: Lane, track: number, d: InstantDetails): void {

@@ -236,6 +236,18 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const s = q.get("direction") === "previous" ? all.filter((u) => u.start < at).pop() : all.find((u) => u.start > at);
       return s ? { span: spanJSON(Number(q.get("track")), s) } : null;
     }
+    case "calls": {
+      const regions = new Set(numbers(q.get("regions"), 0)), kind = q.get("kind") === "claim" ? "resource" : "location", least = Number(q.get("least") ?? 0), limit = Number(q.get("limit") ?? 1000);
+      const part = (s: Span): number => Math.min(s.end, to) - Math.max(s.start, from);
+      const all = tracks.filter((k) => t.tracks[k]?.kind === kind).flatMap((k) => t.tracks[k].spans.flat().filter((s) => regions.has(s.region) && s.end > from && s.start < to && part(s) >= least).map((s) => ({ k, s }))).sort((a, b) => part(b.s) - part(a.s) || a.s.start - b.s.start || a.k - b.k);
+      return { from: String(from), to: String(to), calls: all.slice(0, limit).map(({ k, s }) => spanJSON(k, s)), more: all.length > limit };
+    }
+    case "hit": {
+      const regions = new Set(numbers(q.get("regions"), 0)), at = Number(q.get("time")), back = q.get("direction") === "previous", track = Number(q.get("track") ?? (back ? -1 : Infinity));
+      const all = t.tracks.flatMap((x, k) => (x.kind === "location" ? x.spans.flat().filter((s) => regions.has(s.region)).map((s) => ({ k, s })) : [])).sort((a, b) => a.s.start - b.s.start || a.k - b.k);
+      const i = back ? all.findLastIndex(({ k, s }) => s.start < at || (s.start === at && k < track)) : all.findIndex(({ k, s }) => s.start > at || (s.start === at && k > track));
+      return i < 0 ? null : { span: spanJSON(all[i].k, all[i].s), number: i + 1, total: all.length };
+    }
     case "links": {
       const set = new Set(tracks), limit = Number(q.get("limit") ?? 2000);
       const all = t.links.filter((l) => !l.alone && l.to.time >= from && l.from.time < to && (set.has(l.from.track) || set.has(l.to.track)));
@@ -372,7 +384,7 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const v = answer(t, p[2], url.searchParams);
     const send = (): void => {
-      if (v === null && ["span", "instant", "find"].includes(p[2])) { res.writeHead(204); res.end(); }
+      if (v === null && ["span", "instant", "find", "hit"].includes(p[2])) { res.writeHead(204); res.end(); }
       else if (v === null) json(404, { error: "nothing there" });
       else if (Buffer.isBuffer(v)) { res.writeHead(200, { "Content-Type": "application/octet-stream" }); res.end(v); }
       else json(200, v);

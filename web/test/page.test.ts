@@ -1022,10 +1022,126 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     // what is copied, whatever the browser allows
     await page.evaluate(() => { const w = window as unknown as { copied: string }; Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: (t: string) => { w.copied = t; return Promise.resolve(); } } }); });
     await page.getByRole("button", { name: "Picture or table as a file" }).click();
-    await page.getByRole("button", { name: "the same, for another browser" }).click();
+    await page.getByRole("button", { name: "for another browser" }).click();
     await page.getByText("link with the secret copied").waitFor();
     const u = new URL(await page.evaluate(() => (window as unknown as { copied: string }).copied));
     expect(u.searchParams.get("token")).toBe("open-sesame");
     expect(u.hash).toContain("w=1000~90000");
+  });
+
+  /** calls are those of a region in a time, in all rows, the longest part first. */
+  const calls = (region: string, from = 0, to = Infinity): { track: number; start: number; end: number }[] => {
+    const t = traces[0], r = t.regions.findIndex((x) => x.name === region);
+    return t.tracks.flatMap((x, track) => (x.kind === "location" ? x.spans.flat().filter((s) => s.region === r && s.end > from && s.start < to).map((s) => ({ track, start: s.start, end: s.end })) : []));
+  };
+  const part = (c: { start: number; end: number }, from: number, to: number): number => Math.min(c.end, to) - Math.max(c.start, from);
+
+  check("the calls of a region in a range by duration, with a threshold, lead to their places", async ({ page, open, ready, view, exported }) => {
+    const [from, to, least] = [1000000, 3000000, 20000], long = calls("compute", from, to).filter((c) => part(c, from, to) >= least).sort((a, b) => part(b, from, to) - part(a, from, to) || a.start - b.start);
+    await open(`#t=a1&p=calls&r=${from}~${to}&v=calls.least:> 20 us&v=calls.region:compute`);
+    const rows = await exported();
+    expect(rows[0]).toEqual(["start (ticks)", "in this time (ticks)", "duration (ticks)", "row"]);
+    expect(rows.slice(1, 4).map((r) => [Number(r[0]), Number(r[1]), Number(r[2])])).toEqual(long.slice(0, 3).map((c) => [c.start, part(c, from, to), c.end - c.start]));
+    if (long.length <= 1000) expect(rows.length - 1).toBe(long.length);
+    await page.locator("#panel tbody tr").nth(2).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${long[2].track}.2.${long[2].start}`);
+    // the list is still that of the range, and another threshold makes another one
+    expect((await exported())[3][0]).toBe(String(long[2].start));
+    await page.getByLabel("Shortest call that is listed").fill("100 us");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => part(c, from, to) >= 100000).length);
+  });
+
+  check("the greatest time in the profile leads to its call", async ({ page, open, ready, view }) => {
+    await open("#t=a1&w=1000000~3000000");
+    const best = calls("compute", 1000000, 3000000).sort((a, b) => part(b, 1000000, 3000000) - part(a, 1000000, 3000000))[0];
+    await page.locator("#panel tr", { hasText: "compute" }).getByRole("button", { name: /go to the longest/ }).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${best.track}.2.${best.start}`);
+    expect(page.url()).toContain("&r=1000000~3000000");
+  });
+
+  check("hits of the search are counted and stepped through in all rows", async ({ page, open, ready, view }) => {
+    const all = calls("MPI_Allreduce").sort((a, b) => a.start - b.start || a.track - b.track), total = String(all.length).replace(/(\d)(?=(\d{3})+$)/g, "$1\u202F");
+    await open("#t=a1&f=process%201");
+    const box = page.locator(".search input"), hits = page.locator(".search .hits");
+    await box.fill("MPI_Allreduce");
+    for (const n of [1, 2, 3]) {
+      await page.keyboard.press("Enter");
+      await ready();
+      expect((await hits.innerText()).replace(/[\u00A0\u2009]/g, "\u202F")).toContain(`${n} of ${total}`);
+      expect((await view()).selection).toBe(`0.${all[n - 1].track}.2.${all[n - 1].start}`);
+    }
+    // rows that are filtered away come back
+    expect(page.url()).not.toContain("f=process");
+    await page.keyboard.press("Shift+Enter");
+    await ready();
+    expect((await view()).selection).toBe(`0.${all[1].track}.2.${all[1].start}`);
+    await page.getByRole("button", { name: "Next hit" }).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${all[2].track}.2.${all[2].start}`);
+  });
+
+  check("a range snaps to edges, has edges to drag, and comes from two spans or what is measured", async ({ page, open, ready }) => {
+    const spans = traces[0].tracks[0].spans[2], [a, b] = [spans[0], spans[3]], from = 0, to = b.end + 20000;
+    await open(`#t=a1&a=0&sh=18&w=${from}~${to}`);
+    const box = await page.locator(".plot").boundingBox(), range = (): RegExpExecArray | null => /&r=(\d+)~(\d+)/.exec(page.url());
+    if (!box) throw new Error("no time line");
+    const row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.find((s) => s.depth === 2 && s.kind === 0));
+    if (!row) throw new Error("no row");
+    const x = (t: number): number => box.x + ((t - from) / (to - from)) * box.width, y = box.y + row.y + row.height / 2;
+    await page.keyboard.down("Alt");
+    await page.mouse.move(x(a.start) + 4, y); await page.mouse.down(); await page.mouse.move(x(a.end) - 40, y); await page.mouse.move(x(a.end) - 5, y); await page.mouse.up();
+    await page.keyboard.up("Alt");
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(a.start), String(a.end)]);
+    // the right edge goes to the end of another span
+    await page.mouse.move(x(a.end) + 1, y); await page.mouse.down(); await page.mouse.move(x(b.end) - 60, y); await page.mouse.move(x(b.end) - 4, y); await page.mouse.up();
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(a.start), String(b.end)]);
+    // from two spans: the first is selected, the second gets a click with shift
+    await page.keyboard.press("Escape");
+    const [c, d] = [spans.filter((s) => s.region === 2)[0], spans.filter((s) => s.region === 2)[1]];
+    await page.mouse.click(x((d.start + d.end) / 2), y);
+    await ready();
+    await page.keyboard.down("Shift");
+    await page.mouse.click(x((c.start + c.end) / 2), y);
+    await page.keyboard.up("Shift");
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(c.start), String(d.end)]);
+    // from what was measured
+    await open(`#t=a1&a=0&w=${from}~${to}&m=5000~90000`);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("r");
+    await ready();
+    expect(range()?.slice(1)).toEqual(["5000", "90000"]);
+  });
+
+  check("two ranges of one trace are compared", async ({ page, open, ready, exported }) => {
+    const [a, b] = [[1000000, 2000000], [4000000, 6000000]];
+    await open(`#t=a1&p=compare&r=${a[0]}~${a[1]}`);
+    await page.getByRole("button", { name: "Keep this time as A" }).click();
+    await ready();
+    await page.evaluate((x) => { location.hash = location.hash.replace(/r=[^&]*/, `r=${x[0]}~${x[1]}`); }, b);
+    await ready();
+    const rows = await exported(), row = rows.find((r) => r[0] === "compute"), counts = [a, b].map(([f, t]) => String(calls("compute", f, t).length));
+    expect(row?.slice(-2)).toEqual(counts);
+    expect(await page.locator(".scope").innerText()).toContain("A: 1 ms to 2 ms");
+  });
+
+  check("a click on a counter tells its exact value", async ({ page, open, ready }) => {
+    await open("#t=a1&sh=18&l=1&f=memory&w=1000000~2000000");
+    const box = await page.locator(".plot").boundingBox(), row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind > 1)));
+    if (!box || !row) throw new Error("no curve");
+    const counter = traces[0].tracks.find((t) => t.kind === "counter"), at = counter?.values.find(([t]) => t >= 1400000);
+    if (!at) throw new Error("no value");
+    await page.route("**/api/traces/a1/counters?**", async (r) => { const u = new URL(r.request().url()); await r.fulfill({ json: { rows: [{ track: Number(u.searchParams.get("tracks")), samples: 0, first: at[1], last: at[1], holding: "next" }] } }); });
+    await page.mouse.click(box.x + box.width * 0.4 + 1, box.y + row.y + row.height / 2);
+    await ready();
+    const text = await page.locator(".details").innerText();
+    expect(text).toContain("process 0 · memory");
+    expect(text.replace(/[\u202F\u00A0]/g, "")).toContain(String(at[1]));
   });
 });
