@@ -4,7 +4,7 @@ import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
 import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
 import { exact } from "./time";
-import { edgesOf, leastEdges, type Timeline } from "./timeline";
+import { leastEdges, type Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
@@ -89,7 +89,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
     const [first, last] = t.visible();
     paper.within(0, y, labels, t.height, () => {
       for (let i = first; i < last; i++) {
-        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = edgesOf(r, t.lane.meta.tracks[r.track]), left = margin + 10 * r.level;
+        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = t.edges(r), left = margin + 10 * r.level;
         if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
         g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
         let taken = 0;

@@ -865,7 +865,7 @@ class Page implements App {
       lines.push(el("b", {}, `${link.kind} `, name(link.name)), el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))), el("div", { class: "faint" }, link.count > 1 ? `${count(link.count)} together, ${bytes(link.bytes)}` : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`));
     } else if (h.kind === "curve") {
       const i = lane.meta.tracks[h.track];
-      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
+      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, h.rate ? " per second" : "", i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];

@@ -1144,4 +1144,22 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(text).toContain("process 0 · memory");
     expect(text.replace(/[\u202F\u00A0]/g, "")).toContain(String(at[1]));
   });
+
+  check("a counter shows its rate as a curve, also from a link", async ({ page, open, ready }) => {
+    const pixels = (): Promise<string> => page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".pixels"), r = window.weft.layout().rows.find((x) => x.strips.some((s) => s.kind > 1)); return c && r ? [...(c.getContext("2d")?.getImageData(0, r.y, c.width, r.height).data ?? [])].join() : ""; });
+    await open("#t=a1&sh=18&l=1&f=memory&w=1000000~2000000");
+    const values = await pixels(), label = page.locator(".label", { hasText: "memory" }).first();
+    await label.click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Show the rate" }).click();
+    await ready();
+    const rate = await pixels();
+    expect(rate).not.toBe(values);
+    expect(await label.locator(".range [data-text]").first().getAttribute("data-text")).toMatch(/MiB\/s$/);
+    await open(page.url().slice(page.url().indexOf("#")));
+    expect(await pixels()).toBe(rate);
+    await label.click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Show the values" }).click();
+    await ready();
+    expect(await pixels()).toBe(values);
+  });
 });
