@@ -37,7 +37,7 @@ func (s *Server) table() []api {
 	}
 	const one = "/api/traces/{id}"
 	return []api{
-		get("/api/traces", s.listTraces),
+		{"/api/traces", map[string]handler{http.MethodGet: s.listTraces, http.MethodPost: s.addTraces}},
 		get("/api/openapi.json", s.describe),
 		get("/api/secret", s.secret),
 		get(one, s.showTrace),

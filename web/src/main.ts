@@ -8,6 +8,7 @@ import { few } from "./arrows";
 import { attributes as missing, Details } from "./select";
 import { Dock } from "./dock";
 import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken, titled } from "./dom";
+import { takeDrops } from "./drop";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -506,6 +507,7 @@ class Page implements App {
     try {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) { this.fail("weft", say(e)); return; }
+    if (!this.list.readOnly) takeDrops(this);
     let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === baseID(id)));
     const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {

@@ -373,6 +373,11 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
       res.end(readFileSync(f)); return;
     }
     const p = url.pathname.split("/").slice(2);
+    if (p[0] === "traces" && p.length === 1 && req.method === "POST") {
+      let body = ""; req.on("data", (d) => (body += String(d)));
+      req.on("end", () => { const names = [...body.matchAll(/name="([^"]+)"; filename/g)].map((m) => m[1]); if (names.some((n) => n.endsWith(".otf2"))) json(200, { traces: ["b2"] }); else json(400, { error: `files: found ${names.length}, none of which is a trace` }); });
+      return;
+    }
     if (p[0] === "traces" && p.length === 1) { json(200, { version: "mock", readOnly: false, traces: traces.map((t) => { const m = meta(t); return { id: m.id, name: m.name, path: m.path, format: m.format, bytes: m.bytes, state: m.state, progress: m.progress, error: m.error }; }) }); return; }
     if (p[0] === "secret") { json(200, { token: "open-sesame" }); return; }
     const t = traces.find((x) => x.id === p[1]);

@@ -1162,4 +1162,23 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     await ready();
     expect(await pixels()).toBe(values);
   });
+
+  check("files that are dropped are opened, after asking", async ({ page, open, ready, view }) => {
+    const drop = (...names: string[]): Promise<void> => page.evaluate((all) => { const d = new DataTransfer(); for (const n of all) d.items.add(new File(["some bytes"], n)); document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true })); }, names);
+    const dialog = page.locator("dialog");
+    await open("#t=a1");
+    await drop("new.otf2", "new.def");
+    await dialog.getByText("2 files, 20 B").waitFor();
+    await dialog.getByRole("button", { name: "Leave the files" }).click();
+    expect((await view()).rows).toBeGreaterThan(0);
+    await drop("a.txt");
+    await dialog.getByRole("button", { name: "Copy the files" }).click();
+    await dialog.getByText("none of which is a trace").waitFor();
+    await dialog.getByRole("button", { name: "Leave the files" }).click();
+    await drop("new.otf2");
+    await dialog.getByRole("button", { name: "beside" }).click();
+    await page.locator(".lane").nth(1).waitFor();
+    await ready();
+    expect(page.url()).toContain("#t=a1,b2");
+  });
 });
