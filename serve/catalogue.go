@@ -23,8 +23,12 @@ type catalogue interface {
 	known() []*entry
 }
 
-// given is a list that does not change.
-type given struct{ list []*entry }
+// given is a list that grows only by files that are brought to the server.
+type given struct {
+	mu        sync.Mutex
+	list      []*entry
+	temporary []string // folders of such files
+}
 
 func newGiven(s *Server, traces []Given) *given {
 	g := &given{}
@@ -37,12 +41,18 @@ func newGiven(s *Server, traces []Given) *given {
 	return g
 }
 
-func (g *given) all() ([]*entry, error) { return g.list, nil }
-func (g *given) known() []*entry        { return g.list }
+func (g *given) all() ([]*entry, error) { return g.known(), nil }
+
+func (g *given) known() []*entry {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.list
+}
 
 func (g *given) find(id string) *entry {
-	if i := slices.IndexFunc(g.list, func(e *entry) bool { return e.id == id }); i >= 0 {
-		return g.list[i]
+	list := g.known()
+	if i := slices.IndexFunc(list, func(e *entry) bool { return e.id == id }); i >= 0 {
+		return list[i]
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/base64"
 	"net"
 	"net/http"
 	"net/url"
@@ -74,20 +75,32 @@ func (s *Server) unauthorized(w http.ResponseWriter, r *http.Request) {
 // html sends a page that stands for itself.
 func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page string) {
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Security-Policy", policy+askPolicy)
 	s.write(w, r, status, mediaTypes[".html"], []byte(page))
 }
 
-// unauthorizedPage says to people in a browser what programs are told in JSON.
+// askScript opens the address that the page stands for, with the view in its fragment, once
+// more: with the secret.
+const askScript = `document.forms[0].onsubmit = (e) => { e.preventDefault(); const x = document.forms[0].elements[0].value.trim(), t = x.split(/[?&]token=/); location.href = "/?token=" + encodeURIComponent(t[t.length - 1].split(/[&#]/)[0]) + location.hash; };`
+
+// askPolicy allows that script.
+var askPolicy = func() string {
+	h := sha256.Sum256([]byte(askScript))
+	return "; script-src 'sha256-" + base64.StdEncoding.EncodeToString(h[:]) + "'"
+}()
+
+// unauthorizedPage says to people in a browser what programs are told in JSON, and asks for the secret.
 const unauthorizedPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>weft: this address does not open</title>
-<style>:root { color-scheme: light dark } body { font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em }</style>
+<style>:root { color-scheme: light dark } body { font: 16px/1.5 system-ui, sans-serif; max-width: 36em; margin: 4em auto; padding: 0 1em } input, button { font: inherit } input { width: 24em; max-width: 100% }</style>
 <h1>This address does not open</h1>
-<p>The address lacks the secret of this server, or has a wrong one. Each time that weft starts it makes a new secret, and those of before are worth nothing.</p>
-<p>Open the address that weft printed when it started, all of it with what follows <code>?token=</code>. If that is gone, stop weft and start it again.</p>
+<p>The address lacks the secret of this server, or has a wrong one. Unless the port was chosen (<code>--port</code>), weft makes a new secret each time that it starts, and those of before are worth nothing.</p>
+<p>Open the address that weft printed when it started, all of it with what follows <code>?token=</code>, or give here the secret or that address:</p>
+<form><input aria-label="Secret, or the address that weft printed" autocomplete="off" autofocus> <button>Open</button></form>
+<script>` + askScript + `</script>
 </html>
 `
 
@@ -144,6 +157,12 @@ func (s *Server) Ticket(l net.Listener) string {
 	defer s.ticket.mu.Unlock()
 	s.ticket.token, s.ticket.until = NewToken(), time.Now().Add(ticketTime)
 	return s.address(l, s.ticket.token)
+}
+
+// secret tells who has it already the secret, for a link that opens in another browser.
+func (s *Server) secret(w http.ResponseWriter, r *http.Request) error {
+	w.Header().Set("Cache-Control", "no-store")
+	return s.json(w, r, map[string]string{"token": s.opt.Token})
 }
 
 func (s *Server) isToken(t string) bool { return sameText(t, s.opt.Token) }

@@ -37,14 +37,17 @@ func (s *Server) table() []api {
 	}
 	const one = "/api/traces/{id}"
 	return []api{
-		get("/api/traces", s.listTraces),
+		{"/api/traces", map[string]handler{http.MethodGet: s.listTraces, http.MethodPost: s.addTraces}},
 		get("/api/openapi.json", s.describe),
+		get("/api/secret", s.secret),
 		get(one, s.showTrace),
 		get(one+"/tiles", s.quickly(s.inTurn(tiles))),
 		get(one+"/summary", s.quickly(s.inTurn(summary))),
 		get(one+"/span", s.quickly(spanAt)),
 		get(one+"/instant", s.quickly(instantAt)),
 		get(one+"/find", s.quickly(find)),
+		get(one+"/calls", s.quickly(s.inTurn(callsOf))),
+		get(one+"/hit", s.quickly(s.inTurn(hit))),
 		get(one+"/links", s.quickly(s.inTurn(links))),
 		get(one+"/link", s.quickly(linkAt)),
 		get(one+"/profile", s.quickly(s.inTurn(profileOf))),

@@ -954,7 +954,7 @@ func TestDescription(t *testing.T) {
 			}
 		}
 	}
-	queries := map[string]string{"/tiles": "?width=4&tracks=0", "/summary": "?width=4&tracks=0", "/span": "?track=0&depth=0&time=1000000", "/instant": "?track=0&time=0&radius=9000000000000", "/find": "?region=1&time=0"}
+	queries := map[string]string{"/tiles": "?width=4&tracks=0", "/summary": "?width=4&tracks=0", "/span": "?track=0&depth=0&time=1000000", "/instant": "?track=0&time=0&radius=9000000000000", "/find": "?region=1&time=0", "/calls": "?regions=1", "/hit": "?regions=1&time=0"}
 	first := get(t, s, api+"/links")
 	queries["/link"] = fmt.Sprintf("?link=%v&track=%v&time=%v", look(first, "links/0/id"), look(first, "links/0/from/track"), look(first, "links/0/from/time"))
 	for p, methods := range d.Paths {

@@ -258,6 +258,9 @@ func (s *Server) Close() {
 	for _, e := range s.traces.known() {
 		e.decoders.close()
 	}
+	if g, ok := s.traces.(*given); ok {
+		g.close()
+	}
 }
 
 // ServeHTTP answers one request.

@@ -24,6 +24,7 @@ type Index interface {
 	Summary(ctx context.Context, q index.TileRequest) (*index.Tile, error)
 	SpanAt(track, depth int, at int64) (index.Span, bool, error)
 	Around(track int, s index.Span) ([]index.Span, error)
+	Spans(ctx context.Context, track int, from, to int64, regions []uint32, least int64, f func(index.Span) (least int64)) error
 	Find(ctx context.Context, track int, region uint32, at int64, forward bool) (index.Span, bool, error)
 	InstantAt(track int, at, radius int64) (index.Instant, bool, error)
 	Links(ctx context.Context, q index.LinkRequest) (*index.LinkSet, error)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/internal/made"
@@ -137,6 +138,31 @@ func TestStructure(t *testing.T) {
 			if x.Locations != 2 {
 				t.Errorf("seed %d: sequence %d occurs at %d locations", seed, i, x.Locations)
 			}
+		}
+	}
+}
+
+// What is summed over several locations is said to be so, and that the time beside it is one's.
+func TestTextOfSeveral(t *testing.T) {
+	for locations, want := range map[int]string{1: "a0: 2 events, 5 s\n ", 2: "a0, a1: 4 events, 5 s each at most\nfigures over all 2 locations"} {
+		d := made.Defs(locations, 1, 0)
+		var rows []made.Row
+		for loc := range uint32(locations) {
+			d.Locations.At(loc).Name = fmt.Sprint("a", loc)
+			rows = append(rows, made.Enter(loc, 0, 0), made.Leave(loc, 5, 0))
+		}
+		p := New(d)
+		for _, b := range made.PerLocation(d, rows) {
+			if err := p.Batch(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := p.Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := r.Text(trace.Seconds(1), 8); !strings.HasPrefix(text, want) {
+			t.Errorf("found %q, want %q at its begin", text, want)
 		}
 	}
 }

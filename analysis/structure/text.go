@@ -21,7 +21,16 @@ func (r *Result) Text(c trace.Clock, depth int) string {
 
 func (p *printer) text() string {
 	b := &strings.Builder{}
+	// What is counted of several locations is said to be so: the time beside it is that of one.
+	over := ""
+	if n := p.x.locations(); n > 1 {
+		over = fmt.Sprintf("figures over all %d locations", n)
+	}
 	for i, s := range p.x.Shapes {
+		longest := ""
+		if len(s.Locations) > 1 {
+			longest = " each at most"
+		}
 		if i > 0 {
 			b.WriteByte('\n')
 		}
@@ -35,8 +44,8 @@ func (p *printer) text() string {
 				break
 			}
 		}
-		fmt.Fprintf(b, "%s: %d events, %s\n", strings.Join(names, ", "), s.Events, p.clock.FormatDuration(s.Span))
-		fmt.Fprintf(b, "%-44s %9s %11s %11s %11s %11s %6s\n", "", "COUNT", "MEAN", "MIN", "MAX", "SUM", "WAIT")
+		fmt.Fprintf(b, "%s: %d events, %s%s\n", strings.Join(names, ", "), s.Events, p.clock.FormatDuration(s.Span), longest)
+		fmt.Fprintf(b, "%-44s %9s %11s %11s %11s %11s %6s\n", over, "COUNT", "MEAN", "MIN", "MAX", "SUM", "WAIT")
 		p.steps(b, s.Steps, 1, false)
 	}
 	if p.x.Unclosed > 0 {
@@ -46,6 +55,14 @@ func (p *printer) text() string {
 		fmt.Fprintf(b, "%d leaves have no enter\n", p.x.Orphans)
 	}
 	return b.String()
+}
+
+// locations is at how many locations there are events.
+func (r *Result) locations() (n int) {
+	for _, s := range r.Shapes {
+		n += len(s.Locations)
+	}
+	return n
 }
 
 // stepsShown is how many steps of a sequence are shown.

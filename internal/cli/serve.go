@@ -7,12 +7,14 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-trace/weft/serve"
+	"github.com/weft-trace/weft/serve/cache"
 	"github.com/weft-trace/weft/web"
 )
 
@@ -60,6 +62,9 @@ connection is not encrypted: over a network use ssh -L, or a proxy that speaks T
 			l, names, err := listenAt(listen)
 			if err != nil {
 				return err
+			}
+			if a, ok := l.Addr().(*net.TCPAddr); ok && tokenFile == "" && !noToken && !strings.HasSuffix(listen, ":0") {
+				opt.Token = keptToken(opt.Cache, a.Port)
 			}
 			if noToken && !private(l) {
 				l.Close()
@@ -159,6 +164,20 @@ const leastToken = 16
 
 // tokenLetters are those that it is made of.
 const tokenLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// keptToken is the secret of a server on a port that was chosen, and the same as the last time:
+// links to its page hold beyond a restart. Where the port is any, or nothing can be kept, it is
+// a new one.
+func keptToken(c *cache.Cache, port int) string {
+	if port > 0 {
+		if file := c.Secret(strconv.Itoa(port)); file != "" {
+			if t, err := token(file, false); err == nil {
+				return t
+			}
+		}
+	}
+	return serve.NewToken()
+}
 
 // token is the secret: a new one, or that in a file.
 func token(file string, none bool) (string, error) {

@@ -118,7 +118,7 @@ index that --index names; nothing is written beside a trace.`,
 					return err
 				}
 			}
-			opt := serve.Options{Version: moduleVersion(), Page: web.Files(), Token: serve.NewToken()}
+			opt := serve.Options{Version: moduleVersion(), Page: web.Files()}
 			var err error
 			if opt.Reading, err = a.viewed(&v); err != nil {
 				return err
@@ -142,6 +142,7 @@ index that --index names; nothing is written beside a trace.`,
 			if err != nil {
 				return err
 			}
+			opt.Token = keptToken(opt.Cache, port)
 			return a.runServer(c.Context(), opt, l, v.quiet, func(s *serve.Server) {
 				if !noOpen {
 					openBrowser(s.Ticket(l))

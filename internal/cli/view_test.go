@@ -281,6 +281,31 @@ func TestViewWithIndex(t *testing.T) {
 	s.stop(t)
 }
 
+// TestSecretLasts: on a port that was chosen the secret is the same after a restart.
+func TestSecretLasts(t *testing.T) {
+	dir, cache := t.TempDir(), t.TempDir()
+	path := filepath.Join(dir, "g.trf")
+	weft(t, 0, "generate", "--events", "300", path)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	var urls []string
+	for _, args := range [][]string{{"view", "--no-open", "--port", port, path}, {"view", "--no-open", "--port", port, path}, {"serve", "--listen", "127.0.0.1:" + port, dir}, {"view", "--no-open", path}} {
+		s := startServer(t, cache, args...)
+		urls = append(urls, s.url[strings.Index(s.url, "token="):])
+		s.stop(t)
+	}
+	if urls[0] != urls[1] || urls[0] != urls[2] || urls[0] == urls[3] {
+		t.Errorf("found the secrets %q, want the same three times and another one for any port", urls)
+	}
+	if st, err := os.Stat(filepath.Join(cache, "secret-"+port)); err != nil || runtime.GOOS != "windows" && st.Mode().Perm() != 0o600 {
+		t.Errorf("found %v, %v, want a file that only its owner reads", st, err)
+	}
+}
+
 // TestServe serves a folder at a port with a token from a file, and at a socket.
 func TestServe(t *testing.T) {
 	dir, cache := t.TempDir(), t.TempDir()

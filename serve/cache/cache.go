@@ -102,6 +102,15 @@ func (c *Cache) writable() bool {
 	return os.Remove(f.Name()) == nil
 }
 
+// Secret is the file for the secret of a server on a port, by which addresses outlive it; ""
+// where nothing outlives it.
+func (c *Cache) Secret(port string) string {
+	if c.temp {
+		return ""
+	}
+	return filepath.Join(c.dir, "secret-"+port)
+}
+
 // Lasts reports whether the cache outlasts the program: Close removes one that does not.
 func (c *Cache) Lasts() bool { return !c.temp }
 

@@ -175,6 +175,11 @@ export class Client {
     return this.counted(path, async () => (await this.request(path, query, { signal })).arrayBuffer());
   }
 
+  /** post sends files, and gives what the server answers. */
+  post<T>(path: string, body: FormData): Promise<T> {
+    return this.counted(path, async () => (await (await this.request(path, {}, { method: "POST", body })).json()) as T);
+  }
+
   /** put stores a JSON document. */
   put(path: string, body: unknown): Promise<void> {
     return this.counted(path, async () => { await this.request(path, {}, { method: "PUT", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) }); });

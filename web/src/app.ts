@@ -1,5 +1,5 @@
 // What the parts of the page know of the whole.
-import type { Client, TraceList } from "./api";
+import type { Client, LinkInfo, TraceList } from "./api";
 import type { Colors } from "./colors";
 import type { Lane } from "./lane";
 import type { Notes } from "./notes";
@@ -26,6 +26,12 @@ export interface App {
   show(w: Window): void;
   /** reveal selects a span or instant and brings it into view; followed is the link that led there. */
   reveal(s: Selection, start: bigint, end: bigint, followed?: State["followed"]): void;
+  /** showLink selects a link and shows both its ends. */
+  showLink(l: { lane: number; link: LinkInfo }): void;
+  /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
+  hold(time: Window): void;
+  /** uncover brings the row of a track out of what hides it. */
+  uncover(lane: number, track: number): void;
   /** highlight greys out all regions but one name; the same name again, or null, ends it. */
   highlight(name: string | null): void;
   /** announce says something in the status line, which screen readers read out. */

@@ -46,18 +46,37 @@ export function highlighted(r: { name: string; group: string }, mode: ColorMode,
   return r.name === highlight || (mode === "group" && r.group === highlight);
 }
 
+/** Shared are the places in the palette that names and groups have in all traces of the page. */
+export interface Shared { regions: ReadonlyMap<string, number>; groups: ReadonlyMap<string, number> }
+
+/**
+ * share gives a name the same colour in all traces: that of the first trace which has it. A name that only a later one
+ * has keeps its own unless another has that already, and takes the colour with the fewest names then.
+ */
+export function share(metas: readonly Pick<TraceMeta, "regions" | "palettes">[]): Shared {
+  const regions = new Map<string, number>(), groups = new Map<string, number>(), used = new Array<number>(metas[0]?.palettes.light.length ?? 0).fill(0);
+  metas.forEach((m, trace) => {
+    for (const r of m.regions) {
+      if (r.group !== "" && !groups.has(r.group)) groups.set(r.group, groups.size);
+      if (regions.has(r.name)) continue;
+      const taken = trace > 0 && r.color >= 0 && (used[r.color] ?? 0) > 0, color = taken ? used.indexOf(Math.min(...used)) : r.color;
+      regions.set(r.name, color);
+      if (color >= 0 && color < used.length) used[color]++;
+    }
+  });
+  return { regions, groups };
+}
+
 /** regionColors gives each region the colour of its own, of its group, or, with a highlight, grey but for what that names. */
-export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors): RegionColors {
+export function regionColors(meta: Pick<TraceMeta, "regions" | "palettes" | "tracks">, mode: ColorMode, highlight: string | null, c: Colors, shared: Shared = share([meta])): RegionColors {
   const palette = (c.dark ? meta.palettes.dark : meta.palettes.light).map((x) => (/^#[0-9a-fA-F]{6}$/.test(x) ? x : c.other));
   const pick = (i: number): string => (palette.length > 0 && i >= 0 ? palette[i % palette.length] : c.other);
-  const groups = new Map<string, number>();
   const dim = pack(c.other);
   const dimmed = blend(dim, pack(c.background), 90);
   const dimmedCSS = unpack(dimmed);
   const css = meta.regions.map((r) => {
-    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(r.color);
-    let g = groups.get(r.group);
-    if (g === undefined && r.group !== "") { g = groups.size; groups.set(r.group, g); }
+    if (mode !== "group") return highlight !== null && r.name !== highlight ? dimmedCSS : pick(shared.regions.get(r.name) ?? r.color);
+    const g = shared.groups.get(r.group);
     return highlight !== null && !highlighted(r, mode, highlight) ? dimmedCSS : g === undefined ? c.other : pick(g);
   });
   const pixels = new Uint32Array(css.map(pack));

@@ -14,6 +14,10 @@ export interface Actions {
   hover(t: Timeline, h: Hit | null, x: number, y: number): void;
   /** mark sets a mark of the measuring tool. */
   mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): void;
+  /** range selects a stretch of time; each of its ends, if there is one, snaps to an edge near that point of the time line. */
+  range(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): void;
+  /** second selects the time from the selected span to another one. */
+  second(t: Timeline, h: Hit | null): void;
   /** rubber shows a rubber band of the axis; null ends it. */
   rubber(w: Window | null): void;
   /** shift moves a lane along the axis by ticks of it. */
@@ -24,6 +28,16 @@ export interface Actions {
 export function wheelFactor(e: WheelEvent): number {
   const lines = e.deltaMode === 1 ? 33 : e.deltaMode === 2 ? 400 : 1;
   return Math.exp(Math.max(-300, Math.min(300, e.deltaY * lines)) * (e.ctrlKey ? 0.008 : 0.0022));
+}
+
+/** edgeReach is how far from an edge of the range a drag takes that, in CSS pixels. */
+const edgeReach = 5;
+
+/** edgeOf is which edge of the range lies at a place: 0 for its begin, 1 for its end, -1 for none. */
+function edgeOf(t: Timeline, range: Window | null, x: number): number {
+  if (!range) return -1;
+  const far = [range.from, range.to].map((e) => Math.abs(t.x(e) - x));
+  return Math.min(...far) > edgeReach ? -1 : far[0] < far[1] ? 0 : 1;
 }
 
 /** attach makes a time line answer to the pointer. */
@@ -44,7 +58,10 @@ export function attach(app: App, t: Timeline, act: Actions): void {
     if (e.button !== 0 && e.button !== 1) return;
     plot.focus({ preventScroll: true });
     const p0 = local(e), s = app.store.state, w0 = s.window, top0 = t.scrollTop, time0 = t.timeAt(p0.x);
-    const mode = e.altKey || (s.mode === "range" && !e.shiftKey) ? "range" : e.shiftKey ? "zoom" : e.ctrlKey && app.lanes.length > 1 ? "shift" : "pan";
+    const mode = e.altKey || (s.mode === "range" && !e.shiftKey) ? "range" : e.shiftKey ? "zoom" : e.ctrlKey && app.lanes.length > 1 ? "shift" : edgeOf(t, s.range, p0.x) >= 0 && s.mode !== "measure" ? "edge" : "pan";
+    // an edge that is dragged moves, the other one stays
+    const held = s.range, other = held === null ? 0n : edgeOf(t, held, p0.x) === 0 ? held.to : held.from;
+    const stretch = (x: number): Window => { const a = t.timeAt(Math.max(0, Math.min(t.width, x))); return a < other ? { from: a, to: other } : { from: other, to: a > other ? a : other + 1n }; };
     let moved = false, lastX = p0.x;
     plot.setPointerCapture(e.pointerId);
     const span = (x: number): Window => { const a = t.timeAt(Math.max(0, Math.min(t.width, x))); return a > time0 ? { from: time0, to: a } : { from: a, to: time0 + 1n }; };
@@ -53,6 +70,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
       if (!moved && Math.hypot(p.x - p0.x, p.y - p0.y) < 4) return;
       if (!moved) { moved = dragging = true; act.hover(t, null, 0, 0); if (mode === "pan") plot.classList.add("grabbing"); }
       if (mode === "pan") { app.show(pan(w0, (p0.x - p.x) / Math.max(1, t.width), app.limits())); t.scrollTop = top0 + p0.y - p.y; }
+      else if (mode === "edge") app.store.set({ range: stretch(p.x) });
       else if (mode === "shift") { act.shift(t, t.timeAt(p.x) - t.timeAt(lastX)); lastX = p.x; }
       else act.rubber(span(p.x));
     };
@@ -65,12 +83,14 @@ export function attach(app: App, t: Timeline, act: Actions): void {
       act.rubber(null);
       const p = local(u);
       if (moved) {
-        if (mode === "range") app.store.set({ range: span(p.x) });
+        if (mode === "range") act.range(t, span(p.x), p0.x < p.x ? [p0, p] : [p, p0]);
+        else if (mode === "edge") { const w = stretch(p.x); act.range(t, w, w.to === other ? [p, null] : [null, p]); }
         else if (mode === "zoom") app.show(span(p.x));
       } else if (u.type === "pointerup") {
         const h = t.hit(p.x, p.y);
         t.hoverLink = t.linkAt(p.x, p.y, h);
         if (s.mode === "measure") act.mark(t, h, t.timeAt(p.x), e.shiftKey);
+        else if (e.shiftKey && s.selection) act.second(t, h);
         else if (t.hoverLink) act.pickLink(t, h);
         else act.pick(t, h);
       }
@@ -92,6 +112,7 @@ export function attach(app: App, t: Timeline, act: Actions): void {
     t.pointer = p;
     t.hover = t.hit(p.x, p.y);
     t.hoverLink = t.linkAt(p.x, p.y, t.hover);
+    plot.style.cursor = edgeOf(t, app.store.state.range, p.x) >= 0 ? "ew-resize" : "";
     act.hover(t, t.hover, e.clientX, e.clientY);
     app.draw(true);
   });

@@ -100,7 +100,7 @@ export class Dock {
     this.tabs.dataset.panel = p.id;
     const c = this.scope(p);
     this.element.classList.toggle("wide", p.wide === true);
-    const key = `${p.id} ${c.lane.index} ${p.of !== "trace" ? `${c.window.from} ${c.window.to}` : ""} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
+    const key = `${p.id} ${c.lane.index} ${p.of === "trace" ? "" : p.both ? `${c.axis.from} ${c.axis.to}` : `${c.window.from} ${c.window.to}`} ${p.outlines && s.range ? `${s.range.from} ${s.range.to}` : ""} ${s.color} ${s.theme}`;
     setText(this.covers, p.of === "trace" ? "" : coverage(c.lane));
     if (now) this.forced = true;
     if (this.timer) drop(this.timer);
@@ -121,9 +121,9 @@ export class Dock {
     this.body.setAttribute("aria-labelledby", "tab-" + p.id);
     const bar = el("span", { class: "tools" });
     const what = c.ranged ? "selected range" : "visible window";
-    // the last event lies at the trace's length, and the window ends one tick behind it
-    const end = c.window.to > c.lane.length ? c.lane.length : c.window.to;
-    const text = `${what}: ${exact(c.window.from, c.lane.clock)} to ${exact(end, c.lane.clock)} (${exact(end - c.window.from, c.lane.clock)})`;
+    // the last event lies at the trace's length, and the window ends one tick behind it; what is of all traces is of the axis
+    const [w, clock, last] = p.both ? [c.axis, this.app.axis, this.app.limits().to - 1n] : [c.window, c.lane.clock, c.lane.length], end = w.to > last ? last : w.to;
+    const text = `${what}: ${exact(w.from, clock)} to ${exact(end, clock)} (${exact(end - w.from, clock)})`;
     const body = el("div", {});
     if (other) { this.body.replaceChildren(); this.body.scrollTop = 0; this.csvMaker = null; }
     const tools: Tools = { bar, body, signal: abort.signal, csv: (m) => { this.csvMaker = m; }, again: () => this.follow(true), get: (what) => this.app.store.state.choices.get(`${p.id}.${what}`) ?? "", set: (what, value) => this.keep(p.id, what, value), run: (work) => { this.slices++; return inSlices(work, gone.signal, () => { this.slices--; this.app.client.onChange(); }); } };

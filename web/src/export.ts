@@ -4,7 +4,7 @@ import { brief, button, el, printable } from "./dom";
 import type { Bitmap } from "./raster";
 import { paintRuler, type Pen, rulerHeight, write } from "./rulerbar";
 import { exact } from "./time";
-import { edgesOf, leastEdges, type Timeline } from "./timeline";
+import { leastEdges, type Timeline } from "./timeline";
 
 function save(data: Blob, file: string): void {
   const url = URL.createObjectURL(data), a = el("a", { href: url, download: file });
@@ -89,7 +89,7 @@ function drawPicture(paper: Paper, app: App, timelines: readonly Timeline[], leg
     const [first, last] = t.visible();
     paper.within(0, y, labels, t.height, () => {
       for (let i = first; i < last; i++) {
-        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = edgesOf(r, t.lane.meta.tracks[r.track]), left = margin + 10 * r.level;
+        const r = t.lane.rows[i], top = r.y - t.scrollTop, edges = t.edges(r), left = margin + 10 * r.level;
         if (r.track < 0) { g.fillStyle = c.row; g.fillRect(0, top, labels, r.height - 1); }
         g.fillStyle = c.line; g.fillRect(0, top + r.height - 1, labels, 1);
         let taken = 0;
@@ -200,6 +200,10 @@ export function exportMenu(app: App, timelines: readonly Timeline[], legend: rea
     item("SVG", "the same, all names as text", () => saveText(svg(app, timelines, legend), fileName(base, ".svg"), "image/svg+xml")),
     item("CSV", csvText === null ? "the open panel is no table" : "the table of the open panel", () => { if (csvText !== null) saveText(csvText, fileName(base, `-${app.store.state.panel}.csv`), "text/csv;charset=utf-8"); }, csvText === null),
     item("Copy link", "the address with this view", () => { void navigator.clipboard.writeText(location.href).then(() => app.announce("link copied")).catch(() => app.announce("the browser did not allow copying; the address bar holds the link")); }),
+    item("Copy link with the secret", "for another browser: whoever has it sees all traces of this server", () => {
+      const copy = app.client.json<{ token: string }>("secret").then(({ token }) => { const u = new URL(location.href); if (token !== "") u.searchParams.set("token", token); return u.href; });
+      void copy.then((text) => navigator.clipboard.writeText(text)).then(() => app.announce("link with the secret copied")).catch((e: unknown) => app.announce(`the link was not copied: ${e instanceof Error ? e.message : String(e)}`));
+    }),
     el("p", {}, button("Close", "Close", () => d.close())));
   d.addEventListener("close", () => d.remove());
   d.addEventListener("click", (e) => { if (e.target === d) d.close(); });

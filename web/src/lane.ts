@@ -65,6 +65,9 @@ export class Lane {
   /** fullName is the track with the group it belongs to. */
   fullName(track: number): string {
     const t = this.meta.tracks[track];
+    // a counter is that of a location
+    const above = t?.kind === "counter" && t.parent !== track && this.meta.tracks[t.parent]?.kind !== "counter" ? this.trackName(t.parent) : "";
+    if (above !== "") return `${this.fullName(t.parent)} · ${this.trackName(track)}`;
     const g = t ? this.meta.groups[t.group] : undefined;
     return g && g.name && g.name !== this.trackName(track) ? `${g.name} · ${this.trackName(track)}` : this.trackName(track);
   }

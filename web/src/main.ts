@@ -1,13 +1,14 @@
 // The page: starts, puts the parts together, draws frames.
 import "./theme.css";
-import { ApiError, baseID, Client, isAbort, say, sleep, type LinkDetails, type LocationRow, type SpanDetails, type States, type TraceList, type TraceMeta } from "./api";
+import { ApiError, baseID, Client, isAbort, isNothing, say, sleep, type LinkDetails, type LinkInfo, type LocationRow, type SpanDetails, type SpanInfo, type States, type TraceList, type TraceMeta } from "./api";
 import type { App } from "./app";
-import { type Colors, highlighted, regionColors, themeColors } from "./colors";
+import { type Colors, highlighted, regionColors, share, themeColors } from "./colors";
 import { attach, Keys } from "./control";
 import { few } from "./arrows";
 import { attributes as missing, Details } from "./select";
 import { Dock } from "./dock";
 import { brief, button, bytes, count, el, name, percent, printable, select, setText, spoken, titled } from "./dom";
+import { takeDrops } from "./drop";
 import { exportMenu } from "./export";
 import { showHelp } from "./help";
 import { Indexing } from "./indexing";
@@ -17,6 +18,7 @@ import { Minimap } from "./minimap";
 import { changes, drop, hurry, later, nextFrame, now, putOff } from "./later";
 import { newID, Notes } from "./notes";
 import { makePanels } from "./panels/all";
+import { regionsOf } from "./panels/calls";
 import { type Defects, type Found, found } from "./panels/defects";
 import { RulerBar } from "./rulerbar";
 import { beyond, Search } from "./search";
@@ -117,8 +119,8 @@ class Page implements App {
   }
 
   private recolor(): void {
-    const s = this.store.state;
-    for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors);
+    const s = this.store.state, shared = share(this.lanes.map((l) => l.meta));
+    for (const l of this.lanes) l.colors = regionColors(l.meta, s.color, s.highlight, this.colors, shared);
     this.draw();
   }
 
@@ -202,11 +204,36 @@ class Page implements App {
       const t = lane.toAxis(s.time), long = b - a >= n.to - n.from;
       if (!long || t < n.from || t >= n.to) n = reveal(n, long ? t : (a + b) / 2n, limits);
     }
+    // of a message that was followed both ends are seen
+    if (followed) { n = this.around(followed, n); this.bothRows(followed); }
     // a row without spans has nothing to be selected
     const empty = s.depth >= (lane.meta.tracks[s.track]?.depth ?? 0);
     if (empty) this.announce(lane.fullName(s.track));
     this.store.set(empty ? { window: n } : { selection: s, window: n, followed });
   }
+
+  /** around is a window as it is if both ends of a link are well inside, else one with both. */
+  around(l: { lane: number; link: LinkInfo }, w: Window): Window {
+    const lane = this.lanes[l.lane], times = [l.link.from, l.link.to].map((e) => lane.toAxis(BigInt(e.time))), [a, b] = times[0] <= times[1] ? times : [times[1], times[0]], room = (w.to - w.from) / 50n;
+    if (a >= w.from + room && b <= w.to - room && (b - a) * 100n >= w.to - w.from) return w;
+    return around(a, b > a ? b : a + 1n, this.limits(), 0.6);
+  }
+
+  /** bothRows scrolls to the rows of both ends of a link, or, if they are too far from each other, to that of its end. */
+  private bothRows(l: { lane: number; link: LinkInfo }): void {
+    const lane = this.lanes[l.lane], t = this.timelines[l.lane], rows = [l.link.from, l.link.to].map((e) => lane.rowOf.get(e.track)).filter((i) => i !== undefined).sort((a, b) => a - b);
+    const high = rows.length < 2 ? Infinity : lane.rows[rows[1]].y + lane.rows[rows[1]].height - lane.rows[rows[0]].y;
+    if (high < t.height) for (const i of rows) t.scrollTo(i);
+  }
+
+  /** showLink selects a link and shows both its ends. */
+  showLink(l: { lane: number; link: LinkInfo }): void {
+    this.store.set({ selection: null, link: l, window: this.around(l, this.store.state.window) });
+    this.bothRows(l);
+  }
+
+  /** hold keeps the time that a table is of, as the range, when a click in it leads elsewhere. */
+  hold(time: Window): void { if (!this.store.state.range) this.store.set({ range: clamp(time, this.limits()) }); }
 
   highlight(region: string | null): void {
     this.store.set({ highlight: region === this.store.state.highlight ? null : region });
@@ -480,6 +507,7 @@ class Page implements App {
     try {
       this.list = await this.client.json<TraceList>("traces");
     } catch (e) { this.fail("weft", say(e)); return; }
+    if (!this.list.readOnly) takeDrops(this);
     let wanted = this.store.state.traces.filter((id) => this.list.traces.some((t) => t.id === baseID(id)));
     const strange = this.store.state.traces.filter((id) => !wanted.includes(id));
     if (wanted.length === 0) {
@@ -536,7 +564,7 @@ class Page implements App {
     this.lanes = metas.map((m, i) => new Lane(i, m, this.axis, this.client, this.colors, metas.filter((x) => x.name === m.name).length === 1, () => this.draw()));
     this.notes = new Notes(this.client, this.list.readOnly, () => this.draw());
     this.place();
-    const panels = makePanels(metas.length);
+    const panels = makePanels();
     this.panels = panels.map((p) => p.id);
     const given = this.fitting(read(location.hash)), window0 = given.window;
     this.store.set({ ...given, traces: metas.map((m) => m.id) });
@@ -550,7 +578,7 @@ class Page implements App {
     const minimap = new Minimap(this);
     const ruler = new RulerBar(this, (w) => this.rubber(w));
     const legend = makeLegend(this, () => this.timelines, minimap, (lane, key) => this.goRow(lane, key));
-    const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region) => this.goRegion(lane, region), () => this.timelines[0].plot.focus({ preventScroll: true }));
+    const search = new Search(this, (t) => this.goTime(t), (lane, key) => this.goRow(lane, key), (lane, region, direction) => void this.goRegion(lane, region, direction), () => this.timelines[0].plot.focus({ preventScroll: true }));
     const tip = el("div", { class: "tip", hidden: true, role: "tooltip" });
     const rubber = el("div", { class: "rubber", hidden: true }, el("span", {}));
     const notice = el("div", { class: "notice", role: "status" });
@@ -574,8 +602,8 @@ class Page implements App {
     const colored = metas.find((m) => m.color !== "")?.color ?? "";
     const theme = button("◐", "Light or dark (T)", () => this.toggleTheme());
     const align = metas.length > 1 ? select("How the traces lie on the axis", [["start", "aligned at start"], ...(metas.every((m) => m.epoch) ? [["clock", "by time of day"] as const] : [])], s.align, (v) => this.store.set({ align: v === "clock" ? "clock" : "start" })) : null;
-    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null }));
-    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => this.store.set({ orderWindow: this.store.state.window }));
+    const order = select("Order of rows", [["file", "as in file"], ["name", "by name"], ["busy", "busiest first"]], s.order, (v) => this.store.set({ order: v === "name" || v === "busy" ? v : "file", orderWindow: v === "busy" ? this.store.state.window : null, top: "" }));
+    const resort = button("↻", "Sort again by the busy time in what the window shows now", () => { this.store.set({ orderWindow: this.store.state.window, top: "" }); for (const t of this.timelines) t.hold(); });
     const levels = select("Levels of nesting", steps.map((n, i) => [String(n), i === steps.length - 1 ? "all levels" : n === 1 ? "1 level" : `${n} levels`] as const), String(s.levels), (v) => this.store.set({ levels: Number(v) }));
     const size = select("Height of rows", [["0", "fit"], ["4", "tiny"], ["8", "small"], ["12", "medium"], ["18", "large"]], String(s.stripHeight), (v) => this.store.set({ stripHeight: Number(v) }));
     const filter = el("input", { type: "search", placeholder: "rows…", value: s.rowFilter, aria: { label: "Show only rows whose name contains this" } });
@@ -627,6 +655,7 @@ class Page implements App {
       });
       attach(this, t, {
         pick: (tl, h) => this.pick(tl, h), pickLink: (tl) => this.pickLink(tl), hover: (tl, h, x, y) => this.hover(tl, h, x, y), rubber: (w) => this.rubber(w),
+        range: (tl, w, points) => void this.snap(tl, w, points), second: (tl, h) => void this.second(tl, h),
         mark: (tl, h, time, second) => void this.mark(tl, h, time, second),
         shift: (tl, by) => { const shift = this.lanes.map((_, i) => this.store.state.shift[i] ?? 0n); shift[tl.lane.index] += by; this.store.set({ shift }); },
       });
@@ -680,6 +709,9 @@ class Page implements App {
     else if (c.has("order") && s.order !== "busy") this.announce(s.order === "name" ? "rows sorted by name" : "rows as in the file");
     if (c.has("collapsed") || c.has("hidden") || c.has("order") || c.has("levels") || c.has("rowFilter") || c.has("stripHeight")) {
       this.arrange();
+      // what lay under the pointer is elsewhere now
+      for (const t of this.timelines) { t.hover = null; t.hoverLink = null; }
+      p?.tip.setAttribute("hidden", "");
     }
     if (c.has("mode") && s.mode === "pan") this.announce("");
     if (c.has("arrows") && s.arrows === "off") for (const l of this.lanes) l.links.clear();
@@ -730,6 +762,7 @@ class Page implements App {
   private toggleTheme(): void { this.store.set({ theme: this.colors.dark ? "light" : "dark" }); }
 
   private pick(t: Timeline, h: Hit | null): void {
+    if (h && h.kind === "curve" && t.lane.meta.tracks[h.track]?.kind === "counter") { this.store.set({ selection: null, link: null }); void this.parts?.details.value(t.lane, h.track, h.time); return; }
     if (!h || h.kind === "empty" || h.kind === "curve" || h.track < 0) { this.store.set({ selection: null, link: null }); return; }
     if (h.kind === "instant") { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: -1, time: h.middle } }); return; }
     if (h.single) { this.store.set({ selection: { lane: t.lane.index, track: h.track, depth: h.depth, time: h.middle } }); return; }
@@ -764,18 +797,44 @@ class Page implements App {
 
   /** mark sets an end of what is measured: the edge of a span within a few pixels, else the place itself. */
   private async mark(t: Timeline, h: Hit | null, time: bigint, second: boolean): Promise<void> {
-    const w = this.store.state.window, near = scaled(w.to - w.from, reach / Math.max(1, t.width));
-    let edge: bigint | null = null;
-    if (h && h.kind === "span" && h.track >= 0) edge = await this.exactEdge(t.lane.index, h.track, h.depth, time, near) ?? (h.single ? null : await this.exactEdge(t.lane.index, h.track, h.depth, t.lane.toAxis(h.middle), near));
-    else if (h && h.track >= 0) edge = await this.edgeBeside(t, h, near);
-    if (edge !== null && (edge > time ? edge - time : time - edge) > near) edge = null;
+    const edge = await this.edgeNear(t, h, time, t.pointer);
     const [a, b] = this.store.state.marks, at = edge ?? time, first = a === null || (b !== null && !second);
     this.store.set({ marks: first ? [at, null] : [a, at], loose: (first ? "" : this.store.state.loose.replace("2", "")) + (edge === null ? (first ? "1" : "2") : "") });
   }
 
+  /** edgeNear is the edge of a span within a few pixels of a place, exactly; null if there is none. */
+  private async edgeNear(t: Timeline, h: Hit | null, time: bigint, place: { x: number; y: number } | null): Promise<bigint | null> {
+    const w = this.store.state.window, near = scaled(w.to - w.from, reach / Math.max(1, t.width));
+    let edge: bigint | null = null;
+    if (h && h.kind === "span" && h.track >= 0) edge = await this.exactEdge(t.lane.index, h.track, h.depth, time, near) ?? (h.single ? null : await this.exactEdge(t.lane.index, h.track, h.depth, t.lane.toAxis(h.middle), near));
+    else if (h && h.track >= 0) edge = await this.edgeBeside(t, h, near, place);
+    return edge !== null && (edge > time ? edge - time : time - edge) > near ? null : edge;
+  }
+
+  /** snap selects a range whose ends go to edges of spans that are near them. */
+  private async snap(t: Timeline, w: Window, points: readonly ({ x: number; y: number } | null)[]): Promise<void> {
+    this.store.set({ range: w });
+    const [from, to] = await Promise.all([w.from, w.to].map(async (time, i) => { const p = points[i]; return p ? await this.edgeNear(t, t.hit(p.x, p.y), time, p) ?? time : time; }));
+    // another one may have been selected meanwhile
+    const now = this.store.state.range;
+    if (now && same(now, w) && from < to) this.store.set({ range: { from, to } });
+  }
+
+  /** second selects the time from the begin of the selected span or another one to the end of the last of both. */
+  private async second(t: Timeline, h: Hit | null): Promise<void> {
+    const d = this.parts?.details.span, s = this.store.state.selection, lane = s ? this.lanes[s.lane] : undefined;
+    if (!d || !lane || !h || h.kind !== "span" || h.track < 0) { this.announce("shift and click on a span, behind a selected one, selects the time from one to the other"); return; }
+    try {
+      const o = await this.client.json<SpanDetails>(`traces/${encodeURIComponent(t.lane.meta.id)}/span`, { track: h.track, depth: h.depth, time: h.middle });
+      const ends = [lane.toAxis(BigInt(d.span.start)), t.lane.toAxis(BigInt(o.span.start)), lane.toAxis(BigInt(d.span.end)), t.lane.toAxis(BigInt(o.span.end))];
+      const from = ends[0] < ends[1] ? ends[0] : ends[1], to = ends[2] > ends[3] ? ends[2] : ends[3];
+      this.store.set({ range: { from, to: to > from ? to : from + 1n } });
+      this.announce(`range from ${d.span.name} to ${o.span.name}: ${exact(to - from, this.axis)}`);
+    } catch (e) { this.announce(say(e)); }
+  }
+
   /** edgeBeside looks for a span a few pixels to either side of an empty place. */
-  private async edgeBeside(t: Timeline, h: Hit, near: bigint): Promise<bigint | null> {
-    const p = t.pointer;
+  private async edgeBeside(t: Timeline, h: Hit, near: bigint, p: { x: number; y: number } | null): Promise<bigint | null> {
     if (!p) return null;
     for (const dx of [4, -4, 9, -9, 13, -13]) {
       const n = t.hit(p.x + dx, p.y);
@@ -808,7 +867,7 @@ class Page implements App {
       lines.push(el("b", {}, `${link.kind} `, name(link.name)), el("div", {}, name(lane.fullName(link.from.track)), " → ", name(lane.fullName(link.to.track))), el("div", { class: "faint" }, link.count > 1 ? `${count(link.count)} together, ${bytes(link.bytes)}` : `${link.kind === "message" ? bytes(link.bytes) + ", " : ""}${exact(BigInt(link.to.time) - BigInt(link.from.time), lane.clock)}`));
     } else if (h.kind === "curve") {
       const i = lane.meta.tracks[h.track];
-      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
+      lines.push(el("b", {}, name(lane.fullName(h.track))), el("div", {}, i.kind === "resource" ? "claimed: " : "", h.low === h.high ? `${compact(h.low)} ${i.unit}` : `${compact(h.low)} to ${compact(h.high)} ${i.unit}`, h.rate ? " per second" : "", i.kind === "resource" ? ` of ${compact(i.capacity)}` : ""));
     } else if (h.kind === "instant") lines.push(el("b", {}, h.count > 1 ? `${h.count === 255 ? "255 or more" : h.count} instants` : "instant"), el("div", { class: "faint" }, name(lane.fullName(h.track))));
     else {
       const region = lane.meta.regions[h.region];
@@ -841,33 +900,42 @@ class Page implements App {
     this.announce(`at ${exact(t, this.axis)}; Esc takes the mark away`);
   }
 
-  /** goRow brings a row into view, and out of what hides it. */
-  private goRow(lane: number, key: string): void {
+  uncover(lane: number, track: number): void { this.unhide(lane, `t${track}`); }
+
+  /** unhide brings a row out of what hides it. */
+  private unhide(lane: number, key: string): void {
     const l = this.lanes[lane];
     if (!l.rows.some((r) => r.key === key)) {
       const way = pathTo(l.tree, key).map((n) => `${lane}/${n.key}`), above = way.slice(0, -1), s = this.store.state;
       this.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !above.includes(k))), hidden: new Set([...s.hidden].filter((k) => !way.includes(k))), rowFilter: "" });
     }
+  }
+
+  /** goRow brings a row into view, and out of what hides it. */
+  private goRow(lane: number, key: string): void {
+    const l = this.lanes[lane];
+    this.unhide(lane, key);
     const i = l.rows.findIndex((r) => r.key === key);
     if (i >= 0) this.timelines[lane].focusLabel(i);
   }
 
-  /** goRegion highlights a region and goes to its next span behind the window's middle, or behind the last one found. */
-  private goRegion(laneIndex: number, region: number): void {
-    const lane = this.lanes[laneIndex], s = this.store.state;
-    this.store.set({ highlight: lane.meta.regions[region].name });
-    const t = this.timelines[laneIndex], [a, b] = t.visible();
-    const own = s.selection && s.selection.lane === laneIndex ? s.selection : null;
-    const tracks = own ? [own.track] : lane.rows.slice(a, b).filter((r) => r.track >= 0 && lane.meta.tracks[r.track].depth > 0).map((r) => r.track);
-    void (async () => {
-      const from = own ? own.time : lane.cut(s.window).from - 1n;
-      let best: SpanDetails | null = null;
-      const answers = await Promise.allSettled(tracks.slice(0, 24).map((track) => this.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/find`, { region, track, time: from, direction: "next" })));
-      for (const x of answers) if (x.status === "fulfilled" && (!best || BigInt(x.value.span.start) < BigInt(best.span.start))) best = x.value;
-      if (!best) { this.announce(`no ${lane.meta.regions[region].name} from here on in the visible rows`); return; }
-      this.reveal({ lane: laneIndex, track: best.span.track, depth: best.span.depth, time: BigInt(best.span.start) }, BigInt(best.span.start), BigInt(best.span.end));
-    })();
+  /** goRegion highlights a region and goes to its next or previous call, in all rows: from the one selected, else from where the window begins. */
+  private async goRegion(laneIndex: number, region: number, direction: "next" | "previous"): Promise<void> {
+    const lane = this.lanes[laneIndex], s = this.store.state, name = lane.meta.regions[region].name, k = s.selection;
+    this.store.set({ highlight: name });
+    // the one that is selected is passed, whether it is a hit or not
+    const from = this.hit && this.hit.name === name && k === this.hit.selection ? { time: k.time, track: k.track } : k && k.lane === laneIndex ? { time: k.time } : { time: direction === "next" ? lane.cut(s.window).from - 1n : lane.cut(s.window).to };
+    try {
+      const r = await this.client.json<{ span: SpanInfo; number: number; total: number }>(`traces/${encodeURIComponent(lane.meta.id)}/hit`, { regions: regionsOf(lane, name), ...from, direction });
+      const selection = { lane: laneIndex, track: r.span.track, depth: r.span.depth, time: BigInt(r.span.start) };
+      this.hit = { name, selection };
+      this.uncover(laneIndex, r.span.track);
+      this.reveal(selection, BigInt(r.span.start), BigInt(r.span.end));
+      this.parts?.search.tell(`${count(r.number)} of ${count(r.total)}`);
+    } catch (e) { this.announce(isNothing(e) ? `no ${name} ${direction === "next" ? "behind" : "before"} this` : say(e)); }
   }
+  /** hit is the last call that the search led to. */
+  private hit: { name: string; selection: Selection } | null = null;
 
   /** bookmark adds a note at the selection, else at the range or window. */
   bookmark(): void {
@@ -962,7 +1030,11 @@ class Page implements App {
         case "z": case "Z": details?.zoom(); break;
         case "n": void details?.step("next"); break;
         case "N": void details?.step("previous"); break;
-        case "r": case "R": this.store.set({ range: s.range ? null : s.window }); break;
+        case "r": case "R": {
+          const [a, b] = s.marks, measured = a !== null && b !== null && a !== b ? (a < b ? { from: a, to: b } : { from: b, to: a }) : null;
+          this.store.set({ range: measured && !(s.range && same(s.range, measured)) ? measured : s.range ? null : s.window });
+          break;
+        }
         case "m": case "M": this.mode("measure"); break;
         case "l": case "L": this.nextArrows(); break;
         case "h": case "H": this.highlight(details?.span?.span.name ?? null); break;

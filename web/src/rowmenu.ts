@@ -2,6 +2,7 @@
 import type { App } from "./app";
 import { button, el, printable } from "./dom";
 import type { Lane } from "./lane";
+import { rateKey } from "./timeline";
 import { moreWords, type Node, type Row, steps } from "./rows";
 
 /** deeper shows as many levels as a row needs. */
@@ -25,10 +26,12 @@ export function rowMenu(app: App, lane: Lane, index: number, x: number, y: numbe
     e.preventDefault(); e.stopPropagation();
   };
   const item = (label: string, go: () => void): HTMLElement => { const b = button(label, label, () => { close(); go(); }); b.setAttribute("role", "menuitem"); return b; };
+  const rate = rateKey(lane.index, row.track);
   const hide = (keys: string[]): void => app.store.set({ hidden: new Set([...s.hidden, ...keys.map(key)]) });
   const foldable = siblings.filter((n) => n.children.length > 0);
   const menu = el("div", { class: "menu", role: "menu", aria: { label: "Row " + printable(row.label) }, style: { left: Math.min(x, innerWidth - 220) + "px", top: Math.min(y, innerHeight - 220) + "px" } },
     ...(row.more > 0 && s.levels < steps[steps.length - 1] ? [item(`Show ${row.deeper ? `${row.more} of ` : ""}${moreWords(row)}`, () => deeper(app, row))] : []),
+    ...(lane.meta.tracks[row.track]?.kind === "counter" ? [item(s.choices.has(rate) ? "Show the values" : "Show the rate, per second", () => { const c = new Map(app.store.state.choices); if (!c.delete(rate)) c.set(rate, "1"); app.store.set({ choices: c }); })] : []),
     item("Hide", () => hide([row.key])),
     item("Show only this", () => hide(siblings.filter((n) => n.key !== row.key).map((n) => n.key))),
     ...(foldable.length > 0 ? [item("Collapse all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed, ...foldable.map((n) => key(n.key))]) })), item("Expand all beside it", () => app.store.set({ collapsed: new Set([...s.collapsed].filter((k) => !foldable.some((n) => key(n.key) === k))) }))] : []),

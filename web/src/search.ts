@@ -1,13 +1,13 @@
 // The search box: regions, rows and times.
 import type { App } from "./app";
-import { el, name, printable } from "./dom";
+import { button, el, name, printable } from "./dom";
 import { later } from "./later";
 import type { Node } from "./rows";
 import { type Clock, exact, parse, type Window } from "./time";
 import { cutShort } from "./url";
 
 /** Found is a line of the results. */
-interface Found { label: string; kind: string; color: string; go: () => void }
+interface Found { label: string; kind: string; color: string; go: (back?: boolean) => void }
 
 /** beyond says of a time that lies outside of the limits what they are, "" of one within. */
 export function beyond(t: bigint, limits: Window, axis: Clock): string {
@@ -21,23 +21,33 @@ export class Search {
   private list: HTMLElement;
   private found: Found[] = [];
   private at = 0;
+  private hits: HTMLElement;
+  /** last goes to the next hit of the region that was searched for last, or to the previous one. */
+  private last: (back: boolean) => void = () => undefined;
 
-  constructor(private app: App, private goTime: (t: bigint) => void, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number) => void, private left: () => void) {
+  constructor(private app: App, private goTime: (t: bigint) => void, private goRow: (lane: number, key: string) => void, private goRegion: (lane: number, region: number, direction: "next" | "previous") => void, private left: () => void) {
     this.input = el("input", { type: "search", placeholder: "Search region, row, time  ( / )", role: "combobox", aria: { label: "Search regions and rows, or go to a time", expanded: false, controls: "found", autocomplete: "list" } });
     this.list = el("div", { class: "found", id: "found", role: "listbox", aria: { label: "Results" }, hidden: true });
-    this.element = el("div", { class: "search" }, this.input, this.list);
-    this.input.addEventListener("input", () => this.update());
+    this.hits = el("div", { class: "hits", hidden: true });
+    this.element = el("div", { class: "search" }, this.input, this.hits, this.list);
+    this.input.addEventListener("input", () => { this.tell(""); this.update(); });
     this.input.addEventListener("focus", () => this.update());
     this.input.addEventListener("blur", () => later("list of the search", 150, () => { if (document.activeElement !== this.input) this.close(); }));
     this.input.addEventListener("keydown", (e) => {
       if (e.key === "ArrowDown" || e.key === "ArrowUp") { this.at = Math.max(0, Math.min(this.found.length - 1, this.at + (e.key === "ArrowDown" ? 1 : -1))); this.mark(); e.preventDefault(); }
-      else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }
+      else if (e.key === "Enter") { const f = this.found[this.at]; if (f) f.go(e.shiftKey); else if (this.input.value.trim() !== "") app.announce(this.nothing()); e.preventDefault(); }
       else if (e.key === "Escape") { this.input.value = ""; this.close(); this.left(); e.stopPropagation(); }
     });
   }
 
   /** focus puts the cursor into the box. */
   focus(): void { this.input.focus(); this.input.select(); }
+
+  /** tell says which of all hits is shown, "" for none, and has buttons that go on. */
+  tell(text: string): void {
+    this.hits.hidden = text === "";
+    this.hits.replaceChildren(...(text === "" ? [] : [el("span", { class: "num", role: "status" }, text), button("◂", "Previous hit (shift and Enter)", () => this.last(true)), button("▸", "Next hit (Enter)", () => this.last(false))]));
+  }
 
   private close(): void { this.list.hidden = true; this.input.setAttribute("aria-expanded", "false"); }
 
@@ -57,7 +67,7 @@ export class Search {
         const r = lane.meta.regions[i];
         if (!r.name.toLocaleLowerCase().includes(needle)) continue;
         n++;
-        this.found.push({ label: r.name, kind: "region" + of, color: lane.colors.css[i], go: () => this.goRegion(lane.index, i) });
+        this.found.push({ label: r.name, kind: "region" + of, color: lane.colors.css[i], go: (back = false) => { this.last = (b) => this.goRegion(lane.index, i, b ? "previous" : "next"); this.last(back); } });
       }
       n = 0;
       const shown = new Set(lane.rows.map((r) => r.key));

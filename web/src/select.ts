@@ -1,5 +1,5 @@
 // The details of what is selected: the span with its attributes, the stack around it and its links.
-import { type Attribute, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
+import { type Attribute, type CounterRow, type InstantDetails, isAbort, isNothing, type LinkDetails, type LinkInfo, type LinkPoint, say, sleep, type SpanDetails, type SpanInfo } from "./api";
 import type { App } from "./app";
 import { atEnd, type Held, holder } from "./arrows";
 import { unpack } from "./colors";
@@ -131,6 +131,18 @@ export class Details {
       el("h4", {}, "From ", name(lane.fullName(l.from.track))), told.from, el("h4", {}, "To ", name(lane.fullName(l.to.track))), told.to];
   }
 
+  /** value tells the exact value of a counter or signal at a time. */
+  async value(lane: Lane, track: number, time: bigint): Promise<void> {
+    this.abort?.abort();
+    const abort = (this.abort = new AbortController()), t = lane.meta.tracks[track];
+    try {
+      const r = await this.app.client.json<{ rows: CounterRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/counters`, { tracks: track, from: time, to: time + 1n }, abort.signal);
+      const row = r.rows?.[0], unit = t.unit && t.unit !== "#" ? ` ${t.unit}` : "", words = row?.first === undefined ? "no value holds here" : String(row.first) + unit;
+      replace(this.element, el("h2", {}, name(lane.fullName(track))), el("dl", {}, ...this.fact("value", name(words)), ...this.fact("time", exact(time, lane.clock)), ...(row && row.last !== row.first ? this.fact("then", name(String(row.last) + unit)) : [])));
+      this.app.announce(`${lane.fullName(track)}: ${words} at ${exact(time, lane.clock)}`);
+    } catch (e) { if (!isAbort(e)) this.app.announce(say(e)); } finally { if (this.abort === abort) { this.abort = null; this.app.client.onChange(); } }
+  }
+
   private instant(lane: Lane, track: number, d: InstantDetails): void {
     replace(this.element, el("h2", {}, name(d.name || d.kind)), el("dl", {}, ...this.fact("kind", d.kind), ...this.fact("time", exact(BigInt(d.time), lane.clock)), ...this.fact("row", name(lane.fullName(track)))), ...[this.attributes(d.attributes)].filter((x) => x !== null));
   }
@@ -229,15 +241,22 @@ export class Details {
     // of a message that nobody received, or sent, only the row of the other end is known
     const lost = (title: string, track: number, what: string): HTMLElement => el("section", {}, el("h3", {}, title), track >= 0 ? el("div", {}, name(lane.fullName(track))) : el("div", { class: "faint" }, "no row of this trace"), el("div", { class: "error" }, `The trace has no ${what} of it.`));
     const half = l.alone === true || l.unsent === true, row = (track: number): string => lane.fullName(track) || "no row of this trace";
-    const a = lane.toAxis(from), b = lane.toAxis(half ? from : to), both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
     replace(this.element, el("h2", {}, what, " ", name(l.name)),
-      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them" : "Zoom to this link", () => { if (half) app.show(around(a, a + lane.length / 1000n + 1n, app.limits())); else app.show({ from: both.from - m, to: both.to + m }); })),
+      el("div", { class: "tools" }, button("zoom", l.count > 1 ? "Zoom to the time of all of them (Z)" : "Zoom to this link (Z)", () => this.zoomLink(s))),
       el("dl", {}, ...(half ? [] : this.fact(l.count > 1 ? "first begin to last end" : "duration", exact(to - from, lane.clock))), ...(l.kind === "message" && !l.unsent ? this.fact("size", bytes(l.bytes)) : []), ...(l.count === 1 && known(l.tag) ? this.fact("tag", name(String(l.tag))) : []), ...(l.count === 1 && known(l.communicator) ? this.fact("communicator", name(String(l.communicator))) : [])),
       ...(l.count > 1 ? [el("p", { class: "faint" }, "Too close together to be drawn each: zoom in.")] : []),
       told.link, told.state,
       l.unsent ? lost("From", l.from.track, "send") : end("From", l.from.track, from, true), l.alone ? lost("To", l.to.track, "receive") : end("To", l.to.track, to, false));
     this.element.scrollTop = 0;
     app.announce(`selected ${what}${l.name ? " " + l.name : ""} from ${row(l.from.track)} to ${row(l.to.track)}, ${l.alone ? "never received" : l.unsent ? "never sent" : exact(to - from, lane.clock)}`);
+  }
+
+  /** zoomLink shows the time of a link, or of one that has but one end what is around that. */
+  private zoomLink(s: { lane: number; link: LinkInfo }): void {
+    const lane = this.app.lanes[s.lane], l = s.link, half = l.alone === true || l.unsent === true, a = lane.toAxis(BigInt(l.from.time)), b = half ? a : lane.toAxis(BigInt(l.to.time));
+    if (half) { this.app.show(around(a, a + lane.length / 1000n + 1n, this.app.limits())); return; }
+    const both: Window = a < b ? { from: a, to: b } : { from: b, to: a + 1n }, m = (both.to - both.from) / 5n + 1n;
+    this.app.show({ from: both.from - m, to: both.to + m });
   }
 
   /** within is a time at which nothing but the span is open at its depth, the given one if it can be. */
@@ -254,7 +273,7 @@ export class Details {
     } catch (e) { this.app.announce(isNothing(e) ? `no ${direction} ${d.span.name} on this row` : say(e)); }
   }
 
-  /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee. */
+  /** move goes to the neighbour in time on the same line, or to the caller, or to the first callee in view. */
   async move(where: "left" | "right" | "up" | "down"): Promise<void> {
     const s = this.app.store.state.selection, d = this.span;
     const lane = s ? this.app.lanes[s.lane] : undefined;
@@ -270,10 +289,11 @@ export class Details {
       }
       // look at the tiles: first close by, then as wide as the screen and beyond
       const depth = where === "down" ? s.depth + 1 : s.depth, w = this.app.store.state.window, screen = w.to - w.from, width = end > start ? end - start : 1n;
-      const reach = where === "down" ? [end > start ? end - start : 1n] : [width, screen, screen * 16n];
+      // what is called is looked for in view first, then in all of the span
+      const seen = lane.cut(w), reach = where === "down" ? [0n, width] : [width, screen, screen * 16n];
       for (const r of reach) {
-        const from = where === "left" ? (start > r ? start - r : 0n) : where === "right" ? end : start;
-        const wide = where === "left" ? start : where === "right" ? end + r : start + r, to = wide > lane.length + 1n ? lane.length + 1n : wide;
+        const from = where === "left" ? (start > r ? start - r : 0n) : where === "right" ? end : r === 0n && seen.from > start ? seen.from : start;
+        const wide = where === "left" ? start : where === "right" ? end + r : r === 0n && seen.to < end ? seen.to : start + width, to = wide > lane.length + 1n ? lane.length + 1n : wide;
         if (to <= from) continue;
         const columns = Number(to - from < 2048n ? to - from : 2048n);
         const t = decodeTile(await this.app.client.binary(path + "tiles", { from, to, width: columns, tracks: s.track, depths: depth + 1 }));
@@ -281,6 +301,9 @@ export class Details {
         if (!strip || strip.count === 0) continue;
         const i = where === "left" ? strip.first + strip.count - 1 : strip.first, d2 = to - from;
         const column = (c: number): bigint => from + (BigInt(c) * d2) / BigInt(columns);
+        // one that is open where the view begins has begun before
+        const open = where === "down" && t.x[i] === 0 ? await this.app.client.json<SpanDetails>(path + "span", { track: s.track, depth, time: from }).catch((e: unknown) => { if (isNothing(e)) return null; throw e; }) : null;
+        if (open) { this.app.reveal({ lane: s.lane, track: s.track, depth, time: from }, BigInt(open.span.start), BigInt(open.span.end)); return; }
         const r2 = await this.app.client.json<{ span: SpanInfo }>(path + "find", where === "left" ? { region: t.region[i], track: s.track, time: start, direction: "previous" } : { region: t.region[i], track: s.track, time: column(t.x[i]) - 1n, direction: "next" });
         this.app.reveal({ lane: s.lane, track: s.track, depth: r2.span.depth, time: BigInt(r2.span.start) }, BigInt(r2.span.start), BigInt(r2.span.end));
         return;
@@ -289,8 +312,10 @@ export class Details {
     } catch (e) { if (isNothing(e)) none(); else this.app.announce(say(e)); }
   }
 
-  /** zoom shows the selected span with some room around it. */
+  /** zoom shows the selected span, or link, with some room around it. */
   zoom(): void {
+    const l = this.app.store.state.link;
+    if (l && !this.app.store.state.selection) { this.zoomLink(l); return; }
     const s = this.app.store.state.selection, d = this.span;
     const lane = s ? this.app.lanes[s.lane] : undefined;
     if (!lane || !d) return;

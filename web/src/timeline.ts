@@ -7,12 +7,13 @@ import { brief, count, el, name, printable, setText } from "./dom";
 import type { Lane } from "./lane";
 import { nextFrame } from "./later";
 import { type Bitmap, blend, drawCurve, drawInstants, drawSpans, fill, pack, type Rect } from "./raster";
+import { type Rate, rateOf } from "./rate";
 import { hiddenBelow, moreMark, moreWords, type Row, rowAt } from "./rows";
 import { type Pen, write } from "./rulerbar";
 import { drawStack, outline, type Piece, pieceAt, stack } from "./stack";
 import { type Grid, type Layer, rowKey } from "./tiles";
 import { noRegion, RunFlag, runAt, type Strip, StripKind, type Tile } from "./tile";
-import { floorDiv, type Window } from "./time";
+import { floorDiv, seconds, type Window } from "./time";
 import { at, fraction, tickAt } from "./view";
 
 /** Hit is what lies under a point of the time line. */
@@ -27,6 +28,8 @@ export interface Hit {
   /** time under the pointer in the trace's own ticks; middle is a time within what was hit. */
   time: bigint; middle: bigint;
   low: number; high: number;
+  /** rate says that low and high are those of a rate, per second. */
+  rate?: boolean;
   /** around is the outline of a claim in a stack, in CSS pixels. */
   around?: [number, number][];
 }
@@ -61,6 +64,9 @@ export class Timeline {
   private below: HTMLElement;
   private labelKey = "";
   private labelTop = 0;
+  /** rates are the rows that show a rate, as of the choices in rated. */
+  private rates = "";
+  private rated: ReadonlyMap<string, string> | null = null;
   private labelOf = new Map<number, HTMLElement>();
   private segs: Segment[] = [];
   private stacks = new Map<string, { key: string; tile: Tile; pieces: Piece[] }>();
@@ -314,7 +320,8 @@ export class Timeline {
           if (strip.kind === StripKind.spans) drawSpans(b, layer.entry.tile, strip, rect, colors, lane.colors.other, rowBG, m, Math.round(3 * dpr));
           else if (strip.kind === StripKind.instants) drawInstants(b, layer.entry.tile, strip, rect, mark, m);
           else {
-            const t = lane.meta.tracks[r.track];
+            const t = lane.meta.tracks[r.track], rate = strip.kind === StripKind.curve && t.kind === "counter" ? this.rate(r, layer, strip) : null;
+            if (rate) { const edges = l.layers[l.layers.length - 1].entry, own = edges.strips.find((x) => x.kind === StripKind.curve), scale = own ? this.rate(r, l.layers[l.layers.length - 1], own) ?? rate : rate; drawCurve(b, rate.tile, rate.strip, rect, curve, scale, false, m); continue; }
             const scale = strip.kind === StripKind.curve ? { low: t.low, high: t.high } : { low: 0, high: t.capacity > 0 ? t.capacity : greatest(layer, strip) };
             drawCurve(b, layer.entry.tile, strip, rect, r.stacked ? behind : strip.kind === StripKind.amounts ? amount : curve, scale, strip.kind === StripKind.amounts, m);
           }
@@ -323,6 +330,32 @@ export class Timeline {
       });
     }
     return sharp;
+  }
+
+  /** rate is the rate of a counter, per second, if its row shows that. */
+  private rate(r: Row, layer: Layer, strip: Strip): Rate | null {
+    const g = layer.entry.grid;
+    return this.app.store.state.choices.has(rateKey(this.lane.index, r.track)) ? rateOf(layer.entry.tile, strip, seconds(g.to - g.from, this.lane.clock) / g.width) : null;
+  }
+
+  /** edges are the values at the upper and lower edge of a row's curve, or rate, or stack; null where there is none. */
+  edges(r: Row): { high: string; low: string } | null {
+    const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
+    if (t?.kind === "counter" && this.app.store.state.choices.has(rateKey(this.lane.index, r.track))) {
+      const l = this.sharpest(r), strip = l?.entry.strips.find((x) => x.kind === StripKind.curve), rate = l && strip ? this.rate(r, l, strip) : null, unit = t.unit && t.unit !== "#" ? " " + printable(t.unit) : "";
+      return rate ? { high: `${compact(rate.high)}${unit}/s`, low: compact(rate.low) } : { high: "…", low: "" };
+    }
+    return edgesOf(r, t);
+  }
+
+  /** rateEdges writes the values at the edges of rates, which are those of what is seen. */
+  private rateEdges(): void {
+    for (const [i, e] of this.labelOf) {
+      const r = this.lane.rows[i];
+      if (!r || r.track < 0 || !this.app.store.state.choices.has(rateKey(this.lane.index, r.track))) continue;
+      const edges = this.edges(r), boxes = e.querySelectorAll<HTMLElement>(".range [data-text]");
+      [edges?.high ?? "", edges?.low ?? ""].forEach((text, k) => { if (boxes[k] && boxes[k].dataset.text !== text) boxes[k].dataset.text = text; });
+    }
   }
 
   /** stackOf is the lanes of a stacked row that are shown, and the box they lie in, between two pixels. */
@@ -379,6 +412,9 @@ export class Timeline {
     setText(this.below, more);
     if (this.below.hidden !== (more === "")) this.below.hidden = more === "";
     if (this.labelTop !== this.scrollTop) { this.labelTop = this.scrollTop; this.labelBox.style.transform = `translateY(${-this.scrollTop}px)`; }
+    const choices = this.app.store.state.choices, rates = choices === this.rated ? null : [...choices.keys()].filter((k) => k.startsWith("rate.")).join();
+    if (rates !== null) { this.rated = choices; if (rates !== this.rates) { this.rates = rates; this.labelKey = ""; } }
+    if (this.rates !== "") this.rateEdges();
     const key = `${first} ${end} ${this.focusRow}`;
     if (key === this.labelKey) return;
     const fresh = this.labelKey === "";
@@ -392,8 +428,7 @@ export class Timeline {
       const held = this.labelOf.get(i);
       if (held) { held.tabIndex = i === this.focusRow ? 0 : -1; before = held.nextSibling; continue; }
       const r = this.lane.rows[i];
-      const t = r.track >= 0 ? this.lane.meta.tracks[r.track] : undefined;
-      const edges = r.height >= leastEdges ? edgesOf(r, t) : null, arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
+      const edges = r.height >= leastEdges ? this.edges(r) : null, arrow = r.expandable ? el("span", { class: "twist", aria: { hidden: true } }, r.collapsed ? "▸" : "▾") : el("span", { class: "twist" });
       const values = edges ? el("span", { class: "range", aria: { hidden: true } }, el("span", { data: { text: edges.high } }), el("span", { data: { text: edges.low } })) : null;
       const hidden = moreWords(r);
       const more = hidden === "" ? null : el("span", { class: "more", title: r.more === 0 ? hidden : r.deeper ? `${hidden}: click to show ${r.more} of them` : `${hidden}: click to show them`, data: { text: moreMark(r) }, aria: { hidden: true } });
@@ -512,9 +547,10 @@ export class Timeline {
     if (s.range) { band(s.range, c.range); line(this.x(s.range.from), c.accent); line(this.x(s.range.to), c.accent); }
     for (const n of app.notes.of(lane.index)) { const x = this.x(lane.toAxis(BigInt(n.from))); if (x >= -1 && x <= this.width) line(x, c.note, [2, 3]); }
     if (this.hoverLink && s.arrows !== "off") { const same = this.segs.find((x) => x.arrow === this.hoverLink?.arrow); if (same) drawArrow(g, same, c.mark); }
-    if (s.link && s.link.lane === lane.index) {
+    const link = s.link ?? s.followed;
+    if (link && link.lane === lane.index) {
       // one that never arrived goes from its begin to nowhere
-      const l = s.link.link, start = BigInt(l.from.time), alone = l.alone === true || l.unsent === true;
+      const l = link.link, start = BigInt(l.from.time), alone = l.alone === true || l.unsent === true;
       for (const x of this.place([{ link: l.unsent ? { ...l, from: l.to } : alone ? { ...l, to: l.from } : l, start, end: alone ? start : BigInt(l.to.time) }])) if (alone) drawAlone(g, x.x0, x.y0, c.accent); else drawArrow(g, x, c.accent);
     }
     const sel = s.selection;
@@ -623,15 +659,19 @@ export class Timeline {
         return { ...base, kind: "span", depth: s.depth, region: t.region[k] === noRegion ? -1 : t.region[k], single, share: t.share[k] / 255, cover: t.cover[k] / 255, x0, x1, begins: (t.flags[k] & RunFlag.begins) !== 0, ends: (t.flags[k] & RunFlag.ends) !== 0, middle: single ? own(k, x >= x0 && x < x1 ? time : middleOf(x0, x1)) : middleOf(x0, x1) };
       }
       if ((s.kind === StripKind.curve || s.kind === StripKind.amounts) && r.extra > 0) {
-        for (let k = s.first; k < s.first + s.count; k++) if (t.cellX[k] === column) return { ...base, kind: "curve", low: t.min[k], high: t.max[k] };
+        const rate = s.kind === StripKind.curve ? this.rate(r, l, s) : null, values = rate?.tile ?? t, at = rate?.strip ?? s;
+        for (let k = at.first; k < at.first + at.count; k++) if (values.cellX[k] === column) return { ...base, kind: "curve", low: values.min[k], high: values.max[k], rate: rate !== null };
       }
     }
     return base;
   }
 }
 
+/** rateKey is the choice that a row shows the rate of its counter. */
+export function rateKey(lane: number, track: number): string { return `rate.${String.fromCharCode(97 + lane % 26)}${track}`; }
+
 /** edgesOf are the values at the upper and lower edge of a row's curve or stack, null where there is none. */
-export function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
+function edgesOf(r: Row, t: TrackInfo | undefined): { high: string; low: string } | null {
   if (!t || (t.kind !== "counter" && !r.stacked)) return null;
   return { high: compact(t.kind === "counter" ? t.high : t.capacity) + (t.unit && t.unit !== "#" ? " " + printable(t.unit) : ""), low: compact(t.kind === "counter" ? t.low : 0) };
 }

@@ -135,7 +135,7 @@ export function read(fragment: string, wrong: (piece: string, instead: string) =
   out.dock = checked("d", whole(0, 4000), initial.dock);
   out.theme = checked<Theme>("theme", one("auto", "light", "dark"), "auto");
   out.choices = new Map(parts(fragment).filter(([k]) => k === "v").flatMap(([, x]) => {
-    const m = /^([a-z]+\.[a-z]+\d{0,4}):([\s\S]{1,1000})$/.exec(x);
+    const m = /^([a-z]+\.[a-z]+\d{0,7}):([\s\S]{1,1000})$/.exec(x);
     if (!m) bad("v", x);
     return m ? [[m[1], m[2]] as const] : [];
   }));

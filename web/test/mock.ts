@@ -236,6 +236,18 @@ function answer(t: MockTrace, what: string, q: URLSearchParams): unknown {
       const s = q.get("direction") === "previous" ? all.filter((u) => u.start < at).pop() : all.find((u) => u.start > at);
       return s ? { span: spanJSON(Number(q.get("track")), s) } : null;
     }
+    case "calls": {
+      const regions = new Set(numbers(q.get("regions"), 0)), kind = q.get("kind") === "claim" ? "resource" : "location", least = Number(q.get("least") ?? 0), limit = Number(q.get("limit") ?? 1000);
+      const part = (s: Span): number => Math.min(s.end, to) - Math.max(s.start, from);
+      const all = tracks.filter((k) => t.tracks[k]?.kind === kind).flatMap((k) => t.tracks[k].spans.flat().filter((s) => regions.has(s.region) && s.end > from && s.start < to && part(s) >= least).map((s) => ({ k, s }))).sort((a, b) => part(b.s) - part(a.s) || a.s.start - b.s.start || a.k - b.k);
+      return { from: String(from), to: String(to), calls: all.slice(0, limit).map(({ k, s }) => spanJSON(k, s)), more: all.length > limit };
+    }
+    case "hit": {
+      const regions = new Set(numbers(q.get("regions"), 0)), at = Number(q.get("time")), back = q.get("direction") === "previous", track = Number(q.get("track") ?? (back ? -1 : Infinity));
+      const all = t.tracks.flatMap((x, k) => (x.kind === "location" ? x.spans.flat().filter((s) => regions.has(s.region)).map((s) => ({ k, s })) : [])).sort((a, b) => a.s.start - b.s.start || a.k - b.k);
+      const i = back ? all.findLastIndex(({ k, s }) => s.start < at || (s.start === at && k < track)) : all.findIndex(({ k, s }) => s.start > at || (s.start === at && k > track));
+      return i < 0 ? null : { span: spanJSON(all[i].k, all[i].s), number: i + 1, total: all.length };
+    }
     case "links": {
       const set = new Set(tracks), limit = Number(q.get("limit") ?? 2000);
       const all = t.links.filter((l) => !l.alone && l.to.time >= from && l.from.time < to && (set.has(l.from.track) || set.has(l.to.track)));
@@ -361,7 +373,13 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
       res.end(readFileSync(f)); return;
     }
     const p = url.pathname.split("/").slice(2);
+    if (p[0] === "traces" && p.length === 1 && req.method === "POST") {
+      let body = ""; req.on("data", (d) => (body += String(d)));
+      req.on("end", () => { const names = [...body.matchAll(/name="([^"]+)"; filename/g)].map((m) => m[1]); if (names.some((n) => n.endsWith(".otf2"))) json(200, { traces: ["b2"] }); else json(400, { error: `files: found ${names.length}, none of which is a trace` }); });
+      return;
+    }
     if (p[0] === "traces" && p.length === 1) { json(200, { version: "mock", readOnly: false, traces: traces.map((t) => { const m = meta(t); return { id: m.id, name: m.name, path: m.path, format: m.format, bytes: m.bytes, state: m.state, progress: m.progress, error: m.error }; }) }); return; }
+    if (p[0] === "secret") { json(200, { token: "open-sesame" }); return; }
     const t = traces.find((x) => x.id === p[1]);
     if (!t) { json(404, { error: `no trace ${p[1]}` }); return; }
     if (p.length === 2) { if (t.state === "indexing" || t.state === "new") { t.state = "indexing"; t.progress = Math.min(1, t.progress + 0.1); if (t.progress >= 1) t.state = "ready"; } json(200, meta(t)); return; }
@@ -371,7 +389,7 @@ export function serve(traces: MockTrace[], port = 0, delay = 0): Promise<{ serve
     }
     const v = answer(t, p[2], url.searchParams);
     const send = (): void => {
-      if (v === null && ["span", "instant", "find"].includes(p[2])) { res.writeHead(204); res.end(); }
+      if (v === null && ["span", "instant", "find", "hit"].includes(p[2])) { res.writeHead(204); res.end(); }
       else if (v === null) json(404, { error: "nothing there" });
       else if (Buffer.isBuffer(v)) { res.writeHead(200, { "Content-Type": "application/octet-stream" }); res.end(v); }
       else json(200, v);

@@ -893,4 +893,292 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(await details.innerText()).toContain("<b>not bold</b>");
     expect(await details.innerText()).not.toContain("still being read");
   });
+
+  check("with two traces a region has one colour, that of the legend", async ({ page, open }) => {
+    // the second trace has the same names in other colours
+    await page.route("**/api/traces/b2", async (r) => {
+      const m = await (await r.fetch()).json() as { regions?: { color: number }[] };
+      m.regions?.forEach((x, i) => { x.color = (i + 5) % 12; });
+      await r.fulfill({ json: m });
+    });
+    await open("#t=a1,b2&l=1&sh=18&a=0");
+    const colors = await page.evaluate(() => [...document.querySelectorAll<HTMLCanvasElement>(".pixels")].map((c) => [...(c.getContext("2d")?.getImageData(400, 44, 1, 1).data ?? [])].join()));
+    expect(colors).toEqual(["0,114,178,255", "0,114,178,255"]);
+    expect(await page.locator(".legend button", { hasText: /^main$/ }).locator(".swatch").evaluate((e) => getComputedStyle(e).backgroundColor)).toBe("rgb(0, 114, 178)");
+  });
+
+  check("the tip of a counter names its location, and goes when rows are filtered", async ({ page, open, ready }) => {
+    await open("#t=a1&sh=18&l=1&f=memory");
+    const box = await page.locator(".plot").boundingBox(), tip = page.locator(".tip");
+    if (!box) throw new Error("no time line");
+    const row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind > 1)));
+    if (!row) throw new Error("no curve");
+    await page.mouse.move(box.x + 300, box.y + row.y + row.height / 2);
+    await tip.getByText("memory").waitFor();
+    expect(await tip.locator("b").innerText()).toContain("process 0");
+    await page.evaluate(() => { const f = document.querySelector<HTMLInputElement>(".corner input"); if (f) { f.value = "no such row"; f.dispatchEvent(new Event("input")); } });
+    await ready();
+    expect(await tip.isVisible()).toBe(false);
+  });
+
+  check("both figures of Compare are of the visible window", async ({ page, open, ready }) => {
+    // the second trace is more than twice as long: windows that reach behind the first one's end are still windows of it
+    const far = 3 * synthetic("a1", "ring.otf2", 64, 60).length, asked: string[] = [];
+    await page.route("**/api/traces/b2", async (r) => { const m = await (await r.fetch()).json() as { length?: string }; await r.fulfill({ json: { ...m, length: String(far) } }); });
+    page.on("request", (q) => { if (q.url().includes("/b2/profile")) asked.push(new URL(q.url()).search); });
+    await open("#t=a1,b2&p=compare");
+    const to = Math.floor(far / 2);
+    await page.evaluate((w) => { location.hash = `#t=a1,b2&p=compare&w=0~${w}`; }, to);
+    await ready();
+    expect(asked.at(-1)).toContain(`to=${to}&`);
+    expect(await page.locator(".scope .what").innerText()).toContain(`${(to / 1e6).toFixed(6).replace(/(\d{3})$/, " $1")} ms)`.slice(-4));
+    // one that lies behind the first trace has nothing of it
+    await page.evaluate(([a, b]) => { location.hash = `#t=a1,b2&p=compare&w=${a}~${b}`; }, [far / 2, far - 10].map(Math.floor));
+    await ready();
+    expect(await page.locator("#panel tbody tr").allInnerTexts()).toEqual([]);
+  });
+
+  check("following a message shows both its ends and marks its arrow", async ({ page, open, ready, view }) => {
+    await open("#t=a1&a=0&sh=8&w=681017~682017&s=0.0.0.681100");
+    const link = traces[0].links.find((l) => l.from.track === 0 && l.from.time > 1000000);
+    if (!link) throw new Error("no message");
+    await open(`#t=a1&a=0&sh=8&w=${link.from.time - 100}~${link.from.time + 100}&s=0.0.2.${link.from.time}`);
+    await page.locator(".details .links button").first().click();
+    await ready();
+    const v = await view();
+    expect(Number(v.from)).toBeLessThan(link.from.time);
+    expect(Number(v.to)).toBeGreaterThan(link.to.time);
+    // its arrow is drawn though others are not: a pixel of the accent between both ends
+    const accent = await page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".over"), d = c?.getContext("2d")?.getImageData(0, 0, c.width, c.height).data ?? []; let n = 0; for (let i = 0; i < d.length; i += 4) if (d[i] === 11 && d[i + 1] === 98 && d[i + 2] === 196) n++; return n; });
+    expect(accent).toBeGreaterThan(20);
+  });
+
+  check("Z on a message zooms to it", async ({ page, open, ready, view }) => {
+    const link = traces[0].links[40];
+    await open(`#t=a1&k=0.${link.from.track}.${link.from.time}.${link.id}`);
+    const before = await view();
+    await page.locator(".plot").focus();
+    await page.keyboard.press("z");
+    await ready();
+    const v = await view();
+    expect(Number(v.to) - Number(v.from)).toBeLessThan((Number(before.to) - Number(before.from)) / 20);
+    expect(Number(v.from)).toBeLessThan(link.from.time);
+    expect(Number(v.to)).toBeGreaterThan(link.to.time);
+  });
+
+  check("the list of messages stays when one is clicked", async ({ page, open, ready, view }) => {
+    await open("#t=a1&p=messages&v=messages.pair:0~1");
+    const rows = page.locator("#panel .side tbody tr"), high = (): Promise<number> => page.locator("#panel .side table").evaluate((e) => Math.round(e.getBoundingClientRect().height)), n = await high();
+    // rows that are not seen have their room
+    expect(n).toBeGreaterThan(800);
+    await rows.nth(5).click();
+    await ready();
+    expect(Math.abs(await high() - n)).toBeLessThan(30);
+    expect(await page.locator(".details h2").innerText()).toContain("message");
+    const v = await view(), l = traces[0].links.filter((x) => x.from.track === 0 && x.to.track === 1)[5];
+    expect(Number(v.from)).toBeLessThan(l.from.time);
+    expect(Number(v.to)).toBeGreaterThan(l.to.time);
+  });
+
+  check("on a small screen with two traces all buttons can be reached", async ({ page, open }) => {
+    await page.setViewportSize({ width: 800, height: 600 });
+    await open("#t=a1,b2&o=busy");
+    const outside = await page.evaluate(() => [...document.querySelectorAll<HTMLElement>("header.bar button, header.bar select, header.bar input, .corner button, .corner select, .corner input")].filter((e) => !e.hidden).map((e) => ({ name: e.title || e.ariaLabel, r: e.getBoundingClientRect() })).filter(({ r }) => r.right > innerWidth || r.left < 0 || r.bottom > innerHeight || r.width < 12).map(({ name, r }) => `${name ?? ""} ${r.left}-${r.right}`));
+    expect(outside).toEqual([]);
+    expect(await page.evaluate(() => document.querySelector(".lanes")?.getBoundingClientRect().height ?? 0)).toBeGreaterThan(100);
+  });
+
+  check("rows sorted anew are shown from the top", async ({ page, open, ready }) => {
+    const scroll = (): Promise<number> => page.evaluate(() => window.weft.view().scroll);
+    await open("#t=a1&sh=12&y=0/t20:0");
+    expect(await scroll()).toBeGreaterThan(100);
+    await page.getByLabel("Order of rows").selectOption("busy");
+    await ready();
+    expect(await scroll()).toBe(0);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("PageDown");
+    await ready();
+    await page.getByRole("button", { name: "Sort again" }).click();
+    await ready();
+    expect(await scroll()).toBe(0);
+  });
+
+  check("arrow down goes to the callee in view", async ({ page, open, ready, view }) => {
+    const main = traces[0].tracks[0].spans[0][0], calls = traces[0].tracks[0].spans[1], c = calls[30];
+    // the window is within one call of main: that is the one in view
+    await open(`#t=a1&a=0&w=${c.start + 1000}~${c.end - 1000}&s=0.0.0.${main.start + 5}`);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("ArrowDown");
+    await ready();
+    const [, , depth, time] = ((await view()).selection ?? "").split(".").map(Number);
+    expect(depth).toBe(1);
+    expect(time).toBeGreaterThanOrEqual(c.start);
+    expect(time).toBeLessThan(c.end);
+  });
+
+  check("a link can hold the secret", async ({ page, context, open }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]).catch(() => undefined);
+    await open("#t=a1&w=1000~90000");
+    // what is copied, whatever the browser allows
+    await page.evaluate(() => { const w = window as unknown as { copied: string }; Object.defineProperty(navigator, "clipboard", { configurable: true, value: { writeText: (t: string) => { w.copied = t; return Promise.resolve(); } } }); });
+    await page.getByRole("button", { name: "Picture or table as a file" }).click();
+    await page.getByRole("button", { name: "for another browser" }).click();
+    await page.getByText("link with the secret copied").waitFor();
+    const u = new URL(await page.evaluate(() => (window as unknown as { copied: string }).copied));
+    expect(u.searchParams.get("token")).toBe("open-sesame");
+    expect(u.hash).toContain("w=1000~90000");
+  });
+
+  /** calls are those of a region in a time, in all rows, the longest part first. */
+  const calls = (region: string, from = 0, to = Infinity): { track: number; start: number; end: number }[] => {
+    const t = traces[0], r = t.regions.findIndex((x) => x.name === region);
+    return t.tracks.flatMap((x, track) => (x.kind === "location" ? x.spans.flat().filter((s) => s.region === r && s.end > from && s.start < to).map((s) => ({ track, start: s.start, end: s.end })) : []));
+  };
+  const part = (c: { start: number; end: number }, from: number, to: number): number => Math.min(c.end, to) - Math.max(c.start, from);
+
+  check("the calls of a region in a range by duration, with a threshold, lead to their places", async ({ page, open, ready, view, exported }) => {
+    const [from, to, least] = [1000000, 3000000, 20000], long = calls("compute", from, to).filter((c) => part(c, from, to) >= least).sort((a, b) => part(b, from, to) - part(a, from, to) || a.start - b.start);
+    await open(`#t=a1&p=calls&r=${from}~${to}&v=calls.least:> 20 us&v=calls.region:compute`);
+    const rows = await exported();
+    expect(rows[0]).toEqual(["start (ticks)", "in this time (ticks)", "duration (ticks)", "row"]);
+    expect(rows.slice(1, 4).map((r) => [Number(r[0]), Number(r[1]), Number(r[2])])).toEqual(long.slice(0, 3).map((c) => [c.start, part(c, from, to), c.end - c.start]));
+    if (long.length <= 1000) expect(rows.length - 1).toBe(long.length);
+    await page.locator("#panel tbody tr").nth(2).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${long[2].track}.2.${long[2].start}`);
+    // the list is still that of the range, and another threshold makes another one
+    expect((await exported())[3][0]).toBe(String(long[2].start));
+    await page.getByLabel("Shortest call that is listed").fill("100 us");
+    await page.keyboard.press("Enter");
+    await ready();
+    expect((await exported()).length - 1).toBe(calls("compute", from, to).filter((c) => part(c, from, to) >= 100000).length);
+  });
+
+  check("the greatest time in the profile leads to its call", async ({ page, open, ready, view }) => {
+    await open("#t=a1&w=1000000~3000000");
+    const best = calls("compute", 1000000, 3000000).sort((a, b) => part(b, 1000000, 3000000) - part(a, 1000000, 3000000))[0];
+    await page.locator("#panel tr", { hasText: "compute" }).getByRole("button", { name: /go to the longest/ }).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${best.track}.2.${best.start}`);
+    expect(page.url()).toContain("&r=1000000~3000000");
+  });
+
+  check("hits of the search are counted and stepped through in all rows", async ({ page, open, ready, view }) => {
+    const all = calls("MPI_Allreduce").sort((a, b) => a.start - b.start || a.track - b.track), total = String(all.length).replace(/(\d)(?=(\d{3})+$)/g, "$1\u202F");
+    await open("#t=a1&f=process%201");
+    const box = page.locator(".search input"), hits = page.locator(".search .hits");
+    await box.fill("MPI_Allreduce");
+    for (const n of [1, 2, 3]) {
+      await page.keyboard.press("Enter");
+      await ready();
+      expect((await hits.innerText()).replace(/[\u00A0\u2009]/g, "\u202F")).toContain(`${n} of ${total}`);
+      expect((await view()).selection).toBe(`0.${all[n - 1].track}.2.${all[n - 1].start}`);
+    }
+    // rows that are filtered away come back
+    expect(page.url()).not.toContain("f=process");
+    await page.keyboard.press("Shift+Enter");
+    await ready();
+    expect((await view()).selection).toBe(`0.${all[1].track}.2.${all[1].start}`);
+    await page.getByRole("button", { name: "Next hit" }).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${all[2].track}.2.${all[2].start}`);
+  });
+
+  check("a range snaps to edges, has edges to drag, and comes from two spans or what is measured", async ({ page, open, ready }) => {
+    const spans = traces[0].tracks[0].spans[2], [a, b] = [spans[0], spans[3]], from = 0, to = b.end + 20000;
+    await open(`#t=a1&a=0&sh=18&w=${from}~${to}`);
+    const box = await page.locator(".plot").boundingBox(), range = (): RegExpExecArray | null => /&r=(\d+)~(\d+)/.exec(page.url());
+    if (!box) throw new Error("no time line");
+    const row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.track === 0)?.strips.find((s) => s.depth === 2 && s.kind === 0));
+    if (!row) throw new Error("no row");
+    const x = (t: number): number => box.x + ((t - from) / (to - from)) * box.width, y = box.y + row.y + row.height / 2;
+    await page.keyboard.down("Alt");
+    await page.mouse.move(x(a.start) + 4, y); await page.mouse.down(); await page.mouse.move(x(a.end) - 40, y); await page.mouse.move(x(a.end) - 5, y); await page.mouse.up();
+    await page.keyboard.up("Alt");
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(a.start), String(a.end)]);
+    // the right edge goes to the end of another span
+    await page.mouse.move(x(a.end) + 1, y); await page.mouse.down(); await page.mouse.move(x(b.end) - 60, y); await page.mouse.move(x(b.end) - 4, y); await page.mouse.up();
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(a.start), String(b.end)]);
+    // from two spans: the first is selected, the second gets a click with shift
+    await page.keyboard.press("Escape");
+    const [c, d] = [spans.filter((s) => s.region === 2)[0], spans.filter((s) => s.region === 2)[1]];
+    await page.mouse.click(x((d.start + d.end) / 2), y);
+    await ready();
+    await page.keyboard.down("Shift");
+    await page.mouse.click(x((c.start + c.end) / 2), y);
+    await page.keyboard.up("Shift");
+    await ready();
+    expect(range()?.slice(1)).toEqual([String(c.start), String(d.end)]);
+    // from what was measured
+    await open(`#t=a1&a=0&w=${from}~${to}&m=5000~90000`);
+    await page.locator(".plot").focus();
+    await page.keyboard.press("r");
+    await ready();
+    expect(range()?.slice(1)).toEqual(["5000", "90000"]);
+  });
+
+  check("two ranges of one trace are compared", async ({ page, open, ready, exported }) => {
+    const [a, b] = [[1000000, 2000000], [4000000, 6000000]];
+    await open(`#t=a1&p=compare&r=${a[0]}~${a[1]}`);
+    await page.getByRole("button", { name: "Keep this time as A" }).click();
+    await ready();
+    await page.evaluate((x) => { location.hash = location.hash.replace(/r=[^&]*/, `r=${x[0]}~${x[1]}`); }, b);
+    await ready();
+    const rows = await exported(), row = rows.find((r) => r[0] === "compute"), counts = [a, b].map(([f, t]) => String(calls("compute", f, t).length));
+    expect(row?.slice(-2)).toEqual(counts);
+    expect(await page.locator(".scope").innerText()).toContain("A: 1 ms to 2 ms");
+  });
+
+  check("a click on a counter tells its exact value", async ({ page, open, ready }) => {
+    await open("#t=a1&sh=18&l=1&f=memory&w=1000000~2000000");
+    const box = await page.locator(".plot").boundingBox(), row = await page.evaluate(() => window.weft.layout().rows.find((r) => r.strips.some((s) => s.kind > 1)));
+    if (!box || !row) throw new Error("no curve");
+    const counter = traces[0].tracks.find((t) => t.kind === "counter"), at = counter?.values.find(([t]) => t >= 1400000);
+    if (!at) throw new Error("no value");
+    await page.route("**/api/traces/a1/counters?**", async (r) => { const u = new URL(r.request().url()); await r.fulfill({ json: { rows: [{ track: Number(u.searchParams.get("tracks")), samples: 0, first: at[1], last: at[1], holding: "next" }] } }); });
+    await page.mouse.click(box.x + box.width * 0.4 + 1, box.y + row.y + row.height / 2);
+    await ready();
+    const text = await page.locator(".details").innerText();
+    expect(text).toContain("process 0 · memory");
+    expect(text.replace(/[\u202F\u00A0]/g, "")).toContain(String(at[1]));
+  });
+
+  check("a counter shows its rate as a curve, also from a link", async ({ page, open, ready }) => {
+    const pixels = (): Promise<string> => page.evaluate(() => { const c = document.querySelector<HTMLCanvasElement>(".pixels"), r = window.weft.layout().rows.find((x) => x.strips.some((s) => s.kind > 1)); return c && r ? [...(c.getContext("2d")?.getImageData(0, r.y, c.width, r.height).data ?? [])].join() : ""; });
+    await open("#t=a1&sh=18&l=1&f=memory&w=1000000~2000000");
+    const values = await pixels(), label = page.locator(".label", { hasText: "memory" }).first();
+    await label.click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Show the rate" }).click();
+    await ready();
+    const rate = await pixels();
+    expect(rate).not.toBe(values);
+    expect(await label.locator(".range [data-text]").first().getAttribute("data-text")).toMatch(/MiB\/s$/);
+    await open(page.url().slice(page.url().indexOf("#")));
+    expect(await pixels()).toBe(rate);
+    await label.click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Show the values" }).click();
+    await ready();
+    expect(await pixels()).toBe(values);
+  });
+
+  check("files that are dropped are opened, after asking", async ({ page, open, ready, view }) => {
+    const drop = (...names: string[]): Promise<void> => page.evaluate((all) => { const d = new DataTransfer(); for (const n of all) d.items.add(new File(["some bytes"], n)); document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: d, bubbles: true, cancelable: true })); }, names);
+    const dialog = page.locator("dialog");
+    await open("#t=a1");
+    await drop("new.otf2", "new.def");
+    await dialog.getByText("2 files, 20 B").waitFor();
+    await dialog.getByRole("button", { name: "Leave the files" }).click();
+    expect((await view()).rows).toBeGreaterThan(0);
+    await drop("a.txt");
+    await dialog.getByRole("button", { name: "Copy the files" }).click();
+    await dialog.getByText("none of which is a trace").waitFor();
+    await dialog.getByRole("button", { name: "Leave the files" }).click();
+    await drop("new.otf2");
+    await dialog.getByRole("button", { name: "beside" }).click();
+    await page.locator(".lane").nth(1).waitFor();
+    await ready();
+    expect(page.url()).toContain("#t=a1,b2");
+  });
 });

@@ -1,6 +1,7 @@
 // The panels in the order of their tabs.
 import type { Panel } from "../dock";
 import { calltree } from "./calltree";
+import { calls } from "./calls";
 import { compare } from "./compare";
 import { counters } from "./counters";
 import { defects } from "./defects";
@@ -13,7 +14,7 @@ import { profile } from "./profile";
 import { structure } from "./structure";
 import { utilisation } from "./utilisation";
 
-/** makePanels makes the tabs of the dock; with several traces there is one to compare them. */
-export function makePanels(traces: number): Panel[] {
-  return [overview(), profile(), ...(traces > 1 ? [compare()] : []), calltree(), flame(), messages(), locations(), utilisation(), counters(), structure(), defects(), notes()];
+/** makePanels makes the tabs of the dock. */
+export function makePanels(): Panel[] {
+  return [overview(), profile(), calls(), compare(), calltree(), flame(), messages(), locations(), utilisation(), counters(), structure(), defects(), notes()];
 }

@@ -28,8 +28,7 @@ export function counters(): Panel {
     async render(app, { lane, window: w }, tools) {
       if (!lane.meta.tracks.some((t) => t.kind === "counter")) { tools.body.append(el("p", { class: "faint" }, "This trace has no counters or signals.")); tools.csv(null); return; }
       const r = await app.client.json<{ rows: CounterRow[] | null }>(`traces/${encodeURIComponent(lane.meta.id)}/counters`, { from: w.from, to: w.to }, tools.signal);
-      const label = (track: number): string => { const p = lane.meta.tracks[track]?.parent ?? -1; return p >= 0 ? `${lane.fullName(p)} · ${lane.trackName(track)}` : lane.trackName(track); };
-      const rows = (r.rows ?? []).map((x) => ({ ...x, label: label(x.track), unit: lane.meta.tracks[x.track]?.unit ?? "" }));
+      const rows = (r.rows ?? []).map((x) => ({ ...x, label: lane.fullName(x.track), unit: lane.meta.tracks[x.track]?.unit ?? "" }));
       type Row = (typeof rows)[number];
       const value = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => ({ title, hint, show: (x) => figure(f(x)), sort: (x) => f(x) ?? -Infinity, csv: (x) => f(x) ?? "" });
       const computed = (title: string, hint: string, f: (x: Row) => number | undefined): Column<Row> => value(title, hint, (x) => tidy(f(x)));

@@ -13,7 +13,7 @@ type Measure = "count" | "bytes" | "mean";
 export function messages(): Panel {
   return {
     id: "messages", title: "Messages", of: "range",
-    async render(app, { lane, window: w }, tools) {
+    async render(app, { lane, window: w, axis }, tools) {
       const measure: Measure = tools.get("measure") === "count" ? "count" : tools.get("measure") === "mean" ? "mean" : "bytes";
       const path = `traces/${encodeURIComponent(lane.meta.id)}/`;
       const r = await app.client.json<{ rows: MatrixCell[] | null; tracks: number[] | null }>(path + "matrix", { from: w.from, to: w.to }, tools.signal);
@@ -38,7 +38,7 @@ export function messages(): Panel {
             { title: "bytes", show: (l) => bytes(l.bytes), sort: (l) => l.bytes, csv: (l) => l.bytes },
             { title: "tag", show: (l) => String(l.tag ?? ""), sort: (l) => String(l.tag ?? ""), csv: (l) => String(l.tag ?? "") },
             ...(s.bundled ? [{ title: "messages", show: (l: (typeof found)[number]) => count(l.count), csv: (l: (typeof found)[number]) => l.count }] : []),
-          ], found, { order: 0, ascending: true, run: tools.run, clickHint: "show the sending side", click: (l) => app.reveal({ lane: lane.index, track: l.from.track, depth: Math.max(0, (lane.meta.tracks[l.from.track]?.depth ?? 1) - 1), time: BigInt(l.from.time) }, BigInt(l.from.time), BigInt(l.to.time)) });
+          ], found, { order: 0, ascending: true, run: tools.run, clickHint: "select this message and show both its ends", click: (l) => { app.hold(axis); app.showLink({ lane: lane.index, link: l }); } });
           const back = el("button", { type: "button", class: "link", on: { click: () => cells() } }, "all pairs");
           side.replaceChildren(el("p", {}, back, " › ", name(lane.trackName(c.source)), " → ", name(lane.trackName(c.destination)), s.bundled ? el("span", { class: "faint" }, " (too many for single ones: bundles)") : null), t.element);
           tools.csv(t.csv);

@@ -1,8 +1,9 @@
 // The flat profile: how often and how long each region ran, or held resources.
-import type { Profile } from "../api";
-import { count, el, percent, printable, select, titled } from "../dom";
+import { type Profile, ranges, say } from "../api";
+import { button, count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
+import { goLongest, regionsOf } from "./calls";
 import { leftOut, mergeByName } from "./merge";
 import { swatch } from "./parts";
 import { type Column, makeTable } from "./table";
@@ -27,15 +28,18 @@ export function profile(): Panel {
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     // the values of an attribute take the place of regions
     const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
+    const jump = (text: string, title: string, go: () => void): HTMLElement => { const b = button(text, title, go, "link"); b.tabIndex = -1; b.addEventListener("click", (e) => e.stopPropagation()); return b; };
+    const numbers = (x: Row): string => (by === "name" ? regionsOf(lane, x.name) : String(x.region));
+    const tracksOf = (x: Row): string | undefined => (by === "location" ? String(x.track) : by === "group" ? ranges(lane.meta.tracks.flatMap((t, i) => (t.group === x.group ? [i] : []))) : undefined);
     const columns: Column<Row>[] = [
       { title: what, text: true, show: (x) => el("span", {}, swatch(app, lane, x.region), titled(x.name)), sort: (x) => x.name, csv: (x) => x.name },
       ...(by === "region" || by === "name" ? [] : [{ title: by, text: true, show: (x: Row) => x.where, sort: (x: Row) => x.where, csv: (x: Row) => x.where }]),
       ...(claims && calls ? [{ title: "kind", text: true, show: (x: Row) => (x.claim ? "claims" : "calls"), sort: (x: Row) => (x.claim ? "claims" : "calls"), csv: (x: Row) => (x.claim ? "claims" : "calls") }] : []),
-      { title: "count", show: (x) => count(x.count), sort: (x) => x.count, csv: (x) => x.count },
+      { title: "count", show: (x) => jump(count(x.count), `list the ${x.claim ? "claims" : "calls"}, the longest first`, () => { const c = new Map(app.store.state.choices).set("calls.region", x.name); if (x.claim) c.set("calls.kind", "claim"); else c.delete("calls.kind"); app.store.set({ choices: c, panel: "calls" }); }), sort: (x) => x.count, csv: (x) => x.count },
       ...(calls || !claims ? [time("inclusive", `time in the ${what} and all it calls`, (x) => x.inc), time("exclusive", claims ? `time in the ${what} itself, or that its claims held` : `time in the ${what} itself`, (x) => x.exc)] : [time("held", "time that its claims held resources", (x) => x.exc)]),
       { title: "part", hint: claims && calls ? "part of the exclusive time of all calls, or of all claims" : claims ? "part of the time of all claims" : "part of all exclusive time", show: (x) => percent(part(x)), sort: part, csv: part },
       { title: "", bar: true, show: (x) => el("span", { class: "bar", style: { width: `${(100 * part(x)) / top}%`, background: app.store.state.color === "track" ? app.colors.other : lane.colors.css[x.region] ?? app.colors.other } }) },
-      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most),
+      time("min", claims && !calls ? "shortest claim" : "shortest inclusive time", (x) => x.least), { title: "mean", hint: claims && !calls ? "mean claim" : "mean inclusive time of a visit", show: (x) => shortMean(x.avg, lane.clock), sort: (x) => meanOrder(x.avg), csv: (x) => meanTicks(x.avg), unit: "ticks" }, { ...time("max", claims && !calls ? "longest claim" : "longest inclusive time", (x) => x.most), show: (x) => jump(short(x.most, lane.clock), `go to the longest ${x.claim ? "claim" : "call"}`, () => { goLongest(app, scope, numbers(x), x.kind ?? "region", tracksOf(x)).catch((e: unknown) => app.announce(say(e))); }) },
     ];
     const exclusive = columns.findIndex((c) => c.title === "exclusive" || c.title === "held");
     const t = makeTable(columns, rows, { order: exclusive, memory: tools, run: tools.run, left: leftOut(r, by === "name"), filter: (x) => `${x.name} ${x.where}`, click: (x) => app.highlight(x.name), clickHint: `highlight this ${what}`, chosen: (x) => x.name === app.store.state.highlight });

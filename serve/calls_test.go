@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestCalls: the calls of a region in a window by duration, with a threshold, counted by hand.
+func TestCalls(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	for _, x := range []struct{ query, path, want string }{
+		{"/calls?regions=1", "calls/len", "2"}, {"/calls?regions=1", "calls/0/start", "10"}, {"/calls?regions=1", "calls/0/end", "50"}, {"/calls?regions=1", "calls/1/start", "60"}, {"/calls?regions=1", "more", "false"},
+		{"/calls?regions=1&least=6", "calls/len", "1"}, {"/calls?regions=1&limit=1", "more", "true"}, {"/calls?regions=1&limit=1", "calls/0/start", "10"},
+		// of the first call only 2 ticks lie in the window, of the second 5
+		{"/calls?regions=1&from=48&to=100", "calls/0/start", "60"}, {"/calls?regions=1&from=48&to=100", "calls/1/start", "10"}, {"/calls?regions=1&from=51&to=59", "calls/len", "0"},
+		// main is open behind the window, and has its own end
+		{"/calls?regions=0&from=20&to=30&tracks=0", "calls/0/end", "100"}, {"/calls?regions=0,1", "calls/len", "4"},
+		{"/hit?regions=1&time=-1", "span/start", "10"}, {"/hit?regions=1&time=-1", "number", "1"}, {"/hit?regions=1&time=-1", "total", "2"},
+		{"/hit?regions=1&time=10", "number", "2"}, {"/hit?regions=1&time=60&direction=previous", "number", "1"},
+		// main begins at 0 and at 5
+		{"/hit?regions=0&time=0", "number", "2"}, {"/hit?regions=0&time=0", "span/track", "1"},
+	} {
+		if got := fmt.Sprint(look(get(t, s, api+x.query), x.path)); got != x.want {
+			t.Errorf("%s: %s is %s, want %s", x.query, x.path, got, x.want)
+		}
+	}
+	for _, query := range []string{"/calls", "/calls?regions=99", "/calls?regions=1&least=-1", "/hit?regions=x&time=0", "/hit?regions=1"} {
+		if w := ask(s, "GET", api+query); w.Code != 400 {
+			t.Errorf("%s: status %d, want 400", query, w.Code)
+		}
+	}
+	if w := ask(s, "GET", api+"/hit?regions=1&time=60"); w.Code != 204 {
+		t.Errorf("behind the last: status %d, want 204", w.Code)
+	}
+}
+
+// TestCallsProfile: in windows of a larger trace the longest and the number of calls are those of the
+// profile, and hits go through all of them, forward and back.
+func TestCallsProfile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.otf2")
+	generated(t, path, 3000)
+	s := viewing(t, options(t), path)
+	api := ready(t, s, 0)
+	length, _ := strconv.ParseInt(fmt.Sprint(get(t, s, api)["length"]), 10, 64)
+	integer := func(v any) (n int64) { n, _ = strconv.ParseInt(fmt.Sprint(v), 10, 64); return n }
+	for _, w := range [][2]int64{{0, length + 1}, {length / 3, length / 2}, {length / 2, length/2 + 9}} {
+		window := fmt.Sprintf("from=%d&to=%d", w[0], w[1])
+		for _, row := range get(t, s, api+"/profile?"+window)["rows"].([]any) {
+			if fmt.Sprint(look(row, "kind")) != visits {
+				continue
+			}
+			v := get(t, s, fmt.Sprintf("%s/calls?%s&limit=10000&regions=%v", api, window, look(row, "region")))
+			first := look(v, "calls/0")
+			most := min(integer(look(first, "end")), w[1]) - max(integer(look(first, "start")), w[0])
+			if n := fmt.Sprint(look(v, "calls/len")); n != fmt.Sprint(look(row, "count")) || most != integer(look(row, "max")) {
+				t.Errorf("%s: %s calls, the longest %d, the profile has %v", window, n, most, row)
+			}
+		}
+	}
+	row := look(get(t, s, api+"/profile"), "rows/0")
+	total := integer(look(row, "count"))
+	step := func(at, track int64, direction string) (start, of, number int64, ok bool) {
+		w := ask(s, "GET", fmt.Sprintf("%s/hit?regions=%v&time=%d&track=%d&direction=%s", api, look(row, "region"), at, track, direction))
+		if w.Code == 204 {
+			return 0, 0, 0, false
+		}
+		v := decoded(t, w)
+		if integer(v["total"]) != total {
+			t.Fatalf("found %v, want a total of %d", v, total)
+		}
+		return integer(look(v, "span/start")), integer(look(v, "span/track")), integer(v["number"]), true
+	}
+	at, track := int64(-1), int64(-1)
+	for want := int64(1); want <= min(total, 50); want++ {
+		var number int64
+		var ok bool
+		if at, track, number, ok = step(at, track, "next"); !ok || number != want {
+			t.Fatalf("found number %d, %v, want %d", number, ok, want)
+		}
+	}
+	if _, _, number, _ := step(at, track, "previous"); number != min(total, 50)-1 {
+		t.Errorf("back: found number %d, want %d", number, min(total, 50)-1)
+	}
+}
+
+// TestSecret: who is let in can have the secret for a link; others are asked for it by the page that says
+// that the address does not open.
+func TestSecret(t *testing.T) {
+	s := viewing(t, options(t))
+	if v := get(t, s, "/api/secret"); v["token"] != secret {
+		t.Errorf("found %v", v)
+	}
+	w := send(s, "GET", "/", nil, "Accept", "text/html")
+	if body := w.Body.String(); w.Code != 401 || !strings.Contains(body, "<form>") || !strings.Contains(body, "location.hash") || strings.Contains(body, secret) {
+		t.Errorf("status %d: %s", w.Code, body)
+	}
+	if p := w.Header().Get("Content-Security-Policy"); !strings.Contains(p, "script-src 'sha256-") {
+		t.Errorf("found the policy %s", p)
+	}
+	if w := send(s, "GET", "/api/secret", nil); w.Code != 401 {
+		t.Errorf("without the secret: status %d, want 401", w.Code)
+	}
+}

@@ -1,0 +1,132 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Limits of files that are brought to the server at a time.
+const (
+	maxUpload      = 64 << 30 // bytes
+	maxUploadFiles = 20_000
+)
+
+// addTraces takes files that somebody dropped on the page into a temporary folder of the server,
+// and shows the traces among them. The name of each part of the form is the path of a file.
+func (s *Server) addTraces(w http.ResponseWriter, r *http.Request) error {
+	g, ok := s.traces.(*given)
+	if !ok || s.readOnly() {
+		return &problem{http.StatusForbidden, "this server takes no files: it shows those of a folder", 0}
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return badRequest("files: " + err.Error())
+	}
+	dir, err := os.MkdirTemp("", "weft-dropped-*")
+	if err != nil {
+		return err
+	}
+	list, err := s.takeFiles(dir, form)
+	if err != nil {
+		os.RemoveAll(dir)
+		return err
+	}
+	ids := []string{}
+	for _, e := range g.add(s, dir, list) {
+		e.start()
+		ids = append(ids, e.id)
+	}
+	return s.now(w, r, map[string][]string{"traces": ids})
+}
+
+// takeFiles writes the files of a form into a folder, and returns the traces that are there.
+func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	n := 0
+	for ; ; n++ {
+		p, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, uploadProblem(err)
+		}
+		name := p.FormName()
+		if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
+			return nil, badRequest("files: found the name " + quote(name) + ", expected the path of a file")
+		}
+		if n >= maxUploadFiles {
+			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return nil, err
+		}
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return nil, badRequest("files: found " + quote(name) + " twice, or as a folder too")
+		}
+		_, err = io.Copy(f, p)
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, uploadProblem(err)
+		}
+	}
+	list, err := newFolder(s, root).all()
+	if err == nil && len(list) == 0 {
+		err = badRequest("files: found " + strconv.Itoa(n) + ", none of which is a trace of a format that weft reads")
+	}
+	return list, err
+}
+
+// uploadProblem tells what a client did wrong from what went wrong here.
+func uploadProblem(err error) error {
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		return &problem{http.StatusRequestEntityTooLarge, "files: found more than " + strconv.Itoa(maxUpload>>30) + " GiB", 0}
+	}
+	var here *fs.PathError
+	if errors.As(err, &here) {
+		return err
+	}
+	return badRequest("files: " + err.Error())
+}
+
+// add lists traces that are in a temporary folder, which goes with the server.
+func (g *given) add(s *Server, dir string, list []*entry) (out []*entry) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.temporary = append(g.temporary, dir)
+	for _, x := range list {
+		src := format.FileSource(filepath.Join(dir, filepath.FromSlash(x.path)))
+		src.Path = x.path
+		// Nothing of it is known again: the folder has another name each time.
+		e := s.newEntry(Given{Source: src, Once: true}, traceID(filepath.Join(dir, x.path), 0), x.name)
+		e.format = x.format
+		out = append(out, e)
+	}
+	g.list = append(g.list[:len(g.list):len(g.list)], out...)
+	return out
+}
+
+// close removes the temporary folders.
+func (g *given) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, dir := range g.temporary {
+		os.RemoveAll(dir)
+	}
+}

@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// form is a form of files, each with its path as its name.
+func form(t *testing.T, files map[string][]byte) (body *bytes.Buffer, kind string) {
+	t.Helper()
+	body = &bytes.Buffer{}
+	w := multipart.NewWriter(body)
+	for name, data := range files {
+		p, err := w.CreateFormFile(name, filepath.Base(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Write(data)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return body, w.FormDataContentType()
+}
+
+// TestUpload: files that are sent are shown like those that were given, and gone with the server.
+func TestUpload(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	path := filepath.Join(t.TempDir(), "sample.otf2")
+	sample(t, path)
+	s := viewing(t, options(t), path)
+	given := ready(t, s, 0)
+	files := map[string][]byte{"notes.txt": []byte("no trace")}
+	from := filepath.Dir(path)
+	err := filepath.WalkDir(from, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		short, _ := filepath.Rel(from, name)
+		files["run/"+filepath.ToSlash(short)] = data
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(files map[string][]byte) (int, map[string]any) {
+		body, kind := form(t, files)
+		w := send(s, "POST", "/api/traces", body, "Authorization", "Bearer "+secret, "Content-Type", kind)
+		return w.Code, decoded(t, w)
+	}
+	code, v := post(files)
+	if code != 200 || fmt.Sprint(look(v, "traces/len")) != "1" {
+		t.Fatalf("status %d: %v", code, v)
+	}
+	checkAnswer(t, s, "Added", v)
+	api := "/api/traces/" + fmt.Sprint(look(v, "traces/0"))
+	if m := indexed(t, s, api); m["state"] != "ready" || m["name"] != "sample.otf2" || m["path"] != "run/sample.otf2" {
+		t.Fatalf("found %v", m)
+	}
+	if a, b := fmt.Sprint(get(t, s, api+"/profile")), fmt.Sprint(get(t, s, given+"/profile")); a != b {
+		t.Errorf("found the profile %s, want %s", a, b)
+	}
+	if n := fmt.Sprint(look(get(t, s, "/api/traces"), "traces/len")); n != "2" {
+		t.Errorf("%s traces are listed, want 2", n)
+	}
+	for name, files := range map[string]map[string][]byte{"no trace": {"a.txt": []byte("x")}, "nothing": {}, "outside": {"../a.otf2": nil}, "absolute": {"/a": nil}, "a folder too": {"a/b": nil, "a": nil}} {
+		if code, v := post(files); code != 400 {
+			t.Errorf("%s: status %d: %v, want 400", name, code, v)
+		}
+	}
+	if w := send(s, "POST", "/api/traces", nil, "Authorization", "Bearer "+secret); w.Code != 400 {
+		t.Errorf("no form: status %d", w.Code)
+	}
+	body, kind := form(t, files)
+	if w := send(s, "POST", "/api/traces", body, "Content-Type", kind); w.Code != 401 {
+		t.Errorf("without the secret: status %d", w.Code)
+	}
+	body, kind = form(t, files)
+	if w := send(s, "POST", "/api/traces", body, "Authorization", "Bearer "+secret, "Content-Type", kind, "Origin", "http://evil.example.com"); w.Code != 403 {
+		t.Errorf("from another site: status %d", w.Code)
+	}
+	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 1 {
+		t.Errorf("found the folders %q, want one", l)
+	}
+	s.Close()
+	if l, _ := filepath.Glob(filepath.Join(temp, "weft-dropped-*")); len(l) != 0 {
+		t.Errorf("found the folders %q behind the server's end", l)
+	}
+}
