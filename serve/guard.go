@@ -81,7 +81,11 @@ func (s *Server) html(w http.ResponseWriter, r *http.Request, status int, page s
 
 // askScript opens the address that the page stands for, with the view in its fragment, once
 // more: with the secret.
-const askScript = `document.forms[0].onsubmit = (e) => { e.preventDefault(); const x = document.forms[0].elements[0].value.trim(), t = x.split(/[?&]token=/); location.href = "/?token=" + encodeURIComponent(t[t.length - 1].split(/[&#]/)[0]) + location.hash; };`
+const askScript = `document.forms[0].onsubmit = (e) => {
+  e.preventDefault();
+  const given = document.forms[0].elements[0].value.trim().split(/[?&]token=/);
+  location.href = "/?token=" + encodeURIComponent(given[given.length - 1].split(/[&#]/)[0]) + location.hash;
+};`
 
 // askPolicy allows that script.
 var askPolicy = func() string {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/weft-trace/weft/format"
 )
@@ -73,12 +74,17 @@ func (s *Server) takeFiles(dir string, form *multipart.Reader) ([]*entry, error)
 		if n >= maxUploadFiles {
 			return nil, badRequest("files: found more than " + strconv.Itoa(maxUploadFiles))
 		}
-		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
-			return nil, err
+		// A name may be a file's and a folder's in the form, where it cannot be both.
+		err = root.MkdirAll(path.Dir(name), 0o700)
+		var f *os.File
+		if err == nil {
+			f, err = root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
-		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err != nil {
+		if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.EISDIR) {
 			return nil, badRequest("files: found " + quote(name) + " twice, or as a folder too")
+		}
+		if err != nil {
+			return nil, err
 		}
 		_, err = io.Copy(f, p)
 		if err := errors.Join(err, f.Close()); err != nil {
