@@ -33,6 +33,8 @@ type Options struct {
 	Window *trace.Window
 	// Root tells which tree the paths of a location are in; nil is one tree for all, 0.
 	Root func(loc uint32) uint32
+	// Rows says which regions count as one; nil is each for itself. Parts that are merged share it.
+	Rows *trace.Rows
 }
 
 // Part is the call tree of some locations of a trace.
@@ -42,6 +44,7 @@ type Part struct {
 	nodes []node
 	index map[edge]int32
 	locs  []*location
+	rows  []uint32 // of the regions of a batch
 }
 
 type edge struct {
@@ -83,6 +86,7 @@ func (p *Part) Links([]trace.Link) error { return nil }
 
 // Batch takes events, of one location or mixed.
 func (p *Part) Batch(b *trace.Batch) error {
+	refs := p.opt.Rows.Map(&p.rows, b.Ref)
 	for i, k := range b.Kind {
 		if !k.IsEvent() {
 			continue
@@ -92,9 +96,9 @@ func (p *Part) Batch(b *trace.Batch) error {
 		l.last = t
 		switch k {
 		case trace.Enter:
-			p.enter(l, t, b.Ref[i])
+			p.enter(l, t, refs[i])
 		case trace.Leave:
-			p.leave(l, t, b.Ref[i])
+			p.leave(l, t, refs[i])
 		}
 	}
 	return nil
@@ -188,7 +192,7 @@ func (p *Part) visit(f frame, t int64, unclosed bool) {
 // Merge adds another part of the same trace, which must have seen other locations and
 // have the same options. The other part must not be used any more.
 func (p *Part) Merge(o *Part) error {
-	if p.defs != o.defs || (p.opt.Window == nil) != (o.opt.Window == nil) {
+	if p.defs != o.defs || p.opt.Rows != o.opt.Rows || (p.opt.Window == nil) != (o.opt.Window == nil) {
 		return errors.New("calltree: found parts of different traces or options")
 	}
 	ours := make([]int32, len(o.nodes))
@@ -229,7 +233,9 @@ type Node struct {
 	Root   uint32 `json:"root"`
 	Region uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
 	Name   string `json:"name"`
-	Count  int64  `json:"count"` // visits
+	// Definitions are the ids of all regions that Options.Rows counts as this one, if there are several.
+	Definitions []string `json:"definitions,omitempty"`
+	Count       int64    `json:"count"` // visits
 	// Inclusive is the time in which the path was open, added up over locations and
 	// visits; Exclusive that in which nothing inside of it was.
 	Inclusive int64 `json:"inclusive"`
@@ -267,6 +273,7 @@ func (p *Part) Result() []Node {
 			keep[n.parent] = true
 		}
 	}
+	ids := p.opt.Rows.IDs()
 	var out []Node
 	place := make([]int, len(q.nodes)) // in out
 	for i := range q.nodes {
@@ -274,7 +281,7 @@ func (p *Part) Result() []Node {
 		if !keep[i] {
 			continue
 		}
-		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed}
+		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", ids[n.region], n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed}
 		if n.parent >= 0 { // parents come before their children
 			x.Parent = place[n.parent]
 			x.Depth, x.Root = out[x.Parent].Depth+1, out[x.Parent].Root

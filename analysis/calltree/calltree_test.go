@@ -41,11 +41,11 @@ func TestTree(t *testing.T) {
 	p := calltree.New(r.Defs(), calltree.Options{})
 	scan(t, r, p)
 	want := []calltree.Node{
-		{-1, 0, 0, a, "a", 1, 100, 60, 100, 100, 0},
-		{0, 1, 0, b, "b", 2, 40, 35, 10, 30, 0},
-		{1, 2, 0, a, "a", 1, 5, 5, 5, 5, 0},
-		{-1, 0, 0, b, "b", 1, 7, 5, 7, 7, 1},
-		{3, 1, 0, a, "a", 1, 2, 2, 2, 2, 1},
+		{-1, 0, 0, a, "a", nil, 1, 100, 60, 100, 100, 0},
+		{0, 1, 0, b, "b", nil, 2, 40, 35, 10, 30, 0},
+		{1, 2, 0, a, "a", nil, 1, 5, 5, 5, 5, 0},
+		{-1, 0, 0, b, "b", nil, 1, 7, 5, 7, 7, 1},
+		{3, 1, 0, a, "a", nil, 1, 2, 2, 2, 2, 1},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)
@@ -53,9 +53,9 @@ func TestTree(t *testing.T) {
 	p = calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
 	scan(t, r, p)
 	want = []calltree.Node{
-		{-1, 0, 0, a, "a", 1, 33, 10, 33, 33, 0},
-		{0, 1, 0, b, "b", 2, 23, 20, 5, 18, 0},
-		{1, 2, 0, a, "a", 1, 3, 3, 3, 3, 0},
+		{-1, 0, 0, a, "a", nil, 1, 33, 10, 33, 33, 0},
+		{0, 1, 0, b, "b", nil, 2, 23, 20, 5, 18, 0},
+		{1, 2, 0, a, "a", nil, 1, 3, 3, 3, 3, 0},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("window: found %+v, expected %+v", got, want)
@@ -174,7 +174,7 @@ func TestSorted(t *testing.T) {
 			}
 			last[n.Parent] = n
 			n.Parent = 0
-			if figures[path(sorted, i)] != n {
+			if !reflect.DeepEqual(figures[path(sorted, i)], n) {
 				t.Errorf("seed %d: %s is %v", seed, path(sorted, i), n)
 			}
 		}
@@ -207,4 +207,36 @@ func BenchmarkBatch(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4000, "ns/event")
+}
+
+// With Options.Rows the paths of two regions with the same name are one.
+func TestRows(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	main, f := r.Region("main"), r.Region("f")
+	mainAgain := r.Defs().Regions.Add(trace.Region{ID: "8", Name: "main"})
+	fAgain := r.Defs().Regions.Add(trace.Region{ID: "9", Name: "f"})
+	x, y := r.Location("x"), r.Location("y")
+	r.Enter(x, 0, main)
+	r.Enter(x, 10, f)
+	r.Leave(x, 30, f)
+	r.Leave(x, 100, main)
+	r.Enter(y, 0, mainAgain)
+	r.Enter(y, 20, fAgain)
+	r.Leave(y, 50, fAgain)
+	r.Leave(y, 60, mainAgain)
+	p := calltree.New(r.Defs(), calltree.Options{Rows: trace.NewRows(r.Defs())})
+	scan(t, r, p)
+	ids := func(region uint32, again string) []string { return []string{r.Defs().Regions.At(region).ID, again} }
+	want := []calltree.Node{
+		{-1, 0, 0, main, "main", ids(main, "8"), 2, 160, 110, 60, 100, 0},
+		{0, 1, 0, f, "f", ids(f, "9"), 2, 50, 50, 20, 30, 0},
+	}
+	if got := p.Result(); !reflect.DeepEqual(got, want) {
+		t.Errorf("found %+v, expected %+v", got, want)
+	}
+	p = calltree.New(r.Defs(), calltree.Options{})
+	scan(t, r, p)
+	if got := p.Result(); len(got) != 4 {
+		t.Errorf("each for itself: found %+v, expected four paths", got)
+	}
 }

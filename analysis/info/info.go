@@ -125,6 +125,7 @@ type Trace struct {
 	Format format.Format
 	Source format.Source
 	Report *format.Report // of its ReadOptions
+	Rows   *trace.Rows    // which regions count as one; nil is each for itself
 }
 
 // Of says what is in a trace. Where its format keeps sums beside the events those are
@@ -143,7 +144,7 @@ func (t *Trace) Of(ctx context.Context, exact bool) (*Info, []format.DefinitionR
 	var n *counts.Result
 	if s != nil {
 		var missing int64
-		n, x.Regions, missing = told(d, s)
+		n, x.Regions, missing = told(d, s, t.Rows)
 		x.Missing, x.TimesChanged = &missing, s.Changed
 	} else if n, err = t.scanned(ctx, x); err != nil {
 		return nil, nil, err
@@ -209,7 +210,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		// Finding the ends of links would take longer than all the rest.
 		sel.Links = trace.NoLinks
 	}
-	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d) })
+	all, err := analysis.Run(ctx, t.Events, sel, func() *tally { return newTally(d, t.Rows) })
 	if err != nil {
 		return nil, err
 	}
@@ -242,8 +243,8 @@ type tally struct {
 	metrics *metrics.Part
 }
 
-func newTally(d *trace.Definitions) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{}), metrics.New(d)}
+func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
+	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d)}
 }
 
 // Batch counts events.
@@ -276,7 +277,7 @@ func (t *Trace) files(list []format.TraceFile) ([]File, error) {
 }
 
 // told makes of a summary what a scan would have counted.
-func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []profile.Region, missing int64) {
+func told(d *trace.Definitions, s *format.Summary, rows *trace.Rows) (n *counts.Result, regions []profile.Region, missing int64) {
 	n = &counts.Result{Kinds: []counts.Kind{}}
 	for _, k := range s.Kinds {
 		n.Events += k.Events
@@ -290,11 +291,21 @@ func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []
 		n.Locations = append(n.Locations, counts.Location{Location: l.Location, Events: l.Events, First: l.First, Last: l.Last})
 	}
 	regions = []profile.Region{}
+	ids, places := rows.IDs(), map[uint32]int{}
 	for _, r := range s.Regions {
-		x := d.Regions.At(r.Region)
-		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
 		missing = max(missing, r.Missing)
+		row := rows.Of(r.Region)
+		x := d.Regions.At(row)
+		y := profile.Region{Region: row, ID: x.ID, Name: x.Name, Group: x.Group, Definitions: ids[row], Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max}
+		i, ok := places[row]
+		if ok {
+			regions[i].Add(&y)
+			continue
+		}
+		places[row] = len(regions)
+		regions = append(regions, y)
 	}
+	slices.SortFunc(regions, func(a, b profile.Region) int { return cmp.Compare(a.Region, b.Region) })
 	return n, regions, missing
 }
 

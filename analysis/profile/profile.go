@@ -44,6 +44,8 @@ type Options struct {
 	// those before it tell what is open where it begins, those behind it that what
 	// is open where it ends goes on.
 	Window *trace.Window
+	// Rows says which regions count as one; nil is each for itself. Parts that are merged share it.
+	Rows *trace.Rows
 }
 
 // Part is the profile of some locations of a trace.
@@ -53,6 +55,7 @@ type Part struct {
 	cells     []cell      // by slot; unused when each location has its own
 	before    []cell      // what counts for nothing: that before the window
 	locations []*location // by index, nil where there were no events
+	rows      []uint32    // of the regions of a batch
 	kept      struct {    // rows that are events, of a batch that has others
 		times []int64
 		kinds []trace.Kind
@@ -149,7 +152,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	other := false
+	other, refs := false, p.opt.Rows.Map(&p.rows, b.Ref)
 	if b.Loc == trace.MixedLoc {
 		for i := range b.Time {
 			if !b.Kind[i].IsEvent() {
@@ -159,12 +162,12 @@ func (p *Part) Batch(b *trace.Batch) error {
 			if err != nil {
 				return err
 			}
-			if p.rows(s, b.Time[i:i+1], b.Kind[i:i+1], b.Ref[i:i+1]) {
+			if p.take(s, b.Time[i:i+1], b.Kind[i:i+1], refs[i:i+1]) {
 				other = true
 			}
 		}
 	} else {
-		times, kinds, refs := p.events(b.Time, b.Kind, b.Ref)
+		times, kinds, refs := p.events(b.Time, b.Kind, refs)
 		if len(times) == 0 {
 			return nil
 		}
@@ -172,7 +175,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 		if err != nil {
 			return err
 		}
-		other = p.rows(s, times, kinds, refs)
+		other = p.take(s, times, kinds, refs)
 	}
 	if other {
 		p.claims(b)
@@ -212,9 +215,9 @@ func (p *Part) table(s *location) *[]cell {
 	return &p.cells
 }
 
-// rows takes events of one location and reports whether there are claims among
+// take takes events of one location and reports whether there are claims among
 // them.
-func (p *Part) rows(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
+func (p *Part) take(s *location, times []int64, kinds []trace.Kind, refs []uint32) (claims bool) {
 	w := p.opt.Window
 	if w == nil {
 		return p.run(s, p.table(s), times, kinds, refs)
@@ -382,7 +385,8 @@ func (p *Part) claims(b *trace.Batch) {
 		if !begun {
 			continue
 		}
-		p.activities[x.Region] = p.activities[x.Region].begun()
+		row := p.opt.Rows.Of(x.Region)
+		p.activities[row] = p.activities[row].begun()
 		if x.Resource != trace.NoRef {
 			r := p.resources[x.Resource]
 			r.count++
@@ -400,7 +404,8 @@ func (p *Part) step(res uint32, from, to int64, l *claims.Level) {
 }
 
 func (p *Part) ended(c claims.Claim, end int64) {
-	a, ticks := p.activities[c.Region], end-c.Start
+	row := p.opt.Rows.Of(c.Region)
+	a, ticks := p.activities[row], end-c.Start
 	outside := c.Outside(p.opt.Window, end)
 	if outside {
 		a.count--
@@ -408,7 +413,7 @@ func (p *Part) ended(c claims.Claim, end int64) {
 		a.ticks += ticks
 		a.min, a.max = min(a.min, ticks), max(a.max, ticks)
 	}
-	p.activities[c.Region] = a
+	p.activities[row] = a
 	if c.Resource != trace.NoRef {
 		r := p.resources[c.Resource]
 		if outside {
@@ -494,7 +499,9 @@ type Region struct {
 	ID     string `json:"id,omitempty"`
 	Name   string `json:"name"`
 	Group  string `json:"group,omitempty"`
-	Count  int64  `json:"count"` // enters
+	// Definitions are the ids of all regions that Options.Rows counts as this one, if there are several.
+	Definitions []string `json:"definitions,omitempty"`
+	Count       int64    `json:"count"` // enters
 	// Inclusive is the time in which the region was open, added up over
 	// locations; Exclusive that in which it was the innermost open one.
 	Inclusive int64 `json:"inclusive"`
@@ -507,6 +514,23 @@ type Region struct {
 	Max      int64 `json:"max"`
 	Unclosed int64 `json:"unclosed"` // enters without leave, closed at the location's last event
 	Orphans  int64 `json:"orphans"`  // leaves without enter, ignored
+}
+
+// Add adds the profile of the same region at other locations, or of one that counts as the same.
+func (r *Region) Add(o *Region) {
+	switch {
+	case o.Count == 0:
+	case r.Count == 0:
+		r.Min, r.Max = o.Min, o.Max
+	default:
+		r.Min, r.Max = min(r.Min, o.Min), max(r.Max, o.Max)
+	}
+	r.Count += o.Count
+	r.Inclusive += o.Inclusive
+	r.Exclusive += o.Exclusive
+	r.Sum += o.Sum
+	r.Unclosed += o.Unclosed
+	r.Orphans += o.Orphans
 }
 
 // Location is the profile of one location.
@@ -552,7 +576,7 @@ func (p *Part) Result() *Result {
 	r := &Result{Clock: p.defs.Clock, Regions: []Region{}}
 	total := slices.Clone(p.cells)
 	unclosed := map[uint32]int64{}
-	names := p.defs.FullNames()
+	names, ids := p.defs.FullNames(), p.opt.Rows.IDs()
 	for loc, s := range p.locations {
 		if s == nil || s.phase == beforeWindow {
 			continue
@@ -568,13 +592,13 @@ func (p *Part) Result() *Result {
 		}
 		total = sum(total, cells)
 		d := p.defs.Locations.At(uint32(loc))
-		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last, Regions: p.regions(cells, mine)}
+		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last, Regions: p.regions(cells, mine, ids)}
 		for i := range l.Regions {
 			l.Covered += l.Regions[i].Exclusive
 		}
 		r.Locations = append(r.Locations, l)
 	}
-	r.Regions = p.regions(total, unclosed)
+	r.Regions = p.regions(total, unclosed, ids)
 	for i := range r.Regions {
 		x := &r.Regions[i]
 		r.Covered += x.Exclusive
@@ -605,7 +629,7 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	}
 }
 
-func (p *Part) regions(cells []cell, unclosed map[uint32]int64) []Region {
+func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][]string) []Region {
 	out := []Region{}
 	for slot, c := range cells {
 		if c.count == 0 && c.orphans == 0 {
@@ -618,7 +642,7 @@ func (p *Part) regions(cells []cell, unclosed map[uint32]int64) []Region {
 		}
 		if slot > 0 {
 			d := p.defs.Regions.At(uint32(slot - 1))
-			x.ID, x.Name, x.Group = d.ID, d.Name, d.Group
+			x.ID, x.Name, x.Group, x.Definitions = d.ID, d.Name, d.Group, ids[x.Region]
 		} else {
 			x.Name = unknown
 		}
@@ -639,9 +663,10 @@ func (p *Part) claimResult(r *Result) {
 		if c.Outside(q.opt.Window, end) {
 			return
 		}
-		a := q.activities[c.Region]
+		row := q.opt.Rows.Of(c.Region)
+		a := q.activities[row]
 		a.unclosed++
-		q.activities[c.Region] = a
+		q.activities[row] = a
 		r.UnclosedClaims++
 	}
 	q.book.Close(p.ending)

@@ -16,7 +16,10 @@ import (
 )
 
 // infoOptions say what info shows.
-type infoOptions struct{ definitions, details, exact bool }
+type infoOptions struct {
+	definitions, details, exact bool
+	by                          string
+}
 
 func (a *app) infoCommand() *cobra.Command {
 	var r reading
@@ -31,7 +34,8 @@ func (a *app) infoCommand() *cobra.Command {
 with the most time, resources, signals and attributes. --definitions lists all
 that the trace defines too, --details what only its format has: of Pallas the
 threads, events, sequences and loops of the grammars. --plot also draws the time
-line, as weft plot does.
+line, as weft plot does. Regions with the same name, file and line are one row; --by
+definition keeps them apart.
 
 Where a format keeps sums beside the events, as Pallas does, those are shown and
 the events are not read. Sums of times may be too small then, by 1 ns a visit;
@@ -40,12 +44,15 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
+			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
+				return err
+			}
 			in, err := a.openOnly(ctx, args[0], &r)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			x, records, err := in.info().Of(ctx, o.exact)
+			x, records, err := in.info(o.by).Of(ctx, o.exact)
 			if err != nil {
 				return err
 			}
@@ -91,14 +98,15 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")
 	c.Flags().BoolVar(&o.exact, "exact", false, "read all events, also where the trace has sums of them")
 	c.Flags().IntVar(&top, "top", 10, "how many regions, locations and attributes to list; 0 lists all")
+	byFlag(c, &o.by)
 	c.Flags().StringVar(&picture, "plot", "", "draw the time line to this .svg or .png file")
 	a.forceFlag(c)
 	return c
 }
 
-// info is the trace for package info.
-func (in *input) info() *info.Trace {
-	return &info.Trace{File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
+// info is the trace for package info, which lists regions by their names, or by definition.
+func (in *input) info(by string) *info.Trace {
+	return &info.Trace{Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
 }
 
 // detailObjects are tables for JSON; nil if there are none.

@@ -29,6 +29,7 @@ type profileResult struct {
 	Locations  []profile.Location `json:"locations,omitempty"`
 	Groups     []groupProfile     `json:"groups,omitempty"`
 	Activities []profile.Activity `json:"activities,omitempty"`
+	ids        bool               // people see the ids of regions, which may have the same name
 }
 
 // groupProfile is the profile of the locations of a group together.
@@ -44,7 +45,23 @@ const (
 	byRegion   = "region"
 	byLocation = "location"
 	byGroup    = "group"
+	// byDefinition keeps apart what has the same name.
+	byDefinition = "definition"
 )
+
+// byFlag is --by of commands that list regions and nothing else.
+func byFlag(c *cobra.Command, by *string) {
+	c.Flags().StringVar(by, "by", byRegion, "what has a row of its own: region, those of one name, or definition")
+	complete(c, "by", byRegion, byDefinition)
+}
+
+// rowsBy are the rows that regions have: one for all of the same name, file and line, unless by definition.
+func rowsBy(d *trace.Definitions, by string) *trace.Rows {
+	if by == byDefinition {
+		return nil
+	}
+	return trace.NewRows(d)
+}
 
 func (a *app) profileCommand() *cobra.Command {
 	var r reading
@@ -61,6 +78,8 @@ how long it was open, most exclusive time first. Inclusive time is that in which
 the region is open, exclusive time that in which it is the innermost open one; min,
 mean and max are those of its visits. Claims are listed by activity.
 
+Regions with the same name, and the same file and line where these are known, are one,
+which some recorders define anew in each process; --by definition keeps them apart.
 --by location, or group, lists the regions of each location, or of each group of
 locations (process, node). --window, or --from and --to, cut out a window: what is open
 in it counts, with its time in the window. --sort puts the greatest first, or sorts by
@@ -81,7 +100,7 @@ writes them for go tool pprof.`,
 			if top < 0 {
 				return usageError("--top %d: expected 0 or more", top)
 			}
-			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup); err != nil {
+			if _, err := oneOf("--by", by, byRegion, byLocation, byGroup, byDefinition); err != nil {
 				return err
 			}
 			if sortBy != "" {
@@ -99,12 +118,12 @@ writes them for go tool pprof.`,
 			if tree || folded || pprof != "" {
 				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least}
 				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
-					x, err := a.callTree(c.Context(), in, &s, o.by, o.sort)
+					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
 					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
 				})
 			}
 			return a.ask(in, err, asJSON, &r, func(in *input) (any, func() error, error) {
-				x, err := a.profile(c.Context(), in, &s, by, cmp.Or(sortBy, byExclusive))
+				x, err := a.profile(c.Context(), in, &s, rowsBy(in.Defs(), by), by, cmp.Or(sortBy, byExclusive))
 				if err != nil {
 					return nil, nil, err
 				}
@@ -122,14 +141,14 @@ writes them for go tool pprof.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", byRegion, "what to list: each region, or those of each location or group")
+	c.Flags().StringVar(&by, "by", byRegion, "what to list: region, those of each location or group, or each definition where several have one name")
 	c.Flags().StringVar(&sortBy, "sort", "", "what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+", or names from a to z (name); exclusive if not given, with --tree inclusive")
 	complete(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
 	c.Flags().Float64Var(&least, "least", 0.5, "the least part of the time, in percent, that a path has to be shown by --tree")
-	complete(c, "by", byRegion, byLocation, byGroup)
+	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
 	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
@@ -138,14 +157,14 @@ writes them for go tool pprof.`,
 }
 
 // profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy string) (*profileResult, error) {
+func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	d := in.Defs()
-	opt := profile.Options{Locations: by != byRegion}
-	x := &profileResult{heading: in.heading()}
+	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
+	x := &profileResult{heading: in.heading(), ids: by == byDefinition}
 	x.bounds, opt.Window = s.bounds(sel)
 	// What is open depends on events before the window and of other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })
@@ -154,15 +173,19 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, by, sortBy s
 	}
 	y := sum.Result()
 	if sel.Region != nil {
-		y.Regions = wantedRegions(y.Regions, sel.Region)
-		for i := range y.Locations {
-			y.Locations[i].Regions = wantedRegions(y.Locations[i].Regions, sel.Region)
+		regions := rows.Regions()
+		wanted := func(row uint32) bool {
+			return row != trace.NoRef && (sel.Region(row) || slices.ContainsFunc(regions[row], sel.Region))
 		}
-		y.Activities = slices.DeleteFunc(y.Activities, func(a profile.Activity) bool { return a.Region == trace.NoRef || !sel.Region(a.Region) })
+		y.Regions = wantedRegions(y.Regions, wanted)
+		for i := range y.Locations {
+			y.Locations[i].Regions = wantedRegions(y.Locations[i].Regions, wanted)
+		}
+		y.Activities = slices.DeleteFunc(y.Activities, func(a profile.Activity) bool { return !wanted(a.Region) })
 	}
 	x.Covered, x.Unclosed, x.Orphans = y.Covered, y.Unclosed, y.Orphans
 	x.Regions, x.Locations, x.Activities = y.Regions, y.Locations, y.Activities
-	if by != byRegion && x.Locations == nil {
+	if opt.Locations && x.Locations == nil {
 		x.Locations = []profile.Location{}
 	}
 	if by == byGroup {
@@ -231,24 +254,12 @@ func (g *groupProfile) add(l *profile.Location) {
 			g.Regions = append(g.Regions, r)
 			continue
 		}
-		o := &g.Regions[i]
-		if r.Count > 0 {
-			o.Min, o.Max = min(o.Min, r.Min), max(o.Max, r.Max)
-			if o.Count == 0 {
-				o.Min, o.Max = r.Min, r.Max
-			}
-		}
-		o.Count += r.Count
-		o.Inclusive += r.Inclusive
-		o.Exclusive += r.Exclusive
-		o.Sum += r.Sum
-		o.Unclosed += r.Unclosed
-		o.Orphans += r.Orphans
+		g.Regions[i].Add(&r)
 	}
 }
 
 func wantedRegions(l []profile.Region, wanted func(uint32) bool) []profile.Region {
-	return slices.DeleteFunc(l, func(r profile.Region) bool { return r.Region == trace.NoRef || !wanted(r.Region) })
+	return slices.DeleteFunc(l, func(r profile.Region) bool { return !wanted(r.Region) })
 }
 
 // limit leaves the first regions of each list; 0 leaves all.
@@ -329,10 +340,18 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 	f := c.FormatDuration
 	middle := c.FormatMean
 	regions := func(l []profile.Region, covered int64) {
-		printTable(a.out, table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}, len(l), 0, func(i int) table.Row {
+		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
+		if x.ids {
+			header = append(table.Row{"id"}, header...)
+		}
+		printTable(a.out, header, len(l), 0, func(i int) table.Row {
 			r := &l[i]
-			return table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
+			row := table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
 				f(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
+			if x.ids {
+				row = append(table.Row{r.ID}, row...)
+			}
+			return row
 		})
 	}
 	if len(x.Regions)+len(x.Activities) == 0 {

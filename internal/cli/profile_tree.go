@@ -29,6 +29,9 @@ type treeResult struct {
 	Paths []calltree.Node `json:"paths"`
 }
 
+// many reports whether the paths are in several trees.
+func (x *treeResult) many() bool { return x.By == byLocation || x.By == byGroup }
+
 // roots says which tree the paths of a location are in, and what the trees are called.
 func roots(d *trace.Definitions, by string) (root func(uint32) uint32, names func() []string) {
 	switch by {
@@ -86,7 +89,7 @@ func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) e
 }
 
 // callTree scans a trace: each worker fills a part of its own.
-func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy string) (*treeResult, error) {
+func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by, sortBy string) (*treeResult, error) {
 	if len(s.regions) > 0 {
 		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves regions away")
 	}
@@ -96,7 +99,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, by, sortBy 
 	}
 	d := in.Defs()
 	x := &treeResult{heading: in.heading(), By: by}
-	var opt calltree.Options
+	opt := calltree.Options{Rows: rows}
 	x.bounds, opt.Window = s.bounds(sel)
 	var names func() []string
 	opt.Root, names = roots(d, by)
@@ -121,7 +124,7 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	}
 	shown, root := 0, uint32(0)
 	for i, n := range x.Paths {
-		if x.By != byRegion && (i == 0 || n.Root != root) {
+		if x.many() && (i == 0 || n.Root != root) {
 			t.AppendRow(table.Row{clock.FormatDuration(total[n.Root]), "", "", "", "", "[" + x.Roots[n.Root] + "]"})
 		}
 		root = n.Root
@@ -230,7 +233,7 @@ func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 		if exclusive == 0 || !ok {
 			return nil
 		}
-		if x.By != byRegion {
+		if x.many() {
 			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
 		}
 		list := names(path)
@@ -283,7 +286,7 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		for _, n := range slices.Backward(path) { // the innermost one first
 			s.Location = append(s.Location, place(n))
 		}
-		if x.By != byRegion {
+		if x.many() {
 			s.Label = map[string][]string{x.By: {x.Roots[path[0].Root]}}
 		}
 		p.Sample = append(p.Sample, s)

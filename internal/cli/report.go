@@ -18,7 +18,7 @@ import (
 func (a *app) reportCommand() *cobra.Command {
 	var r reading
 	var s selecting
-	var out, title string
+	var out, title, by string
 	c := &cobra.Command{
 		Use:   "report TRACE",
 		Short: "Write what is to be known of a trace as one page of HTML",
@@ -39,7 +39,10 @@ made in the cache if it is not there (see weft index).`,
 					out = "-"
 				}
 			}
-			x, err := a.report(c.Context(), args[0], &r, &s)
+			if _, err := oneOf("--by", by, byRegion, byDefinition); err != nil {
+				return err
+			}
+			x, err := a.report(c.Context(), args[0], &r, &s, by)
 			if err != nil {
 				return err
 			}
@@ -54,6 +57,7 @@ made in the cache if it is not there (see weft index).`,
 	r.rolesFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
+	byFlag(c, &by)
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
 	a.forceFlag(c)
 	return c
@@ -61,7 +65,7 @@ made in the cache if it is not there (see weft index).`,
 
 // report finds out what is to be known. Each question opens the trace anew, so that what
 // reading reports is counted once.
-func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) (*report.Report, error) {
+func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, by string) (*report.Report, error) {
 	base, err := a.source(ctx, arg, r)
 	if err != nil {
 		return nil, err
@@ -79,7 +83,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 		return err
 	}
 	err = with(func(in *input) (err error) {
-		x.Info, _, err = in.info().Of(ctx, false)
+		x.Info, _, err = in.info(by).Of(ctx, false)
 		return err
 	})
 	if err != nil {
@@ -102,7 +106,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting) 
 	if err != nil {
 		return nil, err
 	}
-	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, x) })
+	err = with(func(in *input) error { return a.reportTimes(ctx, in, s, by, x) })
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +143,15 @@ func (a *app) again(base *input) *input {
 }
 
 // reportTimes adds what the commands profile and comm say.
-func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, x *report.Report) error {
-	p, err := a.profile(ctx, in, s, byLocation, byExclusive)
+func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by string, x *report.Report) error {
+	rows := rowsBy(in.Defs(), by)
+	p, err := a.profile(ctx, in, s, rows, byLocation, byExclusive)
 	if err != nil {
 		return err
 	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
-	t, err := a.callTree(ctx, in, s, byRegion, byInclusive)
+	t, err := a.callTree(ctx, in, s, rows, byRegion, byInclusive)
 	if err != nil {
 		return err
 	}

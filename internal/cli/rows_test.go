@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// EZTrace defines MPI_Recv anew in each of four processes: it is one row everywhere, with the same figures, and
+// --by definition has one for each.
+func TestOneNameOneRow(t *testing.T) {
+	type region struct {
+		Name                        string
+		Count, Exclusive, Inclusive int64
+		Definitions                 []string
+	}
+	ids := []string{"3", "536870913", "1073741824", "1610612735"}
+	for _, c := range []struct {
+		args []string
+		key  string
+	}{{[]string{"profile"}, "regions"}, {[]string{"info"}, "regions"}, {[]string{"profile", "--tree"}, "paths"}} {
+		read := func(more ...string) (found []region) {
+			code, out, errs := runWeft(t, append(append(c.args, "--json", realTraces["ring"]), more...)...)
+			if code != 0 {
+				t.Fatal(errs)
+			}
+			var x map[string]json.RawMessage
+			if err := json.Unmarshal([]byte(out), &x); err != nil {
+				t.Fatal(err)
+			}
+			var list []region
+			if err := json.Unmarshal(x[c.key], &list); err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range list {
+				if r.Name == "MPI_Recv" {
+					found = append(found, r)
+				}
+			}
+			return found
+		}
+		// 251.962 ms is what weft plot and the viewer show.
+		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 || got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
+			t.Errorf("%s: found %+v, expected one row of 80 visits, 251.962 ms and %v", c.args, got, ids)
+		}
+		split, sum := read("--by", "definition"), int64(0)
+		for _, r := range split {
+			sum += r.Exclusive
+		}
+		if len(split) != 4 || sum/1000 != 251962 || split[0].Definitions != nil {
+			t.Errorf("%s --by definition: found %+v, expected four rows", c.args, split)
+		}
+	}
+	// A pattern that names any of the definitions has the row.
+	for _, name := range ids {
+		_, out, _ := runWeft(t, "profile", "--region", name, realTraces["ring"])
+		if !strings.Contains(out, " 80  251.962 ms") {
+			t.Errorf("--region %s: found %s", name, out)
+		}
+	}
+	for by, want := range map[string]int{"region": 1, "definition": 4} {
+		out := filepath.Join(t.TempDir(), "r.html")
+		if code, _, errs := runWeft(t, "report", "--by", by, "-o", out, realTraces["ring"]); code != 0 {
+			t.Fatal(errs)
+		}
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := string(b)
+		table := page[strings.Index(page, `id="regions"`):]
+		table = table[:strings.Index(table, "</table>")]
+		if n := strings.Count(table, "MPI_Recv"); n != want || by == "region" && !strings.Contains(table, "251.962 ms") {
+			t.Errorf("report --by %s: found MPI_Recv %d times in %s, expected %d", by, n, fmt.Sprintf("%.3000s", table), want)
+		}
+	}
+}

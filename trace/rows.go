@@ -1,0 +1,121 @@
+package trace
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Rows says which regions of a trace are one to people: those with the same name, file and line, which some recorders
+// define anew in each process. They are one row, which is known by the first of them. Regions without a name are rows
+// of their own. Rows may be used while definitions are added, and by several goroutines. A nil Rows has a row for each
+// region.
+type Rows struct {
+	defs    *Definitions
+	mu      sync.Mutex
+	first   map[place]uint32
+	of      atomic.Pointer[[]uint32] // the row of each region
+	several atomic.Bool              // whether any row has several regions
+}
+
+// place is what the regions of a row have in common.
+type place struct {
+	name, file string
+	line       int64
+}
+
+// NewRows gives the rows of a trace's regions.
+func NewRows(d *Definitions) *Rows {
+	r := &Rows{defs: d, first: map[place]uint32{}}
+	r.of.Store(new([]uint32))
+	return r
+}
+
+// table is the row of each region that is defined.
+func (r *Rows) table() []uint32 {
+	if l := *r.of.Load(); len(l) == r.defs.Regions.Len() {
+		return l
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := *r.of.Load()
+	for n := r.defs.Regions.Len(); len(l) < n; {
+		i := uint32(len(l))
+		x := r.defs.Regions.At(i)
+		row, ok := r.first[place{x.Name, x.File, x.Line}]
+		switch {
+		case x.Name == "":
+			row = i
+		case ok:
+			r.several.Store(true)
+		default:
+			row = i
+			r.first[place{x.Name, x.File, x.Line}] = i
+		}
+		l = append(l, row)
+	}
+	r.of.Store(&l)
+	return l
+}
+
+// Of is the row of a region. What is not defined is a row of its own.
+func (r *Rows) Of(region uint32) uint32 {
+	if r == nil {
+		return region
+	}
+	if l := r.table(); int64(region) < int64(len(l)) {
+		return l[region]
+	}
+	return region
+}
+
+// Map gives the rows of some regions, in the place of *buf, which it may make longer, or the regions themselves where
+// each is a row.
+func (r *Rows) Map(buf *[]uint32, regions []uint32) []uint32 {
+	if r == nil {
+		return regions
+	}
+	l := r.table()
+	if !r.several.Load() {
+		return regions
+	}
+	rows := append((*buf)[:0], regions...)
+	for i, x := range rows {
+		if int64(x) < int64(len(l)) {
+			rows[i] = l[x]
+		}
+	}
+	*buf = rows
+	return rows
+}
+
+// Regions are the regions of each row that has several, in the order of the definitions.
+func (r *Rows) Regions() map[uint32][]uint32 {
+	if r == nil {
+		return nil
+	}
+	l := r.table()
+	if !r.several.Load() {
+		return nil
+	}
+	all := map[uint32][]uint32{}
+	for region, row := range l {
+		if uint32(region) != row {
+			if all[row] == nil {
+				all[row] = []uint32{row}
+			}
+			all[row] = append(all[row], uint32(region))
+		}
+	}
+	return all
+}
+
+// IDs are the ids of the regions of each row that has several.
+func (r *Rows) IDs() map[uint32][]string {
+	ids := map[uint32][]string{}
+	for row, list := range r.Regions() {
+		for _, region := range list {
+			ids[row] = append(ids[row], r.defs.Regions.At(region).ID)
+		}
+	}
+	return ids
+}
