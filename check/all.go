@@ -25,7 +25,7 @@ func All(ctx context.Context, events format.Events, file format.File, path strin
 		parts, own = nil, file.NewChecker()
 		if opt.Report != nil && !opt.Strict {
 			parallel.Report = format.NewReport() // what a scan that begins anew has found is void
-			parallel.Report.Keep = opt.Report.Keep
+			parallel.Report.Keep, parallel.Report.Only = opt.Report.Keep, opt.Report.Only
 		}
 		return func(int) format.Sink {
 			mu.Lock()

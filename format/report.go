@@ -14,7 +14,10 @@ import (
 // rules.
 type Report struct {
 	// Keep is how many places are kept for each rule; 0 means 10.
-	Keep   int
+	Keep int
+	// Only, if it is not nil, reports whether a defect is to be counted at all. It is set before
+	// a pass begins, and may be called by several goroutines at once.
+	Only   func(d *trace.Defect) bool
 	mu     sync.Mutex
 	rules  map[string]*ruleDefects
 	passes int
@@ -52,6 +55,9 @@ func (r *Report) Pass() {
 
 // Add adds a defect.
 func (r *Report) Add(d *trace.Defect) {
+	if r.Only != nil && !r.Only(d) {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rule(d.Rule).count(max(1, d.Count))

@@ -48,6 +48,7 @@ type checkPlace struct {
 
 func (a *app) checkCommand() *cobra.Command {
 	var r reading
+	var s selecting
 	var asJSON, rules bool
 	var places int
 	var only []string
@@ -57,6 +58,9 @@ func (a *app) checkCommand() *cobra.Command {
 		Long: `Check traces: what their format gets wrong, and events that contradict each
 other. Each rule has an id, a severity and the first places where it is broken.
 --rules lists the rules of all formats.
+
+--window, or --from and --to, --location and --group leave out what is wrong at other times
+and locations; what belongs to none is shown.
 
 The exit code is 1 if there is an error (with --strict, also a warning), 0 if
 there is none. --strict stops at the first.`,
@@ -80,7 +84,7 @@ there is none. --strict stops at the first.`,
 				if err != nil {
 					return err
 				}
-				res, err := a.checkInput(c.Context(), in, &r, places, only)
+				res, err := a.checkInput(c.Context(), in, &r, &s, places, only)
 				in.Close()
 				if err != nil {
 					return err
@@ -102,6 +106,8 @@ there is none. --strict stops at the first.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&places, "places", 10, "how many places to name for each rule")
 	c.Flags().BoolVar(&rules, "rules", false, "list the rules, with a sentence and an example of each")
@@ -158,7 +164,7 @@ func (a *app) listRules(asJSON bool, only []string) error {
 }
 
 // checkInput checks a trace that is not yet opened.
-func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int, only []string) (*checkResult, error) {
+func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int, only []string) (*checkResult, error) {
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
@@ -166,6 +172,16 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, places int,
 		}
 		in.report.Add(check.Unreadable(in.src.Path, err))
 		return in.checkResult(a.rules(), only), nil
+	}
+	if s.any() {
+		sel, err := s.selection(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		in.report.Only = func(d *trace.Defect) bool {
+			e := &d.Event
+			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) && (!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
+		}
 	}
 	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {
 		return nil, err

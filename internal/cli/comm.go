@@ -64,7 +64,8 @@ long the first one to come was there before the last one.
 Of remote memory access (RMA), puts, gets and atomic operations are counted by their origin
 and target, with the time from their begin to their completion.
 
---window, or --from and --to, count what is sent, received or begun in a window; a
+--location and --group count what one of these locations has a part in, as sender or
+receiver, origin or target, or member. --window, or --from and --to, count what is sent, received or begun in a window; a
 message belongs to the time at which it is sent. weft messages lists the messages one
 by one, and counts them over time.`,
 		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n  weft comm --csv --show sizes trace.trf > sizes.csv\n  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
@@ -103,6 +104,7 @@ by one, and counts them over time.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
 	c.Flags().StringSliceVar(&show, "show", nil, "tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -115,6 +117,9 @@ by one, and counts them over time.`,
 func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.among(in); err != nil {
 		return nil, err
 	}
 	d := in.Defs()

@@ -23,6 +23,7 @@ type infoOptions struct {
 
 func (a *app) infoCommand() *cobra.Command {
 	var r reading
+	var s selecting
 	var asJSON bool
 	var o infoOptions
 	var top int
@@ -36,6 +37,9 @@ that the trace defines too, --details what only its format has: of Pallas the
 threads, events, sequences and loops of the grammars. --plot also draws the time
 line, as weft plot does. Regions with the same name, file and line are one row; --by
 definition keeps them apart.
+
+--window, or --from and --to, --location, --group and --region count what is in a part of
+the trace alone, as weft cut and weft filter would write it.
 
 Where a format keeps sums beside the events, as Pallas does, those are shown and
 the events are not read. Sums of times may be too small then, by 1 ns a visit;
@@ -52,6 +56,9 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				return err
 			}
 			defer in.Close()
+			if err := s.narrow(ctx, in); err != nil {
+				return err
+			}
 			x, records, err := in.info(o.by).Of(ctx, o.exact)
 			if err != nil {
 				return err
@@ -93,6 +100,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
+	s.stateFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&o.definitions, "definitions", false, "list all definitions too")
 	c.Flags().BoolVar(&o.details, "details", false, "list what only the format has too")

@@ -390,6 +390,7 @@ type selecting struct {
 	from, to  string
 	window    string // both, for those who like that better
 	locations []string
+	groups    []string
 	kinds     []string
 	regions   []string
 }
@@ -403,8 +404,67 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 // events.
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
-	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything, re: begins a regular expression")
+	s.placeFlags(f)
 	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything, re: begins a regular expression")
+}
+
+// placeFlags are those that choose locations.
+func (s *selecting) placeFlags(f *pflag.FlagSet) {
+	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything, re: begins a regular expression")
+	f.StringSliceVar(&s.groups, "group", nil, "locations below groups (processes, nodes) with this id or name")
+}
+
+// places is whether a location is chosen, nil if all are.
+func (s *selecting) places(in *input) (func(loc uint32) bool, error) {
+	d := in.Defs()
+	byName, err := choose(d, aLocation, s.locations)
+	if err != nil {
+		return nil, err
+	}
+	byGroup, err := chooseGroups(d, s.groups)
+	if err != nil {
+		return nil, err
+	}
+	in.named = append(in.named, named{"--location", aLocation, s.locations}, named{"--group", aGroup, s.groups})
+	if byName == nil && byGroup == nil {
+		return nil, nil
+	}
+	return func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }, nil
+}
+
+// narrow leaves away what the flags do not choose, as weft cut and weft filter do, where an analysis
+// answers of a whole trace.
+func (s *selecting) narrow(ctx context.Context, in *input) error {
+	x := changing{piece: piece{from: s.from, to: s.to, window: s.window, borders: borders[0]}, filter: s.filtering()}
+	if !x.changes() {
+		return nil
+	}
+	e, err := x.change(ctx, in.Events)
+	if err == nil {
+		in.Events, in.named = e, append(in.named, x.filter.named()...)
+	}
+	return err
+}
+
+// filter leaves away locations and regions that the flags do not choose; the times are the analysis'
+// own matter.
+func (s *selecting) filter(ctx context.Context, in *input) error {
+	return (&selecting{locations: s.locations, groups: s.groups, regions: s.regions}).narrow(ctx, in)
+}
+
+// filtering is what weft filter would be told.
+func (s *selecting) filtering() filtering {
+	return filtering{locations: s.locations, groups: s.groups, regions: s.regions}
+}
+
+// among leaves away messages, remote memory accesses and collective operations in which no location
+// that the flags choose has a part.
+func (s *selecting) among(in *input) error {
+	wanted, err := s.places(in)
+	if err == nil && wanted != nil {
+		in.Events = transform.Among(in.Events, wanted)
+	}
+	return err
 }
 
 // timeFlags are those that choose times alone.
@@ -416,7 +476,7 @@ func (s *selecting) timeFlags(f *pflag.FlagSet) {
 
 // any reports whether any flag was given.
 func (s *selecting) any() bool {
-	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.kinds)+len(s.regions) > 0
+	return s.from != "" || s.to != "" || s.window != "" || len(s.locations)+len(s.groups)+len(s.kinds)+len(s.regions) > 0
 }
 
 // splitWindow makes --from and --to of --window.
@@ -462,13 +522,13 @@ func (s *selecting) selection(ctx context.Context, in *input) (trace.Selection, 
 	if sel.From > sel.To {
 		return sel, usageError("--from %s is behind --to %s", s.from, s.to)
 	}
-	if sel.Location, err = choose(d, aLocation, s.locations); err != nil {
+	if sel.Location, err = s.places(in); err != nil {
 		return sel, err
 	}
 	if sel.Region, err = choose(d, aRegion, s.regions); err != nil {
 		return sel, err
 	}
-	in.named = append(in.named, named{"--location", aLocation, s.locations}, named{"--region", aRegion, s.regions})
+	in.named = append(in.named, named{"--region", aRegion, s.regions})
 	if len(s.kinds) > 0 {
 		if sel.Kind, err = chooseKinds(d, "--kind", s.kinds); err != nil {
 			return sel, err

@@ -35,6 +35,7 @@ func (a *app) messagesCommand() *cobra.Command {
 the trace has them, communicator, and show the matrix of counts and bytes by source and destination, what found no
 partner, and how much was pending at most.
 
+--location and --group count the messages that one of these locations sends or receives.
 --window, or --from and --to, count what is sent, and what is received, in a window; a message
 belongs to the time at which it is sent. --bins N divides the window, or the trace,
 into N parts and counts each. --sizes counts the messages by size. --list shows the
@@ -62,6 +63,9 @@ operations.`,
 			if err != nil {
 				return err
 			}
+			if err := o.among(in); err != nil {
+				return err
+			}
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, window)
 				in.bar.done()
@@ -87,6 +91,7 @@ operations.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	o.timeFlags(c.Flags())
+	o.placeFlags(c.Flags())
 	c.Flags().IntVar(&o.bins, "bins", 0, "count messages in this many parts of the time, too")
 	c.Flags().BoolVar(&o.sizes, "sizes", false, "count messages by size, too")
 	c.Flags().BoolVar(&o.list, "list", false, "list the messages with their times")

@@ -112,7 +112,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	}
 	in := a.again(base)
 	defer in.Close()
-	found, err := a.checkInput(ctx, in, r, 1, nil)
+	found, err := a.checkInput(ctx, in, r, &selecting{}, 1, nil)
 	if err != nil {
 		return nil, err
 	}

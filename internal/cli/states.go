@@ -46,6 +46,9 @@ window alone.`,
 				if err != nil {
 					return nil, nil, err
 				}
+				if err := s.filter(c.Context(), in); err != nil {
+					return nil, nil, err
+				}
 				_, opt.Window = s.bounds(sel)
 				// What is open in a window depends on all events before it, and who has
 				// finished on those behind it.
@@ -78,7 +81,7 @@ window alone.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
+	s.stateFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")

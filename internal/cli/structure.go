@@ -33,7 +33,10 @@ tree, and what is the same at several locations or places is one in the figures.
 Events are the same if their kind and region are; snapshots, summaries, markers and
 links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop. WAIT is the share of the time of all locations that
 would be saved if each occurrence took no longer than the shortest one (in Pallas:
-contention score). It is worked out of the events, whatever the trace's format.`,
+contention score). It is worked out of the events, whatever the trace's format.
+
+--window, or --from and --to, --location, --group and --region show the structure of a part
+of the trace, as weft cut and weft filter would write it.`,
 		Example: "  weft structure trace.otf\n  weft structure --depth 3 trace.pallas\n  weft structure --location 'rank 0' --json trace.trf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -53,7 +56,7 @@ contention score). It is worked out of the events, whatever the trace's format.`
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	c.Flags().StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything")
+	s.stateFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().IntVar(&depth, "depth", 8, "how deep the tree is shown; --json has all of it")
 	return c
@@ -82,10 +85,10 @@ func plainNames(x *structure.Result) {
 
 // structure scans a trace: each worker fills a part of its own.
 func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structure.Result, error) {
-	sel, err := s.selection(ctx, in)
-	if err != nil {
+	if err := s.narrow(ctx, in); err != nil {
 		return nil, err
 	}
+	sel := trace.Everything()
 	sel.Links = trace.NoLinks
 	d := in.Defs()
 	sum, err := analysis.Run(ctx, in.Events, sel, func() *structure.Part { return structure.New(d) })

@@ -35,7 +35,7 @@ type changing struct {
 
 // piece says what is cut out.
 type piece struct {
-	from, to, percent         string
+	from, to, window, percent string
 	around, event, occurrence string
 	each                      bool
 	margin                    string
@@ -61,6 +61,7 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	p := &x.piece
 	f.StringVar(&p.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
+	f.StringVar(&p.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
 	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
 	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
@@ -96,24 +97,31 @@ func (x *changing) changes() bool {
 	return x.piece.cuts() || filters || err != nil || x.prune
 }
 
+// borders are what can be done at the borders of a piece.
+var borders = []string{"reopen", "bare"}
+
 // cuts reports whether a piece is asked for.
 func (p *piece) cuts() bool {
-	return p.from+p.to+p.percent+p.around+p.event+p.occurrence != ""
+	return p.from+p.to+p.window+p.percent+p.around+p.event+p.occurrence != ""
 }
 
-// window finds the times of the piece.
-func (p *piece) window(ctx context.Context, d format.Events) (w trace.Window, err error) {
+// times finds the times of the piece.
+func (p *piece) times(ctx context.Context, d format.Events) (w trace.Window, err error) {
 	w = trace.Window{From: math.MinInt64, To: math.MaxInt64}
+	ends := selecting{from: p.from, to: p.to, window: p.window}
+	if err := ends.splitWindow(); err != nil {
+		return w, err
+	}
 	ways := 0
-	for _, s := range []string{p.from + p.to, p.percent, p.around, p.event, p.occurrence} {
+	for _, s := range []string{ends.from + ends.to, p.percent, p.around, p.event, p.occurrence} {
 		if s != "" {
 			ways++
 		}
 	}
 	if ways > 1 {
-		return w, usageError("found several of --from and --to, --percent, --around, --event, --occurrence; expected one")
+		return w, usageError("found several of --window, --from and --to, --percent, --around, --event, --occurrence; expected one")
 	}
-	from, to := p.from, p.to
+	from, to := ends.from, ends.to
 	if p.percent != "" {
 		a, b, ok := strings.Cut(strings.TrimSuffix(p.percent, "%"), "-")
 		if from, to = strings.TrimSuffix(a, "%")+"%", b+"%"; !ok {
@@ -305,12 +313,12 @@ func (x *changing) change(ctx context.Context, d format.Events) (format.Events, 
 		return nil, err
 	}
 	if x.piece.cuts() || x.piece.margin != "" {
-		w, err := x.piece.window(ctx, d)
+		w, err := x.piece.times(ctx, d)
 		if err != nil {
 			return nil, err
 		}
 		make := []func(format.Events, trace.Window) format.Events{transform.Cut, transform.Bare}
-		how, err := oneOf("--borders", x.piece.borders, "reopen", "bare")
+		how, err := oneOf("--borders", x.piece.borders, borders...)
 		if err != nil {
 			return nil, err
 		}
@@ -465,7 +473,7 @@ filtered in one pass.`,
 		Args:    exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !x.piece.cuts() {
-				return usageError("found no time, expected --from, --to, --percent, --around, --event or --occurrence; see %s --help", c.CommandPath())
+				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or --occurrence; see %s --help", c.CommandPath())
 			}
 			return a.changeOne(c, args, &x, nil)
 		},

@@ -34,6 +34,9 @@ window.`,
 				if err != nil {
 					return nil, nil, err
 				}
+				if err := s.filter(c.Context(), in); err != nil {
+					return nil, nil, err
+				}
 				var opt usage.Options
 				if _, opt.Window = s.bounds(sel); !asJSON {
 					opt.Levels = usageLevels
@@ -45,6 +48,7 @@ window.`,
 				x := p.Result()
 				return x, func() error {
 					if len(x.Resources) == 0 {
+						a.tellNamed(in)
 						r.quiet = true
 						return printf(a.out, "The trace has no claims on resources.\n")
 					}
@@ -56,7 +60,7 @@ window.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	s.timeFlags(c.Flags())
+	s.stateFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -1,0 +1,44 @@
+package transform_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weft-trace/weft/analysis/messages"
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// Of a ring of four, two messages a round have a given location as their end, and both their ends stay.
+func TestAmong(t *testing.T) {
+	g, err := generate.New(generate.Options{Workload: "ring", Locations: 4, Events: 4000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(d format.Events) *messages.Result {
+		p := messages.New(d.Defs(), messages.Options{})
+		if err := d.Scan(context.Background(), trace.Events(), format.GlobalOrder, p); err != nil {
+			t.Fatal(err)
+		}
+		return p.Result()
+	}
+	all := count(g)
+	some := count(transform.Among(g, func(loc uint32) bool { return loc == 1 }))
+	if all.Sent == 0 || 2*some.Sent != all.Sent || 2*some.Matched != all.Matched || some.Matched != some.Sent {
+		t.Errorf("%d of %d messages, %d matched, expected half of them", some.Sent, all.Sent, some.Matched)
+	}
+	other := int64(0)
+	err = transform.Among(g, func(loc uint32) bool { return loc == 1 }).Scan(context.Background(), trace.Everything(), format.PerLocation, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+		for c := b.Cursor(); c.Next(); {
+			if c.Location() != 1 && !c.Kind().IsSend() && !c.Kind().IsRecv() {
+				other++
+			}
+		}
+		return nil
+	}})
+	if err != nil || other > 0 {
+		t.Errorf("%d other events of other locations, %v", other, err)
+	}
+}
