@@ -52,7 +52,7 @@ type state struct {
 	steps       steps
 	posted      bool // non-blocking receives
 	near        lanesNear
-	among       openset.Counts[uint32] // the regions of open
+	among       openset.Index[uint32] // the regions of open
 }
 
 type openRow struct{ time, pos int64 }
@@ -181,8 +181,8 @@ func (c *Checker) Batch(b *trace.Batch) error {
 		var err error
 		switch k {
 		case trace.Enter:
+			s.among.Open(ref, len(s.open))
 			s.open = append(s.open, entry{ref, openRow{t, at.pos}})
-			s.among.Open(ref)
 			if ref >= c.refs[trace.RefRegion] {
 				err = c.references(&x, at)
 			}
@@ -217,23 +217,18 @@ func (c *Checker) Batch(b *trace.Batch) error {
 func (c *Checker) leave(s *state, at place, t int64, ref uint32) error {
 	i := len(s.open) - 1
 	if i >= 0 && s.open[i].ref == ref {
-		s.open = s.open[:i]
-		s.among.Close(ref)
+		if s.among.Mapped() {
+			s.open = openset.Close(&s.among, s.open, i, ref)
+		} else {
+			s.open = s.open[:i]
+		}
 		return nil
 	}
-	if s.among.Lacks(ref) {
-		i = -1
-	}
-	for i >= 0 && s.open[i].ref != ref {
-		i--
-	}
-	if i < 0 {
-		s.among.Missed(len(s.open), func(i int) uint32 { return s.open[i].ref })
+	if i = s.among.Find(ref, len(s.open), func(i int) uint32 { return s.open[i].ref }); i < 0 {
 		return c.report("trace.leave-without-enter", at, "leave of "+c.region(ref)+" at "+c.seconds(t), "an enter before it")
 	}
 	inner := s.open[len(s.open)-1].ref
-	s.open = slices.Delete(s.open, i, i+1)
-	s.among.Close(ref)
+	s.open = openset.Close(&s.among, s.open, i, ref)
 	if !c.nests {
 		return nil
 	}
@@ -412,7 +407,10 @@ func (c *Checker) unfinished(loc uint32, s *state) (err error) {
 			err = c.report(rule, placeOf(loc, at), found, expected)
 		}
 	}
-	for _, e := range s.open {
+	for i, e := range s.open {
+		if s.among.Gap(i) {
+			continue
+		}
 		tell("trace.enter-without-leave", e.openRow, "enter of "+c.region(e.ref)+" at "+c.seconds(e.time), "a leave after it")
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.claims)) {

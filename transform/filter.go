@@ -147,7 +147,7 @@ type filtering struct {
 type filterState struct {
 	queue      queue
 	open       []visit
-	among      openset.Counts[visitKey]
+	among      openset.Index[visitKey]
 	depth      int // regions that are open and kept
 	claims     map[int64]visit
 	requests   map[uint64]struct{} // sends that were left away and are not complete
@@ -265,28 +265,21 @@ func (s *filtering) row(l *filterState, q *queue, x *trace.Cursor) (keep, wait b
 		if v.kept && s.MinDuration > 0 {
 			v.row, wait = q.count, true
 		}
+		l.among.Open(visitKey{k, x.Ref()}, len(l.open))
 		l.open = append(l.open, v)
-		l.among.Open(visitKey{k, x.Ref()})
 		return v.kept, wait
 	case trace.Leave, trace.ContextLeave:
 		begin := trace.Enter
 		if k == trace.ContextLeave {
 			begin = trace.ContextEnter
 		}
-		i, key := len(l.open)-1, visitKey{begin, x.Ref()}
-		if l.among.Lacks(key) {
-			i = -1
-		}
-		for i >= 0 && (l.open[i].ref != x.Ref() || l.open[i].kind != begin) {
-			i--
-		}
+		key := visitKey{begin, x.Ref()}
+		i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if i < 0 {
-			l.among.Missed(len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 			return s.wantsKind(k) && (k != trace.Leave || s.Region == nil || x.Ref() == trace.NoRef || s.Region(x.Ref())), false
 		}
 		v := l.open[i]
-		l.open = append(l.open[:i], l.open[i+1:]...)
-		l.among.Close(key)
+		l.open = openset.Close(&l.among, l.open, i, key)
 		if v.kept {
 			l.depth--
 		}

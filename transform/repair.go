@@ -226,7 +226,7 @@ type mended struct {
 	rows    int64
 	last    int64
 	open    []visited
-	among   openset.Counts[visitKey]
+	among   openset.Index[visitKey]
 	claims  map[int64][]claimed // open ones by the id that they had
 	seq     int64
 	orphans []uint32
@@ -316,8 +316,8 @@ func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 				for i := len(e.orphans) - 1; i >= 0; i-- {
 					m.add(loc, x.Time(), trace.Enter, m.named(e.orphans[i]), "not entered")
 					m.report("repair.entered-region", loc, &x, x.Time(), "a leave of "+m.region(trace.Leave, e.orphans[i])+" further on", "an enter before it; it is added here")
+					l.among.Open(visitKey{trace.Enter, e.orphans[i]}, len(l.open))
 					l.open = append(l.open, visited{e.orphans[i], trace.Enter, x.Time()})
-					l.among.Open(visitKey{trace.Enter, e.orphans[i]})
 				}
 			}
 		}
@@ -344,8 +344,8 @@ func (m *mending) row(l *mended, loc uint32, x *trace.Cursor, b *trace.Batch) {
 	keep := true
 	switch k {
 	case trace.Enter, trace.ContextEnter:
+		l.among.Open(visitKey{k, ref}, len(l.open))
 		l.open = append(l.open, visited{ref, k, t})
-		l.among.Open(visitKey{k, ref})
 	case trace.Leave, trace.ContextLeave:
 		keep = m.leave(l, loc, x, t)
 	case trace.ClaimBegin:
@@ -519,15 +519,9 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 	if x.Kind() == trace.ContextLeave {
 		begin = trace.ContextEnter
 	}
-	i, key := len(l.open)-1, visitKey{begin, ref}
-	if l.among.Lacks(key) {
-		i = -1
-	}
-	for i >= 0 && (l.open[i].ref != ref || l.open[i].kind != begin) {
-		i--
-	}
+	key := visitKey{begin, ref}
+	i := l.among.Find(key, len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 	if i < 0 {
-		l.among.Missed(len(l.open), func(i int) visitKey { return visitKey{l.open[i].kind, l.open[i].ref} })
 		if m.quiet && begin == trace.Enter {
 			l.orphans = append(l.orphans, ref)
 		}
@@ -535,18 +529,16 @@ func (m *mending) leave(l *mended, loc uint32, x *trace.Cursor, t int64) bool {
 		return false
 	}
 	if !m.how.Nest {
-		l.open = append(l.open[:i], l.open[i+1:]...)
-		l.among.Close(key)
+		l.open = openset.Close(&l.among, l.open, i, key)
 		return true
 	}
 	for j := len(l.open) - 1; j > i; j-- {
 		v := l.open[j]
-		l.among.Close(visitKey{v.kind, v.ref})
+		l.open = openset.Close(&l.among, l.open, j, visitKey{v.kind, v.ref})
 		m.add(loc, t, leaveOf(v.kind), m.named(v.ref), "left inside of another region")
 		m.report("repair.closed-inner-region", loc, x, t, m.region(v.kind, v.ref)+" open inside of "+m.region(begin, ref)+", which is left", "its leave before; it is left here")
 	}
-	l.open = l.open[:i]
-	l.among.Close(key)
+	l.open = openset.Close(&l.among, l.open, i, key)
 	return true
 }
 
@@ -564,6 +556,9 @@ func (m *mending) end(l *mended, loc uint32) {
 	l.claims = nil
 	for i := len(l.open) - 1; i >= 0; i-- {
 		v := l.open[i]
+		if l.among.Gap(i) {
+			continue
+		}
 		m.add(loc, l.last, leaveOf(v.kind), m.named(v.ref), "not left")
 		m.report("repair.closed-region", loc, nil, l.last, m.region(v.kind, v.ref)+", entered at "+m.Defs().Clock.FormatSeconds(v.time)+" s, open", "its leave; it is left here")
 	}

@@ -157,7 +157,7 @@ func (p *pairing) key(c *trace.Cursor) key {
 type state struct {
 	seq     int64
 	regions []open // entered and not left
-	among   openset.Counts[uint32]
+	among   openset.Index[uint32]
 	rest    map[key][]open
 }
 
@@ -173,23 +173,15 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 		return true
 	case k == trace.Enter:
 		s.seq++
+		s.among.Open(c.Ref(), len(s.regions))
 		s.regions = append(s.regions, open{k, c.Ref(), c.Time(), s.seq, keep(c)})
-		s.among.Open(c.Ref())
 		return true
 	case k == trace.Leave:
-		i := len(s.regions) - 1
-		if s.among.Lacks(c.Ref()) {
-			return false
-		}
-		for i >= 0 && s.regions[i].ref != c.Ref() {
-			i--
-		}
+		i := s.among.Find(c.Ref(), len(s.regions), func(i int) uint32 { return s.regions[i].ref })
 		if i < 0 {
-			s.among.Missed(len(s.regions), func(i int) uint32 { return s.regions[i].ref })
 			return false
 		}
-		s.among.Close(c.Ref())
-		s.regions = slices.Delete(s.regions, i, i+1)
+		s.regions = openset.Close(&s.among, s.regions, i, c.Ref())
 		return true
 	}
 	p := pairOf(k)
@@ -224,7 +216,12 @@ func (s *state) take(c *trace.Cursor) (matched bool) {
 // list is what is open, in the order of beginning. It lacks sends that are not complete,
 // which would be messages anew.
 func (s *state) list() []open {
-	l := slices.Clone(s.regions)
+	var l []open
+	for i := range s.regions {
+		if !s.among.Gap(i) {
+			l = append(l, s.regions[i])
+		}
+	}
 	for k, x := range s.rest {
 		if k.class != pairs[trace.SendBegin].class {
 			l = append(l, x...)
@@ -236,7 +233,7 @@ func (s *state) list() []open {
 
 // clone copies the state; the rows stay shared, as they do not change.
 func (s *state) clone() *state {
-	c := &state{seq: s.seq, regions: slices.Clone(s.regions), rest: maps.Clone(s.rest)}
+	c := &state{seq: s.seq, regions: slices.Clone(s.regions), among: s.among.Clone(), rest: maps.Clone(s.rest)}
 	for k, l := range c.rest {
 		c.rest[k] = slices.Clone(l)
 	}

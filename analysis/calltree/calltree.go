@@ -65,7 +65,7 @@ type node struct {
 
 type location struct {
 	stack []frame
-	open  openset.Counts[uint32] // the regions of stack
+	open  openset.Index[uint32] // the regions of stack
 	since int64
 	last  int64
 	root  int32 // −1 − its root
@@ -133,8 +133,8 @@ func (p *Part) enter(l *location, t int64, region uint32) {
 	if n := len(l.stack); n > 0 {
 		parent = l.stack[n-1].node
 	}
+	l.open.Open(region, len(l.stack))
 	l.stack = append(l.stack, frame{p.node(parent, region), t})
-	l.open.Open(region)
 }
 
 // node is the path of a region inside of another path.
@@ -156,21 +156,13 @@ func (p *Part) node(parent int32, region uint32) int32 {
 }
 
 func (p *Part) leave(l *location, t int64, region uint32) {
-	i := len(l.stack) - 1
-	if l.open.Lacks(region) {
+	i := l.open.Find(region, len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
+	if i < 0 {
 		return // of what is not open
 	}
-	for i >= 0 && p.nodes[l.stack[i].node].region != region {
-		i--
-	}
-	if i < 0 {
-		l.open.Missed(len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
-		return
-	}
-	l.open.Close(region)
 	p.pass(l, t)
 	p.visit(l.stack[i], t, false)
-	l.stack = append(l.stack[:i], l.stack[i+1:]...)
+	l.stack = openset.Close(&l.open, l.stack, i, region)
 }
 
 // visit counts a visit that ends.
@@ -256,8 +248,10 @@ func (p *Part) Result() []Node {
 		}
 		c := *l
 		q.pass(&c, c.last)
-		for _, f := range c.stack {
-			q.visit(f, c.last, true)
+		for i, f := range c.stack {
+			if !c.open.Gap(i) {
+				q.visit(f, c.last, true)
+			}
 		}
 	}
 	// A path without visits in the window is kept if one inside of it has some: where

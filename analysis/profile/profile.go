@@ -103,6 +103,7 @@ type frame struct {
 	mask      uint64 // location's mask without this and later frames
 	slot      uint32
 	recursive bool
+	before    bool // it was open when the window began
 }
 
 type location struct {
@@ -110,12 +111,11 @@ type location struct {
 	// mask has bit slot mod 64 set for each open region: most enters see
 	// without a search that they are no recursion.
 	mask        uint64
-	old         int   // how many of the stack were open when the window began
 	since       int64 // up to here exclusive time is counted
 	first, last int64
 	cells       []cell
 	phase       phase
-	open        openset.Counts[uint32] // the slots of stack
+	open        openset.Index[uint32] // the slots of stack
 }
 
 // phase says where a location's latest event lies.
@@ -247,12 +247,11 @@ func (p *Part) begin(s *location, first int64) {
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
-		f.enter = s.since
+		f.enter, f.before = s.since, true // it counts when it ends, unless that is at once
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
 	}
-	s.old = len(s.stack) // which count when they end, unless that is at once
 }
 
 // end ends the window at a location: what is open counts up to there.
@@ -270,7 +269,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	}
 	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
-	stack, mask, since, old := s.stack, s.mask, s.since, s.old
+	stack, mask, since := s.stack, s.mask, s.since
 	for i, k := range kinds {
 		switch k {
 		case trace.Enter:
@@ -283,9 +282,9 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 				tab, slot = p.grow(table, slot)
 			}
 			bit := uint64(1) << (slot & 63)
-			recursive := mask&bit != 0 && s.find(stack, slot) >= 0
-			stack = append(stack, frame{t, mask, slot, recursive})
-			s.open.Open(slot)
+			recursive := (mask&bit != 0 || s.open.Mapped()) && s.find(stack, slot) >= 0
+			s.open.Open(slot, len(stack))
+			stack = append(stack, frame{enter: t, mask: mask, slot: slot, recursive: recursive})
 			mask |= bit
 			tab[slot].count++
 		case trace.Leave:
@@ -304,30 +303,42 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			tab[stack[n].slot].exclusive += t - since
 			since = t
 			f := stack[at]
-			s.open.Close(slot)
-			if at >= old {
+			if !f.before {
 				tab[slot].visit(t-f.enter, f.recursive)
-			} else if old--; t > f.enter {
+			} else if t > f.enter {
 				tab[slot].count++
 				tab[slot].visit(t-f.enter, f.recursive)
+			}
+			if s.open.Mapped() {
+				if stack = openset.Close(&s.open, stack, at, slot); !s.open.Mapped() {
+					mask = masks(stack, 0, 0) // they were not kept
+				}
+				continue
 			}
 			mask = f.mask
 			if at == n {
 				stack = stack[:n]
 				continue
 			}
-			stack = append(stack[:at], stack[at+1:]...)
-			for j := at; j < n; j++ {
-				stack[j].mask = mask
-				mask |= 1 << (stack[j].slot & 63)
-			}
+			stack = openset.Close(&s.open, stack, at, slot)
+			mask = masks(stack, at, mask)
 		case trace.ClaimBegin, trace.ClaimEnd:
 			claims = true
 		}
 	}
-	s.stack, s.mask, s.since, s.old = stack, mask, since, old
+	s.stack, s.mask, s.since = stack, mask, since
 	s.last = times[len(kinds)-1]
 	return claims
+}
+
+// masks sets the masks of frames from a place on, below which the regions are those of mask, and
+// returns that of all.
+func masks(stack []frame, from int, mask uint64) uint64 {
+	for i := from; i < len(stack); i++ {
+		stack[i].mask = mask
+		mask |= 1 << (stack[i].slot & 63)
+	}
+	return mask
 }
 
 // events leaves out rows that are no events: what never ends lasts until the last
@@ -352,16 +363,7 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 
 // find is the latest open frame of a region, -1 when there is none.
 func (s *location) find(stack []frame, slot uint32) int {
-	if s.open.Lacks(slot) {
-		return -1
-	}
-	for i := len(stack) - 1; i >= 0; i-- {
-		if stack[i].slot == slot {
-			return i
-		}
-	}
-	s.open.Missed(len(stack), func(i int) uint32 { return stack[i].slot })
-	return -1
+	return s.open.Find(slot, len(stack), func(i int) uint32 { return stack[i].slot })
 }
 
 // grow makes room for all regions defined so far; a region that is not defined
@@ -616,7 +618,10 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 		cells[s.stack[n-1].slot].exclusive += at - s.since
 	}
 	for i, f := range s.stack {
-		if i < s.old {
+		if s.open.Gap(i) {
+			continue
+		}
+		if f.before {
 			if at <= f.enter {
 				continue
 			}

@@ -69,7 +69,7 @@ type share struct {
 type place struct {
 	processor int32
 	open      []uint32 // regions, in the order of their enters
-	among     openset.Counts[uint32]
+	among     openset.Index[uint32]
 	brackets  int
 	alive     bool
 	gap       bool
@@ -107,27 +107,19 @@ func (e *engine) take(c change, number int64, x class) {
 	}
 	switch c.kind {
 	case enter:
+		pl.among.Open(c.region, len(pl.open))
 		pl.open = append(pl.open, c.region)
-		pl.among.Open(c.region)
 		if x.bracket {
 			pl.brackets++
 			p.live(pl, true)
 		}
 		p.open[x.state]++
 	case leave:
-		i := len(pl.open) - 1
-		if pl.among.Lacks(c.region) {
-			i = -1
-		}
-		for i >= 0 && pl.open[i] != c.region {
-			i--
-		}
+		i := pl.among.Find(c.region, len(pl.open), func(i int) uint32 { return pl.open[i] })
 		if i < 0 {
-			pl.among.Missed(len(pl.open), func(i int) uint32 { return pl.open[i] })
 			e.orphans++
 		} else {
-			pl.among.Close(c.region)
-			pl.open = slices.Delete(pl.open, i, i+1)
+			pl.open = openset.Close(&pl.among, pl.open, i, c.region)
 			p.open[x.state]--
 		}
 		if x.bracket {
@@ -273,7 +265,11 @@ func (e *engine) result() *Result {
 		r.Last = max(r.First, min(r.Last, w.To))
 	}
 	for _, pl := range e.places {
-		r.Unclosed += int64(len(pl.open))
+		for i := range pl.open {
+			if !pl.among.Gap(i) {
+				r.Unclosed++
+			}
+		}
 	}
 	ticks := make([][Idle + 1]int64, len(e.processors))
 	for i := range e.processors {

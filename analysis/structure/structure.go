@@ -39,7 +39,7 @@ type location struct {
 	events      []event // by number
 	numbers     map[event]uint32
 	open        []uint32 // regions
-	among       openset.Counts[uint32]
+	among       openset.Index[uint32]
 	total       []Times // of each sequence
 	count       int64
 	first, last int64
@@ -120,18 +120,11 @@ func (l *location) add(e event, t int64) error {
 	switch e.kind {
 	case trace.Enter:
 		l.builder.Open(l.at(t))
+		l.among.Open(e.ref, len(l.open))
 		l.open = append(l.open, e.ref)
-		l.among.Open(e.ref)
 	case trace.Leave:
-		i := len(l.open) - 1
-		if l.among.Lacks(e.ref) {
-			i = -1
-		}
-		for i >= 0 && l.open[i] != e.ref {
-			i--
-		}
+		i := l.among.Find(e.ref, len(l.open), func(i int) uint32 { return l.open[i] })
 		if i < 0 {
-			l.among.Missed(len(l.open), func(i int) uint32 { return l.open[i] })
 			l.orphans++
 			break
 		}
@@ -150,8 +143,8 @@ func (l *location) add(e event, t int64) error {
 }
 
 func (l *location) close(t int64) error {
-	l.among.Close(l.open[len(l.open)-1])
-	l.open = l.open[:len(l.open)-1]
+	n := len(l.open) - 1
+	l.open = openset.Close(&l.among, l.open, n, l.open[n])
 	return l.builder.Close(l.at(t))
 }
 

@@ -828,7 +828,7 @@ func (d *decoder) leave(loc, stream uint32, function uint64) uint32 {
 // openRegions are the open regions of a location, innermost last.
 type openRegions struct {
 	list  []uint32
-	among openset.Counts[uint32]
+	among openset.Index[uint32]
 }
 
 // open are those of a location.
@@ -840,8 +840,8 @@ func (d *decoder) open(loc uint32) *openRegions {
 }
 
 func (s *openRegions) enter(region uint32) {
+	s.among.Open(region, len(s.list))
 	s.list = append(s.list, region)
-	s.among.Open(region)
 }
 
 // leave closes a region, NoRef for the innermost one, and returns which that is; NoRef if none is
@@ -850,20 +850,11 @@ func (s *openRegions) leave(region uint32) uint32 {
 	l := s.list
 	i := len(l) - 1
 	if region != trace.NoRef {
-		if s.among.Lacks(region) {
-			return region
-		}
-		for i >= 0 && l[i] != region {
-			i--
-		}
-		if i < 0 {
-			s.among.Missed(len(l), func(i int) uint32 { return l[i] })
-		}
+		i = s.among.Find(region, len(l), func(i int) uint32 { return l[i] })
 	}
 	if i >= 0 {
 		region = l[i]
-		s.list = append(l[:i], l[i+1:]...)
-		s.among.Close(region)
+		s.list = openset.Close(&s.among, l, i, region)
 	}
 	return region
 }

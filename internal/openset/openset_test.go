@@ -6,40 +6,69 @@ import (
 	"testing"
 )
 
-// What is said to be lacking is not there, and once a search has failed all that is not there is
-// known, until nothing is open.
-func TestCounts(t *testing.T) {
+// A stack with an index has open what a list has from which things are deleted, in the same order.
+func TestIndex(t *testing.T) {
+	type thing struct{ key, number int }
 	rng := rand.New(rand.NewPCG(1, 2))
-	var stack []int
-	var c Counts[int]
-	known, lacks := false, 0
-	for step := range 200_000 {
+	var list, stack []thing
+	var x Index[int]
+	mapped, compacted, deepest := 0, 0, 0
+	for step := range 300_000 {
 		k := rng.IntN(300)
-		switch i := slices.Index(stack, k); {
-		case rng.IntN(2) == 0 && (step/500)%2 == 0:
-			stack = append(stack, k)
-			c.Open(k)
-		case c.Lacks(k):
-			if lacks++; i >= 0 {
-				t.Fatalf("step %d: %d is said not to be open", step, k)
+		growing := (step/2000)%2 == 0
+		if rng.IntN(10) < 7 == growing {
+			list = append(list, thing{k, step})
+			x.Open(k, len(stack))
+			stack = append(stack, thing{k, step})
+		} else {
+			if rng.IntN(3) == 0 && len(list) > 0 {
+				k = list[0].key // the outermost
 			}
-		case i < 0:
-			if known {
-				t.Fatalf("step %d: %d, which is not open, is searched for again", step, k)
+			want := -1
+			for i := range list {
+				if list[i].key == k {
+					want = i
+				}
 			}
-			c.Missed(len(stack), func(i int) int { return stack[i] })
-			known = len(stack) >= deep
-		default:
-			stack = slices.Delete(stack, i, i+1)
-			c.Close(k)
-			known = known && len(stack) > 0
+			at := x.Find(k, len(stack), func(i int) int { return stack[i].key })
+			if (at < 0) != (want < 0) || at >= 0 && stack[at] != list[want] {
+				t.Fatalf("step %d: found place %d for %d, expected that of %d in %d", step, at, k, want, len(list))
+			}
+			if at >= 0 {
+				list = slices.Delete(list, want, want+1)
+				gaps := x.gaps
+				if stack = Close(&x, stack, at, k); gaps > deep && x.gaps == 0 && len(stack) > 0 {
+					compacted++
+				}
+			}
+		}
+		if x.Mapped() {
+			mapped++
+		}
+		if len(stack) > 0 && x.Gap(len(stack)-1) {
+			t.Fatalf("step %d: a gap is on top", step)
+		}
+		deepest = max(deepest, len(stack))
+		if step%997 == 0 {
+			var open []thing
+			for i := range stack {
+				if !x.Gap(i) {
+					open = append(open, stack[i])
+				}
+			}
+			if !slices.Equal(open, list) {
+				t.Fatalf("step %d: %d things are open, expected %d", step, len(open), len(list))
+			}
+			if c := x.Clone(); rng.IntN(2) == 0 {
+				x = c
+			}
 		}
 		if step%50_000 == 49_999 {
-			stack, known = stack[:0], false
-			c.Reset()
+			list, stack = list[:0], stack[:0]
+			x.Reset()
 		}
 	}
-	if lacks < 10_000 {
-		t.Errorf("%d times something was known not to be open", lacks)
+	if mapped < 1000 || compacted < 3 || deepest < 500 {
+		t.Errorf("mapped in %d steps, compacted %d times, at most %d deep", mapped, compacted, deepest)
 	}
 }
