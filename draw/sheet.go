@@ -493,38 +493,48 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is how many regions the legend names.
 const legendEntries = 16
 
+// measured says what the times in the legend are, by what a row shows.
+var measured = map[index.TrackKind]string{index.LocationTrack: " exclusive", index.ResourceTrack: " of claims", index.CommunicatorTrack: " of operations"}
+
 // layLegend finds out which regions the rows are in most.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
-	sums, err := l.Index.Profiles(ctx, l.tracks(), l.from, l.to)
+	tracks := l.tracks()
+	sums, err := l.Index.Profiles(ctx, tracks, l.from, l.to)
 	if err != nil {
 		return 0, err
 	}
+	type key struct {
+		name string
+		kind index.TrackKind
+	}
 	type used struct {
-		name  string
+		key
 		color rgb
 		ticks float64
 		count int64
 	}
 	var list []used
-	at := map[string]int{}
-	for _, of := range sums {
+	at := map[key]int{}
+	for row, of := range sums {
+		kind := l.Index.Tracks()[tracks[row]].Kind
 		for _, s := range of {
 			name, c := unknownRegion, l.t.other
 			if int(s.Region) < len(l.regions) {
 				name, c = l.Index.Region(s.Region), l.regions[s.Region]
 			}
-			i, ok := at[name]
+			k := key{name, kind}
+			i, ok := at[k]
 			if !ok {
 				i = len(list)
-				at[name] = i
-				list = append(list, used{name: name, color: c})
+				at[k] = i
+				list = append(list, used{key: k, color: c})
 			}
 			list[i].ticks += float64(s.Exclusive)
 			list[i].count += s.Count
 		}
 	}
 	slices.SortFunc(list, func(a, b used) int {
-		return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name), cmp.Compare(a.kind, b.kind))
 	})
 	clock := l.Index.Clock()
 	for i, u := range list {
@@ -534,7 +544,7 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 		}
 		e := entry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
 		if u.ticks > 0 {
-			e.more = clock.FormatDuration(int64(min(u.ticks, 1<<62)))
+			e.more = clock.FormatDuration(int64(min(u.ticks, 1<<62))) + measured[u.kind]
 		} else {
 			e.more = fmt.Sprintf("%d×", u.count)
 		}

@@ -73,7 +73,7 @@ func TestNamesAreText(t *testing.T) {
 		r.Paths = []calltree.Node{{Parent: -1, Name: n, Inclusive: 30, Count: 1}, {Parent: 0, Depth: 1, Name: n, Inclusive: 30, Count: 1}}
 		r.LocationName = func(uint32) string { return n }
 		r.Messages = &messages.Result{Sent: 3, Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: 5, Count: 1}, {Source: 1, Destination: 2, Bytes: 500, Count: 1}, {Source: 2, Destination: trace.NoRef, Bytes: 1, Count: 1}}}
-		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{CommunicatorName: n, Name: n, Calls: 2, NonBlocking: true}}}
+		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{Label: n, Name: n, Calls: 2, NonBlocking: true}}}
 		r.Rules = []Rule{{Rule: n, Severity: "error", Doc: n, Count: 1, Place: n, Found: n, Expected: n}}
 		r.Picture = Picture{PNG: []byte("png"), Caption: n}
 		page := write(t, r)

@@ -591,12 +591,8 @@ func (r *Report) collectives() section {
 		if o.NonBlocking {
 			what += " (non-blocking)"
 		}
-		comm := cmp.Or(o.CommunicatorName, o.CommunicatorID)
-		if o.Communicator == trace.NoRef {
-			comm = "–"
-		}
 		none := cell{Text: "–", Number: true}
-		row := []cell{text(comm), {Text: what}, number(int64(o.Members)), number(o.Calls), number(o.Sent), number(o.Received), none, none, none, none, none}
+		row := []cell{text(o.Label), {Text: what}, number(int64(o.Members)), number(o.Calls), number(o.Sent), number(o.Received), none, none, none, none, none}
 		if d := o.Time; d.Count > 0 {
 			row[6], row[7], row[8] = r.time(d.Sum), r.mean(d.Sum, d.Count), r.time(d.Max)
 		}

@@ -117,6 +117,8 @@ type Part struct {
 	seen      map[uint32]bool // locations
 	orphans   int64
 	lost      int64 // requests whose number was used again before they were complete
+
+	communicators communicators
 }
 
 // New makes an empty part for a trace.
@@ -271,6 +273,7 @@ func (p *Part) unload(loc uint32, q *queue, end bool) {
 
 // take counts a call and puts it to the operation that it is a part of.
 func (p *Part) take(loc uint32, x call) {
+	x.communicator = p.same(x.communicator)
 	if p.opt.Window.Has(x.begin) {
 		k := kind{x.communicator, x.operation, x.posted}
 		s := p.sums[k]
@@ -457,6 +460,7 @@ func (s *sequence) merge(o *sequence) {
 
 // Result is what is known of a trace's collective operations. Times are ticks.
 type Result struct {
+	// Communicators with the same name and members are one, the first of them.
 	// Operations are those of each communicator, in the order of the definitions and of
 	// their numbers.
 	Operations []Operation `json:"operations"`
@@ -469,6 +473,8 @@ type Operation struct {
 	Communicator     uint32 `json:"communicator"` // index into Definitions.Communicator, NoRef when not known
 	CommunicatorID   string `json:"communicatorId,omitempty"`
 	CommunicatorName string `json:"communicatorName,omitempty"`
+	// Label is the name or id of the communicator for people, with the id where another that is listed has the name.
+	Label string `json:"-"`
 	// Number is the trace's own, as in OTF2 but for OTF 1; -1 when not known.
 	Number      int64  `json:"operation"`
 	Name        string `json:"name"`
@@ -546,5 +552,6 @@ func (p *Part) Result() *Result {
 		}
 		return 1
 	})
+	label(r.Operations)
 	return r
 }

@@ -329,3 +329,31 @@ func TestMergeErrors(t *testing.T) {
 		t.Error("parts with other options, or of other traces, were merged")
 	}
 }
+
+// Each process defines world anew: the operations on both are one. Another world has other members, and its id tells
+// it apart.
+func TestCommunicatorsOfOneName(t *testing.T) {
+	d := defs(4)
+	again := uint64(d.Communicator.Add(trace.Communicator{ID: "3", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1, 2, 3}})}))
+	other := uint64(d.Communicator.Add(trace.Communicator{ID: "4", Name: "world", Set: d.Sets.Add(trace.Set{Kind: "processes", Members: []int64{0, 1}})}))
+	unknown := uint64(d.Communicator.Add(trace.Communicator{ID: "5", Name: "world", Set: trace.NoRef}))
+	p := New(d, Options{})
+	rows := join(did(0, 10, 20, 0, 0, none, 0, 0), did(1, 15, 20, 0, again, none, 0, 0), did(2, 12, 21, 0, 0, none, 0, 0), did(3, 13, 20, 0, again, none, 0, 0),
+		did(0, 30, 31, 0, other, none, 0, 0), did(1, 40, 41, 0, unknown, none, 0, 0), did(0, 50, 51, 0, 1, none, 0, 0))
+	if err := p.Batch(made.Mixed(d, rows)); err != nil {
+		t.Fatal(err)
+	}
+	r := p.Result()
+	want := "0 barrier 4 0/0 {4 31 5 10} 1 {1 5 5 5} 0\n1 barrier 1 0/0 {1 1 1 1} 1 {1 0 0 0} 0\n" +
+		"4 barrier 1 0/0 {1 1 1 1} 1 {1 0 0 0} 0\n5 barrier 1 0/0 {1 1 1 1} 1 {1 0 0 0} 0\n0 0"
+	if got := lines(r); got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+	var labels []string
+	for _, o := range r.Operations {
+		labels = append(labels, o.Label)
+	}
+	if want := []string{"world (0)", "1", "world (4)", "world (5)"}; !slices.Equal(labels, want) {
+		t.Errorf("labels: found %q, expected %q", labels, want)
+	}
+}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/csv"
 	"fmt"
@@ -195,7 +194,7 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 		l := x.Collectives.Operations
 		a.printList("operations", len(l), top, table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait", "max wait"}, func(i int) table.Row {
 			o := &l[i]
-			row := table.Row{communicatorLabel(o), operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
+			row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
 			if t := o.Time; t.Count > 0 {
 				row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
 			}
@@ -225,14 +224,6 @@ func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
 		}
 		return row
 	})
-}
-
-// communicatorLabel is its name, or its id if it has none.
-func communicatorLabel(o *collectives.Operation) string {
-	if o.Communicator == trace.NoRef {
-		return "–"
-	}
-	return cmp.Or(o.CommunicatorName, o.CommunicatorID)
 }
 
 func operationLabel(o *collectives.Operation) string {

@@ -587,3 +587,20 @@ func TestPlainPallasTimes(t *testing.T) {
 		}
 	}
 }
+
+// Communicators of merged traces have the same names, and ids that tell them apart.
+func TestCommunicatorsOfMergedTraces(t *testing.T) {
+	both := filepath.Join(t.TempDir(), "both.otf2")
+	if code, _, errs := runWeft(t, "merge", "-q", realTraces["ring"], realTraces["ring"], both); code != 0 {
+		t.Fatal(errs)
+	}
+	_, out, _ := runWeft(t, "comm", "--show", "collectives", both)
+	for _, want := range []string{"MPI_COMM_WORLD (0) ", "MPI_COMM_WORLD (1610612735) "} {
+		if strings.Count(out, want) != 2 {
+			t.Errorf("found %s, expected %q before a barrier and a broadcast", out, want)
+		}
+	}
+	if _, out, _ = runWeft(t, "comm", "--show", "collectives", realTraces["ring"]); strings.Contains(out, "WORLD (") {
+		t.Errorf("found %s, expected no id where one communicator has the name", out)
+	}
+}

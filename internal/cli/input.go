@@ -123,7 +123,8 @@ func (a *app) parseOptions(list []string) (map[string]string, error) {
 			}
 		}
 		if !known {
-			return nil, usageError("--option %s: no such option; %s", name, didYouMean(name, a.optionNames(), "weft formats --options lists them"))
+			see := didYouMean(name, a.optionNames(), "weft formats --options lists them")
+			return nil, usageError("--option %s: no such option; %s", name, see)
 		}
 		out[name] = value
 	}
@@ -151,7 +152,8 @@ func (a *app) formatNamed(flag, name string) (format.Format, error) {
 		for _, f := range a.formats {
 			names = append(names, f.About().Name)
 		}
-		return nil, usageError("%s %s: no such format; %s", flag, name, didYouMean(name, slices.Values(names), "weft formats lists them"))
+		see := didYouMean(name, slices.Values(names), "weft formats lists them")
+		return nil, usageError("%s %s: no such format; %s", flag, name, see)
 	}
 	return f, nil
 }
@@ -630,7 +632,8 @@ func chooseKinds(d *trace.Definitions, flag string, list []string) (func(trace.K
 	for _, word := range list {
 		names := kindsNamed(d, word)
 		if len(names) == 0 {
-			return nil, usageError("%s %s: no such kind; %s", flag, word, didYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them"))
+			see := didYouMean(word, slices.Values(kindWords(d)), "weft formats --kinds lists them")
+			return nil, usageError("%s %s: no such kind; %s", flag, word, see)
 		}
 		for _, name := range names {
 			kinds[name] = true

@@ -64,7 +64,8 @@ func unknownCommand(c *cobra.Command, name string) error {
 	for _, s := range c.Commands() {
 		names = append(names, s.Name())
 	}
-	return usageError("unknown command %q; %s", name, didYouMean(name, slices.Values(names), "see "+c.CommandPath()+" --help"))
+	see := didYouMean(name, slices.Values(names), "see "+c.CommandPath()+" --help")
+	return usageError("unknown command %q; %s", name, see)
 }
 
 // flagError is the error for flags of a command that are wrong.

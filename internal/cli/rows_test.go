@@ -79,3 +79,26 @@ func TestOneNameOneRow(t *testing.T) {
 		}
 	}
 }
+
+// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a barrier
+// is a span of all of its processes.
+func TestLegendSaysWhatItMeasures(t *testing.T) {
+	for name, want := range map[string][]string{
+		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
+		realTraces["etf"]:  {" of claims<"},
+	} {
+		out := filepath.Join(t.TempDir(), "x.svg")
+		if code, _, errs := runWeft(t, "plot", "-o", out, name); code != 0 {
+			t.Fatal(errs)
+		}
+		b, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range want {
+			if !strings.Contains(string(b), w) {
+				t.Errorf("%s: found no %q in the picture", name, w)
+			}
+		}
+	}
+}

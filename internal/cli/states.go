@@ -57,11 +57,11 @@ window alone.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
-				if len(x.Processors) == 0 {
-					return nil, nil, &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
-				}
 				name, _ := locationNames(in.Defs())
 				return x, func() error {
+					if len(x.Processors) == 0 {
+						return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
+					}
 					printTable(a.out, table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}, len(x.Processors), 0, func(i int) table.Row {
 						q := &x.Processors[i]
 						all := float64(max(1, q.Busy+q.Overhead+q.Idle))
