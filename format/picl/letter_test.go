@@ -230,3 +230,26 @@ func TestStatistics_2_3_2(t *testing.T) {
 		})
 	}
 }
+
+// A subset is of processors, processes or event types, defined by a record or predefined.
+func TestUndefined_2_1(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"processors", "-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined as event types", "-203 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", ""},
+		{"processors defined later", "-3 1 0.1 -77 0 0\n-201 -1 0.2 -1 -1 2 2 -77 1\n", ""},
+		{"processes", "-3 1 0.1 0 -78 0\n", "picl.undefined × 1"},
+		{"processes defined", "-202 -1 0.0 -1 -1 2 2 -78 1\n-3 1 0.1 0 -78 0\n", ""},
+		{"event types", "-3 -2001 0.1 0 0 0\n-3 -3000 0.1 0 0 0\n", "picl.undefined × 2"},
+		{"event types defined", "-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
+		{"predefined", "-102 -1001 0.1 0 0 0\n", ""},
+		{"all, host", "-2 -1 0.1 -1 -1 0\n-2 1 0.1 32767 -1 0\n", ""},
+	} {
+		t.Run("2.1 "+x.name, func(t *testing.T) {
+			_, rows, rules := opened(t, x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}
