@@ -34,7 +34,8 @@ type decoder struct {
 	renamed     map[uint32]int64 // event types of regions whose type has several names
 	kept        []keptRecord     // definition records, for encoders
 	statistics  bool             // there are statistics records
-	plainInts   bool             // no record redefines descriptors
+	nesting     nesting
+	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
 	slots []slot
@@ -87,6 +88,7 @@ type scanResult struct {
 	types       []int64 // user and unknown record types
 	firstRecord int64
 	statistics  bool
+	nesting     nesting
 	carrierDef  []carrier.Pair
 }
 
@@ -153,6 +155,8 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		d.nrec += r.records
 		d.statistics = d.statistics || r.statistics
+		d.nesting.add(&r.nesting)
+		r.nesting = nesting{}
 		return nil
 	})
 	if err != nil {
@@ -296,6 +300,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		if s := &seenLoc[uint8(key.processor)^uint8(key.process*7)]; *s != key {
 			*s = key
 			r.locations = append(r.locations, seenAt[procKey]{key, number})
+		}
+		if h.f[1] <= -51 && h.f[1] >= -61 && typ >= TypeExit {
+			r.nesting.note(typ, h.f[1], key)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
@@ -622,8 +629,9 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return nil
 	}
 	sel, sink = format.Exactly(d.Model, sel, sink)
-	// A leave may need the name that its enter had, however long ago.
-	return d.Deliver(ctx, d, sel, order, d.Restore == nil && d.renamed != nil, d.paired(sink))
+	// A leave may need the name that its enter had, and a message what its call had, however
+	// long ago.
+	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.paired(sink))
 }
 
 // ScanParallel delivers from one goroutine: the text is parsed on all cores before that.
@@ -632,8 +640,12 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 }
 
 // paired makes an exit leave the region that its entry entered: a label may
-// have changed between the two, but they pair by event type.
+// have changed between the two, but they pair by event type. It also makes one message of a
+// receive and the waiting inside it.
 func (d *decoder) paired(sink format.Sink) format.Sink {
+	if d.Restore == nil && d.nesting.found {
+		sink = newOnce(d, sink)
+	}
 	if d.Restore != nil || d.renamed == nil {
 		return sink
 	}

@@ -253,3 +253,76 @@ func TestUndefined_2_1(t *testing.T) {
 		})
 	}
 }
+
+// A -52 inside a -51 is the waiting of that receive, no receive of its own.
+func TestNestedReceive_2_3_3(t *testing.T) {
+	const (
+		call = "-3 -51 0.1 0 0 3 2 5 -1 -1\n"
+		wait = "-3 -52 0.2 0 0 3 2 5 -1 -1\n-4 -52 0.3 0 0 4 2 8 5 1 0\n"
+		done = "-4 -51 0.4 0 0 4 2 8 5 1 0\n"
+		sums = "-101 -1 2.0 0 0 2 \"%d%lf\" -1013 0.3 -1011 0.3\n-102 -1 2.0 0 0 3 \"%d%d\" -1013 1 -51 1 -52 1\n-103 -1 2.0 0 0 1 \"%d%d\" -1013 8\n"
+	)
+	other := strings.NewReplacer(" -51 ", " -60 ", " -52 ", " -61 ", " 3 2 5 -1 -1", " 1 2 77")
+	for _, x := range []struct {
+		name, text string
+		recvs      int
+	}{
+		{"both tell", call + wait + done + sums, 1},
+		{"the waiting tells", call + wait + "-4 -51 0.4 0 0 0\n" + sums, 1},
+		{"the call tells", call + "-3 -52 0.2 0 0 0\n-4 -52 0.3 0 0 0\n" + done, 1},
+		{"the entry tells", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + wait + "-4 -51 0.4 0 0 0\n", 1},
+		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
+		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
+		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
+		{"of posted receives", other.Replace(call + wait + done), 1},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			d, rows, rules := opened(t, x.text, nil)
+			n := 0
+			for _, r := range rows {
+				if strings.Contains(r, " recv") && strings.HasSuffix(r, "derived") {
+					n++
+				}
+			}
+			if n != x.recvs || len(rules) > 0 {
+				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
+			}
+			late := trace.Everything()
+			if late.From, n = 3, 0; x.name == "both tell" { // a window in which only the call ends
+				for _, r := range tracetest.Dump(t, d, late) {
+					if strings.Contains(r, " recv") && strings.Contains(r, "sender") && strings.HasPrefix(r, "4") {
+						n++
+					}
+				}
+				if n != 0 {
+					t.Errorf("%d receives at the call's exit, want 0", n)
+				}
+			}
+		})
+	}
+}
+
+// Nesting is found where the call and the waiting stand in different parts of a file.
+func TestNestingOfParts(t *testing.T) {
+	one, other := procKey{1, 0}, procKey{2, 0}
+	for _, x := range []struct {
+		name  string
+		typ   int64 // of the call in the first part
+		inner procKey
+		want  bool
+	}{
+		{"inside", TypeEntry, one, true},
+		{"behind", TypeExit, one, false},
+		{"another process", TypeEntry, other, false},
+	} {
+		var whole, first, second nesting
+		first.note(x.typ, -51, one)
+		second.note(TypeEntry, -52, x.inner)
+		whole.add(&first)
+		whole.add(&nesting{})
+		whole.add(&second)
+		if whole.found != x.want {
+			t.Errorf("%s: found %v, want %v", x.name, whole.found, x.want)
+		}
+	}
+}
