@@ -326,3 +326,73 @@ func TestNestingOfParts(t *testing.T) {
 		}
 	}
 }
+
+// Texts with blanks among other values stay as they are where records are written anew; what
+// cannot stay is in the loss table.
+func TestTexts_2_2_2(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		values []any
+		line   string // as it is written
+		loss   string
+	}{
+		{"behind a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
+		{"with a blank ahead", []any{3, " big world"}, `1 "%d%10c" 3 big world`, ""},
+		{"first", []any{"big world", 3}, `1 "%9c%d" big world 3`, ""},
+		{"first, with a blank ahead", []any{" a b", 3}, `1 "%4c%d"  a b 3`, ""},
+		{"digits", []any{3, "4 5"}, `1 "%d %3c" 3 4 5`, ""},
+		{"blanks at the end", []any{3, "a b  "}, `1 "%d %5c;" 3 a b  ;`, ""},
+		{"backslash at the end", []any{3, `a b\`}, `1 "%d %4c;" 3 a b\;`, ""},
+		{"word with a backslash at the end", []any{3, `a\`}, `1 "%d %2c;" 3 a\;`, ""},
+		{"word with a backslash at its end, first", []any{`a\`, 3}, `1 "%s%d" a\ 3`, ""},
+		{"two", []any{"a b", "c d"}, `1 "%3c %3c" a b c d`, ""},
+		{"among words", []any{"a", "c d", "e"}, `1 "%s %3c%s" a c d e`, ""},
+		{"alone", []any{"a b"}, `3 0 a b`, ""},
+		{"words", []any{3, "a", 4, "b"}, `2 "%d%s" 3 a 4 b`, ""},
+		{"empty", []any{3, ""}, `1 "%d%s" 3 -`, "an empty text among other values became -"},
+		{"empty, alone", []any{""}, `0`, "an empty text is left out"},
+		{"line end", []any{3, "a\nb"}, `1 "%d %3c" 3 a b`, "a line end became a blank"},
+	} {
+		t.Run("2.2.2 "+x.name, func(t *testing.T) {
+			d, _, _ := opened(t, "1 5 0.1 0 0 5 2 1 2 3 4 5\n", nil)
+			var text bytes.Buffer
+			out := format.StreamOutput(&text)
+			e, err := create(out, &format.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &trace.Batch{}
+			b.Reset(0)
+			b.Add(0, 1, trace.Declared, 0)
+			want := ""
+			for i, v := range x.values {
+				name := "data" + strconv.Itoa(i)
+				key := d.Defs().Attributes.Add(trace.AttributeDef{Name: name})
+				if s, ok := v.(string); ok {
+					b.AddAttr(key, trace.StringValue(s))
+					want += " " + name + ":string=" + strconv.Quote(s)
+				} else {
+					b.AddAttr(key, trace.Value{Num: uint64(v.(int)), Type: trace.Int32})
+					want += " " + name + `:int32="` + strconv.Itoa(v.(int)) + `"`
+				}
+			}
+			if err := errors.Join(e.Begin(d.Defs()), e.Batch(b), e.Close(), out.Commit()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("1 5 0.100000 0 0 "+x.line+"\n", text.String()); diff != "" {
+				t.Error(diff)
+			}
+			_, rows, rules := opened(t, text.String(), nil)
+			loss := ""
+			for _, l := range e.Loss().Rows() {
+				loss += l.Reason
+			}
+			if diff := cmp.Diff(x.loss, loss); diff != "" {
+				t.Error(diff)
+			}
+			if len(rules) > 0 || x.loss == "" && !strings.HasSuffix(rows[0], want) {
+				t.Errorf("found %s, expected %s; %v", rows[0], want, rules)
+			}
+		})
+	}
+}
