@@ -396,3 +396,53 @@ func TestTexts_2_2_2(t *testing.T) {
 		})
 	}
 }
+
+// Of another format's trace ParaGraph gets no records of all processors; processors keep their
+// labels under their new numbers.
+func TestParaGraphHeader_10(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(10))
+	d := r.Defs()
+	d.Format, d.Origin = "etf", "etf"
+	for _, id := range []string{"0", "1", "2"} {
+		d.Locations.Add(trace.Location{ID: id, Name: "cpu " + id, Group: trace.NoRef})
+	}
+	d.Regions.Add(trace.Region{ID: "0", Name: "work"})
+	var text bytes.Buffer
+	out := format.StreamOutput(&text)
+	e, err := create(out, &format.WriteOptions{Values: map[string]string{"picl.paragraph": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &trace.Batch{}
+	b.Reset(trace.MixedLoc)
+	b.Add(2, 1, trace.Enter, 0)
+	b.Add(0, 2, trace.Enter, 0)
+	b.Add(2, 3, trace.Leave, 0)
+	b.Add(0, 4, trace.Leave, 0)
+	if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `-5 -1 -1.000000 1 0 5 0 cpu 0
+-5 -1 -1.000000 0 0 5 0 cpu 2
+-3 -901 0.100000 0 0 0
+-3 0 0.100000 0 0 0
+-3 -901 0.200000 1 0 0
+-3 0 0.200000 1 0 0
+-4 0 0.300000 0 0 0
+-4 -901 0.300000 0 0 0
+-4 0 0.400000 1 0 0
+-4 -901 0.400000 1 0 0
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+	lost := map[string]int64{}
+	for _, l := range e.Loss().Rows() {
+		if l.How == format.Lost {
+			lost[l.Reason] = l.Count
+		}
+	}
+	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 || lost[leftScope+" (an option of the writer)"] < 2 {
+		t.Errorf("lost: %v", lost) // the label of processor 1; that of the region, and the definitions
+	}
+}
