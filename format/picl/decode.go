@@ -177,7 +177,7 @@ func (d *decoder) undefined(locations map[procKey]int64, events map[int64]int64)
 	seen := map[setKey]int{}
 	look := func(typ, id, line int64) {
 		k := setKey{typ, id}
-		if _, ok := d.defs.sets[k]; ok || id >= -1 || typ == TypeEventSet && (id >= -1000 || subset(id) != nil) {
+		if d.defs.has(k) || id >= -1 || typ == TypeEventSet && (id >= -1000 || subset(id) != nil) {
 			return
 		}
 		if i, ok := seen[k]; ok {
@@ -301,7 +301,8 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 			*s = key
 			r.locations = append(r.locations, seenAt[procKey]{key, number})
 		}
-		if h.f[1] <= -51 && h.f[1] >= -61 && typ >= TypeExit {
+		switch h.f[1] {
+		case -51, -60, -52, -61:
 			r.nesting.note(typ, h.f[1], key)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {

@@ -297,7 +297,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			}
 		}
 	}
-	if _, ok := d.defs.sets[setKey{TypeEventSet, event}]; event < 0 && !ok && !knownEvent(event) {
+	if event < 0 && !knownEvent(event) && !d.defs.has(setKey{TypeEventSet, event}) {
 		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event), "a known system event type", trace.Note}, number, l); err != nil {
 			return err
 		}

@@ -25,25 +25,28 @@ type nestingPlace struct {
 	last int64 // record type of the last call: TypeEntry, TypeExit, 0 none, 1 of several processes
 }
 
-// note takes a record of an event type from -61 to -51.
-func (n *nesting) note(typ int64, event int64, key procKey) {
-	for i, c := range receiveCalls {
-		at := int(uint8(key.processor)^uint8(key.process*7)) + 256*i
-		switch event {
-		case c.call:
-			if n.places == nil {
-				n.places = make([]nestingPlace, 512)
-			}
-			n.places[at].follow(nestingPlace{key, typ})
-		case c.wait:
-			if n.places == nil || n.places[at].last == 0 {
-				n.early[at/64] |= 1 << (at % 64)
-				continue
-			}
-			p := &n.places[at]
-			n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
-		}
+// note takes a record of receiveCalls.
+func (n *nesting) note(typ, event int64, key procKey) {
+	if typ != TypeEntry && typ != TypeExit {
+		return
 	}
+	at := uint(uint8(key.processor) ^ uint8(key.process*7))
+	if event <= -60 {
+		at += 256
+	}
+	if event == -51 || event == -60 {
+		if n.places == nil {
+			n.places = make([]nestingPlace, 512)
+		}
+		n.places[at].follow(nestingPlace{key, typ})
+		return
+	}
+	if n.places == nil || n.places[at].last == 0 {
+		n.early[at/64] |= 1 << (at % 64)
+		return
+	}
+	p := &n.places[at]
+	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
 }
 
 // follow takes what comes behind in the same place.
