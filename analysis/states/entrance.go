@@ -11,7 +11,7 @@ import (
 // -901): what comes before that entry happens outside, and only at the end of the trace it is
 // known that there is none.
 type entrance struct {
-	known   map[uint32]bool     // locations that were met, true once their entry has come
+	entered []bool              // by location: its entry has come
 	held    map[uint32][]change // of locations whose entry has not come
 	queue   []change            // of all others
 	size    int
@@ -22,13 +22,18 @@ type entrance struct {
 // event.
 const maxHeld = 1 << 20
 
-// take takes a change in the order of time, and gives those that can go on.
+// passes reports whether changes of a location go on at once.
+func (e *entrance) passes(location uint32) bool {
+	return len(e.held) == 0 && (e.settled || int(location) < len(e.entered) && e.entered[location])
+}
+
+// take takes a change in the order of time that does not pass, and gives those that can go on.
 func (e *entrance) take(c change, entry bool) (ready []change) {
-	if e.known == nil {
-		e.known, e.held = map[uint32]bool{}, map[uint32][]change{}
+	for int(c.location) >= len(e.entered) {
+		e.entered = append(e.entered, false)
 	}
-	if entered, met := e.known[c.location]; !met || !entered && !e.settled {
-		e.known[c.location] = entry
+	if !e.entered[c.location] {
+		e.entered[c.location] = entry
 		if !entry {
 			e.hold(c)
 			if e.size < maxHeld {
@@ -49,6 +54,9 @@ func (e *entrance) take(c change, entry bool) (ready []change) {
 // hold keeps a change of a location whose entry has not come. Of events that change nothing the
 // first and the last are enough.
 func (e *entrance) hold(c change) {
+	if e.held == nil {
+		e.held = map[uint32][]change{}
+	}
 	l := e.held[c.location]
 	if n := len(l); n > 1 && c.kind == sign && l[n-1].kind == sign && l[n-2].kind == sign {
 		l[n-1] = c
@@ -77,7 +85,7 @@ func (e *entrance) settle() []change {
 		}
 		slices.SortStableFunc(all, func(a, b change) int { return cmp.Compare(a.time, b.time) })
 	}
-	e.held, e.queue, e.size = map[uint32][]change{}, nil, 0
+	e.held, e.queue, e.size = nil, nil, 0
 	return all
 }
 

@@ -139,7 +139,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			return fmt.Errorf("states: found an event at %d after one at %d, expected global time order", c.time, p.last)
 		}
 		p.any, p.last = true, c.time
-		if !p.bracketed {
+		if !p.bracketed || p.entrance.passes(loc) {
 			p.engine.take(c, p.numbers[loc], p.class(c.region))
 			continue
 		}
