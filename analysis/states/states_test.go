@@ -285,3 +285,37 @@ func TestEvents(t *testing.T) {
 		}
 	}
 }
+
+// Whether changes are kept or followed at once makes no difference, wherever -901 stands.
+func TestBracketsBothWays(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	for round := range 300 {
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+		for i := range 4 {
+			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
+		}
+		for _, e := range events {
+			d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
+		}
+		var rows []made.Row
+		for time := range int64(1 + rnd.IntN(60)) {
+			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter are of -901
+			if rnd.IntN(2) == 0 {
+				rows = append(rows, made.Enter(at, time, region))
+			} else {
+				rows = append(rows, made.Leave(at, time, region))
+			}
+		}
+		var results [2]*Result
+		for i := range results {
+			p := New(d, Options{Changes: i == 1})
+			if err := p.Batch(made.Mixed(d, rows)); err != nil {
+				t.Fatal(err)
+			}
+			results[i] = p.Result()
+		}
+		if !reflect.DeepEqual(results[0], results[1]) {
+			t.Fatalf("round %d: %+v\nkept: %+v", round, results[0], results[1])
+		}
+	}
+}
