@@ -39,6 +39,7 @@ type Info struct {
 	Activities []profile.Activity `json:"activities,omitempty"`
 	Resources  []profile.Resource `json:"resources,omitempty"`
 	Metrics    []Metric           `json:"signals,omitempty"`
+	Statistics []Statistic        `json:"statistics,omitempty"`
 	Attributes []counts.Attribute `json:"attributes,omitempty"`
 	Unclosed   int64              `json:"unclosed"`
 	Orphans    int64              `json:"orphans"`
@@ -219,6 +220,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		n.Links = links
 	}
 	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
+	x.Statistics = all.statistics.result()
 	for _, y := range all.metrics.Result() {
 		m := d.Metrics.At(y.Metric)
 		z := Metric{ID: m.ID, Name: m.Name, Unit: m.Unit, Kind: string(m.Kind), Events: y.Events, Min: y.Min.Any(), Max: y.Max.Any(), Last: y.Last.Any()}
@@ -241,14 +243,17 @@ type tally struct {
 	counts  *counts.Part
 	profile *profile.Part
 	metrics *metrics.Part
+
+	statistics *statistics
 }
 
 func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d)}
+	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d)}
 }
 
 // Batch counts events.
 func (t *tally) Batch(b *trace.Batch) error {
+	t.statistics.batch(b)
 	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
 }
 
@@ -257,6 +262,7 @@ func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
 
 // Merge adds what another worker counted.
 func (t *tally) Merge(o *tally) error {
+	t.statistics.merge(o.statistics)
 	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
 }
 

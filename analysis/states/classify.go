@@ -33,7 +33,8 @@ func (s State) String() string {
 // In traces whose regions are event types (trace.Conventions) the region's ID
 // counts: idle inside -31, -52, -56, -61 and -601; overhead inside
 // the other types from -11 to -80, from -401 to -500, the collectives -756 to
-// -793, tracing -902 to -1000, -602 and -603; busy in all others.
+// -793, tracing -902 to -1000 but for the full buffers -913 and -914, which are gaps, -602 and
+// -603; busy in all others.
 //
 // In other traces the first rule counts that fits, case aside: a group or role
 // "idle" or "wait" is Idle; a name beginning with MPI_ or PMPI_ is Overhead,
@@ -85,6 +86,8 @@ func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	switch {
 	case role == trace.WaitingRole:
 		return Idle
+	case d.Conventions.EventTypes && (r.ID == "-913" || r.ID == "-914"):
+		return Busy // as behind their mark
 	case role == trace.RuntimeRole:
 		return Overhead
 	case role == trace.UserOverheadRole:

@@ -71,6 +71,7 @@ type place struct {
 	open      []uint32 // regions, in the order of their enters
 	among     openset.Index[uint32]
 	brackets  int
+	entered   bool // tracing began here
 	alive     bool
 	gap       bool
 }
@@ -81,10 +82,14 @@ func (e *engine) take(c change, number int64, x class) {
 		e.any, e.start, e.now, e.first, e.last = true, c.time, c.time, none, none
 		e.byNumber, e.places = map[int64]int32{}, map[uint32]*place{}
 	}
+	pl := e.places[c.location]
+	if pl != nil && pl.entered && !pl.alive && e.processors[pl.processor].alive == 0 && (c.kind != enter || !x.bracket) {
+		e.change(pl, c, x) // after the end of tracing: no time counts
+		return
+	}
 	if c.time > e.now {
 		e.advance(c.time)
 	}
-	pl := e.places[c.location]
 	if pl == nil {
 		i, ok := e.byNumber[number]
 		if !ok {
@@ -105,12 +110,32 @@ func (e *engine) take(c change, number int64, x class) {
 			p.gaps--
 		}
 	}
+	e.change(pl, c, x)
+	e.unlist(pl.processor)
+	if s := p.stateNow(); s != p.state {
+		p.ticks[p.state] += part(e.window, p.since, e.now)
+		if e.bins != nil {
+			e.bins.Add(p.state, p.since, e.now)
+		}
+		e.at[p.state]--
+		e.at[s]++
+		p.state, p.since = s, e.now
+	}
+	if p.state != Idle {
+		e.list(pl.processor)
+	}
+}
+
+// change enters or leaves a region.
+func (e *engine) change(pl *place, c change, x class) {
+	p := &e.processors[pl.processor]
 	switch c.kind {
 	case enter:
 		pl.among.Open(c.region, len(pl.open))
 		pl.open = append(pl.open, c.region)
 		if x.bracket {
 			pl.brackets++
+			pl.entered = true
 			p.live(pl, true)
 		}
 		p.open[x.state]++
@@ -128,19 +153,6 @@ func (e *engine) take(c change, number int64, x class) {
 			}
 			p.live(pl, pl.brackets > 0)
 		}
-	}
-	e.unlist(pl.processor)
-	if s := p.stateNow(); s != p.state {
-		p.ticks[p.state] += part(e.window, p.since, e.now)
-		if e.bins != nil {
-			e.bins.Add(p.state, p.since, e.now)
-		}
-		e.at[p.state]--
-		e.at[s]++
-		p.state, p.since = s, e.now
-	}
-	if p.state != Idle {
-		e.list(pl.processor)
 	}
 }
 

@@ -11,9 +11,9 @@
 // A processor is idle while one of its regions that mean idle is open (see
 // [Options]); otherwise in overhead while one that means overhead is open;
 // otherwise busy. Before it starts and after it has finished it is idle. It
-// starts with its first event and has finished when tracing ends (the exit of
-// PICL's event type -901, until it is entered again), or with its last event
-// where the trace does not tell. So a region that is never left ends at the last
+// starts when tracing begins (the entry of PICL's event type -901) and has
+// finished when tracing ends (its exit, until it is entered again), or with its first
+// and its last event where the trace does not tell; events outside do not count. So a region that is never left ends at the last
 // event of the processor. The whole lasts from the first to the last event of
 // all processors.
 //
@@ -46,6 +46,9 @@ type Part struct {
 	locations map[uint32]span
 	engine    engine
 	any       bool
+	last      int64 // time of the last event, without Options.Changes
+	bracketed bool  // the trace says when tracing is on
+	entrance  entrance
 }
 
 type span struct{ first, last int64 }
@@ -77,7 +80,7 @@ const none = -1
 
 // New makes an empty part for a trace.
 func New(d *trace.Definitions, opt Options) *Part {
-	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}}
+	p := &Part{defs: d, opt: opt, locations: map[uint32]span{}, bracketed: brackets(d)}
 	p.engine.window = opt.Window
 	if opt.Series != nil {
 		p.engine.bins = NewTimes(*opt.Series)
@@ -132,13 +135,24 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		if p.any && c.time < p.engine.now {
-			return fmt.Errorf("states: found an event at %d after one at %d, expected global time order", c.time, p.engine.now)
+		if p.any && c.time < p.last {
+			return fmt.Errorf("states: found an event at %d after one at %d, expected global time order", c.time, p.last)
 		}
-		p.any = true
-		p.engine.take(c, p.numbers[loc], p.class(c.region))
+		p.any, p.last = true, c.time
+		if !p.bracketed || p.entrance.passes(loc) {
+			p.engine.take(c, p.numbers[loc], p.class(c.region))
+			continue
+		}
+		p.follow(p.entrance.take(c, c.kind == enter && p.class(c.region).bracket))
 	}
 	return nil
+}
+
+// follow follows changes.
+func (p *Part) follow(changes []change) {
+	for _, c := range changes {
+		p.engine.take(c, p.numbers[c.location], p.class(c.region))
+	}
 }
 
 // Links change no states.
@@ -265,6 +279,8 @@ func (p *Part) Result() *Result {
 	e := &p.engine
 	if p.opt.Changes {
 		e = p.replay()
+	} else {
+		p.follow(p.entrance.settle())
 	}
 	r := e.result()
 	r.Clock = p.defs.Clock
@@ -289,10 +305,21 @@ func (p *Part) Result() *Result {
 // replay takes the changes in global time order.
 func (p *Part) replay() *engine {
 	all := make([]change, 0, len(p.changes)+2*len(p.locations))
+	entries := p.entries()
 	for loc, s := range p.locations {
-		all = append(all, change{time: s.first, location: loc})
+		if _, ok := entries[loc]; !ok {
+			all = append(all, change{time: s.first, location: loc})
+		}
 	}
-	all = append(all, p.changes...)
+	for _, c := range p.changes {
+		if entry, ok := entries[c.location]; ok && c.time < entry {
+			if c.kind != enter && c.kind != leave {
+				continue
+			}
+			c.time = entry
+		}
+		all = append(all, c)
+	}
 	for loc, s := range p.locations {
 		all = append(all, change{time: s.last, location: loc})
 	}

@@ -61,6 +61,14 @@ func TestProcessors(t *testing.T) {
 			"[0:4/0/5 1:7/0/2] 0 0"},
 		{"processes of one processor", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Enter(1, 2, tracing), made.Enter(1, 3, wait), made.Leave(1, 5, wait), made.Leave(0, 6, tracing), made.Leave(1, 9, tracing)},
 			"[0:7/0/2] 0 0"},
+		{"outside of tracing", Options{}, []made.Row{made.Enter(0, -5, user), made.Leave(0, -4, user), made.Enter(0, 0, tracing), made.Enter(0, 1, user), made.Leave(0, 2, user), made.Leave(0, 10, tracing), made.Enter(0, 11, user), made.Leave(0, 15, user)},
+			"[0:10/0/0] 0 0"},
+		{"waiting goes on over both brackets", Options{}, []made.Row{made.Enter(0, -5, wait), made.Enter(0, 0, tracing), made.Leave(0, 2, wait), made.Enter(0, 8, wait), made.Leave(0, 10, tracing), made.Leave(0, 12, wait)},
+			"[0:6/0/4] 0 0"},
+		{"one without brackets, one with", Options{}, []made.Row{made.Enter(0, -5, user), made.Enter(2, -2, user), made.Enter(2, 0, tracing), made.Enter(0, 1, wait), made.Leave(0, 3, wait), made.Leave(2, 8, tracing), made.Enter(2, 9, user), made.Leave(0, 10, user)},
+			"[0:13/0/2 1:8/0/7] 0 0"},
+		{"tracing off and on again", Options{}, []made.Row{made.Enter(0, 0, tracing), made.Leave(0, 2, tracing), made.Enter(0, 3, wait), made.Enter(0, 6, tracing), made.Leave(0, 7, wait), made.Leave(0, 9, tracing)},
+			"[0:4/0/5] 0 0"},
 		{"orphan", Options{}, []made.Row{made.Leave(0, 0, wait), made.Enter(0, 2, user), made.Leave(0, 4, tracing), {Loc: 0, Time: 9, Kind: trace.Mark, Ref: user}},
 			"[0:4/0/5] 0 2"},
 		{"host, scope and comments", Options{}, []made.Row{made.Enter(3, 0, user), {Loc: 0, Time: 0, Kind: trace.Comment, Ref: user}, made.Enter(4, 0, user), made.Enter(0, 2, user), made.Leave(0, 4, user), made.Leave(3, 9, user)},
@@ -265,6 +273,7 @@ func TestEvents(t *testing.T) {
 	for e := int64(-1100); e < 10; e++ {
 		want := Busy
 		switch {
+		case e == -913, e == -914: // gaps
 		case slices.Contains([]int64{-31, -52, -56, -61, -601}, e):
 			want = Idle
 		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602, e == -603:
@@ -273,6 +282,40 @@ func TestEvents(t *testing.T) {
 		r := trace.Region{ID: strconv.FormatInt(e, 10)}
 		if s := (&Options{}).StateIn(&trace.Definitions{Conventions: format.Conventions("picl")}, &r); s != want {
 			t.Errorf("event type %d: found %s, expected %s", e, s, want)
+		}
+	}
+}
+
+// Whether changes are kept or followed at once makes no difference, wherever -901 stands.
+func TestBracketsBothWays(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(9, 10))
+	for round := range 300 {
+		d := &trace.Definitions{Clock: trace.Seconds(1000), Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
+		for i := range 4 {
+			d.Locations.Add(trace.Location{ID: fmt.Sprintf("%d/0", i), Kind: trace.ProcessLocation})
+		}
+		for _, e := range events {
+			d.Regions.Add(trace.Region{ID: strconv.FormatInt(e, 10), Name: "x"})
+		}
+		var rows []made.Row
+		for time := range int64(1 + rnd.IntN(60)) {
+			at, region := uint32(rnd.IntN(4)), uint32(rnd.IntN(4)) // a quarter are of -901
+			if rnd.IntN(2) == 0 {
+				rows = append(rows, made.Enter(at, time, region))
+			} else {
+				rows = append(rows, made.Leave(at, time, region))
+			}
+		}
+		var results [2]*Result
+		for i := range results {
+			p := New(d, Options{Changes: i == 1})
+			if err := p.Batch(made.Mixed(d, rows)); err != nil {
+				t.Fatal(err)
+			}
+			results[i] = p.Result()
+		}
+		if !reflect.DeepEqual(results[0], results[1]) {
+			t.Fatalf("round %d: %+v\nkept: %+v", round, results[0], results[1])
 		}
 	}
 }

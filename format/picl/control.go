@@ -107,7 +107,7 @@ func parseConversion(s []byte) (d directive, n int, bad string) {
 		n++
 	}
 	for n < len(s) && s[n]-'0' <= 9 {
-		d.width = min(d.width*10+int(s[n]-'0'), 1<<20)
+		d.width = min(d.width*10+int(s[n]-'0'), maxWidth)
 		n++
 	}
 	long := false

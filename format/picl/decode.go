@@ -3,6 +3,7 @@ package picl
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -33,7 +34,8 @@ type decoder struct {
 	renamed     map[uint32]int64 // event types of regions whose type has several names
 	kept        []keptRecord     // definition records, for encoders
 	statistics  bool             // there are statistics records
-	plainInts   bool             // no record redefines descriptors
+	nesting     nesting
+	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
 	// one of its processes.
 	slots []slot
@@ -68,6 +70,12 @@ type regionKey struct {
 	name  string
 }
 
+// seenAt is an id of records, and the line of the first that a chunk has.
+type seenAt[T comparable] struct {
+	id   T
+	line int64
+}
+
 // scanResult is what the first pass learns of a chunk.
 type scanResult struct {
 	linetrace.Times
@@ -75,11 +83,12 @@ type scanResult struct {
 	defs        []Record
 	defsAfter   []int64 // records of the chunk before each of defs
 	problems    []*trace.Defect
-	locations   []procKey
-	events      []int64
+	locations   []seenAt[procKey]
+	events      []seenAt[int64]
 	types       []int64 // user and unknown record types
 	firstRecord int64
 	statistics  bool
+	nesting     nesting
 	carrierDef  []carrier.Pair
 }
 
@@ -104,17 +113,21 @@ func open(ctx context.Context, src format.Source, opt *format.ReadOptions) (form
 // definitions, and which locations and event types occur.
 func (d *decoder) index(ctx context.Context) error {
 	var all []*linetrace.Times
-	locations := map[procKey]bool{}
-	events := map[int64]bool{}
+	locations := map[procKey]int64{}
+	events := map[int64]int64{}
 	userTypes := map[int64]bool{}
 	carried := map[string]string{}
 	err := linetrace.Index(ctx, &d.Text, d.scan, func(r *scanResult, shift int64) error {
 		r.shift(shift)
 		for _, x := range r.locations {
-			locations[x] = true
+			if _, ok := locations[x.id]; !ok {
+				locations[x.id] = x.line
+			}
 		}
 		for _, x := range r.events {
-			events[x] = true
+			if _, ok := events[x.id]; !ok {
+				events[x.id] = x.line
+			}
 		}
 		for _, x := range r.types {
 			userTypes[x] = true
@@ -142,6 +155,8 @@ func (d *decoder) index(ctx context.Context) error {
 		}
 		d.nrec += r.records
 		d.statistics = d.statistics || r.statistics
+		d.nesting.add(&r.nesting)
+		r.nesting = nesting{}
 		return nil
 	})
 	if err != nil {
@@ -150,7 +165,59 @@ func (d *decoder) index(ctx context.Context) error {
 	if err := d.order(all); err != nil {
 		return err
 	}
+	if err := d.undefined(locations, events); err != nil {
+		return err
+	}
 	return d.define(locations, events, userTypes, carried)
+}
+
+// undefined reports the subsets that records name and no record defines.
+func (d *decoder) undefined(locations map[procKey]int64, events map[int64]int64) error {
+	var found []seenAt[setKey]
+	seen := map[setKey]int{}
+	look := func(typ, id, line int64) {
+		k := setKey{typ, id}
+		if d.defs.has(k) || id >= -1 || typ == TypeEventSet && (id >= -1000 || subset(id) != nil) {
+			return
+		}
+		if i, ok := seen[k]; ok {
+			found[i].line = min(found[i].line, line)
+			return
+		}
+		seen[k] = len(found)
+		found = append(found, seenAt[setKey]{k, line})
+	}
+	place := func(processor, process, line int64) {
+		look(TypeProcessorSet, processor, line)
+		look(TypeProcessSet, process, line)
+	}
+	for k, line := range locations {
+		place(k.processor, k.process, line)
+	}
+	for e, line := range events {
+		look(TypeEventSet, e, line)
+	}
+	for _, k := range d.kept {
+		place(k.rec.Processor, k.rec.Process, k.rec.Line)
+		look(TypeEventSet, k.rec.Event, k.rec.Line)
+	}
+	slices.SortFunc(found, func(a, b seenAt[setKey]) int {
+		return cmp.Or(cmp.Compare(a.line, b.line), -cmp.Compare(a.id.typ, b.id.typ), cmp.Compare(a.id.id, b.id.id))
+	})
+	for _, f := range found {
+		what := setName(f.id.typ)
+		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning, Position: trace.Position{File: d.File.Name, Line: f.line},
+			Found:    fmt.Sprintf("subset %d of %s", f.id.id, what),
+			Expected: fmt.Sprintf("a subset of %s that a record of type %d defines", what, f.id.typ)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setName is what the subset records of a type have as members.
+func setName(typ int64) string {
+	return map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[typ]
 }
 
 // order chooses the tick and finds the sorted pieces of the file.
@@ -232,11 +299,15 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		key := procKey{h.f[3], h.f[4]}
 		if s := &seenLoc[uint8(key.processor)^uint8(key.process*7)]; *s != key {
 			*s = key
-			r.locations = append(r.locations, key)
+			r.locations = append(r.locations, seenAt[procKey]{key, number})
+		}
+		switch h.f[1] {
+		case -51, -60, -52, -61:
+			r.nesting.note(typ, h.f[1], key)
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]
-			r.events = append(r.events, h.f[1])
+			r.events = append(r.events, seenAt[int64]{h.f[1], number})
 		}
 	}
 	r.Longest()
@@ -247,6 +318,12 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 func (r *scanResult) shift(n int64) {
 	r.firstRecord += n
 	r.ShiftBreaks(n)
+	for i := range r.locations {
+		r.locations[i].line += n
+	}
+	for i := range r.events {
+		r.events[i].line += n
+	}
 	for i := range r.defs {
 		r.defs[i].Line += n
 	}
@@ -277,7 +354,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 }
 
 // define fills the model's definitions.
-func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64]bool, carried map[string]string) error {
+func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, userTypes map[int64]bool, carried map[string]string) error {
 	m := &trace.Definitions{Format: "picl", Origin: "picl", Conventions: format.Conventions("picl")}
 	d.Model = m
 	d.Clock = trace.Clock{Num: int64(math.Pow10(int(d.Digits))), Den: 1}
@@ -356,8 +433,7 @@ func (d *decoder) define(locations map[procKey]bool, events, userTypes map[int64
 	for _, k := range slices.SortedFunc(maps.Keys(d.defs.sets), func(a, b setKey) int {
 		return cmp.Or(-cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
 	}) {
-		kind := map[int64]string{TypeProcessorSet: "processors", TypeProcessSet: "processes", TypeEventSet: "event types"}[k.typ]
-		m.Sets.Add(trace.Set{ID: strconv.FormatInt(k.id, 10), Kind: kind, Members: d.defs.sets[k]})
+		m.Sets.Add(trace.Set{ID: strconv.FormatInt(k.id, 10), Kind: setName(k.typ), Members: d.defs.sets[k]})
 	}
 	return nil
 }
@@ -554,8 +630,9 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 		return nil
 	}
 	sel, sink = format.Exactly(d.Model, sel, sink)
-	// A leave may need the name that its enter had, however long ago.
-	return d.Deliver(ctx, d, sel, order, d.Restore == nil && d.renamed != nil, d.paired(sink))
+	// A leave may need the name that its enter had, and a message what its call had, however
+	// long ago.
+	return d.Deliver(ctx, d, sel, order, d.Restore == nil && (d.renamed != nil || d.nesting.found), d.paired(sink))
 }
 
 // ScanParallel delivers from one goroutine: the text is parsed on all cores before that.
@@ -564,8 +641,12 @@ func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin f
 }
 
 // paired makes an exit leave the region that its entry entered: a label may
-// have changed between the two, but they pair by event type.
+// have changed between the two, but they pair by event type. It also makes one message of a
+// receive and the waiting inside it.
 func (d *decoder) paired(sink format.Sink) format.Sink {
+	if d.Restore == nil && d.nesting.found {
+		sink = newOnce(d, sink)
+	}
 	if d.Restore != nil || d.renamed == nil {
 		return sink
 	}

@@ -149,6 +149,12 @@ func rank(have, want int64, member bool) int {
 	return 0
 }
 
+// has reports whether a record defines a subset.
+func (d *definitions) has(k setKey) bool {
+	_, ok := d.sets[k]
+	return ok
+}
+
 func (d *definitions) inSet(typ, id, x int64) bool {
 	return id < -1 && slices.Contains(d.sets[setKey{typ, id}], x)
 }

@@ -314,6 +314,13 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		r.Values = append(r.Values, e.data(keys[i], v))
 	}
+	for _, v := range r.Values {
+		if v.Type == trace.String {
+			if how := changed(v.Str, len(r.Values)); how != "" {
+				e.Lost.Add("text", e.Defs.Spec(c.Kind()).Name, format.Degraded, how, 1)
+			}
+		}
+	}
 	if err := e.label(c.Location(), ref, r.Time); err != nil {
 		return err
 	}

@@ -223,6 +223,9 @@ func eventName(event int64) string {
 	if s := specOf(event); s.name != "" {
 		return s.name
 	}
+	if s := subset(event); s != nil {
+		return s.name
+	}
 	return "event " + strconv.FormatInt(event, 10)
 }
 

@@ -230,3 +230,219 @@ func TestStatistics_2_3_2(t *testing.T) {
 		})
 	}
 }
+
+// A subset is of processors, processes or event types, defined by a record or predefined.
+func TestUndefined_2_1(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"processors", "-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined as event types", "-203 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"processors defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 1 0.1 -77 0 0\n", ""},
+		{"processors defined later", "-3 1 0.1 -77 0 0\n-201 -1 0.2 -1 -1 2 2 -77 1\n", ""},
+		{"processes", "-3 1 0.1 0 -78 0\n", "picl.undefined × 1"},
+		{"processes defined", "-202 -1 0.0 -1 -1 2 2 -78 1\n-3 1 0.1 0 -78 0\n", ""},
+		{"event types", "-3 -2001 0.1 0 0 0\n-3 -3000 0.1 0 0 0\n", "picl.undefined × 2"},
+		{"event types defined", "-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
+		{"predefined", "-102 -1001 0.1 0 0 0\n", ""},
+		{"all, host", "-2 -1 0.1 -1 -1 0\n-2 1 0.1 32767 -1 0\n", ""},
+	} {
+		t.Run("2.1 "+x.name, func(t *testing.T) {
+			_, rows, rules := opened(t, x.text, nil)
+			if diff := cmp.Diff(x.want, strings.Join(rules, ", ")); diff != "" {
+				t.Errorf("%s\n%s", diff, strings.Join(rows, "\n"))
+			}
+		})
+	}
+}
+
+// A -52 inside a -51 is the waiting of that receive, no receive of its own.
+func TestNestedReceive_2_3_3(t *testing.T) {
+	const (
+		call = "-3 -51 0.1 0 0 3 2 5 -1 -1\n"
+		wait = "-3 -52 0.2 0 0 3 2 5 -1 -1\n-4 -52 0.3 0 0 4 2 8 5 1 0\n"
+		done = "-4 -51 0.4 0 0 4 2 8 5 1 0\n"
+		sums = "-101 -1 2.0 0 0 2 \"%d%lf\" -1013 0.3 -1011 0.3\n-102 -1 2.0 0 0 3 \"%d%d\" -1013 1 -51 1 -52 1\n-103 -1 2.0 0 0 1 \"%d%d\" -1013 8\n"
+	)
+	other := strings.NewReplacer(" -51 ", " -60 ", " -52 ", " -61 ", " 3 2 5 -1 -1", " 1 2 77")
+	for _, x := range []struct {
+		name, text string
+		recvs      int
+	}{
+		{"both tell", call + wait + done + sums, 1},
+		{"the waiting tells", call + wait + "-4 -51 0.4 0 0 0\n" + sums, 1},
+		{"the call tells", call + "-3 -52 0.2 0 0 0\n-4 -52 0.3 0 0 0\n" + done, 1},
+		{"the entry tells", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + wait + "-4 -51 0.4 0 0 0\n", 1},
+		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
+		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
+		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
+		{"of posted receives", other.Replace(call + wait + done), 1},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			d, rows, rules := opened(t, x.text, nil)
+			n := 0
+			for _, r := range rows {
+				if strings.Contains(r, " recv") && strings.HasSuffix(r, "derived") {
+					n++
+				}
+			}
+			if n != x.recvs || len(rules) > 0 {
+				t.Errorf("%d receives, want %d; %v\n%s", n, x.recvs, rules, strings.Join(rows, "\n"))
+			}
+			late := trace.Everything()
+			if late.From, n = 3, 0; x.name == "both tell" { // a window in which only the call ends
+				for _, r := range tracetest.Dump(t, d, late) {
+					if strings.Contains(r, " recv") && strings.Contains(r, "sender") && strings.HasPrefix(r, "4") {
+						n++
+					}
+				}
+				if n != 0 {
+					t.Errorf("%d receives at the call's exit, want 0", n)
+				}
+			}
+		})
+	}
+}
+
+// Nesting is found where the call and the waiting stand in different parts of a file.
+func TestNestingOfParts(t *testing.T) {
+	one, other := procKey{1, 0}, procKey{2, 0}
+	for _, x := range []struct {
+		name  string
+		typ   int64 // of the call in the first part
+		inner procKey
+		want  bool
+	}{
+		{"inside", TypeEntry, one, true},
+		{"behind", TypeExit, one, false},
+		{"another process", TypeEntry, other, false},
+	} {
+		var whole, first, second nesting
+		first.note(x.typ, -51, one)
+		second.note(TypeEntry, -52, x.inner)
+		whole.add(&first)
+		whole.add(&nesting{})
+		whole.add(&second)
+		if whole.found != x.want {
+			t.Errorf("%s: found %v, want %v", x.name, whole.found, x.want)
+		}
+	}
+}
+
+// Texts with blanks among other values stay as they are where records are written anew; what
+// cannot stay is in the loss table.
+func TestTexts_2_2_2(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		values []any
+		line   string // as it is written
+		loss   string
+	}{
+		{"behind a number", []any{3, "big world"}, `1 "%d %9c" 3 big world`, ""},
+		{"with a blank ahead", []any{3, " big world"}, `1 "%d%10c" 3 big world`, ""},
+		{"first", []any{"big world", 3}, `1 "%9c%d" big world 3`, ""},
+		{"first, with a blank ahead", []any{" a b", 3}, `1 "%4c%d"  a b 3`, ""},
+		{"digits", []any{3, "4 5"}, `1 "%d %3c" 3 4 5`, ""},
+		{"blanks at the end", []any{3, "a b  "}, `1 "%d %5c;" 3 a b  ;`, ""},
+		{"backslash at the end", []any{3, `a b\`}, `1 "%d %4c;" 3 a b\;`, ""},
+		{"word with a backslash at the end", []any{3, `a\`}, `1 "%d %2c;" 3 a\;`, ""},
+		{"word with a backslash at its end, first", []any{`a\`, 3}, `1 "%s%d" a\ 3`, ""},
+		{"two", []any{"a b", "c d"}, `1 "%3c %3c" a b c d`, ""},
+		{"among words", []any{"a", "c d", "e"}, `1 "%s %3c%s" a c d e`, ""},
+		{"alone", []any{"a b"}, `3 0 a b`, ""},
+		{"words", []any{3, "a", 4, "b"}, `2 "%d%s" 3 a 4 b`, ""},
+		{"empty", []any{3, ""}, `1 "%d%s" 3 -`, "an empty text among other values became -"},
+		{"empty, alone", []any{""}, `0`, "an empty text is left out"},
+		{"line end", []any{3, "a\nb"}, `1 "%d %3c" 3 a b`, "a line end became a blank"},
+	} {
+		t.Run("2.2.2 "+x.name, func(t *testing.T) {
+			d, _, _ := opened(t, "1 5 0.1 0 0 5 2 1 2 3 4 5\n", nil)
+			var text bytes.Buffer
+			out := format.StreamOutput(&text)
+			e, err := create(out, &format.WriteOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := &trace.Batch{}
+			b.Reset(0)
+			b.Add(0, 1, trace.Declared, 0)
+			want := ""
+			for i, v := range x.values {
+				name := "data" + strconv.Itoa(i)
+				key := d.Defs().Attributes.Add(trace.AttributeDef{Name: name})
+				if s, ok := v.(string); ok {
+					b.AddAttr(key, trace.StringValue(s))
+					want += " " + name + ":string=" + strconv.Quote(s)
+				} else {
+					b.AddAttr(key, trace.Value{Num: uint64(v.(int)), Type: trace.Int32})
+					want += " " + name + `:int32="` + strconv.Itoa(v.(int)) + `"`
+				}
+			}
+			if err := errors.Join(e.Begin(d.Defs()), e.Batch(b), e.Close(), out.Commit()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff("1 5 0.100000 0 0 "+x.line+"\n", text.String()); diff != "" {
+				t.Error(diff)
+			}
+			_, rows, rules := opened(t, text.String(), nil)
+			loss := ""
+			for _, l := range e.Loss().Rows() {
+				loss += l.Reason
+			}
+			if diff := cmp.Diff(x.loss, loss); diff != "" {
+				t.Error(diff)
+			}
+			if len(rules) > 0 || x.loss == "" && !strings.HasSuffix(rows[0], want) {
+				t.Errorf("found %s, expected %s; %v", rows[0], want, rules)
+			}
+		})
+	}
+}
+
+// Of another format's trace ParaGraph gets no records of all processors; processors keep their
+// labels under their new numbers.
+func TestParaGraphHeader_10(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(10))
+	d := r.Defs()
+	d.Format, d.Origin = "etf", "etf"
+	for _, id := range []string{"0", "1", "2"} {
+		d.Locations.Add(trace.Location{ID: id, Name: "cpu " + id, Group: trace.NoRef})
+	}
+	d.Regions.Add(trace.Region{ID: "0", Name: "work"})
+	var text bytes.Buffer
+	out := format.StreamOutput(&text)
+	e, err := create(out, &format.WriteOptions{Values: map[string]string{"picl.paragraph": "true"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &trace.Batch{}
+	b.Reset(trace.MixedLoc)
+	b.Add(2, 1, trace.Enter, 0)
+	b.Add(0, 2, trace.Enter, 0)
+	b.Add(2, 3, trace.Leave, 0)
+	b.Add(0, 4, trace.Leave, 0)
+	if err := errors.Join(e.Begin(d), e.Batch(b), e.Close(), out.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	const want = `-5 -1 -1.000000 1 0 5 0 cpu 0
+-5 -1 -1.000000 0 0 5 0 cpu 2
+-3 -901 0.100000 0 0 0
+-3 0 0.100000 0 0 0
+-3 -901 0.200000 1 0 0
+-3 0 0.200000 1 0 0
+-4 0 0.300000 0 0 0
+-4 -901 0.300000 0 0 0
+-4 0 0.400000 1 0 0
+-4 -901 0.400000 1 0 0
+`
+	if diff := cmp.Diff(want, text.String()); diff != "" {
+		t.Error(diff)
+	}
+	lost := map[string]int64{}
+	for _, l := range e.Loss().Rows() {
+		if l.How == format.Lost {
+			lost[l.Reason] = l.Count
+		}
+	}
+	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 || lost[leftScope+" (an option of the writer)"] < 2 {
+		t.Errorf("lost: %v", lost) // the label of processor 1; that of the region, and the definitions
+	}
+}

@@ -297,7 +297,7 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 			}
 		}
 	}
-	if event < 0 && !knownEvent(event) {
+	if event < 0 && !knownEvent(event) && !d.defs.has(setKey{TypeEventSet, event}) {
 		if err := p.defect(dataProblem{"picl.unknown-event-type", fmt.Sprintf("event type %d", event), "a known system event type", trace.Note}, number, l); err != nil {
 			return err
 		}
@@ -430,9 +430,14 @@ func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
 }
 
 // statisticKey is the attribute of a statistic of an event type: the type's
-// number.
+// number, explained by its name.
 func (p *parsed) statisticKey(event trace.Value) uint32 {
-	return p.define(strings.Clone(event.String()))
+	name := strings.Clone(event.String())
+	doc := ""
+	if event.Type != trace.String {
+		doc = eventName(event.Int())
+	}
+	return p.defineAs(trace.AttributeDef{Name: name, Doc: doc})
 }
 
 // message adds the send or receive that a record stands for (docs/formats/

@@ -5,7 +5,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-trace/weft/internal/digits"
 	"github.com/weft-trace/weft/internal/lines"
@@ -533,6 +535,9 @@ func appendData(b []byte, vals []trace.Value) []byte {
 		b = append(b, ' ', '0', ' ')
 		return appendText(b, s)
 	}
+	if slices.ContainsFunc(vals, spaced) || strings.HasSuffix(vals[n-1].Str, `\`) {
+		return appendStructure(b, vals)
+	}
 	p := period(vals)
 	b = digits.AppendInt(b, int64(n/p))
 	if d := descriptorOf(vals[0].Type); p == 1 {
@@ -545,17 +550,78 @@ func appendData(b []byte, vals []trace.Value) []byte {
 		b = append(b, '"')
 	}
 	for _, v := range vals {
-		b = append(b, ' ')
-		switch v.Type {
-		case trace.String:
-			b = appendWord(b, v.Str)
-		case trace.Float32, trace.Float64:
-			b = appendFloat(b, v)
-		default:
-			b = v.Append(b)
-		}
+		b = appendValue(append(b, ' '), v)
 	}
 	return b
+}
+
+// appendValue writes a value that blanks separate from others.
+func appendValue(b []byte, v trace.Value) []byte {
+	switch v.Type {
+	case trace.String:
+		return appendWord(b, v.Str)
+	case trace.Float32, trace.Float64:
+		return appendFloat(b, v)
+	}
+	return v.Append(b)
+}
+
+// maxWidth is the largest width of a conversion.
+const maxWidth = 1 << 20
+
+// spaced reports whether a value is a text with blanks, which %s cannot read.
+func spaced(v trace.Value) bool {
+	return v.Type == trace.String && strings.ContainsAny(v.Str, " \t\n\v\f\r") && len(v.Str) <= maxWidth
+}
+
+// appendStructure writes the number of fields, the descriptor and the data as one field, where
+// texts with blanks are characters (%5c) among other values.
+func appendStructure(b []byte, vals []trace.Value) []byte {
+	b = append(b, `1 "`...)
+	var data []byte
+	for i, v := range vals {
+		if !spaced(v) && (i < len(vals)-1 || !strings.HasSuffix(v.Str, `\`)) {
+			b = append(b, predefined[descriptorOf(v.Type)].text...)
+			data = appendValue(append(data, ' '), v)
+			continue
+		}
+		// Characters begin right behind what is before them, unless a blank in the control
+		// string skips the blanks there.
+		if own := blank(v.Str[0]); i == 0 {
+			data = append(data, ' ')
+		} else if !own {
+			b, data = append(b, ' '), append(data, ' ')
+		}
+		b = append(strconv.AppendInt(append(b, '%'), int64(len(v.Str)), 10), 'c')
+		for _, c := range []byte(v.Str) {
+			if c == '\n' || c == '\r' {
+				c = ' '
+			}
+			data = append(data, c)
+		}
+	}
+	// Blanks and a backslash at the end of a line are no data.
+	if c := data[len(data)-1]; blank(c) || c == '\\' {
+		b, data = append(b, ';'), append(data, ';')
+	}
+	return append(append(b, '"'), data...)
+}
+
+// changed says what writing a text as one of n data fields makes of it, "" if it stays.
+func changed(text string, n int) string {
+	switch {
+	case text == "" && n == 1:
+		return "an empty text is left out"
+	case text == "":
+		return "an empty text among other values became -"
+	case strings.ContainsAny(text, "\n\r"):
+		return "a line end became a blank"
+	case n == 1 && strings.HasSuffix(strings.TrimRight(text, " \t"), "\\"):
+		return "a backslash at the end became a slash"
+	case n > 1 && len(text) > maxWidth && strings.ContainsAny(text, " \t\v\f"):
+		return "blanks of a text above 1 MiB became _"
+	}
+	return ""
 }
 
 // appendText writes character data; line ends and a backslash at the end cannot

@@ -33,6 +33,7 @@ type entryTime struct {
 	time   trace.Decimal
 	volume int64
 	inside []int64
+	waited figures // of the waiting inside it
 }
 
 type figures struct {
@@ -40,6 +41,15 @@ type figures struct {
 	timed  bool
 	count  int64
 	volume int64
+	// waited is how much of it is also in the figures of the waiting (waitOf).
+	waited *figures
+}
+
+// add adds figures.
+func (f *figures) add(g *figures) {
+	f.time, f.timed = add(f.time, g.time), f.timed || g.timed
+	f.count += g.count
+	f.volume += g.volume
 }
 
 // NewStatistics starts with nothing counted.
@@ -72,7 +82,7 @@ func (s *Statistics) Add(r *Record) {
 			f.volume += volume(spec, r.Values, true, true)
 		}
 	case TypeEntry:
-		p.open[r.Event] = append(p.open[r.Event], entryTime{r.Time, volume(spec, r.Values, true, false), slices.Clone(p.active)})
+		p.open[r.Event] = append(p.open[r.Event], entryTime{time: r.Time, volume: volume(spec, r.Values, true, false), inside: slices.Clone(p.active)})
 		if !slices.Contains(p.active, r.Event) {
 			p.active = append(p.active, r.Event)
 		}
@@ -88,13 +98,20 @@ func (s *Statistics) Add(r *Record) {
 			i := slices.Index(p.active, r.Event)
 			p.active = slices.Delete(p.active, i, i+1)
 		}
-		d := subtract(r.Time, e.time)
-		v := e.volume + volume(spec, r.Values, false, true)
+		own := figures{time: subtract(r.Time, e.time), timed: true, count: 1, volume: e.volume + volume(spec, r.Values, false, true)}
+		if call := p.open[waitOf[r.Event]]; len(call) > 0 && waitOf[r.Event] != 0 {
+			call[len(call)-1].waited.add(&own)
+		}
+		e.waited.count, e.waited.volume = min(e.waited.count, 1), min(e.waited.volume, own.volume)
 		for _, in := range inside(e.inside) {
 			f := p.figure(in, r.Event)
-			f.count++
-			f.volume += v
-			f.time, f.timed = add(f.time, d), true
+			f.add(&own)
+			if e.waited.count > 0 {
+				if f.waited == nil {
+					f.waited = &figures{}
+				}
+				f.waited.add(&e.waited)
+			}
 		}
 	}
 }
@@ -245,9 +262,7 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			least = least || p.stopped[0] && event < 0 || p.stopped[1] && (event >= 0 || event < -1000 || event == -1)
 			for _, inside := range s.insides(p, r.Event) {
 				g := s.sum(p, inside, event)
-				f.time = add(f.time, g.time)
-				f.count += g.count
-				f.volume += g.volume
+				f.add(&g)
 			}
 		}
 		said := r.Values[i+1]
@@ -325,9 +340,12 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
 	for _, e := range slices.SortedFunc(maps.Keys(t), func(a, b int64) int { return cmp.Compare(a, b) }) {
 		if in, _ := s.defs.inEventSubset(event, e); in && e != -1 {
 			f := t[e]
-			sum.time = add(sum.time, f.time)
-			sum.count += f.count
-			sum.volume += f.volume
+			sum.add(f)
+			if f.waited != nil { // the waiting is in the subset, too
+				sum.time = subtract(sum.time, f.waited.time)
+				sum.count -= f.waited.count
+				sum.volume -= f.waited.volume
+			}
 		}
 	}
 	return sum

@@ -252,14 +252,36 @@ func (w *Writer) head() (b []byte) {
 	before, _, _ := w.min.Ticks(0)
 	t := trace.NewDecimal(before-1, 0)
 	for i := range w.header {
-		if w.opt.ParaGraph && w.header[i].Type != TypeLabel {
-			continue
-		}
 		w.header[i].Time = t
 		b = append(w.header[i].Append(b, w.opt.Digits), '\n')
 	}
 	return b
 }
+
+// paragraphHeader are the header records that ParaGraph's traces have: labels of the processors
+// that have records, by their new numbers.
+func (w *Writer) paragraphHeader() (kept []Record) {
+	for _, r := range w.header {
+		if r.Processor < 0 || r.Processor == Host {
+			w.Left[leftScope]++
+			continue
+		}
+		p := w.numbers[procKey{r.Processor, r.Process}]
+		if r.Type != TypeLabel || p == nil || !p.any {
+			w.Left[leftIgnored]++
+			continue
+		}
+		r.Processor, r.Process = p.processor, 0
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// Reasons for which ParaGraph's traces leave records out.
+const (
+	leftScope   = "records of the host, of all processors or of subsets"
+	leftIgnored = "labels, messages and other records that ParaGraph ignores"
+)
 
 // plain reports whether records are written as they come.
 func (w *Writer) plain() bool {
@@ -298,10 +320,10 @@ func (w *Writer) short(typ, event int64, t trace.Decimal, processor int64, ints 
 func (w *Writer) paragraph(r *Record) error {
 	switch {
 	case r.Processor < 0 || r.Processor == Host:
-		w.Left["records of the host, of all processors or of subsets"]++
+		w.Left[leftScope]++
 		return nil
 	case r.Type < TypeExit || r.Type == -1:
-		w.Left["labels, messages and other records that ParaGraph ignores"]++
+		w.Left[leftIgnored]++
 		return nil
 	}
 	p := w.processor(r.Processor, r.Process)
@@ -444,6 +466,9 @@ func (w *Writer) Close() error {
 				return err
 			}
 		}
+	}
+	if w.opt.ParaGraph {
+		w.header = w.paragraphHeader()
 	}
 	return w.body.Finish(w.head())
 }

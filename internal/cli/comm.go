@@ -87,6 +87,9 @@ by one, and counts them over time.`,
 			in, err := a.open(c.Context(), args[0], &r)
 			return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 				x, err := a.comm(c.Context(), in, &s)
+				if err == nil && x.Messages.Sent+x.Messages.Received == 0 {
+					a.tellMarks(in, r.quiet)
+				}
 				return nil, func() error {
 					switch {
 					case asJSON:

@@ -240,6 +240,10 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 		m := x.Metrics[i]
 		return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last), rate(m.AverageRate), rate(m.HighestRate)}
 	})
+	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent", "received", "volume"}, len(x.Statistics), func(i int) table.Row {
+		s := x.Statistics[i]
+		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, figure(s.Seconds), figure(s.Count), figure(s.VolumeSent), figure(s.VolumeReceived), figure(s.Volume)}
+	})
 	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
 		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}
 	})

@@ -67,7 +67,7 @@ operations.`,
 				return err
 			}
 			if o.list {
-				err = a.listMessages(c.Context(), in, &o, window)
+				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
 				in.bar.done()
 				a.tell(in, r.quiet)
 				return err
@@ -80,6 +80,9 @@ operations.`,
 			}
 			in.bar.done()
 			x := p.Result()
+			if x.Sent+x.Received == 0 {
+				a.tellMarks(in, r.quiet)
+			}
 			if o.json {
 				return a.writeJSON(a.out, x)
 			}
@@ -99,6 +102,15 @@ operations.`,
 	c.Flags().BoolVar(&o.csv, "csv", false, "print the list as comma-separated values, times in seconds")
 	c.Flags().IntVar(&o.top, "top", 50, "how many pairs and sizes to list; 0 lists all")
 	return c
+}
+
+// tellMarks says of a trace without messages whose marks could count as such how they do.
+func (a *app) tellMarks(in *input, quiet bool) {
+	for _, r := range in.report.Rules() {
+		if r.Rule == "picl.mark-message" && !quiet {
+			printf(a.err, "%s: %d marks of sends and receives are no messages; --option picl.marks=messages counts them\n", in.src.Path, r.Count)
+		}
+	}
 }
 
 // window is what the flags ask for, nil for everything.
@@ -195,7 +207,7 @@ type listedMessage struct {
 }
 
 // listMessages lists messages as soon as all is known of them.
-func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *trace.Window) error {
+func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, window *trace.Window, quiet bool) error {
 	d := in.Defs()
 	w := bufio.NewWriter(a.out)
 	rows := csv.NewWriter(w)
@@ -264,6 +276,9 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	}
 	if err := p.Finish(); err != nil {
 		return err
+	}
+	if x := p.Result(); x.Sent+x.Received == 0 {
+		a.tellMarks(in, quiet)
 	}
 	rows.Flush()
 	if err := rows.Error(); err != nil {

@@ -1,0 +1,132 @@
+package info
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// Statistic is what the trace itself says of a region inside another at one location. The last
+// figure of each kind counts.
+type Statistic struct {
+	Location   string `json:"location"` // ids of the file
+	Inside     string `json:"inside"`
+	InsideName string `json:"insideName,omitempty"`
+	Region     string `json:"region"`
+	RegionName string `json:"regionName,omitempty"`
+	// Null where the trace says nothing.
+	Seconds        any `json:"seconds"`
+	Count          any `json:"count"`
+	VolumeSent     any `json:"volumeSent"`
+	VolumeReceived any `json:"volumeReceived"`
+	Volume         any `json:"volume"`
+}
+
+// statistics collects the figures of events of the kind statistics.
+type statistics struct {
+	defs *trace.Definitions
+	said map[statisticKey]*[5]saidFigure
+}
+
+type statisticKey struct {
+	location, inside uint32
+	region           uint32 // its attribute
+}
+
+type saidFigure struct {
+	time  int64
+	value trace.Value
+	any   bool
+}
+
+func newStatistics(d *trace.Definitions) *statistics {
+	return &statistics{d, map[statisticKey]*[5]saidFigure{}}
+}
+
+// batch takes events.
+func (s *statistics) batch(b *trace.Batch) {
+	if !slices.Contains(b.Kind, trace.Statistics) {
+		return
+	}
+	for c := b.Cursor(); c.Next(); {
+		if c.Kind() != trace.Statistics || len(c.Ops()) == 0 || c.Op(0) >= 5 {
+			continue
+		}
+		keys, vals := c.Attrs()
+		for i, k := range keys {
+			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), saidFigure{c.Time(), vals[i], true})
+		}
+	}
+}
+
+func (s *statistics) add(k statisticKey, what int, f saidFigure) {
+	x := s.said[k]
+	if x == nil {
+		x = &[5]saidFigure{}
+		s.said[k] = x
+	}
+	if !x[what].any || f.time >= x[what].time {
+		f.value.Str = trace.Text(f.value.Str)
+		x[what] = f
+	}
+}
+
+// merge adds what another part has.
+func (s *statistics) merge(o *statistics) {
+	for k, x := range o.said {
+		for what, f := range x {
+			if f.any {
+				s.add(k, what, f)
+			}
+		}
+	}
+}
+
+// result is a row for each location, region inside which, and region.
+func (s *statistics) result() (out []Statistic) {
+	d := s.defs
+	byID := map[string]string{}
+	for i := range d.Regions.Len() {
+		r := d.Regions.At(uint32(i))
+		byID[r.ID] = r.Name
+	}
+	keys := slices.SortedFunc(maps.Keys(s.said), func(a, b statisticKey) int {
+		return cmp.Or(cmp.Compare(a.location, b.location), cmp.Compare(a.inside, b.inside), compareIDs(d.Attributes.At(a.region).Name, d.Attributes.At(b.region).Name))
+	})
+	for _, k := range keys {
+		id := d.Attributes.At(k.region)
+		name, ok := byID[id.Name]
+		if _, err := strconv.ParseInt(id.Name, 10, 64); err != nil && !ok {
+			continue // it names no region
+		}
+		x := Statistic{Location: d.Locations.At(k.location).ID, Region: id.Name, RegionName: cmp.Or(name, id.Doc)}
+		if k.inside != trace.NoRef {
+			r := d.Regions.At(k.inside)
+			x.Inside, x.InsideName = r.ID, r.Name
+		}
+		for i, to := range []*any{&x.Seconds, &x.Count, &x.VolumeSent, &x.VolumeReceived, &x.Volume} {
+			if f := s.said[k][i]; f.any && f.value.Float() != -1 { // -1 is not measured
+				*to = f.value.Any()
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// compareIDs puts numbers below 0 first, from -1 down, then the others from 0 up; words are
+// compared as such.
+func compareIDs(a, b string) int {
+	x, errX := strconv.ParseInt(a, 10, 64)
+	y, errY := strconv.ParseInt(b, 10, 64)
+	switch {
+	case errX != nil || errY != nil:
+		return cmp.Compare(a, b)
+	case x < 0 && y < 0:
+		return cmp.Compare(y, x)
+	}
+	return cmp.Compare(x, y)
+}

@@ -1,0 +1,166 @@
+package picl
+
+import (
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// waitOf gives the event types of waiting inside a call, and the call's own. PICL records one or
+// the other; where the waiting stands inside the call, both tell of one operation.
+var waitOf = map[int64]int64{-31: -30, -37: -36, -43: -42, -49: -48, -52: -51, -61: -60}
+
+// receiveCalls are those of waitOf that receive.
+var receiveCalls = [2]struct{ call, wait int64 }{{-51, -52}, {-60, -61}}
+
+// nesting finds out whether a file may have waiting inside a call that receives. Processes share
+// a limited number of places; what shares one counts as nested.
+type nesting struct {
+	found  bool
+	places []nestingPlace // nil without calls that receive
+	early  [8]uint64      // places with waiting ahead of any call
+}
+
+type nestingPlace struct {
+	key  procKey
+	last int64 // record type of the last call: TypeEntry, TypeExit, 0 none, 1 of several processes
+}
+
+// note takes a record of receiveCalls.
+func (n *nesting) note(typ, event int64, key procKey) {
+	if typ != TypeEntry && typ != TypeExit {
+		return
+	}
+	at := uint(uint8(key.processor) ^ uint8(key.process*7))
+	if event <= -60 {
+		at += 256
+	}
+	if event == -51 || event == -60 {
+		if n.places == nil {
+			n.places = make([]nestingPlace, 512)
+		}
+		n.places[at].follow(nestingPlace{key, typ})
+		return
+	}
+	if n.places == nil || n.places[at].last == 0 {
+		n.early[at/64] |= 1 << (at % 64)
+		return
+	}
+	p := &n.places[at]
+	n.found = n.found || p.last == 1 || p.key != key || p.last == TypeEntry
+}
+
+// follow takes what comes behind in the same place.
+func (p *nestingPlace) follow(next nestingPlace) {
+	if p.last != 0 && p.key != next.key {
+		next.last = 1
+	}
+	if p.last != 1 {
+		*p = next
+	}
+}
+
+// add takes what comes behind in the file.
+func (n *nesting) add(o *nesting) {
+	n.found = n.found || o.found
+	for at := range n.places {
+		early := o.early[at/64]>>(at%64)&1 != 0
+		n.found = n.found || early && (n.places[at].last == 1 || n.places[at].last == TypeEntry)
+		if o.places != nil && o.places[at].last != 0 {
+			n.places[at].follow(o.places[at])
+		}
+	}
+	if n.places == nil {
+		n.places = o.places
+	}
+}
+
+// once leaves out a second message of a receive that both a call and the waiting inside it
+// tell of.
+type once struct {
+	format.Sink
+	regions map[uint32]callOrWait
+	state   map[uint32]*[len(receiveCalls)]receiving // by location
+	kept    trace.Batch
+}
+
+type callOrWait struct {
+	call int // index of receiveCalls
+	wait bool
+}
+
+// receiving is a call of a location that receives.
+type receiving struct {
+	open   int
+	waited bool // inside the call
+	told   bool // of its message
+}
+
+func newOnce(d *decoder, sink format.Sink) *once {
+	o := &once{Sink: sink, regions: map[uint32]callOrWait{}, state: map[uint32]*[len(receiveCalls)]receiving{}}
+	for k, ref := range d.regions {
+		for i, c := range receiveCalls {
+			if k.event == c.call || k.event == c.wait {
+				o.regions[ref] = callOrWait{i, k.event == c.wait}
+			}
+		}
+	}
+	return o
+}
+
+// Batch hands on all rows but the messages that came before.
+func (o *once) Batch(b *trace.Batch) error {
+	from, dropped := 0, false
+	for i, k := range b.Kind {
+		if !o.again(b, i, k) {
+			continue
+		}
+		if !dropped {
+			dropped = true
+			o.kept.Reset(b.Loc)
+		}
+		o.kept.AppendRows(b, from, i)
+		from = i + 1
+	}
+	if !dropped {
+		return o.Sink.Batch(b)
+	}
+	o.kept.AppendRows(b, from, b.Len())
+	return o.Sink.Batch(&o.kept)
+}
+
+// again reports whether a row is a message that came before.
+func (o *once) again(b *trace.Batch, row int, k trace.Kind) bool {
+	var at callOrWait
+	switch k {
+	case trace.Enter, trace.Leave:
+		var ok bool
+		if at, ok = o.regions[b.Ref[row]]; !ok {
+			return false
+		}
+	case trace.Recv:
+	case trace.RecvComplete:
+		at.call = 1
+	default:
+		return false
+	}
+	s := o.state[b.Location(row)]
+	if s == nil {
+		s = &[len(receiveCalls)]receiving{}
+		o.state[b.Location(row)] = s
+	}
+	r := &s[at.call]
+	switch {
+	case k == trace.Enter && at.wait:
+		r.waited = r.open > 0
+	case k == trace.Enter:
+		r.open++
+		r.waited, r.told = false, false
+	case k == trace.Leave && !at.wait:
+		r.open = max(0, r.open-1)
+	case k != trace.Leave && r.open == 1:
+		again := r.told && r.waited
+		r.told = true
+		return again
+	}
+	return false
+}
