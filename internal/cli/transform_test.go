@@ -928,37 +928,101 @@ func TestPythonReads(t *testing.T) {
 	}
 }
 
-// A trace that is deep in calls and leaves again and again what it never entered takes no time that
-// grows with the square of its length: that of 400000 events would be minutes for each command.
-func TestHostileShapes(t *testing.T) {
-	effort.Long(t)
-	dir := t.TempDir()
-	path := func(name string) string { return filepath.Join(dir, name) }
+// hostile writes a trace of 4n events, all of one process, whose regions do not nest.
+func hostile(t testing.TB, dir, shape string, n int) string {
+	t.Helper()
 	var defs, events strings.Builder
 	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\n")
-	for i := range 100 {
-		fmt.Fprintf(&defs, "DF%xNM\"f%d\"\n", i+1, i)
-	}
 	events.WriteString("1\n*1\n")
-	for i := range 200_000 {
-		fmt.Fprintf(&events, "%x\nE1\n", i+2)
+	time, most := 1, 0
+	event := func(kind string, region int) {
+		time++
+		most = max(most, region)
+		fmt.Fprintf(&events, "%x\n%s%x\n", time, kind, region)
 	}
-	for i := range 200_000 {
-		fmt.Fprintf(&events, "%x\nL%x\n", i+200_002, 65-i%2)
+	each := func(f func(i int)) {
+		for i := range n {
+			f(i)
+		}
+	}
+	switch shape {
+	case "orphaned": // what was never entered is left, deep inside of others
+		each(func(int) { event("E", 1); event("E", 1) })
+		each(func(i int) { event("L", 100); event("L", 101) })
+	case "first in, first out":
+		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
+		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
+	case "crossed":
+		each(func(int) { event("E", 1) })
+		each(func(int) { event("E", 2) })
+		each(func(int) { event("L", 1) })
+		each(func(int) { event("L", 2) })
+	case "chain": // one region is always left after the next one is entered
+		event("E", 1)
+		each(func(i int) { event("E", 2*i+2); event("L", 2*i+1); event("E", 2*i+3); event("L", 2*i+2) })
+	case "recursive": // each region comes again inside of all others
+		each(func(i int) { event("E", i+1) })
+		each(func(i int) { event("E", i+1) })
+		each(func(i int) { event("L", i+1) })
+		each(func(i int) { event("L", i+1) })
+	}
+	for i := range most {
+		fmt.Fprintf(&defs, "DF%xNM\"f%d\"\n", i+1, i%100)
 	}
 	for name, text := range map[string]string{"x.otf": "1:1\n", "x.0.def": defs.String(), "x.1.events": events.String()} {
-		if err := os.WriteFile(path(name), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"check", "-q"}, {"profile", "-q"}, {"profile", "-q", "--tree"}, {"structure", "-q"}, {"states", "-q"}, {"info", "-q"},
-		{"filter", "-q", "--min-duration", "1us"}, {"cut", "-q", "--from", "30%", "--to", "80%"}, {"repair", "-q", "--allow-loss"}} {
-		args = append(args, path("x.otf"))
-		if slices.Contains([]string{"filter", "cut", "repair"}, args[0]) {
-			args = append(args, path(args[0]+".otf"))
+	return filepath.Join(dir, "x.otf")
+}
+
+var hostileShapes = []string{"orphaned", "first in, first out", "crossed", "chain", "recursive"}
+
+// hostileCommands are those that follow what is open.
+var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"structure"}, {"states"}, {"info"}, {"comm"}, {"messages"},
+	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"}}
+
+// hostileArgs is a command line for a trace; what the command writes goes to dir.
+func hostileArgs(command []string, path, dir string) []string {
+	args := append(slices.Clone(command), "-q", path)
+	if slices.Contains([]string{"filter", "cut", "repair", "merge"}, command[0]) {
+		args = append(args, "--force", filepath.Join(dir, command[0]+".otf"))
+	}
+	return args
+}
+
+// Traces that are deep in calls, which do not nest or were never entered, take no time that grows with
+// the square of their length: that would be minutes for each command.
+func TestHostileShapes(t *testing.T) {
+	effort.Long(t)
+	for _, shape := range hostileShapes {
+		dir := t.TempDir()
+		path := hostile(t, dir, shape, 20_000)
+		for _, command := range hostileCommands {
+			args := hostileArgs(command, path, dir)
+			if code, out, errs := runWeft(t, args...); code > 1 || code == 1 && command[0] != "check" {
+				t.Errorf("%s: %q: exit code %d: %.200s%.200s", shape, args, code, out, errs)
+			}
 		}
-		if code, out, errs := runWeft(t, args...); code > 1 || code == 1 && args[0] != "check" {
-			t.Errorf("%q: exit code %d: %.200s%.200s", args, code, out, errs)
+	}
+}
+
+// BenchmarkHostileShapes shows the time of an event for traces of two lengths: it is the same where the
+// time grows with the length.
+func BenchmarkHostileShapes(b *testing.B) {
+	for _, shape := range hostileShapes {
+		for _, n := range []int{10_000, 40_000} {
+			dir := b.TempDir()
+			path := hostile(b, dir, shape, n)
+			for _, command := range hostileCommands {
+				b.Run(fmt.Sprintf("%s/%s/%d", shape, strings.Join(command, " "), 4*n), func(b *testing.B) {
+					for b.Loop() {
+						Main(hostileArgs(command, path, dir), strings.NewReader(""), io.Discard, io.Discard)
+					}
+					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(4*n), "ns/event")
+				})
+			}
 		}
 	}
 }
