@@ -156,13 +156,20 @@ func (p *Part) node(parent int32, region uint32) int32 {
 }
 
 func (p *Part) leave(l *location, t int64, region uint32) {
-	i := l.open.Find(region, len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
+	i := len(l.stack) - 1
+	if i < 0 || p.nodes[l.stack[i].node].region != region {
+		i = l.open.Find(region, len(l.stack), func(i int) uint32 { return p.nodes[l.stack[i].node].region })
+	}
 	if i < 0 {
 		return // of what is not open
 	}
 	p.pass(l, t)
 	p.visit(l.stack[i], t, false)
-	l.stack = openset.Close(&l.open, l.stack, i, region)
+	if i == len(l.stack)-1 && !l.open.Mapped() {
+		l.stack = l.stack[:i]
+	} else {
+		l.stack = openset.Close(&l.open, l.stack, i, region)
+	}
 }
 
 // visit counts a visit that ends.

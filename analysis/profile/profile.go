@@ -99,12 +99,17 @@ func (c *cell) add(o *cell) {
 
 // frame is an open region.
 type frame struct {
-	enter     int64
-	mask      uint64 // location's mask without this and later frames
-	slot      uint32
-	recursive bool
-	before    bool // it was open when the window began
+	enter int64
+	mask  uint64 // location's mask without this and later frames
+	slot  uint32
+	flags uint8
 }
+
+// The flags of a frame.
+const (
+	recursive = 1 << iota
+	before    // it was open when the window began
+)
 
 type location struct {
 	stack []frame
@@ -247,7 +252,7 @@ func (p *Part) begin(s *location, first int64) {
 	s.last = s.first
 	for i := range s.stack {
 		f := &s.stack[i]
-		f.enter, f.before = s.since, true // it counts when it ends, unless that is at once
+		f.enter, f.flags = s.since, f.flags|before // it counts when it ends, unless that is at once
 		if tab := p.table(s); int(f.slot) >= len(*tab) {
 			p.grow(tab, f.slot)
 		}
@@ -270,6 +275,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 	tab := *table
 	times, refs = times[:len(kinds)], refs[:len(kinds)]
 	stack, mask, since := s.stack, s.mask, s.since
+	mapped := s.open.Mapped() // the mask has all bits then
 	for i, k := range kinds {
 		switch k {
 		case trace.Enter:
@@ -282,9 +288,17 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 				tab, slot = p.grow(table, slot)
 			}
 			bit := uint64(1) << (slot & 63)
-			recursive := (mask&bit != 0 || s.open.Mapped()) && s.find(stack, slot) >= 0
-			s.open.Open(slot, len(stack))
-			stack = append(stack, frame{enter: t, mask: mask, slot: slot, recursive: recursive})
+			flags := uint8(0)
+			if mask&bit != 0 {
+				if s.find(stack, slot) >= 0 {
+					flags = recursive
+				}
+				if mapped = s.open.Mapped(); mapped {
+					mask = ^uint64(0)
+					s.open.Open(slot, len(stack))
+				}
+			}
+			stack = append(stack, frame{t, mask, slot, flags})
 			mask |= bit
 			tab[slot].count++
 		case trace.Leave:
@@ -295,7 +309,11 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			n := len(stack) - 1
 			at := n
 			if n < 0 || stack[n].slot != slot {
-				if at = s.find(stack, slot); at < 0 {
+				at = s.find(stack, slot)
+				if mapped = s.open.Mapped(); mapped {
+					mask = ^uint64(0)
+				}
+				if at < 0 {
 					tab[slot].orphans++
 					continue
 				}
@@ -303,15 +321,16 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 			tab[stack[n].slot].exclusive += t - since
 			since = t
 			f := stack[at]
-			if !f.before {
-				tab[slot].visit(t-f.enter, f.recursive)
+			if f.flags&before == 0 {
+				tab[slot].visit(t-f.enter, f.flags&recursive != 0)
 			} else if t > f.enter {
 				tab[slot].count++
-				tab[slot].visit(t-f.enter, f.recursive)
+				tab[slot].visit(t-f.enter, f.flags&recursive != 0)
 			}
-			if s.open.Mapped() {
-				if stack = openset.Close(&s.open, stack, at, slot); !s.open.Mapped() {
-					mask = masks(stack, 0, 0) // they were not kept
+			if mapped {
+				stack = openset.Close(&s.open, stack, at, slot)
+				if mapped = s.open.Mapped(); !mapped {
+					mask = masks(stack, 0, 0)
 				}
 				continue
 			}
@@ -361,7 +380,10 @@ func (p *Part) events(times []int64, kinds []trace.Kind, refs []uint32) ([]int64
 	return k.times, k.kinds, k.refs
 }
 
-// find is the latest open frame of a region, -1 when there is none.
+// find is the latest open frame of a region, -1 when there is none. Inlined, it would keep the stack of
+// its caller in memory.
+//
+//go:noinline
 func (s *location) find(stack []frame, slot uint32) int {
 	return s.open.Find(slot, len(stack), func(i int) uint32 { return stack[i].slot })
 }
@@ -621,13 +643,13 @@ func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 		if s.open.Gap(i) {
 			continue
 		}
-		if f.before {
+		if f.flags&before != 0 {
 			if at <= f.enter {
 				continue
 			}
 			cells[f.slot].count++
 		}
-		cells[f.slot].visit(at-f.enter, f.recursive)
+		cells[f.slot].visit(at-f.enter, f.flags&recursive != 0)
 		if unclosed != nil {
 			unclosed[f.slot]++
 		}
