@@ -317,7 +317,7 @@ func Example() {
 	}
 	r := p.Result()
 	for _, x := range r.Regions {
-		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatDuration(x.Inclusive), r.Clock.FormatDuration(x.Exclusive))
+		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatSum(x.Inclusive), r.Clock.FormatSum(x.Exclusive))
 	}
 	// Output:
 	// send0: 2 times, 0 s, 0 s exclusive

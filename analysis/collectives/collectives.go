@@ -490,10 +490,10 @@ type Operation struct {
 
 // Durations are how many there are, their sum, and the least and greatest of them, in ticks.
 type Durations struct {
-	Count int64 `json:"count"`
-	Sum   int64 `json:"sum"`
-	Min   int64 `json:"min"`
-	Max   int64 `json:"max"`
+	Count int64       `json:"count"`
+	Sum   trace.Ticks `json:"sum"`
+	Min   int64       `json:"min"`
+	Max   int64       `json:"max"`
 }
 
 func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum(), t.Min, t.Max} }

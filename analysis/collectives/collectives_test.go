@@ -233,7 +233,8 @@ func spread(l []int64) Durations {
 		if i == 0 {
 			d.Min, d.Max = x, x
 		}
-		d.Sum, d.Min, d.Max = d.Sum+x, min(d.Min, x), max(d.Max, x)
+		d.Sum.Add(x)
+		d.Min, d.Max = min(d.Min, x), max(d.Max, x)
 	}
 	return d
 }

@@ -292,7 +292,7 @@ func told(d *trace.Definitions, s *format.Summary) (n *counts.Result, regions []
 	regions = []profile.Region{}
 	for _, r := range s.Regions {
 		x := d.Regions.At(r.Region)
-		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: r.Inclusive, Exclusive: r.Exclusive, Sum: r.Inclusive, Min: r.Min, Max: r.Max})
+		regions = append(regions, profile.Region{Region: r.Region, ID: x.ID, Name: x.Name, Group: x.Group, Count: r.Count, Inclusive: trace.TicksOf(r.Inclusive), Exclusive: trace.TicksOf(r.Exclusive), Sum: trace.TicksOf(r.Inclusive), Min: r.Min, Max: r.Max})
 		missing = max(missing, r.Missing)
 	}
 	return n, regions, missing

@@ -195,10 +195,10 @@ type Transfers struct {
 	Bytes int64 `json:"bytes"`
 	// Completed says how many have an end that the trace tells, and the times from their begin to
 	// it, in ticks.
-	Completed int64 `json:"completed"`
-	Sum       int64 `json:"sum"`
-	Min       int64 `json:"min"`
-	Max       int64 `json:"max"`
+	Completed int64       `json:"completed"`
+	Sum       trace.Ticks `json:"sum"`
+	Min       int64       `json:"min"`
+	Max       int64       `json:"max"`
 }
 
 // Result is what is known so far; the part can go on.

@@ -140,7 +140,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 }
 
 // meanOf is sum / n for people.
-func meanOf(c trace.Clock, sum, n int64) string {
+func meanOf(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return "–"
 	}
@@ -242,7 +242,7 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	w := csv.NewWriter(a.out)
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
 	// times are least, mean and greatest of durations, empty if there is none.
-	times := func(count, sum, least, most int64) []string {
+	times := func(count int64, sum trace.Ticks, least, most int64) []string {
 		if count == 0 {
 			return []string{"", "", ""}
 		}
@@ -269,8 +269,8 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 			"matched", "left_before_entered", "wait", "wait_min", "wait_mean", "wait_max"})
 		for _, o := range x.Collectives.Operations {
 			t, v := o.Time, o.Waiting
-			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), n(o.Sent), n(o.Received), c.FormatSeconds(t.Sum)}
-			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSeconds(v.Sum))
+			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), n(o.Sent), n(o.Received), c.FormatSumSeconds(t.Sum)}
+			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSumSeconds(v.Sum))
 			rows = append(rows, append(l, times(v.Count, v.Sum, v.Min, v.Max)...))
 		}
 	case showRMA:

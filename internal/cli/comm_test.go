@@ -141,7 +141,7 @@ func TestOtfprofileMatrix(t *testing.T) {
 			}
 			var sum calls
 			for _, o := range x.Collectives.Operations {
-				sum = calls{sum.count + o.Calls, sum.sent + o.Sent, sum.received + o.Received, sum.seconds + float64(o.Time.Sum)}
+				sum = calls{sum.count + o.Calls, sum.sent + o.Sent, sum.received + o.Received, sum.seconds + o.Time.Sum.Float()}
 			}
 			ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
 			if err != nil {
@@ -230,7 +230,7 @@ func TestTruth(t *testing.T) {
 	for _, c := range m.Matrix {
 		k := [2]string{rank(c.Source), rank(c.Destination)}
 		got[k] = traffic{c.Count, c.Bytes}
-		latency[k] = float64(c.Latency.Sum) / float64(c.Latency.Count) / ticks
+		latency[k] = c.Latency.Sum.Float() / float64(c.Latency.Count) / ticks
 	}
 	if !maps.Equal(got, sent) {
 		t.Errorf("found %v, ranks sent %v", got, sent)
@@ -388,8 +388,8 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum/l.Count), nano(l.Max), c.SourceName, c.DestinationName)
-		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum/l.Count)))] // means have fractions of ticks
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName)
+		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum.Over(l.Count).Int64())))] // means have fractions of ticks
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
 		}
