@@ -528,7 +528,7 @@ func (r *Report) messages() section {
 	}
 	s := section{ID: "messages", Title: "Messages", Hint: "Latency is the time from a send to its receive."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
-	with := func(n, bytes int64) []cell { return []cell{number(n), sized(bytes)} }
+	with := func(n int64, bytes uint64) []cell { return []cell{number(n), sized(bytes)} }
 	add("Sent", with(m.Sent, m.SentBytes)...)
 	add("Received", with(m.Received, m.ReceivedBytes)...)
 	add("Matched", with(m.Matched, m.MatchedBytes)...)
@@ -723,10 +723,10 @@ func (r *Report) mean(sum trace.Ticks, n int64) cell {
 }
 
 // number is how many; groups of three digits stand apart.
-func number(n int64) cell { return cell{Text: count(n), Number: true} }
+func number[T int64 | uint64](n T) cell { return cell{Text: count(n), Number: true} }
 
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func count[T int64 | uint64](n T) string {
+	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "\u202f" + s[i:]
 	}
@@ -734,9 +734,11 @@ func count(n int64) string {
 }
 
 // sized is a number of bytes.
-func sized(n int64) cell { return cell{Text: size(n), Exact: count(n) + " bytes", Number: true} }
+func sized[T int64 | uint64](n T) cell {
+	return cell{Text: size(n), Exact: count(n) + " bytes", Number: true}
+}
 
-func size(n int64) string {
+func size[T int64 | uint64](n T) string {
 	f, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
 	for ; math.Abs(f) >= 1024 && i < len(units)-1; i++ {

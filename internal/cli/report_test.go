@@ -294,7 +294,7 @@ func TestReportFigures(t *testing.T) {
 			if m.Sent+m.Received > 0 {
 				facts := p.facts["messages"]
 				bytesOf := func(f field) int64 { return numeral(t, strings.TrimSuffix(f.title, " bytes")) }
-				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != m.SentBytes || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != m.ReceivedBytes {
+				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != int64(m.SentBytes) || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != int64(m.ReceivedBytes) {
 					t.Errorf("found the messages %v, expected %+v", facts, m)
 				}
 				if m.Latency.Count > 0 && (inTicks(t, facts["Least latency"][0], clock) != m.Latency.Min || inTicks(t, facts["Median latency"][0], clock) != m.Latency.Median || inTicks(t, facts["Greatest latency"][0], clock) != m.Latency.Max) {
@@ -306,7 +306,7 @@ func TestReportFigures(t *testing.T) {
 					count, size := numeral(t, row[2].text), numeral(t, row[3].text)
 					i := -1
 					for k, c := range left {
-						if c.Count == count && c.Bytes == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
+						if c.Count == count && int64(c.Bytes) == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
 							i = k
 						}
 					}
@@ -326,7 +326,7 @@ func TestReportFigures(t *testing.T) {
 				rows := p.table(t, "collectives", "communicator", "operation", "members", "calls", "sent bytes", "received bytes", "time", "mean", "max", "mean wait", "max wait")
 				for _, row := range rows {
 					if !slices.ContainsFunc(comm.Collectives.Operations, func(o collectives.Operation) bool {
-						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == o.Sent && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
+						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == int64(o.Sent) && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
 					}) {
 						t.Errorf("found the operation %v, expected one of weft comm", row)
 					}

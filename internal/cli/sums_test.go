@@ -59,3 +59,30 @@ func TestSumsBeyond64Bits(t *testing.T) {
 		t.Errorf("report: exit %d, %v, %s%s", code, err, out, errs)
 	}
 }
+
+// Messages of 2⁶⁴ − 2 and 5 bytes have these lengths; their sum is more than can be told, which
+// standard error and JSON say.
+func TestLongMessages(t *testing.T) {
+	const path, note = "testdata/long-messages/traces.otf2", "Sums of bytes are more than 64 bits can tell: 18446744073709551615 stands for all that are greater\n"
+	for args, want := range map[string]string{
+		"comm":                          "18446744073709551614         1  18446744073709551614",
+		"comm --csv --show sizes":       "18446744073709551614,18446744073709551614,1,18446744073709551614\n",
+		"comm --json":                   "\"saturated\": true\n",
+		"messages":                      "Sent       2 messages, 18446744073709551615 bytes\n",
+		"messages --json":               `"maxPendingBytes": 18446744073709551614,`,
+		"messages --sizes":              "18446744073709551614         1  18446744073709551614",
+		"messages --list --csv":         ",18446744073709551614,",
+		"messages --window @0ns..@12ns": "Sent       1 messages, 18446744073709551614 bytes\n",
+	} {
+		code, out, errs := runWeft(t, append(strings.Fields(args), path)...)
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%s: exit %d, %s%s\nexpected %q in it", args, code, errs, out, want)
+		}
+		if sums := !strings.Contains(args, "--list") && !strings.Contains(args, "--window"); strings.Contains(errs, note) != sums {
+			t.Errorf("%s: found the message %q", args, errs)
+		}
+	}
+	if _, _, errs := runWeft(t, "comm", "--quiet", path); strings.Contains(errs, note) {
+		t.Errorf("--quiet: found the message %q", errs)
+	}
+}

@@ -154,7 +154,7 @@ func TestMessages(t *testing.T) {
 			w := want.Matrix[slices.IndexFunc(want.Matrix, func(w messages.Cell) bool {
 				return w.Source == tracks[c.Source].Location && w.Destination == tracks[c.Destination].Location
 			})]
-			if w.Count != c.Count || w.Bytes != c.Bytes {
+			if w.Count != c.Count || w.Bytes != uint64(c.Bytes) {
 				t.Fatalf("cell %d: found %+v, expected %+v", i, c, w)
 			}
 			if c.Matched == c.Count && c.MatchedBytes != c.Bytes || c.Matched < c.Count && c.MatchedBytes >= c.Bytes {

@@ -22,12 +22,20 @@ func Between(from, to int64) int64 {
 	return d
 }
 
-// Sum adds numbers that are not negative; what does not fit stays at the greatest.
-func Sum(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
+// SumBytes adds numbers of bytes; what does not fit stays at the greatest.
+func SumBytes(a, b uint64) uint64 {
+	if b > math.MaxUint64-a {
+		return math.MaxUint64
 	}
 	return a + b
+}
+
+// Bytes is an operand that is a number of bytes, 0 if it is not known.
+func Bytes(x uint64) uint64 {
+	if x == trace.Undefined {
+		return 0
+	}
+	return x
 }
 
 // Total is the number of durations, their sum, and the least and greatest of them.
