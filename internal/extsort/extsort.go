@@ -142,20 +142,8 @@ func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 		if err != nil {
 			return nil, err
 		}
-		w := bufio.NewWriterSize(f, readBuffer)
-		for {
-			r, ok, err := it.Next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			if err := write(w, r.A, r.B, r.Data); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Flush(); err != nil {
+		if err := it.writeTo(f); err != nil {
+			discard(f)
 			return nil, err
 		}
 		for _, r := range s.runs[:maxRuns] {
@@ -243,6 +231,23 @@ func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group,
 		}
 		at += int64(recordHead + len(r.Data))
 		ends[len(ends)-1] = at
+	}
+}
+
+// writeTo writes the records that are left to a file.
+func (it *Iterator) writeTo(f *os.File) error {
+	w := bufio.NewWriterSize(f, readBuffer)
+	for {
+		r, ok, err := it.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return w.Flush()
+		}
+		if err := write(w, r.A, r.B, r.Data); err != nil {
+			return err
+		}
 	}
 }
 
