@@ -197,20 +197,20 @@ func processor(id string) string {
 
 func compareMessages(t *testing.T, want *oracle, r *messages.Result, ordered bool) {
 	equal(t, "messages sent", r.Sent, want.Sent)
-	equal(t, "bytes sent", r.SentBytes, want.SentBytes)
+	equal(t, "bytes sent", int64(r.SentBytes), want.SentBytes)
 	equal(t, "messages matched", r.Matched, want.Matched)
 	equal(t, "sends unmatched", r.SendsUnmatched, want.SendsLeft)
 	equal(t, "receives unmatched", r.ReceivesUnmatched, want.RecvsLeft)
 	equal(t, "pending known", r.PendingKnown, ordered)
 	equal(t, "max pending messages", r.MaxPending, want.MaxPending)
-	equal(t, "max pending bytes", r.MaxBytes, want.MaxBytes)
+	equal(t, "max pending bytes", int64(r.MaxBytes), want.MaxBytes)
 	equal(t, "early receives", r.Early, 0)
 	equal(t, "size mismatches", r.SizeMismatches, 0)
 	count, bytes := map[string]int64{}, map[string]int64{}
 	for _, c := range r.Matrix {
 		k := processor(c.SourceID) + "->" + processor(c.DestinationID)
 		count[k] += c.Count
-		bytes[k] += c.Bytes
+		bytes[k] += int64(c.Bytes)
 	}
 	equalMap(t, "matrix of messages", count, want.MatrixCount)
 	equalMap(t, "matrix of bytes", bytes, want.MatrixBytes)
@@ -317,7 +317,7 @@ func Example() {
 	}
 	r := p.Result()
 	for _, x := range r.Regions {
-		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatDuration(x.Inclusive), r.Clock.FormatDuration(x.Exclusive))
+		fmt.Printf("%s: %d times, %s, %s exclusive\n", x.Name, x.Count, r.Clock.FormatSum(x.Inclusive), r.Clock.FormatSum(x.Exclusive))
 	}
 	// Output:
 	// send0: 2 times, 0 s, 0 s exclusive

@@ -55,7 +55,7 @@ const (
 // heat is nil where there are too few, or too many, locations.
 func (r *Report) heat(m *messages.Result) *heat {
 	var locs []uint32
-	most, least := int64(0), int64(math.MaxInt64)
+	most, least := uint64(0), uint64(math.MaxUint64)
 	for _, c := range m.Matrix {
 		if c.Destination == trace.NoRef || c.Source == trace.NoRef {
 			continue
@@ -102,7 +102,7 @@ func (r *Report) heat(m *messages.Result) *heat {
 		scale, hint = math.Log, size(least)+" to "+size(most)+", by their logarithms"
 		low, high = math.Log(float64(max(1, least))), math.Log(high)
 	}
-	level := func(bytes int64) int {
+	level := func(bytes uint64) int {
 		f := (scale(float64(max(1, bytes))) - low) / (high - low)
 		return 1 + min(heatLevels-1, int(max(0, f)*heatLevels))
 	}

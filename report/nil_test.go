@@ -7,11 +7,12 @@ import (
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/messages"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/trace"
 )
 
 // A report without functions has regions without colours and locations by number.
 func TestWithoutFunctions(t *testing.T) {
-	r := Report{Title: "t", Info: &info.Info{}, Covered: 10, Regions: []profile.Region{{Name: "solve", Count: 1, Exclusive: 10, Inclusive: 10}},
+	r := Report{Title: "t", Info: &info.Info{}, Covered: trace.TicksOf(10), Regions: []profile.Region{{Name: "solve", Count: 1, Exclusive: trace.TicksOf(10), Inclusive: trace.TicksOf(10)}},
 		Messages: &messages.Result{Sent: 1, Matrix: []messages.Cell{{Source: 3, Destination: 4, Count: 1}}}}
 	var b bytes.Buffer
 	if err := r.Write(&b); err != nil {

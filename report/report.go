@@ -31,7 +31,7 @@ type Report struct {
 	// Picture is the time line.
 	Picture Picture
 
-	Covered    int64 // time in which a region was open, added up over locations
+	Covered    trace.Ticks // time in which a region was open, added up over locations
 	Regions    []profile.Region
 	Activities []profile.Activity
 	Locations  []profile.Location

@@ -66,11 +66,11 @@ func TestNamesAreText(t *testing.T) {
 		r.Title, r.Format = n, n
 		r.Info = &info.Info{Path: n, Format: n, Files: []info.File{{Path: n}, {Path: n}}, Origin: n, First: &first, Last: &last, Start: n, Events: 7, Properties: map[string]any{n: n},
 			Clock: info.Clock{TicksPerSecond: "1000", Resolution: "1 ms"}, Kinds: []counts.Kind{{Name: n, Events: 3}}, Resources: []profile.Resource{{ID: n, Name: n, Unit: n}}, Locations: make([]info.Location, 3)}
-		r.Regions = []profile.Region{{Name: n, Group: n, Exclusive: 30, Inclusive: 30, Count: 1}}
+		r.Regions = []profile.Region{{Name: n, Group: n, Exclusive: trace.TicksOf(30), Inclusive: trace.TicksOf(30), Count: 1}}
 		r.Activities = []profile.Activity{{Name: n, Count: 1}}
-		r.Covered = 30
+		r.Covered = trace.TicksOf(30)
 		r.Locations = []profile.Location{{Name: n, Covered: 30, Regions: r.Regions}}
-		r.Paths = []calltree.Node{{Parent: -1, Name: n, Inclusive: 30, Count: 1}, {Parent: 0, Depth: 1, Name: n, Inclusive: 30, Count: 1}}
+		r.Paths = []calltree.Node{{Parent: -1, Name: n, Inclusive: trace.TicksOf(30), Count: 1}, {Parent: 0, Depth: 1, Name: n, Inclusive: trace.TicksOf(30), Count: 1}}
 		r.LocationName = func(uint32) string { return n }
 		r.Messages = &messages.Result{Sent: 3, Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: 5, Count: 1}, {Source: 1, Destination: 2, Bytes: 500, Count: 1}, {Source: 2, Destination: trace.NoRef, Bytes: 1, Count: 1}}}
 		r.Collectives = &collectives.Result{Operations: []collectives.Operation{{Label: n, Name: n, Calls: 2, NonBlocking: true}}}
@@ -120,8 +120,8 @@ func TestLittleAndMuch(t *testing.T) {
 	first, last := int64(math.MinInt64), int64(math.MaxInt64)
 	r.Info.First, r.Info.Last = &first, &last
 	r.From, r.To = &last, &first
-	r.Covered = math.MaxInt64
-	r.Regions = []profile.Region{{Name: "r", Exclusive: math.MaxInt64, Inclusive: math.MaxInt64, Sum: math.MaxInt64, Count: math.MaxInt64}}
+	r.Covered = trace.TicksOf(math.MaxInt64)
+	r.Regions = []profile.Region{{Name: "r", Exclusive: trace.TicksOf(math.MaxInt64), Inclusive: trace.TicksOf(math.MaxInt64), Sum: trace.TicksOf(math.MaxInt64), Count: math.MaxInt64}}
 	r.Locations = []profile.Location{{Covered: math.MaxInt64, Regions: r.Regions}, {Covered: 1}}
 	r.Messages = &messages.Result{Sent: 1, SentBytes: math.MaxInt64, Matrix: []messages.Cell{{Source: 0, Destination: 1, Bytes: math.MaxInt64}, {Source: 1, Destination: 2}}}
 	if _, text := texts(t, write(t, r)); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, "9\u202f223\u202f372\u202f036\u202f854\u202f775\u202f807") {
@@ -142,7 +142,7 @@ func TestStragglers(t *testing.T) {
 			if i == 4 {
 				own = work
 			}
-			r.Locations = append(r.Locations, profile.Location{Location: uint32(i), Covered: 200, Regions: []profile.Region{{Region: 0, Exclusive: own}, {Region: 1, Exclusive: 200 - own}}})
+			r.Locations = append(r.Locations, profile.Location{Location: uint32(i), Covered: 200, Regions: []profile.Region{{Region: 0, Exclusive: trace.TicksOf(own)}, {Region: 1, Exclusive: trace.TicksOf(200 - own)}}})
 		}
 		_, text := texts(t, write(t, r))
 		if !strings.Contains(text, want) {
@@ -153,7 +153,7 @@ func TestStragglers(t *testing.T) {
 	r := empty()
 	first, last := int64(0), int64(100000)
 	r.Info.First, r.Info.Last = &first, &last
-	r.Locations = []profile.Location{{Covered: 10, Regions: []profile.Region{{Exclusive: 10}}}, {Covered: 20, Regions: []profile.Region{{Exclusive: 20}}}}
+	r.Locations = []profile.Location{{Covered: 10, Regions: []profile.Region{{Exclusive: trace.TicksOf(10)}}}, {Covered: 20, Regions: []profile.Region{{Exclusive: trace.TicksOf(20)}}}}
 	if _, text := texts(t, write(t, r)); !strings.Contains(text, "There is none.") {
 		t.Error("found a straggler, expected none")
 	}

@@ -158,7 +158,7 @@ func (r *Report) length() int64 {
 
 func (r *Report) figures() []figure {
 	l := []figure{{Value: r.Clock.FormatDuration(r.length()), Exact: r.Clock.FormatSeconds(r.length()) + " s", Name: "duration"}}
-	if waits, covered := r.waiting(), r.Covered; covered > 0 && waits > 0 {
+	if waits, covered := r.waiting().Float(), r.Covered.Float(); covered > 0 && waits > 0 {
 		l = append(l, figure{Value: percent(waits, covered), Name: "communicating and waiting", Hint: "of the time in which any region is open"})
 	}
 	if w := r.work(); len(w) > 1 {
@@ -191,10 +191,10 @@ func (r *Report) figures() []figure {
 }
 
 // waiting is the time in regions that only communicate or wait.
-func (r *Report) waiting() (n int64) {
+func (r *Report) waiting() (n trace.Ticks) {
 	for i := range r.Regions {
 		if x := &r.Regions[i]; r.Waits(x.Region) {
-			n += x.Exclusive
+			n = n.Plus(x.Exclusive)
 		}
 	}
 	return n
@@ -326,38 +326,37 @@ func (r *Report) regions() section {
 		{Name: "min", Number: true}, {Name: "mean", Number: true}, {Name: "max", Number: true}}}
 	for i := range r.Regions {
 		x := &r.Regions[i]
-		t.Rows = append(t.Rows, []cell{r.region(x.Region, x.Name), text(x.Group), r.time(x.Exclusive), bar(x.Exclusive, r.Covered), r.time(x.Inclusive), number(x.Count), r.time(x.Min), r.mean(x.Sum, x.Count), r.time(x.Max)})
+		t.Rows = append(t.Rows, []cell{r.region(x.Region, x.Name), text(x.Group), r.sum(x.Exclusive), bar(x.Exclusive.Float(), r.Covered.Float()), r.sum(x.Inclusive), number(x.Count), r.time(x.Min), r.mean(x.Sum, x.Count), r.time(x.Max)})
 	}
 	s.table(t, mostRows)
 	return s
 }
 
 func (r *Report) paths() section {
-	total := int64(0)
+	total := trace.Ticks{}
 	for i := range r.Paths {
 		if r.Paths[i].Depth == 0 {
-			total += r.Paths[i].Inclusive
+			total = total.Plus(r.Paths[i].Inclusive)
 		}
 	}
-	if total == 0 || !slices.ContainsFunc(r.Paths, func(n calltree.Node) bool { return n.Depth > 0 }) {
+	if total == (trace.Ticks{}) || !slices.ContainsFunc(r.Paths, func(n calltree.Node) bool { return n.Depth > 0 }) {
 		return section{} // no more than the regions tell
 	}
 	s := section{ID: "paths", Title: "Call paths", Hint: "Each region inside of those that are open around it, most inclusive time first."}
 	t := table{Head: []column{{Name: "call path"}, {Name: "inclusive", Number: true}, {Name: "", Hint: "part of all"}, {Name: "exclusive", Number: true}, {Name: "visits", Number: true}, {Name: "min", Number: true}, {Name: "mean", Number: true}, {Name: "max", Number: true}}}
 	// A path that is shown is inside of one that is.
 	list := slices.Clone(r.Paths)
-	least := leastInclusive(list)
-	least = max(least, leastOf(len(list), total))
+	least, part := leastInclusive(list), leastOf(len(list), total.Float())
 	left := 0
 	for i := range list {
 		n := &list[i]
-		if n.Inclusive < least || len(t.Rows) == mostPaths {
+		if n.Inclusive.Cmp(least) < 0 || n.Inclusive.Float() < part || len(t.Rows) == mostPaths {
 			left++
 			continue
 		}
 		c := r.region(n.Region, n.Name)
 		c.Depth = min(n.Depth, 24)
-		t.Rows = append(t.Rows, []cell{c, r.time(n.Inclusive), bar(n.Inclusive, total), r.time(n.Exclusive), number(n.Count), r.time(n.Min), r.mean(n.Inclusive, n.Count), r.time(n.Max)})
+		t.Rows = append(t.Rows, []cell{c, r.sum(n.Inclusive), bar(n.Inclusive.Float(), total.Float()), r.sum(n.Exclusive), number(n.Count), r.time(n.Min), r.mean(n.Inclusive, n.Count), r.time(n.Max)})
 	}
 	if left > 0 {
 		t.More = fmt.Sprintf("… and %d more paths with less time", left)
@@ -367,24 +366,24 @@ func (r *Report) paths() section {
 }
 
 // leastOf is what a path of many has to have.
-func leastOf(paths int, total int64) int64 {
+func leastOf(paths int, total float64) float64 {
 	if paths <= mostRows {
 		return 0
 	}
-	return int64(leastPath / 100 * float64(total))
+	return math.Trunc(leastPath / 100 * total)
 }
 
 // leastInclusive is the inclusive time of the path that is the last one to be shown, if
 // those with most are.
-func leastInclusive(list []calltree.Node) int64 {
+func leastInclusive(list []calltree.Node) trace.Ticks {
 	if len(list) <= mostPaths {
-		return 0
+		return trace.Ticks{}
 	}
-	times := make([]int64, len(list))
+	times := make([]trace.Ticks, len(list))
 	for i := range list {
 		times[i] = list[i].Inclusive
 	}
-	slices.SortFunc(times, func(a, b int64) int { return cmp.Compare(b, a) })
+	slices.SortFunc(times, func(a, b trace.Ticks) int { return b.Cmp(a) })
 	return times[mostPaths-1]
 }
 
@@ -402,7 +401,7 @@ func (r *Report) work() (l workers) {
 		w := worker{&r.Locations[i], 0}
 		for k := range w.Regions {
 			if x := &w.Regions[k]; !r.Waits(x.Region) {
-				w.work += x.Exclusive
+				w.work += x.Exclusive.Int64()
 			}
 		}
 		if w.Covered > 0 {
@@ -437,13 +436,13 @@ func (r *Report) locations() section {
 	row := func(what string, p *spread) []cell {
 		return []cell{{Text: what}, r.time(p.least), r.mean(p.sum, p.n), r.time(p.most), {Text: ofMost(p), Number: true}}
 	}
-	share := func(n int64) cell { return cell{Text: percent(n, length), Number: true} }
+	share := func(n int64) cell { return cell{Text: percent(float64(n), float64(length)), Number: true} }
 	t.Rows = [][]cell{row("busy", &busy), {{Text: "busy, of the duration"}, share(busy.least), {Text: percentOf(busy.mean() / float64(max(1, length))), Number: true}, share(busy.most), {}}, row("work", &work)}
 	s.Tables = append(s.Tables, t)
 
 	head := []column{{Name: "location"}, {Name: "busy", Number: true}, {Name: "", Hint: "part of the duration"}, {Name: "work", Number: true}, {Name: "to mean", Hint: "work, and how much more or less than the mean of all", Number: true}, {Name: "exclusive time by region"}}
 	line := func(w worker) []cell {
-		return []cell{r.location(w.Location), r.time(w.Covered), bar(w.Covered, length), r.time(w.work), deviation(float64(w.work), work.mean()), {Stack: r.stack(w.Regions, busy.most)}}
+		return []cell{r.location(w.Location), r.time(w.Covered), bar(float64(w.Covered), float64(length)), r.time(w.work), deviation(float64(w.work), work.mean()), {Stack: r.stack(w.Regions, busy.most)}}
 	}
 	byWork := slices.Clone(all)
 	slices.SortStableFunc(byWork, func(a, b worker) int { return cmp.Compare(b.work, a.work) })
@@ -479,14 +478,17 @@ func (r *Report) locations() section {
 }
 
 // spread is the least, the most and the sum of times.
-type spread struct{ n, sum, least, most int64 }
+type spread struct {
+	n, least, most int64
+	sum            trace.Ticks
+}
 
 func (s *spread) add(t int64) {
 	if s.n == 0 || t < s.least {
 		s.least = t
 	}
 	s.n++
-	s.sum += t
+	s.sum.Add(t)
 	s.most = max(s.most, t)
 }
 
@@ -498,20 +500,20 @@ func ofMost(s *spread) string {
 	return percentOf(s.mean() / float64(s.most))
 }
 
-func (s *spread) mean() float64 { return float64(s.sum) / float64(max(1, s.n)) }
+func (s *spread) mean() float64 { return s.sum.Float() / float64(max(1, s.n)) }
 
 // stack is the exclusive times of a location as parts of a bar.
 func (r *Report) stack(list []profile.Region, whole int64) (out []part) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+	slices.SortStableFunc(list, func(a, b profile.Region) int { return b.Exclusive.Cmp(a.Exclusive) })
 	at := 0.0
 	for i := range list {
 		x := &list[i]
-		w := 1000 * float64(x.Exclusive) / float64(max(1, whole))
+		w := 1000 * x.Exclusive.Float() / float64(max(1, whole))
 		if i == stackParts || w < 0.5 {
 			break
 		}
-		out = append(out, part{round(at), round(w), r.Color(x.Region), name(x.Name) + ": " + r.Clock.FormatDuration(x.Exclusive)})
+		out = append(out, part{round(at), round(w), r.Color(x.Region), name(x.Name) + ": " + r.Clock.FormatSum(x.Exclusive)})
 		at += w
 	}
 	return out
@@ -526,7 +528,7 @@ func (r *Report) messages() section {
 	}
 	s := section{ID: "messages", Title: "Messages", Hint: "Latency is the time from a send to its receive."}
 	add := func(name string, values ...cell) { s.Facts = append(s.Facts, fact{name, values}) }
-	with := func(n, bytes int64) []cell { return []cell{number(n), sized(bytes)} }
+	with := func(n int64, bytes uint64) []cell { return []cell{number(n), sized(bytes)} }
 	add("Sent", with(m.Sent, m.SentBytes)...)
 	add("Received", with(m.Received, m.ReceivedBytes)...)
 	add("Matched", with(m.Matched, m.MatchedBytes)...)
@@ -556,7 +558,7 @@ func (r *Report) messages() section {
 	t := table{Title: "Pairs with most bytes", Head: []column{{Name: "from"}, {Name: "to"}, {Name: "messages", Number: true}, {Name: "bytes", Number: true}, {Name: "", Hint: "part of all bytes"}, {Name: "min", Hint: "latency", Number: true}, {Name: "mean", Hint: "latency", Number: true}, {Name: "max", Hint: "latency", Number: true}}}
 	for i := range list {
 		c := &list[i]
-		row := []cell{r.place(c.Source), r.place(c.Destination), number(c.Count), number(c.Bytes), bar(c.Bytes, m.SentBytes), {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: "–", Number: true}}
+		row := []cell{r.place(c.Source), r.place(c.Destination), number(c.Count), number(c.Bytes), bar(float64(c.Bytes), float64(m.SentBytes)), {Text: "–", Number: true}, {Text: "–", Number: true}, {Text: "–", Number: true}}
 		if l := c.Latency; l != nil {
 			row = append(row[:5], r.time(l.Min), r.mean(l.Sum, l.Count), r.time(l.Max))
 		}
@@ -581,7 +583,7 @@ func (r *Report) collectives() section {
 	}
 	s := section{ID: "collectives", Title: "Collective operations", Hint: "Wait is how long the first member to come was there before the last one."}
 	list := slices.Clone(r.Collectives.Operations)
-	slices.SortStableFunc(list, func(a, b collectives.Operation) int { return cmp.Compare(b.Time.Sum, a.Time.Sum) })
+	slices.SortStableFunc(list, func(a, b collectives.Operation) int { return b.Time.Sum.Cmp(a.Time.Sum) })
 	t := table{Head: []column{{Name: "communicator"}, {Name: "operation"}, {Name: "members", Number: true}, {Name: "calls", Number: true}, {Name: "sent bytes", Number: true}, {Name: "received bytes", Number: true}, {Name: "time", Hint: "of all calls", Number: true}, {Name: "mean", Hint: "of a call", Number: true}, {Name: "max", Hint: "of a call", Number: true}, {Name: "mean wait", Number: true}, {Name: "max wait", Number: true}}}
 	early := int64(0)
 	for i := range list {
@@ -594,7 +596,7 @@ func (r *Report) collectives() section {
 		none := cell{Text: "–", Number: true}
 		row := []cell{text(o.Label), {Text: what}, number(int64(o.Members)), number(o.Calls), number(o.Sent), number(o.Received), none, none, none, none, none}
 		if d := o.Time; d.Count > 0 {
-			row[6], row[7], row[8] = r.time(d.Sum), r.mean(d.Sum, d.Count), r.time(d.Max)
+			row[6], row[7], row[8] = r.sum(d.Sum), r.mean(d.Sum, d.Count), r.time(d.Max)
 		}
 		if d := o.Waiting; d.Count > 0 {
 			row[9], row[10] = r.mean(d.Sum, d.Count), r.time(d.Max)
@@ -628,13 +630,13 @@ func (r *Report) resources() section {
 		if y.Capacity > 0 && length > 0 {
 			use.Text = percentOf(float64(y.AmountTime) / float64(length) / y.Capacity)
 		}
-		t.Rows = append(t.Rows, []cell{text(cmp.Or(y.Name, y.ID)), {Text: strings.TrimSpace(float(y.Capacity) + " " + name(y.Unit)), Number: true}, number(y.Count), r.time(y.Busy), bar(y.Busy, length), use, number(y.MaxOpen), {Text: float(float64(y.MaxAmount)), Number: true}})
+		t.Rows = append(t.Rows, []cell{text(cmp.Or(y.Name, y.ID)), {Text: strings.TrimSpace(float(y.Capacity) + " " + name(y.Unit)), Number: true}, number(y.Count), r.time(y.Busy), bar(float64(y.Busy), float64(length)), use, number(y.MaxOpen), {Text: float(float64(y.MaxAmount)), Number: true}})
 	}
 	s.table(t, 2*mostRows)
 	t = table{Title: "Activities", Head: []column{{Name: "activity"}, {Name: "claims", Number: true}, {Name: "time", Hint: "of all its claims", Number: true}, {Name: "min", Number: true}, {Name: "mean", Number: true}, {Name: "max", Number: true}}}
 	for i := range r.Activities {
 		y := &r.Activities[i]
-		t.Rows = append(t.Rows, []cell{r.region(y.Region, y.Name), number(y.Count), r.time(y.Time), r.time(y.Min), r.mean(y.Time, y.Count), r.time(y.Max)})
+		t.Rows = append(t.Rows, []cell{r.region(y.Region, y.Name), number(y.Count), r.sum(y.Time), r.time(y.Min), r.mean(y.Time, y.Count), r.time(y.Max)})
 	}
 	s.table(t, mostRows)
 	return s
@@ -702,9 +704,14 @@ func (r *Report) time(t int64) cell {
 	return cell{Text: r.Clock.FormatDuration(t), Exact: r.Clock.FormatSeconds(t) + " s", Number: true}
 }
 
+// sum is a sum of times.
+func (r *Report) sum(t trace.Ticks) cell {
+	return cell{Text: r.Clock.FormatSum(t), Exact: r.Clock.FormatSumSeconds(t) + " s", Number: true}
+}
+
 func (r *Report) exactly(t int64) cell { return cell{Text: r.Clock.FormatSeconds(t) + " s"} }
 
-func (r *Report) mean(sum, n int64) cell {
+func (r *Report) mean(sum trace.Ticks, n int64) cell {
 	if n == 0 {
 		return cell{Text: "–", Number: true}
 	}
@@ -712,10 +719,10 @@ func (r *Report) mean(sum, n int64) cell {
 }
 
 // number is how many; groups of three digits stand apart.
-func number(n int64) cell { return cell{Text: count(n), Number: true} }
+func number[T int64 | uint64](n T) cell { return cell{Text: count(n), Number: true} }
 
-func count(n int64) string {
-	s := strconv.FormatInt(n, 10)
+func count[T int64 | uint64](n T) string {
+	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "\u202f" + s[i:]
 	}
@@ -723,9 +730,11 @@ func count(n int64) string {
 }
 
 // sized is a number of bytes.
-func sized(n int64) cell { return cell{Text: size(n), Exact: count(n) + " bytes", Number: true} }
+func sized[T int64 | uint64](n T) cell {
+	return cell{Text: size(n), Exact: count(n) + " bytes", Number: true}
+}
 
-func size(n int64) string {
+func size[T int64 | uint64](n T) string {
 	f, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"}
 	i := 0
 	for ; math.Abs(f) >= 1024 && i < len(units)-1; i++ {
@@ -741,16 +750,16 @@ func size(n int64) string {
 }
 
 // bar is a part of a whole as a bar with its percents.
-func bar(n, whole int64) cell {
-	p := 100 * float64(n) / float64(max(1, whole))
+func bar(n, whole float64) cell {
+	p := 100 * n / max(1, whole)
 	return cell{Text: percent(n, whole), Bar: round(min(max(p, 0), 100)), HasBar: true, Number: true}
 }
 
-func percent(n, whole int64) string {
+func percent(n, whole float64) string {
 	if whole <= 0 {
 		return "–"
 	}
-	return percentOf(float64(n) / float64(whole))
+	return percentOf(n / whole)
 }
 
 func percentOf(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }

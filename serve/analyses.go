@@ -92,7 +92,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 	if len(nodes) > limit {
 		times := make([]int64, len(nodes))
 		for i := range nodes {
-			times[i] = nodes[i].Inclusive
+			times[i] = nodes[i].Inclusive.Int64()
 		}
 		slices.Sort(times)
 		least = times[len(times)-limit]
@@ -103,13 +103,14 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
+		inclusive := n.Inclusive.Int64()
 		var above *nodeFact
 		if n.Parent >= 0 {
 			above, shown[i] = made[n.Parent], shown[n.Parent]
 		} else {
 			shown[i] = true
 		}
-		shown[i] = shown[i] && n.Depth < mostDeep && (n.Inclusive > least || n.Inclusive == least && alike > 0)
+		shown[i] = shown[i] && n.Depth < mostDeep && (inclusive > least || inclusive == least && alike > 0)
 		if !shown[i] {
 			made[i] = above
 			a.Left.add(n)
@@ -121,10 +122,10 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 			}
 			continue
 		}
-		if n.Inclusive == least {
+		if inclusive == least {
 			alike--
 		}
-		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(n.Inclusive), ticks(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
+		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(inclusive), ticks(n.Exclusive.Int64()), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
 		made[i] = f
 		if above == nil {
 			a.Roots = append(a.Roots, f)
@@ -138,7 +139,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 // add takes a path that is left out.
 func (l *pathsLeft) add(n *calltree.Node) {
 	l.Paths++
-	l.Exclusive = ticks(trace.Add(int64(l.Exclusive), n.Exclusive))
+	l.Exclusive = ticks(trace.Add(int64(l.Exclusive), n.Exclusive.Int64()))
 }
 
 type utilisationAnswer struct {

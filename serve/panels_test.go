@@ -217,7 +217,7 @@ func TestTree(t *testing.T) {
 	var grow func(parent, depth int, time int64)
 	grow = func(parent, depth int, time int64) {
 		i := len(nodes)
-		nodes = append(nodes, calltree.Node{Parent: parent, Depth: depth, Name: fmt.Sprint(i), Count: 1, Inclusive: time})
+		nodes = append(nodes, calltree.Node{Parent: parent, Depth: depth, Name: fmt.Sprint(i), Count: 1, Inclusive: trace.TicksOf(time)})
 		rest := time
 		for range random.IntN(5) {
 			if part := random.Int64N(rest/2 + 1); depth < 7 {
@@ -225,14 +225,14 @@ func TestTree(t *testing.T) {
 				grow(i, depth+1, part)
 			}
 		}
-		nodes[i].Exclusive = rest
+		nodes[i].Exclusive = trace.TicksOf(rest)
 	}
 	for len(nodes) < 200 {
 		grow(-1, 0, 10_000+random.Int64N(5))
 	}
 	all := int64(0)
 	for _, n := range nodes {
-		all += n.Exclusive
+		all += n.Exclusive.Int64()
 	}
 	for _, limit := range []int{1, 7, 100, len(nodes) - 1, len(nodes), 1000} {
 		a := tree(nodes, limit)
@@ -265,9 +265,9 @@ func TestTree(t *testing.T) {
 		least, most := int64(math.MaxInt64), int64(0)
 		for _, n := range nodes {
 			if shown[n.Name] {
-				least = min(least, n.Inclusive)
+				least = min(least, n.Inclusive.Int64())
 			} else {
-				most = max(most, n.Inclusive)
+				most = max(most, n.Inclusive.Int64())
 			}
 		}
 		if most > least {
@@ -276,7 +276,7 @@ func TestTree(t *testing.T) {
 		// What is left out of each path and beside the roots is all.
 		for i, n := range nodes {
 			if n.Parent < 0 && !shown[n.Name] {
-				exclusive -= ticks(n.Inclusive)
+				exclusive -= ticks(n.Inclusive.Int64())
 				for k := i; k == i || k < len(nodes) && nodes[k].Parent >= 0; k++ {
 					paths--
 				}
@@ -286,11 +286,11 @@ func TestTree(t *testing.T) {
 			t.Errorf("limit %d: %d paths of %d ticks are left out of no path", limit, paths, exclusive)
 		}
 	}
-	deep := slices.Repeat([]calltree.Node{{Inclusive: 3, Exclusive: 0}}, mostDeep+5)
+	deep := slices.Repeat([]calltree.Node{{Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(0)}}, mostDeep+5)
 	for i := range deep {
 		deep[i].Parent, deep[i].Depth = i-1, i
 	}
-	deep[len(deep)-1].Exclusive = 3
+	deep[len(deep)-1].Exclusive = trace.TicksOf(3)
 	if a := tree(deep, 1000); a.Left != (pathsLeft{5, 3}) {
 		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
 	}

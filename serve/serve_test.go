@@ -324,7 +324,7 @@ func TestProfileIsExact(t *testing.T) {
 		want := map[string]string{}
 		for _, r := range p.Result().Regions {
 			if r.Count > 0 {
-				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max), fmt.Sprint(r.Sum/r.Count))
+				want[r.Name] = fmt.Sprint(r.Count, fmt.Sprint(r.Inclusive), fmt.Sprint(r.Exclusive), fmt.Sprint(r.Min), fmt.Sprint(r.Max), fmt.Sprint(r.Sum.Over(r.Count)))
 			}
 		}
 		for k, w := range want {
@@ -1047,7 +1047,7 @@ func TestClaimsInProfile(t *testing.T) {
 			p := profiled(t, s, format, s.traceAt(t, n).given.Source, &trace.Window{From: origin + from, To: origin + to})
 			want := map[string]string{}
 			for _, a := range p.Activities {
-				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time/a.Count)
+				want[a.Name] = fmt.Sprint(a.Count, " ", a.Time, " ", a.Time, " ", a.Min, " ", a.Max, " ", a.Time.Over(a.Count))
 			}
 			for _, by := range []string{"region", "location", "group"} {
 				got, rows := map[string]string{}, 0
@@ -1066,7 +1066,7 @@ func TestClaimsInProfile(t *testing.T) {
 					t.Errorf("%s: %q: found %v, want %v", format, query, got, want)
 				}
 				for _, a := range p.Activities {
-					count, time = count-a.Count, time-a.Time
+					count, time = count-a.Count, time-a.Time.Int64()
 				}
 				if count != 0 || time != 0 || by == "location" && rows < len(want) {
 					t.Errorf("%s: %q by %s: %d claims and %d ticks too many", format, query, by, count, time)

@@ -116,23 +116,30 @@ func (c Clock) Rescale(t int64, to Clock) (u int64, exact, ok bool) {
 			return mulDiv(t, m, d)
 		}
 	}
-	n := new(big.Int).Mul(big.NewInt(t), big.NewInt(a))
+	n, exact := rescale(TicksOf(t), a, b, p, q)
+	return n.Int64(), exact, n.IsInt64()
+}
+
+// RescaleSum is [Clock.Rescale] of a sum, which always fits.
+func (c Clock) RescaleSum(t Ticks, to Clock) *big.Int {
+	n, _ := rescale(t, c.Den, c.Num, to.Num, to.Den)
+	return n
+}
+
+// rescale is t × a/b × p/q, rounded half to even.
+func rescale(t Ticks, a, b, p, q int64) (n *big.Int, exact bool) {
+	n = t.Big()
+	sign := int64(n.Sign())
+	n.Mul(n, big.NewInt(a))
 	n.Mul(n, big.NewInt(p))
 	d := new(big.Int).Mul(big.NewInt(b), big.NewInt(q))
 	r := new(big.Int)
 	n.QuoRem(n, d, r)
 	exact = r.Sign() == 0
 	if half := r.Abs(r).Lsh(r, 1).Cmp(d); half > 0 || half == 0 && n.Bit(0) == 1 {
-		n.Add(n, big.NewInt(int64(sign(t))))
+		n.Add(n, big.NewInt(sign))
 	}
-	return n.Int64(), exact, n.IsInt64()
-}
-
-func sign(t int64) int {
-	if t < 0 {
-		return -1
-	}
-	return 1
+	return n, exact
 }
 
 func mul(a, b int64) (int64, bool) {
@@ -192,6 +199,20 @@ func (c Clock) FormatSeconds(t int64) string {
 	return NewDecimal(v, 12).String()
 }
 
+// FormatSumSeconds is [Clock.FormatSeconds] of a sum.
+func (c Clock) FormatSumSeconds(t Ticks) string {
+	if t.fits() || !c.Valid() {
+		return c.FormatSeconds(t.Int64())
+	}
+	digits := 12
+	if _, d, ok := c.Decimal(); ok {
+		digits = d + 1
+	}
+	length := t.Big()
+	v := new(big.Rat).SetFrac(length.Mul(length, big.NewInt(c.Den)), big.NewInt(c.Num))
+	return strings.TrimRight(strings.TrimRight(v.FloatString(digits), "0"), ".")
+}
+
 // DecimalSeconds is t ticks in seconds, for formats that write decimals, where
 // the clock's own decimals do not do: rounded to the finest of 1 ns, 1 µs, 1 ms
 // and 1 s that fits. loss says what was lost, "" if nothing.
@@ -240,19 +261,23 @@ var lengths = []struct {
 
 // FormatDuration writes a length of d ticks for people, with three digits behind
 // the point at most, rounded half away from zero: "1.982 ms", "717.018 ms", "12 s".
-func (c Clock) FormatDuration(d int64) string { return c.FormatMean(d, 1) }
+func (c Clock) FormatDuration(d int64) string { return c.FormatMean(TicksOf(d), 1) }
+
+// FormatSum is [Clock.FormatDuration] of a sum.
+func (c Clock) FormatSum(t Ticks) string { return c.FormatMean(t, 1) }
 
 // FormatMean writes, as [Clock.FormatDuration] does, the mean of n lengths whose sum is given
 // in ticks; that of none is 0.
-func (c Clock) FormatMean(sum, n int64) string {
+func (c Clock) FormatMean(sum Ticks, n int64) string {
 	if !c.Valid() {
-		return FormatFloatSeconds(c.Float(sum) / float64(max(n, 1)))
+		return FormatFloatSeconds(sum.Float() * float64(c.Den) / float64(c.Num) / float64(max(n, 1)))
 	}
-	if sum == 0 || n <= 0 {
+	if sum == (Ticks{}) || n <= 0 {
 		return "0 s"
 	}
 	// a float may lie on the other side of a half
-	length := new(big.Int).Mul(big.NewInt(sum), big.NewInt(c.Den))
+	length := sum.Big()
+	length.Mul(length, big.NewInt(c.Den))
 	length.Abs(length)
 	var text string
 	for _, u := range lengths {
@@ -266,7 +291,7 @@ func (c Clock) FormatMean(sum, n int64) string {
 			break
 		}
 	}
-	if sum < 0 && text != "0 ns" {
+	if sum.high < 0 && text != "0 ns" {
 		text = "-" + text
 	}
 	return text

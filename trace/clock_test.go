@@ -53,7 +53,7 @@ func TestFormatDuration(t *testing.T) {
 		sum, n int64
 		want   string
 	}{{2_005_000, 2, "1.003 ms"}, {8_195_000, 2, "4.098 ms"}, {-2_005_000, 2, "-1.003 ms"}, {1_000_500_000, 1, "1.001 s"}, {1, 3, "0.333 ns"}, {2, 3, "0.667 ns"}, {0, 0, "0 s"}, {math.MaxInt64, math.MaxInt64, "1 ns"}} {
-		if got := ns.FormatMean(x.sum, x.n); got != x.want {
+		if got := ns.FormatMean(TicksOf(x.sum), x.n); got != x.want {
 			t.Errorf("mean of %d ns in %d: found %q, expected %q", x.sum, x.n, got, x.want)
 		}
 	}

@@ -237,10 +237,10 @@ func profiled(t *testing.T, d format.Events) map[string]cell {
 	x := p.Result()
 	out := map[string]cell{}
 	for _, r := range x.Regions {
-		out[r.Name] = cell{r.Inclusive, r.Exclusive, r.Count}
+		out[r.Name] = cell{r.Inclusive.Int64(), r.Exclusive.Int64(), r.Count}
 	}
 	for _, a := range x.Activities {
-		out["claims of "+a.Name] = cell{a.Time, 0, a.Count}
+		out["claims of "+a.Name] = cell{a.Time.Int64(), 0, a.Count}
 	}
 	return out
 }

@@ -11,7 +11,7 @@
 // Regions that never end are closed at the last event of their location. The tree of a
 // window counts what is open in it, and of that only the time in the window.
 //
-// A part needs the order of each location only. Its memory is about 100 bytes a path, for
+// A part needs the order of each location only. Its memory is about 120 bytes a path, for
 // each location if those are kept apart, and 40 bytes an open region.
 package calltree
 
@@ -58,7 +58,7 @@ type node struct {
 	last                 edge // the child that was looked for last
 	child                int32
 	count                int64
-	inclusive, exclusive int64
+	inclusive, exclusive trace.Ticks
 	min, max             int64
 	unclosed             int64
 }
@@ -122,7 +122,7 @@ func (p *Part) location(loc uint32) *location {
 // pass gives the time since the last enter or leave to the innermost region.
 func (p *Part) pass(l *location, t int64) {
 	if n := len(l.stack); n > 0 {
-		p.nodes[l.stack[n-1].node].exclusive += p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since)
+		p.nodes[l.stack[n-1].node].exclusive.Add(p.opt.Window.Clip(t) - p.opt.Window.Clip(l.since))
 	}
 	l.since = t
 }
@@ -181,7 +181,7 @@ func (p *Part) visit(f frame, t int64, unclosed bool) {
 	n := &p.nodes[f.node]
 	d := w.Clip(t) - w.Clip(f.enter)
 	n.count++
-	n.inclusive += d
+	n.inclusive.Add(d)
 	n.min, n.max = min(n.min, d), max(n.max, d)
 	if unclosed {
 		n.unclosed++
@@ -216,8 +216,7 @@ func (p *Part) Merge(o *Part) error {
 
 func (n *node) add(o *node) {
 	n.count += o.count
-	n.inclusive += o.inclusive
-	n.exclusive += o.exclusive
+	n.inclusive, n.exclusive = n.inclusive.Plus(o.inclusive), n.exclusive.Plus(o.exclusive)
 	n.unclosed += o.unclosed
 	n.min, n.max = min(n.min, o.min), max(n.max, o.max)
 }
@@ -237,11 +236,11 @@ type Node struct {
 	Count       int64    `json:"count"` // visits
 	// Inclusive is the time in which the path was open, added up over locations and
 	// visits; Exclusive that in which nothing inside of it was.
-	Inclusive int64 `json:"inclusive"`
-	Exclusive int64 `json:"exclusive"`
-	Min       int64 `json:"min"` // the shortest visit
-	Max       int64 `json:"max"` // the longest visit
-	Unclosed  int64 `json:"unclosed"`
+	Inclusive trace.Ticks `json:"inclusive"`
+	Exclusive trace.Ticks `json:"exclusive"`
+	Min       int64       `json:"min"` // the shortest visit
+	Max       int64       `json:"max"` // the longest visit
+	Unclosed  int64       `json:"unclosed"`
 }
 
 // Result is the tree as a list: each path comes before those inside of it, and of those
@@ -297,7 +296,7 @@ func (p *Part) Result() []Node {
 		return nil
 	}
 	return Sorted(out, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(b.Inclusive, a.Inclusive), cmp.Compare(a.Region+1, b.Region+1))
+		return cmp.Or(b.Inclusive.Cmp(a.Inclusive), cmp.Compare(a.Region+1, b.Region+1))
 	})
 }
 

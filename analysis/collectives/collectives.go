@@ -48,7 +48,7 @@ func WaitsForAll(name string) bool {
 // call is one member's part in an operation.
 type call struct {
 	operation, communicator, root uint64
-	sent, received                int64
+	sent, received                uint64
 	begin, end                    int64
 	known                         bool // when it began
 	posted                        bool // it did not block
@@ -72,8 +72,9 @@ type kind struct {
 }
 
 type sums struct {
-	calls, sent, received int64
-	time                  durations.Total
+	calls          int64
+	sent, received uint64
+	time           durations.Total
 }
 
 // operation is what the members said of one, as far as they have come to it.
@@ -187,14 +188,7 @@ func later(t int64, d uint64) int64 {
 
 // said is what a record says of an operation.
 func said(c *trace.Cursor) call {
-	return call{operation: c.Op(0), communicator: c.Op(1), root: c.Op(2), sent: bytes(c.Op(3)), received: bytes(c.Op(4))}
-}
-
-func bytes(x uint64) int64 {
-	if x == trace.Undefined {
-		return 0
-	}
-	return int64(min(x, math.MaxInt64))
+	return call{operation: c.Op(0), communicator: c.Op(1), root: c.Op(2), sent: durations.Bytes(c.Op(3)), received: durations.Bytes(c.Op(4))}
 }
 
 // ended closes the latest open call with the same id.
@@ -282,7 +276,7 @@ func (p *Part) take(loc uint32, x call) {
 			p.sums[k] = s
 		}
 		s.calls++
-		s.sent, s.received = durations.Sum(s.sent, x.sent), durations.Sum(s.received, x.received)
+		s.sent, s.received = durations.SumBytes(s.sent, x.sent), durations.SumBytes(s.received, x.received)
 		if x.known {
 			s.time.Add(durations.Between(x.begin, x.end))
 		}
@@ -423,7 +417,7 @@ func (p *Part) Merge(o *Part) error {
 			continue
 		}
 		x.calls += y.calls
-		x.sent, x.received = durations.Sum(x.sent, y.sent), durations.Sum(x.received, y.received)
+		x.sent, x.received = durations.SumBytes(x.sent, y.sent), durations.SumBytes(x.received, y.received)
 		x.time.Merge(&y.time)
 	}
 	for k, y := range o.sequences {
@@ -481,8 +475,8 @@ type Operation struct {
 	NonBlocking bool   `json:"nonBlocking"`
 	Members     int    `json:"members"` // locations that did any operation on the communicator
 	Calls       int64  `json:"calls"`
-	Sent        int64  `json:"sentBytes"`
-	Received    int64  `json:"receivedBytes"`
+	Sent        uint64 `json:"sentBytes"`
+	Received    uint64 `json:"receivedBytes"`
 	// Time is how long calls took, of those with begin and end.
 	Time Durations `json:"time"`
 	// Matched counts the operations of which all calls are known, and Waiting is how long
@@ -496,10 +490,10 @@ type Operation struct {
 
 // Durations are how many there are, their sum, and the least and greatest of them, in ticks.
 type Durations struct {
-	Count int64 `json:"count"`
-	Sum   int64 `json:"sum"`
-	Min   int64 `json:"min"`
-	Max   int64 `json:"max"`
+	Count int64       `json:"count"`
+	Sum   trace.Ticks `json:"sum"`
+	Min   int64       `json:"min"`
+	Max   int64       `json:"max"`
 }
 
 func durationsOf(t *durations.Total) Durations { return Durations{t.Count, t.Sum(), t.Min, t.Max} }

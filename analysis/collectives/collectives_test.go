@@ -151,10 +151,11 @@ type program struct {
 }
 
 type figures struct {
-	calls, sent, received int64
-	times                 []int64
-	waits                 []int64
-	early                 int64
+	calls          int64
+	sent, received uint64
+	times          []int64
+	waits          []int64
+	early          int64
 }
 
 func (p *program) of(comm int, operation uint64, posted bool) *figures {
@@ -211,7 +212,7 @@ func random(rng *rand.Rand, locations int) *program {
 				p.rows = append(p.rows, did(uint32(i), b, e, o, uint64(comm), none, sent, received)...)
 			}
 			f := p.of(comm, o, posted)
-			f.calls, f.sent, f.received, f.times = f.calls+1, f.sent+int64(sent), f.received+int64(received), append(f.times, e-b)
+			f.calls, f.sent, f.received, f.times = f.calls+1, f.sent+sent, f.received+received, append(f.times, e-b)
 			begins, ends = append(begins, b), append(ends, e)
 		}
 		if broken[series] || len(begins) == 0 {
@@ -233,7 +234,8 @@ func spread(l []int64) Durations {
 		if i == 0 {
 			d.Min, d.Max = x, x
 		}
-		d.Sum, d.Min, d.Max = d.Sum+x, min(d.Min, x), max(d.Max, x)
+		d.Sum.Add(x)
+		d.Min, d.Max = min(d.Min, x), max(d.Max, x)
 	}
 	return d
 }

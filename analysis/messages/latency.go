@@ -1,6 +1,9 @@
 package messages
 
-import "github.com/weft-trace/weft/analysis/internal/durations"
+import (
+	"github.com/weft-trace/weft/analysis/internal/durations"
+	"github.com/weft-trace/weft/trace"
+)
 
 // Transfer says how long messages took from their send to their receive, in ticks. It is of
 // pairs whose two ends are known. Where clocks differ, times are wrong by their difference,
@@ -8,10 +11,10 @@ import "github.com/weft-trace/weft/analysis/internal/durations"
 type Transfer struct {
 	Count int64 `json:"count"`
 	// Early counts pairs whose receive has an earlier time than its send.
-	Early int64 `json:"receivedBeforeSent"`
-	Sum   int64 `json:"sum"`
-	Min   int64 `json:"min"`
-	Max   int64 `json:"max"`
+	Early int64       `json:"receivedBeforeSent"`
+	Sum   trace.Ticks `json:"sum"`
+	Min   int64       `json:"min"`
+	Max   int64       `json:"max"`
 }
 
 // Latency is the transfer times of all messages. Percentiles are exact below 256 ticks, and

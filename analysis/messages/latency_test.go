@@ -40,7 +40,8 @@ func transferOf(l []int64) Transfer {
 		if i == 0 {
 			t.Min, t.Max = d, d
 		}
-		t.Sum, t.Min, t.Max = t.Sum+d, min(t.Min, d), max(t.Max, d)
+		t.Sum.Add(d)
+		t.Min, t.Max = min(t.Min, d), max(t.Max, d)
 		if d < 0 {
 			t.Early++
 		}

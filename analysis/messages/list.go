@@ -18,7 +18,7 @@ type Message struct {
 	Destination  uint32 // the same
 	Communicator uint64 // index into Definitions.Communicator, [trace.Undefined] for none
 	Tag          int64  // -1 when not known
-	Bytes        int64  // as the sender says, or the receiver where there is no sender
+	Bytes        uint64 // as the sender says, or the receiver where there is no sender
 	Send         int64
 	SendComplete int64 // when a non-blocking send was known to be complete
 	RecvBegin    int64 // when a non-blocking receive was posted

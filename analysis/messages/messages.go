@@ -25,6 +25,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/internal/durations"
@@ -89,7 +90,8 @@ type list struct{ first, last int32 }
 
 // node is a send or receive that waits for its other end.
 type node struct {
-	time, bytes, tag int64
+	time, tag int64
+	bytes     uint64
 	// prev and next link the ends that wait for one pair of locations, after
 	// those with the same tag; all are in order of arrival. seq is that order.
 	prev, next, after int32
@@ -98,9 +100,15 @@ type node struct {
 	message           *open // if messages are listed
 }
 
-type cell struct{ count, bytes int64 }
+type cell struct {
+	count int64
+	bytes uint64
+}
 
-type interval struct{ send, recv, bytes int64 }
+type interval struct {
+	send, recv int64
+	bytes      uint64
+}
 
 // Part pairs the messages of some locations of a trace.
 type Part struct {
@@ -164,10 +172,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 			}
 			continue
 		}
-		n := node{time: c.Time(), tag: int64(c.Op(2)), moment: none}
-		if x := c.Op(3); x != trace.Undefined {
-			n.bytes = int64(x)
-		}
+		n := node{time: c.Time(), tag: int64(c.Op(2)), bytes: durations.Bytes(c.Op(3)), moment: none}
 		peer := trace.NoRef
 		if x := c.Op(0); x < uint64(trace.NoRef) {
 			peer = uint32(x)
@@ -204,7 +209,7 @@ func (p *Part) send(at channel, n node) error {
 		p.sizes.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Sent++
-			b.SentBytes = durations.Sum(b.SentBytes, n.bytes)
+			b.SentBytes = durations.SumBytes(b.SentBytes, n.bytes)
 		}
 	}
 	return p.meet(at, n, false)
@@ -215,14 +220,14 @@ func (p *Part) recv(at channel, n node) error {
 		p.received.add(n.bytes)
 		if b := p.bin(n.time); b != nil {
 			b.Received++
-			b.ReceivedBytes = durations.Sum(b.ReceivedBytes, n.bytes)
+			b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, n.bytes)
 		}
 	}
 	return p.meet(at, n, true)
 }
 
 // add counts a message.
-func (c *cell) add(bytes int64) { c.merge(cell{1, bytes}) }
+func (c *cell) add(bytes uint64) { c.merge(cell{1, bytes}) }
 
 // meet pairs an end with the oldest one that fits, or lets it wait.
 func (p *Part) meet(at channel, n node, recv bool) error {
@@ -410,14 +415,15 @@ func (p *Part) Merge(o *Part) error {
 	return nil
 }
 
-// Result is what is known of a trace's messages. Sizes are bytes.
+// Result is what is known of a trace's messages. Sizes are bytes; a sum of them that does not
+// fit in 64 bits stays at the greatest number.
 type Result struct {
-	Sent          int64 `json:"sent"` // messages
-	SentBytes     int64 `json:"sentBytes"`
-	Received      int64 `json:"received"`
-	ReceivedBytes int64 `json:"receivedBytes"`
-	Matched       int64 `json:"matched"` // pairs of a send and a receive
-	MatchedBytes  int64 `json:"matchedBytes"`
+	Sent          int64  `json:"sent"` // messages
+	SentBytes     uint64 `json:"sentBytes"`
+	Received      int64  `json:"received"`
+	ReceivedBytes uint64 `json:"receivedBytes"`
+	Matched       int64  `json:"matched"` // pairs of a send and a receive
+	MatchedBytes  uint64 `json:"matchedBytes"`
 	// SendsUnmatched were never received in the trace, ReceivesUnmatched never
 	// sent, or the trace does not tell the other side.
 	SendsUnmatched    int64 `json:"sendsUnmatched"`
@@ -429,9 +435,11 @@ type Result struct {
 	// PendingKnown tells whether the next two are known: the most messages, and
 	// the most bytes, that were sent and not yet received at a time. Messages
 	// that never arrive do not count.
-	PendingKnown bool  `json:"pendingKnown"`
-	MaxPending   int64 `json:"maxPending"`
-	MaxBytes     int64 `json:"maxPendingBytes"`
+	PendingKnown bool   `json:"pendingKnown"`
+	MaxPending   int64  `json:"maxPending"`
+	MaxBytes     uint64 `json:"maxPendingBytes"`
+	// Saturated tells that a sum of bytes is more than can be told.
+	Saturated bool `json:"saturated,omitempty"`
 	// Matrix has what was sent by source and destination, in the order of the
 	// definitions; destinations that the trace does not tell come last.
 	Matrix []Cell `json:"matrix"`
@@ -454,7 +462,7 @@ type Cell struct {
 	SourceName      string `json:"sourceName,omitempty"`
 	DestinationName string `json:"destinationName,omitempty"`
 	Count           int64  `json:"count"`
-	Bytes           int64  `json:"bytes"`
+	Bytes           uint64 `json:"bytes"`
 	// Latency is how long those took that were received, if asked for; nil if none was.
 	Latency *Transfer `json:"latency,omitempty"`
 }
@@ -471,6 +479,7 @@ func (p *Part) Result() *Result {
 	} else if p.ordered {
 		r.MaxPending, r.MaxBytes = p.pending.most()
 	}
+	r.Saturated = max(r.SentBytes, r.ReceivedBytes, r.MatchedBytes, r.MaxBytes) == math.MaxUint64
 	for k, v := range p.matrix {
 		c := Cell{Source: k.source, Destination: k.destination, Count: v.count, Bytes: v.bytes}
 		c.SourceID, c.SourceName = p.location(k.source)

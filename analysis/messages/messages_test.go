@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -164,5 +165,39 @@ func TestPairs(t *testing.T) {
 				t.Errorf("order %v, merged %v: found %v, expected %v", order, merged, got, want)
 			}
 		}
+	}
+}
+
+// Lengths have no sign, and their sums stay at the greatest number, which is told. What is on
+// its way is exact whatever comes and goes.
+func TestLengthsBeyond63Bits(t *testing.T) {
+	const long = uint64(math.MaxUint64 - 1)
+	rows := []made.Row{
+		made.Send(0, 10, 1, 1, -2), made.Recv(1, 15, 0, 1, -2), // 2⁶⁴ − 2
+		made.Send(0, 20, 1, 1, 5), made.Recv(1, 25, 0, 1, 5),
+	}
+	d := made.Defs(2, 0, 0)
+	for _, opt := range []Options{{}, {Intervals: true}} {
+		p := New(d, opt)
+		if err := p.Batch(made.Mixed(d, rows)); err != nil {
+			t.Fatal(err)
+		}
+		r := p.Result()
+		if r.SentBytes != math.MaxUint64 || r.ReceivedBytes != math.MaxUint64 || r.MatchedBytes != math.MaxUint64 || !r.Saturated || r.Matrix[0].Bytes != math.MaxUint64 {
+			t.Errorf("found %+v, expected sums at the greatest number, and that they are", r)
+		}
+		if want := []Size{{5, 5, 1, 5}, {long, long, 1, long}}; !slices.Equal(r.Sizes, want) {
+			t.Errorf("sizes: found %v, expected %v", r.Sizes, want)
+		}
+		if want := []Size{{4, 7, 1, 5}, {1 << 63, math.MaxUint64, 1, long}}; !slices.Equal(ByPowers(r.Sizes), want) {
+			t.Errorf("sizes by powers: found %v, expected %v", ByPowers(r.Sizes), want)
+		}
+		if r.MaxPending != 1 || r.MaxBytes != long {
+			t.Errorf("pending: found %d messages, %d bytes, expected 1 of %d", r.MaxPending, r.MaxBytes, long)
+		}
+	}
+	p := New(d, Options{})
+	if err := p.Batch(made.Mixed(d, rows[2:])); err != nil || p.Result().Saturated {
+		t.Errorf("a message of 5 bytes is more than can be told (%v)", err)
 	}
 }

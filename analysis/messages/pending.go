@@ -2,7 +2,10 @@ package messages
 
 import (
 	"cmp"
+	"math"
 	"slices"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // pending finds how many messages were on their way at most, as they come in
@@ -21,6 +24,23 @@ type pending struct {
 	any         bool
 }
 
+// wide is a sum of bytes, or messages, of 128 bits: those on their way come and go.
+type wide = trace.Ticks
+
+// size is a sum of bytes that is not negative; what does not fit stays at the greatest number.
+func size(w wide) uint64 {
+	if b := w.Big(); b.IsUint64() {
+		return b.Uint64()
+	}
+	return math.MaxUint64
+}
+
+// wideOf is a sum of so many bytes.
+func wideOf(bytes uint64) wide {
+	half := trace.TicksOf(int64(bytes >> 1))
+	return half.Plus(half).Plus(trace.TicksOf(int64(bytes & 1)))
+}
+
 // The two things that are counted.
 const (
 	messages = iota
@@ -31,18 +51,25 @@ const (
 type moment struct {
 	time       int64
 	undecided  int64
-	change     [2]int64 // what the decided messages change here
-	run        [2]run   // from here to the next moment of the list
+	change     [2]wide // what the decided messages change here
+	run        [2]run  // from here to the next moment of the list
 	prev, next int32
 }
 
 // run sums up consecutive changes: their sum, and the greatest sum that any
 // number of them had, counted from the first and at least 0.
-type run struct{ sum, most int64 }
+type run struct{ sum, most wide }
 
-func (r run) then(o run) run { return run{r.sum + o.sum, max(r.most, r.sum+o.most)} }
+func (r run) then(o run) run { return run{r.sum.Plus(o.sum), greater(r.most, r.sum.Plus(o.most))} }
 
-func change(x int64) run { return run{x, max(x, 0)} }
+func change(x wide) run { return run{x, greater(x, wide{})} }
+
+func greater(a, b wide) wide {
+	if a.Cmp(b) < 0 {
+		return b
+	}
+	return a
+}
 
 // now is the moment of time t, which is the last one or later.
 func (p *pending) now(t int64) int32 {
@@ -100,23 +127,23 @@ func (p *pending) wait(t int64) int32 {
 }
 
 // arrive notes the receive, at time t, of a message that was sent at moment i.
-func (p *pending) arrive(i int32, t, size int64) {
+func (p *pending) arrive(i int32, t int64, size uint64) {
 	now := p.now(t)
 	if i == now {
 		p.moments[i].undecided--
 		return
 	}
 	m, n := &p.moments[i], &p.moments[now]
-	m.change[messages]++
-	m.change[bytes] += size
-	n.change[messages]--
-	n.change[bytes] -= size
+	m.change[messages].Add(1)
+	m.change[bytes] = m.change[bytes].Plus(wideOf(size))
+	n.change[messages].Add(-1)
+	n.change[bytes] = n.change[bytes].Minus(wideOf(size))
 	if m.undecided--; m.undecided == 0 {
 		p.drop(i)
 	}
 }
 
-func (p *pending) most() (count, size int64) {
+func (p *pending) most() (count int64, most uint64) {
 	if !p.any {
 		return 0, 0
 	}
@@ -127,25 +154,31 @@ func (p *pending) most() (count, size int64) {
 			all[w] = all[w].then(change(m.change[w])).then(m.run[w])
 		}
 	}
-	return all[messages].most, all[bytes].most
+	return all[messages].most.Int64(), size(all[bytes].most)
 }
 
 // most is the same for messages in any order.
-func most(list []interval) (count, size int64) {
-	type step struct{ time, count, bytes int64 }
+func most(list []interval) (count int64, most uint64) {
+	type step struct {
+		time, count int64
+		bytes       uint64
+	}
 	var steps []step
 	for _, x := range list {
 		if x.send < x.recv {
-			steps = append(steps, step{x.send, 1, x.bytes}, step{x.recv, -1, -x.bytes})
+			steps = append(steps, step{x.send, 1, x.bytes}, step{x.recv, -1, x.bytes})
 		}
 	}
 	// A message that arrives leaves before another sets out.
 	slices.SortFunc(steps, func(a, b step) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.count, b.count)) })
-	var c, s int64
+	c, open, greatest := int64(0), wide{}, wide{}
 	for _, x := range steps {
-		c += x.count
-		s += x.bytes
-		count, size = max(count, c), max(size, s)
+		if c += x.count; x.count > 0 {
+			open = open.Plus(wideOf(x.bytes))
+		} else {
+			open = open.Minus(wideOf(x.bytes))
+		}
+		count, greatest = max(count, c), greater(greatest, open)
 	}
-	return count, size
+	return count, size(greatest)
 }

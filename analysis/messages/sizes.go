@@ -14,10 +14,10 @@ import (
 // more than 1024 different sizes: then sizes from a power of 2 to before the next one are
 // counted together.
 type Size struct {
-	Least int64 `json:"least"`
-	Most  int64 `json:"most"`
-	Count int64 `json:"count"`
-	Bytes int64 `json:"bytes"`
+	Least uint64 `json:"least"`
+	Most  uint64 `json:"most"`
+	Count int64  `json:"count"`
+	Bytes uint64 `json:"bytes"`
 }
 
 // maxSizes is how many different sizes are counted apart.
@@ -25,19 +25,19 @@ const maxSizes = 1024
 
 // sizes counts messages by size: by their bytes, or by how many bits those have.
 type sizes struct {
-	exact  map[int64]cell
+	exact  map[uint64]cell
 	powers *[65]cell
 }
 
-func (s *sizes) add(size int64) { s.count(size, cell{1, size}) }
+func (s *sizes) add(size uint64) { s.count(size, cell{1, size}) }
 
-func (s *sizes) count(size int64, n cell) {
+func (s *sizes) count(size uint64, n cell) {
 	if s.powers != nil {
 		s.class(size).merge(n)
 		return
 	}
 	if s.exact == nil {
-		s.exact = map[int64]cell{}
+		s.exact = map[uint64]cell{}
 	}
 	x := s.exact[size]
 	x.merge(n)
@@ -47,7 +47,7 @@ func (s *sizes) count(size int64, n cell) {
 	}
 }
 
-func (s *sizes) class(size int64) *cell { return &s.powers[bits.Len64(uint64(size))] }
+func (s *sizes) class(size uint64) *cell { return &s.powers[bits.Len64(size)] }
 
 // group counts by powers of 2 from here on.
 func (s *sizes) group() {
@@ -75,7 +75,7 @@ func (s *sizes) merge(o *sizes) {
 
 func (c *cell) merge(o cell) {
 	c.count += o.count
-	c.bytes = durations.Sum(c.bytes, o.bytes)
+	c.bytes = durations.SumBytes(c.bytes, o.bytes)
 }
 
 func (s *sizes) list() []Size {
@@ -87,7 +87,10 @@ func (s *sizes) list() []Size {
 	for i := 0; s.powers != nil && i < len(s.powers); i++ {
 		if n := s.powers[i]; n.count > 0 {
 			low := uint64(1) << i >> 1
-			l = append(l, Size{int64(low), int64(max(2*low, 1) - 1), n.count, n.bytes})
+			if i == 64 {
+				low = 1 << 63
+			}
+			l = append(l, Size{low, low + max(low, 1) - 1, n.count, n.bytes})
 		}
 	}
 	return l
@@ -105,19 +108,19 @@ func ByPowers(l []Size) []Size {
 
 // Bin is a part of a window, from From to before To, in ticks.
 type Bin struct {
-	From          int64 `json:"from"`
-	To            int64 `json:"to"`
-	Sent          int64 `json:"sent"` // messages
-	SentBytes     int64 `json:"sentBytes"`
-	Received      int64 `json:"received"`
-	ReceivedBytes int64 `json:"receivedBytes"`
+	From          int64  `json:"from"`
+	To            int64  `json:"to"`
+	Sent          int64  `json:"sent"` // messages
+	SentBytes     uint64 `json:"sentBytes"`
+	Received      int64  `json:"received"`
+	ReceivedBytes uint64 `json:"receivedBytes"`
 }
 
 func (b *Bin) merge(o *Bin) {
 	b.Sent += o.Sent
-	b.SentBytes = durations.Sum(b.SentBytes, o.SentBytes)
+	b.SentBytes = durations.SumBytes(b.SentBytes, o.SentBytes)
 	b.Received += o.Received
-	b.ReceivedBytes = durations.Sum(b.ReceivedBytes, o.ReceivedBytes)
+	b.ReceivedBytes = durations.SumBytes(b.ReceivedBytes, o.ReceivedBytes)
 }
 
 // newBins divides a window; no bin is empty.

@@ -41,7 +41,7 @@ func TestWindow(t *testing.T) {
 		var listed []message
 		p := New(d, Options{Window: &w, Bins: bins})
 		q := New(d, Options{Window: &w, List: func(m *Message) error {
-			listed = append(listed, message{int64(m.Source), int64(m.Destination), m.Send, m.Recv, m.Bytes})
+			listed = append(listed, message{int64(m.Source), int64(m.Destination), m.Send, m.Recv, int64(m.Bytes)})
 			return nil
 		}})
 		for _, x := range []*Part{p, q} {
@@ -56,11 +56,11 @@ func TestWindow(t *testing.T) {
 		in := func(at int64) bool { return w.From <= at && at < w.To }
 		matrix := map[[2]int64]cell{}
 		for size := int64(1); size <= 6; size++ {
-			s := Size{size, size, 0, 0}
+			s := Size{uint64(size), uint64(size), 0, 0}
 			for _, m := range all {
 				if m.bytes == size && in(m.send) {
 					s.Count++
-					s.Bytes += m.bytes
+					s.Bytes += uint64(m.bytes)
 				}
 			}
 			if s.Count > 0 {
@@ -71,15 +71,15 @@ func TestWindow(t *testing.T) {
 		for _, m := range all {
 			if in(m.send) {
 				want.Sent++
-				want.SentBytes += m.bytes
+				want.SentBytes += uint64(m.bytes)
 				want.Matched++
-				want.MatchedBytes += m.bytes
+				want.MatchedBytes += uint64(m.bytes)
 				x := matrix[[2]int64{m.from, m.to}]
-				matrix[[2]int64{m.from, m.to}] = cell{x.count + 1, x.bytes + m.bytes}
+				matrix[[2]int64{m.from, m.to}] = cell{x.count + 1, x.bytes + uint64(m.bytes)}
 			}
 			if in(m.recv) {
 				want.Received++
-				want.ReceivedBytes += m.bytes
+				want.ReceivedBytes += uint64(m.bytes)
 			}
 			if in(m.send) {
 				list = append(list, m)
@@ -107,11 +107,11 @@ func TestWindow(t *testing.T) {
 			for _, m := range all {
 				if b.From <= m.send && m.send < b.To {
 					n.Sent++
-					n.SentBytes += m.bytes
+					n.SentBytes += uint64(m.bytes)
 				}
 				if b.From <= m.recv && m.recv < b.To {
 					n.Received++
-					n.ReceivedBytes += m.bytes
+					n.ReceivedBytes += uint64(m.bytes)
 				}
 			}
 			if b != n {

@@ -29,7 +29,7 @@ func Example() {
 	}
 	r := p.Result()
 	for _, x := range r.Regions {
-		fmt.Printf("%s %s: %d times, %s\n", x.ID, x.Name, x.Count, r.Clock.FormatDuration(x.Inclusive))
+		fmt.Printf("%s %s: %d times, %s\n", x.ID, x.Name, x.Count, r.Clock.FormatSum(x.Inclusive))
 	}
 	// Output:
 	// -11 open0: 1 times, 98 µs

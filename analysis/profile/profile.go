@@ -19,7 +19,7 @@
 // the whole; their counts do not, as what is open where two meet counts in both.
 //
 // A part needs the order of each location only. Its memory is that of the
-// definitions (56 bytes a region, and for each location if asked for), 24 bytes
+// definitions (72 bytes a region, and for each location if asked for), 24 bytes
 // an open region and about 64 bytes an open claim.
 package profile
 
@@ -68,31 +68,57 @@ type Part struct {
 }
 
 // cell sums up the visits of a region; its slot is the region's index plus one,
-// so that slot 0 is left for visits of an unknown region.
+// so that slot 0 is left for visits of an unknown region. Sums are kept as they are added up
+// fastest: less than 2⁶³, and how many times 2⁶³ more.
 type cell struct {
 	count     int64
 	orphans   int64
 	inclusive int64
-	sum       int64
+	recursive int64 // visits inside others of the same region
 	exclusive int64
 	min, max  int64
+	more      struct{ inclusive, recursive, exclusive uint32 }
+}
+
+// sum63 adds n, which is not negative, to such a sum.
+func sum63(low *int64, more *uint32, n int64) {
+	if *low += n; *low < 0 {
+		*low &= math.MaxInt64
+		*more++
+	}
+}
+
+// ticks is a sum of a cell.
+func ticks(low int64, more uint32) trace.Ticks {
+	t := trace.TicksOf(low)
+	if more > 0 { // hardly ever
+		t = t.Plus(trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)).Times(int64(more)))
+	}
+	return t
 }
 
 func (c *cell) visit(ticks int64, recursive bool) {
-	c.sum += ticks
-	if !recursive {
-		c.inclusive += ticks
+	if recursive {
+		sum63(&c.recursive, &c.more.recursive, ticks)
+	} else {
+		sum63(&c.inclusive, &c.more.inclusive, ticks)
 	}
 	c.min = min(c.min, ticks)
 	c.max = max(c.max, ticks)
 }
 
+// pass counts time in which the region is the innermost one.
+func (c *cell) pass(ticks int64) { sum63(&c.exclusive, &c.more.exclusive, ticks) }
+
 func (c *cell) add(o *cell) {
 	c.count += o.count
 	c.orphans += o.orphans
-	c.inclusive += o.inclusive
-	c.sum += o.sum
-	c.exclusive += o.exclusive
+	sum63(&c.inclusive, &c.more.inclusive, o.inclusive)
+	sum63(&c.recursive, &c.more.recursive, o.recursive)
+	sum63(&c.exclusive, &c.more.exclusive, o.exclusive)
+	c.more.inclusive += o.more.inclusive
+	c.more.recursive += o.more.recursive
+	c.more.exclusive += o.more.exclusive
 	c.min = min(c.min, o.min)
 	c.max = max(c.max, o.max)
 }
@@ -134,7 +160,7 @@ const (
 
 type activity struct {
 	count    int64
-	ticks    int64
+	ticks    trace.Ticks
 	min, max int64
 	unclosed int64
 }
@@ -281,7 +307,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 		case trace.Enter:
 			t, slot := times[i], refs[i]+1
 			if n := len(stack); n > 0 {
-				tab[stack[n-1].slot].exclusive += t - since
+				tab[stack[n-1].slot].pass(t - since)
 			}
 			since = t
 			if int(slot) >= len(tab) {
@@ -318,7 +344,7 @@ func (p *Part) run(s *location, table *[]cell, times []int64, kinds []trace.Kind
 					continue
 				}
 			}
-			tab[stack[n].slot].exclusive += t - since
+			tab[stack[n].slot].pass(t - since)
 			since = t
 			f := stack[at]
 			if f.flags&before == 0 {
@@ -434,7 +460,7 @@ func (p *Part) ended(c claims.Claim, end int64) {
 	if outside {
 		a.count--
 	} else {
-		a.ticks += ticks
+		a.ticks.Add(ticks)
 		a.min, a.max = min(a.min, ticks), max(a.max, ticks)
 	}
 	p.activities[row] = a
@@ -473,7 +499,7 @@ func (p *Part) Merge(o *Part) error {
 	p.cells = sum(p.cells, o.cells)
 	for k, v := range o.activities {
 		if a, ok := p.activities[k]; ok {
-			v = activity{a.count + v.count, a.ticks + v.ticks, min(a.min, v.min), max(a.max, v.max), a.unclosed + v.unclosed}
+			v = activity{a.count + v.count, a.ticks.Plus(v.ticks), min(a.min, v.min), max(a.max, v.max), a.unclosed + v.unclosed}
 		}
 		p.activities[k] = v
 	}
@@ -502,9 +528,9 @@ type Result struct {
 	Locations []Location `json:"locations,omitempty"`
 	// Covered is the time in which a region was open, added up over the
 	// locations. It is the sum of the regions' exclusive times.
-	Covered  int64 `json:"covered"`
-	Unclosed int64 `json:"unclosed"` // enters without leave
-	Orphans  int64 `json:"orphans"`  // leaves without enter
+	Covered  trace.Ticks `json:"covered"`
+	Unclosed int64       `json:"unclosed"` // enters without leave
+	Orphans  int64       `json:"orphans"`  // leaves without enter
 
 	// Activities are the regions that held claims, and Resources the resources
 	// claimed, in the order of the definitions.
@@ -528,16 +554,16 @@ type Region struct {
 	Count       int64    `json:"count"` // enters
 	// Inclusive is the time in which the region was open, added up over
 	// locations; Exclusive that in which it was the innermost open one.
-	Inclusive int64 `json:"inclusive"`
-	Exclusive int64 `json:"exclusive"`
+	Inclusive trace.Ticks `json:"inclusive"`
+	Exclusive trace.Ticks `json:"exclusive"`
 	// Sum is the lengths of all visits added up. It is greater than Inclusive
 	// only for recursive regions. Min and Max are the shortest and longest
 	// visit, visits inside others of the same region included.
-	Sum      int64 `json:"sum"`
-	Min      int64 `json:"min"`
-	Max      int64 `json:"max"`
-	Unclosed int64 `json:"unclosed"` // enters without leave, closed at the location's last event
-	Orphans  int64 `json:"orphans"`  // leaves without enter, ignored
+	Sum      trace.Ticks `json:"sum"`
+	Min      int64       `json:"min"`
+	Max      int64       `json:"max"`
+	Unclosed int64       `json:"unclosed"` // enters without leave, closed at the location's last event
+	Orphans  int64       `json:"orphans"`  // leaves without enter, ignored
 }
 
 // Add adds the profile of the same region at other locations, or of one that counts as the same.
@@ -550,9 +576,9 @@ func (r *Region) Add(o *Region) {
 		r.Min, r.Max = min(r.Min, o.Min), max(r.Max, o.Max)
 	}
 	r.Count += o.Count
-	r.Inclusive += o.Inclusive
-	r.Exclusive += o.Exclusive
-	r.Sum += o.Sum
+	r.Inclusive = r.Inclusive.Plus(o.Inclusive)
+	r.Exclusive = r.Exclusive.Plus(o.Exclusive)
+	r.Sum = r.Sum.Plus(o.Sum)
 	r.Unclosed += o.Unclosed
 	r.Orphans += o.Orphans
 }
@@ -571,13 +597,13 @@ type Location struct {
 
 // Activity is the profile of the claims of one activity.
 type Activity struct {
-	Region   uint32 `json:"region"` // index into Definitions.Regions, NoRef when not known
-	Name     string `json:"name"`
-	Count    int64  `json:"count"`    // claims
-	Time     int64  `json:"time"`     // lengths of its claims added up
-	Min      int64  `json:"min"`      // the shortest claim
-	Max      int64  `json:"max"`      // the longest claim
-	Unclosed int64  `json:"unclosed"` // claims without end, closed at the location's last event
+	Region   uint32      `json:"region"` // index into Definitions.Regions, NoRef when not known
+	Name     string      `json:"name"`
+	Count    int64       `json:"count"`    // claims
+	Time     trace.Ticks `json:"time"`     // lengths of its claims added up
+	Min      int64       `json:"min"`      // the shortest claim
+	Max      int64       `json:"max"`      // the longest claim
+	Unclosed int64       `json:"unclosed"` // claims without end, closed at the location's last event
 }
 
 // Resource is the profile of one resource. A claim uses it from its begin to
@@ -618,14 +644,14 @@ func (p *Part) Result() *Result {
 		d := p.defs.Locations.At(uint32(loc))
 		l := Location{Location: uint32(loc), ID: d.ID, Name: d.Name, FullName: names[loc], First: s.first, Last: s.last, Regions: p.regions(cells, mine, ids)}
 		for i := range l.Regions {
-			l.Covered += l.Regions[i].Exclusive
+			l.Covered += l.Regions[i].Exclusive.Int64()
 		}
 		r.Locations = append(r.Locations, l)
 	}
 	r.Regions = p.regions(total, unclosed, ids)
 	for i := range r.Regions {
 		x := &r.Regions[i]
-		r.Covered += x.Exclusive
+		r.Covered = r.Covered.Plus(x.Exclusive)
 		r.Unclosed += x.Unclosed
 		r.Orphans += x.Orphans
 	}
@@ -637,7 +663,7 @@ func (p *Part) Result() *Result {
 // unclosed, which may be nil.
 func closeAll(s *location, cells []cell, at int64, unclosed map[uint32]int64) {
 	if n := len(s.stack); n > 0 {
-		cells[s.stack[n-1].slot].exclusive += at - s.since
+		cells[s.stack[n-1].slot].pass(at - s.since)
 	}
 	for i, f := range s.stack {
 		if s.open.Gap(i) {
@@ -662,7 +688,8 @@ func (p *Part) regions(cells []cell, unclosed map[uint32]int64, ids map[uint32][
 		if c.count == 0 && c.orphans == 0 {
 			continue
 		}
-		x := Region{Region: uint32(slot) - 1, Count: c.count, Inclusive: c.inclusive, Exclusive: c.exclusive, Sum: c.sum, Min: c.min, Max: c.max,
+		x := Region{Region: uint32(slot) - 1, Count: c.count, Inclusive: ticks(c.inclusive, c.more.inclusive), Exclusive: ticks(c.exclusive, c.more.exclusive),
+			Sum: ticks(c.inclusive, c.more.inclusive).Plus(ticks(c.recursive, c.more.recursive)), Min: c.min, Max: c.max,
 			Unclosed: unclosed[uint32(slot)], Orphans: c.orphans}
 		if c.count == 0 {
 			x.Min = 0

@@ -1,8 +1,10 @@
 package profile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -25,21 +27,21 @@ func TestRegions(t *testing.T) {
 		want []Region // the identity is left out
 	}{
 		{"nested", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, b), made.Leave(0, 9, a)},
-			[]Region{{Region: a, Count: 1, Inclusive: 9, Exclusive: 6, Sum: 9, Min: 9, Max: 9}, {Region: b, Count: 1, Inclusive: 3, Exclusive: 3, Sum: 3, Min: 3, Max: 3}}},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9), Min: 9, Max: 9}, {Region: b, Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(3), Min: 3, Max: 3}}},
 		{"crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, b), made.Leave(0, 5, a), made.Leave(0, 9, b)},
-			[]Region{{Region: a, Count: 1, Inclusive: 5, Exclusive: 2, Sum: 5, Min: 5, Max: 5}, {Region: b, Count: 1, Inclusive: 7, Exclusive: 7, Sum: 7, Min: 7, Max: 7}}},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(5), Min: 5, Max: 5}, {Region: b, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(7), Sum: trace.TicksOf(7), Min: 7, Max: 7}}},
 		{"recursive", []made.Row{made.Enter(0, 0, a), made.Enter(0, 2, a), made.Leave(0, 5, a), made.Leave(0, 9, a)},
-			[]Region{{Region: a, Count: 2, Inclusive: 9, Exclusive: 9, Sum: 12, Min: 3, Max: 9}}},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(9), Exclusive: trace.TicksOf(9), Sum: trace.TicksOf(12), Min: 3, Max: 9}}},
 		{"recursive and crossing", []made.Row{made.Enter(0, 0, a), made.Enter(0, 1, b), made.Enter(0, 2, a), made.Leave(0, 3, b), made.Enter(0, 4, b),
 			made.Leave(0, 5, a), made.Leave(0, 7, a), made.Leave(0, 9, b)},
-			[]Region{{Region: a, Count: 2, Inclusive: 7, Exclusive: 3, Sum: 10, Min: 3, Max: 7}, {Region: b, Count: 2, Inclusive: 7, Exclusive: 6, Sum: 7, Min: 2, Max: 5}}},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(10), Min: 3, Max: 7}, {Region: b, Count: 2, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(7), Min: 2, Max: 5}}},
 		{"unclosed and orphan", []made.Row{made.Leave(0, 0, b), made.Enter(0, 1, a), made.Enter(0, 3, b), made.Leave(0, 5, c), {Time: 8, Kind: trace.Mark, Ref: a}},
-			[]Region{{Region: a, Count: 1, Inclusive: 7, Exclusive: 2, Sum: 7, Min: 7, Max: 7, Unclosed: 1},
-				{Region: b, Count: 1, Inclusive: 5, Exclusive: 5, Sum: 5, Min: 5, Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
+			[]Region{{Region: a, Count: 1, Inclusive: trace.TicksOf(7), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(7), Min: 7, Max: 7, Unclosed: 1},
+				{Region: b, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
 		{"unknown region", []made.Row{made.Enter(0, 0, trace.NoRef), made.Enter(0, 1, 99), made.Leave(0, 4, trace.NoRef), made.Leave(0, 6, trace.NoRef)},
-			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: 6, Exclusive: 6, Sum: 9, Min: 3, Max: 6}}},
+			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: trace.TicksOf(6), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9), Min: 3, Max: 6}}},
 		{"two locations", []made.Row{made.Enter(0, 0, a), made.Enter(1, 1, a), made.Leave(0, 4, a), made.Leave(1, 9, a)},
-			[]Region{{Region: a, Count: 2, Inclusive: 12, Exclusive: 12, Sum: 12, Min: 4, Max: 8}}},
+			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(12), Exclusive: trace.TicksOf(12), Sum: trace.TicksOf(12), Min: 4, Max: 8}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d := made.Defs(2, 3, 0)
@@ -54,7 +56,7 @@ func TestRegions(t *testing.T) {
 				}
 				var sum, at int64
 				for i := range r.Regions {
-					sum += r.Regions[i].Exclusive
+					sum += r.Regions[i].Exclusive.Int64()
 					r.Regions[i].ID, r.Regions[i].Name = "", ""
 				}
 				for _, l := range r.Locations {
@@ -63,7 +65,7 @@ func TestRegions(t *testing.T) {
 				if !reflect.DeepEqual(r.Regions, test.want) {
 					t.Errorf("regions:\nfound    %+v\nexpected %+v", r.Regions, test.want)
 				}
-				if sum != r.Covered || opt.Locations && at != sum {
+				if sum != r.Covered.Int64() || opt.Locations && at != sum {
 					t.Errorf("covered: found %d, at locations %d, expected %d", r.Covered, at, sum)
 				}
 			}
@@ -135,7 +137,7 @@ func TestSlow(t *testing.T) {
 		}
 		for _, x := range p.Result().Regions {
 			delete(missing, x.Region)
-			if x.Inclusive != inclusive[x.Region] || x.Exclusive != exclusive[x.Region] {
+			if x.Inclusive.Int64() != inclusive[x.Region] || x.Exclusive.Int64() != exclusive[x.Region] {
 				t.Fatalf("region %d: found %d inclusive and %d exclusive, expected %d and %d", x.Region, x.Inclusive, x.Exclusive, inclusive[x.Region], exclusive[x.Region])
 			}
 		}
@@ -165,10 +167,10 @@ func TestWindow(t *testing.T) {
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %+v %d", r.Regions, r.Activities, r.Resources, r.UnclosedClaims)
 	expected := fmt.Sprintf("%+v %+v %+v %d",
-		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: 8, Exclusive: 5, Sum: 8, Min: 8, Max: 8},
-			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: 3, Exclusive: 3, Sum: 3, Min: 3, Max: 3},
-			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: 1, Exclusive: 1, Sum: 1, Min: 1, Max: 1}},
-		[]Activity{{b, "B", 1, 9, 9, 9, 0}, {c, "C", 1, 1, 1, 1, 1}},
+		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: trace.TicksOf(8), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(8), Min: 8, Max: 8},
+			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(3), Min: 3, Max: 3},
+			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: trace.TicksOf(1), Exclusive: trace.TicksOf(1), Sum: trace.TicksOf(1), Min: 1, Max: 1}},
+		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 1}},
 		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 1)
 	if found != expected {
 		t.Errorf("found    %s\nexpected %s", found, expected)
@@ -256,7 +258,7 @@ func TestClaims(t *testing.T) {
 	}
 	r := p.Result()
 	found := fmt.Sprintf("%+v %+v %d %d", r.Activities, r.Resources, r.UnclosedClaims, r.OrphanClaims)
-	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, 4, 0, 4, 0}, {b, "B", 2, 15, 5, 10, 1}},
+	expected := fmt.Sprintf("%+v %+v %d %d", []Activity{{a, "A", 2, trace.TicksOf(4), 0, 4, 0}, {b, "B", 2, trace.TicksOf(15), 5, 10, 1}},
 		[]Resource{{0, "0", "", "", 1, 3, 7, trace.Real(one*4 + two*5), 2, trace.Real(one + two)}, {1, "1", "", "", 1, 1, 10, 50, 1, 5}}, 1, 1)
 	if found != expected {
 		t.Errorf("claims:\nfound    %s\nexpected %s", found, expected)
@@ -347,6 +349,49 @@ func TestStates(t *testing.T) {
 		}
 		if !reflect.DeepEqual(results[0], results[1]) {
 			t.Errorf("window %v: with states\n%+v\nwithout\n%+v", w, results[1], results[0])
+		}
+	}
+}
+
+// Sums have 128 bits: of many locations, in one part and in several, and of a recursion at one.
+func TestSumsBeyond64Bits(t *testing.T) {
+	const long = int64(4e18)
+	d := made.Defs(4, 3, 0)
+	var rows []made.Row
+	for loc := range uint32(3) {
+		rows = append(rows, made.Enter(loc, 0, a))
+	}
+	for range 4 {
+		rows = append(rows, made.Enter(3, 0, b))
+	}
+	for range 4 {
+		rows = append(rows, made.Leave(3, long, b))
+	}
+	for loc := range uint32(3) {
+		rows = append(rows, made.Leave(loc, long, a))
+	}
+	for _, opt := range []Options{{}, {Locations: true}, {Window: &trace.Window{From: -1, To: math.MaxInt64}}} {
+		one, many := New(d, opt), New(d, opt)
+		if err := one.Batch(made.Mixed(d, rows)); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range made.PerLocation(d, rows) {
+			p := New(d, opt)
+			if err := cmp.Or(p.Batch(b), many.Merge(p)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, p := range []*Part{one, many} {
+			r := p.Result()
+			got := fmt.Sprint(r.Covered)
+			for _, x := range r.Regions {
+				got += fmt.Sprint(" ", x.Name, x.Inclusive, x.Exclusive, x.Sum)
+			}
+			want := fmt.Sprint("16000000000000000000 ", r.Regions[0].Name, "12000000000000000000 12000000000000000000 12000000000000000000 ",
+				r.Regions[1].Name, "4000000000000000000 4000000000000000000 16000000000000000000")
+			if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+				t.Errorf("%+v: found %s, expected %s", opt, got, want)
+			}
 		}
 	}
 }

@@ -38,8 +38,8 @@ func TestRows(t *testing.T) {
 	}
 	id := r.Defs().Regions.At(f).ID
 	want := []Region{
-		{Region: f, ID: id, Name: "f", Definitions: []string{id, "9"}, Count: 3, Inclusive: 160, Exclusive: 140, Sum: 190, Min: 30, Max: 100},
-		{Region: g, ID: r.Defs().Regions.At(g).ID, Name: "g", Count: 1, Inclusive: 20, Exclusive: 20, Sum: 20, Min: 20, Max: 20},
+		{Region: f, ID: id, Name: "f", Definitions: []string{id, "9"}, Count: 3, Inclusive: trace.TicksOf(160), Exclusive: trace.TicksOf(140), Sum: trace.TicksOf(190), Min: 30, Max: 100},
+		{Region: g, ID: r.Defs().Regions.At(g).ID, Name: "g", Count: 1, Inclusive: trace.TicksOf(20), Exclusive: trace.TicksOf(20), Sum: trace.TicksOf(20), Min: 20, Max: 20},
 	}
 	if got := run(trace.NewRows(r.Defs())); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v\nexpected %+v", got, want)

@@ -49,8 +49,9 @@ type key struct {
 }
 
 type sums struct {
-	count, bytes int64
-	time         durations.Total
+	count int64
+	bytes uint64
+	time  durations.Total
 }
 
 // pending is what a transfer and its end have in common at a location: window and matching number,
@@ -98,10 +99,10 @@ func (p *Part) Batch(b *trace.Batch) error {
 			if at.number = c.Op(2); at.window == trace.NoRef {
 				at.communicator, at.number = c.Op(3), c.Op(4)
 			}
-			p.begin(at, c.Time(), operation, c.Op(0), bytes(c.Op(1)))
+			p.begin(at, c.Time(), operation, c.Op(0), durations.Bytes(c.Op(1)))
 		case trace.RMAAtomic:
 			at.number = c.Op(4)
-			p.begin(at, c.Time(), Atomic, c.Op(0), durations.Sum(bytes(c.Op(2)), bytes(c.Op(3))))
+			p.begin(at, c.Time(), Atomic, c.Op(0), durations.SumBytes(durations.Bytes(c.Op(2)), durations.Bytes(c.Op(3))))
 		case trace.RMAEnd:
 			at.window, at.communicator, at.number = trace.NoRef, c.Op(1), c.Op(2)
 			p.end(at, c.Time())
@@ -113,14 +114,7 @@ func (p *Part) Batch(b *trace.Batch) error {
 	return nil
 }
 
-func bytes(x uint64) int64 {
-	if x > 1<<63-1 {
-		return 0 // not told
-	}
-	return int64(x)
-}
-
-func (p *Part) begin(at pending, t int64, operation string, remote uint64, size int64) {
+func (p *Part) begin(at pending, t int64, operation string, remote, size uint64) {
 	target := trace.NoRef
 	if remote < uint64(p.defs.Locations.Len()) {
 		target = uint32(remote)
@@ -132,7 +126,7 @@ func (p *Part) begin(at pending, t int64, operation string, remote uint64, size 
 	k := key{at.location, target, operation}
 	s := p.sum(k)
 	s.count++
-	s.bytes = durations.Sum(s.bytes, size)
+	s.bytes = durations.SumBytes(s.bytes, size)
 	if at.number != trace.Undefined {
 		p.open[at] = transfer{k, t}
 	}
@@ -174,8 +168,8 @@ func (p *Part) Merge(o *Part) error {
 
 // Result is who read and wrote whose memory.
 type Result struct {
-	Count int64 `json:"count"` // transfers
-	Bytes int64 `json:"bytes"`
+	Count int64  `json:"count"` // transfers
+	Bytes uint64 `json:"bytes"`
 	// Transfers are in the order of origins and targets in the definitions, targets that the trace
 	// does not tell last, and of the same two in the order of the operations' names.
 	Transfers []Transfers `json:"transfers"`
@@ -192,13 +186,13 @@ type Transfers struct {
 	Operation  string `json:"operation"` // put, get or atomic
 	Count      int64  `json:"count"`
 	// Bytes are those put or got; of atomic operations those sent and received.
-	Bytes int64 `json:"bytes"`
+	Bytes uint64 `json:"bytes"`
 	// Completed says how many have an end that the trace tells, and the times from their begin to
 	// it, in ticks.
-	Completed int64 `json:"completed"`
-	Sum       int64 `json:"sum"`
-	Min       int64 `json:"min"`
-	Max       int64 `json:"max"`
+	Completed int64       `json:"completed"`
+	Sum       trace.Ticks `json:"sum"`
+	Min       int64       `json:"min"`
+	Max       int64       `json:"max"`
 }
 
 // Result is what is known so far; the part can go on.
@@ -211,7 +205,7 @@ func (p *Part) Result() *Result {
 		x.TargetID, x.TargetName = p.location(k.target)
 		r.Transfers = append(r.Transfers, x)
 		r.Count += s.count
-		r.Bytes = durations.Sum(r.Bytes, s.bytes)
+		r.Bytes = durations.SumBytes(r.Bytes, s.bytes)
 	}
 	slices.SortFunc(r.Transfers, func(a, b Transfers) int {
 		return cmp.Or(cmp.Compare(a.Origin, b.Origin), cmp.Compare(a.Target, b.Target), cmp.Compare(a.Operation, b.Operation))

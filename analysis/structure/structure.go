@@ -99,7 +99,7 @@ func (l *location) occurred(s uint32, o grammar.Occurrence) error {
 	}
 	x := &l.total[s]
 	x.Count++
-	x.Sum += int64(o.Duration)
+	x.Sum.Add(int64(o.Duration))
 	x.Min, x.Max = min(x.Min, int64(o.Duration)), max(x.Max, int64(o.Duration))
 	x.Blocks += int64(o.Blocks)
 	return nil
@@ -172,11 +172,11 @@ func (p *Part) Merge(o *Part) (err error) {
 
 // Times sums up occurrences; times are in ticks.
 type Times struct {
-	Count  int64 `json:"count"`
-	Sum    int64 `json:"sum"`
-	Min    int64 `json:"min"`
-	Max    int64 `json:"max"`
-	Blocks int64 `json:"blocks"` // of calls: not in other calls; of other sequences: in calls
+	Count  int64       `json:"count"`
+	Sum    trace.Ticks `json:"sum"`
+	Min    int64       `json:"min"`
+	Max    int64       `json:"max"`
+	Blocks int64       `json:"blocks"` // of calls: not in other calls; of other sequences: in calls
 }
 
 func (t *Times) add(o Times) {
@@ -184,7 +184,7 @@ func (t *Times) add(o Times) {
 		*t = o
 		return
 	}
-	t.Count, t.Sum, t.Blocks = t.Count+o.Count, t.Sum+o.Sum, t.Blocks+o.Blocks
+	t.Count, t.Sum, t.Blocks = t.Count+o.Count, t.Sum.Plus(o.Sum), t.Blocks+o.Blocks
 	t.Min, t.Max = min(t.Min, o.Min), max(t.Max, o.Max)
 }
 
@@ -248,7 +248,7 @@ type Result struct {
 func (p *Part) Result() (*Result, error) {
 	r := &Result{Shapes: []Shape{}, Sequences: []Sequence{}}
 	m := merger{p: p, r: r, names: p.defs.FullNames(), known: map[string]int{}, shapes: map[string]int{}}
-	total := int64(0)
+	total := trace.Ticks{}
 	for i, l := range p.locations {
 		if l == nil {
 			continue
@@ -257,13 +257,13 @@ func (p *Part) Result() (*Result, error) {
 			return nil, err
 		}
 		r.Orphans, r.Unclosed = r.Orphans+l.orphans, r.Unclosed+l.unclosed
-		total += l.last - l.first
+		total.Add(l.last - l.first)
 		m.location(uint32(i), l)
 	}
 	for i := range r.Sequences {
 		x := &r.Sequences[i]
-		if total > 0 {
-			x.Contention = float64(x.Sum-x.Count*x.Min) / float64(total)
+		if total != (trace.Ticks{}) {
+			x.Contention = x.Sum.Minus(trace.TicksOf(x.Min).Times(x.Count)).Float() / total.Float()
 		}
 	}
 	return r, nil

@@ -115,7 +115,7 @@ func TestStructure(t *testing.T) {
 							if x.Call {
 								blocks, c = b-a-c, b-a
 							}
-							times[s.Sequence].add(Times{1, b - a, b - a, b - a, blocks})
+							times[s.Sequence].add(Times{1, trace.TicksOf(b - a), b - a, b - a, blocks})
 						}
 						if i == 0 && k == 0 {
 							first = a

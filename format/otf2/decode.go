@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/pipeline"
@@ -23,6 +24,7 @@ type decoder struct {
 	opt *format.ReadOptions
 	// unordered are the locations that are sorted; nil if none are to be.
 	unordered map[uint64]bool
+	preparing sync.Mutex
 }
 
 // Open opens a trace.
@@ -52,8 +54,13 @@ func (d *decoder) Close() error { return nil }
 // where something needs a stand-in, which must not depend on who comes first, where a chunk needs
 // what stands before it, or where anything is wrong.
 func (d *decoder) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
-	if ok, err := d.try(ctx, sel, begin()); ok || err != nil {
+	if err := d.Prepare(ctx); err != nil {
 		return err
+	}
+	if !d.sortsAny(sel) { // one sorter at a time has all the memory
+		if ok, err := d.try(ctx, sel, begin()); ok || err != nil {
+			return err
+		}
 	}
 	return d.Scan(ctx, sel, format.PerLocation, begin()(0))
 }
@@ -77,12 +84,17 @@ func (d *decoder) with(opt *format.ReadOptions) *decoder {
 
 // Prepare finds the locations whose times go back, if they are to be sorted.
 func (d *decoder) Prepare(ctx context.Context) error {
-	if d.unordered != nil || d.opt.Value(orderOption, "raise") != "sort" {
+	if d.opt.Value(orderOption, "raise") != "sort" {
 		return nil
 	}
-	d.unordered = map[uint64]bool{}
+	d.preparing.Lock()
+	defer d.preparing.Unlock()
+	if d.unordered != nil {
+		return nil
+	}
+	unordered := map[uint64]bool{}
 	next := 0
-	return pipeline.Run(ctx, d.opt.Cores(), func() (uint64, bool, error) {
+	err := pipeline.Run(ctx, d.opt.Cores(), func() (uint64, bool, error) {
 		if next == len(d.locations) {
 			return 0, false, nil
 		}
@@ -96,10 +108,24 @@ func (d *decoder) Prepare(ctx context.Context) error {
 		return id, err
 	}, func(id uint64) error {
 		if id != undefined64 {
-			d.unordered[id] = true
+			unordered[id] = true
 		}
 		return nil
 	})
+	if err == nil {
+		d.unordered = unordered
+	}
+	return err
+}
+
+// sortsAny reports whether a location that is selected is to be sorted.
+func (d *decoder) sortsAny(sel trace.Selection) bool {
+	for id := range d.unordered {
+		if sel.Location == nil || sel.Location(d.look(Locations, id)) {
+			return true
+		}
+	}
+	return false
 }
 
 // goesBack reports whether the times of a location do. What is wrong with its file is told
@@ -136,6 +162,9 @@ func (d *decoder) goesBack(ctx context.Context, id uint64) (bool, error) {
 // Scan delivers location by location, or merges the locations: simultaneous events come in the
 // order of the locations' ids then, and it holds 64 KiB and a batch of each.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
+	if err := d.Prepare(ctx); err != nil {
+		return err
+	}
 	if order == format.PerLocation {
 		return d.scan(ctx, sel, func(int) format.Sink { return sink }, false)
 	}
@@ -235,15 +264,23 @@ func (d *decoder) scan(ctx context.Context, sel trace.Selection, sink func(int) 
 	return d.deliverLinks(sel, sinks[0])
 }
 
-// Streams are the locations in the order of their ids, and the markers.
+// Streams are the locations in the order of their ids, and the markers. Those whose times go
+// back are sorted by one sorter.
 func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []format.Stream, closeAll func(), err error) {
-	d.opt.Pass()
 	var open []*EventReader
+	sorter := rowsort.NewByLocation(d.opt.SortMemory())
 	closeAll = func() {
 		for _, r := range open {
 			r.Close()
 		}
+		sorter.Close()
 	}
+	if err := d.Prepare(ctx); err != nil {
+		return nil, closeAll, err
+	}
+	d.opt.Pass()
+	most := max(64, min(trace.BatchRows, 1<<20/max(1, len(d.locations))))
+	places := map[uint32]int{} // in the list, of locations that are sorted
 	for _, id := range slices.Sorted(slices.Values(d.locations)) {
 		if sel.Location != nil && !sel.Location(d.look(Locations, id)) {
 			continue
@@ -252,12 +289,29 @@ func (d *decoder) Streams(ctx context.Context, sel trace.Selection) (list []form
 		if err != nil {
 			return nil, closeAll, err
 		}
-		if x != nil {
-			open = append(open, x.r)
-			x.rows = max(64, min(trace.BatchRows, 1<<20/len(d.locations)))
-			list = append(list, x)
+		if x == nil {
+			continue
 		}
+		if x.sorts {
+			places[x.loc] = len(list)
+			list = append(list, nil)
+			if err := x.addTo(ctx, sorter); err != nil {
+				return nil, closeAll, err
+			}
+			continue
+		}
+		open = append(open, x.r)
+		x.rows = most
+		list = append(list, x)
 	}
+	sorted, err := sorter.Locations(ctx, most)
+	if err != nil {
+		return nil, closeAll, err
+	}
+	for loc, rows := range sorted {
+		list[places[loc]] = rows
+	}
+	list = slices.DeleteFunc(list, func(s format.Stream) bool { return s == nil }) // has no event that can be read
 	if x := d.markerStream(sel); x != nil {
 		list = append(list, x)
 	}
@@ -346,17 +400,18 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 
 // locationReader delivers the events of a location as batches.
 type locationReader struct {
-	d    *decoder
-	r    *EventReader
-	id   uint64
-	loc  uint32
-	sel  trace.Selection
-	try  bool
-	rows int // of a batch at most
-	last int64
-	end  bool
-	b    trace.Batch
-	// sorter sorts the events of a location whose times go back, if that is asked for.
+	d     *decoder
+	r     *EventReader
+	id    uint64
+	loc   uint32
+	sel   trace.Selection
+	try   bool
+	rows  int // of a batch at most
+	last  int64
+	end   bool
+	b     trace.Batch
+	sorts bool // its times go back, and that is asked for
+	// sorter sorts them, as long as the reading lasts.
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
 	// recent are the regions of ids that have been looked up, by their low bits.
@@ -384,8 +439,8 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	}
 	x.d, x.r, x.id, x.loc, x.sel, x.try = d, r, id, d.look(Locations, id), sel, try
 	x.rows, x.last, x.end, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, nil, nil
-	if d.unordered[id] {
-		x.sel, x.sorter = trace.Everything(), rowsort.New(d.opt.SortMemory())
+	if x.sorts = d.unordered[id]; x.sorts {
+		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
 		r.Seek(uint64(sel.From) + d.base)
 	}
@@ -396,9 +451,28 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 	return x, nil
 }
 
+// addTo reads all into a sorter, and closes the file.
+func (x *locationReader) addTo(ctx context.Context, sorter *rowsort.Sorter) error {
+	defer x.r.Close()
+	for {
+		x.b.Reset(x.loc)
+		b, err := x.fill(ctx)
+		if b == nil || err != nil {
+			return err
+		}
+		if err := sorter.Add(b); err != nil {
+			return err
+		}
+	}
+}
+
 // scan delivers all, and closes the file.
 func (x *locationReader) scan(ctx context.Context, sink format.Sink) error {
 	defer x.r.Close()
+	if x.sorts {
+		x.sorter = rowsort.New(x.d.opt.SortMemory())
+		defer x.sorter.Close()
+	}
 	for {
 		b, err := x.Next(ctx)
 		if b == nil || err != nil {
@@ -417,29 +491,15 @@ func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
 		return x.fill(ctx)
 	}
 	if x.sorted == nil {
-		for {
-			x.b.Reset(x.loc)
-			b, err := x.fill(ctx)
-			if err != nil {
-				return nil, err
-			}
-			if b == nil {
-				break
-			}
-			if err := x.sorter.Add(b); err != nil {
-				return nil, err
-			}
+		if err := x.addTo(ctx, x.sorter); err != nil {
+			return nil, err
 		}
 		var err error
 		if x.sorted, err = x.sorter.Sort(ctx, x.loc); err != nil {
 			return nil, err
 		}
 	}
-	b, err := x.sorted.Next(ctx)
-	if b == nil || err != nil {
-		x.sorter.Close()
-	}
-	return b, err
+	return x.sorted.Next(ctx)
 }
 
 // fill is Next with what the batch in hand has already.
@@ -571,13 +631,13 @@ func (x *locationReader) add(e *Event) error {
 	now := int64(e.Time - d.base)
 	if now < x.last {
 		expected := "times that do not decrease; the later one is taken"
-		if x.sorter != nil {
+		if x.sorts {
 			expected = "times that do not decrease; the events are sorted"
 		}
 		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
 			return err
 		}
-		if x.sorter == nil {
+		if !x.sorts {
 			now = x.last
 		}
 	}

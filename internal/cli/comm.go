@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +26,24 @@ type commResult struct {
 	Messages    *messages.Result    `json:"messages"`
 	Collectives *collectives.Result `json:"collectives"`
 	RMA         *rma.Result         `json:"rma"`
+	// Saturated tells that a sum of bytes is more than can be told.
+	Saturated bool `json:"saturated,omitempty"`
+}
+
+// saturated reports whether a sum of bytes is more than can be told.
+func (x *commResult) saturated() bool {
+	more := x.Messages.Saturated || x.RMA.Bytes == math.MaxUint64
+	for _, o := range x.Collectives.Operations {
+		more = more || max(o.Sent, o.Received) == math.MaxUint64
+	}
+	return more
+}
+
+// tellSaturated says that sums of bytes are more than can be told.
+func (a *app) tellSaturated(saturated bool, r *reading) {
+	if saturated && !r.quiet {
+		fmt.Fprintf(a.err, "Sums of bytes are more than 64 bits can tell: %d stands for all that are greater\n", uint64(math.MaxUint64))
+	}
 }
 
 // The tables of weft comm.
@@ -91,6 +110,7 @@ by one, and counts them over time.`,
 					a.tellMarks(in, r.quiet)
 				}
 				return nil, func() error {
+					a.tellSaturated(x.Saturated, &r)
 					switch {
 					case asJSON:
 						return a.writeJSON(a.out, x)
@@ -143,11 +163,12 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 		return nil
 	}})
 	x.Messages, x.Collectives, x.RMA = m.Result(), o.Result(), t.Result()
+	x.Saturated = x.saturated()
 	return x, err
 }
 
 // meanOf is sum / n for people.
-func meanOf(c trace.Clock, sum, n int64) string {
+func meanOf(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return "–"
 	}
@@ -240,8 +261,9 @@ func operationLabel(o *collectives.Operation) string {
 func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	w := csv.NewWriter(a.out)
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
+	size := func(v uint64) string { return strconv.FormatUint(v, 10) }
 	// times are least, mean and greatest of durations, empty if there is none.
-	times := func(count, sum, least, most int64) []string {
+	times := func(count int64, sum trace.Ticks, least, most int64) []string {
 		if count == 0 {
 			return []string{"", "", ""}
 		}
@@ -256,26 +278,26 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 			if l == nil {
 				l = &messages.Transfer{}
 			}
-			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), n(m.Bytes), n(l.Count), n(l.Early)}, append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
+			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), size(m.Bytes), n(l.Count), n(l.Early)}, append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
 		}
 	case showSizes:
 		rows = append(rows, []string{"least", "most", "messages", "bytes"})
 		for _, s := range x.Messages.Sizes {
-			rows = append(rows, []string{n(s.Least), n(s.Most), n(s.Count), n(s.Bytes)})
+			rows = append(rows, []string{size(s.Least), size(s.Most), n(s.Count), size(s.Bytes)})
 		}
 	case showCollectives:
 		rows = append(rows, []string{"communicator", "communicator_name", "operation", "non_blocking", "members", "calls", "sent_bytes", "received_bytes", "time", "time_min", "time_mean", "time_max",
 			"matched", "left_before_entered", "wait", "wait_min", "wait_mean", "wait_max"})
 		for _, o := range x.Collectives.Operations {
 			t, v := o.Time, o.Waiting
-			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), n(o.Sent), n(o.Received), c.FormatSeconds(t.Sum)}
-			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSeconds(v.Sum))
+			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), size(o.Sent), size(o.Received), c.FormatSumSeconds(t.Sum)}
+			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSumSeconds(v.Sum))
 			rows = append(rows, append(l, times(v.Count, v.Sum, v.Min, v.Max)...))
 		}
 	case showRMA:
 		rows = append(rows, []string{"origin", "target", "operation", "transfers", "bytes", "completed", "time_min", "time_mean", "time_max", "origin_name", "target_name"})
 		for _, t := range x.RMA.Transfers {
-			l := []string{t.OriginID, t.TargetID, t.Operation, n(t.Count), n(t.Bytes), n(t.Completed)}
+			l := []string{t.OriginID, t.TargetID, t.Operation, n(t.Count), size(t.Bytes), n(t.Completed)}
 			rows = append(rows, append(append(l, times(t.Completed, t.Sum, t.Min, t.Max)...), t.OriginName, t.TargetName))
 		}
 	}

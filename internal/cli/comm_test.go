@@ -127,21 +127,21 @@ func TestOtfprofileMatrix(t *testing.T) {
 			}
 			got := map[[2]string]traffic{}
 			for _, c := range x.Messages.Matrix {
-				got[[2]string{byID[c.SourceID], byID[c.DestinationID]}] = traffic{c.Count, c.Bytes}
+				got[[2]string{byID[c.SourceID], byID[c.DestinationID]}] = traffic{c.Count, int64(c.Bytes)}
 			}
 			if !maps.Equal(got, want) {
 				t.Errorf("matrix: found %v, otfprofile has %v", got, want)
 			}
 			found := map[int64]int64{}
 			for _, s := range x.Messages.Sizes {
-				found[s.Least] = s.Count
+				found[int64(s.Least)] = s.Count
 			}
 			if !maps.Equal(found, sizes) {
 				t.Errorf("sizes: found %v, otfprofile has %v", found, sizes)
 			}
 			var sum calls
 			for _, o := range x.Collectives.Operations {
-				sum = calls{sum.count + o.Calls, sum.sent + o.Sent, sum.received + o.Received, sum.seconds + float64(o.Time.Sum)}
+				sum = calls{sum.count + o.Calls, sum.sent + int64(o.Sent), sum.received + int64(o.Received), sum.seconds + o.Time.Sum.Float()}
 			}
 			ticks, err := strconv.ParseFloat(x.Clock.TicksPerSecond, 64)
 			if err != nil {
@@ -229,8 +229,8 @@ func TestTruth(t *testing.T) {
 	}
 	for _, c := range m.Matrix {
 		k := [2]string{rank(c.Source), rank(c.Destination)}
-		got[k] = traffic{c.Count, c.Bytes}
-		latency[k] = float64(c.Latency.Sum) / float64(c.Latency.Count) / ticks
+		got[k] = traffic{c.Count, int64(c.Bytes)}
+		latency[k] = c.Latency.Sum.Float() / float64(c.Latency.Count) / ticks
 	}
 	if !maps.Equal(got, sent) {
 		t.Errorf("found %v, ranks sent %v", got, sent)
@@ -283,7 +283,7 @@ func TestPallasInfo(t *testing.T) {
 			got := map[[2]string]traffic{}
 			all := traffic{}
 			for _, c := range x.Messages.Matrix {
-				got[[2]string{c.SourceID, c.DestinationID}] = traffic{c.Count, c.Bytes}
+				got[[2]string{c.SourceID, c.DestinationID}] = traffic{c.Count, int64(c.Bytes)}
 			}
 			for _, r := range received {
 				all.count += r.count
@@ -292,12 +292,12 @@ func TestPallasInfo(t *testing.T) {
 			if len(sent) == 0 || !maps.Equal(got, sent) {
 				t.Errorf("%s: found %v, pallas_info has %v", name, got, sent)
 			}
-			if !maps.Equal(sent, received) || x.Messages.Matched != all.count || x.Messages.ReceivedBytes != all.bytes {
+			if !maps.Equal(sent, received) || x.Messages.Matched != all.count || int64(x.Messages.ReceivedBytes) != all.bytes {
 				t.Errorf("%s: found %+v, pallas_info has received %v", name, x.Messages, received)
 			}
 			calls := map[string][3]int64{}
 			for _, o := range x.Collectives.Operations {
-				calls[fmt.Sprint(o.Number, " ", o.CommunicatorID)] = [3]int64{o.Calls, o.Sent, o.Received}
+				calls[fmt.Sprint(o.Number, " ", o.CommunicatorID)] = [3]int64{o.Calls, int64(o.Sent), int64(o.Received)}
 			}
 			if len(collective) == 0 || !maps.Equal(calls, collective) {
 				t.Errorf("%s: found %v, pallas_info has %v", name, calls, collective)
@@ -388,15 +388,15 @@ func TestCommTables(t *testing.T) {
 	for i, r := range read("matrix") {
 		c := x.Messages.Matrix[i]
 		l := c.Latency
-		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum/l.Count), nano(l.Max), c.SourceName, c.DestinationName)
-		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum/l.Count)))] // means have fractions of ticks
+		want := fmt.Sprintf("[%s %s %d %d %d %d %s %s %s %s %s]", c.SourceID, c.DestinationID, c.Count, c.Bytes, l.Count, l.Early, nano(l.Min), nano(l.Sum.Over(l.Count).Int64()), nano(l.Max), c.SourceName, c.DestinationName)
+		r[7] = r[7][:min(len(r[7]), len(nano(l.Sum.Over(l.Count).Int64())))] // means have fractions of ticks
 		if fmt.Sprint(r) != want {
 			t.Errorf("found %v, expected %s", r, want)
 		}
 	}
 	var sizes []messages.Size
 	for _, r := range read("sizes") {
-		sizes = append(sizes, messages.Size{Least: number(t, r[0]), Most: number(t, r[1]), Count: number(t, r[2]), Bytes: number(t, r[3])})
+		sizes = append(sizes, messages.Size{Least: uint64(number(t, r[0])), Most: uint64(number(t, r[1])), Count: number(t, r[2]), Bytes: uint64(number(t, r[3]))})
 	}
 	if fmt.Sprint(sizes) != fmt.Sprint(x.Messages.Sizes) {
 		t.Errorf("found %v, expected %v", sizes, x.Messages.Sizes)

@@ -217,16 +217,16 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 		return table.Row{l.ID, l.FullName, l.Kind, l.Events, first, last}
 	})
 	regions := slices.Clone(x.Regions)
-	slices.SortStableFunc(regions, func(a, b profile.Region) int { return cmp.Compare(b.Exclusive, a.Exclusive) })
+	slices.SortStableFunc(regions, func(a, b profile.Region) int { return b.Exclusive.Cmp(a.Exclusive) })
 	tables("Regions by exclusive time", table.Row{"region", "count", "exclusive", "inclusive", "min", "max"}, len(regions), func(i int) table.Row {
 		r := regions[i]
 		f := d.Clock.FormatDuration
-		return table.Row{r.Name, r.Count, f(r.Exclusive), f(r.Inclusive), f(r.Min), f(r.Max)}
+		return table.Row{r.Name, r.Count, d.Clock.FormatSum(r.Exclusive), d.Clock.FormatSum(r.Inclusive), f(r.Min), f(r.Max)}
 	})
 	acts := slices.Clone(x.Activities)
-	slices.SortStableFunc(acts, func(a, b profile.Activity) int { return cmp.Compare(b.Time, a.Time) })
+	slices.SortStableFunc(acts, func(a, b profile.Activity) int { return b.Time.Cmp(a.Time) })
 	tables("Activities by claimed time", table.Row{"activity", "claims", "time"}, len(acts), func(i int) table.Row {
-		return table.Row{acts[i].Name, acts[i].Count, d.Clock.FormatDuration(acts[i].Time)}
+		return table.Row{acts[i].Name, acts[i].Count, d.Clock.FormatSum(acts[i].Time)}
 	})
 	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
 		r := x.Resources[i]

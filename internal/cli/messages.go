@@ -83,6 +83,7 @@ operations.`,
 			if x.Sent+x.Received == 0 {
 				a.tellMarks(in, r.quiet)
 			}
+			a.tellSaturated(x.Saturated, &r)
 			if o.json {
 				return a.writeJSON(a.out, x)
 			}
@@ -199,7 +200,7 @@ type listedMessage struct {
 	DestinationName string `json:"destinationName,omitempty"`
 	Communicator    string `json:"communicator,omitempty"`
 	Tag             int64  `json:"tag"`
-	Bytes           int64  `json:"bytes"`
+	Bytes           uint64 `json:"bytes"`
 	Send            *int64 `json:"send"` // ticks; null where the trace has none
 	SendComplete    *int64 `json:"sendComplete"`
 	RecvBegin       *int64 `json:"recvBegin"`
@@ -248,7 +249,7 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 			c := d.Communicator.At(uint32(m.Communicator))
 			x.Communicator = cmp.Or(c.Name, c.ID)
 		}
-		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatInt(x.Bytes, 10)}
+		l := []string{x.Source, x.Destination, x.Communicator, strconv.FormatInt(x.Tag, 10), strconv.FormatUint(x.Bytes, 10)}
 		for _, t := range []struct {
 			at int64
 			to **int64

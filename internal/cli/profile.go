@@ -22,7 +22,7 @@ import (
 type profileResult struct {
 	heading
 	bounds
-	Covered    int64              `json:"covered"`
+	Covered    trace.Ticks        `json:"covered"`
 	Unclosed   int64              `json:"unclosed"`
 	Orphans    int64              `json:"orphans"`
 	Regions    []profile.Region   `json:"regions"`
@@ -36,7 +36,7 @@ type profileResult struct {
 type groupProfile struct {
 	ID      string           `json:"id"`
 	Name    string           `json:"name,omitempty"`
-	Covered int64            `json:"covered"`
+	Covered trace.Ticks      `json:"covered"`
 	Regions []profile.Region `json:"regions,omitempty"`
 }
 
@@ -219,7 +219,7 @@ func (x *profileResult) group(d *trace.Definitions) {
 // part is the regions of a location, or of a group, or all of them if there are neither.
 type part struct {
 	what, id, name string
-	covered        int64
+	covered        trace.Ticks
 	regions        *[]profile.Region
 }
 
@@ -227,7 +227,7 @@ type part struct {
 func (x *profileResult) parts() (list []part) {
 	for i := range x.Locations {
 		l := &x.Locations[i]
-		list = append(list, part{"Location", l.ID, l.FullName, l.Covered, &l.Regions})
+		list = append(list, part{"Location", l.ID, l.FullName, trace.TicksOf(l.Covered), &l.Regions})
 	}
 	for i := range x.Groups {
 		g := &x.Groups[i]
@@ -247,7 +247,7 @@ func (x *profileResult) sort(key string) {
 
 // add adds the profile of a location.
 func (g *groupProfile) add(l *profile.Location) {
-	g.Covered += l.Covered
+	g.Covered.Add(l.Covered)
 	for _, r := range l.Regions {
 		i := slices.IndexFunc(g.Regions, func(o profile.Region) bool { return o.Region == r.Region })
 		if i < 0 {
@@ -276,15 +276,15 @@ func (x *profileResult) limit(top int) {
 
 // mean is sum / n in seconds, exact where that is a decimal fraction and rounded
 // to a picosecond where not.
-func mean(c trace.Clock, sum, n int64) string {
+func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 	if n == 0 {
 		return c.FormatSeconds(0)
 	}
 	if hi, lo := bits.Mul64(uint64(c.Num), uint64(n)); hi == 0 && lo < 1<<63 {
 		// A clock with n times the ticks counts nths of ticks.
-		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSeconds(sum)
+		return trace.Clock{Num: int64(lo), Den: c.Den}.FormatSumSeconds(sum)
 	}
-	return c.FormatSeconds(sum / n)
+	return c.FormatSumSeconds(sum.Over(n))
 }
 
 // profileCSV writes a line a region, or a line a location and region, then a line
@@ -307,11 +307,11 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 		return err
 	}
 	n := func(v int64) string { return strconv.FormatInt(v, 10) }
-	s := c.FormatSeconds
+	s, sums := c.FormatSeconds, c.FormatSumSeconds
 	regions := func(location []string, l []profile.Region) error {
 		for i := range l {
 			r := &l[i]
-			if err := line(location, "region", r.Name, r.Group, n(r.Count), s(r.Exclusive), s(r.Inclusive), s(r.Sum), s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)); err != nil {
+			if err := line(location, "region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum), s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)); err != nil {
 				return err
 			}
 		}
@@ -328,7 +328,7 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 		}
 	}
 	for _, y := range x.Activities {
-		if err := line([]string{"", ""}, "activity", y.Name, "", n(y.Count), "", "", s(y.Time), s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""); err != nil {
+		if err := line([]string{"", ""}, "activity", y.Name, "", n(y.Count), "", "", sums(y.Time), s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""); err != nil {
 			return err
 		}
 	}
@@ -339,15 +339,15 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 func (a *app) printProfile(x *profileResult, c trace.Clock) {
 	f := c.FormatDuration
 	middle := c.FormatMean
-	regions := func(l []profile.Region, covered int64) {
+	regions := func(l []profile.Region, covered trace.Ticks) {
 		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
 		if x.ids {
 			header = append(table.Row{"id"}, header...)
 		}
 		printTable(a.out, header, len(l), 0, func(i int) table.Row {
 			r := &l[i]
-			row := table.Row{r.Name, r.Group, r.Count, f(r.Exclusive), fmt.Sprintf("%.1f", 100*float64(r.Exclusive)/float64(max(1, covered))),
-				f(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
+			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive), fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
+				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
 			if x.ids {
 				row = append(table.Row{r.ID}, row...)
 			}
@@ -379,7 +379,7 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		}
 		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0, func(i int) table.Row {
 			y := &x.Activities[i]
-			return table.Row{y.Name, y.Count, f(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+			return table.Row{y.Name, y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
 		})
 	}
 	if x.Unclosed > 0 {

@@ -16,9 +16,9 @@ func TestDeepStacks(t *testing.T) {
 	const depth = deepest + 500
 	x := &treeResult{By: byRegion, Roots: []string{"all"}}
 	for i := range depth {
-		x.Paths = append(x.Paths, calltree.Node{Parent: i - 1, Depth: i, Name: fmt.Sprint("f", i), Count: 1, Exclusive: 2})
+		x.Paths = append(x.Paths, calltree.Node{Parent: i - 1, Depth: i, Name: fmt.Sprint("f", i), Count: 1, Exclusive: trace.TicksOf(2)})
 	}
-	x.Paths = append(x.Paths, calltree.Node{Parent: 0, Depth: 1, Name: "g", Count: 1, Exclusive: 7})
+	x.Paths = append(x.Paths, calltree.Node{Parent: 0, Depth: 1, Name: "g", Count: 1, Exclusive: trace.TicksOf(7)})
 	var b bytes.Buffer
 	if err := x.folded(&b, trace.Seconds(1_000_000_000)); err != nil {
 		t.Fatal(err)

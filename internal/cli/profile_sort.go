@@ -2,11 +2,12 @@ package cli
 
 import (
 	"cmp"
-	"math/bits"
+	"math/big"
 	"slices"
 
 	"github.com/weft-trace/weft/analysis/calltree"
 	"github.com/weft-trace/weft/analysis/profile"
+	"github.com/weft-trace/weft/trace"
 )
 
 // What profiles can be sorted by. Names begin with the first of the alphabet, figures
@@ -25,9 +26,9 @@ var sortKeys = []string{byExclusive, byInclusive, byCount, byMin, byMean, byMax,
 
 // line is what lines of profiles, of whatever sort, are compared by.
 type line struct {
-	name                           string
-	exclusive, inclusive           int64
-	count, sum, shortest, greatest int64
+	name                      string
+	exclusive, inclusive, sum trace.Ticks
+	count, shortest, greatest int64
 }
 
 // compare says which line comes first. Equal ones are in the order of their names.
@@ -35,9 +36,9 @@ func compare(key string, a, b line) int {
 	c := 0
 	switch key {
 	case byExclusive:
-		c = cmp.Compare(b.exclusive, a.exclusive)
+		c = b.exclusive.Cmp(a.exclusive)
 	case byInclusive:
-		c = cmp.Compare(b.inclusive, a.inclusive)
+		c = b.inclusive.Cmp(a.inclusive)
 	case byCount:
 		c = cmp.Compare(b.count, a.count)
 	case byMin:
@@ -51,16 +52,14 @@ func compare(key string, a, b line) int {
 }
 
 // compareMeans compares s/n with t/m exactly; a mean of nothing is 0.
-func compareMeans(s, n, t, m int64) int {
-	s, n, t, m = max(s, 0), max(n, 1), max(t, 0), max(m, 1)
-	high, low := bits.Mul64(uint64(s), uint64(m))
-	high2, low2 := bits.Mul64(uint64(t), uint64(n))
-	return cmp.Or(cmp.Compare(high, high2), cmp.Compare(low, low2))
+func compareMeans(s trace.Ticks, n int64, t trace.Ticks, m int64) int {
+	x, y := s.Big(), t.Big()
+	return x.Mul(x, big.NewInt(max(m, 1))).Cmp(y.Mul(y, big.NewInt(max(n, 1))))
 }
 
 func sortRegions(l []profile.Region, key string) {
 	of := func(r *profile.Region) line {
-		return line{r.Name, r.Exclusive, r.Inclusive, r.Count, r.Sum, r.Min, r.Max}
+		return line{r.Name, r.Exclusive, r.Inclusive, r.Sum, r.Count, r.Min, r.Max}
 	}
 	slices.SortStableFunc(l, func(a, b profile.Region) int { return compare(key, of(&a), of(&b)) })
 }
@@ -68,14 +67,14 @@ func sortRegions(l []profile.Region, key string) {
 // sortActivities sorts activities; their time stands for both sorts of time of regions.
 func sortActivities(l []profile.Activity, key string) {
 	of := func(x *profile.Activity) line {
-		return line{x.Name, x.Time, x.Time, x.Count, x.Time, x.Min, x.Max}
+		return line{x.Name, x.Time, x.Time, x.Time, x.Count, x.Min, x.Max}
 	}
 	slices.SortStableFunc(l, func(a, b profile.Activity) int { return compare(key, of(&a), of(&b)) })
 }
 
 func sortPaths(l []calltree.Node, key string) []calltree.Node {
 	of := func(n *calltree.Node) line {
-		return line{n.Name, n.Exclusive, n.Inclusive, n.Count, n.Inclusive, n.Min, n.Max}
+		return line{n.Name, n.Exclusive, n.Inclusive, n.Inclusive, n.Count, n.Min, n.Max}
 	}
 	return calltree.Sorted(l, func(a, b *calltree.Node) int { return compare(key, of(a), of(b)) })
 }

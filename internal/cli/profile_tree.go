@@ -116,27 +116,27 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace
 func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 	t := newTable(a.out)
 	t.AppendHeader(table.Row{"inclusive", "%", "exclusive", "count", "mean", "call path"})
-	total := map[uint32]int64{}
+	total := map[uint32]trace.Ticks{}
 	for _, n := range x.Paths {
 		if n.Depth == 0 {
-			total[n.Root] += n.Inclusive
+			total[n.Root] = total[n.Root].Plus(n.Inclusive)
 		}
 	}
 	shown, root := 0, uint32(0)
 	for i, n := range x.Paths {
 		if x.many() && (i == 0 || n.Root != root) {
-			t.AppendRow(table.Row{clock.FormatDuration(total[n.Root]), "", "", "", "", "[" + x.Roots[n.Root] + "]"})
+			t.AppendRow(table.Row{clock.FormatSum(total[n.Root]), "", "", "", "", "[" + x.Roots[n.Root] + "]"})
 		}
 		root = n.Root
 		part := 0.0
-		if total[root] > 0 {
-			part = float64(n.Inclusive) / float64(total[root]) * 100
+		if all := total[root].Float(); all > 0 {
+			part = n.Inclusive.Float() / all * 100
 		}
 		if part < least {
 			continue
 		}
 		shown++
-		t.AppendRow(table.Row{clock.FormatDuration(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatDuration(n.Exclusive), n.Count, meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
+		t.AppendRow(table.Row{clock.FormatSum(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatSum(n.Exclusive), n.Count, meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
 	}
 	t.Render()
 	if rest := len(x.Paths) - shown; rest > 0 {
@@ -150,12 +150,12 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean", "max"}); err != nil {
 		return err
 	}
-	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _, _ int64) error {
+	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _ int64, _ trace.Ticks) error {
 		n := path[len(path)-1]
 		if len(path) > deepest {
 			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
 		}
-		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"), strconv.FormatInt(n.Count, 10), c.FormatSeconds(n.Inclusive), c.FormatSeconds(n.Exclusive),
+		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"), strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
 			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
 	if err != nil {
@@ -174,12 +174,13 @@ const deeperCalls = "[deeper calls]"
 
 // stacks calls f for each path, outermost call first, with its visits and its exclusive time;
 // and for what is deeper than deepest once, with the path around it.
-func (x *treeResult) stacks(deepest int, f func(path []*calltree.Node, deeper bool, count, exclusive int64) error) error {
+func (x *treeResult) stacks(deepest int, f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
-	var count, exclusive int64 // of what is deeper
+	var count int64 // of what is deeper
+	var exclusive trace.Ticks
 	rest := func() error {
 		n, t := count, exclusive
-		if count, exclusive = 0, 0; n == 0 {
+		if count, exclusive = 0, (trace.Ticks{}); n == 0 {
 			return nil
 		}
 		return f(path, true, n, t)
@@ -188,7 +189,7 @@ func (x *treeResult) stacks(deepest int, f func(path []*calltree.Node, deeper bo
 		n := &x.Paths[i]
 		if n.Depth >= deepest {
 			path = path[:deepest]
-			count, exclusive = count+n.Count, exclusive+n.Exclusive
+			count, exclusive = count+n.Count, exclusive.Plus(n.Exclusive)
 			continue
 		}
 		if err := rest(); err != nil {
@@ -228,11 +229,11 @@ func (a *app) tellDeeper(x *treeResult) {
 // nanoseconds: what makes flame graphs reads.
 func (x *treeResult) folded(w io.Writer, c trace.Clock) error {
 	b := bufio.NewWriter(w)
-	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, _, exclusive int64) error {
-		ns, _, ok := c.Rescale(exclusive, trace.Seconds(1_000_000_000))
-		if exclusive == 0 || !ok {
+	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, _ int64, exclusive trace.Ticks) error {
+		if exclusive == (trace.Ticks{}) {
 			return nil
 		}
+		ns := c.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
 		if x.many() {
 			b.WriteString(plain(strings.ReplaceAll(x.Roots[path[0].Root], ";", ":")) + ";")
 		}
@@ -274,12 +275,13 @@ func (x *treeResult) pprof(d *trace.Definitions) (*profile.Profile, error) {
 		return l
 	}
 	rest := &calltree.Node{Region: trace.NoRef - 1, Name: deeperCalls}
-	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, count, exclusive int64) error {
-		ns, _, ok := d.Clock.Rescale(exclusive, trace.Seconds(1_000_000_000))
-		if !ok {
-			return nil
+	err := x.stacks(deepest, func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error {
+		ns := d.Clock.RescaleSum(exclusive, trace.Seconds(1_000_000_000))
+		if !ns.IsInt64() {
+			return fmt.Errorf("--pprof: found %d ns in %s, expected less than 2^63 for pprof; --folded writes them",
+				ns, plain(path[len(path)-1].Name))
 		}
-		s := &profile.Sample{Value: []int64{count, ns}}
+		s := &profile.Sample{Value: []int64{count, ns.Int64()}}
 		if deeper {
 			s.Location = append(s.Location, place(rest))
 		}

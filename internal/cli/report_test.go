@@ -229,14 +229,14 @@ func TestReportFigures(t *testing.T) {
 				}
 				for i, row := range rows {
 					r := prof.Regions[i]
-					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive || inTicks(t, row[4], clock) != r.Inclusive || numeral(t, row[5].text) != r.Count || inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
+					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive.Int64() || inTicks(t, row[4], clock) != r.Inclusive.Int64() || numeral(t, row[5].text) != r.Count || inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
 						t.Errorf("found the region %v, expected %+v", row, r)
 					}
 				}
 			}
 			if len(prof.Activities) > 0 {
 				for i, row := range p.table(t, "resources", "activity", "claims", "time", "min", "mean", "max") {
-					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count || inTicks(t, row[2], clock) != a.Time {
+					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count || inTicks(t, row[2], clock) != a.Time.Int64() {
 						t.Errorf("found the activity %v, expected %+v", row, a)
 					}
 				}
@@ -253,7 +253,7 @@ func TestReportFigures(t *testing.T) {
 					name := strings.TrimLeft(row[0].text, "\u2003")
 					for ; i < len(tree.Paths); i++ {
 						n := tree.Paths[i]
-						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) && inTicks(t, row[1], clock) == n.Inclusive && inTicks(t, row[3], clock) == n.Exclusive && numeral(t, row[4].text) == n.Count {
+						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) && inTicks(t, row[1], clock) == n.Inclusive.Int64() && inTicks(t, row[3], clock) == n.Exclusive.Int64() && numeral(t, row[4].text) == n.Count {
 							break
 						}
 					}
@@ -294,7 +294,7 @@ func TestReportFigures(t *testing.T) {
 			if m.Sent+m.Received > 0 {
 				facts := p.facts["messages"]
 				bytesOf := func(f field) int64 { return numeral(t, strings.TrimSuffix(f.title, " bytes")) }
-				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != m.SentBytes || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != m.ReceivedBytes {
+				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != int64(m.SentBytes) || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != int64(m.ReceivedBytes) {
 					t.Errorf("found the messages %v, expected %+v", facts, m)
 				}
 				if m.Latency.Count > 0 && (inTicks(t, facts["Least latency"][0], clock) != m.Latency.Min || inTicks(t, facts["Median latency"][0], clock) != m.Latency.Median || inTicks(t, facts["Greatest latency"][0], clock) != m.Latency.Max) {
@@ -306,7 +306,7 @@ func TestReportFigures(t *testing.T) {
 					count, size := numeral(t, row[2].text), numeral(t, row[3].text)
 					i := -1
 					for k, c := range left {
-						if c.Count == count && c.Bytes == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
+						if c.Count == count && int64(c.Bytes) == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
 							i = k
 						}
 					}
@@ -326,7 +326,7 @@ func TestReportFigures(t *testing.T) {
 				rows := p.table(t, "collectives", "communicator", "operation", "members", "calls", "sent bytes", "received bytes", "time", "mean", "max", "mean wait", "max wait")
 				for _, row := range rows {
 					if !slices.ContainsFunc(comm.Collectives.Operations, func(o collectives.Operation) bool {
-						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == o.Sent && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum && inTicks(t, row[8], clock) == o.Time.Max)
+						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == int64(o.Sent) && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
 					}) {
 						t.Errorf("found the operation %v, expected one of weft comm", row)
 					}

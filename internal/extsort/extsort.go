@@ -105,8 +105,11 @@ func (s *Sorter) spill() error {
 	return w.Flush()
 }
 
+// recordHead is the bytes before a record's payload in a file.
+const recordHead = 20
+
 func write(w *bufio.Writer, a, b int64, data []byte) error {
-	var h [20]byte
+	var h [recordHead]byte
 	binary.LittleEndian.PutUint64(h[0:], uint64(a))
 	binary.LittleEndian.PutUint64(h[8:], uint64(b))
 	binary.LittleEndian.PutUint32(h[16:], uint32(len(data)))
@@ -139,20 +142,8 @@ func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 		if err != nil {
 			return nil, err
 		}
-		w := bufio.NewWriterSize(f, readBuffer)
-		for {
-			r, ok, err := it.Next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				break
-			}
-			if err := write(w, r.A, r.B, r.Data); err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Flush(); err != nil {
+		if err := it.writeTo(f); err != nil {
+			discard(f)
 			return nil, err
 		}
 		for _, r := range s.runs[:maxRuns] {
@@ -163,6 +154,101 @@ func (s *Sorter) Sort(ctx context.Context) (*Iterator, error) {
 		s.runs = append([]*os.File{f}, s.runs[maxRuns:]...)
 	}
 	return merge(s.runs)
+}
+
+// Group is the records of one A, in order.
+type Group struct {
+	A       int64
+	Records *Iterator
+}
+
+// Groups ends adding and returns the records of each A apart, in the order of A. They may be
+// read side by side: there is one temporary file of all, and what is read of it ahead is
+// about the sorter's memory in all, but 4 KiB a group at least.
+func (s *Sorter) Groups(ctx context.Context) ([]Group, error) {
+	it, err := s.Sort(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if it.runs == nil {
+		return memoryGroups(it), nil
+	}
+	f, err := s.temp()
+	if err != nil {
+		return nil, err
+	}
+	groups, ends, err := writeGroups(ctx, it, f)
+	if err != nil {
+		discard(f)
+		return nil, err
+	}
+	for _, r := range s.runs {
+		discard(r)
+	}
+	s.runs = append(s.runs[:0], f)
+	from, ahead := int64(0), min(max(s.memory/len(groups), 4<<10), readBuffer)
+	for i, end := range ends {
+		r := &run{r: bufio.NewReaderSize(io.NewSectionReader(f, from, end-from), ahead)}
+		if err := r.next(); err != nil {
+			return nil, err
+		}
+		groups[i].Records = &Iterator{last: -1, runs: []*run{r}, heap: []int{0}}
+		from = end
+	}
+	return groups, nil
+}
+
+// memoryGroups divides records that are in memory.
+func memoryGroups(it *Iterator) (groups []Group) {
+	for from, to := 0, 0; from < len(it.mem); from = to {
+		a := it.mem[from].a
+		for to = from; to < len(it.mem) && it.mem[to].a == a; to++ {
+		}
+		groups = append(groups, Group{a, &Iterator{mem: it.mem[from:to], data: it.data}})
+	}
+	return groups
+}
+
+// writeGroups writes records to one file, and says where the groups end in it.
+func writeGroups(ctx context.Context, it *Iterator, f *os.File) (groups []Group, ends []int64, err error) {
+	w, at := bufio.NewWriterSize(f, readBuffer), int64(0)
+	for n := 0; ; n++ {
+		r, ok, err := it.Next()
+		if err == nil && n%4096 == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			return groups, ends, w.Flush()
+		}
+		if len(groups) == 0 || groups[len(groups)-1].A != r.A {
+			groups, ends = append(groups, Group{A: r.A}), append(ends, at)
+		}
+		if err := write(w, r.A, r.B, r.Data); err != nil {
+			return nil, nil, err
+		}
+		at += int64(recordHead + len(r.Data))
+		ends[len(ends)-1] = at
+	}
+}
+
+// writeTo writes the records that are left to a file.
+func (it *Iterator) writeTo(f *os.File) error {
+	w := bufio.NewWriterSize(f, readBuffer)
+	for {
+		r, ok, err := it.Next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return w.Flush()
+		}
+		if err := write(w, r.A, r.B, r.Data); err != nil {
+			return err
+		}
+	}
 }
 
 // Close removes the temporary files.
@@ -217,7 +303,7 @@ func merge(files []*os.File) (*Iterator, error) {
 }
 
 func (r *run) next() error {
-	var h [20]byte
+	var h [recordHead]byte
 	if _, err := io.ReadFull(r.r, h[:]); err != nil {
 		if err == io.EOF {
 			r.done = true

@@ -77,3 +77,42 @@ func TestManyRuns(t *testing.T) {
 		}
 	}
 }
+
+// The groups of a sorter can be read side by side, in memory and from one file.
+func TestGroups(t *testing.T) {
+	for _, n := range []int{0, 1000, 100_000} {
+		s := New(1<<20, t.TempDir())
+		want := map[int64][]int64{}
+		for i := range n {
+			a, b := int64(i%7)-3, int64(i*7919%1000)
+			want[a] = append(want[a], b)
+			if err := s.Add(a, b, []byte("data of a record")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		groups, err := s.Groups(t.Context())
+		if err != nil || len(groups) != len(want) || len(s.runs) > 1 {
+			t.Fatalf("%d records: %d groups in %d files (%v), expected %d in one at most", n, len(groups), len(s.runs), err, len(want))
+		}
+		got := map[int64][]int64{}
+		for more := len(groups); more > 0; {
+			more = 0
+			for _, g := range groups {
+				r, ok, err := g.Records.Next()
+				if err != nil || ok && (r.A != g.A || string(r.Data) != "data of a record") {
+					t.Fatalf("%d records: found %+v in group %d (%v)", n, r, g.A, err)
+				}
+				if ok {
+					got[g.A] = append(got[g.A], r.B)
+					more++
+				}
+			}
+		}
+		for a, l := range want {
+			if slices.Sort(l); !slices.Equal(got[a], l) {
+				t.Errorf("%d records: group %d has %d records in another order, expected %d", n, a, len(got[a]), len(l))
+			}
+		}
+		s.Close()
+	}
+}

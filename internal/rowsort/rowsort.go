@@ -14,13 +14,21 @@ import (
 // and the rest in temporary files.
 type Sorter struct {
 	sorter     *extsort.Sorter
+	apart      bool // each location for itself
 	buf        []byte
-	rows       int64
 	pos, order bool // rows have positions, ranks
 }
 
 // New makes a sorter that holds about memory bytes, at least 1 MiB.
 func New(memory int) *Sorter { return &Sorter{sorter: extsort.New(memory, "")} }
+
+// NewByLocation is [New] for a sorter that gives the rows of each location apart
+// ([Sorter.Locations]).
+func NewByLocation(memory int) *Sorter {
+	s := New(memory)
+	s.apart = true
+	return s
+}
 
 // Close removes the temporary files.
 func (s *Sorter) Close() error { return s.sorter.Close() }
@@ -56,10 +64,13 @@ func (s *Sorter) Add(b *trace.Batch) error {
 		}
 		s.buf = buf
 		s.pos, s.order = s.pos || len(b.Pos) > 0, s.order || len(b.Order) > 0
-		if err := s.sorter.Add(c.Time(), s.rows, buf); err != nil {
+		group := int64(0)
+		if s.apart {
+			group = int64(c.Location())
+		}
+		if err := s.sorter.Add(group, c.Time(), buf); err != nil {
 			return err
 		}
-		s.rows++
 	}
 	return nil
 }
@@ -71,16 +82,31 @@ func (s *Sorter) Sort(ctx context.Context, loc uint32) (*Rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rows{s: s, it: it, loc: loc}, nil
+	return &Rows{s: s, it: it, loc: loc, most: trace.BatchRows}, nil
+}
+
+// Locations ends adding and gives the rows of each location that has some, in order, in
+// batches of most rows at most. They may be read side by side.
+func (s *Sorter) Locations(ctx context.Context, most int) (map[uint32]*Rows, error) {
+	groups, err := s.sorter.Groups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make(map[uint32]*Rows, len(groups))
+	for _, g := range groups {
+		rows[uint32(g.A)] = &Rows{s: s, it: g.Records, loc: uint32(g.A), most: most}
+	}
+	return rows, nil
 }
 
 // Rows are sorted rows, which fit format.Stream.
 type Rows struct {
-	s   *Sorter
-	it  *extsort.Iterator
-	loc uint32
-	b   trace.Batch
-	ops []uint64
+	s    *Sorter
+	it   *extsort.Iterator
+	loc  uint32
+	most int // rows of a batch
+	b    trace.Batch
+	ops  []uint64
 }
 
 // Next returns the next batch, which is valid until the next call; nil at the end.
@@ -90,7 +116,7 @@ func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 	}
 	s, b := x.s, &x.b
 	b.Reset(x.loc)
-	for b.Len() < trace.BatchRows {
+	for b.Len() < x.most {
 		r, ok, err := x.it.Next()
 		if err != nil {
 			return nil, err
@@ -113,7 +139,7 @@ func (x *Rows) Next(ctx context.Context) (*trace.Batch, error) {
 		pos, order := signed(), signed()
 		flag := buf[0]
 		buf = buf[1:]
-		b.Add(at, r.A, kind, ref)
+		b.Add(at, r.B, kind, ref)
 		if s.pos {
 			b.Pos = append(b.Pos, pos)
 		}

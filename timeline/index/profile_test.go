@@ -133,7 +133,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			var want []Sum
 			for _, g := range p.Result().Regions {
 				if g.Count > 0 {
-					want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
+					want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
 				}
 			}
 			if got, err := x.Profile(0, from, to); err != nil || !slices.Equal(got, want) {

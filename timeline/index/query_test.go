@@ -154,7 +154,7 @@ func TestMessages(t *testing.T) {
 			w := want.Matrix[slices.IndexFunc(want.Matrix, func(w messages.Cell) bool {
 				return w.Source == tracks[c.Source].Location && w.Destination == tracks[c.Destination].Location
 			})]
-			if w.Count != c.Count || w.Bytes != c.Bytes {
+			if w.Count != c.Count || w.Bytes != uint64(c.Bytes) {
 				t.Fatalf("cell %d: found %+v, expected %+v", i, c, w)
 			}
 			if c.Matched == c.Count && c.MatchedBytes != c.Bytes || c.Matched < c.Count && c.MatchedBytes >= c.Bytes {
@@ -294,7 +294,7 @@ func TestClaims(t *testing.T) {
 		}
 		var want []Sum
 		for _, a := range p.Result().Activities {
-			want = append(want, Sum{a.Region, a.Count, a.Time, a.Time, a.Time, a.Min, a.Max})
+			want = append(want, Sum{a.Region, a.Count, a.Time.Int64(), a.Time.Int64(), a.Time.Int64(), a.Min, a.Max})
 		}
 		got, err := x.Profile(k, from, to)
 		if err != nil || !slices.Equal(got, want) {
@@ -592,7 +592,7 @@ func TestOdd(t *testing.T) {
 		if w[0] == first && w[1] == last+1 {
 			var want []Sum
 			for _, g := range p.Result().Regions {
-				want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
+				want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
 			}
 			if visits, claims := x.Totals(); !slices.Equal(visits, want) || len(claims) > 0 {
 				t.Fatalf("found the totals %v and %v, expected %v", visits, claims, want)
@@ -604,7 +604,7 @@ func TestOdd(t *testing.T) {
 				if l.Location == x.Tracks()[k].Location {
 					for _, g := range l.Regions {
 						if g.Count > 0 {
-							want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
+							want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
 						}
 					}
 				}

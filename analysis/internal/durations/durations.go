@@ -5,6 +5,8 @@ package durations
 import (
 	"math"
 	"math/bits"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Between is the time from one moment to another, negative if that is earlier. What does
@@ -20,26 +22,32 @@ func Between(from, to int64) int64 {
 	return d
 }
 
-// Sum adds numbers that are not negative; what does not fit stays at the greatest.
-func Sum(a, b int64) int64 {
-	if b > math.MaxInt64-a {
-		return math.MaxInt64
+// SumBytes adds numbers of bytes; what does not fit stays at the greatest.
+func SumBytes(a, b uint64) uint64 {
+	if b > math.MaxUint64-a {
+		return math.MaxUint64
 	}
 	return a + b
 }
 
-// Total is the number of durations, their sum, and the least and greatest of them. The sum
-// has 128 bits, so that it does not depend on the order in which it was made.
+// Bytes is an operand that is a number of bytes, 0 if it is not known.
+func Bytes(x uint64) uint64 {
+	if x == trace.Undefined {
+		return 0
+	}
+	return x
+}
+
+// Total is the number of durations, their sum, and the least and greatest of them.
 type Total struct {
 	Count    int64
 	Min, Max int64 // 0 if there is none
-	high     int64
-	low      uint64
+	sum      trace.Ticks
 }
 
 // Add counts a duration.
 func (t *Total) Add(d int64) {
-	t.Merge(&Total{Count: 1, Min: d, Max: d, high: d >> 63, low: uint64(d)})
+	t.Merge(&Total{Count: 1, Min: d, Max: d, sum: trace.TicksOf(d)})
 }
 
 // Merge adds what another one has.
@@ -53,20 +61,11 @@ func (t *Total) Merge(o *Total) {
 	}
 	t.Count += o.Count
 	t.Min, t.Max = min(t.Min, o.Min), max(t.Max, o.Max)
-	low, carry := bits.Add64(t.low, o.low, 0)
-	t.high, t.low = t.high+o.high+int64(carry), low
+	t.sum = t.sum.Plus(o.sum)
 }
 
-// Sum is the sum; what does not fit stays at the greatest, or least.
-func (t *Total) Sum() int64 {
-	switch {
-	case t.high == int64(t.low)>>63:
-		return int64(t.low)
-	case t.high < 0:
-		return math.MinInt64
-	}
-	return math.MaxInt64
-}
+// Sum is the sum.
+func (t *Total) Sum() trace.Ticks { return t.sum }
 
 // Histogram counts durations in classes, of both signs: those of less than 256 ticks exactly,
 // and of others 128 classes for each power of 2. So a percentile is wrong by 1/256 of it at
