@@ -17,10 +17,13 @@ type FileManager = archive.FileManager
 // have open at once at most, and copies as many again for writing.
 const maxOpenFiles = 32
 
+// FilesOption is the option that says how many files of a trace are open at once.
+const FilesOption = "otf.files"
+
 // FewFiles makes a manager that keeps as many files open as the option otf.files of values says. Without
 // it, these are 32, or a quarter of what the process may have open, if that is less.
 func FewFiles(values map[string]string) (*FileManager, error) {
-	n, err := (&format.ReadOptions{Values: values}).Int("otf.files", 0)
+	n, err := (&format.ReadOptions{Values: values}).Int(FilesOption, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ var about = format.About{
 	Seeks:      "time windows by bisection, in .z files at restart points",
 	Options: []format.Option{
 		{Name: "otf.max-line", Default: "16M", Doc: "Longest line that is read; longer ones are skipped and reported."},
-		{Name: "otf.files", Default: "32", Doc: "How many files are open at once; by default 32, or a quarter of what the process may have open, if that is less."},
+		{Name: FilesOption, Default: "32", Doc: "How many files are open at once; by default 32, or a quarter of what the process may have open, if that is less."},
 		{Name: "otf.unify-tokens", Default: "false", Values: []string{"true", "false"}, Doc: "Equal definitions of several streams become one; a copy gets global definitions only."},
 		{Name: "otf.async-times", Default: "false", Values: []string{"true", "false"}, Doc: "Counters that VampirTrace read aside have the time at which they were read, which is sorting."},
 		{Name: "otf.streams", Default: "keep", Write: true, Doc: "Number of streams to spread the processes over, 0 for one each; or a map as in a master file, such as 1:1,2;2:3."},

@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -108,8 +109,8 @@ operations.`,
 // tellMarks says of a trace without messages whose marks could count as such how they do.
 func (a *app) tellMarks(in *input, quiet bool) {
 	for _, r := range in.report.Rules() {
-		if r.Rule == "picl.mark-message" && !quiet {
-			printf(a.err, "%s: %d marks of sends and receives are no messages; --option picl.marks=messages counts them\n", in.src.Path, r.Count)
+		if strings.HasSuffix(r.Rule, ".mark-message") && len(r.First) > 0 && !quiet {
+			printf(a.err, "%s: %d marks of sends and receives are no messages, expected %s\n", in.src.Path, r.Count, r.First[0].Expected)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func filesFlag(c *cobra.Command, r *reading) {
 		if n, err := strconv.Atoi(s); err != nil || n < 1 {
 			return fmt.Errorf("expected a number from 1 on")
 		}
-		r.options = append(r.options, "otf.files="+s)
+		r.options = append(r.options, otf.FilesOption+"="+s)
 		return nil
 	})
 }
