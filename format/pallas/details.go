@@ -15,7 +15,7 @@ func (d *decoder) Details(ctx context.Context) ([]format.Table, error) {
 	tables := []format.Table{
 		{Key: "threads", Title: "Threads", Columns: []string{"thread", "archive", "name", "first", "last", "events", "distinctEvents", "sequences", "loops"}},
 		{Key: "events", Title: "Events", Columns: []string{"thread", "archive", "event", "name", "count"}},
-		{Key: "sequences", Title: "Sequences", Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive", "tokens", "contention"}},
+		{Key: "sequences", Title: "Sequences (totals are counts times means, and too small by less than 1 ns a visit)", Columns: []string{"thread", "archive", "sequence", "name", "count", "min", "max", "mean", "total", "exclusive", "tokens", "contention"}},
 		{Key: "loops", Title: "Loops", Columns: []string{"thread", "archive", "loop", "sequence", "name", "iterations", "count"}},
 	}
 	quiet := *d.opt
