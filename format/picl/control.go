@@ -199,6 +199,7 @@ func simpleTypes(all []directive) (types []trace.Type) {
 // over.
 func (c *control) scan(l []byte, n int64, vals []trace.Value) ([]trace.Value, dataProblem) {
 	var problem dataProblem
+	l = bytes.TrimSuffix(l, []byte("\r")) // of the line's end
 	got, i := int64(0), 0
 	if v := c.directives[0].verb; len(l) > 0 && blank(l[0]) && (v == 'c' || v == '[') {
 		i++ // what separates data and descriptor

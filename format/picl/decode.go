@@ -304,6 +304,9 @@ func (d *decoder) scan(b *lines.Block) *scanResult {
 		switch h.f[1] {
 		case -51, -60, -52, -61:
 			r.nesting.note(typ, h.f[1], key)
+			if _, bad := h.parse(l, 6); typ == TypeEntry && bad < 0 && h.f[5] > 4 {
+				r.nesting.found = true // it has the fields of a mark, and its exit may repeat them
+			}
 		}
 		if s := &seenEvent[uint8(h.f[1])]; *s != h.f[1] {
 			*s = h.f[1]

@@ -274,6 +274,10 @@ func TestNestedReceive_2_3_3(t *testing.T) {
 		{"another process", call + strings.ReplaceAll(wait, " 0 0 ", " 1 0 ") + done, 2},
 		{"one behind the other", call + "-4 -51 0.15 0 0 4 2 8 5 1 0\n" + wait, 2},
 		{"not nested", call + "-3 -52 0.2 0 0 0\n-4 -51 0.3 0 0 4 2 8 5 1 0\n-4 -52 0.4 0 0 4 2 8 5 1 0\n", 2},
+		{"entry and exit tell", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n" + done, 1},
+		{"entry and exit of waiting tell", "-3 -52 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -52 0.3 0 0 4 2 8 5 1 0\n", 1},
+		{"twice entry and exit", "-3 -51 0.1 0 0 7 2 5 -1 -1 8 5 1 0\n-4 -51 0.15 0 0 0\n" + strings.Replace(call, "0.1", "0.2", 1) + done, 2},
+		{"line ends of two characters", strings.ReplaceAll(call+wait+done, "\n", "\r\n"), 1},
 		{"of posted receives", other.Replace(call + wait + done), 1},
 	} {
 		t.Run("2.3.3 "+x.name, func(t *testing.T) {
@@ -444,5 +448,40 @@ func TestParaGraphHeader_10(t *testing.T) {
 	}
 	if len(lost) != 2 || lost[leftIgnored+" (an option of the writer)"] != 1 || lost[leftScope+" (an option of the writer)"] < 2 {
 		t.Errorf("lost: %v", lost) // the label of processor 1; that of the region, and the definitions
+	}
+}
+
+// A carriage return is the line's end, not the text's.
+func TestLineEnds_2_2_2(t *testing.T) {
+	_, rows, _ := opened(t, "1 5 0.1 0 0 1 \"%[^\\n]\" a b \r\n1 5 0.2 0 0 1 \"%5c\" ab  \r\n", nil)
+	if text := strings.Join(rows, "\n"); strings.Contains(text, "\\r") || strings.Contains(text, "\r") || !strings.Contains(text, "a b ") {
+		t.Errorf("found %s", text)
+	}
+}
+
+// The -901 records that weft adds stand in the order of time.
+func TestTracingInOrder(t *testing.T) {
+	var b strings.Builder
+	w := NewWriter(&b, WriterOptions{})
+	w.tracing = true
+	for _, r := range []Record{{Type: 1, Event: 1, Time: trace.Decimal{Coef: 5, Scale: 1}, Processor: 1}, {Type: 1, Event: 1, Time: trace.Decimal{Coef: 10, Scale: 1}, Processor: 0}} {
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	last := -1.0
+	for line := range strings.Lines(b.String()) {
+		f := strings.Fields(line)
+		at, err := strconv.ParseFloat(f[2], 64)
+		if err != nil || at < last {
+			t.Errorf("%q stands behind %v s in\n%s", line, last, b.String())
+		}
+		last = at
+	}
+	if strings.Count(b.String(), "-901") != 4 {
+		t.Errorf("expected an entry and an exit of two processors:\n%s", b.String())
 	}
 }

@@ -90,9 +90,9 @@ type callOrWait struct {
 
 // receiving is a call of a location that receives.
 type receiving struct {
-	open   int
-	waited bool // inside the call
-	told   bool // of its message
+	open int  // calls
+	wait bool // waiting outside of any call is open
+	told bool // of the message of what is open
 }
 
 func newOnce(d *decoder, sink format.Sink) *once {
@@ -151,14 +151,18 @@ func (o *once) again(b *trace.Batch, row int, k trace.Kind) bool {
 	r := &s[at.call]
 	switch {
 	case k == trace.Enter && at.wait:
-		r.waited = r.open > 0
+		if r.open == 0 {
+			r.wait, r.told = true, false
+		}
 	case k == trace.Enter:
 		r.open++
-		r.waited, r.told = false, false
-	case k == trace.Leave && !at.wait:
+		r.wait, r.told = false, false
+	case k == trace.Leave && at.wait:
+		r.wait = false
+	case k == trace.Leave:
 		r.open = max(0, r.open-1)
-	case k != trace.Leave && r.open == 1:
-		again := r.told && r.waited
+	case r.open == 1 || r.wait:
+		again := r.told
 		r.told = true
 		return again
 	}

@@ -367,6 +367,29 @@ func (w *Writer) bracket(p *traced, between ...pause) error {
 	return w.tracingRecord(p, TypeExit, p.last, p.to)
 }
 
+// traceAll adds -901 to all processors; of those at one place of the text the earlier ones come first.
+func (w *Writer) traceAll() error {
+	type record struct {
+		p     *traced
+		typ   int64
+		time  trace.Decimal
+		place int64
+	}
+	var list []record
+	for _, p := range w.processes {
+		if p != nil {
+			list = append(list, record{p, TypeEntry, p.first, p.from}, record{p, TypeExit, p.last, p.to})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b record) int { return cmp.Or(cmp.Compare(a.place, b.place), a.time.Cmp(b.time)) })
+	for _, r := range list {
+		if err := w.tracingRecord(r.p, r.typ, r.time, r.place); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // tracingRecord inserts a -901 record in the text.
 func (w *Writer) tracingRecord(p *traced, typ int64, t trace.Decimal, place int64) error {
 	r := Record{Type: typ, Event: -901, Time: t, Processor: p.processor, Process: p.process}
@@ -452,13 +475,8 @@ func (w *Writer) Close() error {
 			return err
 		}
 	}
-	for _, p := range w.processes {
-		if p == nil {
-			continue
-		}
-		if err := w.bracket(p); err != nil {
-			return err
-		}
+	if err := w.traceAll(); err != nil {
+		return err
 	}
 	if w.stats != nil {
 		for _, r := range w.stats.Records(w.max) {

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -34,7 +35,8 @@ window.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				if err := s.filter(c.Context(), in); err != nil {
+				wanted, err := s.places(in)
+				if err != nil {
 					return nil, nil, err
 				}
 				var opt usage.Options
@@ -46,6 +48,13 @@ window.`,
 					return nil, nil, err
 				}
 				x := p.Result()
+				if wanted != nil {
+					ids := map[string]bool{}
+					for i, l := range in.Defs().Locations.All() {
+						ids[l.ID] = ids[l.ID] || wanted(uint32(i))
+					}
+					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
+				}
 				return x, func() error {
 					if len(x.Resources) == 0 {
 						a.tellNamed(in)
@@ -60,7 +69,8 @@ window.`,
 	}
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
-	s.stateFlags(c.Flags())
+	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }
