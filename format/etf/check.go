@@ -312,7 +312,9 @@ func (c *checker) settle(res uint32, u *use) error {
 	}
 	u.sum = sum
 	if sum > r.Capacity*(1+1e-12) && biggest <= r.Capacity {
-		return c.report("etf.overload", trace.Warning, pos, fmt.Sprintf("%v of resource %s held at once", sum, r.ID), fmt.Sprintf("at most its capacity %v", r.Capacity))
+		return c.opt.Defect(&trace.Defect{Rule: "etf.overload", Severity: trace.Warning, Position: trace.Position{File: c.d.File.Name, Line: pos},
+			Found:    fmt.Sprintf("%v of resource %s held at %s s", sum, r.Label(), c.d.Model.Clock.FormatSeconds(u.time)),
+			Expected: fmt.Sprintf("at most its capacity %v", r.Capacity), Event: trace.Where{Time: u.time, HasTime: true}})
 	}
 	return nil
 }
