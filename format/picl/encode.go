@@ -578,6 +578,7 @@ func copyTrace(ctx context.Context, src format.Source, ro *format.ReadOptions, o
 	w, loss := NewWriter(out, wo), &format.Loss{}
 	err = linetrace.Copy(ctx, r, w)
 	w.count(loss)
+	loss.Add("record", "", format.Lost, "cannot be read", r.skipped)
 	return loss, err
 }
 

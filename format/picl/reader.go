@@ -24,6 +24,7 @@ type Reader struct {
 	head  head
 	// described: a record has defined a descriptor, maybe anew.
 	described bool
+	skipped   int64 // records that cannot be read
 }
 
 // NewReader opens a trace for reading record by record. Old-format traces are
@@ -72,6 +73,7 @@ func (r *Reader) Read(rec *Record) error {
 				return err
 			}
 			if skip {
+				r.skipped++
 				continue
 			}
 		}

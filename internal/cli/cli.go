@@ -17,6 +17,7 @@ import (
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -41,6 +42,7 @@ type app struct {
 	incomplete bool          // a file of a trace is missing
 	force      bool          // files that weft did not write may be replaced
 	read       []os.FileInfo // the traces that the command reads
+	written    *written.List // the files that weft wrote
 }
 
 // exitError ends the program with a code. An empty message prints nothing.
@@ -77,7 +79,7 @@ func Main(args []string, in io.Reader, out, errs io.Writer) int {
 		stop()
 	}()
 	buffered := bufio.NewWriterSize(out, 64<<10)
-	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage}
+	a := &app{in: in, out: buffered, err: errs, formats: all.Formats(), garbage: garbage, written: written.Default()}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(in)

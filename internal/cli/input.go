@@ -8,7 +8,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-trace/weft/format"
-	"github.com/weft-trace/weft/internal/written"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
 )
@@ -416,22 +414,17 @@ func (s *selecting) placeFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&s.groups, "group", nil, "locations below groups (processes, nodes) with this id or name")
 }
 
+// filtering is what weft filter would be told.
+func (s *selecting) filtering() filtering {
+	return filtering{locations: s.locations, groups: s.groups, regions: s.regions}
+}
+
 // places is whether a location is chosen, nil if all are.
 func (s *selecting) places(in *input) (func(loc uint32) bool, error) {
-	d := in.Defs()
-	byName, err := choose(d, aLocation, s.locations)
-	if err != nil {
-		return nil, err
-	}
-	byGroup, err := chooseGroups(d, s.groups)
-	if err != nil {
-		return nil, err
-	}
-	in.named = append(in.named, named{"--location", aLocation, s.locations}, named{"--group", aGroup, s.groups})
-	if byName == nil && byGroup == nil {
-		return nil, nil
-	}
-	return func(loc uint32) bool { return (byName == nil || byName(loc)) && (byGroup == nil || byGroup(loc)) }, nil
+	x := filtering{locations: s.locations, groups: s.groups}
+	w, _, err := x.wanted(in.Defs())
+	in.named = append(in.named, x.named()...)
+	return w.Location, err
 }
 
 // narrow leaves away what the flags do not choose, as weft cut and weft filter do, where an analysis
@@ -446,17 +439,6 @@ func (s *selecting) narrow(ctx context.Context, in *input) error {
 		in.Events, in.named = e, append(in.named, x.filter.named()...)
 	}
 	return err
-}
-
-// filter leaves away locations and regions that the flags do not choose; the times are the analysis'
-// own matter.
-func (s *selecting) filter(ctx context.Context, in *input) error {
-	return (&selecting{locations: s.locations, groups: s.groups, regions: s.regions}).narrow(ctx, in)
-}
-
-// filtering is what weft filter would be told.
-func (s *selecting) filtering() filtering {
-	return filtering{locations: s.locations, groups: s.groups, regions: s.regions}
 }
 
 // among leaves away messages, remote memory accesses and collective operations in which no location
@@ -614,11 +596,14 @@ func kindsNamed(d *trace.Definitions, word string) (names []string) {
 	return names
 }
 
-// kindWords are the words that kinds are chosen by, without those that are a beginning alone, such as claim.
+// kindWords are the words that kinds are chosen by.
 func kindWords(d *trace.Definitions) []string {
 	list := []string{linkKind, messageKind}
 	for _, k := range trace.Kinds() {
-		list = append(list, k.Spec().Name)
+		beginning, _, _ := strings.Cut(k.Spec().Name, "-")
+		if list = append(list, k.Spec().Name); len(kindsNamed(d, beginning)) > 0 {
+			list = append(list, beginning)
+		}
 	}
 	for _, k := range d.Kinds.All() {
 		list = append(list, k.Name)
@@ -658,7 +643,7 @@ func (a *app) createOutput(arg string) (*format.Output, error) {
 		return nil, err
 	}
 	out.Guard(a.replaceable)
-	out.AtEnd(func() { written.Default().Add(out.Names()) })
+	out.AtEnd(func() { a.written.Add(out.Names()) })
 	return out, nil
 }
 
@@ -675,10 +660,7 @@ func (a *app) replaceable(path string) error {
 	if slices.ContainsFunc(a.read, func(x os.FileInfo) bool { return os.SameFile(st, x) }) {
 		return &exitError{exitIO, fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
 	}
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real
-	}
-	if !written.Default().Has(path) {
+	if !a.written.Has(path) {
 		return &exitError{exitIO, fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
 	}
 	return nil

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
@@ -22,7 +23,8 @@ func (a *app) statesCommand() *cobra.Command {
 waiting) and idle, as ParaGraph defines it, and for how long how many of them are
 (concurrency profile). For PICL the event types decide, for other traces the
 groups and names of the regions. --window, or --from and --to, count the time in a
-window alone.`,
+window alone; --location and --group show the processors with one of these locations, and
+the concurrency profile of all.`,
 		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n  weft states --barrier idle --json trace.trf",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,7 +48,8 @@ window alone.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				if err := s.filter(c.Context(), in); err != nil {
+				wanted, err := s.places(in)
+				if err != nil {
 					return nil, nil, err
 				}
 				_, opt.Window = s.bounds(sel)
@@ -57,6 +60,9 @@ window alone.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
+				if wanted != nil {
+					x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool { return !slices.ContainsFunc(q.Locations, wanted) })
+				}
 				name, _ := locationNames(in.Defs())
 				return x, func() error {
 					if len(x.Processors) == 0 {
@@ -81,7 +87,8 @@ window alone.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
-	s.stateFlags(c.Flags())
+	s.timeFlags(c.Flags())
+	s.placeFlags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().StringVar(&barrier, "barrier", "", "what a barrier counts as: busy, overhead (the rule) or idle")
 	c.Flags().StringVar(&collective, "collective", "", "what a collective operation counts as")

@@ -51,7 +51,7 @@ window.`,
 				if wanted != nil {
 					ids := map[string]bool{}
 					for i, l := range in.Defs().Locations.All() {
-						ids[l.ID] = ids[l.ID] || wanted(uint32(i))
+						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && wanted(uint32(i))
 					}
 					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 				}

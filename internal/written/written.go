@@ -9,46 +9,60 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // most is how long the list may become; its older half is forgotten then.
 const most = 1 << 20
 
 // List is a list of files and folders, each as it was when weft had written it. It is a file with a
-// line for each, to which every process of the user appends. The zero List is that of a user who
-// has no place for one: it has nothing, and forgets what is added.
-type List struct{ path string }
+// line for each, to which every process of the user appends; it is read once. The zero List is that of
+// a user who has no place for one: it has nothing, and forgets what is added.
+type List struct {
+	path string
+	read sync.Once
+	has  map[string]bool // lines
+}
 
 // Default is the list of the user, in the folder that WEFT_CACHE names or else in weft in the user's
 // cache folder.
-func Default() List {
+func Default() *List {
 	dir := os.Getenv("WEFT_CACHE")
 	if dir == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {
-			return List{}
+			return &List{}
 		}
 		dir = filepath.Join(base, "weft")
 	}
-	return List{filepath.Join(dir, "written")}
+	return &List{path: filepath.Join(dir, "written")}
 }
 
 // Has reports whether the file or folder at path is as weft has written it.
-func (l List) Has(path string) bool {
+func (l *List) Has(path string) bool {
 	line, err := entry(path)
 	if err != nil || l.path == "" {
 		return false
 	}
-	text, _ := os.ReadFile(l.path)
-	return bytes.Contains(append([]byte("\n"), text...), append([]byte("\n"), line...))
+	l.read.Do(func() {
+		text, _ := os.ReadFile(l.path)
+		l.has = map[string]bool{}
+		for line := range bytes.Lines(text) {
+			l.has[string(line)] = true
+		}
+	})
+	return l.has[string(line)]
 }
 
 // Add adds files and folders. Where the list cannot be written they are not remembered.
-func (l List) Add(paths []string) {
+func (l *List) Add(paths []string) {
 	var lines []byte
 	for _, path := range paths {
 		if line, err := entry(path); err == nil {
 			lines = append(lines, line...)
+			if l.has != nil {
+				l.has[string(line)] = true
+			}
 		}
 	}
 	if l.path == "" || len(lines) == 0 || os.MkdirAll(filepath.Dir(l.path), 0o700) != nil {
@@ -66,7 +80,7 @@ func (l List) Add(paths []string) {
 }
 
 // shorten forgets the older half of a list that has become too long.
-func (l List) shorten() {
+func (l *List) shorten() {
 	st, err := os.Stat(l.path)
 	if err != nil || st.Size() <= most {
 		return
@@ -86,7 +100,10 @@ func (l List) shorten() {
 // entry is the line of a file or folder as it is now. That of a folder has a checksum of the names,
 // sizes and times of all that is in it.
 func entry(path string) ([]byte, error) {
-	path, err := filepath.Abs(path)
+	path, err := filepath.EvalSymlinks(path) // the file may have been written by another name
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,18 @@ func TestList(t *testing.T) {
 	if l.Has(folder) {
 		t.Error("the list has a folder with a file that has changed since")
 	}
-	(List{}).Add([]string{a})
-	if (List{}).Has(a) {
+	link := filepath.Join(dir, "link")
+	if os.Symlink(dir, link) == nil { // not every system lets everybody make links
+		write(t, filepath.Join(link, "b"), "")
+		l.Add([]string{filepath.Join(link, "b")})
+		for _, path := range []string{filepath.Join(link, "b"), filepath.Join(dir, "b")} {
+			if !Default().Has(path) {
+				t.Errorf("%s: written through a link, expected in the list", path)
+			}
+		}
+	}
+	(&List{}).Add([]string{a})
+	if (&List{}).Has(a) {
 		t.Error("the list without a place has a file")
 	}
 }
@@ -66,7 +76,7 @@ func TestList(t *testing.T) {
 // A list does not grow without end, and what was added last stays.
 func TestShorten(t *testing.T) {
 	dir := t.TempDir()
-	l := List{filepath.Join(dir, "written")}
+	l := &List{path: filepath.Join(dir, "written")}
 	var text strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&text, "%q 1 %d\n", strings.Repeat("x", 60), i)
