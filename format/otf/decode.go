@@ -7,16 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/extsort"
 	"github.com/weft-trace/weft/internal/openset"
-	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -39,6 +36,7 @@ type decoder struct {
 	err           error // of strict reading, from where none can be returned
 	// indexed says that all files have been looked through.
 	indexed bool
+	bounds  *timeBounds // what surveyEnds found
 	// trying: nothing is known of the files' order yet, and other scans run at the
 	// same time (see try).
 	trying bool
@@ -51,22 +49,6 @@ type decoder struct {
 	stacks  []*openRegions // by location, for bare leaves
 	links   *carrier.Links // those met so far; nil if they are not wanted
 	met     int64
-}
-
-// survey is what a first pass learns of a file.
-type survey struct {
-	id       uint32
-	part     Part
-	any      bool
-	first    uint64
-	last     uint64
-	count    int64 // of records
-	bare     bool  // there are leaves without a function
-	named    bool  // there are others
-	process  map[uint64]bool
-	unsorted int64
-	where    int64
-	begun    bool // there is a time and a process
 }
 
 // Open opens a trace.
@@ -101,78 +83,6 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	return d, nil
 }
 
-// Prepare looks through all files: for their order, times and processes. All
-// scans but [decoder.try] need that.
-func (d *decoder) Prepare(ctx context.Context) error {
-	if d.indexed {
-		return nil
-	}
-	if err := d.index(ctx); err != nil {
-		return err
-	}
-	d.indexed = true
-	return nil
-}
-
-func (d *decoder) index(ctx context.Context) error {
-	if d.opt.Progress != nil {
-		size, err := d.r.size(Snapshots, Statistics, Events)
-		if err != nil {
-			return err
-		}
-		d.r.progress = newProgress(d.opt, 2*size) // they are read again
-	}
-	d.files, d.any = nil, false
-	d.count, d.first, d.last = 0, 0, 0
-	quiet := d.r.quiet() // what is wrong is reported by the scan
-	// A snapshot says what was before the events of its time.
-	var files []surveyed
-	for _, id := range d.r.master.Streams() {
-		files = append(files, surveyed{id: id, part: Snapshots}, surveyed{id: id, part: Statistics}, surveyed{id: id, part: Events})
-	}
-	err := pipeline.Run(ctx, d.opt.Cores(), func() (x surveyed, ok bool, err error) {
-		if ok = len(files) > 0; ok {
-			x, files = files[0], files[1:]
-		}
-		return x, ok, nil
-	}, func(_ int, x surveyed) (surveyed, error) {
-		s, err := quiet.open(x.id, x.part)
-		if s == nil || err != nil {
-			return x, err
-		}
-		defer s.t.Close()
-		x.s = s
-		x.found, err = surveyFile(ctx, s)
-		return x, err
-	}, func(x surveyed) error {
-		switch {
-		case x.s != nil:
-			return d.take(x.found, x.s)
-		case x.part == Events:
-			return d.r.missing(x.id, x.part)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if d.last > math.MaxInt64/4 && !d.carried {
-		// The ticks of the model are signed, and their differences must fit.
-		d.clock.base = d.first
-		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
-		d.last = min(d.last, d.first+math.MaxInt64) // see late
-	}
-	return nil
-}
-
-// surveyed is a file, and what was found in it; the stream is nil if there is no such file.
-type surveyed struct {
-	id    uint32
-	part  Part
-	s     *stream
-	found survey
-}
-
 // tolerated are the options for what libotf reads without a word: strict reading
 // does not stop there.
 func tolerated(opt *format.ReadOptions) *format.ReadOptions {
@@ -203,162 +113,8 @@ func (d *decoder) late(r *Record) error {
 		Found: fmt.Sprintf("%s at %d", r.Type, r.Time), Expected: fmt.Sprintf("times less than 2^63 after %d; the record is skipped", d.clock.base)})
 }
 
-func (d *decoder) take(f survey, s *stream) error {
-	for _, p := range slices.Sorted(maps.Keys(f.process)) {
-		home, ok := d.r.master.Stream(uint32(p))
-		if ok && home == f.id {
-			continue
-		}
-		if !ok {
-			if home, ok = d.home[p]; !ok {
-				d.home[p], home = f.id, f.id
-			}
-		}
-		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
-			// A location is in the order of time, which two streams together are not.
-			l := *d.defs.Locations.At(d.location(p))
-			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
-			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
-		}
-		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
-			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
-			return err
-		}
-	}
-	if !f.begun {
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: s.t.name},
-			Found: "no time line and process line", Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
-			return err
-		}
-	}
-	if f.unsorted > 0 {
-		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
-			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
-			return err
-		}
-	}
-	if f.any {
-		if !d.any {
-			d.first, d.any = f.first, true
-		}
-		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
-	}
-	d.count += f.count
-	d.bare, d.named = d.bare || f.bare, d.named || f.named
-	d.model.bareLeaves = d.bare && !d.named
-	f.process = nil
-	d.files = append(d.files, f)
-	return nil
-}
-
-// surveyFile goes through the state lines of a file.
-func surveyFile(ctx context.Context, s *stream) (survey, error) {
-	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
-	x := surveyor{f: &f}
-	timed := false
-	for n := 0; ; n++ {
-		if n&0xff == 0 && ctx.Err() != nil {
-			return f, ctx.Err()
-		}
-		for k := 1; s.advance(); k++ { // the usual lines of events
-			r := s.current()
-			if r.typ == Leave {
-				f.bare, f.named = f.bare || r.function == 0, f.named || r.function != 0
-			}
-			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
-			if k%aheadRows == 0 && ctx.Err() != nil {
-				return f, ctx.Err()
-			}
-		}
-		l, off, whole, ok, err := s.t.line()
-		if err != nil || !ok || !whole {
-			f.begun = s.begun
-			return f, err
-		}
-		kind, i := lineType(l)
-		switch kind {
-		case timeLine:
-			if !timed || s.begun {
-				s.time, _ = hex(l, i)
-				timed = true
-			}
-		case processLine:
-			if !timed {
-				break
-			}
-			c := scanner{l: l, i: i + 1}
-			if c.skip(); c.i == len(l) || hexValue[l[c.i]] > 15 {
-				break // stream.next reports it
-			}
-			s.process, s.begun = c.hex()&unset, true
-		case recordLine:
-			if s.begun {
-				x.record(s.time, s.process, off)
-				if l[i] == 'L' && s.part == Events {
-					bare := isBareLeave(l[i:])
-					f.bare, f.named = f.bare || bare, f.named || !bare
-				}
-			}
-		}
-	}
-}
-
-// surveyor adds records to a survey.
-type surveyor struct {
-	f             *survey
-	highest, last uint64 // times
-	known         [64]struct {
-		process uint64
-		set     bool
-	}
-}
-
-func (x *surveyor) record(time, process uint64, off int64) {
-	f := x.f
-	f.count++
-	if k := &x.known[process%uint64(len(x.known))]; !k.set || k.process != process {
-		k.process, k.set = process, true
-		f.process[process] = true
-	}
-	if !f.any {
-		f.first, f.last, f.any = time, time, true
-	}
-	if time == x.last {
-		if time < x.highest {
-			f.unsorted++
-		}
-		return
-	}
-	f.first, f.last = min(f.first, time), max(f.last, time)
-	if time < x.highest {
-		if f.unsorted++; f.unsorted == 1 {
-			f.where = off
-		}
-	}
-	x.highest, x.last = max(x.highest, time), time
-}
-
-func isBareLeave(l []byte) bool {
-	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
-		return false // most leaves name a function
-	}
-	switch string(bytes.TrimRight(l, " \t\r")) {
-	case "L", "LEAVE", "L0", "LEAVE 0":
-		return true
-	}
-	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
-}
-
 // Defs are the definitions. Those of undefined tokens grow during scans.
 func (d *decoder) Defs() *trace.Definitions { return d.defs }
-
-// Extent is the times of the first and the last event, which preparing finds.
-func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
-	if err := d.Prepare(ctx); err != nil {
-		return 0, 0, false, err
-	}
-	return d.clock.model(d.first), d.clock.model(d.last), d.any, nil
-}
 
 // Close has nothing to free.
 func (d *decoder) Close() error { return nil }
@@ -367,20 +123,27 @@ func (d *decoder) Close() error { return nil }
 // stream.
 func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Order, sink format.Sink) error {
 	d.opt.Pass()
-	if err := d.Prepare(ctx); err != nil {
-		return err
-	}
 	if sel.NoEvents && !d.carried {
-		return nil
+		return d.Prepare(ctx)
 	}
 	sel, sink = format.Exactly(d.defs, sel, sink)
+	files, ok, err := d.surveySelected(ctx, sel)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		if err := d.survey(ctx); err != nil {
+			return err
+		}
+		files = d.files
+	}
 	if order == format.GlobalOrder {
-		return d.ordered(ctx, sel, sink)
+		return d.ordered(ctx, files, sel, sink)
 	}
 	r := format.Regroup(sink, 1<<16)
 	if d.marked {
 		// A marker may belong to any location at any time.
-		if err := d.ordered(ctx, sel, r); err != nil {
+		if err := d.ordered(ctx, files, sel, r); err != nil {
 			return err
 		}
 		return r.Flush()
@@ -388,15 +151,15 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	d.stacks = nil
 	d.links = newLinks(d, sel)
 	x := newBulk(d, sink)
-	for i := 0; i < len(d.files); {
+	for i := 0; i < len(files); {
 		k := i
-		for k < len(d.files) && d.files[k].id == d.files[i].id {
+		for k < len(files) && files[k].id == files[i].id {
 			k++
 		}
 		var err error
-		if k == i+1 && !d.sorts(&d.files[i]) {
-			err = d.direct(ctx, x, &d.files[i], sel)
-		} else if err = d.merge(ctx, d.files[i:k], sel, r); err == nil {
+		if k == i+1 && !d.sorts(&files[i]) {
+			err = d.direct(ctx, x, &files[i], sel)
+		} else if err = d.merge(ctx, files[i:k], sel, r); err == nil {
 			err = r.Flush()
 		}
 		if err != nil {
@@ -411,11 +174,11 @@ func (d *decoder) Scan(ctx context.Context, sel trace.Selection, order format.Or
 	return d.deliverLinks(ctx, sel, sink)
 }
 
-// ordered delivers all events in the order of time.
-func (d *decoder) ordered(ctx context.Context, sel trace.Selection, sink format.Sink) error {
+// ordered delivers the events of files in the order of time.
+func (d *decoder) ordered(ctx context.Context, files []survey, sel trace.Selection, sink format.Sink) error {
 	d.stacks = nil
 	d.links = newLinks(d, sel)
-	err := d.merge(ctx, d.files, sel, sink)
+	err := d.merge(ctx, files, sel, sink)
 	d.r = d.r.quiet() // what is wrong has been reported
 	if err != nil {
 		return err
@@ -585,10 +348,15 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	if err != nil || s == nil {
 		return nil, err
 	}
+	s.t.kept, x.kept = x.kept, nil
 	f := &fileStream{d: d, s: s, to: math.MaxUint64}
 	if !d.sorts(x) {
 		if to, ok := d.clock.file(sel.To); ok {
 			f.to = to
+		}
+		if x.from > 0 {
+			s.t.again(x.from)
+			return f, nil
 		}
 		// What a leave closes may depend on all that is before.
 		if from, ok := d.clock.file(sel.From); ok && from > x.first && !d.bare {

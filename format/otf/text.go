@@ -35,6 +35,8 @@ type text struct {
 	max  int   // the longest line that is read
 	// chunk is how much is read at once, the constant if it is 0.
 	chunk int
+	soon  int   // how much is read next behind a place that was searched for, if it is not 0
+	kept  *kept // bytes that have been read before
 	long  int64 // bytes of lines that were left out because they were longer
 	skip  bool  // the line in hand is one of them
 
@@ -49,7 +51,7 @@ func (s section) Read(p []byte) (int, error) {
 	if t.read >= t.stop {
 		return 0, io.EOF
 	}
-	n, err := t.h.ReadAt(p[:min(int64(len(p)), t.stop-t.read)], t.read)
+	n, err := t.kept.readAt(t.h, p[:min(int64(len(p)), t.stop-t.read)], t.read)
 	t.read += int64(n)
 	t.progress.add(int64(n))
 	if n > 0 && errors.Is(err, io.EOF) {
@@ -82,6 +84,13 @@ func (t *text) fill() error {
 	if most == 0 {
 		most = chunk
 	}
+	if t.soon > 0 {
+		if most = min(most, t.soon); most == t.soon {
+			t.soon *= 2
+		} else {
+			t.soon = 0
+		}
+	}
 	room := most
 	if t.zip == nil { // small files need no more than they are
 		room = int(min(int64(most), max(t.stop-t.read, 0))) + 1
@@ -91,8 +100,12 @@ func (t *text) fill() error {
 		copy(b, t.buf)
 		t.buf = b
 	}
+	end := cap(t.buf) - slack
+	if t.soon > 0 {
+		end = min(end, rest+most)
+	}
 	for {
-		n, err := t.r.Read(t.buf[rest : cap(t.buf)-slack])
+		n, err := t.r.Read(t.buf[rest:end])
 		t.buf = t.buf[:rest+n]
 		switch {
 		case err == nil && n == 0:
@@ -304,7 +317,7 @@ func (t *text) search(from uint64) error {
 	}
 	lo, hi := int64(0), t.h.Size
 	buf := make([]byte, window)
-	for hi-lo > chunk/2 {
+	for hi-lo > near {
 		mid := lo + (hi-lo)/2
 		at, time, err := t.timeAfter(mid, hi, buf)
 		if err != nil {
@@ -316,8 +329,18 @@ func (t *text) search(from uint64) error {
 			hi = mid
 		}
 	}
-	t.read, t.base = lo, lo
+	t.again(lo)
 	return nil
+}
+
+// near is how close a search comes.
+const near = 16 << 10
+
+// again reads from a place of a file that is not compressed to its end, little at first: only a part
+// of that may be wanted.
+func (t *text) again(off int64) {
+	t.read, t.stop, t.base, t.soon = off, t.h.Size, off, 2*near
+	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
 
 // timeAfter finds the first time line behind off and before end that a process

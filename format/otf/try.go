@@ -26,7 +26,10 @@ func (d *decoder) try(ctx context.Context, sel trace.Selection, sink func(int) f
 // attempt does so, and for resume does not begin before that time (see
 // [decoder.resume]).
 func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(int) format.Sink, resume *uint64) (ok bool, err error) {
-	streams := d.r.master.Streams()
+	streams, ok := d.streamsOf(sel)
+	if !ok {
+		return false, nil
+	}
 	report := format.NewReport()
 	quiet := *d.r
 	quiet.opt.Read = &format.ReadOptions{Values: d.opt.Values, Report: report}

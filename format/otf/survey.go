@@ -1,0 +1,462 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/weft-trace/weft/internal/pipeline"
+	"github.com/weft-trace/weft/trace"
+)
+
+// survey is what a first pass learns of a file.
+type survey struct {
+	id       uint32
+	part     Part
+	any      bool
+	first    uint64
+	last     uint64
+	count    int64 // of records
+	bare     bool  // there are leaves without a function
+	named    bool  // there are others
+	process  map[uint64]bool
+	unsorted int64
+	where    int64
+	begun    bool  // there is a time and a process
+	from     int64 // where the records begin that were looked at, if they were searched for
+	kept     *kept // bytes of the file that the pass read
+}
+
+// Prepare looks at the beginnings and the ends of the files, and through all of them if something
+// there is not as the format demands.
+func (d *decoder) Prepare(ctx context.Context) error {
+	x, err := d.surveyEnds(ctx)
+	if err != nil || x.trusted {
+		return err
+	}
+	return d.survey(ctx)
+}
+
+// survey looks through all files: for their order, times and processes.
+func (d *decoder) survey(ctx context.Context) error {
+	if d.indexed {
+		return nil
+	}
+	if err := d.index(ctx); err != nil {
+		return err
+	}
+	d.indexed = true
+	return nil
+}
+
+// surveyed is a file, and what was found in it; the stream is nil if there is no such file.
+type surveyed struct {
+	id    uint32
+	part  Part
+	s     *stream
+	found survey
+}
+
+func (d *decoder) index(ctx context.Context) error {
+	if d.opt.Progress != nil {
+		size, err := d.r.size(Snapshots, Statistics, Events)
+		if err != nil {
+			return err
+		}
+		d.r.progress = newProgress(d.opt, 2*size) // they are read again
+	}
+	d.files, d.any = nil, false
+	d.count, d.first, d.last = 0, 0, 0
+	room := newKeepRoom()
+	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) {
+		s.t.keep(room)
+		return surveyFile(ctx, s, math.MaxUint64)
+	}, func(x surveyed) error {
+		switch {
+		case x.s != nil:
+			return d.take(x.found, x.s)
+		case x.part == Events:
+			return d.r.missing(x.id, x.part)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if d.last > math.MaxInt64/4 && !d.carried {
+		// The ticks of the model are signed, and their differences must fit.
+		d.clock.base = d.first
+		d.defs.Properties.Add(trace.Attr{Key: baseName, Value: trace.Value{Num: d.first, Type: trace.Uint64}})
+		d.last = min(d.last, d.first+math.MaxInt64) // see late
+	}
+	return nil
+}
+
+// surveyFiles surveys the files of streams on all cores, and takes the results in order: stream after
+// stream, and snapshots first, as they say what was before the events of their time. What is wrong
+// with the files is left to the scan to report.
+func (d *decoder) surveyFiles(ctx context.Context, streams []uint32, look func(*stream) (survey, error), take func(surveyed) error) error {
+	quiet := d.r.quiet()
+	var files []surveyed
+	for _, id := range streams {
+		files = append(files, surveyed{id: id, part: Snapshots}, surveyed{id: id, part: Statistics}, surveyed{id: id, part: Events})
+	}
+	return pipeline.Run(ctx, d.opt.Cores(), func() (x surveyed, ok bool, err error) {
+		if ok = len(files) > 0; ok {
+			x, files = files[0], files[1:]
+		}
+		return x, ok, nil
+	}, func(_ int, x surveyed) (surveyed, error) {
+		s, err := quiet.open(x.id, x.part)
+		if s == nil || err != nil {
+			return x, err
+		}
+		defer s.t.Close()
+		x.s = s
+		x.found, err = look(s)
+		x.found.kept = s.t.kept.done()
+		return x, err
+	}, take)
+}
+
+func (d *decoder) take(f survey, s *stream) error {
+	for _, p := range slices.Sorted(maps.Keys(f.process)) {
+		home, ok := d.r.master.Stream(uint32(p))
+		if ok && home == f.id {
+			continue
+		}
+		if !ok {
+			if home, ok = d.home[p]; !ok {
+				d.home[p], home = f.id, f.id
+			}
+		}
+		if key := (scopedToken{processes, f.id, p}); home != f.id && d.model.index[key] == 0 {
+			// A location is in the order of time, which two streams together are not.
+			l := *d.defs.Locations.At(d.location(p))
+			l.ID, l.Name = fmt.Sprintf("%d@%x", p, f.id), fmt.Sprintf("%s in stream %x", l.Label(), f.id)
+			d.model.index[key], d.strayed = d.defs.Locations.Add(l), true
+		}
+		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unlisted-process", Severity: trace.Warning, Position: trace.Position{File: s.t.name},
+			Found: fmt.Sprintf("process %d in stream %x", p, f.id), Expected: "processes that the master file names there; libotf does not read others"}); err != nil {
+			return err
+		}
+	}
+	if !f.begun {
+		if err := d.opt.Defect(&trace.Defect{Rule: "otf.no-state", Severity: trace.Error, Position: trace.Position{File: s.t.name},
+			Found: "no time line and process line", Expected: "both, at the beginning; libotf reads no stream then"}); err != nil {
+			return err
+		}
+	}
+	if f.unsorted > 0 {
+		if err := tolerated(d.opt).Defect(&trace.Defect{Rule: "otf.unsorted", Severity: trace.Warning, Position: trace.Position{File: s.t.name, Offset: f.where, Binary: true},
+			Found: "records that are not in the order of time", Expected: "ascending times; they are sorted while reading", Count: f.unsorted}); err != nil {
+			return err
+		}
+	}
+	if f.any {
+		if !d.any {
+			d.first, d.any = f.first, true
+		}
+		d.first, d.last = min(d.first, f.first), max(d.last, f.last)
+	}
+	d.count += f.count
+	d.bare, d.named = d.bare || f.bare, d.named || f.named
+	d.model.bareLeaves = d.bare && !d.named
+	f.process = nil
+	d.files = append(d.files, f)
+	return nil
+}
+
+// surveyFile goes through the state lines of a file, up to the first record at or after a time.
+func surveyFile(ctx context.Context, s *stream, to uint64) (survey, error) {
+	f := survey{id: s.id, part: s.part, process: map[uint64]bool{}}
+	x := surveyor{f: &f}
+	timed := false
+	for n := 0; ; n++ {
+		if n&0xff == 0 && ctx.Err() != nil {
+			return f, ctx.Err()
+		}
+		for k := 1; s.advance(); k++ { // the usual lines of events
+			r := s.current()
+			if r.time >= to {
+				f.begun = s.begun
+				return f, nil
+			}
+			if r.typ == Leave {
+				f.bare, f.named = f.bare || r.function == 0, f.named || r.function != 0
+			}
+			x.record(r.time, uint64(r.process), s.t.base+int64(r.from))
+			if k%aheadRows == 0 && ctx.Err() != nil {
+				return f, ctx.Err()
+			}
+		}
+		l, off, whole, ok, err := s.t.line()
+		if err != nil || !ok || !whole {
+			f.begun = s.begun
+			return f, err
+		}
+		kind, i := lineType(l)
+		switch kind {
+		case timeLine:
+			if !timed || s.begun {
+				s.time, _ = hex(l, i)
+				timed = true
+			}
+		case processLine:
+			if !timed {
+				break
+			}
+			c := scanner{l: l, i: i + 1}
+			if c.skip(); c.i == len(l) || hexValue[l[c.i]] > 15 {
+				break // stream.next reports it
+			}
+			s.process, s.begun = c.hex()&unset, true
+		case recordLine:
+			if s.begun && s.time >= to {
+				f.begun = true
+				return f, nil
+			}
+			if s.begun {
+				x.record(s.time, s.process, off)
+				if l[i] == 'L' && s.part == Events {
+					bare := isBareLeave(l[i:])
+					f.bare, f.named = f.bare || bare, f.named || !bare
+				}
+			}
+		}
+	}
+}
+
+// surveyor adds records to a survey.
+type surveyor struct {
+	f             *survey
+	highest, last uint64 // times
+	known         [64]struct {
+		process uint64
+		set     bool
+	}
+}
+
+func (x *surveyor) record(time, process uint64, off int64) {
+	f := x.f
+	f.count++
+	if k := &x.known[process%uint64(len(x.known))]; !k.set || k.process != process {
+		k.process, k.set = process, true
+		f.process[process] = true
+	}
+	if !f.any {
+		f.first, f.last, f.any = time, time, true
+	}
+	if time == x.last {
+		if time < x.highest {
+			f.unsorted++
+		}
+		return
+	}
+	f.first, f.last = min(f.first, time), max(f.last, time)
+	if time < x.highest {
+		if f.unsorted++; f.unsorted == 1 {
+			f.where = off
+		}
+	}
+	x.highest, x.last = max(x.highest, time), time
+}
+
+func isBareLeave(l []byte) bool {
+	if len(l) > 1 && hexValue[l[1]]-1 < 15 {
+		return false // most leaves name a function
+	}
+	switch string(bytes.TrimRight(l, " \t\r")) {
+	case "L", "LEAVE", "L0", "LEAVE 0":
+		return true
+	}
+	return bytes.HasPrefix(l, []byte("L0X")) || bytes.HasPrefix(l, []byte("LEAVE 0 "))
+}
+
+// Extent is the times of the first and the last event. It reads the beginnings and the ends of the
+// files, and all of the trace where those do not tell.
+func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err error) {
+	if !d.indexed {
+		if x, err := d.surveyEnds(ctx); x.trusted || err != nil {
+			return d.clock.model(x.first), d.clock.model(x.last), x.any, err
+		}
+	}
+	if err := d.survey(ctx); err != nil {
+		return 0, 0, false, err
+	}
+	return d.clock.model(d.first), d.clock.model(d.last), d.any, nil
+}
+
+// timeBounds are the times of the first and the last record of a trace.
+type timeBounds struct {
+	any         bool
+	first, last uint64
+	size        int64 // of all files
+	// trusted: each file is in the order of time where it was looked at. Else the whole trace must be
+	// surveyed to know.
+	trusted bool
+}
+
+// endBytes is how much of a file's beginning and end is surveyed to know its times.
+const endBytes = 16 << 10
+
+// surveyEnds finds them without reading what is between.
+func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {
+	if d.bounds != nil {
+		return *d.bounds, nil
+	}
+	e := timeBounds{trusted: true}
+	err := d.surveyFiles(ctx, d.r.master.Streams(), func(s *stream) (survey, error) { return surveyEnds(ctx, s) }, func(x surveyed) error {
+		if x.s == nil {
+			e.trusted = e.trusted && x.part != Events
+			return nil
+		}
+		f := x.found
+		e.size += x.s.t.h.Size
+		e.trusted = e.trusted && f.begun && d.usual(&f) && f.last <= math.MaxInt64/4
+		if f.any {
+			if !e.any {
+				e.first, e.any = f.first, true
+			}
+			e.first, e.last = min(e.first, f.first), max(e.last, f.last)
+		}
+		return nil
+	})
+	if err == nil {
+		d.bounds = &e
+	}
+	return e, err
+}
+
+// surveyEnds surveys the beginning and the end of a file, or all of one that is small or compressed.
+func surveyEnds(ctx context.Context, s *stream) (survey, error) {
+	size := s.t.h.Size
+	if size <= 4*endBytes || s.t.zip != nil {
+		return surveyFile(ctx, s, math.MaxUint64)
+	}
+	var tail int64
+	buf := make([]byte, endBytes)
+	for back := int64(endBytes); ; back *= 4 {
+		if back >= size {
+			return surveyFile(ctx, s, math.MaxUint64)
+		}
+		at, _, err := s.t.timeAfter(size-back, size, buf)
+		if err != nil {
+			return survey{}, err
+		}
+		if tail = at; at >= 0 {
+			break
+		}
+	}
+	s.t.stop = endBytes
+	f, err := surveyFile(ctx, s, math.MaxUint64)
+	if err != nil || !f.any {
+		f.begun = false // nothing is known of the time of the first record
+		return f, err
+	}
+	s.t.again(tail)
+	s.begun, s.process = false, 0
+	end, err := surveyFile(ctx, s, math.MaxUint64)
+	if err != nil || !end.any || end.first < f.last {
+		f.begun = false
+		return f, err
+	}
+	f.last, f.unsorted, f.bare = end.last, f.unsorted+end.unsorted, f.bare || end.bare
+	maps.Copy(f.process, end.process)
+	return f, nil
+}
+
+// surveySelected surveys what sel selects and no more: of the streams that have its locations the
+// records of its times, which it finds by bisection. That trusts the files to be in the order of
+// time, as the format demands, where it does not look. ok is false if sel selects everything or
+// if it meets something for which all that is before matters: then the whole trace must be
+// surveyed.
+func (d *decoder) surveySelected(ctx context.Context, sel trace.Selection) (list []survey, ok bool, err error) {
+	if d.indexed || d.bare || len(d.async) > 0 || sel.From == math.MinInt64 && sel.To == math.MaxInt64 && sel.Location == nil {
+		return nil, false, nil
+	}
+	streams, ok := d.streamsOf(sel)
+	if !ok {
+		return nil, false, nil
+	}
+	whole, err := d.surveyEnds(ctx)
+	if !whole.trusted || err != nil {
+		return nil, false, err
+	}
+	from, later := d.clock.file(sel.From)
+	to, bounded := d.clock.file(sel.To)
+	if later = later && from > whole.first; !later {
+		from = whole.first
+	}
+	if !bounded {
+		to = math.MaxUint64
+	}
+	part := float64(min(to, whole.last)-min(from, to, whole.last)) / float64(max(whole.last-whole.first, 1))
+	share := float64(len(streams)) / float64(max(d.r.master.Len(), 1))
+	d.r.progress = newProgress(d.opt, int64(2*part*share*float64(whole.size))) // they are read twice
+	room := newKeepRoom()
+	err = d.surveyFiles(ctx, streams, func(s *stream) (f survey, err error) {
+		var at int64
+		if later {
+			if err := s.t.search(from); err != nil {
+				return f, err
+			}
+			at = s.t.base
+		}
+		s.t.keep(room)
+		f, err = surveyFile(ctx, s, to)
+		f.from = at
+		return f, err
+	}, func(x surveyed) error {
+		if x.s == nil {
+			ok = ok && x.part != Events
+			return nil
+		}
+		f := x.found
+		ok = ok && f.begun && d.usual(&f)
+		f.process = nil
+		list = append(list, f)
+		return nil
+	})
+	return list, ok && err == nil, err
+}
+
+// usual tells whether all that was looked at of a file is in the order of time, of processes that the
+// master file lists for the stream, and without leaves that do not say what they leave.
+func (d *decoder) usual(f *survey) bool {
+	for p := range f.process {
+		if home, listed := d.r.master.Stream(uint32(p)); !listed || home != f.id {
+			return false
+		}
+	}
+	return f.unsorted == 0 && !f.bare
+}
+
+// streamsOf are the streams of the locations that sel selects. ok is false if one of them is of
+// no process that the master file lists: it can be in any stream.
+func (d *decoder) streamsOf(sel trace.Selection) (streams []uint32, ok bool) {
+	if sel.Location == nil {
+		return d.r.master.Streams(), true
+	}
+	listed := map[uint32]bool{}
+	for _, id := range d.r.master.Streams() {
+		wanted := false
+		for _, p := range d.r.master.Processes(id) {
+			if l, ok := d.locations[uint64(p)]; ok && sel.Location(l) {
+				listed[l], wanted = true, true
+			}
+		}
+		if wanted {
+			streams = append(streams, id)
+		}
+	}
+	for l := range uint32(d.defs.Locations.Len()) {
+		if !listed[l] && sel.Location(l) {
+			return nil, false
+		}
+	}
+	return streams, true
+}
