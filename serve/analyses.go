@@ -69,7 +69,7 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 		err := e.decoders.with(ctx, func(d *reader) error {
 			defs := d.Defs()
 			opt.Rows = trace.NewRows(defs)
-			all, err := analysis.Run(ctx, d.Events, sel.Following(), func() *calltree.Part { return calltree.New(defs, opt) })
+			all, err := analysis.Run(ctx, d.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(defs, opt) })
 			if err == nil {
 				nodes = all.Result()
 			}

@@ -9,6 +9,9 @@ type Selection struct {
 	// or, of each location, enters of the regions that are open at some time not after From, at
 	// the times when they were entered, and the events behind that time.
 	Stacks bool
+	// Enough, if it is not 0, is a time from which on one event of each location suffices: which of
+	// the others come is not said. It serves those who ask whether a location goes on.
+	Enough int64
 	// NoEvents asks for links alone.
 	NoEvents bool
 	// Locations, Kinds and Regions are asked for each candidate; nil means all.
@@ -44,6 +47,17 @@ func Events() Selection { return Selection{From: math.MinInt64, To: math.MaxInt6
 // how they go on: stacks, and all events from there to the end of the trace.
 func (s *Selection) Following() Selection {
 	return Selection{From: s.From, To: math.MaxInt64, Stacks: true, Location: s.Location}
+}
+
+// Surrounding selects, for the locations of s, what tells which regions are open in its window and
+// whether they go on behind it: stacks, the events of the window, and of each location that has
+// more at least one event behind it.
+func (s *Selection) Surrounding() Selection {
+	x := s.Following()
+	if s.To < math.MaxInt64 {
+		x.Enough = s.To
+	}
+	return x
 }
 
 // All reports whether every event is wanted.

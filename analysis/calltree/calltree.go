@@ -183,7 +183,7 @@ func (p *Part) visit(f frame, t int64, unclosed bool) {
 	n.count++
 	n.inclusive.Add(d)
 	n.min, n.max = min(n.min, d), max(n.max, d)
-	if unclosed {
+	if unclosed && (w == nil || t < w.To) { // else it goes on behind the window
 		n.unclosed++
 	}
 }

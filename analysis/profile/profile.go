@@ -40,9 +40,9 @@ import (
 type Options struct {
 	// Locations asks for the profile of each location too.
 	Locations bool
-	// Window bounds the time that counts, nil is all. Parts still take all events:
-	// those before it tell what is open where it begins, those behind it that what
-	// is open where it ends goes on.
+	// Window bounds the time that counts, nil is all. Parts still take the events before it, which
+	// tell what is open where it begins, and of each location at least one event behind it, which
+	// tells that what is open where it ends goes on ([trace.Selection.Surrounding]).
 	Window *trace.Window
 	// Rows says which regions count as one; nil is each for itself. Parts that are merged share it.
 	Rows *trace.Rows
@@ -714,8 +714,8 @@ func (p *Part) claimResult(r *Result) {
 	q.book.Step = q.step
 	q.book.Ended = func(c claims.Claim, end int64) {
 		q.ended(c, end)
-		if c.Outside(q.opt.Window, end) {
-			return
+		if c.Outside(q.opt.Window, end) || q.opt.Window != nil && end >= q.opt.Window.To {
+			return // it is not in the window, or its location goes on behind that
 		}
 		row := q.opt.Rows.Of(c.Region)
 		a := q.activities[row]

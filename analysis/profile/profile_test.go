@@ -170,8 +170,8 @@ func TestWindow(t *testing.T) {
 		[]Region{{Region: a, ID: "0", Name: "A", Count: 1, Inclusive: trace.TicksOf(8), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(8), Min: 8, Max: 8},
 			{Region: b, ID: "1", Name: "B", Count: 1, Inclusive: trace.TicksOf(3), Exclusive: trace.TicksOf(3), Sum: trace.TicksOf(3), Min: 3, Max: 3},
 			{Region: c, ID: "2", Name: "C", Count: 1, Inclusive: trace.TicksOf(1), Exclusive: trace.TicksOf(1), Sum: trace.TicksOf(1), Min: 1, Max: 1}},
-		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 1}},
-		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 1)
+		[]Activity{{b, "B", 1, trace.TicksOf(9), 9, 9, 0}, {c, "C", 1, trace.TicksOf(1), 1, 1, 0}}, // the location goes on behind the window
+		[]Resource{{0, "0", "", "", 1, 2, 10, 10, 1, 1}}, 0)
 	if found != expected {
 		t.Errorf("found    %s\nexpected %s", found, expected)
 	}

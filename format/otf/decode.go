@@ -266,6 +266,8 @@ type fileStream struct {
 	sorter *extsort.Sorter
 	it     *extsort.Iterator
 	to     uint64 // where the records end that are wanted
+	enough uint64 // from which time on a record of each process suffices, 0 if all are wanted (see bulk)
+	held   bool   // the record in hand was not wanted because of to
 	rows   int    // of a batch
 	rec    Record
 	b      trace.Batch
@@ -308,7 +310,9 @@ func (f *fileStream) Next(ctx context.Context) (*trace.Batch, error) {
 func (f *fileStream) next(ctx context.Context) (*Record, error) {
 	for {
 		r := &f.rec
-		if f.it == nil {
+		if f.held {
+			r, f.held = &f.s.rec, false
+		} else if f.it == nil {
 			ok, err := f.s.next(ctx)
 			if !ok || err != nil {
 				return nil, err
@@ -322,6 +326,7 @@ func (f *fileStream) next(ctx context.Context) (*Record, error) {
 			f.restore(x)
 		}
 		if r.Time >= f.to {
+			f.held = f.it == nil
 			return nil, nil
 		}
 		if f.d.carried {
@@ -353,6 +358,9 @@ func (d *decoder) stream(ctx context.Context, x *survey, sel trace.Selection) (*
 	if !d.sorts(x) {
 		if to, ok := d.clock.file(sel.To); ok {
 			f.to = to
+		}
+		if enough, ok := d.clock.file(sel.Enough); ok && sel.Enough != 0 {
+			f.enough = enough
 		}
 		if x.from > 0 {
 			s.t.again(x.from)

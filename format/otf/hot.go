@@ -30,6 +30,7 @@ type bulk struct {
 	form      timeForm
 	base, to  uint64 // of the times that are wanted
 	crowded   bool   // there were more processes than lanes
+	waiting   int    // lanes that wait for a record behind the wanted times
 	processes [1 << processBits]processText
 	visits    [1 << visitBits]visitText
 	peers     [1 << peerBits]peerText
@@ -49,6 +50,7 @@ func newBulk(d *decoder, sink format.Sink) *bulk {
 // begin makes it ready for a file. What it holds is used again.
 func (x *bulk) begin(f *fileStream) {
 	if x.f != nil {
+		x.wait(false)
 		x.free = append(x.free, x.lanes...)
 		x.lanes, x.oldest, x.far = x.lanes[:0], 0, nil
 		clear(x.near)
@@ -82,6 +84,7 @@ type lane struct {
 	at      uint16       // among all lanes
 	open    *openRegions // of its location, where there are bare leaves
 	n       uint         // rows
+	waits   bool         // for a record behind the wanted times
 	rows    laneRows
 	b       trace.Batch // all other columns
 }
@@ -114,13 +117,26 @@ func (l *lane) add(time int64, kind trace.Kind, ref uint32) *trace.Batch {
 func (x *bulk) run(ctx context.Context, f *fileStream) error {
 	x.begin(f)
 	defer x.end()
-	for {
-		if err := x.hot(ctx); err != nil || x.odd() {
+	to := f.to
+	if f.enough > 0 {
+		f.to = min(to, f.enough)
+	}
+	for patience := 1 << 12; ; {
+		if x.waiting > 0 && patience > 0 {
+			patience--
+		} else if err := x.hot(ctx); err != nil || x.odd() {
 			return err
 		}
 		r, err := x.f.next(ctx)
 		if err != nil {
 			return err
+		}
+		if r == nil && f.held && f.to < to {
+			// One record of each process tells that it goes on. Those that have ended have none:
+			// after some records all others are read.
+			f.to = to
+			x.wait(!x.crowded)
+			continue
 		}
 		if r == nil {
 			break
@@ -145,6 +161,12 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if err != nil || x.odd() {
 			return err
 		}
+		if l.waits {
+			l.waits = false
+			if x.waiting--; x.waiting == 0 && patience > 0 {
+				break
+			}
+		}
 	}
 	for _, l := range x.lanes {
 		if err := x.emit(l); err != nil {
@@ -152,6 +174,16 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		}
 	}
 	return nil
+}
+
+// wait makes all lanes wait for a record, or none.
+func (x *bulk) wait(on bool) {
+	for _, l := range x.lanes {
+		l.waits = on
+	}
+	if x.waiting = 0; on {
+		x.waiting = len(x.lanes)
+	}
 }
 
 // lane is where the rows of a record's process wait.

@@ -109,6 +109,7 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 type piece struct {
 	stream   uint32
 	from, to int64
+	time     uint64 // at which it begins, 0 for the beginning of the file
 	skip     int
 	tail     []byte
 }
@@ -143,7 +144,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		if err != nil {
 			return false, err
 		}
-		list = append(list, x...)
+		list = append(list, readers[0].d.selected(x, sel)...)
 	}
 	next := 0
 	var before decoded
@@ -201,10 +202,11 @@ func (s *stream) pieces() (list []piece, err error) {
 	for t.h.Size-next.from > 2*pieceSize {
 		var at int64
 		var skip []byte
+		var time uint64
 		if t.zip == nil {
-			at, _, err = t.timeAfter(next.from+pieceSize, t.h.Size, buf)
+			at, time, err = t.timeAfter(next.from+pieceSize, t.h.Size, buf)
 		} else {
-			at, skip, _, err = t.restartAfter(next.from+pieceSize, t.h.Size)
+			at, skip, time, err = t.restartAfter(next.from+pieceSize, t.h.Size)
 		}
 		if err != nil {
 			return nil, err
@@ -215,9 +217,31 @@ func (s *stream) pieces() (list []piece, err error) {
 		p := next
 		p.to, p.tail = at, skip
 		list = append(list, p)
-		next.from, next.skip = at, len(skip)
+		next.from, next.skip, next.time = at, len(skip), time
 	}
 	return append(list, next), nil
+}
+
+// selected are the pieces of a stream, which are in the order of time, that have selected times.
+func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
+	if from, ok := d.clock.file(sel.From); ok {
+		for len(list) > 1 && list[1].time < from {
+			list = list[1:]
+		}
+	}
+	to, bounded := d.clock.file(sel.To)
+	alone := len(d.r.master.Processes(list[0].stream)) == 1
+	enough, suffices := d.clock.file(sel.Enough)
+	suffices = suffices && sel.Enough != 0 && alone
+	for i := range list {
+		if bounded && list[i].time >= to {
+			return list[:max(i, 1)]
+		}
+		if suffices && list[i].time >= enough {
+			return list[:i+1] // which begins with what suffices
+		}
+	}
+	return list
 }
 
 // piece delivers the events of a piece; good is false when that was not possible.

@@ -219,7 +219,7 @@ func (s *chunkScan) read(ctx context.Context, x *locationReader, j *chunkJob) er
 			j.interval = x.r.clock.at
 		}
 	}
-	j.end = x.r.ended || j.any && j.last >= x.sel.To && x.sel.To != math.MaxInt64
+	j.end = x.r.ended || j.any && behind(&x.sel, j.last)
 	if !j.end && len(x.r.event.Attributes) > 0 {
 		return errBefore // the next chunk does, for its first event
 	}

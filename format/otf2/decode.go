@@ -502,14 +502,19 @@ func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
 	return x.sorted.Next(ctx)
 }
 
+// behind reports whether what follows an event at a time is not wanted.
+func behind(sel *trace.Selection, last int64) bool {
+	return last >= sel.To && sel.To != math.MaxInt64 || sel.Enough != 0 && last >= sel.Enough
+}
+
 // fill is Next with what the batch in hand has already.
 func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	for x.b.Len() < x.rows && !x.end {
-		if x.last >= x.sel.To && x.sel.To != math.MaxInt64 {
-			x.end = true // what follows is not before
+		if behind(&x.sel, x.last) {
+			x.end = true // what follows is not wanted
 			break
 		}
 		if err := x.usual(); err != nil {

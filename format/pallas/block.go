@@ -23,6 +23,8 @@ type blockReader struct {
 	strides strideReader
 	packed  []byte
 	plain   []byte
+	// What the latest block took: the next one is guessed to take about as much for a value.
+	size, count uint64
 	asTool  bool // the last time of a block is taken as it is stored, though it is known exactly
 }
 
@@ -111,8 +113,12 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("the end of the file at 0x%x", size), "a block of values")
 	}
 	// Most blocks are small: one read gets length and data.
-	guess := int(min(8*x.Count+64, uint64(size)-x.Offset))
-	r.packed = slices.Grow(r.packed[:0], guess)[:guess]
+	guess := 8*x.Count + 64
+	if r.count > 0 {
+		guess = min(guess, r.size*x.Count/r.count*9/8+64)
+	}
+	guess = min(guess, uint64(size)-x.Offset)
+	r.packed = slices.Grow(r.packed[:0], int(guess))[:guess]
 	if _, err := f.ReadAt(r.packed, int64(x.Offset)); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s:0x%x: %w", path, x.Offset, err)
 	}
@@ -120,7 +126,8 @@ func (r *blockReader) loadFrom(f format.DataFile, size int64, path string, x *Bl
 	if left := uint64(size) - x.Offset - 8; n > left || n > 64*maxBlock {
 		return nil, archive.Damaged(path, int64(x.Offset), fmt.Sprintf("a block of %d bytes", n), fmt.Sprintf("at most %d, which is what the file has", left))
 	}
-	if have := uint64(guess - 8); n > have {
+	r.size, r.count = n, x.Count
+	if have := guess - 8; n > have {
 		r.packed = slices.Grow(r.packed, int(n-have))[:8+n]
 		if _, err := f.ReadAt(r.packed[8+have:], int64(x.Offset+8+have)); err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("%s:0x%x: %w", path, x.Offset, err)

@@ -49,7 +49,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t, err := q.thread(id, false)
+		t, err := q.thread(id, wholeThread)
 		if err != nil {
 			return err
 		}

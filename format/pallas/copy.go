@@ -124,7 +124,7 @@ func (c *copier) set(p Parameters, wo *format.WriteOptions) {
 
 // thread copies one.
 func (c *copier) thread(ctx context.Context, a *ArchiveWriter, id uint32) error {
-	t, err := c.d.thread(threadID{a.id, id}, false)
+	t, err := c.d.thread(threadID{a.id, id}, wholeThread)
 	if t == nil || err != nil {
 		return err
 	}

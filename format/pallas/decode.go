@@ -62,14 +62,14 @@ func fail(opt *format.ReadOptions, rule string, err error) error {
 	return archive.Fail(opt, err, rule, "pallas.missing-file", "a file of the trace")
 }
 
-// thread loads a thread, without blocks of sequences if it is to be lean; nil if there is
+// thread loads what is wanted of a thread; nil if there is
 // none. Nobody else knows it.
-func (d *decoder) thread(id threadID, lean bool) (*Thread, error) {
+func (d *decoder) thread(id threadID, wanted threadPart) (*Thread, error) {
 	a, err := d.t.Archive(id.archive)
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.loadThread(id.id, lean)
+	t, err := a.loadThread(id.id, wanted)
 	if archive.IsMissing(err) {
 		if _, e := fs.Stat(d.t.src.FS, strings.TrimSuffix(d.t.dir+threadFolder(id.archive, id.id), "/")); archive.IsMissing(e) {
 			return nil, nil // a location without events
@@ -284,7 +284,7 @@ func (x *threadReader) scan(ctx context.Context, id threadID) error {
 // open loads a thread and goes to the beginning of the wanted times; nil if there is
 // nothing to be read.
 func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
-	t, err := x.d.thread(id, true)
+	t, err := x.d.thread(id, leanThread)
 	if t == nil || err != nil {
 		return nil, err
 	}
@@ -358,6 +358,11 @@ func (x *threadReader) begin(g *outline) error {
 	if x.to < math.MaxInt64 {
 		if n, err := x.x.earlier(x.to); err == nil {
 			x.until = n
+		}
+	}
+	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 {
+		if n, err := x.x.earlier(enough); err == nil {
+			x.until = min(x.until, n+1)
 		}
 	}
 	if x.from > 0 && x.lists == nil {

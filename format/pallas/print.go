@@ -41,7 +41,7 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 }
 
 func (d *decoder) printThread(ctx context.Context, id threadID, sel trace.Selection, w *bufio.Writer) error {
-	t, err := d.thread(id, true)
+	t, err := d.thread(id, leanThread)
 	if t == nil || err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 // leanOf is a thread as the decoder loads it, from the file of another one.
 func leanOf(t testing.TB, th *Thread) *Thread {
 	t.Helper()
-	lean, err := th.Archive.loadThread(th.ID, true)
+	lean, err := th.Archive.loadThread(th.ID, leanThread)
 	if err != nil {
 		t.Fatal(err)
 	}

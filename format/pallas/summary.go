@@ -70,7 +70,7 @@ func (x *summing) all(ctx context.Context) (bool, error) {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		t, err := x.d.thread(id, false)
+		t, err := x.d.thread(id, wholeThread)
 		if err != nil {
 			return false, err
 		}
@@ -337,11 +337,15 @@ func (d *decoder) Extent(ctx context.Context) (first, last int64, ok bool, err e
 	q := d.with(&quiet)
 	low, high := uint64(math.MaxUint64), uint64(0)
 	for _, id := range d.threads {
-		t, err := q.thread(id, true)
+		t, err := q.thread(id, threadEvents)
 		if t == nil || err != nil {
 			continue
 		}
 		if !t.ascending() {
+			t.Close()
+			if t, err = q.thread(id, leanThread); t == nil || err != nil {
+				continue
+			}
 			t.Replay(ctx, func(_ []uint32, times []uint64) error { // as far as it goes
 				for _, x := range times {
 					low, high = min(low, x), max(high, x)

@@ -239,19 +239,20 @@ const (
 )
 
 // parseThread reads a thread.pallas (docs/formats/pallas.md, "thread.pallas"). What is
-// read before something wrong is kept. A lean one has no blocks of sequences, which
-// most of the file may be: events need none.
-func parseThread(s *source, abi uint8, lean bool) (*Thread, *FileError) {
+// read before something wrong is kept. Blocks of sequences may be most of the file; a replay of
+// the events needs none.
+func parseThread(s *source, abi uint8, wanted threadPart) (*Thread, *FileError) {
 	if abi != 17 {
-		return s.thread(layout{abi, abi >= 18, lean}), s.wrong()
+		return s.thread(layout{abi, abi >= 18, wanted}), s.wrong()
 	}
+	wanted = min(wanted, leanThread) // which of the two it is shows at the end of the file
 	// Some of the writers of ABI 17 were ahead of their time.
 	again := *s
-	t := s.thread(layout{17, false, lean})
+	t := s.thread(layout{17, false, wanted})
 	if s.err == nil {
 		return t, s.wrong()
 	}
-	if u := again.thread(layout{17, true, lean}); again.err == nil {
+	if u := again.thread(layout{17, true, wanted}); again.err == nil {
 		return u, nil
 	}
 	return t, s.err
@@ -270,11 +271,11 @@ func (s *source) thread(l layout) *Thread {
 	left := s.left()
 	t.Events = make([]Event, 0, min(ne, left/(minEvent+32)+1))
 	most := min(ns, left/(minSequence+64)+1)
-	if t.lean = l.lean; !t.lean {
+	if t.lean = l.wanted != wholeThread; !t.lean {
 		t.Sequences = make([]Sequence, 0, most)
 	}
 	room := left/32 + 1 // blocks are most of the file, where it is long
-	if l.lean {
+	if t.lean {
 		room = min(room, ne+1024)
 	}
 	blocks = make([]Block, 0, room)
@@ -285,12 +286,19 @@ func (s *source) thread(l layout) *Thread {
 		}
 		t.Events = append(t.Events, e)
 	}
+	give := func(v *Vector) { v.Blocks = blocks[v.from : v.from+v.n : v.from+v.n] }
+	if l.wanted == threadEvents && s.err == nil {
+		for i := range t.Events {
+			give(&t.Events[i].Timestamps)
+		}
+		return t
+	}
 	t.eventMap = s.idMap(l, len(t.Events))
 	t.lists.from = append(make([]uint32, 0, most+1), 0)
 	// What the sequences have besides vectors of a value each.
 	t.lists.tokens = make([]Token, 0, max(s.left()-ns*(minSequence+onceVectors), s.left()/8)/4)
 	for i := range ns {
-		if l.lean && l.counted && s.once(&t.lists) {
+		if t.lean && l.counted && s.once(&t.lists) {
 			continue
 		}
 		x := s.sequence(l, &t.lists, &blocks)
@@ -298,7 +306,7 @@ func (s *source) thread(l layout) *Thread {
 			t.lists.from = t.lists.from[:i+1]
 			break
 		}
-		if !l.lean {
+		if !t.lean {
 			t.Sequences = append(t.Sequences, x)
 			continue
 		}
@@ -323,7 +331,6 @@ func (s *source) thread(l layout) *Thread {
 	if s.err == nil && s.left() > 0 {
 		s.bad(s.at, "the end of the file", "%d bytes more", s.left())
 	}
-	give := func(v *Vector) { v.Blocks = blocks[v.from : v.from+v.n : v.from+v.n] }
 	for i := range t.Events {
 		give(&t.Events[i].Timestamps)
 	}

@@ -222,11 +222,11 @@ func (a *Archive) Thread(id uint32) (*Thread, error) {
 		a.threads[id] = o
 	}
 	a.mu.Unlock()
-	o.once.Do(func() { o.v, o.err = a.loadThread(id, false) })
+	o.once.Do(func() { o.v, o.err = a.loadThread(id, wholeThread) })
 	return o.v, o.err
 }
 
-func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
+func (a *Archive) loadThread(id uint32, wanted threadPart) (*Thread, error) {
 	folder := threadFolder(a.ID, id)
 	file := func(name string) (string, string) { return a.Trace.dir + folder + name, a.Trace.shown + folder + name }
 	name, path := file("thread.pallas")
@@ -241,7 +241,7 @@ func (a *Archive) loadThread(id uint32, lean bool) (*Thread, error) {
 	if s.f != nil {
 		defer s.f.Close()
 	}
-	t, bad := parseThread(s, a.Trace.ABI, lean)
+	t, bad := parseThread(s, a.Trace.ABI, wanted)
 	t.ID, t.Archive = id, a
 	t.times.src, t.durations.src = a.Trace.src, a.Trace.src
 	t.times.all, t.durations.all = &a.Trace.files, &a.Trace.files

@@ -41,8 +41,17 @@ func (v *Vector) Total() uint64 { return v.Mean * v.Size }
 type layout struct {
 	abi     uint8
 	counted bool // vectors say how many blocks they have
-	lean    bool // blocks of sequences are not wanted
+	wanted  threadPart
 }
+
+// threadPart is how much of a thread is loaded.
+type threadPart uint8
+
+const (
+	wholeThread  threadPart = iota
+	leanThread              // without blocks of sequences
+	threadEvents            // events and the blocks of their times alone
+)
 
 // skipVector reads how many values a vector has, and goes behind it; ok is false, and
 // nothing has been read, if anything is wrong with it.
@@ -91,7 +100,7 @@ func (s *source) skipVector(durations bool) (size uint64, ok bool) {
 func (s *source) vector(l layout, event, durations bool, all *[]Block) (v Vector) {
 	at := s.at
 	v.durations, v.from = durations, len(*all)
-	if l.lean && l.counted && s.err == nil && !event {
+	if l.wanted != wholeThread && l.counted && s.err == nil && !event {
 		if n, ok := s.skipVector(durations); ok {
 			v.Size = n
 			return v

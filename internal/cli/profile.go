@@ -167,7 +167,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 	x := &profileResult{heading: in.heading(), ids: by == byDefinition}
 	x.bounds, opt.Window = s.bounds(sel)
 	// What is open depends on events before the window and of other regions.
-	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })
+	sum, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}

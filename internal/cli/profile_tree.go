@@ -104,7 +104,7 @@ func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace
 	var names func() []string
 	opt.Root, names = roots(d, by)
 	// What is open depends on events before the window.
-	all, err := analysis.Run(ctx, in.Events, sel.Following(), func() *calltree.Part { return calltree.New(d, opt) })
+	all, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *calltree.Part { return calltree.New(d, opt) })
 	if err != nil {
 		return nil, err
 	}
