@@ -148,13 +148,17 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 	}
 	next := 0
 	var before decoded
+	beyond := newGoingOn(sel)
 	// Batches that have been delivered are used again: new memory costs more than copies.
 	var delivered sync.Pool
 	err := pipeline.Run(ctx, len(readers), func() (piece, bool, error) {
-		next++
-		if next > len(list) {
+		for next < len(list) && beyond.all(list[next].stream) {
+			next++
+		}
+		if next == len(list) {
 			return piece{}, false, nil
 		}
+		next++
 		return list[next-1], true, nil
 	}, func(w int, p piece) (decoded, error) {
 		x := decoded{stream: p.stream}
@@ -179,6 +183,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 			return errOdd
 		}
 		before.last = max(before.last, x.last)
+		beyond.take(x)
 		for _, b := range x.batches {
 			if err := sink.Batch(b); err != nil {
 				return err
@@ -191,6 +196,52 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// goingOn tells for which streams the events behind the wanted times suffice: those in which each
+// location has one that had events before. A nil one wants all.
+type goingOn struct {
+	enough int64
+	stream uint32
+	ends   map[uint32]bool // locations so far, and whether an event behind is still missing
+	done   atomic.Int64    // the latest stream that suffices, −1 for none
+}
+
+func newGoingOn(sel trace.Selection) *goingOn {
+	if sel.Enough == 0 {
+		return nil
+	}
+	g := &goingOn{enough: sel.Enough, ends: map[uint32]bool{}}
+	g.done.Store(-1)
+	return g
+}
+
+// all reports whether all locations of a stream go on; pieces are taken at the same time.
+func (g *goingOn) all(stream uint32) bool { return g != nil && g.done.Load() == int64(stream) }
+
+// take adds a piece, the next one of its stream or the first one of another.
+func (g *goingOn) take(x decoded) {
+	if g == nil {
+		return
+	}
+	if x.stream != g.stream {
+		g.stream = x.stream
+		clear(g.ends)
+	}
+	past := false
+	for _, b := range x.batches {
+		last := b.Time[b.Len()-1] >= g.enough
+		past = past || last
+		if missing, known := g.ends[b.Loc]; missing || !known {
+			g.ends[b.Loc] = !last
+		}
+	}
+	for _, missing := range g.ends {
+		past = past && !missing
+	}
+	if past {
+		g.done.Store(int64(x.stream))
+	}
 }
 
 // pieces cuts a file before time lines that a process line follows, a compressed
@@ -230,15 +281,9 @@ func (d *decoder) selected(list []piece, sel trace.Selection) []piece {
 		}
 	}
 	to, bounded := d.clock.file(sel.To)
-	alone := len(d.r.master.Processes(list[0].stream)) == 1
-	enough, suffices := d.clock.file(sel.Enough)
-	suffices = suffices && sel.Enough != 0 && alone
 	for i := range list {
 		if bounded && list[i].time >= to {
 			return list[:max(i, 1)]
-		}
-		if suffices && list[i].time >= enough {
-			return list[:i+1] // which begins with what suffices
 		}
 	}
 	return list

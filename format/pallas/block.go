@@ -25,7 +25,7 @@ type blockReader struct {
 	plain   []byte
 	// What the latest block took: the next one is guessed to take about as much for a value.
 	size, count uint64
-	asTool  bool // the last time of a block is taken as it is stored, though it is known exactly
+	asTool      bool // the last time of a block is taken as it is stored, though it is known exactly
 }
 
 func newBlockReader(p Parameters) *blockReader { return &blockReader{p: p} }

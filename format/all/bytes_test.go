@@ -1,0 +1,198 @@
+package all
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/generate"
+	"github.com/weft-trace/weft/trace"
+)
+
+// countedFS counts the bytes that are read from its files.
+type countedFS struct {
+	fs.FS
+	read *atomic.Int64
+}
+
+func (c countedFS) Open(name string) (fs.File, error) {
+	f, err := c.FS.Open(name)
+	if x, ok := f.(*os.File); ok {
+		if st, err := x.Stat(); err == nil && st.Mode().IsRegular() {
+			return countedFile{x, c.read}, nil
+		}
+	}
+	return f, err
+}
+
+type countedFile struct {
+	*os.File
+	read *atomic.Int64
+}
+
+func (f countedFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.read.Add(int64(n))
+	return n, err
+}
+
+func (f countedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.ReadAt(p, off)
+	f.read.Add(int64(n))
+	return n, err
+}
+
+// TestReadsWhatIsAskedFor counts the bytes that scans read, in parts of the trace. OTF 2.5 and 4.3:
+// a reader finds the times that it wants by bisection, and the processes by the master file.
+func TestReadsWhatIsAskedFor(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes traces of 10 MB")
+	}
+	const events = 600_000
+	small := func(f float64) func(sel *trace.Selection, first, last int64) {
+		return func(sel *trace.Selection, first, last int64) {
+			at := func(f float64) int64 { return first + int64(f*float64(last-first)) }
+			sel.From, sel.To = at(0.5), at(0.5+f)
+		}
+	}
+	ofOne := func(sel *trace.Selection, _, _ int64) { sel.Location = func(l uint32) bool { return l == 1 } }
+	stacks := func(sel *trace.Selection, first, last int64) {
+		small(0.001)(sel, first, last)
+		*sel = sel.Surrounding()
+	}
+	everything := func(*trace.Selection, int64, int64) {}
+	const parallel, extent = format.Order(-1), format.Order(-2)
+	traces := map[string]func() (format.Source, int64){}
+	for _, name := range []string{"otf", "otf one stream", "otf2", "pallas"} {
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.Mkdir(dir, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		traces[name] = sync.OnceValues(func() (format.Source, int64) { return writeRing(t, dir, name, events) })
+	}
+	for _, x := range []struct {
+		format, what string
+		order        format.Order
+		choose       func(sel *trace.Selection, first, last int64)
+		most         float64 // of the trace
+	}{
+		{"otf", "the extent", extent, nil, 0.05},
+		{"otf", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.03},
+		{"otf", "10 % of the time", format.GlobalOrder, small(0.1), 0.20},
+		{"otf", "10 % of the time, by location", format.PerLocation, small(0.1), 0.20}, // a read of 256 KiB more in each stream
+		{"otf", "one of four locations", format.GlobalOrder, ofOne, 0.26},
+		{"otf", "one of four locations, parallel", parallel, ofOne, 0.26},
+		{"otf", "profile of 0.1 %", parallel, stacks, 0.60},
+		{"otf one stream", "profile of 0.1 %", parallel, stacks, 0.95}, // pieces of 2 MiB, three for each core
+		{"otf", "everything", format.GlobalOrder, everything, 1.01},
+		{"otf", "everything, parallel", parallel, everything, 1.01},
+		{"otf2", "0.1 % of the time", format.GlobalOrder, small(0.001), 0.55}, // a chunk of 1 MiB each
+		{"otf2", "one of four locations", format.GlobalOrder, ofOne, 0.27},
+		{"otf2", "profile of 0.1 %", parallel, stacks, 0.55},
+		{"otf2", "everything", format.GlobalOrder, everything, 1.01},
+		{"pallas", "one of four locations", format.GlobalOrder, ofOne, 0.60},
+		{"pallas", "profile of 0.1 %", parallel, stacks, 0.70},
+		{"pallas", "everything, parallel", parallel, everything, 1.20},
+	} {
+		t.Run(x.format+" "+x.what, func(t *testing.T) {
+			src, size := traces[x.format]()
+			name, _, _ := strings.Cut(x.format, " ")
+			var read atomic.Int64
+			src.FS = countedFS{src.FS, &read}
+			f, _ := format.ByName(Formats(), name)
+			d, err := f.Open(context.Background(), src, &format.ReadOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			if err := d.Prepare(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+			sel := trace.Events()
+			first, last, ok, err := d.Extent(context.Background())
+			if !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			if x.order == extent {
+				if part := float64(read.Load()) / float64(size); part > x.most {
+					t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+				}
+				return
+			}
+			read.Store(0)
+			x.choose(&sel, first, last)
+			var rows atomic.Int64
+			sink := format.SinkFuncs{OnBatch: func(b *trace.Batch) error { rows.Add(int64(b.Len())); return nil }}
+			if x.order == parallel {
+				err = d.ScanParallel(context.Background(), sel, func() func(int) format.Sink {
+					rows.Store(0)
+					return func(int) format.Sink { return sink }
+				})
+			} else {
+				err = d.Scan(context.Background(), sel, x.order, sink)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rows.Load() == 0 {
+				t.Error("found no event")
+			}
+			if part := float64(read.Load()) / float64(size); part > x.most {
+				t.Errorf("%d of %d bytes were read, %.3f of them; expected at most %.3f", read.Load(), size, part, x.most)
+			} else {
+				t.Logf("%.3f of %d bytes", part, size)
+			}
+		})
+	}
+}
+
+// writeRing writes a ring of four processes, and returns it and the size of its files.
+func writeRing(t *testing.T, dir, name string, events int64) (src format.Source, size int64) {
+	t.Helper()
+	g, err := generate.New(generate.Options{Workload: "ring", Events: events, Locations: 4, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, one, _ := strings.Cut(name, " ")
+	opt := &format.WriteOptions{}
+	if name == "otf" && one == "" {
+		opt.Values = map[string]string{"otf.streams": "0"}
+	}
+	f, _ := format.ByName(Formats(), name)
+	path := filepath.Join(dir, "ring"+f.About().Extensions[0])
+	out, err := format.CreateFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	e, err := f.Create(out, opt)
+	if err == nil {
+		err = format.Convert(context.Background(), g, trace.Everything(), e)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err == nil {
+			size += st.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return format.FileSource(path), size
+}
