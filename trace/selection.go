@@ -9,8 +9,9 @@ type Selection struct {
 	// or, of each location, enters of the regions that are open at some time not after From, at
 	// the times when they were entered, and the events behind that time.
 	Stacks bool
-	// Enough, if it is not 0, is a time from which on one event of each location suffices: which of
-	// the others come is not said. It serves those who ask whether a location goes on.
+	// Enough, if it is not 0, is a time from which on one event ([Kind.IsEvent]) of each location
+	// suffices: which of the others come is not said. It serves those who ask whether a location
+	// goes on.
 	Enough int64
 	// NoEvents asks for links alone.
 	NoEvents bool
@@ -58,6 +59,20 @@ func (s *Selection) Surrounding() Selection {
 		x.Enough = s.To
 	}
 	return x
+}
+
+// Suffices reports whether the last rows of b, which are in the order of time, hold an event that
+// makes the later ones of its location unnecessary.
+func (s *Selection) Suffices(b *Batch) bool {
+	if s.Enough == 0 {
+		return false
+	}
+	for i := b.Len() - 1; i >= 0 && b.Time[i] >= s.Enough; i-- {
+		if b.Kind[i].IsEvent() {
+			return true
+		}
+	}
+	return false
 }
 
 // All reports whether every event is wanted.

@@ -154,6 +154,7 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if x.d.row(l.batch(), r); x.d.err != nil {
 			return x.d.err
 		}
+		goesOn := l.waits && l.rows.kind[l.n].IsEvent()
 		l.n++
 		if l.n == trace.BatchRows {
 			err = x.emit(l)
@@ -161,7 +162,7 @@ func (x *bulk) run(ctx context.Context, f *fileStream) error {
 		if err != nil || x.odd() {
 			return err
 		}
-		if l.waits {
+		if goesOn {
 			l.waits = false
 			if x.waiting--; x.waiting == 0 && patience > 0 {
 				break

@@ -201,7 +201,7 @@ func tryPieces(ctx context.Context, readers []*bulk, streams []uint32, sel trace
 // goingOn tells for which streams the events behind the wanted times suffice: those in which each
 // location has one that had events before. A nil one wants all.
 type goingOn struct {
-	enough int64
+	sel    trace.Selection
 	stream uint32
 	ends   map[uint32]bool // locations so far, and whether an event behind is still missing
 	done   atomic.Int64    // the latest stream that suffices, −1 for none
@@ -211,7 +211,7 @@ func newGoingOn(sel trace.Selection) *goingOn {
 	if sel.Enough == 0 {
 		return nil
 	}
-	g := &goingOn{enough: sel.Enough, ends: map[uint32]bool{}}
+	g := &goingOn{sel: sel, ends: map[uint32]bool{}}
 	g.done.Store(-1)
 	return g
 }
@@ -230,7 +230,7 @@ func (g *goingOn) take(x decoded) {
 	}
 	past := false
 	for _, b := range x.batches {
-		last := b.Time[b.Len()-1] >= g.enough
+		last := g.sel.Suffices(b)
 		past = past || last
 		if missing, known := g.ends[b.Loc]; missing || !known {
 			g.ends[b.Loc] = !last

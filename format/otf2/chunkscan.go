@@ -171,7 +171,7 @@ func (x *locationReader) enter(j *chunkJob) (*Event, error) {
 	if r.clock != nil {
 		r.clock.at = 0
 	}
-	x.last, x.end = math.MinInt64, false
+	x.last, x.end, x.goesOn = math.MinInt64, false, false
 	err := r.chunk(j.number)
 	var b []byte
 	if err == nil {
@@ -219,7 +219,7 @@ func (s *chunkScan) read(ctx context.Context, x *locationReader, j *chunkJob) er
 			j.interval = x.r.clock.at
 		}
 	}
-	j.end = x.r.ended || j.any && behind(&x.sel, j.last)
+	j.end = x.r.ended || j.any && (x.behind() || x.goesOn)
 	if !j.end && len(x.r.event.Attributes) > 0 {
 		return errBefore // the next chunk does, for its first event
 	}

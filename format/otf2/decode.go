@@ -400,17 +400,18 @@ func (d *decoder) extent(id uint64) (first, last int64, ok bool) {
 
 // locationReader delivers the events of a location as batches.
 type locationReader struct {
-	d     *decoder
-	r     *EventReader
-	id    uint64
-	loc   uint32
-	sel   trace.Selection
-	try   bool
-	rows  int // of a batch at most
-	last  int64
-	end   bool
-	b     trace.Batch
-	sorts bool // its times go back, and that is asked for
+	d      *decoder
+	r      *EventReader
+	id     uint64
+	loc    uint32
+	sel    trace.Selection
+	try    bool
+	rows   int // of a batch at most
+	last   int64
+	end    bool
+	goesOn bool // an event tells that the location does, which suffices
+	b      trace.Batch
+	sorts  bool // its times go back, and that is asked for
 	// sorter sorts them, as long as the reading lasts.
 	sorter *rowsort.Sorter
 	sorted *rowsort.Rows
@@ -438,7 +439,7 @@ func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *loca
 		r.c.room = x.r.c.room
 	}
 	x.d, x.r, x.id, x.loc, x.sel, x.try = d, r, id, d.look(Locations, id), sel, try
-	x.rows, x.last, x.end, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, nil, nil
+	x.rows, x.last, x.end, x.goesOn, x.sorter, x.sorted = trace.BatchRows, math.MinInt64, false, false, nil, nil
 	if x.sorts = d.unordered[id]; x.sorts {
 		x.sel = trace.Everything()
 	} else if sel.From > 0 && uint64(sel.From) <= math.MaxInt64-d.base {
@@ -502,10 +503,8 @@ func (x *locationReader) Next(ctx context.Context) (*trace.Batch, error) {
 	return x.sorted.Next(ctx)
 }
 
-// behind reports whether what follows an event at a time is not wanted.
-func behind(sel *trace.Selection, last int64) bool {
-	return last >= sel.To && sel.To != math.MaxInt64 || sel.Enough != 0 && last >= sel.Enough
-}
+// behind reports whether the wanted times end before the last event so far.
+func (x *locationReader) behind() bool { return x.last >= x.sel.To && x.sel.To != math.MaxInt64 }
 
 // fill is Next with what the batch in hand has already.
 func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
@@ -513,7 +512,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 		return nil, err
 	}
 	for x.b.Len() < x.rows && !x.end {
-		if behind(&x.sel, x.last) {
+		if x.goesOn = x.goesOn || x.sel.Suffices(&x.b); x.goesOn || x.behind() {
 			x.end = true // what follows is not wanted
 			break
 		}

@@ -360,7 +360,7 @@ func (x *threadReader) begin(g *outline) error {
 			x.until = n
 		}
 	}
-	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 {
+	if enough, ok := x.d.ticks.file(x.sel.Enough); ok && x.sel.Enough != 0 && !slices.ContainsFunc(x.info, func(e eventInfo) bool { return !e.kind.IsEvent() }) {
 		if n, err := x.x.earlier(enough); err == nil {
 			x.until = min(x.until, n+1)
 		}
