@@ -9,9 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -273,9 +275,13 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 	d := Open(t, f, src, nil)
 	var times []int64
 	var kinds []trace.Kind
+	var locations []uint32
 	err := d.Scan(context.Background(), trace.Everything(), format.GlobalOrder, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
 		times = append(times, b.Time...)
 		kinds = append(kinds, b.Kind...)
+		for i := range b.Time {
+			locations = append(locations, b.Location(i))
+		}
 		return nil
 	}})
 	if err != nil || len(times) == 0 {
@@ -295,6 +301,29 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 		if d := cmp.Diff(want, Dump(t, d, sel)); d != "" {
 			t.Errorf("window %v:\n%s", w, d)
 		}
+		if d := cmp.Diff(anyStandIn(want), anyStandIn(Dump(t, Open(t, f, src, nil), sel))); d != "" {
+			t.Errorf("window %v, read at first:\n%s", w, d)
+		}
+	}
+	for l := range uint32(min(d.Defs().Locations.Len(), 3)) {
+		sel := trace.Everything()
+		sel.Links = trace.NoLinks
+		sel.Location = func(loc uint32) bool { return loc == l }
+		var want []string
+		for i, x := range all[:n] {
+			if locations[i] == l {
+				want = append(want, x)
+			}
+		}
+		if d := cmp.Diff(want, Dump(t, d, sel)); d != "" {
+			t.Errorf("location %d:\n%s", l, d)
+		}
+		if d := cmp.Diff(anyStandIn(want), anyStandIn(Dump(t, Open(t, f, src, nil), sel))); d != "" {
+			t.Errorf("location %d, read at first:\n%s", l, d)
+		}
+	}
+	for _, to := range []int64{times[n/4], times[n/2], times[n-1], times[n-1] + 1} {
+		surrounding(t, f, src, all[:n], times, kinds, locations, to)
 	}
 	sel := trace.Everything()
 	sel.Links = trace.NoLinks
@@ -307,6 +336,70 @@ func selection(t *testing.T, f format.Format, src format.Source) {
 	}
 	if d := cmp.Diff(want, Dump(t, d, sel)); d != "" {
 		t.Errorf("kind: %s", d)
+	}
+}
+
+// anyStandIn leaves away which definitions rows refer to: those that stand in for what nothing defines
+// are numbered as they are met.
+func anyStandIn(rows []string) []string {
+	out := make([]string, len(rows))
+	for i, r := range rows {
+		out[i] = standIn.ReplaceAllString(r, "#")
+	}
+	return out
+}
+
+var standIn = regexp.MustCompile("#[0-9]+")
+
+// surrounding: all rows before a time come, and of each location that goes on an event from there on.
+func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind, locations []uint32, to int64) {
+	sel := trace.Selection{From: math.MinInt64, To: to}
+	sel = sel.Surrounding()
+	before, goesOn := map[string]int{}, map[uint32]bool{}
+	for i, l := range rows {
+		if times[i] < to {
+			before[standIn.ReplaceAllString(l, "#")]++
+		} else if kinds[i].IsEvent() {
+			goesOn[locations[i]] = true
+		}
+	}
+	had := map[uint32]bool{} // others need not go on
+	for i := range rows {
+		if times[i] < to {
+			had[locations[i]] = true
+		}
+	}
+	d := Open(t, f, src, &format.ReadOptions{Workers: 2})
+	var mu sync.Mutex
+	var found map[string]int
+	var on map[uint32]bool
+	err := d.ScanParallel(context.Background(), sel, func() func(int) format.Sink {
+		found, on = map[string]int{}, map[uint32]bool{}
+		return func(int) format.Sink {
+			return format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for x := b.Cursor(); x.Next(); {
+					if x.Time() < to {
+						found[standIn.ReplaceAllString(row(d.Defs(), &x), "#")]++
+					} else if x.Kind().IsEvent() {
+						on[x.Location()] = true
+					}
+				}
+				return nil
+			}}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(before, found); d != "" {
+		t.Errorf("surrounding of what is before %d:\n%s", to, d)
+	}
+	for l := range goesOn {
+		if had[l] && !on[l] {
+			t.Errorf("location %d goes on behind %d, and no event tells", l, to)
+		}
 	}
 }
 
