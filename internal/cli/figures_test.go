@@ -1,0 +1,418 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"html"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/internal/await"
+	"github.com/weft-trace/weft/trace"
+)
+
+// figuresOf are five traces of each format.
+var figuresOf = []string{
+	"otf/testdata/ok/mpi4/mpi4.otf", "otf/testdata/ok/all_short/all_short.otf", "otf/testdata/ok/kv_types/kv_types.otf",
+	"otf/testdata/ok/hand_ties/hand_ties.otf", "otf/testdata/ok/tokens/tokens.otf",
+	"otf2/testdata/ok/ring/eztrace_log.otf2", "otf2/testdata/ok/omp/eztrace_log.otf2", "otf2/testdata/ok/heat2d-mt/traces.otf2",
+	"otf2/testdata/ok/rma/traces.otf2", "otf2/testdata/ok/thumbnails/t.otf2",
+	"pallas/testdata/ok/abi18_mpi/trace/main.pallas", "pallas/testdata/ok/nested/trace/main.pallas", "pallas/testdata/ok/abi16_loops/trace/main.pallas",
+	"pallas/testdata/ok/deep99/trace/main.pallas", "pallas/testdata/ok/mismatched_leave/trace/main.pallas",
+	"picl/testdata/ok/worley-table20.trf", "picl/testdata/ok/conceptual-ring8.trf", "picl/testdata/ok/conceptual-pingpong2.trf",
+	"picl/testdata/ok/feature-coverage.trf", "picl/testdata/ok/dialect-pastix.trf",
+	"etf/testdata/ok/doc-examples.etf", "etf/testdata/ok/feature-coverage.etf", "etf/testdata/ok/dialect-capella-poosl.etf",
+	"etf/testdata/ok/dialect-capella-snakes.etf", "etf/testdata/ok/legacy-v0.1-tabs.etf",
+}
+
+// regionFigures are what a table says of a region, an activity or a call path, in ticks.
+type regionFigures struct {
+	Name                 string
+	Count                int64
+	Exclusive, Inclusive string
+}
+
+func sortFigures(l []regionFigures) []regionFigures {
+	slices.SortFunc(l, func(a, b regionFigures) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Count, b.Count), strings.Compare(a.Exclusive, b.Exclusive), strings.Compare(a.Inclusive, b.Inclusive))
+	})
+	return l
+}
+
+// ticksText takes a number or a text with one.
+type ticksText string
+
+func (t *ticksText) UnmarshalJSON(b []byte) error {
+	*t = ticksText(strings.Trim(string(b), `"`))
+	return nil
+}
+
+// TestSameFigures: a command, the report, the viewer and the picture tell the same of the same window.
+func TestSameFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads 25 traces in five ways")
+	}
+	var paths []string
+	for _, p := range figuresOf {
+		path, err := filepath.Abs(filepath.Join("..", "..", "format", filepath.FromSlash(p)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	s := startServer(t, t.TempDir(), append([]string{"view"}, paths...)...)
+	defer s.stop(t)
+	u, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.get(t, s.url) // the secret becomes a cookie
+	base := u.Scheme + "://" + u.Host
+	for i, x := range s.traces(t, base).Traces {
+		api := base + "/api/traces/" + x.ID
+		t.Run(strings.ReplaceAll(filepath.Base(figuresOf[i]), ".", "_"), func(t *testing.T) {
+			s.untilReady(t, api)
+			d, err := all.Open(await.Context(t), paths[i], nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			clock := d.Defs().Clock
+			first, last, _, err := d.Extent(await.Context(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Close()
+			for _, w := range [][2]int64{{first, last}, {first + (last-first)/5, first + (last-first)*3/5}} {
+				if w[0] >= w[1] {
+					continue
+				}
+				f := sameFigures{t, s, api, paths[i], clock, nil, ""}
+				if w != [2]int64{first, last} {
+					f.flags = []string{"--window", fmt.Sprintf("@%d..@%d", w[0], w[1])}
+					f.query = fmt.Sprintf("&from=%d&to=%d", w[0]-first, w[1]-first)
+				}
+				f.compare()
+			}
+		})
+	}
+}
+
+// sameFigures compares what is said of one window of a trace.
+type sameFigures struct {
+	t     *testing.T
+	s     *serving
+	api   string
+	path  string
+	clock trace.Clock
+	flags []string // of commands
+	query string   // of the viewer
+}
+
+func (f *sameFigures) compare() {
+	t := f.t
+	regions, activities := f.profile()
+	for _, x := range []struct {
+		what          string
+		command, view []regionFigures
+	}{
+		{"regions", regions, f.viewed("visit")},
+		{"activities", activities, f.viewed("claim")},
+		{"call paths", f.tree(), f.viewedTree()},
+		{"messages", f.matrix(), f.viewedMatrix()},
+		{"states", f.states(), f.viewedStates()},
+	} {
+		if d := gocmp.Diff(x.command, x.view); d != "" {
+			t.Errorf("%v: %s of the command (-) and of the viewer (+):\n%s", f.flags, x.what, d)
+		}
+	}
+	f.report(regions)
+	f.picture(regions)
+}
+
+// command runs a command with --json.
+func (f *sameFigures) command(to any, args ...string) {
+	f.t.Helper()
+	code, out, errs := runWeft(f.t, append(append(args, "--json", "-q"), append(slices.Clone(f.flags), f.path)...)...)
+	if code > 1 || out == "" {
+		f.t.Fatalf("weft %v: exit %d, %s", args, code, errs)
+	}
+	if err := json.Unmarshal([]byte(out), to); err != nil {
+		f.t.Fatalf("weft %v: %v", args, err)
+	}
+}
+
+// ask asks the viewer.
+func (f *sameFigures) ask(to any, what string) {
+	f.t.Helper()
+	status, text := f.s.get(f.t, f.api+"/"+what+f.query)
+	if status != 200 {
+		f.t.Fatalf("%s: status %d, %s", what, status, text)
+	}
+	if err := json.Unmarshal([]byte(text), to); err != nil {
+		f.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+func (f *sameFigures) profile() (regions, activities []regionFigures) {
+	var x struct {
+		Regions []struct {
+			Name                 string
+			Count                int64
+			Exclusive, Inclusive ticksText
+		}
+		Activities []struct {
+			Name  string
+			Count int64
+			Time  ticksText
+		}
+	}
+	f.command(&x, "profile")
+	for _, r := range x.Regions {
+		if r.Count > 0 {
+			regions = append(regions, regionFigures{r.Name, r.Count, string(r.Exclusive), string(r.Inclusive)})
+		}
+	}
+	for _, a := range x.Activities {
+		activities = append(activities, regionFigures{a.Name, a.Count, "", string(a.Time)})
+	}
+	return sortFigures(regions), sortFigures(activities)
+}
+
+// viewed is the viewer's profile of visits or claims; the page makes one row of a name, as here.
+func (f *sameFigures) viewed(kind string) []regionFigures {
+	var x struct {
+		Rows []struct {
+			Kind, Name                string
+			Count                     int64
+			Exclusive, Inclusive, Sum ticksText
+		}
+	}
+	f.ask(&x, "profile?limit=1000")
+	type sums struct {
+		count                int64
+		exclusive, inclusive trace.Ticks
+	}
+	byName := map[string]sums{}
+	for _, r := range x.Rows {
+		if (r.Kind == "claim") != (kind == "claim") {
+			continue
+		}
+		if kind == "claim" {
+			r.Exclusive, r.Inclusive = "0", r.Sum
+		}
+		y := byName[r.Name]
+		byName[r.Name] = sums{y.count + r.Count, y.exclusive.Plus(f.ticks(r.Exclusive)), y.inclusive.Plus(f.ticks(r.Inclusive))}
+	}
+	var out []regionFigures
+	for name, y := range byName {
+		r := regionFigures{name, y.count, y.exclusive.String(), y.inclusive.String()}
+		if kind == "claim" {
+			r.Exclusive = ""
+		}
+		out = append(out, r)
+	}
+	return sortFigures(out)
+}
+
+func (f *sameFigures) tree() (out []regionFigures) {
+	var x struct {
+		Paths []struct {
+			Name                 string
+			Depth                int
+			Count                int64
+			Exclusive, Inclusive ticksText
+		}
+	}
+	f.command(&x, "profile", "--tree")
+	var path []string
+	for _, p := range x.Paths {
+		path = append(path[:p.Depth], p.Name)
+		if p.Count > 0 {
+			out = append(out, regionFigures{strings.Join(path, "/"), p.Count, string(p.Exclusive), string(p.Inclusive)})
+		}
+	}
+	return sortFigures(out)
+}
+
+// viewedNode is a call path in the viewer's answer.
+type viewedNode struct {
+	Name                 string
+	Count                int64
+	Exclusive, Inclusive ticksText
+	Children             []viewedNode
+}
+
+func (f *sameFigures) viewedTree() (out []regionFigures) {
+	var x struct{ Roots []viewedNode }
+	f.ask(&x, "calltree?limit=1000")
+	var walk func(around string, l []viewedNode)
+	walk = func(around string, l []viewedNode) {
+		for _, n := range l {
+			if n.Count > 0 {
+				out = append(out, regionFigures{around + n.Name, n.Count, string(n.Exclusive), string(n.Inclusive)})
+			}
+			walk(around+n.Name+"/", n.Children)
+		}
+	}
+	walk("", x.Roots)
+	return sortFigures(out)
+}
+
+// matrix is, without the names, the messages between locations: their number and bytes.
+func (f *sameFigures) matrix() (out []regionFigures) {
+	var x struct {
+		Messages struct {
+			Matrix []struct {
+				Count, Bytes int64
+				Latency      struct{ Sum ticksText }
+			}
+		}
+	}
+	f.command(&x, "comm")
+	for _, m := range x.Messages.Matrix {
+		out = append(out, regionFigures{"", m.Count, fmt.Sprint(m.Bytes), string(cmp.Or(m.Latency.Sum, "0"))})
+	}
+	return sortFigures(out)
+}
+
+func (f *sameFigures) viewedMatrix() (out []regionFigures) {
+	var x struct {
+		Rows []struct {
+			Count, Bytes int64
+			Sum          *ticksText
+		}
+	}
+	f.ask(&x, "matrix?x=")
+	for _, m := range x.Rows {
+		sum := ticksText("0")
+		if m.Sum != nil {
+			sum = *m.Sum
+		}
+		out = append(out, regionFigures{"", m.Count, fmt.Sprint(m.Bytes), string(sum)})
+	}
+	return sortFigures(out)
+}
+
+// states are, without the names, the times that processors are busy, overhead and idle.
+func (f *sameFigures) states() (out []regionFigures) {
+	var x struct {
+		Processors []struct{ Busy, Overhead, Idle ticksText }
+	}
+	f.command(&x, "states")
+	for _, p := range x.Processors {
+		out = append(out, regionFigures{string(p.Idle), 0, string(p.Busy), string(p.Overhead)})
+	}
+	return sortFigures(out)
+}
+
+func (f *sameFigures) viewedStates() (out []regionFigures) {
+	var x struct {
+		Rows []struct{ Busy, Overhead, Idle ticksText }
+	}
+	f.ask(&x, "states?x=")
+	for _, p := range x.Rows {
+		out = append(out, regionFigures{string(p.Idle), 0, string(p.Busy), string(p.Overhead)})
+	}
+	return sortFigures(out)
+}
+
+var (
+	tableRow   = regexp.MustCompile(`(?s)<tr>(.*?)</tr>`)
+	tableCell  = regexp.MustCompile(`(?s)<td[^>]*>(.*?)</td>`)
+	anyTag     = regexp.MustCompile(`<[^>]*>`)
+	pictureTag = regexp.MustCompile(`<text[^>]*>([^<]*)`)
+)
+
+// plainText is what a piece of a page shows.
+func plainText(s string) string { return html.UnescapeString(anyTag.ReplaceAllString(s, "")) }
+
+// report: the rows of its table of regions are among those of the command, and there are as many as fit.
+func (f *sameFigures) report(regions []regionFigures) {
+	t := f.t
+	out := filepath.Join(t.TempDir(), "r.html")
+	if code, _, errs := runWeft(t, append(append([]string{"report", "-q", "-o", out}, f.flags...), f.path)...); code > 1 {
+		t.Fatal(errs)
+	}
+	page, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]int{}
+	for _, r := range regions {
+		wanted[fmt.Sprintf("%s: %d visits, %s exclusive, %s inclusive", r.Name, r.Count, f.duration(r.Exclusive), f.duration(r.Inclusive))]++
+	}
+	_, table, found := strings.Cut(string(page), `<section id="regions"`)
+	if !found {
+		_, table, found = strings.Cut(string(page), `id="regions"`)
+	}
+	if !found {
+		if len(regions) > 0 {
+			t.Errorf("%v: the report has no table of regions; expected %d rows", f.flags, len(regions))
+		}
+		return
+	}
+	table, _, _ = strings.Cut(table, "</table>")
+	n := 0
+	for _, row := range tableRow.FindAllStringSubmatch(table, -1) {
+		cells := tableCell.FindAllStringSubmatch(row[1], -1)
+		if len(cells) < 6 {
+			continue
+		}
+		n++
+		text := func(i int) string { return plainText(cells[i][1]) }
+		line := fmt.Sprintf("%s: %s visits, %s exclusive, %s inclusive", text(0), strings.ReplaceAll(text(5), "\u202f", ""), text(2), text(4))
+		if wanted[line]--; wanted[line] < 0 && text(5) != "0" {
+			t.Errorf("%v: the report says %q; the command says %q", f.flags, line, slices.Sorted(maps.Keys(wanted)))
+		}
+	}
+	if n < min(len(regions), 20) {
+		t.Errorf("%v: the report has %d regions, the command %d", f.flags, n, len(regions))
+	}
+}
+
+// picture: the times of its legend are exclusive times of regions.
+func (f *sameFigures) picture(regions []regionFigures) {
+	t := f.t
+	out := filepath.Join(t.TempDir(), "p.svg")
+	if code, _, errs := runWeft(t, append(append([]string{"plot", "-q", "-o", out}, f.flags...), f.path)...); code > 1 {
+		t.Fatal(errs)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wanted := map[string]bool{}
+	for _, r := range regions {
+		wanted[r.Name+" "+f.duration(r.Exclusive)] = true
+	}
+	before := ""
+	for _, x := range pictureTag.FindAllStringSubmatch(string(text), -1) {
+		now := html.UnescapeString(x[1])
+		if time, ok := strings.CutSuffix(now, " exclusive"); ok && !strings.HasSuffix(before, "…") && !wanted[before+" "+time] {
+			t.Errorf("%v: the picture says %q of %q; the command says %q", f.flags, now, before, slices.Sorted(maps.Keys(wanted)))
+		}
+		before = now
+	}
+}
+
+// duration is a time as people read it.
+func (f *sameFigures) duration(ticks string) string {
+	return f.clock.FormatSum(f.ticks(ticksText(ticks)))
+}
+
+func (f *sameFigures) ticks(text ticksText) (x trace.Ticks) {
+	if err := json.Unmarshal([]byte(text), &x); err != nil {
+		f.t.Fatal(err)
+	}
+	return x
+}
