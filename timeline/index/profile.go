@@ -462,6 +462,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		stack[k], begun[k] = k, true
 	}
 	ended := make([]bool, len(frames))
+	// What has ended in the middle of the stack stays there until it is on top.
 	pass := func(now int64) {
 		if n := len(stack); n > 0 {
 			frames[stack[n-1]].exclusive += now - since
@@ -475,13 +476,10 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 			stack = append(stack, m.frame)
 			continue
 		}
-		for n := len(stack) - 1; n >= 0; n-- {
-			if stack[n] == m.frame {
-				stack = append(stack[:n], stack[n+1:]...)
-				break
-			}
-		}
 		ended[m.frame] = true
+		for n := len(stack) - 1; n >= 0 && ended[stack[n]]; n-- {
+			stack = stack[:n]
+		}
 		f := &frames[m.frame]
 		c := t.at(f.region)
 		c.Count += sign
