@@ -1,8 +1,6 @@
 package draw
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/timeline/index"
@@ -18,11 +16,11 @@ const mostWeighed = 16
 // same. The viewer's page, and pictures of indexes, have these colours. profiles gives the
 // sums of some tracks over the whole time of the trace.
 func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tracks []int) ([][]index.Sum, error)) ([]int, error) {
-	ticks := map[string]int64{}
+	ticks := map[string]trace.Ticks{}
 	var names []string
 	for _, r := range regions {
 		if _, ok := ticks[r.Name]; !ok {
-			ticks[r.Name] = 0
+			ticks[r.Name] = trace.Ticks{}
 			names = append(names, r.Name)
 		}
 	}
@@ -43,11 +41,11 @@ func RegionColors(regions []index.Region, tracks []index.Track, profiles func(tr
 		for _, s := range sums {
 			if s.Region != trace.NoRef && int(s.Region) < len(regions) {
 				name := regions[s.Region].Name
-				ticks[name] += min(s.Exclusive, math.MaxInt64-ticks[name])
+				ticks[name] = ticks[name].Plus(s.Exclusive)
 			}
 		}
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(ticks[b], ticks[a]) })
+	slices.SortStableFunc(names, func(a, b string) int { return ticks[b].Cmp(ticks[a]) })
 	of := map[string]int{}
 	for i, c := range ColorOf(names) {
 		of[names[i]] = c

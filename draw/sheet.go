@@ -510,7 +510,7 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	type used struct {
 		key
 		color rgb
-		ticks float64
+		ticks trace.Ticks
 		count int64
 	}
 	var list []used
@@ -529,12 +529,12 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 				at[k] = i
 				list = append(list, used{key: k, color: c})
 			}
-			list[i].ticks += float64(s.Exclusive)
+			list[i].ticks = list[i].ticks.Plus(s.Exclusive)
 			list[i].count += s.Count
 		}
 	}
 	slices.SortFunc(list, func(a, b used) int {
-		return cmp.Or(cmp.Compare(b.ticks, a.ticks), cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name), cmp.Compare(a.kind, b.kind))
+		return cmp.Or(b.ticks.Cmp(a.ticks), cmp.Compare(b.count, a.count), cmp.Compare(a.name, b.name), cmp.Compare(a.kind, b.kind))
 	})
 	clock := l.Index.Clock()
 	for i, u := range list {
@@ -543,8 +543,8 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 			break
 		}
 		e := entry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
-		if u.ticks > 0 {
-			e.more = clock.FormatDuration(int64(min(u.ticks, 1<<62))) + measured[u.kind]
+		if u.ticks.Cmp(trace.Ticks{}) > 0 {
+			e.more = clock.FormatSum(u.ticks) + measured[u.kind]
 		} else {
 			e.more = fmt.Sprintf("%d×", u.count)
 		}

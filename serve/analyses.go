@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 
 	"github.com/weft-trace/weft/analysis"
@@ -23,8 +24,8 @@ type nodeFact struct {
 	Region    int         `json:"region"`
 	Name      string      `json:"name"`
 	Count     int64       `json:"count"`
-	Inclusive ticks       `json:"inclusive"`
-	Exclusive ticks       `json:"exclusive"`
+	Inclusive sum         `json:"inclusive"`
+	Exclusive sum         `json:"exclusive"`
 	Min       ticks       `json:"min"`
 	Max       ticks       `json:"max"`
 	Children  []*nodeFact `json:"children"`
@@ -34,7 +35,7 @@ type nodeFact struct {
 // pathsLeft sums up call paths that are left out.
 type pathsLeft struct {
 	Paths     int64 `json:"paths"`
-	Exclusive ticks `json:"exclusive"`
+	Exclusive sum   `json:"exclusive"`
 }
 
 type treeAnswer struct {
@@ -88,29 +89,28 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 // tree makes a tree of a list: of the paths with most inclusive time, up to a limit.
 func tree(nodes []calltree.Node, limit int) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
-	least, alike := int64(math.MinInt64), 0 // what is shown has more, or is one of so many alike
+	least, alike := trace.TicksOf(math.MinInt64), 0 // what is shown has more, or is one of so many alike
 	if len(nodes) > limit {
-		times := make([]int64, len(nodes))
+		times := make([]trace.Ticks, len(nodes))
 		for i := range nodes {
-			times[i] = nodes[i].Inclusive.Int64()
+			times[i] = nodes[i].Inclusive
 		}
-		slices.Sort(times)
+		slices.SortFunc(times, trace.Ticks.Cmp)
 		least = times[len(times)-limit]
-		more, _ := slices.BinarySearch(times, least+1)
+		more := sort.Search(len(times), func(i int) bool { return times[i].Cmp(least) > 0 })
 		alike = limit - (len(times) - more)
 	}
 	made := make([]*nodeFact, len(nodes)) // those that are shown, and of others the one around them
 	shown := make([]bool, len(nodes))
 	for i := range nodes {
 		n := &nodes[i]
-		inclusive := n.Inclusive.Int64()
 		var above *nodeFact
 		if n.Parent >= 0 {
 			above, shown[i] = made[n.Parent], shown[n.Parent]
 		} else {
 			shown[i] = true
 		}
-		shown[i] = shown[i] && n.Depth < mostDeep && (inclusive > least || inclusive == least && alike > 0)
+		shown[i] = shown[i] && n.Depth < mostDeep && (n.Inclusive.Cmp(least) > 0 || n.Inclusive == least && alike > 0)
 		if !shown[i] {
 			made[i] = above
 			a.Left.add(n)
@@ -122,10 +122,10 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 			}
 			continue
 		}
-		if inclusive == least {
+		if n.Inclusive == least {
 			alike--
 		}
-		f := &nodeFact{number(n.Region), n.Name, n.Count, ticks(inclusive), ticks(n.Exclusive.Int64()), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
+		f := &nodeFact{number(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
 		made[i] = f
 		if above == nil {
 			a.Roots = append(a.Roots, f)
@@ -139,7 +139,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 // add takes a path that is left out.
 func (l *pathsLeft) add(n *calltree.Node) {
 	l.Paths++
-	l.Exclusive = ticks(trace.Add(int64(l.Exclusive), n.Exclusive.Int64()))
+	l.Exclusive.add(n.Exclusive)
 }
 
 type utilisationAnswer struct {

@@ -236,21 +236,22 @@ func TestTree(t *testing.T) {
 	}
 	for _, limit := range []int{1, 7, 100, len(nodes) - 1, len(nodes), 1000} {
 		a := tree(nodes, limit)
-		shown, paths, exclusive := map[string]bool{}, a.Left.Paths, a.Left.Exclusive
+		shown, paths, exclusive := map[string]bool{}, a.Left.Paths, trace.Ticks(a.Left.Exclusive).Int64()
 		var inside func(n *nodeFact) (int64, int64)
 		inside = func(n *nodeFact) (count, time int64) {
 			shown[n.Name] = true
-			time = int64(n.Exclusive)
+			time = trace.Ticks(n.Exclusive).Int64()
 			if n.Left != nil {
-				time += int64(n.Left.Exclusive)
+				left := trace.Ticks(n.Left.Exclusive).Int64()
+				time += left
 				count += n.Left.Paths
-				paths, exclusive = paths-n.Left.Paths, exclusive-n.Left.Exclusive
+				paths, exclusive = paths-n.Left.Paths, exclusive-left
 			}
 			for _, c := range n.Children {
 				x, y := inside(c)
 				count, time = count+x, time+y
 			}
-			if time != int64(n.Inclusive) {
+			if trace.TicksOf(time) != trace.Ticks(n.Inclusive) {
 				t.Errorf("limit %d: %s has %d ticks, of which %d are told", limit, n.Name, n.Inclusive, time)
 			}
 			return count, time
@@ -276,7 +277,7 @@ func TestTree(t *testing.T) {
 		// What is left out of each path and beside the roots is all.
 		for i, n := range nodes {
 			if n.Parent < 0 && !shown[n.Name] {
-				exclusive -= ticks(n.Inclusive.Int64())
+				exclusive -= n.Inclusive.Int64()
 				for k := i; k == i || k < len(nodes) && nodes[k].Parent >= 0; k++ {
 					paths--
 				}
@@ -291,7 +292,7 @@ func TestTree(t *testing.T) {
 		deep[i].Parent, deep[i].Depth = i-1, i
 	}
 	deep[len(deep)-1].Exclusive = trace.TicksOf(3)
-	if a := tree(deep, 1000); a.Left != (pathsLeft{5, 3}) {
+	if a := tree(deep, 1000); a.Left != (pathsLeft{5, sum(trace.TicksOf(3))}) {
 		t.Errorf("found %+v left out, expected 5 paths that are too deep", a.Left)
 	}
 }

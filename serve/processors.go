@@ -113,18 +113,18 @@ type stateRow struct {
 // locations has a row for each of these.
 type statesAnswer struct {
 	Processors int        `json:"processors"`
-	Busy       ticks      `json:"busy"`
-	Overhead   ticks      `json:"overhead"`
-	Idle       ticks      `json:"idle"`
+	Busy       sum        `json:"busy"`
+	Overhead   sum        `json:"overhead"`
+	Idle       sum        `json:"idle"`
 	Rows       []stateRow `json:"rows"`
 }
 
 // add adds a processor to all.
 func (a *statesAnswer) add(busy, overhead, idle int64) {
 	a.Processors++
-	a.Busy = ticks(trace.Add(int64(a.Busy), busy))
-	a.Overhead = ticks(trace.Add(int64(a.Overhead), overhead))
-	a.Idle = ticks(trace.Add(int64(a.Idle), idle))
+	a.Busy.add(trace.TicksOf(busy))
+	a.Overhead.add(trace.TicksOf(overhead))
+	a.Idle.add(trace.TicksOf(idle))
 }
 
 func processorStates(e *entry, p *params) func(context.Context) (any, error) {

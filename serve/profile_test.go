@@ -106,7 +106,9 @@ func TestProfileOfMany(t *testing.T) {
 	if told != all || fmt.Sprint(look(v, "rows/len")) != "7" || fmt.Sprint(look(v, "left/rows")) != fmt.Sprint(2*locations-7) {
 		t.Errorf("limit 7: found %d ticks, want %d, in %v rows and %v", told, all, look(v, "rows/len"), v["left"])
 	}
-	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, 4, 5, 6, 7, 8, 9}, {claims, 1, -1, 2, "", 3, 4, 5, 6, 7, 8, 9}}, profileLeft{9, 10, 11}}
+	of := func(n int64) sum { return sum(trace.TicksOf(n)) }
+	long := sum(trace.TicksOf(4e18).Times(3))
+	a := profileAnswer{-1, 2, []profileRow{{visits, 1, -1, 2, "x<>&\"\\\u2028\x01\xff", 3, of(4), of(5), 6, 7, 8, of(9)}, {claims, 1, -1, 2, "", 3, long, of(5), 6, 7, 8, of(9)}}, profileLeft{9, of(10), long}}
 	want, err := json.Marshal(&a)
 	if err != nil {
 		t.Fatal(err)

@@ -141,3 +141,12 @@ type ticks int64
 
 // MarshalText writes the number.
 func (t ticks) MarshalText() ([]byte, error) { return strconv.AppendInt(nil, int64(t), 10), nil }
+
+// sum is a sum of lengths in JSON, so.
+type sum trace.Ticks
+
+// MarshalText writes the number.
+func (s sum) MarshalText() ([]byte, error) { return trace.Ticks(s).Append(nil), nil }
+
+// add adds a sum.
+func (s *sum) add(o trace.Ticks) { *s = sum(trace.Ticks(*s).Plus(o)) }

@@ -270,12 +270,12 @@ type profileRow struct {
 	Region    int    `json:"region"`
 	Name      string `json:"name"`
 	Count     int64  `json:"count"`
-	Inclusive ticks  `json:"inclusive"`
-	Exclusive ticks  `json:"exclusive"`
+	Inclusive sum    `json:"inclusive"`
+	Exclusive sum    `json:"exclusive"`
 	Min       ticks  `json:"min"`
 	Max       ticks  `json:"max"`
 	Mean      ticks  `json:"mean"` // sum over count, rounded down
-	Sum       ticks  `json:"sum"`
+	Sum       sum    `json:"sum"`
 }
 
 type profileAnswer struct {
@@ -288,18 +288,18 @@ type profileAnswer struct {
 // profileLeft sums up the rows that a limit leaves out of a profile.
 type profileLeft struct {
 	Rows      int64 `json:"rows"`
-	Exclusive ticks `json:"exclusive"` // of visits
-	Held      ticks `json:"held"`      // by claims
+	Exclusive sum   `json:"exclusive"` // of visits
+	Held      sum   `json:"held"`      // by claims
 }
 
 // add takes rows of a kind that are left out.
-func (l *profileLeft) add(kind string, rows, exclusive int64) {
+func (l *profileLeft) add(kind string, rows int64, exclusive trace.Ticks) {
 	l.Rows = trace.Add(l.Rows, rows)
 	to := &l.Exclusive
 	if kind == claims {
 		to = &l.Held
 	}
-	*to = ticks(trace.Add(int64(*to), exclusive))
+	to.add(exclusive)
 }
 
 // appendJSON writes the answer as json.Marshal would, in a fraction of the time: of many
@@ -309,6 +309,10 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 	number := func(name string, t ticks) {
 		b = append(append(b, name...), '"')
 		b = append(strconv.AppendInt(b, int64(t), 10), '"')
+	}
+	total := func(name string, s sum) {
+		b = append(append(b, name...), '"')
+		b = append(trace.Ticks(s).Append(b), '"')
 	}
 	number(`{"from":`, a.From)
 	number(`,"to":`, a.To)
@@ -332,18 +336,18 @@ func (a *profileAnswer) appendJSON(b []byte) ([]byte, error) {
 		b = append(strconv.AppendInt(b, int64(r.Region), 10), `,"name":`...)
 		b = append(append(b, name...), `,"count":`...)
 		b = strconv.AppendInt(b, r.Count, 10)
-		number(`,"inclusive":`, r.Inclusive)
-		number(`,"exclusive":`, r.Exclusive)
+		total(`,"inclusive":`, r.Inclusive)
+		total(`,"exclusive":`, r.Exclusive)
 		number(`,"min":`, r.Min)
 		number(`,"max":`, r.Max)
 		number(`,"mean":`, r.Mean)
-		number(`,"sum":`, r.Sum)
+		total(`,"sum":`, r.Sum)
 		b = append(b, '}')
 	}
 	b = append(b, `],"left":{"rows":`...)
 	b = strconv.AppendInt(b, a.Left.Rows, 10)
-	number(`,"exclusive":`, a.Left.Exclusive)
-	number(`,"held":`, a.Left.Held)
+	total(`,"exclusive":`, a.Left.Exclusive)
+	total(`,"held":`, a.Left.Held)
 	return append(b, "}}"...), nil
 }
 
@@ -417,9 +421,9 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 	}
 	o := &p.list[i]
 	o.Count += s.Count
-	o.Inclusive += s.Inclusive
-	o.Exclusive += s.Exclusive
-	o.Sum.Sum += s.Sum
+	o.Inclusive = o.Inclusive.Plus(s.Inclusive)
+	o.Exclusive = o.Exclusive.Plus(s.Exclusive)
+	o.Sum.Sum = o.Sum.Sum.Plus(s.Sum)
 	o.Min, o.Max = min(o.Min, s.Min), max(o.Max, s.Max)
 }
 
@@ -427,7 +431,7 @@ func (p *profileSums) add(k profileKey, s *index.Sum) {
 // added to any more.
 func (p *profileSums) shorten(kind string, most int) {
 	slices.SortFunc(p.list, func(a, b profileSum) int {
-		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), cmp.Compare(number(a.key.region), number(b.key.region)), cmp.Compare(a.key.track, b.key.track), cmp.Compare(a.key.group, b.key.group))
+		return cmp.Or(b.Exclusive.Cmp(a.Exclusive), cmp.Compare(number(a.key.region), number(b.key.region)), cmp.Compare(a.key.track, b.key.track), cmp.Compare(a.key.group, b.key.group))
 	})
 	for _, s := range p.list[most:] {
 		p.left.add(kind, 1, s.Exclusive)
@@ -457,9 +461,9 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 	}
 	a := profileAnswer{x.at(from), x.at(to), []profileRow{}, profileLeft{}}
 	row := func(kind string, k profileKey, s *index.Sum) {
-		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, ticks(s.Inclusive), ticks(s.Exclusive), ticks(s.Min), ticks(s.Max), 0, ticks(s.Sum)}
+		r := profileRow{kind, int(k.track), int(k.group), number(k.region), x.region(k.region).Name, s.Count, sum(s.Inclusive), sum(s.Exclusive), ticks(s.Min), ticks(s.Max), 0, sum(s.Sum)}
 		if s.Count > 0 {
-			r.Mean = ticks(s.Sum / s.Count)
+			r.Mean = ticks(s.Sum.Over(s.Count).Int64())
 		}
 		a.Rows = append(a.Rows, r)
 	}
@@ -512,8 +516,8 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		whole := &parts[0]
 		for i := range parts {
 			o := &parts[i]
-			a.Left.add(visits, o.left.Rows, int64(o.left.Exclusive))
-			a.Left.add(claims, 0, int64(o.left.Held))
+			a.Left.add(visits, o.left.Rows, trace.Ticks(o.left.Exclusive))
+			a.Left.add(claims, 0, trace.Ticks(o.left.Held))
 			switch {
 			case i == 0:
 			case by == "location":
@@ -529,10 +533,10 @@ func profileOf(ctx context.Context, x *opened, p *params) (any, error) {
 		}
 	}
 	slices.SortFunc(a.Rows, func(a, b profileRow) int {
-		return cmp.Or(cmp.Compare(b.Exclusive, a.Exclusive), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
+		return cmp.Or(trace.Ticks(b.Exclusive).Cmp(trace.Ticks(a.Exclusive)), -cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Region, b.Region), cmp.Compare(a.Track, b.Track), cmp.Compare(a.Group, b.Group))
 	})
 	for _, r := range a.Rows[min(limit, len(a.Rows)):] {
-		a.Left.add(r.Kind, 1, int64(r.Exclusive))
+		a.Left.add(r.Kind, 1, trace.Ticks(r.Exclusive))
 	}
 	a.Rows = a.Rows[:min(limit, len(a.Rows))]
 	return &a, nil
@@ -572,7 +576,7 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 			r := matrixRow{c.Source, c.Destination, c.Count, c.Bytes, c.Matched, "", "", "", "0"}
 			if c.Matched > 0 {
 				r.Min, r.Max = strconv.FormatInt(c.Min, 10), strconv.FormatInt(c.Max, 10)
-				r.Mean, r.Sum = strconv.FormatInt(c.Mean(), 10), strconv.FormatInt(c.Sum, 10)
+				r.Mean, r.Sum = strconv.FormatInt(c.Mean(), 10), c.Sum.String()
 			}
 			a.Rows = append(a.Rows, r)
 			a.Tracks = append(a.Tracks, c.Source, c.Destination)
@@ -584,8 +588,8 @@ func matrix(e *entry, p *params) func(context.Context) (any, error) {
 }
 
 type shareFact struct {
-	Region int   `json:"region"`
-	Ticks  ticks `json:"ticks"`
+	Region int `json:"region"`
+	Ticks  sum `json:"ticks"`
 }
 
 type locationRow struct {
@@ -654,12 +658,12 @@ func (v *shown) row(track int, sums []index.Sum) locationRow {
 	r := locationRow{Track: track, Events: t.Events, Exclusive: []shareFact{}}
 	for _, s := range sums {
 		r.Spans += s.Count
-		r.Busy += ticks(s.Exclusive) // one at a time, if no claims overlap
-		if s.Exclusive > 0 {
-			r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), ticks(s.Exclusive)})
+		r.Busy += ticks(s.Exclusive.Int64()) // one at a time, if no claims overlap
+		if s.Exclusive.Cmp(trace.Ticks{}) > 0 {
+			r.Exclusive = append(r.Exclusive, shareFact{number(s.Region), sum(s.Exclusive)})
 		}
 	}
-	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return cmp.Compare(b.Ticks, a.Ticks) })
+	slices.SortStableFunc(r.Exclusive, func(a, b shareFact) int { return trace.Ticks(b.Ticks).Cmp(trace.Ticks(a.Ticks)) })
 	r.Exclusive = r.Exclusive[:min(len(r.Exclusive), topRegions)]
 	return r
 }

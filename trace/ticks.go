@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"math/bits"
+	"strconv"
 )
 
 // Ticks is a sum of durations in ticks. It has 128 bits: one location's time fits in 64, but
@@ -96,10 +97,18 @@ func (t Ticks) Format(s fmt.State, verb rune) {
 }
 
 // String is the sum as a decimal number.
-func (t Ticks) String() string { return t.Big().String() }
+func (t Ticks) String() string { return string(t.Append(nil)) }
+
+// Append appends the sum as a decimal number.
+func (t Ticks) Append(b []byte) []byte {
+	if t.fits() {
+		return strconv.AppendInt(b, int64(t.low), 10)
+	}
+	return t.Big().Append(b, 10)
+}
 
 // MarshalJSON is the sum as a decimal number in full.
-func (t Ticks) MarshalJSON() ([]byte, error) { return t.Big().Append(nil, 10), nil }
+func (t Ticks) MarshalJSON() ([]byte, error) { return t.Append(nil), nil }
 
 // UnmarshalJSON reads such a number.
 func (t *Ticks) UnmarshalJSON(b []byte) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -152,7 +153,7 @@ type moving struct {
 	next   int64                        // id of the next claim
 	claims map[place]place              // by what the trace calls them
 	marks  map[place]place
-	stacks byLocation[[]openVisit]
+	stacks byLocation[openVisits]
 	out    trace.Batch
 }
 
@@ -160,6 +161,12 @@ type moving struct {
 type place struct {
 	location uint32
 	id       int64
+}
+
+// openVisits are those of a location.
+type openVisits struct {
+	list  []openVisit
+	among openset.Index[uint32] // their regions
 }
 
 // openVisit is a region that is open, and the claim that it has become.
@@ -179,16 +186,15 @@ func (m *moving) batch(b *trace.Batch, out format.Sink) error {
 		case k == trace.Enter && m.visits:
 			claim := place{m.row(&c), m.id()}
 			stack := m.stacks.at(at)
-			*stack = append(*stack, openVisit{c.Ref(), claim})
+			stack.among.Open(c.Ref(), len(stack.list))
+			stack.list = append(stack.list, openVisit{c.Ref(), claim})
 			m.begin(&c, claim, trace.Undefined, one, trace.Undefined)
 		case k == trace.Leave && m.visits:
 			stack := m.stacks.at(at)
-			for i := len(*stack) - 1; i >= 0; i-- {
-				if v := (*stack)[i]; v.region == c.Ref() {
-					*stack = append((*stack)[:i], (*stack)[i+1:]...)
-					m.end(&c, v.claim)
-					break
-				}
+			if i := stack.among.Find(c.Ref(), len(stack.list), func(i int) uint32 { return stack.list[i].region }); i >= 0 {
+				v := stack.list[i]
+				stack.list = openset.Close(&stack.among, stack.list, i, v.region)
+				m.end(&c, v.claim)
 			}
 		case k == trace.ClaimBegin:
 			claim := place{m.row(&c), m.id()}

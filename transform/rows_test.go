@@ -114,3 +114,22 @@ func TestByResource(t *testing.T) {
 		t.Errorf("found    %q\nexpected %q", got, want)
 	}
 }
+
+// Visits that end in the order in which they began, many inside of each other, are claims all the same.
+func TestByAttributeOfDisorder(t *testing.T) {
+	const n = 1000
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p := r.Location("p")
+	for i := range int64(n) {
+		r.Enter(p, i, r.Region(fmt.Sprint(i)), trace.Attr{Key: "job", Value: trace.StringValue("a")})
+	}
+	var want []string
+	for i := range int64(n) {
+		r.Leave(p, n+i, r.Region("never entered"))
+		r.Leave(p, n+i, r.Region(fmt.Sprint(i)))
+		want = append(want, fmt.Sprintf("a: %d %d-%d", i, i, n+i))
+	}
+	if got, _ := spansOf(t, transform.ByAttribute(format.Recorded(r), "job")); !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -78,6 +79,8 @@ type follower struct {
 // location is what is open at a location, innermost last, and the time of its last event.
 type location struct {
 	stack []Span
+	among openset.Index[uint32] // the regions of stack
+	open  int                   // how many of them are open
 	last  int64
 }
 
@@ -91,18 +94,20 @@ func (f *follower) take(c *trace.Cursor) (s Span, ok bool) {
 	l.last = c.Time()
 	switch c.Kind() {
 	case trace.Enter:
-		s = Span{Location: c.Location(), Region: c.Ref(), Resource: trace.NoRef, Parent: trace.NoRef, Depth: len(l.stack), Start: c.Time()}
+		s = Span{Location: c.Location(), Region: c.Ref(), Resource: trace.NoRef, Parent: trace.NoRef, Depth: l.open, Start: c.Time()}
 		if n := len(l.stack); n > 0 {
 			s.Parent = l.stack[n-1].Region
 		}
+		l.among.Open(s.Region, len(l.stack))
 		l.stack = append(l.stack, s)
+		l.open++
 		return s, false
 	case trace.Leave:
-		for i, x := range slices.Backward(l.stack) {
-			if x.Region == c.Ref() {
-				l.stack = slices.Delete(l.stack, i, i+1)
-				return f.ended(x, c.Time())
-			}
+		if i := l.among.Find(c.Ref(), len(l.stack), func(i int) uint32 { return l.stack[i].Region }); i >= 0 {
+			x := l.stack[i]
+			l.stack = openset.Close(&l.among, l.stack, i, x.Region)
+			l.open--
+			return f.ended(x, c.Time())
 		}
 	case trace.ClaimBegin:
 		resource := trace.NoRef
@@ -142,8 +147,10 @@ func (f *follower) open() (list []Span) {
 		}
 	}
 	for _, l := range f.locations {
-		for _, s := range l.stack {
-			add(s, l.last)
+		for i, s := range l.stack {
+			if !l.among.Gap(i) {
+				add(s, l.last)
+			}
 		}
 	}
 	for _, s := range f.claims {

@@ -74,6 +74,51 @@ func TestWindow(t *testing.T) {
 	}
 }
 
+// Calls that leave in the order in which they entered, many inside of each other, and leaves of what was
+// never entered. Call i enters at i; the first n leave at n to 2n; then one more enters, and all others
+// are open in the end.
+func TestDisorder(t *testing.T) {
+	const n, more = 1000, 10
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, never := r.Location("p"), r.Region("never")
+	var regions []uint32
+	for i := range int64(n + more) {
+		regions = append(regions, r.Region(fmt.Sprint(i)))
+		r.Enter(p, i, regions[i])
+	}
+	for i := range int64(n) {
+		r.Leave(p, n+more+i, never)
+		r.Leave(p, n+more+i, regions[i])
+	}
+	r.Enter(p, 3*n, never)
+	var want []spans.Span
+	add := func(i int, start, end int64, region, parent uint32, depth int) {
+		want = append(want, spans.Span{Location: p, Region: region, Resource: trace.NoRef, Parent: parent, Depth: depth, Start: start, End: end, Open: i >= n})
+	}
+	for i := range n + more {
+		parent := trace.NoRef
+		if i > 0 {
+			parent = regions[i-1]
+		}
+		end := int64(n + more + i)
+		if i >= n {
+			end = 3 * n
+		}
+		add(i, int64(i), end, regions[i], parent, i)
+	}
+	add(n+more, 3*n, 3*n, never, regions[n+more-1], more)
+	i := 0
+	for s, err := range spans.All(t.Context(), format.Recorded(r), trace.Everything()) {
+		if err != nil || i == len(want) || s != want[i] {
+			t.Fatalf("number %d: found %+v, %v, expected %+v", i, s, err, want[min(i, len(want)-1)])
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("found %d spans, expected %d", i, len(want))
+	}
+}
+
 // A loop may end early.
 func TestBreak(t *testing.T) {
 	n := 0

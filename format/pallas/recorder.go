@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/weft-trace/weft/grammar"
+	"github.com/weft-trace/weft/internal/openset"
 )
 
 // Recorder writes a thread: it takes its events in the order of time and finds what
@@ -23,7 +24,8 @@ type Recorder struct {
 	g finder
 
 	open  []openRecord
-	last  uint64 // time
+	among openset.Index[openRecord] // where open has which
+	last  uint64                    // time
 	start uint64
 	any   bool
 
@@ -194,6 +196,9 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	if !r.any {
 		r.any, r.start = true, time
 	}
+	if r.w.w.compatible {
+		region = 0 // any leave closes the level of the innermost enter
+	}
 	closes := false
 	if start, ok := record.opening(); ok {
 		var err error
@@ -203,6 +208,7 @@ func (r *Recorder) add(time uint64, record Record, region, event uint32, attribu
 	}
 	r.last = time
 	if _, ok := record.closing(); ok {
+		r.among.Open(openRecord{record, region}, len(r.open))
 		r.open = append(r.open, openRecord{record, region})
 		r.g.Open(time)
 	}
@@ -238,9 +244,10 @@ func (r *Recorder) due() bool {
 
 // match makes the level in hand one that start opened, if there is one.
 func (r *Recorder) match(start Record, region uint32) (found bool, err error) {
+	k := openRecord{start, region}
 	at := len(r.open) - 1
-	for at >= 0 && (r.open[at].record != start || r.open[at].region != region && !r.w.w.compatible) {
-		at--
+	if at >= 0 && r.open[at] != k {
+		at = r.among.Find(k, len(r.open), func(i int) openRecord { return r.open[i] })
 	}
 	for at >= 0 && len(r.open)-1 > at {
 		if err := r.end(); err != nil {
@@ -252,7 +259,12 @@ func (r *Recorder) match(start Record, region uint32) (found bool, err error) {
 
 // end ends the level in hand with the last event.
 func (r *Recorder) end() error {
-	r.open = r.open[:len(r.open)-1]
+	n := len(r.open) - 1
+	if r.among.Mapped() {
+		r.open = openset.Close(&r.among, r.open, n, r.open[n])
+	} else {
+		r.open = r.open[:n]
+	}
 	return r.g.Close(r.last)
 }
 

@@ -293,6 +293,38 @@ func TestRecordUnclosed(t *testing.T) {
 	}
 }
 
+// A leave ends the innermost call of its region and what is in it, however deep that is, also where
+// leaves before it were of nothing.
+func TestRecordDeep(t *testing.T) {
+	for _, deep := range []int{1, 1000} {
+		var list []fed
+		put := func(r Record, n uint32) { list = append(list, fed{uint64(len(list)), r, region(n), nil}) }
+		put(Enter, 5)
+		for range deep {
+			put(Enter, 0)
+		}
+		for range deep {
+			put(Leave, 9)
+		}
+		put(Enter, 5)
+		put(Enter, 6)
+		put(Leave, 5)
+		put(Enter, 7)
+		put(Leave, 7)
+		put(Leave, 5)
+		put(Enter, 8)
+		put(Leave, 8)
+		th := recorded(t, list, nil)
+		if got := events(t, th); fmt.Sprint(got) != fmt.Sprint(list) {
+			t.Errorf("%d deep: found %v\nexpected %v", deep, got, list)
+		}
+		durations(t, th)
+		if g := newOutline(th); len(th.lists.at(g.root)) != 2 {
+			t.Errorf("%d deep: found %v, expected the outer call of region 5 and that of region 8", deep, th.lists.at(g.root))
+		}
+	}
+}
+
 // What had been recorded at a checkpoint can be read when nothing comes after it.
 func TestCheckpoint(t *testing.T) {
 	effort.Sequential(t)

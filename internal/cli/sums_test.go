@@ -26,6 +26,7 @@ func longTrace(t *testing.T) string {
 
 // Sums of durations beyond 2⁶³ ticks are right wherever they are shown.
 func TestSumsBeyond64Bits(t *testing.T) {
+	t.Setenv("WEFT_CACHE", t.TempDir())
 	path := longTrace(t)
 	for args, want := range map[string]string{
 		"profile":                            "sub     g          3  3333333.333 h  100.0  3333333.333 h  1111111.111 h  1111111.111 h  1111111.111 h",
@@ -52,6 +53,13 @@ func TestSumsBeyond64Bits(t *testing.T) {
 	code, _, errs := runWeft(t, "profile", "--pprof", path+".gz", path)
 	if _, err := os.Stat(path + ".gz"); code == 0 || err == nil || !strings.Contains(errs, "found 12000000000000000000 ns in sub, expected less than 2^63") {
 		t.Errorf("--pprof: exit %d, %v, %s", code, err, errs)
+	}
+	for _, args := range [][]string{{"plot"}, {"plot", "--index"}} {
+		code, out, errs := runWeft(t, append(args, "--force", "--output", path+".svg", path)...)
+		svg, err := os.ReadFile(path + ".svg")
+		if code != 0 || err != nil || !strings.Contains(string(svg), ">3333333.333 h exclusive<") {
+			t.Errorf("%s: exit %d, %v, %s%s, found %.3000s", args, code, err, out, errs, svg)
+		}
 	}
 	code, out, errs := runWeft(t, "report", "--output", path+".html", path)
 	html, err := os.ReadFile(path + ".html")

@@ -932,7 +932,7 @@ func TestPythonReads(t *testing.T) {
 func hostile(t testing.TB, dir, shape string, n int) string {
 	t.Helper()
 	var defs, events strings.Builder
-	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\n")
+	defs.WriteString("DTR3b9aca00\nDP1NM\"p\"\nDFG1NM\"g\"\n")
 	events.WriteString("1\n*1\n")
 	time, most := 1, 0
 	event := func(kind string, region int) {
@@ -952,6 +952,14 @@ func hostile(t testing.TB, dir, shape string, n int) string {
 	case "first in, first out":
 		each(func(i int) { event("E", 2*i+1); event("E", 2*i+2) })
 		each(func(i int) { event("L", 2*i+1); event("L", 2*i+2) })
+	case "never left": // but for calls that cross, deep inside
+		each(func(int) { event("E", 1); event("E", 1) })
+		for range n / 2 {
+			event("E", 2)
+			event("E", 3)
+			event("L", 2)
+			event("L", 3)
+		}
 	case "crossed":
 		each(func(int) { event("E", 1) })
 		each(func(int) { event("E", 2) })
@@ -967,7 +975,7 @@ func hostile(t testing.TB, dir, shape string, n int) string {
 		each(func(i int) { event("L", i+1) })
 	}
 	for i := range most {
-		fmt.Fprintf(&defs, "DF%xNM\"f%d\"\n", i+1, i%100)
+		fmt.Fprintf(&defs, "DF%xG1NM\"f%d\"\n", i+1, i%100)
 	}
 	for name, text := range map[string]string{"x.otf": "1:1\n", "x.0.def": defs.String(), "x.1.events": events.String()} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
@@ -977,17 +985,24 @@ func hostile(t testing.TB, dir, shape string, n int) string {
 	return filepath.Join(dir, "x.otf")
 }
 
-var hostileShapes = []string{"orphaned", "first in, first out", "crossed", "chain", "recursive"}
+var hostileShapes = []string{"orphaned", "first in, first out", "never left", "crossed", "chain", "recursive"}
 
 // hostileCommands are those that follow what is open.
 var hostileCommands = [][]string{{"check"}, {"profile"}, {"profile", "--tree"}, {"structure"}, {"states"}, {"info"}, {"comm"}, {"messages"},
-	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"}}
+	{"filter", "--min-duration", "1us"}, {"cut", "--from", "30%", "--to", "80%"}, {"repair", "--allow-loss"}, {"merge"},
+	{"plot"}, {"plot", "--index"}, {"index"}, {"report"}, {"align", "--always"}, {"convert", "--to", "etf"}, {"convert", "--to", "picl"}, {"convert", "--to", "otf"},
+	{"convert", "--to", "otf2"}, {"convert", "--to", "pallas"}}
 
 // hostileArgs is a command line for a trace; what the command writes goes to dir.
 func hostileArgs(command []string, path, dir string) []string {
 	args := append(slices.Clone(command), "-q", path)
-	if slices.Contains([]string{"filter", "cut", "repair", "merge"}, command[0]) {
-		args = append(args, "--force", filepath.Join(dir, command[0]+".otf"))
+	switch command[0] {
+	case "filter", "cut", "repair", "merge", "align":
+		return append(args, "--force", filepath.Join(dir, command[0]+".otf"))
+	case "convert":
+		return append(args, "--force", "--allow-loss", filepath.Join(dir, "x-"+command[2]+"."+command[2]))
+	case "plot", "index", "report":
+		return append(args, "--force", "-o", filepath.Join(dir, command[0]+".svg"))
 	}
 	return args
 }
@@ -996,6 +1011,7 @@ func hostileArgs(command []string, path, dir string) []string {
 // the square of their length: that would be minutes for each command.
 func TestHostileShapes(t *testing.T) {
 	effort.Long(t)
+	t.Setenv("WEFT_CACHE", t.TempDir())
 	for _, shape := range hostileShapes {
 		dir := t.TempDir()
 		path := hostile(t, dir, shape, 20_000)
@@ -1011,6 +1027,7 @@ func TestHostileShapes(t *testing.T) {
 // BenchmarkHostileShapes shows the time of an event for traces of two lengths: it is the same where the
 // time grows with the length.
 func BenchmarkHostileShapes(b *testing.B) {
+	b.Setenv("WEFT_CACHE", b.TempDir())
 	for _, shape := range hostileShapes {
 		for _, n := range []int{10_000, 40_000} {
 			dir := b.TempDir()

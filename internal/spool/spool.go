@@ -3,6 +3,7 @@
 package spool
 
 import (
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -118,7 +119,8 @@ func (s *Spool) flush() error {
 	return err
 }
 
-func (s *Spool) copyRange(w io.Writer, from, n int64) error {
+// copyRange writes a part of the text, through a buffer of pendLimit bytes if it is short.
+func (s *Spool) copyRange(w io.Writer, from, n int64, buffer []byte) error {
 	if n == 0 {
 		return nil
 	}
@@ -127,7 +129,10 @@ func (s *Spool) copyRange(w io.Writer, from, n int64) error {
 		return err
 	}
 	if n < pendLimit {
-		_, err := io.Copy(w, io.NewSectionReader(s.file, s.base+from, n))
+		if _, err := s.file.ReadAt(buffer[:n], s.base+from); err != nil {
+			return err
+		}
+		_, err := w.Write(buffer[:n])
 		return err
 	}
 	// A plain file lets the system copy without us.
@@ -143,23 +148,28 @@ func (s *Spool) CopyTo(w io.Writer) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
+	buffer := make([]byte, pendLimit)
 	at := int64(0)
 	if s.late != nil {
+		out := bufio.NewWriterSize(w, pendLimit)
 		if err := s.late.flush(); err != nil {
 			return err
 		}
 		slices.SortStableFunc(s.inserts, func(a, b insert) int { return cmp.Compare(a.at, b.at) })
 		for _, x := range s.inserts {
-			if err := s.copyRange(w, at, x.at-at); err != nil {
+			if err := s.copyRange(out, at, x.at-at, buffer); err != nil {
 				return err
 			}
 			at = x.at
-			if err := s.late.copyRange(w, x.from, int64(x.n)); err != nil {
+			if err := s.late.copyRange(out, x.from, int64(x.n), buffer); err != nil {
 				return err
 			}
 		}
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
-	return s.copyRange(w, at, s.size-at)
+	return s.copyRange(w, at, s.size-at, buffer)
 }
 
 // Close frees the temporary files, not one of Into.

@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -39,5 +40,38 @@ func TestSpool(t *testing.T) {
 			t.Errorf("%d lines: %d bytes, want %d, or others", lines, got.Len(), want.Len())
 		}
 		s.Close()
+	}
+}
+
+// Many pieces that are inserted into a text on disk are copied through one buffer.
+func TestManyInsertions(t *testing.T) {
+	const pieces = 10_000
+	var s Spool
+	defer s.Close()
+	var want bytes.Buffer
+	line := bytes.Repeat([]byte("x"), 2*memoryLimit/pieces)
+	for i := range pieces {
+		if _, err := s.Write(line); err != nil {
+			t.Fatal(err)
+		}
+		want.Write(line)
+		p := fmt.Appendf(nil, "%*d\n", len(line), i)
+		if err := s.Insert(s.Size(), p); err != nil {
+			t.Fatal(err)
+		}
+		want.Write(p)
+	}
+	got := bytes.NewBuffer(make([]byte, 0, want.Len()))
+	var before, behind runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := s.CopyTo(got); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&behind)
+	if !bytes.Equal(got.Bytes(), want.Bytes()) {
+		t.Errorf("found %d bytes, expected %d, or others", got.Len(), want.Len())
+	}
+	if n := behind.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+		t.Errorf("found %d bytes allocated, expected two buffers and what sorting needs", n)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/internal/pipeline"
 	"github.com/weft-trace/weft/timeline/curve"
 	"github.com/weft-trace/weft/trace"
@@ -341,7 +342,7 @@ func (w *worker) End(n uint32) error {
 		w.tracks = append(w.tracks, r.spans)
 	}
 	clear(l.opened)
-	*l = location{stack: l.stack[:0], matches: l.matches[:0], opened: l.opened}
+	*l = location{stack: l.stack[:0], opened: l.opened}
 	w.spare = l
 	return err
 }
@@ -451,10 +452,10 @@ type location struct {
 	visits      *spanTrack
 	instants    *instantWriter
 	stack       []open
-	matches     []uint32         // the regions of these, which leaves name
-	opened      []uint32         // how often each region is open, by index and one
-	keys        map[uint32]int32 // how often each name is, if these are no regions
-	since       int64            // the innermost region has its exclusive time up to here
+	among       openset.Index[uint32] // the regions of these, which leaves name
+	opened      []uint32              // how often each region is open, by index and one
+	keys        map[uint32]int32      // how often each name is, if these are no regions
+	since       int64                 // the innermost region has its exclusive time up to here
 	claims      map[int64]*openClaim
 	resources   []*resource
 	series      []*series
@@ -477,8 +478,7 @@ func (w *worker) location(n uint32) *location {
 	if l == nil {
 		w.region(0)
 		deep := max(8, min(w.deep, 256))
-		numbers := make([]uint32, deep+min(w.regions+1, 256))
-		l = &location{index: n, stack: make([]open, 0, deep), matches: numbers[:0:deep], opened: numbers[deep:]}
+		l = &location{index: n, stack: make([]open, 0, deep), opened: make([]uint32, min(w.regions+1, 256))}
 		w.locations[n] = l
 	}
 	return l
@@ -538,8 +538,8 @@ func (w *worker) enter(l *location, at int64, ref, key uint32) {
 		recursive = l.named(key, 1) > 1
 	}
 	w.deep = max(w.deep, len(l.stack)+1)
-	l.stack = append(l.stack, open{at, 0, key, level, math.MaxUint8, recursive})
-	l.matches = append(l.matches, ref)
+	l.among.Open(ref, len(l.stack))
+	l.stack = append(l.stack, open{at, 0, key, ref, level, math.MaxUint8, recursive})
 }
 
 // named counts what is open under a name.
@@ -557,10 +557,15 @@ func (w *worker) leave(l *location, at int64, ref uint32) error {
 		return nil // of what was never entered
 	}
 	i := len(l.stack) - 1
-	for l.matches[i] != ref {
-		i--
+	if l.stack[i].match != ref {
+		i = l.find(ref)
 	}
 	return w.close(l, i, at)
+}
+
+// find is the latest open visit of a region.
+func (l *location) find(ref uint32) int {
+	return l.among.Find(ref, len(l.stack), func(i int) uint32 { return l.stack[i].match })
 }
 
 // close ends an open region.
@@ -574,17 +579,34 @@ func (w *worker) close(l *location, i int, at int64) error {
 func (l *location) close(p *packer, i int, at int64) error {
 	l.stack[len(l.stack)-1].exclusive += at - l.since
 	l.since = at
-	o, ref := l.stack[i], l.matches[i]
-	if n := len(l.stack) - 1; i == n {
-		l.stack, l.matches = l.stack[:n], l.matches[:n]
+	o := l.stack[i]
+	if n := len(l.stack) - 1; i == n && !l.among.Mapped() {
+		l.stack = l.stack[:n]
 	} else {
-		l.stack, l.matches = append(l.stack[:i], l.stack[i+1:]...), append(l.matches[:i], l.matches[i+1:]...)
+		l.stack = openset.Close(&l.among, l.stack, i, o.match)
 	}
-	l.opened[ref+1]--
+	l.opened[o.match+1]--
 	if l.keys != nil {
 		l.named(o.region, -1)
 	}
-	return l.visits.add(p, &o, at, l.stack)
+	if !l.visits.add(&o, at, len(l.stack)) {
+		return nil
+	}
+	return l.visits.full(p, l.unclosed())
+}
+
+// unclosed is what is open.
+func (l *location) unclosed() []open {
+	if !l.among.Mapped() {
+		return l.stack
+	}
+	var list []open
+	for i := range l.stack {
+		if !l.among.Gap(i) {
+			list = append(list, l.stack[i])
+		}
+	}
+	return list
 }
 
 // instant takes an event without length.

@@ -110,17 +110,16 @@ func (l *location) release(p *packer, t, id int64) error {
 	for n := len(r.lanes); n > 0 && r.lanes[n-1] == nil; n-- {
 		r.lanes = r.lanes[:n-1]
 	}
-	r.open = r.open[:0]
-	if r.spans.w.n+1 >= blockSpans && r.spans.w.n+1 >= r.claims {
-		// It may be the last of a block.
+	if r.spans.add(&x.open, t, r.claims-1) {
+		r.open = r.open[:0]
 		for _, o := range r.lanes {
 			if o != nil {
 				r.open = append(r.open, o.open)
 			}
 		}
-	}
-	if err := r.spans.add(p, &x.open, t, r.open); err != nil {
-		return err
+		if err := r.spans.full(p, r.open); err != nil {
+			return err
+		}
 	}
 	return r.change(p, t, -1, -x.amount)
 }

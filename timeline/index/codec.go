@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // columns reads numbers of a block. Past its end it gives zeros, and is bad.
@@ -103,6 +105,33 @@ func (c *columns) end(others ...columns) error {
 		return fmt.Errorf("found a block that ends too early")
 	}
 	return nil
+}
+
+// ticksUnit is what the second number of a sum counts.
+const ticksUnit = 1 << 62
+
+// appendTicks appends a sum: as a number below 2⁶³, or, with the highest bit set, as what is
+// less than a unit, and behind it the number of units.
+func appendTicks(b []byte, t trace.Ticks) []byte {
+	if n := t.Int64(); n >= 0 && t == trace.TicksOf(n) {
+		return appendUvarint(b, uint64(n))
+	}
+	units := t.Over(ticksUnit).Int64()
+	rest := t.Minus(trace.TicksOf(ticksUnit).Times(units)).Int64()
+	if rest < 0 {
+		rest, units = rest+ticksUnit, units-1
+	}
+	return appendVarint(appendUvarint(b, 1<<63|uint64(rest)), units)
+}
+
+// ticks reads a sum.
+func (c *columns) ticks() trace.Ticks {
+	n := c.uint()
+	t := trace.TicksOf(int64(n &^ (1 << 63)))
+	if n>>63 == 1 {
+		t = t.Plus(trace.TicksOf(ticksUnit).Times(c.int()))
+	}
+	return t
 }
 
 func appendSection(b, s []byte) []byte {

@@ -149,13 +149,16 @@ func (b *builder) collectives(dir *directory) error {
 		var behind []open
 		for _, s := range spans {
 			next[s.Depth] = next[s.Depth][1:]
+			if !t.add(&open{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End, len(next)) {
+				continue
+			}
 			behind = behind[:0]
 			for _, l := range next {
-				if t.w.n+1 >= blockSpans && len(l) > 0 && l[0].Start < s.End {
+				if len(l) > 0 && l[0].Start < s.End {
 					behind = append(behind, open{start: l[0].Start, region: l[0].Region, level: uint32(l[0].Depth), height: math.MaxUint8})
 				}
 			}
-			if err := t.add(p, &open{start: s.Start, region: s.Region, level: uint32(s.Depth), height: math.MaxUint8}, s.End, behind); err != nil {
+			if err := t.full(p, behind); err != nil {
 				return err
 			}
 		}

@@ -21,7 +21,7 @@
 // # File
 //
 // All numbers are little-endian; "varint" is an unsigned LEB128 number, a "zigzag" one of
-// a signed number. The file is "weftidx9", then blocks, then the directory, then 24 bytes:
+// a signed number. The file is "weftidxA", then blocks, then the directory, then 24 bytes:
 // offset and length of the directory (8 bytes each), its CRC-32C (4 bytes), "xdi6". A
 // block is the CRC-32C of what follows (4 bytes), how it is packed (1 byte: 0 not at all, 1
 // zstd), and columns of numbers; those of spans are packed one by one. Blocks stand in the

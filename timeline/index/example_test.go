@@ -64,7 +64,7 @@ func ExampleIndex_Profile() {
 		log.Fatal(err)
 	}
 	for _, s := range sums {
-		inclusive, exclusive := clock.FormatDuration(s.Inclusive), clock.FormatDuration(s.Exclusive)
+		inclusive, exclusive := clock.FormatSum(s.Inclusive), clock.FormatSum(s.Exclusive)
 		fmt.Printf("%s: %s, %s exclusive\n", x.Region(s.Region), inclusive, exclusive)
 	}
 	// Output:

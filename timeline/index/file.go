@@ -18,10 +18,10 @@ import (
 )
 
 // Version is that of the layout of the file; files of another are refused.
-const Version = 9
+const Version = 10
 
 const (
-	head    = "weftidx9"
+	head    = "weftidxA"
 	tail    = "xdi6"
 	endSize = 24
 )

@@ -204,7 +204,7 @@ func TestProfile(t *testing.T) {
 		for _, l := range p.Result().Locations {
 			for _, g := range l.Regions {
 				if g.Count > 0 {
-					want[l.Location] = append(want[l.Location], Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
+					want[l.Location] = append(want[l.Location], Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 				}
 			}
 		}

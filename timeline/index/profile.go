@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sort"
 	"sync"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // Sum is what the spans of a region come to in a window.
@@ -17,10 +19,10 @@ type Sum struct {
 	Count int64
 	// Inclusive is the time in which the region was open, Exclusive that in which it was
 	// the innermost one. Of claims and operations both are their lengths added up.
-	Inclusive, Exclusive int64
+	Inclusive, Exclusive trace.Ticks
 	// Sum is the parts that the spans have in the window added up, those inside of others of
 	// the region too. Sum / Count is the mean.
-	Sum int64
+	Sum trace.Ticks
 	// Min and Max are the shortest and the longest part that a span has in the window.
 	Min, Max int64
 }
@@ -91,9 +93,9 @@ func (x *Index) Profile(track int, from, to int64) ([]Sum, error) {
 			for _, s := range list {
 				c := t.at(s.region)
 				c.Count += s.count
-				c.Inclusive += s.inclusive
-				c.Sum.Sum += s.inclusive + s.nested
-				c.Exclusive += s.exclusive
+				c.Inclusive = c.Inclusive.Plus(s.inclusive)
+				c.Sum.Sum = c.Sum.Sum.Plus(s.inclusive).Plus(s.nested)
+				c.Exclusive = c.Exclusive.Plus(s.exclusive)
 				if !cut {
 					c.length(s.min)
 					c.length(s.max)
@@ -251,9 +253,9 @@ func (t *tally) cut(l []Span, from, to int64, nested bool) {
 		c.length(n)
 		if !nested {
 			c.Count++
-			c.Inclusive += n
-			c.Exclusive += n
-			c.Sum.Sum += n
+			c.Inclusive.Add(n)
+			c.Exclusive.Add(n)
+			c.Sum.Sum.Add(n)
 		}
 	}
 }
@@ -358,10 +360,10 @@ func (t *tally) tree(frames []open, since int64, b *spanBlock, at, sign int64) {
 		if c == nil || c.Region != region {
 			c = t.at(region)
 		}
-		c.Exclusive += sign * exclusive
-		c.Sum.Sum += sign * n
+		c.Exclusive.Add(sign * exclusive)
+		c.Sum.Sum.Add(sign * n)
 		if !recursive {
-			c.Inclusive += sign * n
+			c.Inclusive.Add(sign * n)
 		}
 	}
 	for i := range b.spans {
@@ -460,6 +462,7 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		stack[k], begun[k] = k, true
 	}
 	ended := make([]bool, len(frames))
+	// What has ended in the middle of the stack stays there until it is on top.
 	pass := func(now int64) {
 		if n := len(stack); n > 0 {
 			frames[stack[n-1]].exclusive += now - since
@@ -473,20 +476,17 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 			stack = append(stack, m.frame)
 			continue
 		}
-		for n := len(stack) - 1; n >= 0; n-- {
-			if stack[n] == m.frame {
-				stack = append(stack[:n], stack[n+1:]...)
-				break
-			}
-		}
 		ended[m.frame] = true
+		for n := len(stack) - 1; n >= 0 && ended[stack[n]]; n-- {
+			stack = stack[:n]
+		}
 		f := &frames[m.frame]
 		c := t.at(f.region)
 		c.Count += sign
-		c.Exclusive += sign * f.exclusive
-		c.Sum.Sum += sign * (m.time - f.start)
+		c.Exclusive.Add(sign * f.exclusive)
+		c.Sum.Sum.Add(sign * (m.time - f.start))
 		if !f.recursive {
-			c.Inclusive += sign * (m.time - f.start)
+			c.Inclusive.Add(sign * (m.time - f.start))
 		}
 	}
 	if since < at {
@@ -503,10 +503,10 @@ func (t *tally) replay(frames []open, since int64, b *spanBlock, at, sign int64)
 		if sign > 0 {
 			c.Count++ // what is open at the begin is counted where it ends
 		}
-		c.Exclusive += sign * f.exclusive
-		c.Sum.Sum += sign * (at - f.start)
+		c.Exclusive.Add(sign * f.exclusive)
+		c.Sum.Sum.Add(sign * (at - f.start))
 		if !f.recursive {
-			c.Inclusive += sign * (at - f.start)
+			c.Inclusive.Add(sign * (at - f.start))
 		}
 	}
 }

@@ -76,7 +76,7 @@ func TestTree(t *testing.T) {
 					}
 					for _, g := range got.list {
 						region := g.Region
-						if !slices.ContainsFunc(want.list, func(c entry) bool { return c.Region == region }) && (g.Count != 0 || g.Inclusive != 0 || g.Exclusive != 0) {
+						if !slices.ContainsFunc(want.list, func(c entry) bool { return c.Region == region }) && (g.Count != 0 || g.Inclusive != trace.Ticks{} || g.Exclusive != trace.Ticks{}) {
 							t.Fatalf("block %d up to %d, %d: region %d: found %+v, expected none", i, at, sign, region, g.Sum)
 						}
 					}
@@ -133,7 +133,7 @@ func TestProfileOfDisorder(t *testing.T) {
 			var want []Sum
 			for _, g := range p.Result().Regions {
 				if g.Count > 0 {
-					want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
+					want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 				}
 			}
 			if got, err := x.Profile(0, from, to); err != nil || !slices.Equal(got, want) {

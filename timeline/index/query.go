@@ -430,9 +430,10 @@ type Cell struct {
 	Source, Destination int // tracks, -1 for locations without
 	Count, Bytes        int64
 	// Matched is how many of them were received, and MatchedBytes what these had; Min, Max
-	// and Sum are their times from send to receive, in ticks; sums beyond 2⁶³ are 2⁶³−1.
+	// and Sum are their times from send to receive, in ticks.
 	Matched, MatchedBytes int64
-	Min, Max, Sum         int64
+	Min, Max              int64
+	Sum                   trace.Ticks
 }
 
 // Mean is the mean time from send to receive, to the nearest tick; 0 if none was received.
@@ -440,7 +441,8 @@ func (c *Cell) Mean() int64 {
 	if c.Matched == 0 {
 		return 0
 	}
-	mean, rest := c.Sum/c.Matched, c.Sum%c.Matched
+	mean := c.Sum.Over(c.Matched).Int64()
+	rest := c.Sum.Minus(trace.TicksOf(mean).Times(c.Matched)).Int64()
 	if rest >= c.Matched-rest {
 		mean++
 	} else if rest <= -c.Matched-rest {
@@ -451,7 +453,7 @@ func (c *Cell) Mean() int64 {
 
 // add adds the messages of another cell.
 func (c *Cell) add(o *Cell) {
-	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, trace.Add(c.Sum, o.Sum)
+	c.Count, c.Bytes, c.Sum = c.Count+o.Count, c.Bytes+o.Bytes, c.Sum.Plus(o.Sum)
 	c.Matched, c.MatchedBytes = c.Matched+o.Matched, c.MatchedBytes+o.MatchedBytes
 	c.Min, c.Max = min(c.Min, o.Min), max(c.Max, o.Max)
 }
@@ -499,7 +501,8 @@ func (x *Index) Matrix(ctx context.Context, from, to int64) ([]Cell, error) {
 					c.Matched++
 					c.MatchedBytes += l.bytes
 					d := l.end - l.start
-					c.Min, c.Max, c.Sum = min(c.Min, d), max(c.Max, d), trace.Add(c.Sum, d)
+					c.Min, c.Max = min(c.Min, d), max(c.Max, d)
+					c.Sum.Add(d)
 				}
 			}
 		}

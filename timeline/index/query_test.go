@@ -160,7 +160,7 @@ func TestMessages(t *testing.T) {
 			if c.Matched == c.Count && c.MatchedBytes != c.Bytes || c.Matched < c.Count && c.MatchedBytes >= c.Bytes {
 				t.Fatalf("cell %d: found %d bytes of %d messages received, of %d bytes of %d", i, c.MatchedBytes, c.Matched, c.Bytes, c.Count)
 			}
-			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != 40*c.Matched || c.Mean() != 40) {
+			if c.Matched > 0 && (c.Min != 40 || c.Max != 40 || c.Sum != trace.TicksOf(40*c.Matched) || c.Mean() != 40) {
 				t.Fatalf("cell %d: found times %d to %d, sum %d of %d, expected 40 each", i, c.Min, c.Max, c.Sum, c.Matched)
 			}
 		}
@@ -294,7 +294,7 @@ func TestClaims(t *testing.T) {
 		}
 		var want []Sum
 		for _, a := range p.Result().Activities {
-			want = append(want, Sum{a.Region, a.Count, a.Time.Int64(), a.Time.Int64(), a.Time.Int64(), a.Min, a.Max})
+			want = append(want, Sum{a.Region, a.Count, a.Time, a.Time, a.Time, a.Min, a.Max})
 		}
 		got, err := x.Profile(k, from, to)
 		if err != nil || !slices.Equal(got, want) {
@@ -444,9 +444,12 @@ func TestExtent(t *testing.T) {
 // The mean time is to the nearest tick, beyond what floats can tell too.
 func TestCellMean(t *testing.T) {
 	for _, x := range []struct{ sum, n, want int64 }{{0, 0, 0}, {7, 2, 4}, {-7, 2, -4}, {10, 3, 3}, {11, 3, 4}, {-10, 3, -3}, {-11, 3, -4}, {1<<53 + 1, 1, 1<<53 + 1}, {math.MaxInt64, math.MaxInt64, 1}, {1<<62 + 2, 2, 1<<61 + 1}} {
-		if got := (&Cell{Sum: x.sum, Matched: x.n}).Mean(); got != x.want {
+		if got := (&Cell{Sum: trace.TicksOf(x.sum), Matched: x.n}).Mean(); got != x.want {
 			t.Errorf("mean of %d in %d: found %d, expected %d", x.sum, x.n, got, x.want)
 		}
+	}
+	if c := (Cell{Sum: trace.TicksOf(4e18).Times(3).Plus(trace.TicksOf(2)), Matched: 3}); c.Mean() != 4e18+1 {
+		t.Errorf("found the mean %d, expected 4·10¹⁸ + 1", c.Mean())
 	}
 }
 
@@ -592,7 +595,7 @@ func TestOdd(t *testing.T) {
 		if w[0] == first && w[1] == last+1 {
 			var want []Sum
 			for _, g := range p.Result().Regions {
-				want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
+				want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 			}
 			if visits, claims := x.Totals(); !slices.Equal(visits, want) || len(claims) > 0 {
 				t.Fatalf("found the totals %v and %v, expected %v", visits, claims, want)
@@ -604,7 +607,7 @@ func TestOdd(t *testing.T) {
 				if l.Location == x.Tracks()[k].Location {
 					for _, g := range l.Regions {
 						if g.Count > 0 {
-							want = append(want, Sum{g.Region, g.Count, g.Inclusive.Int64(), g.Exclusive.Int64(), g.Sum.Int64(), g.Min, g.Max})
+							want = append(want, Sum{g.Region, g.Count, g.Inclusive, g.Exclusive, g.Sum, g.Min, g.Max})
 						}
 					}
 				}
@@ -784,11 +787,12 @@ func TestColor(t *testing.T) {
 			got[name] = s
 		}
 	}
+	n := trace.TicksOf
 	want := map[string]Sum{
-		"a": {0, 1, 10, 4, 10, 10, 10}, // 0–2, 7–8, 9–10
-		"b": {0, 2, 5, 5, 7, 2, 5},
-		"":  {0, 1, 1, 1, 1, 1, 1},
-		"c": {0, 1, 3, 3, 3, 3, 3},
+		"a": {0, 1, n(10), n(4), n(10), 10, 10}, // 0–2, 7–8, 9–10
+		"b": {0, 2, n(5), n(5), n(7), 2, 5},
+		"":  {0, 1, n(1), n(1), n(1), 1, 1},
+		"c": {0, 1, n(3), n(3), n(3), 3, 3},
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("found    %v\nexpected %v", got, want)
@@ -883,7 +887,7 @@ func TestMatrixOfUnknown(t *testing.T) {
 	r.Recv(q, 6, trace.NoRef, 7, 160)
 	x := build(t, r)
 	got, err := x.Matrix(t.Context(), 0, 10)
-	want := []Cell{{Source: 0, Destination: -1, Count: 3, Bytes: 70}, {Source: 0, Destination: 1, Count: 1, Bytes: 80, Matched: 1, MatchedBytes: 80, Min: 1, Max: 1, Sum: 1}}
+	want := []Cell{{Source: 0, Destination: -1, Count: 3, Bytes: 70}, {Source: 0, Destination: 1, Count: 1, Bytes: 80, Matched: 1, MatchedBytes: 80, Min: 1, Max: 1, Sum: trace.TicksOf(1)}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("found %+v, %v, expected %+v", got, err, want)
 	}

@@ -39,7 +39,7 @@ func (x *Index) Ranks(ctx context.Context, track int, from, to int64, ranks int,
 		for _, s := range sums {
 			if r := rank(s.Region); r > 0 {
 				alone = alone && s.Inclusive == s.Exclusive
-				out[r] += s.Exclusive
+				out[r] += s.Exclusive.Int64() // one location's time
 			}
 		}
 		if alone {

@@ -24,6 +24,7 @@ type open struct {
 	start     int64
 	exclusive int64 // so far
 	region    uint32
+	match     uint32 // the region that its leave names, while a trace is read
 	level     uint32 // depth, of those deeper than DeepDepth too
 	height    uint8
 	recursive bool // the same region is open around it
@@ -264,8 +265,9 @@ func (t *spanTrack) begin(kind TrackKind) {
 	t.sums, t.depths = t.sums[:0], t.depths[:0]
 }
 
-// add adds a span that was open; stack is what is open behind it.
-func (t *spanTrack) add(p *packer, o *open, end int64, stack []open) error {
+// add adds a span that was open, behind which some number are open, and reports whether the block
+// is full: it is to be written then.
+func (t *spanTrack) add(o *open, end int64, behind int) bool {
 	t.w.add(o, end)
 	if t.kind == LocationTrack {
 		t.w.exclusive.int(o.exclusive)
@@ -276,9 +278,11 @@ func (t *spanTrack) add(p *packer, o *open, end int64, stack []open) error {
 	}
 	t.depths[depth]++
 	t.entry.Spans++
-	if t.w.n < blockSpans || t.w.n < len(stack) {
-		return nil
-	}
+	return t.w.n >= blockSpans && t.w.n >= behind
+}
+
+// full writes the spans that are not written yet; stack is what is open behind them.
+func (t *spanTrack) full(p *packer, stack []open) error {
 	if err := t.block(p, stack); err != nil {
 		return err
 	}

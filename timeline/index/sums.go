@@ -4,26 +4,28 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+
+	"github.com/weft-trace/weft/trace"
 )
 
 // sum is what spans of a region come to.
 type sum struct {
 	region    uint32
 	count     int64
-	inclusive int64 // without those inside of others of the region
-	nested    int64 // of those
-	exclusive int64
+	inclusive trace.Ticks // without those inside of others of the region
+	nested    trace.Ticks // of those
+	exclusive trace.Ticks
 	min, max  int64 // lengths
 }
 
 // add adds a span.
 func (s *sum) add(length, exclusive int64, recursive bool) {
 	s.count++
-	s.exclusive += exclusive
+	s.exclusive.Add(exclusive)
 	if recursive {
-		s.nested += length
+		s.nested.Add(length)
 	} else {
-		s.inclusive += length
+		s.inclusive.Add(length)
 	}
 	s.min, s.max = min(s.min, length), max(s.max, length)
 }
@@ -36,9 +38,7 @@ func appendSums(b []byte, l []sum) []byte {
 	for _, s := range l {
 		b = binary.AppendUvarint(b, uint64(s.region+1))
 		b = binary.AppendUvarint(b, uint64(s.count))
-		b = binary.AppendUvarint(b, uint64(s.inclusive))
-		b = binary.AppendUvarint(b, uint64(s.nested))
-		b = binary.AppendUvarint(b, uint64(s.exclusive))
+		b = appendTicks(appendTicks(appendTicks(b, s.inclusive), s.nested), s.exclusive)
 		b = binary.AppendUvarint(b, uint64(s.min))
 		b = binary.AppendUvarint(b, uint64(s.max-s.min))
 	}
@@ -48,7 +48,7 @@ func appendSums(b []byte, l []sum) []byte {
 // sums are those of one block.
 func (c *columns) sums(l []sum) []sum {
 	for range c.count() {
-		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: int64(c.uint()), nested: int64(c.uint()), exclusive: int64(c.uint()), min: int64(c.uint())}
+		s := sum{region: uint32(c.uint()) - 1, count: int64(c.uint()), inclusive: c.ticks(), nested: c.ticks(), exclusive: c.ticks(), min: int64(c.uint())}
 		s.max = s.min + int64(c.uint())
 		l = append(l, s)
 	}
@@ -113,9 +113,9 @@ func total(all, list []sum) []sum {
 		}
 		x := &all[s.region+1]
 		x.count += s.count
-		x.inclusive += s.inclusive
-		x.nested += s.nested
-		x.exclusive += s.exclusive
+		x.inclusive = x.inclusive.Plus(s.inclusive)
+		x.nested = x.nested.Plus(s.nested)
+		x.exclusive = x.exclusive.Plus(s.exclusive)
 		x.min, x.max = min(x.min, s.min), max(x.max, s.max)
 	}
 	return all
@@ -129,7 +129,7 @@ func (b *builder) totals() (visits, claims []Sum) {
 			all = total(all, of(&p.sums))
 		}
 		for _, s := range all {
-			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive, Sum: s.inclusive + s.nested, Min: s.min, Max: s.max})
+			out = append(out, Sum{Region: s.region, Count: s.count, Inclusive: s.inclusive, Exclusive: s.exclusive, Sum: s.inclusive.Plus(s.nested), Min: s.min, Max: s.max})
 		}
 		return out
 	}

@@ -2,7 +2,9 @@ package index
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/weft-trace/weft/internal/effort"
@@ -35,8 +37,8 @@ func TestSumsOfPieces(t *testing.T) {
 					}
 					busy := int64(0)
 					for _, s := range sums {
-						got[s.Region] += s.Exclusive
-						busy += s.Exclusive
+						got[s.Region] += s.Exclusive.Int64()
+						busy += s.Exclusive.Int64()
 					}
 					if busy > to-from {
 						t.Errorf("%d ticks are exclusive in %d to %d", busy, from, to)
@@ -95,7 +97,7 @@ func TestSumsOfColumns(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range sums {
-			want[s.Region] = s.Exclusive
+			want[s.Region] = s.Exclusive.Int64()
 		}
 		same(t, got, want)
 	}
@@ -123,6 +125,94 @@ func same(t *testing.T, got, want map[uint32]int64) {
 	for region := range got {
 		if _, ok := want[region]; !ok && got[region] != 0 {
 			t.Errorf("region %d: found %d ticks, expected none", region, got[region])
+		}
+	}
+}
+
+// Sums have 128 bits: those of all tracks, those of a block, which the file has, and those of a
+// window; of a recursion at one location, of claims that overlap, and of messages.
+func TestSumsBeyond64Bits(t *testing.T) {
+	const long = int64(4e18)
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	a, b, c := r.Region("a"), r.Region("b"), r.Region("c")
+	p := r.Location("p")
+	for range 4 {
+		r.Enter(p, 0, a)
+	}
+	for range 4 {
+		r.Leave(p, long, a)
+	}
+	for i := range int64(blockSpans) { // the first block is full
+		r.Enter(p, long+i, b)
+		r.Leave(p, long+i+1, b)
+	}
+	for range 3 {
+		q := r.Location("q")
+		r.Enter(q, 0, c)
+		r.Leave(q, long, c)
+		r.Send(q, 1, p, 0, 1)
+		r.Recv(p, long+1, q, 0, 1)
+	}
+	for range 4 {
+		r.Send(p, 1, 1, 0, 1)
+		r.Recv(1, long+1, p, 0, 1)
+	}
+	cpu := r.Resource("cpu", 3, "")
+	for range 3 {
+		r.Release(r.Claim(cpu, 0, c, 1), long)
+	}
+	x := build(t, r)
+	n := trace.TicksOf
+	visits, claims := x.Totals()
+	got := map[string][]Sum{"visits": visits, "claims": claims}
+	for name, w := range map[string][2]int64{"p": {0, long + blockSpans + 1}, "a block of p": {0, long + 1}, "a part of p": {1, long}} {
+		l, err := x.Profile(0, w[0], w[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[name] = l
+	}
+	for i, k := range x.Tracks() {
+		if l, err := x.Profile(i, 0, long+1); err != nil {
+			t.Fatal(err)
+		} else if k.Kind == ResourceTrack {
+			got["cpu"] = l
+		}
+	}
+	held := []Sum{{c, 3, n(long).Times(3), n(long).Times(3), n(long).Times(3), long, long}}
+	ones := func(k int64) Sum { return Sum{b, k, n(k), n(k), n(k), 1, 1} }
+	for name, want := range map[string][]Sum{
+		"visits":       {{a, 4, n(long), n(long), n(long).Times(4), long, long}, ones(blockSpans), held[0]},
+		"claims":       held,
+		"cpu":          held,
+		"p":            {{a, 4, n(long), n(long), n(long).Times(4), long, long}, ones(blockSpans)},
+		"a block of p": {{a, 4, n(long), n(long), n(long).Times(4), long, long}, ones(1)},
+		"a part of p":  {{a, 4, n(long - 1), n(long - 1), n(long - 1).Times(4), long - 1, long - 1}},
+	} {
+		if !slices.Equal(got[name], want) {
+			t.Errorf("%s: found %v, expected %v", name, got[name], want)
+		}
+	}
+	cells, err := x.Matrix(t.Context(), 0, 2)
+	if err != nil || len(cells) != 4 || cells[0].Sum != n(long).Times(4) || cells[0].Mean() != long {
+		t.Errorf("found %+v, %v, expected 4 messages of 4·10¹⁸ ticks each from p to the first q", cells, err)
+	}
+}
+
+// Sums are in the file in full.
+func TestTicksInFile(t *testing.T) {
+	unit := trace.TicksOf(1 << 62)
+	for _, x := range []struct {
+		sum   trace.Ticks
+		bytes int
+	}{
+		{trace.Ticks{}, 1}, {trace.TicksOf(127), 1}, {trace.TicksOf(math.MaxInt64), 9}, {trace.TicksOf(math.MaxInt64).Plus(trace.TicksOf(1)), 11},
+		{unit.Times(4), 11}, {unit.Times(math.MaxInt64), 20}, {trace.TicksOf(-1), 11}, {trace.TicksOf(math.MinInt64), 11}, {unit.Times(-5), 11},
+	} {
+		b := appendTicks(nil, x.sum)
+		c := columns{b: b}
+		if got := c.ticks(); got != x.sum || c.bad || len(c.b) > 0 || len(b) != x.bytes {
+			t.Errorf("%v: found %v in %d bytes, expected it in %d", x.sum, got, len(b), x.bytes)
 		}
 	}
 }

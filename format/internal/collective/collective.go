@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-trace/weft/internal/openset"
 	"github.com/weft-trace/weft/trace"
 )
 
@@ -20,8 +21,9 @@ type Calls struct {
 
 type calls struct {
 	regions []uint32
-	begin   []uint64 // operands of the operation that has begun last
-	region  string   // in which it has
+	open    openset.Index[uint32] // where regions has which
+	begin   []uint64              // operands of the operation that has begun last
+	region  string                // in which it has
 }
 
 // Follow returns the calls of a trace; nil if its begins say nothing of their operations. rank gives
@@ -57,14 +59,10 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 	}
 	switch c.Kind() {
 	case trace.Enter:
+		x.open.Open(c.Ref(), len(x.regions))
 		x.regions = append(x.regions, c.Ref())
 	case trace.Leave:
-		for i := len(x.regions) - 1; i >= 0; i-- {
-			if x.regions[i] == c.Ref() {
-				x.regions = x.regions[:i]
-				break
-			}
-		}
+		x.leave(c.Ref())
 	case trace.CollectiveBegin:
 		x.begin, x.region = append(x.begin[:0], ops...), ""
 		if n := len(x.regions); n > 0 && x.regions[n-1] != trace.NoRef {
@@ -83,6 +81,20 @@ func (f *Calls) Operands(c *trace.Cursor) []uint64 {
 		return out
 	}
 	return ops
+}
+
+// leave ends the innermost call of a region that is open, and those in it.
+func (x *calls) leave(region uint32) {
+	n := len(x.regions)
+	if n > 0 && x.regions[n-1] == region && !x.open.Mapped() {
+		x.regions = x.regions[:n-1]
+		return
+	}
+	at := x.open.Find(region, n, func(i int) uint32 { return x.regions[i] })
+	for at >= 0 && len(x.regions) > at {
+		n := len(x.regions) - 1
+		x.regions = openset.Close(&x.open, x.regions, n, x.regions[n])
+	}
 }
 
 // operation is the number in OTF2 of the operation that the trace names, or that the function does in
