@@ -28,6 +28,7 @@ type nodeFact struct {
 	Exclusive sum         `json:"exclusive"`
 	Min       ticks       `json:"min"`
 	Max       ticks       `json:"max"`
+	Longest   *visitFact  `json:"longest,omitempty"` // the visit that took max
 	Children  []*nodeFact `json:"children"`
 	Left      *pathsLeft  `json:"left,omitempty"`
 }
@@ -36,6 +37,12 @@ type nodeFact struct {
 type pathsLeft struct {
 	Paths     int64 `json:"paths"`
 	Exclusive sum   `json:"exclusive"`
+}
+
+// visitFact is where and when a visit began.
+type visitFact struct {
+	Track int   `json:"track"`
+	Time  ticks `json:"time"`
 }
 
 type treeAnswer struct {
@@ -82,12 +89,22 @@ func callTree(e *entry, p *params) func(context.Context) (any, error) {
 				nodes[i].Region = trace.NoRef
 			}
 		}
-		return tree(nodes, limit), err
+		return tree(nodes, limit, func(x *calltree.Visit) *visitFact {
+			if x == nil || e.color != "" {
+				return nil
+			}
+			t := v.trackOf(x.Location)
+			if t < 0 {
+				return nil
+			}
+			return &visitFact{t, v.at(x.Start)}
+		}), err
 	}
 }
 
-// tree makes a tree of a list: of the paths with most inclusive time, up to a limit.
-func tree(nodes []calltree.Node, limit int) *treeAnswer {
+// tree makes a tree of a list: of the paths with most inclusive time, up to a limit. visited says how
+// the longest visit of each is answered.
+func tree(nodes []calltree.Node, limit int, visited func(*calltree.Visit) *visitFact) *treeAnswer {
 	a := &treeAnswer{Roots: []*nodeFact{}, Paths: int64(len(nodes))}
 	least, alike := trace.TicksOf(math.MinInt64), 0 // what is shown has more, or is one of so many alike
 	if len(nodes) > limit {
@@ -125,7 +142,7 @@ func tree(nodes []calltree.Node, limit int) *treeAnswer {
 		if n.Inclusive == least {
 			alike--
 		}
-		f := &nodeFact{number(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max), []*nodeFact{}, nil}
+		f := &nodeFact{number(n.Region), n.Name, n.Count, sum(n.Inclusive), sum(n.Exclusive), ticks(n.Min), ticks(n.Max), visited(n.Longest), []*nodeFact{}, nil}
 		made[i] = f
 		if above == nil {
 			a.Roots = append(a.Roots, f)

@@ -60,6 +60,7 @@ type node struct {
 	count                int64
 	inclusive, exclusive trace.Ticks
 	min, max             int64
+	longest              Visit
 	unclosed             int64
 }
 
@@ -69,6 +70,7 @@ type location struct {
 	since int64
 	last  int64
 	root  int32 // −1 − its root
+	index uint32
 }
 
 type frame struct {
@@ -110,7 +112,7 @@ func (p *Part) location(loc uint32) *location {
 	}
 	l := p.locs[loc]
 	if l == nil {
-		l = &location{root: -1}
+		l = &location{root: -1, index: loc}
 		if p.opt.Root != nil {
 			l.root = -1 - int32(p.opt.Root(loc))
 		}
@@ -164,7 +166,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 		return // of what is not open
 	}
 	p.pass(l, t)
-	p.visit(l.stack[i], t, false)
+	p.visit(l, l.stack[i], t, false)
 	if i == len(l.stack)-1 && !l.open.Mapped() {
 		l.stack = l.stack[:i]
 	} else {
@@ -173,7 +175,7 @@ func (p *Part) leave(l *location, t int64, region uint32) {
 }
 
 // visit counts a visit that ends.
-func (p *Part) visit(f frame, t int64, unclosed bool) {
+func (p *Part) visit(l *location, f frame, t int64, unclosed bool) {
 	w := p.opt.Window
 	if w != nil && (t < w.From || t == w.From && f.enter < t || f.enter >= w.To) {
 		return
@@ -182,7 +184,10 @@ func (p *Part) visit(f frame, t int64, unclosed bool) {
 	d := w.Clip(t) - w.Clip(f.enter)
 	n.count++
 	n.inclusive.Add(d)
-	n.min, n.max = min(n.min, d), max(n.max, d)
+	n.min = min(n.min, d)
+	if v := (Visit{l.index, f.enter}); n.count == 1 || d > n.max || d == n.max && v.before(n.longest) {
+		n.max, n.longest = d, v
+	}
 	if unclosed && (w == nil || t < w.To) { // else it goes on behind the window
 		n.unclosed++
 	}
@@ -215,10 +220,24 @@ func (p *Part) Merge(o *Part) error {
 }
 
 func (n *node) add(o *node) {
+	if o.count > 0 && (n.count == 0 || o.max > n.max || o.max == n.max && o.longest.before(n.longest)) {
+		n.longest = o.longest
+	}
 	n.count += o.count
 	n.inclusive, n.exclusive = n.inclusive.Plus(o.inclusive), n.exclusive.Plus(o.exclusive)
 	n.unclosed += o.unclosed
 	n.min, n.max = min(n.min, o.min), max(n.max, o.max)
+}
+
+// Visit is the time at which a location entered a path.
+type Visit struct {
+	Location uint32 `json:"location"` // index into Definitions.Locations
+	Start    int64  `json:"start"`
+}
+
+// before orders visits by location, then by time.
+func (v Visit) before(o Visit) bool {
+	return cmp.Or(cmp.Compare(v.Location, o.Location), cmp.Compare(v.Start, o.Start)) < 0
 }
 
 // Node is a call path: a region in the path that is its parent. Times are ticks.
@@ -240,7 +259,10 @@ type Node struct {
 	Exclusive trace.Ticks `json:"exclusive"`
 	Min       int64       `json:"min"` // the shortest visit
 	Max       int64       `json:"max"` // the longest visit
-	Unclosed  int64       `json:"unclosed"`
+	// Longest is the visit that took Max, of several the first one of the location with the least
+	// index; nil where nothing was visited. It may have begun before the window.
+	Longest  *Visit `json:"longest"`
+	Unclosed int64  `json:"unclosed"`
 }
 
 // Result is the tree as a list: each path comes before those inside of it, and of those
@@ -256,7 +278,7 @@ func (p *Part) Result() []Node {
 		q.pass(&c, c.last)
 		for i, f := range c.stack {
 			if !c.open.Gap(i) {
-				q.visit(f, c.last, true)
+				q.visit(&c, f, c.last, true)
 			}
 		}
 	}
@@ -281,7 +303,10 @@ func (p *Part) Result() []Node {
 		if !keep[i] {
 			continue
 		}
-		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", ids[n.region], n.count, n.inclusive, n.exclusive, n.min, n.max, n.unclosed}
+		x := Node{-1, 0, uint32(-1 - n.parent), n.region, "unknown", ids[n.region], n.count, n.inclusive, n.exclusive, n.min, n.max, nil, n.unclosed}
+		if n.count > 0 {
+			x.Longest = &Visit{n.longest.Location, n.longest.Start}
+		}
 		if n.parent >= 0 { // parents come before their children
 			x.Parent = place[n.parent]
 			x.Depth, x.Root = out[x.Parent].Depth+1, out[x.Parent].Root

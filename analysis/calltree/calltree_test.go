@@ -41,11 +41,11 @@ func TestTree(t *testing.T) {
 	p := calltree.New(r.Defs(), calltree.Options{})
 	scan(t, r, p)
 	want := []calltree.Node{
-		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(100), trace.TicksOf(60), 100, 100, 0},
-		{0, 1, 0, b, "b", nil, 2, trace.TicksOf(40), trace.TicksOf(35), 10, 30, 0},
-		{1, 2, 0, a, "a", nil, 1, trace.TicksOf(5), trace.TicksOf(5), 5, 5, 0},
-		{-1, 0, 0, b, "b", nil, 1, trace.TicksOf(7), trace.TicksOf(5), 7, 7, 1},
-		{3, 1, 0, a, "a", nil, 1, trace.TicksOf(2), trace.TicksOf(2), 2, 2, 1},
+		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(100), trace.TicksOf(60), 100, 100, &calltree.Visit{Location: x, Start: 0}, 0},
+		{0, 1, 0, b, "b", nil, 2, trace.TicksOf(40), trace.TicksOf(35), 10, 30, &calltree.Visit{Location: x, Start: 10}, 0},
+		{1, 2, 0, a, "a", nil, 1, trace.TicksOf(5), trace.TicksOf(5), 5, 5, &calltree.Visit{Location: x, Start: 20}, 0},
+		{-1, 0, 0, b, "b", nil, 1, trace.TicksOf(7), trace.TicksOf(5), 7, 7, &calltree.Visit{Location: y, Start: 0}, 1},
+		{3, 1, 0, a, "a", nil, 1, trace.TicksOf(2), trace.TicksOf(2), 2, 2, &calltree.Visit{Location: y, Start: 5}, 1},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)
@@ -53,9 +53,9 @@ func TestTree(t *testing.T) {
 	p = calltree.New(r.Defs(), calltree.Options{Window: &trace.Window{From: 22, To: 55}, Root: func(loc uint32) uint32 { return loc }})
 	scan(t, r, p)
 	want = []calltree.Node{
-		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(33), trace.TicksOf(10), 33, 33, 0},
-		{0, 1, 0, b, "b", nil, 2, trace.TicksOf(23), trace.TicksOf(20), 5, 18, 0},
-		{1, 2, 0, a, "a", nil, 1, trace.TicksOf(3), trace.TicksOf(3), 3, 3, 0},
+		{-1, 0, 0, a, "a", nil, 1, trace.TicksOf(33), trace.TicksOf(10), 33, 33, &calltree.Visit{Location: x, Start: 0}, 0},
+		{0, 1, 0, b, "b", nil, 2, trace.TicksOf(23), trace.TicksOf(20), 5, 18, &calltree.Visit{Location: x, Start: 10}, 0},
+		{1, 2, 0, a, "a", nil, 1, trace.TicksOf(3), trace.TicksOf(3), 3, 3, &calltree.Visit{Location: x, Start: 20}, 0},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("window: found %+v, expected %+v", got, want)
@@ -228,8 +228,8 @@ func TestRows(t *testing.T) {
 	scan(t, r, p)
 	ids := func(region uint32, again string) []string { return []string{r.Defs().Regions.At(region).ID, again} }
 	want := []calltree.Node{
-		{-1, 0, 0, main, "main", ids(main, "8"), 2, trace.TicksOf(160), trace.TicksOf(110), 60, 100, 0},
-		{0, 1, 0, f, "f", ids(f, "9"), 2, trace.TicksOf(50), trace.TicksOf(50), 20, 30, 0},
+		{-1, 0, 0, main, "main", ids(main, "8"), 2, trace.TicksOf(160), trace.TicksOf(110), 60, 100, &calltree.Visit{Location: x, Start: 0}, 0},
+		{0, 1, 0, f, "f", ids(f, "9"), 2, trace.TicksOf(50), trace.TicksOf(50), 20, 30, &calltree.Visit{Location: y, Start: 20}, 0},
 	}
 	if got := p.Result(); !reflect.DeepEqual(got, want) {
 		t.Errorf("found %+v, expected %+v", got, want)

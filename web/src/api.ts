@@ -57,8 +57,8 @@ export interface ProfileRow { kind?: string; track: number; group: number; regio
 export interface Profile { rows: ProfileRow[] | null; left: { rows: number; exclusive: string; held: string } }
 /** PathsLeft sums up call paths that are not listed. */
 export interface PathsLeft { paths: number; exclusive: string }
-/** CallNode is a call path; left sums up those inside of it that are not listed. */
-export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; children: CallNode[] | null; left?: PathsLeft }
+/** CallNode is a call path; longest is the visit that took max, left sums up the paths inside of it that are not listed. */
+export interface CallNode { region: number; name: string; count: number; inclusive: string; exclusive: string; min: string; max: string; longest?: { track: number; time: string }; children: CallNode[] | null; left?: PathsLeft }
 /** CallTree is the answer of /calltree: of all paths those with most inclusive time. */
 export interface CallTree { roots: CallNode[] | null; paths: number; left: PathsLeft }
 /** MatrixCell sums the messages from one track to another; min, max and sum are of the times of those that were received, matched of them. */

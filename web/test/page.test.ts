@@ -1063,6 +1063,15 @@ describe.skipIf(!existsSync(executablePath) || !built)("the page", () => {
     expect(page.url()).toContain("&r=1000000~3000000");
   });
 
+  check("the greatest time of a call path leads to its call", async ({ page, open, ready, view }) => {
+    await open("#t=a1&w=1000000~3000000&p=calltree");
+    const best = calls("compute", 1000000, 3000000).sort((a, b) => part(b, 1000000, 3000000) - part(a, 1000000, 3000000))[0];
+    await page.getByRole("button", { name: "Open all" }).click();
+    await page.locator("#panel tr", { hasText: "compute" }).first().getByRole("button", { name: /go to the longest/ }).click();
+    await ready();
+    expect((await view()).selection).toBe(`0.${best.track}.2.${best.start}`);
+  });
+
   check("hits of the search are counted and stepped through in all rows", async ({ page, open, ready, view }) => {
     const all = calls("MPI_Allreduce").sort((a, b) => a.start - b.start || a.track - b.track), total = String(all.length).replace(/(\d)(?=(\d{3})+$)/g, "$1\u202F");
     await open("#t=a1&f=process%201");

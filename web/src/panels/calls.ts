@@ -1,5 +1,5 @@
 // The calls of a region in the time, the longest first.
-import type { SpanInfo } from "../api";
+import type { SpanDetails, SpanInfo } from "../api";
 import type { App } from "../app";
 import { count, el, printable, select } from "../dom";
 import type { Panel, Scope } from "../dock";
@@ -22,6 +22,12 @@ export function regionsOf(lane: Lane, name: string): string {
 export async function goLongest(app: App, { lane, window: w, axis }: Scope, regions: string, kind: string, tracks?: string): Promise<void> {
   const r = await app.client.json<Calls>(`traces/${encodeURIComponent(lane.meta.id)}/calls`, { regions, kind, from: w.from, to: w.to, tracks, limit: 1 });
   if (r.calls.length > 0) goCall(app, lane, axis, r.calls[0]); else app.announce("there is no such call in this time");
+}
+
+/** goVisit leads to the call on a track that is open at a time, in so many others. */
+export async function goVisit(app: App, { lane, axis }: Scope, track: number, depth: number, time: string): Promise<void> {
+  const r = await app.client.json<SpanDetails>(`traces/${encodeURIComponent(lane.meta.id)}/span`, { track, depth, time });
+  goCall(app, lane, axis, r.span);
 }
 
 function goCall(app: App, lane: Lane, axis: Window, s: SpanInfo): void {

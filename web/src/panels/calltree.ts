@@ -1,10 +1,11 @@
 // The call tree: time by call path, to be opened level by level.
-import type { CallNode, CallTree, PathsLeft } from "../api";
+import { type CallNode, type CallTree, type PathsLeft, say } from "../api";
 import { button, count, el, percent, titled } from "../dom";
 import type { Panel } from "../dock";
 import { csv } from "../export";
 import { type Mean, meanOf, meanTicks, short, shortMean } from "../time";
-import { swatch } from "./parts";
+import { goVisit } from "./calls";
+import { jump, swatch } from "./parts";
 import { each, sorted } from "../slices";
 import { Rows } from "./rows";
 
@@ -62,7 +63,8 @@ export function calltree(): Panel {
   const opened = new Map<number, { open: Set<Path>; text: string }>();
   return {
     id: "calltree", title: "Call tree", of: "range",
-    async render(app, { lane, window: w }, tools) {
+    async render(app, scope, tools) {
+      const { lane, window: w } = scope;
       const r = await app.client.json<CallTree>(`traces/${encodeURIComponent(lane.meta.id)}/calltree`, { from: w.from, to: w.to }, tools.signal);
       const roots = r.roots ?? [];
       const apart = outside(r), total = roots.reduce((s, n) => s + BigInt(n.inclusive), BigInt(apart.exclusive));
@@ -95,6 +97,10 @@ export function calltree(): Panel {
         // lines above stay where they are
         body.focus(i);
       };
+      const longest = (n: CallNode, depth: number): HTMLElement | string => {
+        const text = short(BigInt(n.max), lane.clock), at = n.longest;
+        return at ? jump(text, "go to the longest call", () => { goVisit(app, scope, at.track, depth, at.time).catch((e: unknown) => app.announce(say(e))); }) : text;
+      };
       const line = (i: number): HTMLElement => {
         const l = lines[i], indent = (more: number): HTMLElement => el("span", { class: "faint", style: { display: "inline-block", "min-width": 16 * Math.min(l.level, mostIndent) + more + "px", "text-align": "right" } }, l.level > mostIndent ? `${count(l.level)} ` : "");
         if (!("n" in l)) return el("tr", { class: "faint" }, el("td", { class: "text" }, indent(18), `… ${paths(l.rest.paths)} with less time`), el("td", {}), el("td", {}, percent(part(l.rest.exclusive))), el("td", {}), el("td", {}, short(BigInt(l.rest.exclusive), lane.clock)), el("td", { colspan: 4 }));
@@ -102,7 +108,7 @@ export function calltree(): Panel {
         const tr = el("tr", { title: "highlight this region", data: { path }, aria: { level: l.level + 1, ...(kids.length > 0 ? { expanded: is } : {}) } },
           el("td", { class: "text" }, indent(0), kids.length > 0 ? el("button", { type: "button", class: "twist", tabindex: -1, aria: { label: is ? "close" : "open" }, on: { click: (e) => { e.stopPropagation(); flip(i); } } }, is ? "▾" : "▸") : el("span", { class: "twist", style: { display: "inline-block" } }), swatch(app, lane, n.region), titled(n.name)),
           el("td", { class: "barcell" }, el("span", { class: "bar", style: { width: `${100 * part(n.inclusive)}%`, background: color } })),
-          el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, short(BigInt(n.max), lane.clock)));
+          el("td", {}, percent(part(n.inclusive))), el("td", {}, short(BigInt(n.inclusive), lane.clock)), el("td", {}, short(BigInt(n.exclusive), lane.clock)), el("td", {}, count(n.count)), el("td", {}, short(BigInt(n.min), lane.clock)), el("td", {}, shortMean(mean(n), lane.clock)), el("td", {}, longest(n, l.level)));
         tr.addEventListener("click", () => app.highlight(n.name));
         tr.addEventListener("keydown", (e) => {
           if ((e.key === "ArrowRight" && !is && kids.length > 0) || (e.key === "ArrowLeft" && is)) flip(i);

@@ -1,7 +1,7 @@
 // What several panels show in the same way.
 import type { StateTimes } from "../api";
 import type { App } from "../app";
-import { el } from "../dom";
+import { button, el } from "../dom";
 import type { Lane } from "../lane";
 
 /** stateColors are those of the states that ParaGraph tells from each other. */
@@ -20,4 +20,12 @@ export function parts(t: StateTimes): Record<State, number> {
 /** swatch is the colour that a region has in the time lines; null where rows have the colours there. */
 export function swatch(app: App, lane: Lane, region: number): HTMLElement | null {
   return app.store.state.color === "track" && app.store.state.highlight === null ? null : el("span", { class: "swatch", style: { background: lane.colors.css[region] ?? app.colors.other } });
+}
+
+/** jump is a figure in a line of a table that leads somewhere; the line's own click is another. */
+export function jump(text: string, title: string, go: () => void): HTMLElement {
+  const b = button(text, title, go, "link");
+  b.tabIndex = -1;
+  b.addEventListener("click", (e) => e.stopPropagation());
+  return b;
 }

@@ -1,11 +1,11 @@
 // The flat profile: how often and how long each region ran, or held resources.
 import { type Profile, ranges, say } from "../api";
-import { button, count, el, percent, printable, select, titled } from "../dom";
+import { count, el, percent, printable, select, titled } from "../dom";
 import type { Panel } from "../dock";
 import { meanOf, meanOrder, meanTicks, short, shortMean } from "../time";
 import { goLongest, regionsOf } from "./calls";
 import { leftOut, mergeByName } from "./merge";
-import { swatch } from "./parts";
+import { jump, swatch } from "./parts";
 import { type Column, makeTable } from "./table";
 
 /** profile makes the panel of the flat profile. */
@@ -28,7 +28,6 @@ export function profile(): Panel {
     const time = (title: string, hint: string, f: (x: Row) => bigint): Column<Row> => ({ title, hint, show: (x) => short(f(x), lane.clock), sort: f, csv: f, unit: "ticks" });
     // the values of an attribute take the place of regions
     const what = lane.meta.color === "" ? "region" : printable(lane.meta.color);
-    const jump = (text: string, title: string, go: () => void): HTMLElement => { const b = button(text, title, go, "link"); b.tabIndex = -1; b.addEventListener("click", (e) => e.stopPropagation()); return b; };
     const numbers = (x: Row): string => (by === "name" ? regionsOf(lane, x.name) : String(x.region));
     const tracksOf = (x: Row): string | undefined => (by === "location" ? String(x.track) : by === "group" ? ranges(lane.meta.tracks.flatMap((t, i) => (t.group === x.group ? [i] : []))) : undefined);
     const columns: Column<Row>[] = [
