@@ -68,11 +68,8 @@ func (s *selecting) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
 func oneOf(flag, value string, words ...string) (int, error) {
 	i := slices.Index(words, value)
 	if last := len(words) - 1; i < 0 {
-		near := didYouMean(value, slices.Values(words), "")
-		if near != "" {
-			near = "; " + near
-		}
-		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last], near)
+		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last],
+			nearest(value, words))
 	}
 	return i, nil
 }

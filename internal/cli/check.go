@@ -140,7 +140,7 @@ func (a *app) checkRuleNames(list []string) error {
 	}
 	for _, s := range list {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{s}, id) }) {
-			return usageError("--rule %s: no such rule; %s", s, didYouMean(s, slices.Values(ids), "weft check --rules lists them"))
+			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest(s, ids))
 		}
 	}
 	return nil
@@ -180,7 +180,8 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 		}
 		in.report.Only = func(d *trace.Defect) bool {
 			e := &d.Event
-			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) && (!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
+			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) &&
+				(!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
 		}
 	}
 	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {

@@ -29,3 +29,15 @@ func TestCheckLinesOfRules(t *testing.T) {
 		}
 	}
 }
+
+// Of the notes of a format, too, those of other locations are left out: EZTrace writes a wrong number of events
+// for each of four locations.
+func TestCheckLocation(t *testing.T) {
+	notes := func(args ...string) int {
+		_, out, _ := runWeft(t, append([]string{"check", realTraces["ring"]}, args...)...)
+		return strings.Count(out, "otf2.counts")
+	}
+	if all, one, none := notes(), notes("--location", "1073741822"), notes("--location", "nobody"); all != 4 || one != 1 || none != 0 {
+		t.Errorf("found %d notes, %d of one location and %d of none; expected 4, 1 and 0", all, one, none)
+	}
+}
