@@ -89,7 +89,8 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		return usageError("--correction -: expected another OUT than -, since both go to standard output")
 	}
 	if len(args) == 1 && o.changes() {
-		return usageError("found flags of what is to be written, expected OUT with them; see weft align --help")
+		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all of the trace, " +
+			"whatever is chosen")
 	}
 	in, err := a.open(ctx, args[0], o.source())
 	if err != nil {

@@ -93,8 +93,8 @@ by one, and counts them over time.`,
 				return usageError("--json and --csv: expected one of them")
 			}
 			for _, x := range show {
-				if !slices.Contains(commTables, x) {
-					return usageError("--show %s: expected %s", x, strings.Join(commTables, ", "))
+				if _, err := oneOf("--show", x, commTables...); err != nil {
+					return err
 				}
 			}
 			if asCSV && len(show) > 1 {
@@ -141,9 +141,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.among(in); err != nil {
-		return nil, err
-	}
+	in.among(sel.Location)
 	d := in.Defs()
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window

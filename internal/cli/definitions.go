@@ -20,8 +20,8 @@ type definitionTable struct {
 	rows    [][]any // strings, numbers, lists of numbers, and attributes
 }
 
-// definitionTables lists all that a trace defines, but for empty tables.
-func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) []definitionTable {
+// definitionTables lists all that a trace defines, but for empty tables and attributes that are hidden.
+func definitionTables(d *trace.Definitions, records []format.DefinitionRecords, hidden func(attribute uint32) bool) []definitionTable {
 	var out []definitionTable
 	add := func(key, title string, columns string, n int, row func(i int) []any) {
 		if n == 0 {
@@ -83,6 +83,9 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 	})
 	add("attributes", "Attributes of events", "id name type description", d.Attributes.Len(), func(i int) []any {
 		a := d.Attributes.At(uint32(i))
+		if hidden(uint32(i)) {
+			return nil
+		}
 		return []any{a.ID, a.Name, a.Type.String(), a.Doc}
 	})
 	add("kinds", "Kinds of events that the trace declares", "name description", d.Kinds.Len(), func(i int) []any {

@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/counts"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
@@ -63,9 +64,10 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			if err != nil {
 				return err
 			}
+			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
 			var tables []definitionTable
 			if o.definitions {
-				tables = definitionTables(in.Defs(), records)
+				tables = definitionTables(in.Defs(), records, in.hides)
 				x.Definitions = map[string][]map[string]any{}
 				for i := range tables {
 					x.Definitions[tables[i].key] = tables[i].objects()
@@ -88,7 +90,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			if asJSON {
 				return a.writeJSON(a.out, x)
 			}
-			a.printInfo(x, in, top)
+			a.printInfo(x, in, o.by, top)
 			a.printDefinitions(tables)
 			a.printDetails(details)
 			if picture != "" && picture != "-" {
@@ -153,8 +155,9 @@ func (a *app) printDetails(tables []format.Table) {
 	}
 }
 
-func (a *app) printInfo(x *info.Info, in *input, top int) {
+func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	d := in.Defs()
+	regionName := regionNames(d, by)
 	w := a.out
 	field := func(name, format string, args ...any) {
 		printf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
@@ -221,12 +224,12 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	tables("Regions by exclusive time", table.Row{"region", "count", "exclusive", "inclusive", "min", "max"}, len(regions), func(i int) table.Row {
 		r := regions[i]
 		f := d.Clock.FormatDuration
-		return table.Row{r.Name, r.Count, d.Clock.FormatSum(r.Exclusive), d.Clock.FormatSum(r.Inclusive), f(r.Min), f(r.Max)}
+		return table.Row{regionName(r.Region, r.Name), r.Count, d.Clock.FormatSum(r.Exclusive), d.Clock.FormatSum(r.Inclusive), f(r.Min), f(r.Max)}
 	})
 	acts := slices.Clone(x.Activities)
 	slices.SortStableFunc(acts, func(a, b profile.Activity) int { return b.Time.Cmp(a.Time) })
 	tables("Activities by claimed time", table.Row{"activity", "claims", "time"}, len(acts), func(i int) table.Row {
-		return table.Row{acts[i].Name, acts[i].Count, d.Clock.FormatSum(acts[i].Time)}
+		return table.Row{regionName(acts[i].Region, acts[i].Name), acts[i].Count, d.Clock.FormatSum(acts[i].Time)}
 	})
 	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
 		r := x.Resources[i]

@@ -77,7 +77,8 @@ type input struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
-	named  []named // what the flags name
+	named  []named  // what the flags name
+	hidden []uint32 // attributes that the trace itself does not have
 	bar    *bar
 	close  []func() error
 }
@@ -434,21 +435,36 @@ func (s *selecting) narrow(ctx context.Context, in *input) error {
 	if !x.changes() {
 		return nil
 	}
+	if err := in.Events.Prepare(ctx); err != nil {
+		return err
+	}
+	first := in.Defs().Attributes.Len()
 	e, err := x.change(ctx, in.Events)
 	if err == nil {
-		in.Events, in.named = e, append(in.named, x.filter.named()...)
+		err = e.Prepare(ctx) // which defines what cutting adds
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	added := transform.CutAttributes()
+	for i := first; i < min(first+len(added), in.Defs().Attributes.Len()); i++ {
+		if slices.Contains(added, in.Defs().Attributes.At(uint32(i)).Name) {
+			in.hidden = append(in.hidden, uint32(i))
+		}
+	}
+	in.Events, in.named = e, append(in.named, x.filter.named()...)
+	return nil
 }
 
+// hides reports whether an attribute is none of the trace's own.
+func (in *input) hides(attribute uint32) bool { return slices.Contains(in.hidden, attribute) }
+
 // among leaves away messages, remote memory accesses and collective operations in which no location
-// that the flags choose has a part.
-func (s *selecting) among(in *input) error {
-	wanted, err := s.places(in)
-	if err == nil && wanted != nil {
+// that is wanted has a part; nil wants all.
+func (in *input) among(wanted func(loc uint32) bool) {
+	if wanted != nil {
 		in.Events = transform.Among(in.Events, wanted)
 	}
-	return err
 }
 
 // timeFlags are those that choose times alone.

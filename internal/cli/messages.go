@@ -60,13 +60,15 @@ operations.`,
 				return err
 			}
 			defer in.Close()
-			window, err := o.window(c.Context(), in)
+			sel, err := o.selection(c.Context(), in)
 			if err != nil {
 				return err
 			}
-			if err := o.among(in); err != nil {
+			window, err := o.timesOf(c.Context(), in, sel)
+			if err != nil {
 				return err
 			}
+			in.among(sel.Location)
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
 				in.bar.done()
@@ -115,11 +117,10 @@ func (a *app) tellMarks(in *input, quiet bool) {
 	}
 }
 
-// window is what the flags ask for, nil for everything.
-func (o *messageOptions) window(ctx context.Context, in *input) (*trace.Window, error) {
-	sel, err := o.selection(ctx, in)
-	if err != nil || o.from == "" && o.to == "" && o.bins == 0 {
-		return nil, err
+// timesOf is the window that the flags ask for, nil for everything. The bins need both of its ends.
+func (o *messageOptions) timesOf(ctx context.Context, in *input, sel trace.Selection) (*trace.Window, error) {
+	if o.from == "" && o.to == "" && o.bins == 0 {
+		return nil, nil
 	}
 	w := &trace.Window{From: sel.From, To: sel.To}
 	if o.bins > 0 && (o.from == "" || o.to == "") {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -234,18 +235,21 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	if moved == 0 {
 		return nil // no event could have it
 	}
-	var have []string
+	rows := []string{rowsByLocation, rowsByResource}
 	for _, a := range d.Attributes.All() {
-		if len(have) < 12 && !slices.Contains(have, a.Name) {
-			have = append(have, a.Name)
+		if !slices.Contains(rows, a.Name) {
+			rows = append(rows, a.Name)
 		}
 	}
-	want := "the name of an attribute; the trace has none"
-	if len(have) > 0 {
-		want = "an attribute that events have: " + strings.Join(have, ", ")
+	near := nearest(name, rows)
+	if n := len(rows); n > mostListed {
+		rows = append(rows[:mostListed], fmt.Sprintf("… (%d more attributes)", n-mostListed))
 	}
-	return &format.OptionError{Option: "rows", Value: name, Expected: want}
+	return usageError("--rows %s: expected one of %s%s", name, strings.Join(rows, ", "), near)
 }
+
+// mostListed is how many names a message lists.
+const mostListed = 14
 
 // withoutLinks are events without the links beside them.
 type withoutLinks struct{ format.Events }

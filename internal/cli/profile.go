@@ -29,7 +29,7 @@ type profileResult struct {
 	Locations  []profile.Location `json:"locations,omitempty"`
 	Groups     []groupProfile     `json:"groups,omitempty"`
 	Activities []profile.Activity `json:"activities,omitempty"`
-	ids        bool               // people see the ids of regions, which may have the same name
+	by         string
 }
 
 // groupProfile is the profile of the locations of a group together.
@@ -61,6 +61,31 @@ func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 		return nil
 	}
 	return trace.NewRows(d)
+}
+
+// regionNames gives regions the names that people see: by definition with the id, where another region has the name.
+func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) string {
+	if by != byDefinition {
+		return func(_ uint32, name string) string { return name }
+	}
+	count := map[string]int{}
+	for _, r := range d.Regions.All() {
+		count[r.Name]++
+	}
+	return func(ref uint32, name string) string {
+		if count[name] < 2 || !d.Regions.Has(ref) {
+			return name
+		}
+		return name + " (" + d.Regions.At(ref).ID + ")"
+	}
+}
+
+// idOf is the id of a region, "" if it is not known.
+func idOf(d *trace.Definitions, region uint32) string {
+	if !d.Regions.Has(region) {
+		return ""
+	}
+	return d.Regions.At(region).ID
 }
 
 func (a *app) profileCommand() *cobra.Command {
@@ -130,9 +155,9 @@ writes them for go tool pprof.`,
 				x.limit(top)
 				return x, func() error {
 					if asCSV {
-						return a.profileCSV(x, in.Defs().Clock)
+						return a.profileCSV(x, in.Defs())
 					}
-					a.printProfile(x, in.Defs().Clock)
+					a.printProfile(x, in.Defs())
 					return nil
 				}, nil
 			})
@@ -164,7 +189,7 @@ func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.
 	}
 	d := in.Defs()
 	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
-	x := &profileResult{heading: in.heading(), ids: by == byDefinition}
+	x := &profileResult{heading: in.heading(), by: by}
 	x.bounds, opt.Window = s.bounds(sel)
 	// What is open depends on events before the window and of other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Following(), func() *profile.Part { return profile.New(d, opt) })
@@ -289,9 +314,12 @@ func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 
 // profileCSV writes a line a region, or a line a location and region, then a line
 // an activity.
-func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
-	w := csv.NewWriter(a.out)
+func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
+	c, w := d.Clock, csv.NewWriter(a.out)
 	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max", "unclosed", "orphans"}
+	if x.by == byDefinition {
+		header = append(header, "id")
+	}
 	by := x.Locations != nil || x.Groups != nil
 	line := func(location []string, f ...string) error {
 		if by {
@@ -311,7 +339,12 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	regions := func(location []string, l []profile.Region) error {
 		for i := range l {
 			r := &l[i]
-			if err := line(location, "region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum), s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)); err != nil {
+			row := []string{"region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum),
+				s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
+			if x.by == byDefinition {
+				row = append(row, r.ID)
+			}
+			if err := line(location, row...); err != nil {
 				return err
 			}
 		}
@@ -328,7 +361,12 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 		}
 	}
 	for _, y := range x.Activities {
-		if err := line([]string{"", ""}, "activity", y.Name, "", n(y.Count), "", "", sums(y.Time), s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""); err != nil {
+		row := []string{"activity", y.Name, "", n(y.Count), "", "", sums(y.Time),
+			s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
+		if x.by == byDefinition {
+			row = append(row, idOf(d, y.Region))
+		}
+		if err := line([]string{"", ""}, row...); err != nil {
 			return err
 		}
 	}
@@ -336,19 +374,20 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	return w.Error()
 }
 
-func (a *app) printProfile(x *profileResult, c trace.Clock) {
+func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
+	c := d.Clock
 	f := c.FormatDuration
 	middle := c.FormatMean
 	regions := func(l []profile.Region, covered trace.Ticks) {
 		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
-		if x.ids {
+		if x.by == byDefinition {
 			header = append(table.Row{"id"}, header...)
 		}
 		printTable(a.out, header, len(l), 0, func(i int) table.Row {
 			r := &l[i]
 			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive), fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
 				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
-			if x.ids {
+			if x.by == byDefinition {
 				row = append(table.Row{r.ID}, row...)
 			}
 			return row
@@ -377,9 +416,10 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		if len(x.Regions) > 0 {
 			fmt.Fprintln(a.out)
 		}
+		name := regionNames(d, x.by)
 		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0, func(i int) table.Row {
 			y := &x.Activities[i]
-			return table.Row{y.Name, y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+			return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
 		})
 	}
 	if x.Unclosed > 0 {

@@ -61,6 +61,9 @@ type treeOptions struct {
 
 // printPaths shows and writes call paths.
 func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) error {
+	if !o.json {
+		x.nameApart(in.Defs())
+	}
 	if (o.pprof != "" || o.folded) && !r.quiet {
 		a.tellDeeper(x)
 	}
@@ -86,6 +89,14 @@ func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) e
 		a.printTree(x, clock, o.least)
 	}
 	return nil
+}
+
+// nameApart gives the regions of the paths the names that people see.
+func (x *treeResult) nameApart(d *trace.Definitions) {
+	name := regionNames(d, x.By)
+	for i := range x.Paths {
+		x.Paths[i].Name = name(x.Paths[i].Region, x.Paths[i].Name)
+	}
 }
 
 // callTree scans a trace: each worker fills a part of its own.

@@ -151,9 +151,17 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
-	t, err := a.callTree(ctx, in, s, rows, byRegion, byInclusive)
+	t, err := a.callTree(ctx, in, s, rows, by, byInclusive)
 	if err != nil {
 		return err
+	}
+	t.nameApart(in.Defs())
+	name := regionNames(in.Defs(), by)
+	for i := range x.Regions {
+		x.Regions[i].Name = name(x.Regions[i].Region, x.Regions[i].Name)
+	}
+	for i := range x.Activities {
+		x.Activities[i].Name = name(x.Activities[i].Region, x.Activities[i].Name)
 	}
 	x.Paths = t.Paths
 	if err := in.Events.Prepare(ctx); err != nil {

@@ -102,3 +102,22 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 		}
 	}
 }
+
+// By definition, what people see tells two rows of one name apart by their ids.
+func TestNamesApart(t *testing.T) {
+	for _, args := range [][]string{{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"}, {"info", "--top", "0"}, {"report", "-o", "-"}} {
+		_, out, _ := runWeft(t, append(args, "--by", "definition", realTraces["ring"])...)
+		for _, id := range []string{"3", "536870913", "1073741824", "1610612735"} {
+			if !strings.Contains(out, "MPI_Recv ("+id+")") {
+				t.Errorf("%s --by definition: found no MPI_Recv (%s)", args, id)
+			}
+		}
+		if _, out, _ = runWeft(t, append(args, realTraces["ring"])...); strings.Contains(out, "MPI_Recv (") {
+			t.Errorf("%s: found ids, expected one row of MPI_Recv", args)
+		}
+	}
+	_, out, _ := runWeft(t, "profile", "--csv", "--by", "definition", realTraces["ring"])
+	if head, _, _ := strings.Cut(out, "\n"); !strings.HasSuffix(head, ",id") || !strings.Contains(out, ",536870913\n") {
+		t.Errorf("found %s, expected a column of ids", out)
+	}
+}

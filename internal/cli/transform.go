@@ -178,12 +178,16 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 		flag, text = "--occurrence", p.occurrence
 	}
 	name, n := text, 1
+	defs := d.Defs()
 	if i := strings.LastIndexByte(text, '#'); i >= 0 {
-		if v, err := strconv.Atoi(text[i+1:]); err == nil && v > 0 {
+		switch v, err := strconv.Atoi(text[i+1:]); {
+		case err != nil:
+		case v > 0:
 			name, n = text[:i], v
+		case !p.named(defs, text):
+			return w, usageError("%s %s: found number %d, expected 1 or more: the first one is %s#1", flag, text, v, text[:i])
 		}
 	}
-	defs := d.Defs()
 	found, of := 0, "events"
 	if p.event != "" {
 		var kind func(trace.Kind) bool
@@ -209,6 +213,15 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 		why = "the trace has no such region; " + near
 	}
 	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
+}
+
+// named reports whether a region, or a kind of events, has a name that is a number sign and a number at its end.
+func (p *piece) named(d *trace.Definitions, name string) bool {
+	if p.event != "" {
+		return len(kindsNamed(d, name)) > 0
+	}
+	_, missing := aRegion.missing(d, name)
+	return !missing
 }
 
 // wanted is what the flags of a filter say; ok is false if they say nothing.

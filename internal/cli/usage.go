@@ -35,10 +35,6 @@ window.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				wanted, err := s.places(in)
-				if err != nil {
-					return nil, nil, err
-				}
 				var opt usage.Options
 				if _, opt.Window = s.bounds(sel); !asJSON {
 					opt.Levels = usageLevels
@@ -48,10 +44,10 @@ window.`,
 					return nil, nil, err
 				}
 				x := p.Result()
-				if wanted != nil {
+				if sel.Location != nil {
 					ids := map[string]bool{}
 					for i, l := range in.Defs().Locations.All() {
-						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && wanted(uint32(i))
+						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && sel.Location(uint32(i))
 					}
 					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 				}
