@@ -59,7 +59,8 @@ func (a *app) plotCommand() *cobra.Command {
 		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
 value of an attribute, coloured by region or attribute; claims as high as their amount,
 dependencies and messages as arrows, signals as curves. The picture holds what fits: of
-spans below a pixel the longest shows. Times in the legend are exclusive.
+spans below a pixel the longest shows. The legend says what its times are: exclusive, of
+claims, or of operations.
 
 weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
 that is there, so that the next picture is there at once; --index= names a file that weft index

@@ -86,6 +86,8 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 	for name, want := range map[string][]string{
 		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
 		realTraces["etf"]:  {" of claims<"},
+		// Of Z there is one claim, of no length.
+		"../../format/etf/testdata/ok/feature-coverage.etf": {">6 ms of claims<", ">1 claim<"},
 	} {
 		out := filepath.Join(t.TempDir(), "x.svg")
 		if code, _, errs := runWeft(t, "plot", "-o", out, name); code != 0 {
