@@ -82,7 +82,10 @@ has written.`,
 				return usageError("--scale %d: expected at least 1", p.scale)
 			}
 			if from != "" {
-				for _, name := range []string{"rows", "color", "region", "kind"} {
+				if p.byAttribute() {
+					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource with --index", p.rows)
+				}
+				for _, name := range []string{"color", "region", "kind"} {
 					if c.Flags().Changed(name) {
 						return usageError("--%s: an index does not have what that needs; expected it without --index", name)
 					}
@@ -143,13 +146,21 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 	if _, err := p.kind(out); err != nil {
 		return err
 	}
+	draw := func(x *index.Index, path string) error {
+		if p.rows == rowsByResource {
+			if err := oneRowEach(x); err != nil {
+				return err
+			}
+		}
+		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+	}
 	if from == inCache {
 		in := &input{}
 		if err := a.locate(ctx, in, arg); err != nil {
 			return err
 		}
 		defer in.Close()
-		return a.withIndex(ctx, in, r, func(x *index.Index) error { return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p) })
+		return a.withIndex(ctx, in, r, func(x *index.Index) error { return draw(x, in.src.Path) })
 	}
 	x, err := index.Open(from)
 	if errors.Is(err, index.ErrDamaged) {
@@ -159,7 +170,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 		return err
 	}
 	defer x.Close()
-	return a.drawIndex(ctx, x, filepath.Base(arg), out, s, p)
+	return draw(x, arg)
 }
 
 // withIndex calls f with the index of a trace in the cache. One that turns out to be damaged is made anew.
@@ -292,6 +303,23 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 		}
 		return sheet.PNG(ctx, w)
 	})
+}
+
+// oneRowEach refuses an index in which the claims on a resource are in several rows, of the locations that made them.
+func oneRowEach(x *index.Index) error {
+	type resource struct{ id, name string }
+	rows := map[resource]int{}
+	for _, t := range x.Tracks() {
+		if t.Kind != index.ResourceTrack {
+			continue
+		}
+		r := resource{t.ID, t.Name}
+		if rows[r]++; rows[r] > 1 {
+			return usageError("--rows %s: the index has the claims on %s in a row for each location that made them; expected it without --index",
+				rowsByResource, cmp.Or(t.Name, t.ID))
+		}
+	}
+	return nil
 }
 
 // indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to

@@ -8,6 +8,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // EZTrace defines MPI_Recv anew in each of four processes: it is one row everywhere, with the same figures, and
@@ -121,5 +125,27 @@ func TestNamesApart(t *testing.T) {
 	_, out, _ := runWeft(t, "profile", "--csv", "--by", "definition", realTraces["ring"])
 	if head, _, _ := strings.Cut(out, "\n"); !strings.HasSuffix(head, ",id") || !strings.Contains(out, ",536870913\n") {
 		t.Errorf("found %s, expected a column of ids", out)
+	}
+}
+
+// An index has a row for each location that claims a resource: --rows resource needs the events then.
+func TestRowsOfIndex(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	x, cpu := r.Region("x"), uint64(r.Resource("cpu", 4, ""))
+	for i, name := range []string{"a", "b"} {
+		loc, id := r.Location(name), uint64(i)
+		r.Event(loc, 0, trace.ClaimBegin, x, []uint64{id, cpu, 0, 0})
+		r.Event(loc, 9, trace.ClaimEnd, x, []uint64{id, cpu})
+	}
+	path := filepath.Join(t.TempDir(), "x.weftidx")
+	if err := index.Build(t.Context(), format.Recorded(r), path, index.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := runWeft(t, "plot", "--index="+path, "--rows", "resource", "-o", "-", "x.etf")
+	if want := "--rows resource: the index has the claims on cpu in a row for each location that made them"; code != exitUsage || !strings.Contains(errs, want) {
+		t.Errorf("found exit code %d, %s, expected %d, %s", code, errs, exitUsage, want)
+	}
+	if code, _, errs := runWeft(t, "plot", "--index="+path, "-o", "-", "x.etf"); code != 0 {
+		t.Error(errs)
 	}
 }
