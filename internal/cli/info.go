@@ -57,10 +57,11 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				return err
 			}
 			defer in.Close()
-			if err := s.narrow(ctx, in); err != nil {
+			part, err := s.part(ctx, in)
+			if err != nil {
 				return err
 			}
-			x, records, err := in.info(o.by).Of(ctx, o.exact)
+			x, records, err := in.info(o.by, part).Of(ctx, o.exact)
 			if err != nil {
 				return err
 			}
@@ -114,9 +115,12 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	return c
 }
 
-// info is the trace for package info, which lists regions by their names, or by definition.
-func (in *input) info(by string) *info.Trace {
-	return &info.Trace{Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
+// info is a part of the trace, or all of it, for package info, which lists regions by their names, or by definition.
+func (in *input) info(by string, part *info.Part) *info.Trace {
+	return &info.Trace{
+		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,
+		Report: in.report, Part: part,
+	}
 }
 
 // detailObjects are tables for JSON; nil if there are none.
@@ -176,7 +180,12 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	if x.First == nil {
 		field("Events", "none")
 	} else {
-		field("Span", "%s (from %s s to %s s)", d.Clock.FormatDuration(*x.Last-*x.First), d.Clock.FormatSeconds(*x.First), d.Clock.FormatSeconds(*x.Last))
+		field("Span", "%s (from %s s to %s s)", d.Clock.FormatDuration(*x.Last-*x.First),
+			d.Clock.FormatSeconds(*x.First), d.Clock.FormatSeconds(*x.Last))
+		if w := x.Window; w != nil {
+			field("Window", "%s (from %s s to %s s)", d.Clock.FormatDuration(w.Last-w.First),
+				d.Clock.FormatSeconds(w.First), d.Clock.FormatSeconds(w.Last))
+		}
 		if x.Start != "" {
 			field("Started", "%s", x.Start)
 		}
@@ -234,8 +243,8 @@ func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
 		r := x.Resources[i]
 		share := "-"
-		if x.First != nil && *x.Last > *x.First {
-			share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(*x.Last-*x.First))
+		if n := x.Length(); n > 0 {
+			share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(n))
 		}
 		return table.Row{cmp.Or(r.Name, r.ID), strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
 	})

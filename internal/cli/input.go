@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -428,15 +429,46 @@ func (s *selecting) places(in *input) (func(loc uint32) bool, error) {
 	return w.Location, err
 }
 
+// part leaves away what the flags do not choose, as weft cut and weft filter do, and says what is left; nil if they
+// choose all.
+func (s *selecting) part(ctx context.Context, in *input) (*info.Part, error) {
+	whole := in.Events
+	if narrowed, err := s.narrow(ctx, in); !narrowed || err != nil {
+		return nil, err
+	}
+	x := changing{filter: s.filtering()}
+	uncut, err := x.change(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	part := &info.Part{Uncut: uncut}
+	first, last, ok, err := format.Extent(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	y := piece{from: s.from, to: s.to, window: s.window}
+	if y.cuts() {
+		w, err := y.times(ctx, whole)
+		if err != nil {
+			return nil, err
+		}
+		part.Times = &w
+	}
+	if ok {
+		part.Begin, part.Window = first, &info.Window{First: part.Times.Clip(first), Last: part.Times.Clip(last)}
+	}
+	return part, nil
+}
+
 // narrow leaves away what the flags do not choose, as weft cut and weft filter do, where an analysis
 // answers of a whole trace.
-func (s *selecting) narrow(ctx context.Context, in *input) error {
+func (s *selecting) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
 	x := changing{piece: piece{from: s.from, to: s.to, window: s.window, borders: borders[0]}, filter: s.filtering()}
 	if !x.changes() {
-		return nil
+		return false, nil
 	}
 	if err := in.Events.Prepare(ctx); err != nil {
-		return err
+		return false, err
 	}
 	first := in.Defs().Attributes.Len()
 	e, err := x.change(ctx, in.Events)
@@ -444,7 +476,7 @@ func (s *selecting) narrow(ctx context.Context, in *input) error {
 		err = e.Prepare(ctx) // which defines what cutting adds
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	added := transform.CutAttributes()
 	for i := first; i < min(first+len(added), in.Defs().Attributes.Len()); i++ {
@@ -453,7 +485,7 @@ func (s *selecting) narrow(ctx context.Context, in *input) error {
 		}
 	}
 	in.Events, in.named = e, append(in.named, x.filter.named()...)
-	return nil
+	return true, nil
 }
 
 // hides reports whether an attribute is none of the trace's own.

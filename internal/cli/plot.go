@@ -291,7 +291,7 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
 		return err
 	}
-	if sheet.Tracks, err = tracksOf(x, s.locations); err != nil {
+	if sheet.Tracks, err = s.tracksOf(x); err != nil {
 		return err
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
@@ -361,17 +361,26 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 		return 0, 0, err
 	}
 	if from, to = max(first, from), min(last, to); from >= to {
-		return 0, 0, usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
+		return 0, 0, noTime(clock, from, to)
 	}
 	return from, to, nil
 }
 
-// tracksOf are the tracks of the locations that patterns choose; nil if there are none.
-func tracksOf(x *index.Index, patterns []string) ([]int, error) {
-	if len(patterns) == 0 {
+// noTime is the error for a window in which there is no time of a trace.
+func noTime(clock trace.Clock, from, to int64) error {
+	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
+}
+
+// tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
+func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
+	if len(s.locations)+len(s.groups) == 0 {
 		return nil, nil
 	}
-	p, err := newPatterns(patterns)
+	p, err := newPatterns(s.locations)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := newPatterns(s.groups)
 	if err != nil {
 		return nil, err
 	}
@@ -381,7 +390,8 @@ func tracksOf(x *index.Index, patterns []string) ([]int, error) {
 			continue
 		}
 		// Of the tracks of a location the first one has its name.
-		if p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack) {
+		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack)
+		if named && (len(s.groups) == 0 || groups.matchGroup(x.Groups(), t.Group)) {
 			chosen[t.Location] = true
 		}
 		if chosen[t.Location] {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/usage"
 	"github.com/weft-trace/weft/internal/effort"
 )
 
@@ -163,7 +164,12 @@ func TestReportFigures(t *testing.T) {
 		args []string
 	}
 	for _, x := range []trace{{stencil, nil}, {stencil, []string{"--window", "20%..45%"}}, {many, nil}, {many, []string{"--from", "50%"}},
-		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}}, {"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
+		{stencil, []string{"--location", "rank 1", "--window", "20%..45%"}}, {stencil, []string{"--group", "node 0"}},
+		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}},
+		// A claim on the CPU ends at 1.961 ms, and 128 ms is behind all claims, but not behind the signals.
+		{"../../examples/odse.etf", []string{"--window", "1.961ms..128ms"}},
+		{"../../examples/odse.etf", []string{"--location", "GPU", "--window", "1ms..30ms"}},
+		{"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
 		{"../../format/otf/testdata/ok/hand_malformed_enter/hand_malformed_enter.otf", nil}, {"../../format/otf/testdata/ok/mpi4/mpi4.otf", nil}} {
 		t.Run(filepath.Base(x.path)+strings.Join(x.args, " "), func(t *testing.T) {
 			p := readPage(t, run(t, append([]string{"report", "-q", "-o", "-", x.path}, x.args...)...))
@@ -174,7 +180,8 @@ func TestReportFigures(t *testing.T) {
 			}
 			var of struct {
 				Events    int64
-				Locations []struct{}
+				Locations []struct{ Events int64 }
+				Window    *struct{ First, Last int64 }
 				Clock     struct{ TicksPerSecond string }
 				Kinds     []struct {
 					Name            string
@@ -188,14 +195,21 @@ func TestReportFigures(t *testing.T) {
 					Count, Busy int64
 				}
 			}
-			command(&of, "info")
-			clock := of.Clock.TicksPerSecond
+			command(&of, append([]string{"info"}, x.args...)...)
+			clock, locations := of.Clock.TicksPerSecond, len(of.Locations)
+			if len(x.args) > 0 {
+				locations = 0
+				for _, l := range of.Locations {
+					locations += int(min(l.Events, 1))
+				}
+				of.First, of.Last = &of.Window.First, &of.Window.Last
+			}
 			overview := p.facts["overview"]
 			if n := numeral(t, overview["Events"][0].text); n != of.Events {
 				t.Errorf("found %d events, expected %d", n, of.Events)
 			}
-			if n := numeral(t, overview["Locations"][0].text); n != int64(len(of.Locations)) {
-				t.Errorf("found %d locations, expected %d", n, len(of.Locations))
+			if n := numeral(t, overview["Locations"][0].text); n != int64(locations) {
+				t.Errorf("found %d locations, expected %d", n, locations)
 			}
 			if n := inTicks(t, overview["Duration"][0], clock); n != *of.Last-*of.First {
 				t.Errorf("found a duration of %d ticks, expected %d", n, *of.Last-*of.First)
@@ -213,6 +227,20 @@ func TestReportFigures(t *testing.T) {
 				}
 			}
 			if len(of.Resources) > 0 {
+				// usage measures the same over the same time.
+				var used usage.Result
+				command(&used, append([]string{"usage"}, x.args...)...)
+				if used.First != *of.First || used.Last != *of.Last || len(used.Resources) != len(of.Resources) {
+					t.Errorf("found usage from %d to %d, expected info's %d to %d", used.First, used.Last, *of.First, *of.Last)
+				}
+				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once", "highest amount") {
+					u, length := used.Resources[i], used.Last-used.First
+					share := func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }
+					busy, use := share(float64(length-u.Open[0])/float64(length)), share(float64(u.Mean)/u.Capacity)
+					if r := of.Resources[i]; u.Claims != r.Count || length-u.Open[0] != r.Busy || row[4].text != busy || row[5].text != use {
+						t.Errorf("found %v, and by info %+v, expected %+v of usage, %s and %s", row, r, u, busy, use)
+					}
+				}
 				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once", "highest amount") {
 					if r := of.Resources[i]; row[0].text != r.Name || numeral(t, row[2].text) != r.Count || inTicks(t, row[3], clock) != r.Busy {
 						t.Errorf("found the resource %v, expected %+v", row, r)
@@ -337,7 +365,7 @@ func TestReportFigures(t *testing.T) {
 			}
 
 			var found checkResult
-			command(&found, "check")
+			command(&found, append([]string{"check"}, x.args...)...)
 			if len(found.Rules) == 0 {
 				if p.tables["checks"] != nil {
 					t.Errorf("found rules, expected none")

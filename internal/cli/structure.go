@@ -85,7 +85,7 @@ func plainNames(x *structure.Result) {
 
 // structure scans a trace: each worker fills a part of its own.
 func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structure.Result, error) {
-	if err := s.narrow(ctx, in); err != nil {
+	if _, err := s.narrow(ctx, in); err != nil {
 		return nil, err
 	}
 	sel := trace.Everything()

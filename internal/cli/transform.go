@@ -292,20 +292,21 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(loc uint32) bool {
-		g := d.Locations.At(loc).Group
-		for range d.Groups.Len() { // groups may form a ring in a broken trace
-			if !d.Groups.Has(g) {
-				break
-			}
-			x := d.Groups.At(g)
-			if p.match(x.ID, x.Name) {
-				return true
-			}
-			g = x.Parent
+	return func(loc uint32) bool { return p.matchGroup(d.Groups.All(), d.Locations.At(loc).Group) }, nil
+}
+
+// matchGroup reports whether a group, or one around it, is meant.
+func (p *patterns) matchGroup(groups []trace.LocationGroup, g uint32) bool {
+	for range groups { // they may form a ring in a broken trace
+		if int64(g) >= int64(len(groups)) {
+			break
 		}
-		return false
-	}, nil
+		if p.match(groups[g].ID, groups[g].Name) {
+			return true
+		}
+		g = groups[g].Parent
+	}
+	return false
 }
 
 // source is how the files are read: what is to be done comes behind that.
