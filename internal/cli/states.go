@@ -71,13 +71,21 @@ the concurrency profile of all.`,
 						return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
 					}
 					head := table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}
+					gaps := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Gap > 0 })
+					if gaps {
+						head = append(head, "gap", "%")
+					}
 					printTable(a.out, head, len(x.Processors), 0, func(i int) table.Row {
 						q := &x.Processors[i]
-						all := float64(max(1, q.Busy+q.Overhead+q.Idle))
+						all := float64(max(1, q.Busy+q.Overhead+q.Idle+q.Gap))
 						pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
-						return table.Row{
+						row := table.Row{
 							name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle),
 						}
+						if gaps {
+							row = append(row, f(q.Gap), pc(q.Gap))
+						}
+						return row
 					})
 					fmt.Fprintln(a.out, "\nTime with so many processors in each state")
 					head = table.Row{"processors", "busy", "overhead", "idle"}
