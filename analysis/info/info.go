@@ -263,6 +263,7 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		}
 		x.Metrics = append(x.Metrics, z)
 	}
+	x.Metrics = append(x.Metrics, all.records.metrics()...)
 	sortMetrics(x.Metrics)
 	return n, nil
 }
@@ -295,15 +296,17 @@ type tally struct {
 	metrics *metrics.Part
 
 	statistics *statistics
+	records    *records
 }
 
 func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d)}
+	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d), newRecords(d)}
 }
 
 // Batch counts events.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.batch(b)
+	t.records.batch(b)
 	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
 }
 
@@ -313,6 +316,7 @@ func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
 // Merge adds what another worker counted.
 func (t *tally) Merge(o *tally) error {
 	t.statistics.merge(o.statistics)
+	t.records.merge(o.records)
 	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
 }
 
