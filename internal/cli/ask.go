@@ -12,7 +12,8 @@ import (
 
 // ask opens a trace for a command that answers a question about it. f gives the answer, which is printed as JSON if
 // that is wanted, and else by text, before a word on defects.
-func (a *app) ask(in *input, err error, asJSON bool, r *reading, f func(in *input) (answer any, text func() error, err error)) error {
+func (a *app) ask(in *input, err error, asJSON bool, r *reading,
+	f func(in *input) (answer any, text func() error, err error)) error {
 	if err != nil {
 		return err
 	}

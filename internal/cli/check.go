@@ -164,7 +164,8 @@ func (a *app) listRules(asJSON bool, only []string) error {
 }
 
 // checkInput checks a trace that is not yet opened.
-func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int, only []string) (*checkResult, error) {
+func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
+	only []string) (*checkResult, error) {
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
@@ -219,7 +220,8 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 		rule.Doc = rules[i].Doc
 	}
 	for _, x := range x.First {
-		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, defect: x}
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record,
+			Found: x.Found, Expected: x.Expected, defect: x}
 		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
 			p.Location = d.Defs().Locations.At(e.Location).ID
 		}

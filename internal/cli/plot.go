@@ -65,8 +65,10 @@ claims, or of operations.
 weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
 that is there, so that the next picture is there at once; --index= names a file that weft index
 has written.`,
-		Example: "  weft plot -o trace.svg trace.etf\n  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft plot -o trace.svg trace.etf\n" +
+			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
+			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if out == "" {
@@ -83,7 +85,8 @@ has written.`,
 			}
 			if from != "" {
 				if p.byAttribute() {
-					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource with --index", p.rows)
+					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
+						"with --index", p.rows)
 				}
 				for _, name := range []string{"color", "region", "kind"} {
 					if c.Flags().Changed(name) {
@@ -91,7 +94,8 @@ has written.`,
 					}
 				}
 				if p.links != p.messages {
-					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with --index", p.links, p.messages)
+					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with "+
+						"--index", p.links, p.messages)
 				}
 				return a.plotKept(ctx, args[0], from, out, &r, &s, &p)
 			}
@@ -115,7 +119,8 @@ has written.`,
 	r.clockFlag(c.Flags())
 	s.flags(c.Flags())
 	f := c.Flags()
-	f.StringVarP(&out, "output", "o", "", "file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
+	f.StringVarP(&out, "output", "o", "",
+		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
@@ -284,7 +289,8 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths, Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths,
+		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
@@ -315,7 +321,8 @@ func oneRowEach(x *index.Index) error {
 		}
 		r := resource{t.ID, t.Name}
 		if rows[r]++; rows[r] > 1 {
-			return usageError("--rows %s: the index has the claims on %s in a row for each location that made them; expected it without --index",
+			return usageError("--rows %s: the index has the claims on %s in a row for each location that made them; expected "+
+				"it without --index",
 				rowsByResource, cmp.Or(t.Name, t.ID))
 		}
 	}
@@ -368,7 +375,8 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 
 // noTime is the error for a window in which there is no time of a trace.
 func noTime(clock trace.Clock, from, to int64) error {
-	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
+	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from),
+		clock.FormatSeconds(to))
 }
 
 // tracksOf are the tracks of the locations that the flags choose; nil if they choose all.

@@ -38,7 +38,8 @@ filters, --compat takes --from, --to and --location.`,
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
 				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat || r.correction != "" {
-					return usageError("%s prints records as they are; %s", flag, map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
+					return usageError("%s prints records as they are; %s", flag,
+						map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
 				}
 				in, err := a.source(ctx, args[0], &r)
 				if err != nil {

@@ -113,8 +113,11 @@ name; --tree shows the paths of most inclusive time first without it.
 --tree shows call paths: each region inside of those that were open around it. --folded
 prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
 writes them for go tool pprof.`,
-		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n  weft profile --window 20%..30% --sort max --top 5 trace.trf\n  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n" +
+			"  weft profile --window 20%..30% --sort max --top 5 trace.trf\n" +
+			"  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n" +
+			"  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
@@ -141,7 +144,8 @@ writes them for go tool pprof.`,
 			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			if tree || folded || pprof != "" {
-				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least}
+				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded,
+					pprof: pprof, least: least}
 				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
 					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
@@ -166,23 +170,29 @@ writes them for go tool pprof.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", byRegion, "what to list: region, those of each location or group, or each definition where several have one name")
-	c.Flags().StringVar(&sortBy, "sort", "", "what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+", or names from a to z (name); exclusive if not given, with --tree inclusive")
+	c.Flags().StringVar(&by, "by", byRegion,
+		"what to list: region, those of each location or group, or each definition where several have one name")
+	c.Flags().StringVar(&sortBy, "sort", "",
+		"what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
+			", or names from a to z (name); exclusive if not given, with --tree inclusive")
 	complete(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
-	c.Flags().Float64Var(&least, "least", 0.5, "the least part of the time, in percent, that a path has to be shown by --tree")
+	c.Flags().Float64Var(&least, "least", 0.5,
+		"the least part of the time, in percent, that a path has to be shown by --tree")
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
+	c.Flags().IntVar(&top, "top", 50,
+		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
 	a.forceFlag(c)
 	return c
 }
 
 // profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by, sortBy string) (*profileResult, error) {
+func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows,
+	by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
@@ -316,7 +326,8 @@ func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 // an activity.
 func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
 	c, w := d.Clock, csv.NewWriter(a.out)
-	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max", "unclosed", "orphans"}
+	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max",
+		"unclosed", "orphans"}
 	if x.by == byDefinition {
 		header = append(header, "id")
 	}
@@ -385,7 +396,8 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 		}
 		printTable(a.out, header, len(l), 0, func(i int) table.Row {
 			r := &l[i]
-			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive), fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
+			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive),
+				fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
 				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
 			if x.by == byDefinition {
 				row = append(table.Row{r.ID}, row...)
@@ -417,10 +429,11 @@ func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
 			fmt.Fprintln(a.out)
 		}
 		name := regionNames(d, x.by)
-		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0, func(i int) table.Row {
-			y := &x.Activities[i]
-			return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
-		})
+		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0,
+			func(i int) table.Row {
+				y := &x.Activities[i]
+				return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+			})
 	}
 	if x.Unclosed > 0 {
 		fmt.Fprintf(a.out, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)

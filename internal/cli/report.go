@@ -30,10 +30,12 @@ collective operations, resources, and what weft check finds. The file has no scr
 needs nothing else; the figures are those of weft info, profile, comm and check.
 
 --window, or --from and --to, --location, --group and --region choose what all of it is
-of, as they do for the commands of the figures. The trace is read several times; the time line is drawn from its index, which is
-made in the cache if it is not there (see weft index).`,
-		Example: "  weft report trace.otf2 -o report.html\n  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+of, as they do for the commands of the figures. The trace is read several times; the time
+line is drawn from its index, which is made in the cache if it is not there (see weft
+index).`,
+		Example: "  weft report trace.otf2 -o report.html\n" +
+			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
 				out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + ".html"
@@ -58,7 +60,8 @@ made in the cache if it is not there (see weft index).`,
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
 	s.stateFlags(c.Flags())
-	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
+	c.Flags().StringVarP(&out, "output", "o", "",
+		"file to write; the trace's name with .html if not given, - for standard output")
 	byFlag(c, &by)
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
 	a.forceFlag(c)
@@ -226,7 +229,8 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 }
 
 // reportPaths adds the call paths of the chosen regions, as if there were no others.
-func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by string, x *report.Report) error {
+func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by string,
+	x *report.Report) error {
 	e, err := s.ofRegions(ctx, in)
 	if err != nil {
 		return err

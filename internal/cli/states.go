@@ -25,8 +25,9 @@ waiting) and idle, as ParaGraph defines it, and for how long how many of them ar
 groups and names of the regions. --window, or --from and --to, count the time in a
 window alone; --location and --group show the processors with one of these locations, and
 the concurrency profile of all.`,
-		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n  weft states --barrier idle --json trace.trf",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
+			"  weft states --barrier idle --json trace.trf",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var opt states.Options
 			for _, x := range []struct {

@@ -84,10 +84,12 @@ func (a *app) printUsage(x *usage.Result) {
 		}
 		return fmt.Sprintf("%.1f", 100*part/whole)
 	}
-	printTable(a.out, table.Row{"resource", "claims", "mean amount", "% of capacity", "peak", "capacity", "unit"}, len(x.Resources), 0, func(i int) table.Row {
-		q := &x.Resources[i]
-		return table.Row{name(i), q.Claims, amount(float64(q.Mean)), percent(float64(q.Mean), q.Capacity), amount(float64(q.Peak)), amount(q.Capacity), q.Unit}
-	})
+	printTable(a.out, table.Row{"resource", "claims", "mean amount", "% of capacity", "peak", "capacity", "unit"},
+		len(x.Resources), 0, func(i int) table.Row {
+			q := &x.Resources[i]
+			return table.Row{name(i), q.Claims, amount(float64(q.Mean)), percent(float64(q.Mean), q.Capacity),
+				amount(float64(q.Peak)), amount(q.Capacity), q.Unit}
+		})
 	fmt.Fprintln(a.out)
 	t := newTable(a.out)
 	t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
