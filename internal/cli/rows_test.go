@@ -48,7 +48,8 @@ func TestOneNameOneRow(t *testing.T) {
 			return found
 		}
 		// 251.962 ms is what weft plot and the viewer show.
-		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 || got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
+		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 ||
+			got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
 			t.Errorf("%s: found %+v, expected one row of 80 visits, 251.962 ms and %v", c.args, got, ids)
 		}
 		split, sum := read("--by", "definition"), int64(0)
@@ -84,7 +85,8 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a barrier
+// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
+// barrier
 // is a span of all of its processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
 	for name, want := range map[string][]string{
@@ -111,7 +113,8 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 
 // By definition, what people see tells two rows of one name apart by their ids.
 func TestNamesApart(t *testing.T) {
-	for _, args := range [][]string{{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"}, {"info", "--top", "0"}, {"report", "-o", "-"}} {
+	for _, args := range [][]string{{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"},
+		{"info", "--top", "0"}, {"report", "-o", "-"}} {
 		_, out, _ := runWeft(t, append(args, "--by", "definition", realTraces["ring"])...)
 		for _, id := range []string{"3", "536870913", "1073741824", "1610612735"} {
 			if !strings.Contains(out, "MPI_Recv ("+id+")") {
@@ -142,7 +145,8 @@ func TestRowsOfIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := runWeft(t, "plot", "--index="+path, "--rows", "resource", "-o", "-", "x.etf")
-	if want := "--rows resource: the index has the claims on cpu in a row for each location that made them"; code != exitUsage || !strings.Contains(errs, want) {
+	want := "--rows resource: the index has the claims on cpu in a row for each location that made them"
+	if code != exitUsage || !strings.Contains(errs, want) {
 		t.Errorf("found exit code %d, %s, expected %d, %s", code, errs, exitUsage, want)
 	}
 	if code, _, errs := runWeft(t, "plot", "--index="+path, "-o", "-", "x.etf"); code != 0 {
