@@ -86,8 +86,7 @@ func TestOneNameOneRow(t *testing.T) {
 }
 
 // The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
-// barrier
-// is a span of all of its processes.
+// barrier is a span of all of its processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
 	for name, want := range map[string][]string{
 		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
