@@ -493,8 +493,16 @@ func (l *sheet) findLinks(ctx context.Context) error {
 // legendEntries is how many regions the legend names.
 const legendEntries = 16
 
-// measured says what the times in the legend are, by what a row shows.
-var measured = map[index.TrackKind]string{index.LocationTrack: " exclusive", index.ResourceTrack: " of claims", index.CommunicatorTrack: " of operations"}
+// measured says what the times in the legend are, and counted what there is of names that have no time, by what a row
+// shows.
+var (
+	measured = map[index.TrackKind]string{
+		index.LocationTrack: " exclusive", index.ResourceTrack: " of claims", index.CommunicatorTrack: " of operations",
+	}
+	counted = map[index.TrackKind]string{
+		index.LocationTrack: "visit", index.ResourceTrack: "claim", index.CommunicatorTrack: "operation",
+	}
+)
 
 // layLegend finds out which regions the rows are in most.
 func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
@@ -539,14 +547,16 @@ func (l *sheet) layLegend(ctx context.Context, y float64) (float64, error) {
 	clock := l.Index.Clock()
 	for i, u := range list {
 		if i == legendEntries {
-			l.notes = append(l.notes, fmt.Sprintf("The legend has the %d regions with most time of their own, of %d.", i, len(list)))
+			l.notes = append(l.notes, fmt.Sprintf("The legend has the %d names with most time, of %d.", i, len(list)))
 			break
 		}
 		e := entry{kind: 'b', color: u.color, full: u.name, name: regular.fit(u.name, textSize, 220)}
 		if u.ticks.Cmp(trace.Ticks{}) > 0 {
 			e.more = clock.FormatSum(u.ticks) + measured[u.kind]
 		} else {
-			e.more = fmt.Sprintf("%d×", u.count)
+			if e.more = fmt.Sprintf("%d %s", u.count, counted[u.kind]); u.count != 1 {
+				e.more += "s"
+			}
 		}
 		l.legend = append(l.legend, e)
 	}

@@ -21,6 +21,8 @@ type ReadOptions struct {
 	// Memory bounds what external sorting keeps in memory, in bytes; 0 is 64 MiB.
 	Memory   int
 	Progress func(done, total int64)
+
+	where trace.Where // of defects that do not say theirs
 }
 
 // OptionError is an option with a value that makes no sense.
@@ -97,9 +99,19 @@ func value(m map[string]string, name, def string) string {
 	return def
 }
 
+// At are the options for what belongs to a location: the defects that are reported with them do, too.
+func (o *ReadOptions) At(location uint32) *ReadOptions {
+	at := *o
+	at.where = trace.Where{Location: location, HasLocation: location != trace.NoRef}
+	return &at
+}
+
 // Defect reports a defect. It returns an error only in strict mode, and then
 // for warnings and errors: reading is to stop with it.
 func (o *ReadOptions) Defect(d *trace.Defect) error {
+	if o.where.HasLocation && d.Event == (trace.Where{}) {
+		d.Event = o.where
+	}
 	if o.Report != nil {
 		o.Report.Add(d)
 	}

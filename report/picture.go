@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/weft-trace/weft/draw"
@@ -22,28 +23,33 @@ const (
 )
 
 // Draw draws the time line of an index in a window, all of it if that is empty, and gives regions the
-// colours that they have in it.
-func (r *Report) Draw(ctx context.Context, x *index.Index, from, to int64) error {
+// colours that they have in it. Chosen are the tracks to draw, in their order; nil draws all.
+func (r *Report) Draw(ctx context.Context, x *index.Index, from, to int64, chosen []int) error {
 	p := &r.Picture
 	*p = Picture{Width: pictureWidth}
 	sheet := draw.Sheet{Index: x, From: from, To: to, Options: draw.Options{Width: pictureWidth, Title: r.Title}}
 	var rows []int // those that are no curves
 	tracks := x.Tracks()
+	sheet.Tracks = chosen
+	shown := len(chosen)
+	if chosen == nil {
+		shown = len(tracks)
+	}
 	for i, t := range tracks {
-		if t.Kind != index.CounterTrack {
+		if t.Kind != index.CounterTrack && (chosen == nil || slices.Contains(chosen, i)) {
 			rows = append(rows, i)
 		}
 	}
-	shown := len(tracks)
 	if shown > pictureRows {
 		if n := len(rows); n > pictureRows {
+			sheet.Tracks = nil
 			for i := range pictureRows {
 				sheet.Tracks = append(sheet.Tracks, rows[i*n/pictureRows])
 			}
 			p.Caption = fmt.Sprintf("%d of %d rows, at equal distances; the times in its legend are theirs. ", pictureRows, n)
 		} else {
 			sheet.Tracks = rows
-			p.Caption = fmt.Sprintf("Without the curves of %d counters. ", len(tracks)-len(rows))
+			p.Caption = fmt.Sprintf("Without the curves of %d counters. ", shown-len(rows))
 		}
 		shown = len(sheet.Tracks)
 	}

@@ -22,11 +22,15 @@ type Report struct {
 	Title  string // above all; the name of the trace
 	Format string // of the trace, for people
 
-	// Info is of the whole trace, as are Rules; all else is of the window.
+	// Info is of the window and what is chosen beside it, as is all else.
 	Info  *info.Info
 	Clock trace.Clock
 	// From and To bound the window in ticks, To exclusive; nil is a bound that was not set.
 	From, To *int64
+	// Begin is the time of the first event of the whole trace, from which the window is counted; nil is that of Info.
+	Begin *int64
+	// Chosen names what is chosen beside the window, such as locations; empty for all.
+	Chosen []string
 
 	// Picture is the time line.
 	Picture Picture

@@ -20,7 +20,7 @@ import (
 // view is what the page is made of.
 type view struct {
 	Title, Lead string
-	Window      string // "" for all of the trace
+	Window      string // and what else is chosen, "" for all of the trace
 	Figures     []figure
 	Picture     picture
 	Sections    []section
@@ -113,13 +113,18 @@ func (r *Report) view() *view {
 	v := &view{Title: name(r.Title), Path: name(x.Path)}
 	lead := []string{name(r.Format)}
 	if x.First != nil {
-		lead = append(lead, r.Clock.FormatDuration(*x.Last-*x.First))
+		lead = append(lead, r.Clock.FormatDuration(x.Length()))
 	}
 	lead = append(lead, plural(int64(len(x.Locations)), "location"), plural(x.Events, "event"))
 	v.Lead = strings.Join(lead, " · ")
+	var parts []string
 	if r.From != nil || r.To != nil {
-		v.Window = r.bound(r.From, x.First, "its begin") + " to " + r.bound(r.To, x.Last, "its end")
+		parts = append(parts, "Window: "+r.bound(r.From, "its begin")+" to "+r.bound(r.To, "its end"))
 	}
+	for _, s := range r.Chosen {
+		parts = append(parts, name(s))
+	}
+	v.Window = strings.Join(parts, ", ")
 	v.Figures = r.figures()
 	v.Picture = r.Picture.view()
 	for _, s := range []section{r.overview(), r.regions(), r.paths(), r.locations(), r.messages(), r.collectives(), r.resources(), r.checks()} {
@@ -131,11 +136,11 @@ func (r *Report) view() *view {
 }
 
 // bound is a bound of the window, counted from the first event.
-func (r *Report) bound(t, first *int64, none string) string {
-	if t == nil {
+func (r *Report) bound(t *int64, none string) string {
+	if t == nil || *t == math.MaxInt64 {
 		return none
 	}
-	if origin := r.Info.First; origin != nil && (*t >= *origin) == (*t-*origin >= 0) {
+	if origin := cmp.Or(r.Begin, r.Info.First); origin != nil && (*t >= *origin) == (*t-*origin >= 0) {
 		return r.Clock.FormatDuration(*t - *origin)
 	}
 	return r.Clock.FormatSeconds(*t) + " s"
@@ -143,8 +148,8 @@ func (r *Report) bound(t, first *int64, none string) string {
 
 // length is that of the window, within the trace.
 func (r *Report) length() int64 {
-	if r.Info.First == nil {
-		return 0
+	if r.Info.Window != nil || r.Info.First == nil {
+		return r.Info.Length()
 	}
 	from, to := *r.Info.First, *r.Info.Last
 	if r.From != nil {
@@ -249,7 +254,7 @@ func (r *Report) overview() section {
 	if x.First == nil {
 		add("Events", text("none"))
 	} else {
-		add("Duration", r.time(*x.Last-*x.First))
+		add("Duration", r.time(r.length()))
 		add("First event", r.exactly(*x.First))
 		add("Last event", r.exactly(*x.Last))
 		if x.Start != "" {
@@ -616,14 +621,12 @@ func (r *Report) resources() section {
 		return section{}
 	}
 	s := section{ID: "resources", Title: "Resources", Hint: "Busy is the time with at least one claim; use is the mean amount held, of the capacity."}
-	length := int64(0)
-	if x.First != nil {
-		length = *x.Last - *x.First
-	}
-	t := table{Head: []column{{Name: "resource"}, {Name: "capacity", Number: true}, {Name: "claims", Number: true}, {Name: "busy", Number: true}, {Name: "", Hint: "busy part of the duration"}, {Name: "use", Number: true}, {Name: "most at once", Hint: "claims", Number: true}, {Name: "highest amount", Number: true}}}
-	if r.From != nil || r.To != nil {
-		t.Title = "Resources, in the whole trace"
-	}
+	length := r.length()
+	t := table{Head: []column{
+		{Name: "resource"}, {Name: "capacity", Number: true}, {Name: "claims", Number: true}, {Name: "busy", Number: true},
+		{Name: "", Hint: "busy part of the duration"}, {Name: "use", Number: true},
+		{Name: "most at once", Hint: "claims", Number: true}, {Name: "highest amount", Number: true},
+	}}
 	for i := range x.Resources {
 		y := &x.Resources[i]
 		use := cell{Text: "–", Number: true}

@@ -25,6 +25,9 @@ const (
 	EndsAttribute = "cut.ends"
 )
 
+// CutAttributes are the attributes that [Cut] gives to events.
+func CutAttributes() []string { return []string{BeganAttribute, PostedAttribute, EndsAttribute} }
+
 // laterText is the value of [EndsAttribute] where it is not known when.
 const laterText = "later"
 

@@ -27,8 +27,9 @@ type Info struct {
 	Clock      Clock              `json:"clock"`
 	First      *int64             `json:"first"` // ticks; null without events
 	Last       *int64             `json:"last"`
-	Span       string             `json:"span"`            // seconds, exact
-	Start      string             `json:"start,omitempty"` // wall clock of the first event
+	Window     *Window            `json:"window,omitempty"` // of a part of a trace
+	Span       string             `json:"span"`             // seconds, exact
+	Start      string             `json:"start,omitempty"`  // wall clock of the first event
 	Events     int64              `json:"events"`
 	Derived    int64              `json:"derived"`
 	Links      int64              `json:"links"`
@@ -57,6 +58,24 @@ type Info struct {
 	TimesChanged bool `json:"timesChanged,omitempty"`
 	// Details are what only the format has; Of leaves them out.
 	Details map[string][]map[string]any `json:"details,omitempty"`
+}
+
+// Window is the time that counts of a part of a trace: the window that was asked for, within the span of the whole.
+type Window struct {
+	First int64 `json:"first"`
+	Last  int64 `json:"last"`
+}
+
+// Length is the length of the time that counts: of the window, or from the first event to the end of the last one.
+// What resources are used is measured over it, as package usage does.
+func (x *Info) Length() int64 {
+	switch {
+	case x.Window != nil:
+		return x.Window.Last - x.Window.First
+	case x.First != nil:
+		return *x.Last - *x.First
+	}
+	return 0
 }
 
 // File is a file of a trace.
@@ -127,6 +146,15 @@ type Trace struct {
 	Source format.Source
 	Report *format.Report // of its ReadOptions
 	Rows   *trace.Rows    // which regions count as one; nil is each for itself
+	Part   *Part          // what of the trace Events are; nil is all
+}
+
+// Part is a part of a trace.
+type Part struct {
+	Uncut  format.Events // what is chosen of the trace, at all times
+	Times  *trace.Window // that are chosen, nil for all
+	Window *Window       // that counts, nil without events
+	Begin  int64         // time of the first event of the whole trace
 }
 
 // Of says what is in a trace. Where its format keeps sums beside the events those are
@@ -220,6 +248,12 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		n.Links = links
 	}
 	x.Regions, x.Activities, x.Resources, x.Unclosed, x.Orphans = p.Regions, p.Activities, p.Resources, p.Unclosed, p.Orphans
+	if t.Part != nil {
+		x.Window = t.Part.Window
+		if err := t.claimsInWindow(ctx, x); err != nil {
+			return nil, err
+		}
+	}
 	x.Statistics = all.statistics.result()
 	for _, y := range all.metrics.Result() {
 		m := d.Metrics.At(y.Metric)
@@ -229,8 +263,25 @@ func (t *Trace) scanned(ctx context.Context, x *Info) (*counts.Result, error) {
 		}
 		x.Metrics = append(x.Metrics, z)
 	}
+	x.Metrics = append(x.Metrics, all.records.metrics()...)
 	sortMetrics(x.Metrics)
 	return n, nil
+}
+
+// claimsInWindow replaces what a piece that was cut out says of claims, in which those that end where it begins
+// are, too, by what the window says.
+func (t *Trace) claimsInWindow(ctx context.Context, x *Info) error {
+	d := t.Events.Defs()
+	if t.Part.Times == nil || d.Resources.Len() == 0 {
+		return nil
+	}
+	opt := profile.Options{Rows: t.Rows, Window: t.Part.Times}
+	p, err := analysis.Run(ctx, t.Part.Uncut, trace.Events(), func() *profile.Part { return profile.New(d, opt) })
+	if err == nil {
+		r := p.Result()
+		x.Activities, x.Resources = r.Activities, r.Resources
+	}
+	return err
 }
 
 // sortMetrics puts metrics that have events before the others, each in the order of the definitions.
@@ -245,15 +296,17 @@ type tally struct {
 	metrics *metrics.Part
 
 	statistics *statistics
+	records    *records
 }
 
 func newTally(d *trace.Definitions, rows *trace.Rows) *tally {
-	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d)}
+	return &tally{counts.New(d), profile.New(d, profile.Options{Rows: rows}), metrics.New(d), newStatistics(d), newRecords(d)}
 }
 
 // Batch counts events.
 func (t *tally) Batch(b *trace.Batch) error {
 	t.statistics.batch(b)
+	t.records.batch(b)
 	return errors.Join(t.counts.Batch(b), t.profile.Batch(b), t.metrics.Batch(b))
 }
 
@@ -263,6 +316,7 @@ func (t *tally) Links(l []trace.Link) error { return t.counts.Links(l) }
 // Merge adds what another worker counted.
 func (t *tally) Merge(o *tally) error {
 	t.statistics.merge(o.statistics)
+	t.records.merge(o.records)
 	return errors.Join(t.counts.Merge(o.counts), t.profile.Merge(o.profile), t.metrics.Merge(o.metrics))
 }
 

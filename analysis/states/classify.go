@@ -6,7 +6,7 @@ import (
 	"github.com/weft-trace/weft/trace"
 )
 
-// State is what a processor does, as ParaGraph tells it.
+// State is what a processor does, as ParaGraph tells it, or that nobody knows.
 type State uint8
 
 // The states. They exclude each other, and a processor is always in one.
@@ -20,11 +20,13 @@ const (
 	// Idle is waiting for a message that has not arrived, and the time before
 	// the processor starts and after it has finished.
 	Idle
+	// Gap is time in which nothing was recorded, as an entry and an exit of PICL's full buffers say.
+	Gap
 )
 
 // String is the state's name in JSON and documents.
 func (s State) String() string {
-	return [...]string{"default", "busy", "overhead", "idle"}[s&3]
+	return [...]string{"default", "busy", "overhead", "idle", "gap"}[min(s, Gap)]
 }
 
 // Options says which regions mean which state. The zero value is the mapping of
@@ -33,8 +35,8 @@ func (s State) String() string {
 // In traces whose regions are event types (trace.Conventions) the region's ID
 // counts: idle inside -31, -52, -56, -61 and -601; overhead inside
 // the other types from -11 to -80, from -401 to -500, the collectives -756 to
-// -793, tracing -902 to -1000 but for the full buffers -913 and -914, which are gaps, -602 and
-// -603; busy in all others.
+// -793, tracing -902 to -1000 but for the full buffers -913 and -914, -602 and -603; a gap inside
+// these two; busy in all others.
 //
 // In other traces the first rule counts that fits, case aside: a group or role
 // "idle" or "wait" is Idle; a name beginning with MPI_ or PMPI_ is Overhead,
@@ -87,7 +89,7 @@ func (o *Options) StateIn(d *trace.Definitions, r *trace.Region) State {
 	case role == trace.WaitingRole:
 		return Idle
 	case d.Conventions.EventTypes && (r.ID == "-913" || r.ID == "-914"):
-		return Busy // as behind their mark
+		return Gap
 	case role == trace.RuntimeRole:
 		return Overhead
 	case role == trace.UserOverheadRole:

@@ -24,10 +24,10 @@ type engine struct {
 	processors []processor
 	byNumber   map[int64]int32
 	places     map[uint32]*place
-	at         [Idle + 1]int64 // processors in each state
+	at         [Gap + 1]int64 // processors in each state
 	// settled has times before the last event of any processor at work.
 	settled     [2]histogram
-	both        histogram // busy or in overhead
+	working     histogram // busy, in overhead or in a gap
 	first, last int32     // the list
 	orphans     int64
 	bins        *Times        // nil if nobody wants a series
@@ -48,10 +48,10 @@ type processor struct {
 	number     int64
 	state      State
 	since      int64 // time is counted up to here
-	ticks      [Idle + 1]int64
-	open       [Idle + 1]int64 // regions
-	alive      int64           // locations
-	gaps       int64           // locations where nothing is recorded
+	ticks      [Gap + 1]int64
+	open       [Gap + 1]int64 // regions
+	alive      int64          // locations
+	gaps       int64          // locations where nothing is recorded
 	prev, next int32
 	listed     bool
 	heard      int64   // time of its last event, when listed
@@ -59,10 +59,10 @@ type processor struct {
 	packed     int     // len(times) after it was last packed
 }
 
-// share is the time in which so many processors were busy and in overhead.
+// share is the time in which so many processors were busy, in overhead and in a gap.
 type share struct {
-	busy, overhead int32
-	ticks          int64
+	busy, overhead, gap int32
+	ticks               int64
 }
 
 // place is a location of a processor.
@@ -169,6 +169,8 @@ func (p *processor) live(pl *place, alive bool) {
 
 func (p *processor) stateNow() State {
 	switch {
+	case p.open[Gap] > 0 && p.alive > 0:
+		return Gap
 	case p.open[Idle] > 0 && p.gaps == 0 || p.alive == 0:
 		// In a gap nobody knows whether the processor went on waiting.
 		return Idle
@@ -180,7 +182,7 @@ func (p *processor) stateNow() State {
 
 // advance counts the time up to t.
 func (e *engine) advance(t int64) {
-	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), part(e.window, e.now, t)}
+	s := share{int32(e.at[Busy]), int32(e.at[Overhead]), int32(e.at[Gap]), part(e.window, e.now, t)}
 	if e.last == none {
 		e.settle(s)
 	} else {
@@ -194,7 +196,7 @@ func (e *engine) advance(t int64) {
 func (e *engine) settle(s share) {
 	e.settled[0].add(int64(s.busy), s.ticks)
 	e.settled[1].add(int64(s.overhead), s.ticks)
-	e.both.add(int64(s.busy)+int64(s.overhead), s.ticks)
+	e.working.add(int64(s.busy)+int64(s.overhead)+int64(s.gap), s.ticks)
 }
 
 // pack adds up equal shares once there are twice as many as after the last time.
@@ -203,11 +205,11 @@ func (p *processor) pack() {
 		return
 	}
 	slices.SortFunc(p.times, func(a, b share) int {
-		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead))
+		return cmp.Or(cmp.Compare(a.busy, b.busy), cmp.Compare(a.overhead, b.overhead), cmp.Compare(a.gap, b.gap))
 	})
 	n := 0
 	for _, s := range p.times[1:] {
-		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead {
+		if t := &p.times[n]; t.busy == s.busy && t.overhead == s.overhead && t.gap == s.gap {
 			t.ticks += s.ticks
 		} else {
 			n++
@@ -283,15 +285,18 @@ func (e *engine) result() *Result {
 			}
 		}
 	}
-	ticks := make([][Idle + 1]int64, len(e.processors))
+	ticks := make([][Gap + 1]int64, len(e.processors))
 	for i := range e.processors {
 		p := &e.processors[i]
 		ticks[i] = p.ticks
 		ticks[i][p.state] += part(e.window, p.since, e.now)
 	}
-	end := engine{settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])}, both: slices.Clone(e.both)}
+	end := engine{
+		settled: [2]histogram{slices.Clone(e.settled[0]), slices.Clone(e.settled[1])},
+		working: slices.Clone(e.working),
+	}
 	// Going from the oldest last event to now, one processor more is idle.
-	var idle [Idle + 1]int32
+	var idle [Gap + 1]int32
 	for i := e.first; i != none; i = e.processors[i].next {
 		p := &e.processors[i]
 		idle[p.state]++
@@ -299,7 +304,7 @@ func (e *engine) result() *Result {
 		ticks[i][p.state] -= rest
 		ticks[i][Idle] += rest
 		for _, s := range p.times {
-			end.settle(share{s.busy - idle[Busy], s.overhead - idle[Overhead], s.ticks})
+			end.settle(share{s.busy - idle[Busy], s.overhead - idle[Overhead], s.gap - idle[Gap], s.ticks})
 		}
 	}
 	n := int64(len(e.processors))
@@ -313,11 +318,14 @@ func (e *engine) result() *Result {
 	for k, t := range end.settled[1] {
 		r.Profile[k].Overhead = t
 	}
-	for k, t := range end.both {
+	for k, t := range end.working {
 		r.Profile[n-int64(k)].Idle = t
 	}
 	for i := range e.processors {
-		r.Processors = append(r.Processors, Processor{Number: e.processors[i].number, Busy: ticks[i][Busy], Overhead: ticks[i][Overhead], Idle: ticks[i][Idle]})
+		r.Processors = append(r.Processors, Processor{
+			Number: e.processors[i].number, Busy: ticks[i][Busy], Overhead: ticks[i][Overhead], Idle: ticks[i][Idle],
+			Gap: ticks[i][Gap],
+		})
 	}
 	slices.SortFunc(r.Processors, func(a, b Processor) int { return cmp.Compare(a.Number, b.Number) })
 	return r

@@ -13,7 +13,7 @@ type Columns struct {
 func part(w *trace.Window, a, b int64) int64 { return max(0, w.Clip(b)-w.Clip(a)) }
 
 // Series is which part of the processors was in each state, from 0 to 1, in each column
-// of a window. The three add up to 1, and to 0 where the window is outside of the trace.
+// of a window. The three add up to 1, to less where there are gaps, and to 0 where the window is outside of the trace.
 type Series struct {
 	Busy     []float64 `json:"busy"`
 	Overhead []float64 `json:"overhead"`
@@ -24,8 +24,8 @@ type Series struct {
 // much as one inside of a column.
 type Times struct {
 	w     Columns
-	part  [Idle + 1][]float64 // of columns that are covered in part
-	whole [Idle + 1][]float64 // how many more than in the column before cover it wholly
+	part  [Gap + 1][]float64 // of columns that are covered in part
+	whole [Gap + 1][]float64 // how many more than in the column before cover it wholly
 }
 
 // NewTimes makes empty ones for a window.

@@ -18,8 +18,9 @@
 // all processors.
 //
 // A leave closes an open enter of the same region at the same location; one
-// without enter is counted and ignored. PICL's marks of lost records (gaps) do
-// not change the state.
+// without enter is counted and ignored. Between an entry and an exit of PICL's full buffers
+// nobody knows what a processor does: it is in a gap, and in none of the states. Behind a mark of
+// them, which says no end, it is not idle up to its next event, and else goes on as before.
 //
 // A part takes batches in global time order, or with Options.Changes in any.
 package states
@@ -262,11 +263,12 @@ type Processor struct {
 	Busy     int64  `json:"busy"`
 	Overhead int64  `json:"overhead"`
 	Idle     int64  `json:"idle"`
+	Gap      int64  `json:"gap,omitempty"`
 	// Locations are all that belong to it and have events, by index.
 	Locations []uint32 `json:"-"`
 }
 
-// Level is for how long exactly Count processors were in each state.
+// Level is for how long exactly Count processors were in each state; one in a gap is in none.
 type Level struct {
 	Count    int64 `json:"count"`
 	Busy     int64 `json:"busy"`

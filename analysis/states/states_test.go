@@ -14,7 +14,7 @@ import (
 )
 
 // regions by index, as PICL event types
-var events = []int64{-901, -21, -52, 7, -402, -785, -603, -601}
+var events = []int64{-901, -21, -52, 7, -402, -785, -603, -601, -913}
 
 const (
 	tracing = iota
@@ -25,6 +25,7 @@ const (
 	bcast
 	userOverhead
 	idling
+	full
 )
 
 // picl makes definitions with locations "0/0", "0/1", "1/0", the host and a
@@ -145,15 +146,15 @@ func TestSlow(t *testing.T) {
 		for k := range profile {
 			profile[k].Count = int64(k)
 		}
-		ticks := map[int64]*[Idle + 1]int64{}
+		ticks := map[int64]*[Gap + 1]int64{}
 		for loc := range met {
-			ticks[int64(loc)] = &[Idle + 1]int64{}
+			ticks[int64(loc)] = &[Gap + 1]int64{}
 		}
 		for at := first; at < last; at++ {
 			if w != nil && (at < w.From || at >= w.To) {
 				continue
 			}
-			var in [Idle + 1]int64
+			var in [Gap + 1]int64
 			for loc := range met {
 				s := slow(d, rows, loc, at)
 				in[s]++
@@ -167,7 +168,7 @@ func TestSlow(t *testing.T) {
 			t.Fatalf("profile:\nfound    %+v\nexpected %+v", r.Profile, profile)
 		}
 		for _, x := range r.Processors {
-			if want := ticks[x.Number]; x.Busy != want[Busy] || x.Overhead != want[Overhead] || x.Idle != want[Idle] {
+			if want := ticks[x.Number]; x.Busy != want[Busy] || x.Overhead != want[Overhead] || x.Idle != want[Idle] || x.Gap != want[Gap] {
 				t.Fatalf("processor %d: found %+v, expected %v", x.Number, x, *want)
 			}
 		}
@@ -273,7 +274,8 @@ func TestEvents(t *testing.T) {
 	for e := int64(-1100); e < 10; e++ {
 		want := Busy
 		switch {
-		case e == -913, e == -914: // gaps
+		case e == -913, e == -914:
+			want = Gap
 		case slices.Contains([]int64{-31, -52, -56, -61, -601}, e):
 			want = Idle
 		case between(e, -11, -80), between(e, -401, -500), between(e, -756, -793), between(e, -902, -1000), e == -602, e == -603:

@@ -73,16 +73,20 @@ func (p *Part) Batch(b *trace.Batch) error {
 	if b.Len() == 0 {
 		return nil
 	}
-	first, end := b.Time[0], b.Time[b.Len()-1]
+	first, end := b.Time[0], b.End()
 	if p.any {
 		first, end = min(first, p.first), max(end, p.end)
 	}
 	p.first, p.end, p.any = first, end, true
 	if b.Loc != trace.MixedLoc {
-		p.last[b.Loc] = b.Time[b.Len()-1]
+		if i := lastEvent(b); i >= 0 {
+			p.last[b.Loc] = b.Time[i]
+		}
 	} else {
 		for i, loc := range b.Locs[:b.Len()] {
-			p.last[loc] = b.Time[i]
+			if b.Kind[i].IsEvent() {
+				p.last[loc] = b.Time[i]
+			}
 		}
 	}
 	if !slices.Contains(b.Kind, trace.ClaimBegin) && !slices.Contains(b.Kind, trace.ClaimEnd) {
@@ -97,6 +101,15 @@ func (p *Part) Batch(b *trace.Batch) error {
 		}
 	}
 	return nil
+}
+
+// lastEvent is the last row that is an event, -1 for none.
+func lastEvent(b *trace.Batch) int {
+	i := b.Len() - 1
+	for i >= 0 && !b.Kind[i].IsEvent() {
+		i--
+	}
+	return i
 }
 
 // Links are no part of the use of resources.
@@ -216,8 +229,9 @@ func (p *Part) Merge(o *Part) error {
 // Result is how the resources were used. Times are ticks of Clock.
 type Result struct {
 	Clock trace.Clock `json:"clock"`
-	// First and Last are the times of the first and last event of all kinds that
-	// the part has seen, or the ends of the window within these. Histograms cover the time from First to Last.
+	// First and Last are the time of the first event of all kinds that the part has seen, and the time to
+	// which the last one lasts ([trace.Batch.End]): the span of the trace, or the window within it.
+	// Histograms and means are of the time from First to Last.
 	First     int64      `json:"first"`
 	Last      int64      `json:"last"`
 	Resources []Resource `json:"resources"` // those that were claimed, in the order of the definitions

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"strings"
 
@@ -64,15 +63,7 @@ func (Format) Open(ctx context.Context, src format.Source, opt *format.ReadOptio
 	if err != nil {
 		return nil, err
 	}
-	size := func(name string) int64 {
-		st, err := fs.Stat(src.FS, name)
-		if err != nil {
-			return -1
-		}
-		return st.Size()
-	}
-	definitions := fileName(r.stub, 0, Definitions)
-	if size(src.Name) == 0 && size(definitions) < 0 && size(definitions+".z") < 0 {
+	if r.empty() {
 		return nil, format.EmptyError(src)
 	}
 	d := &decoder{r: r, opt: opt, home: map[uint64]uint32{}}
@@ -719,6 +710,9 @@ func (Format) Raw(ctx context.Context, src format.Source, opt *format.ReadOption
 	r, err := Open(ctx, src, &Options{Read: opt})
 	if err != nil {
 		return err
+	}
+	if r.empty() {
+		return format.EmptyError(src)
 	}
 	for part := range numParts {
 		for _, id := range append([]uint32{0}, r.master.Streams()...) {

@@ -60,9 +60,25 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 		return nil, err
 	}
 	if r.opt.AsLibrary && len(r.master.process) == 0 {
+		if r.empty() {
+			return nil, format.EmptyError(src)
+		}
 		return nil, fmt.Errorf("%s: found no process, expected one at least", src.Path)
 	}
 	return r, nil
+}
+
+// empty reports whether the master file has not a byte, and there are no definitions that tell of a trace.
+func (r *Reader) empty() bool {
+	size := func(name string) int64 {
+		st, err := fs.Stat(r.src.FS, name)
+		if err != nil {
+			return -1
+		}
+		return st.Size()
+	}
+	definitions := fileName(r.stub, 0, Definitions)
+	return size(r.src.Name) == 0 && size(definitions) < 0 && size(definitions+".z") < 0
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {

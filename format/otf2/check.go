@@ -18,12 +18,20 @@ type checker struct {
 	names *names
 	a     *Archive
 	opt   *format.ReadOptions
-	types map[uint64]uint64 // of attributes, by their ids
+	look  func(t Table, id uint64) uint32 // what the model calls a definition
+	types map[uint64]uint64               // of attributes, by their ids
 }
 
 // NewChecker makes the checker of the archive's files.
 func (d *decoder) NewChecker() format.Checker {
-	return &checker{names: d.ranks, a: d.a, opt: d.opt, types: map[uint64]uint64{}}
+	return &checker{names: d.ranks, a: d.a, opt: d.opt, look: d.look, types: map[uint64]uint64{}}
+}
+
+// at is the checker for what belongs to a location.
+func (c *checker) at(id uint64) *checker {
+	l := *c
+	l.opt = c.opt.At(c.look(Locations, id))
+	return &l
 }
 
 // report says what is wrong at an offset of a file.
@@ -91,6 +99,7 @@ func (c *checker) Finish(ctx context.Context) error {
 		}
 		return l, ok, nil
 	}, func(_ int, l location) (definitions bool, err error) {
+		c := c.at(l.id)
 		if err := c.events(ctx, l, stated); err != nil {
 			return false, err
 		}
@@ -124,7 +133,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		return nil // it does without
 	}
 	for _, id := range without {
-		if err := c.report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0, "no such file", "one, as other locations have; references and times may be wrong without"); err != nil {
+		err := c.at(id).report("otf2.missing-definitions", trace.Error, fmt.Sprintf("%s/%d.def", a.path, id), 0, "no such file",
+			"one, as other locations have; references and times may be wrong without")
+		if err != nil {
 			return err
 		}
 	}

@@ -428,7 +428,7 @@ var errStandIn = errors.New("otf2: a stand-in is needed")
 // location opens the events of a location; nil if they are missing. The memory of a reader
 // that has ended, if there is one, is used again: there may be many short files.
 func (d *decoder) location(id uint64, sel trace.Selection, try bool, ended *locationReader) (*locationReader, error) {
-	r, err := d.a.openEvents(id, d.opt)
+	r, err := d.a.openEvents(id, d.opt.At(d.look(Locations, id)))
 	if r == nil || err != nil {
 		return nil, err
 	}
@@ -530,7 +530,7 @@ func (x *locationReader) fill(ctx context.Context) (*trace.Batch, error) {
 			break
 		}
 		if err != nil {
-			if err := fail(x.d.opt, err); err != nil {
+			if err := fail(x.opt(), err); err != nil {
 				return nil, err
 			}
 			continue
@@ -630,7 +630,7 @@ func (x *locationReader) region(ref uint32) (uint32, bool) {
 func (x *locationReader) add(e *Event) error {
 	d := x.d
 	if e.Time > math.MaxInt64 {
-		return d.opt.Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
+		return x.opt().Defect(&trace.Defect{Rule: "otf2.time-range", Severity: trace.Error, Position: x.position(e), Found: fmt.Sprintf("an event at %d", e.Time), Expected: "a time of less than 2⁶³ ticks; it is skipped"})
 	}
 	now := int64(e.Time - d.base)
 	if now < x.last {
@@ -638,7 +638,7 @@ func (x *locationReader) add(e *Event) error {
 		if x.sorts {
 			expected = "times that do not decrease; the events are sorted"
 		}
-		if err := d.opt.Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
+		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.time-order", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("an event at %d behind one at %d", e.Time, x.last), Expected: expected}); err != nil {
 			return err
 		}
 		if !x.sorts {
@@ -711,6 +711,9 @@ func (x *locationReader) attribute(name string, v trace.Value) error {
 	return nil
 }
 
+// opt are the options for reporting what is wrong with the location.
+func (x *locationReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
+
 // position is where an event stands.
 func (x *locationReader) position(e *Event) trace.Position {
 	return trace.Position{File: x.r.c.path, Offset: e.Offset, Binary: true}
@@ -726,7 +729,7 @@ func (x *locationReader) ref(e *Event, t Table, v uint64) (uint32, error) {
 		return 0, errStandIn
 	}
 	what := tableNames[t]
-	if err := d.opt.Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
+	if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%s of %s %d, which nothing defines", eventTypes[e.ID].name, what, v), Expected: "a defined one; a stand-in takes its place"}); err != nil {
 		return 0, err
 	}
 	name := fmt.Sprintf("undefined %s %d", what, v)
@@ -800,7 +803,7 @@ func (x *locationReader) metric(e *Event, now int64) error {
 		if x.try {
 			return errStandIn
 		}
-		if err := x.d.opt.Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)), Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
+		if err := x.opt().Defect(&trace.Defect{Rule: "otf2.undefined", Severity: trace.Warning, Position: x.position(e), Found: fmt.Sprintf("%d values of metric %d, which has %d members", n, v[0], len(metrics)), Expected: "no more than are defined; stand-ins take the place of others"}); err != nil {
 			return err
 		}
 		for i := len(metrics); i < n; i++ {
@@ -851,7 +854,7 @@ func (x *locationReader) unknown(e *Event, now int64) error {
 	if e.ID < firstEvent {
 		defect.Rule, defect.Severity = "otf2.damaged", trace.Error // no version has such events
 	}
-	if err := d.opt.Defect(&defect); err != nil {
+	if err := x.opt().Defect(&defect); err != nil {
 		return err
 	}
 	k, ok := d.kinds[e.ID]

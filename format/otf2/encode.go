@@ -726,7 +726,7 @@ func (x *locationReader) restored(e *Event, now int64) (ok bool, err error) {
 		return true, nil
 	}
 	e.Attributes = e.Attributes[:last]
-	return false, x.d.opt.Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
+	return false, x.opt().Defect(&trace.Defect{Rule: "otf2.carried", Severity: trace.Error, Position: x.position(e), Found: err.Error(), Expected: "what weft wrote; the event is read without it"})
 }
 
 // deliverLinks hands on the links that the strings carry, as they are read.

@@ -118,7 +118,7 @@ func (x *threadReader) carriedRows(events []uint32, times []uint64) error {
 			if err == nil {
 				continue
 			}
-			if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.carried", Severity: trace.Error, Position: trace.Position{File: x.t.path},
 				Record: fmt.Sprintf("%s at %d", x.t.Events[e].Record, times[i]), Found: err.Error(), Expected: "what weft wrote; the event is read without it"}); err != nil {
 				return err
 			}

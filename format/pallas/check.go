@@ -56,7 +56,9 @@ func (c *checker) Finish(ctx context.Context) error {
 		if t == nil {
 			continue
 		}
-		err = c.thread(ctx, t)
+		at := *c
+		at.opt = c.opt.At(c.d.location[id])
+		err = at.thread(ctx, t)
 		t.Close()
 		if err != nil {
 			return err

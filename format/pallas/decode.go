@@ -290,7 +290,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 	}
 	g := newOutline(t)
 	if g.err != nil {
-		if err := fail(x.d.opt, "pallas.grammar", g.err); err != nil {
+		if err := fail(x.d.opt.At(x.d.location[id]), "pallas.grammar", g.err); err != nil {
 			return nil, err
 		}
 	}
@@ -325,7 +325,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 		x.begin(g) // what is wrong with blocks shows again
 		back, err := x.goesBack(ctx)
 		if back && err == nil {
-			if err := x.d.opt.Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning, Position: trace.Position{File: t.path}, Found: "times that go back", Expected: "times that do not; the thread's events are sorted"}); err != nil {
+			if err := x.opt().Defect(&trace.Defect{Rule: "pallas.time-order", Severity: trace.Warning, Position: trace.Position{File: t.path}, Found: "times that go back", Expected: "times that do not; the thread's events are sorted"}); err != nil {
 				return nil, err
 			}
 			return t, x.sort(ctx)
@@ -334,7 +334,7 @@ func (x *threadReader) open(ctx context.Context, id threadID) (*Thread, error) {
 			return nil, err
 		}
 	}
-	return t, fail(x.d.opt, "pallas.damaged", x.begin(g))
+	return t, fail(x.opt(), "pallas.damaged", x.begin(g))
 }
 
 // begin goes to the first of the wanted times, or to the beginning. The error is one of
@@ -423,6 +423,9 @@ func (x *threadReader) goesBack(ctx context.Context) (bool, error) {
 	}
 }
 
+// opt are the options for reporting what is wrong with the thread.
+func (x *threadReader) opt() *format.ReadOptions { return x.d.opt.At(x.loc) }
+
 // unsound reports the first event, and the first sequence, that occurs in the grammar
 // more or less often than it has times.
 func (x *threadReader) unsound(g *outline) error {
@@ -431,7 +434,7 @@ func (x *threadReader) unsound(g *outline) error {
 	}
 	for i, n := range g.events {
 		if v := &x.t.Events[i].Timestamps; n != v.Size {
-			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+			return x.opt().Defect(&trace.Defect{Rule: "pallas.lost-events", Severity: trace.Error, Position: trace.Position{File: x.t.path},
 				Found: fmt.Sprintf("%d occurrences of event %d in the grammar", n, i), Expected: fmt.Sprintf("%d, which is how many times it has; the events are read in the order of time", v.Size)})
 		}
 	}
@@ -442,7 +445,7 @@ func (x *threadReader) unsound(g *outline) error {
 			s, odd = odd[0], odd[1:]
 		}
 		if len(x.t.lists.at(i)) > 0 && s != (vectorSizes{i, n, n, n}) {
-			return x.d.opt.Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning, Position: trace.Position{File: x.t.path},
+			return x.opt().Defect(&trace.Defect{Rule: "pallas.occurrences", Severity: trace.Warning, Position: trace.Position{File: x.t.path},
 				Found: fmt.Sprintf("sequence %d with %d times and %d and %d durations", i, s.times, s.durations, s.exclusive), Expected: fmt.Sprintf("%d each, which is how often it occurs", n)})
 		}
 	}
@@ -590,7 +593,7 @@ func (x *threadReader) Next(ctx context.Context) (*trace.Batch, error) {
 		}
 		events, times, bad := x.events()
 		if bad != nil {
-			if err := fail(x.d.opt, "pallas.damaged", bad); err != nil {
+			if err := fail(x.opt(), "pallas.damaged", bad); err != nil {
 				return nil, err
 			}
 		}
@@ -726,7 +729,7 @@ func (x *threadReader) rows(events []uint32, times []uint64) error {
 
 // late reports events that the model has no time for.
 func (x *threadReader) late(n int, first uint64) error {
-	return x.d.opt.Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error, Position: trace.Position{File: x.t.path},
+	return x.opt().Defect(&trace.Defect{Rule: "pallas.time-range", Severity: trace.Error, Position: trace.Position{File: x.t.path},
 		Found: fmt.Sprintf("%d events from %d ns on", n, first), Expected: "times of less than 2⁶³ ns; they are skipped"})
 }
 
@@ -778,7 +781,7 @@ func (x *threadReader) list(row int, e uint32) (list attributeList, ok bool) {
 }
 
 func (x *threadReader) badAttributes(err error) error {
-	return x.d.opt.Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error, Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
+	return x.opt().Defect(&trace.Defect{Rule: "pallas.attributes", Severity: trace.Error, Position: trace.Position{File: x.t.path}, Found: err.Error(), Expected: "an attribute list"})
 }
 
 // occurrence is one of an event.
@@ -818,7 +821,7 @@ func (x *threadReader) sort(ctx context.Context) error {
 		}
 	}
 	x.sorted, x.last, x.ended = s, 0, false
-	return cmp.Or(ctx.Err(), fail(x.d.opt, "pallas.damaged", err))
+	return cmp.Or(ctx.Err(), fail(x.opt(), "pallas.damaged", err))
 }
 
 // Len is the number of events.

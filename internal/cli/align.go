@@ -49,10 +49,13 @@ of the tree) or location. --model says what a correction may consist of: full, l
 writes the correction to a file, which all commands that write a changed trace take
 (--clock-correction). All flags of weft cut and weft filter can be given for OUT; they
 see the corrected times.`,
-		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n  weft align --correction clocks.json trace.otf2\n  weft align --model linear --latency 1us --json trace.otf2",
+		Example: "  weft align trace.otf2\n  weft align trace.otf2 corrected.otf2\n" +
+			"  weft align --correction clocks.json trace.otf2\n" +
+			"  weft align --model linear --latency 1us --json trace.otf2",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
-				return usageError("found %d arguments, expected a trace, and where the corrected one goes; see %s --help", len(args), c.CommandPath())
+				return usageError("found %d arguments, expected a trace, and where the corrected one goes; see %s --help",
+					len(args), c.CommandPath())
 			}
 			return nil
 		},
@@ -62,9 +65,11 @@ see the corrected times.`,
 	c.Flags().StringVar(&o.clocks, "clocks", "process", "what has a clock of its own: process, node or location")
 	c.Flags().StringVar(&o.model, "model", "full", "what a correction may consist of: full, linear or offset")
 	c.Flags().StringVar(&o.latency, "latency", "0", "least time of a message from one clock to another: 1us, ticks")
-	c.Flags().StringVar(&o.reference, "reference", "", "location, by id or name, whose clock the others are held against (default the first)")
+	c.Flags().StringVar(&o.reference, "reference", "",
+		"location, by id or name, whose clock the others are held against (default the first)")
 	c.Flags().StringVar(&o.writeTo, "correction", "", "write the correction to this file; - is standard output")
-	c.Flags().BoolVar(&o.always, "always", false, "correct clocks, too, that nothing contradicts, to the middle of what is possible")
+	c.Flags().BoolVar(&o.always, "always", false,
+		"correct clocks, too, that nothing contradicts, to the middle of what is possible")
 	c.Flags().IntVar(&o.top, "top", 50, "how many clocks to list; 0 lists all")
 	complete(c, "clocks", clockLevels...)
 	complete(c, "model", clockModels...)
@@ -89,7 +94,8 @@ func (a *app) align(ctx context.Context, args []string, o *alignOptions) error {
 		return usageError("--correction -: expected another OUT than -, since both go to standard output")
 	}
 	if len(args) == 1 && o.changes() {
-		return usageError("found flags of what is to be written, expected OUT with them; see weft align --help")
+		return usageError("found no OUT, but flags that choose what is written there: the clocks are found from all " +
+			"of the trace, whatever is chosen")
 	}
 	in, err := a.open(ctx, args[0], o.source())
 	if err != nil {
@@ -201,26 +207,30 @@ func printClocks(w io.Writer, x *clocks.Result, top int) {
 	}
 	t.Render()
 	if v := x.Contradictions; v.Any() {
-		fmt.Fprintf(w, "%d messages and %d collective operations contradict themselves, whatever the clocks; they are not used\n", v.Messages, v.Collectives)
+		fmt.Fprintf(w, "%d messages and %d collective operations contradict themselves, whatever the clocks; "+
+			"they are not used\n", v.Messages, v.Collectives)
 	}
 	if x.Amortised {
 		fmt.Fprintf(w, "Amortisation moves times by up to %s\n", x.Clock.FormatDuration(x.Moved))
 	}
 	if x.Shift > 0 {
-		fmt.Fprintf(w, "All clocks that are corrected are moved %s later, too, so that no time is before 0\n", x.Clock.FormatDuration(x.Shift))
+		fmt.Fprintf(w, "All clocks that are corrected are moved %s later, too, so that no time is before 0\n",
+			x.Clock.FormatDuration(x.Shift))
 	}
 	if len(x.Clocks) == 0 {
 		return
 	}
 	fmt.Fprintln(w)
-	n := printTable(w, table.Row{"clock", "locations", "against", "offset", "drift", "constraints", "moved"}, len(x.Clocks), top, func(i int) table.Row {
-		c := &x.Clocks[i]
-		against := "–"
-		if c.Reference != i {
-			against = x.Clocks[c.Reference].Name
-		}
-		return table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset), fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)}
-	})
+	n := printTable(w, table.Row{"clock", "locations", "against", "offset", "drift", "constraints", "moved"},
+		len(x.Clocks), top, func(i int) table.Row {
+			c := &x.Clocks[i]
+			against := "–"
+			if c.Reference != i {
+				against = x.Clocks[c.Reference].Name
+			}
+			return table.Row{c.Name, few(c.Locations), against, x.Clock.FormatDuration(c.Offset),
+				fmt.Sprintf("%.3f ppm", c.Drift), c.Constraints, x.Clock.FormatDuration(c.Moved)}
+		})
 	if n > 0 {
 		fmt.Fprintf(w, "  … and %d more clocks (--top 0 lists all)\n", n)
 	}

@@ -12,7 +12,8 @@ import (
 
 // ask opens a trace for a command that answers a question about it. f gives the answer, which is printed as JSON if
 // that is wanted, and else by text, before a word on defects.
-func (a *app) ask(in *input, err error, asJSON bool, r *reading, f func(in *input) (answer any, text func() error, err error)) error {
+func (a *app) ask(in *input, err error, asJSON bool, r *reading,
+	f func(in *input) (answer any, text func() error, err error)) error {
 	if err != nil {
 		return err
 	}
@@ -68,11 +69,8 @@ func (s *selecting) bounds(sel trace.Selection) (b bounds, w *trace.Window) {
 func oneOf(flag, value string, words ...string) (int, error) {
 	i := slices.Index(words, value)
 	if last := len(words) - 1; i < 0 {
-		near := didYouMean(value, slices.Values(words), "")
-		if near != "" {
-			near = "; " + near
-		}
-		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last], near)
+		return 0, usageError("%s %s: expected %s or %s%s", flag, value, strings.Join(words[:last], ", "), words[last],
+			nearest(value, words))
 	}
 	return i, nil
 }

@@ -140,7 +140,7 @@ func (a *app) checkRuleNames(list []string) error {
 	}
 	for _, s := range list {
 		if !slices.ContainsFunc(ids, func(id string) bool { return matches([]string{s}, id) }) {
-			return usageError("--rule %s: no such rule; %s", s, didYouMean(s, slices.Values(ids), "weft check --rules lists them"))
+			return usageError("--rule %s: no such rule%s; weft check --rules lists them", s, nearest(s, ids))
 		}
 	}
 	return nil
@@ -164,7 +164,8 @@ func (a *app) listRules(asJSON bool, only []string) error {
 }
 
 // checkInput checks a trace that is not yet opened.
-func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int, only []string) (*checkResult, error) {
+func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selecting, places int,
+	only []string) (*checkResult, error) {
 	in.report.Keep = max(1, places)
 	if err := in.decode(ctx, r); err != nil {
 		if r.strict || !check.Damage(err) {
@@ -180,7 +181,8 @@ func (a *app) checkInput(ctx context.Context, in *input, r *reading, s *selectin
 		}
 		in.report.Only = func(d *trace.Defect) bool {
 			e := &d.Event
-			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) && (!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
+			return (!e.HasTime || e.Time >= sel.From && e.Time < sel.To) &&
+				(!e.HasLocation || sel.Location == nil || sel.Location(e.Location))
 		}
 	}
 	if err := check.All(ctx, in.Events, in.file, in.src.Path, in.opt); err != nil {
@@ -218,7 +220,8 @@ func newCheckRule(x format.RuleCount, rules []format.Rule, d format.Events) chec
 		rule.Doc = rules[i].Doc
 	}
 	for _, x := range x.First {
-		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record, Found: x.Found, Expected: x.Expected, defect: x}
+		p := checkPlace{File: x.Position.File, Line: x.Position.Line, Offset: x.Position.Offset, Record: x.Record,
+			Found: x.Found, Expected: x.Expected, defect: x}
 		if e := x.Event; e.HasLocation && d != nil && int64(e.Location) < int64(d.Defs().Locations.Len()) {
 			p.Location = d.Defs().Locations.At(e.Location).ID
 		}

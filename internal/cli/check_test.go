@@ -15,7 +15,8 @@ func TestCheckLinesOfRules(t *testing.T) {
 		ends   string
 	}{
 		{"10", 3, ", expected a leave of EZTrace finalize, which was entered last"},
-		{"2", 1, ", expected a leave of EZTrace finalize, which was entered last (3 times; also location 1610612733 at 0.087876351 s)"},
+		{"2", 1,
+			", expected a leave of EZTrace finalize, which was entered last (3 times; also location 1610612733 at 0.087876351 s)"},
 		{"1", 1, ", expected a leave of EZTrace finalize, which was entered last (3 times)"},
 	} {
 		var lines []string
@@ -27,5 +28,18 @@ func TestCheckLinesOfRules(t *testing.T) {
 		if len(lines) != x.lines || !strings.HasSuffix(lines[0], x.ends) {
 			t.Errorf("--places %s: found %q, expected %d lines, the first of which ends %q", x.places, lines, x.lines, x.ends)
 		}
+	}
+}
+
+// Of the notes of a format, too, those of other locations are left out: EZTrace writes a wrong number of events
+// for each of four locations.
+func TestCheckLocation(t *testing.T) {
+	notes := func(args ...string) int {
+		_, out, _ := runWeft(t, append([]string{"check", realTraces["ring"]}, args...)...)
+		return strings.Count(out, "otf2.counts")
+	}
+	if all, one, none := notes(), notes("--location", "1073741822"), notes("--location", "nobody"); all != 4 || one != 1 ||
+		none != 0 {
+		t.Errorf("found %d notes, %d of one location and %d of none; expected 4, 1 and 0", all, one, none)
 	}
 }

@@ -42,7 +42,8 @@ func (x *commResult) saturated() bool {
 // tellSaturated says that sums of bytes are more than can be told.
 func (a *app) tellSaturated(saturated bool, r *reading) {
 	if saturated && !r.quiet {
-		fmt.Fprintf(a.err, "Sums of bytes are more than 64 bits can tell: %d stands for all that are greater\n", uint64(math.MaxUint64))
+		fmt.Fprintf(a.err, "Sums of bytes are more than 64 bits can tell: %d stands for all that are greater\n",
+			uint64(math.MaxUint64))
 	}
 }
 
@@ -83,18 +84,20 @@ Of remote memory access (RMA), puts, gets and atomic operations are counted by t
 and target, with the time from their begin to their completion.
 
 --location and --group count what one of these locations has a part in, as sender or
-receiver, origin or target, or member. --window, or --from and --to, count what is sent, received or begun in a window; a
-message belongs to the time at which it is sent. weft messages lists the messages one
-by one, and counts them over time.`,
-		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n  weft comm --csv --show sizes trace.trf > sizes.csv\n  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+receiver, origin or target, or member. --window, or --from and --to, count what is sent,
+received or begun in a window; a message belongs to the time at which it is sent. weft
+messages lists the messages one by one, and counts them over time.`,
+		Example: "  weft comm trace.otf2\n  weft comm --window 20%..40% --show matrix --top 10 trace.otf\n" +
+			"  weft comm --csv --show sizes trace.trf > sizes.csv\n" +
+			"  weft align --correction clocks.json trace.otf2 && weft comm --clock-correction clocks.json trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
 			}
 			for _, x := range show {
-				if !slices.Contains(commTables, x) {
-					return usageError("--show %s: expected %s", x, strings.Join(commTables, ", "))
+				if _, err := oneOf("--show", x, commTables...); err != nil {
+					return err
 				}
 			}
 			if asCSV && len(show) > 1 {
@@ -127,7 +130,8 @@ by one, and counts them over time.`,
 	r.clockFlag(c.Flags())
 	s.timeFlags(c.Flags())
 	s.placeFlags(c.Flags())
-	c.Flags().StringSliceVar(&show, "show", nil, "tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
+	c.Flags().StringSliceVar(&show, "show", nil,
+		"tables to show: "+strings.Join(commTables, ", ")+"; all if not given, with --csv the matrix")
 	complete(c, "show", commTables...)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print a table as comma-separated values, times in seconds")
@@ -141,9 +145,7 @@ func (a *app) comm(ctx context.Context, in *input, s *selecting) (*commResult, e
 	if err != nil {
 		return nil, err
 	}
-	if err := s.among(in); err != nil {
-		return nil, err
-	}
+	in.among(sel.Location)
 	d := in.Defs()
 	x := &commResult{heading: in.heading()}
 	var window *trace.Window
@@ -181,7 +183,8 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	a.printMatching(m)
 	f := clock.FormatDuration
 	if l := m.Latency; l.Count > 0 {
-		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median), meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
+		printf(a.out, "Latency    min %s, median %s, mean %s, 90 %% %s, 99 %% %s, max %s\n", f(l.Min), f(l.Median),
+			meanOf(clock, l.Sum, l.Count), f(l.P90), f(l.P99), f(l.Max))
 	}
 	early := int64(0)
 	for _, o := range x.Collectives.Operations {
@@ -191,18 +194,20 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 		fmt.Fprintf(a.out, "Early      %d collective operations left before all had come\n", early)
 	}
 	if m.Early+early > 0 {
-		fmt.Fprintln(a.out, "Clocks     differ, or records are missing: latencies and waits are not to be trusted; see weft align")
+		fmt.Fprintln(a.out,
+			"Clocks     differ, or records are missing: latencies and waits are not to be trusted; see weft align")
 	}
 	wanted := func(what string) bool { return len(show) == 0 || slices.Contains(show, what) }
 	if wanted(showMatrix) {
-		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"}, func(i int) table.Row {
-			c := m.Matrix[i]
-			row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–"}
-			if l := c.Latency; l != nil {
-				row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
-			}
-			return row
-		})
+		a.printList("pairs", len(m.Matrix), top, table.Row{"from", "to", "messages", "bytes", "min", "mean", "max", "early"},
+			func(i int) table.Row {
+				c := m.Matrix[i]
+				row := table.Row{label(c.Source), label(c.Destination), c.Count, c.Bytes, "–", "–", "–", "–"}
+				if l := c.Latency; l != nil {
+					row = append(row[:4], f(l.Min), meanOf(clock, l.Sum, l.Count), f(l.Max), l.Early)
+				}
+				return row
+			})
 	}
 	if wanted(showSizes) {
 		sizes := m.Sizes
@@ -216,17 +221,19 @@ func (a *app) printComm(x *commResult, d *trace.Definitions, show []string, top 
 	}
 	if wanted(showCollectives) {
 		l := x.Collectives.Operations
-		a.printList("operations", len(l), top, table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait", "max wait"}, func(i int) table.Row {
-			o := &l[i]
-			row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
-			if t := o.Time; t.Count > 0 {
-				row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
-			}
-			if w := o.Waiting; w.Count > 0 {
-				row[9], row[10] = meanOf(clock, w.Sum, w.Count), f(w.Max)
-			}
-			return row
-		})
+		a.printList("operations", len(l), top,
+			table.Row{"communicator", "operation", "members", "calls", "sent", "received", "mean", "max", "matched", "mean wait",
+				"max wait"}, func(i int) table.Row {
+				o := &l[i]
+				row := table.Row{o.Label, operationLabel(o), o.Members, o.Calls, o.Sent, o.Received, "–", "–", o.Matched, "–", "–"}
+				if t := o.Time; t.Count > 0 {
+					row[6], row[7] = meanOf(clock, t.Sum, t.Count), f(t.Max)
+				}
+				if w := o.Waiting; w.Count > 0 {
+					row[9], row[10] = meanOf(clock, w.Sum, w.Count), f(w.Max)
+				}
+				return row
+			})
 	}
 	if wanted(showRMA) {
 		a.printRMA(x.RMA, d, top)
@@ -240,14 +247,15 @@ func (a *app) printRMA(x *rma.Result, d *trace.Definitions, top int) {
 	}
 	clock := d.Clock
 	label, _ := locationNames(d)
-	a.printList("transfers", len(x.Transfers), top, table.Row{"origin", "target", "operation", "transfers", "bytes", "min", "mean", "max"}, func(i int) table.Row {
-		t := &x.Transfers[i]
-		row := table.Row{label(t.Origin), label(t.Target), t.Operation, t.Count, t.Bytes, "–", "–", "–"}
-		if t.Completed > 0 {
-			row = append(row[:5], clock.FormatDuration(t.Min), meanOf(clock, t.Sum, t.Completed), clock.FormatDuration(t.Max))
-		}
-		return row
-	})
+	a.printList("transfers", len(x.Transfers), top,
+		table.Row{"origin", "target", "operation", "transfers", "bytes", "min", "mean", "max"}, func(i int) table.Row {
+			t := &x.Transfers[i]
+			row := table.Row{label(t.Origin), label(t.Target), t.Operation, t.Count, t.Bytes, "–", "–", "–"}
+			if t.Completed > 0 {
+				row = append(row[:5], clock.FormatDuration(t.Min), meanOf(clock, t.Sum, t.Completed), clock.FormatDuration(t.Max))
+			}
+			return row
+		})
 }
 
 func operationLabel(o *collectives.Operation) string {
@@ -272,13 +280,15 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 	var rows [][]string
 	switch table {
 	case showMatrix:
-		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min", "latency_mean", "latency_max", "from_name", "to_name"})
+		rows = append(rows, []string{"from", "to", "messages", "bytes", "matched", "received_before_sent", "latency_min",
+			"latency_mean", "latency_max", "from_name", "to_name"})
 		for _, m := range x.Messages.Matrix {
 			l := m.Latency
 			if l == nil {
 				l = &messages.Transfer{}
 			}
-			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), size(m.Bytes), n(l.Count), n(l.Early)}, append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
+			rows = append(rows, append([]string{m.SourceID, m.DestinationID, n(m.Count), size(m.Bytes), n(l.Count), n(l.Early)},
+				append(times(l.Count, l.Sum, l.Min, l.Max), m.SourceName, m.DestinationName)...))
 		}
 	case showSizes:
 		rows = append(rows, []string{"least", "most", "messages", "bytes"})
@@ -286,16 +296,19 @@ func (a *app) commCSV(x *commResult, c trace.Clock, table string) error {
 			rows = append(rows, []string{size(s.Least), size(s.Most), n(s.Count), size(s.Bytes)})
 		}
 	case showCollectives:
-		rows = append(rows, []string{"communicator", "communicator_name", "operation", "non_blocking", "members", "calls", "sent_bytes", "received_bytes", "time", "time_min", "time_mean", "time_max",
+		rows = append(rows, []string{"communicator", "communicator_name", "operation", "non_blocking", "members", "calls",
+			"sent_bytes", "received_bytes", "time", "time_min", "time_mean", "time_max",
 			"matched", "left_before_entered", "wait", "wait_min", "wait_mean", "wait_max"})
 		for _, o := range x.Collectives.Operations {
 			t, v := o.Time, o.Waiting
-			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking), strconv.Itoa(o.Members), n(o.Calls), size(o.Sent), size(o.Received), c.FormatSumSeconds(t.Sum)}
+			l := []string{o.CommunicatorID, o.CommunicatorName, o.Name, strconv.FormatBool(o.NonBlocking),
+				strconv.Itoa(o.Members), n(o.Calls), size(o.Sent), size(o.Received), c.FormatSumSeconds(t.Sum)}
 			l = append(append(l, times(t.Count, t.Sum, t.Min, t.Max)...), n(o.Matched), n(o.Early), c.FormatSumSeconds(v.Sum))
 			rows = append(rows, append(l, times(v.Count, v.Sum, v.Min, v.Max)...))
 		}
 	case showRMA:
-		rows = append(rows, []string{"origin", "target", "operation", "transfers", "bytes", "completed", "time_min", "time_mean", "time_max", "origin_name", "target_name"})
+		rows = append(rows, []string{"origin", "target", "operation", "transfers", "bytes", "completed", "time_min",
+			"time_mean", "time_max", "origin_name", "target_name"})
 		for _, t := range x.RMA.Transfers {
 			l := []string{t.OriginID, t.TargetID, t.Operation, n(t.Count), size(t.Bytes), n(t.Completed)}
 			rows = append(rows, append(append(l, times(t.Completed, t.Sum, t.Min, t.Max)...), t.OriginName, t.TargetName))

@@ -20,8 +20,9 @@ type definitionTable struct {
 	rows    [][]any // strings, numbers, lists of numbers, and attributes
 }
 
-// definitionTables lists all that a trace defines, but for empty tables.
-func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) []definitionTable {
+// definitionTables lists all that a trace defines, but for empty tables and attributes that are hidden.
+func definitionTables(d *trace.Definitions, records []format.DefinitionRecords,
+	hidden func(attribute uint32) bool) []definitionTable {
 	var out []definitionTable
 	add := func(key, title string, columns string, n int, row func(i int) []any) {
 		if n == 0 {
@@ -73,16 +74,20 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 		}
 		return []any{s.ID, s.Name, s.Kind, s.Members, s.Attrs}
 	})
-	add("signals", "Signals, series and counters", "id name kind unit mode group type attributes", d.Metrics.Len(), func(i int) []any {
-		m := d.Metrics.At(uint32(i))
-		return []any{m.ID, m.Name, string(m.Kind), m.Unit, m.Mode, m.Group, m.Type.String(), m.Attrs}
-	})
+	add("signals", "Signals, series and counters", "id name kind unit mode group type attributes", d.Metrics.Len(),
+		func(i int) []any {
+			m := d.Metrics.At(uint32(i))
+			return []any{m.ID, m.Name, string(m.Kind), m.Unit, m.Mode, m.Group, m.Type.String(), m.Attrs}
+		})
 	add("resources", "Resources", "id name unit capacity attributes", d.Resources.Len(), func(i int) []any {
 		r := d.Resources.At(uint32(i))
 		return []any{r.ID, r.Name, r.Unit, trace.Real(r.Capacity), r.Attrs}
 	})
 	add("attributes", "Attributes of events", "id name type description", d.Attributes.Len(), func(i int) []any {
 		a := d.Attributes.At(uint32(i))
+		if hidden(uint32(i)) {
+			return nil
+		}
 		return []any{a.ID, a.Name, a.Type.String(), a.Doc}
 	})
 	add("kinds", "Kinds of events that the trace declares", "name description", d.Kinds.Len(), func(i int) []any {
@@ -92,7 +97,8 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 	for _, x := range []struct {
 		key, title string
 		t          *trace.Table[trace.Named]
-	}{{"parameters", "Parameters", &d.Parameters}, {"windows", "Windows", &d.Windows}, {"contexts", "Contexts", &d.Contexts},
+	}{{"parameters", "Parameters", &d.Parameters}, {"windows", "Windows", &d.Windows},
+		{"contexts", "Contexts", &d.Contexts},
 		{"files", "Files", &d.Files}, {"handles", "Handles", &d.Handles}, {"markers", "Markers", &d.Markers},
 		{"operations", "Collective operations with numbers of the trace's own", &d.Operations}} {
 		add(x.key, x.title, "id name attributes", x.t.Len(), func(i int) []any {
@@ -103,7 +109,8 @@ func definitionTables(d *trace.Definitions, records []format.DefinitionRecords) 
 	for _, x := range records {
 		add(x.Type, x.Type, "id name", len(x.Names), func(i int) []any { return []any{x.Names[i].ID, x.Names[i].Name} })
 	}
-	add("opaque", "Other definitions, in the format's own text", "record", d.Opaque.Len(), func(i int) []any { return []any{d.Opaque.At(uint32(i)).Data} })
+	add("opaque", "Other definitions, in the format's own text", "record", d.Opaque.Len(),
+		func(i int) []any { return []any{d.Opaque.At(uint32(i)).Data} })
 	return out
 }
 

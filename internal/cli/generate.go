@@ -24,12 +24,16 @@ func (a *app) generateCommand() *cobra.Command {
 		long += fmt.Sprintf("  %-13s %s (%d locations if not told otherwise)\n", w.Name, w.Doc, w.Locations)
 	}
 	c := &cobra.Command{
-		Use:     "generate OUT",
-		Short:   "Write a synthetic trace for tests and benchmarks",
-		Long:    long,
-		Example: "  weft generate --workload stencil --events 1000000 --locations 64 big.trf\n  weft generate --workload cps --to etf - | weft info -",
-		Args:    exactArgs(1, "the file to write"),
+		Use:   "generate OUT",
+		Short: "Write a synthetic trace for tests and benchmarks",
+		Long:  long,
+		Example: "  weft generate --workload stencil --events 1000000 --locations 64 big.trf\n" +
+			"  weft generate --workload cps --to etf - | weft info -",
+		Args: exactArgs(1, "the file to write"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if _, err := oneOf("--workload", o.Workload, names...); err != nil {
+				return err
+			}
 			t, err := generate.New(o)
 			if err != nil {
 				return usageError("%w", err)

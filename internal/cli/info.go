@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/counts"
 	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/profile"
 	"github.com/weft-trace/weft/format"
@@ -44,8 +45,9 @@ the trace alone, as weft cut and weft filter would write it.
 Where a format keeps sums beside the events, as Pallas does, those are shown and
 the events are not read. Sums of times may be too small then, by 1 ns a visit;
 --exact reads all events.`,
-		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n  weft info --plot overview.svg trace.etf",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft info trace.etf\n  weft info --json trace.trf\n  weft info --definitions trace.otf\n" +
+			"  weft info --plot overview.svg trace.etf",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if _, err := oneOf("--by", o.by, byRegion, byDefinition); err != nil {
@@ -56,16 +58,18 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				return err
 			}
 			defer in.Close()
-			if err := s.narrow(ctx, in); err != nil {
-				return err
-			}
-			x, records, err := in.info(o.by).Of(ctx, o.exact)
+			part, err := s.part(ctx, in)
 			if err != nil {
 				return err
 			}
+			x, records, err := in.info(o.by, part).Of(ctx, o.exact)
+			if err != nil {
+				return err
+			}
+			x.Attributes = slices.DeleteFunc(x.Attributes, func(a counts.Attribute) bool { return in.hides(a.Attribute) })
 			var tables []definitionTable
 			if o.definitions {
-				tables = definitionTables(in.Defs(), records)
+				tables = definitionTables(in.Defs(), records, in.hides)
 				x.Definitions = map[string][]map[string]any{}
 				for i := range tables {
 					x.Definitions[tables[i].key] = tables[i].objects()
@@ -79,7 +83,8 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 				x.Details = detailObjects(details)
 			}
 			if picture != "" {
-				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true, messages: true}
+				p := plotting{drawing: drawing{scale: 1}, rows: rowsByLocation, color: colorByRegion, maxRows: 64, links: true,
+					messages: true}
 				if err := a.plot(ctx, in, picture, &selecting{}, &p); err != nil {
 					return err
 				}
@@ -88,7 +93,7 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 			if asJSON {
 				return a.writeJSON(a.out, x)
 			}
-			a.printInfo(x, in, top)
+			a.printInfo(x, in, o.by, top)
 			a.printDefinitions(tables)
 			a.printDetails(details)
 			if picture != "" && picture != "-" {
@@ -112,9 +117,12 @@ the events are not read. Sums of times may be too small then, by 1 ns a visit;
 	return c
 }
 
-// info is the trace for package info, which lists regions by their names, or by definition.
-func (in *input) info(by string) *info.Trace {
-	return &info.Trace{Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src, Report: in.report}
+// info is a part of the trace, or all of it, for package info, which lists regions by their names, or by definition.
+func (in *input) info(by string, part *info.Part) *info.Trace {
+	return &info.Trace{
+		Rows: rowsBy(in.Defs(), by), File: in.file, Events: in.Events, Format: in.format, Source: in.src,
+		Report: in.report, Part: part,
+	}
 }
 
 // detailObjects are tables for JSON; nil if there are none.
@@ -153,8 +161,9 @@ func (a *app) printDetails(tables []format.Table) {
 	}
 }
 
-func (a *app) printInfo(x *info.Info, in *input, top int) {
+func (a *app) printInfo(x *info.Info, in *input, by string, top int) {
 	d := in.Defs()
+	regionName := regionNames(d, by)
 	w := a.out
 	field := func(name, format string, args ...any) {
 		printf(w, "%-12s "+format+"\n", append([]any{name}, args...)...)
@@ -173,7 +182,12 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	if x.First == nil {
 		field("Events", "none")
 	} else {
-		field("Span", "%s (from %s s to %s s)", d.Clock.FormatDuration(*x.Last-*x.First), d.Clock.FormatSeconds(*x.First), d.Clock.FormatSeconds(*x.Last))
+		field("Span", "%s (from %s s to %s s)", d.Clock.FormatDuration(*x.Last-*x.First),
+			d.Clock.FormatSeconds(*x.First), d.Clock.FormatSeconds(*x.Last))
+		if w := x.Window; w != nil {
+			field("Window", "%s (from %s s to %s s)", d.Clock.FormatDuration(w.Last-w.First),
+				d.Clock.FormatSeconds(w.First), d.Clock.FormatSeconds(w.Last))
+		}
 		if x.Start != "" {
 			field("Started", "%s", x.Start)
 		}
@@ -182,15 +196,19 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	}
 	switch {
 	case x.TimesChanged:
-		field("Sums", "of times are what the trace says, too small by %s at most; its compression has changed the times of events (--exact reads those)", d.Clock.FormatDuration(*x.Missing))
+		field("Sums",
+			"of times are what the trace says, too small by %s at most; its compression has changed the times of events "+
+				"(--exact reads those)", d.Clock.FormatDuration(*x.Missing))
 	case x.Missing != nil && *x.Missing > 0:
-		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)", d.Clock.FormatDuration(*x.Missing))
+		field("Sums", "of times are what the trace says, too small by %s at most (--exact reads all events)",
+			d.Clock.FormatDuration(*x.Missing))
 	}
 	if x.Links > 0 {
 		field("Links", "%d", x.Links)
 	}
 	props := d.Properties.All()
-	for _, p := range slices.SortedStableFunc(slices.Values(props), func(a, b trace.Attr) int { return cmp.Compare(a.Key, b.Key) }) {
+	for _, p := range slices.SortedStableFunc(slices.Values(props),
+		func(a, b trace.Attr) int { return cmp.Compare(a.Key, b.Key) }) {
 		field("Property", "%s = %v", p.Key, p.Value.Any())
 	}
 	tables := func(title string, header table.Row, n int, row func(i int) table.Row) {
@@ -208,41 +226,51 @@ func (a *app) printInfo(x *info.Info, in *input, top int) {
 	tables("Records that define", table.Row{"type", "records"}, len(x.Records), func(i int) table.Row {
 		return table.Row{x.Records[i].Type, x.Records[i].Count}
 	})
-	tables("Locations", table.Row{"id", "name", "kind", "events", "first", "last"}, len(x.Locations), func(i int) table.Row {
-		l := x.Locations[i]
-		first, last := "", ""
-		if l.First != nil {
-			first, last = d.Clock.FormatSeconds(*l.First)+" s", d.Clock.FormatSeconds(*l.Last)+" s"
-		}
-		return table.Row{l.ID, l.FullName, l.Kind, l.Events, first, last}
-	})
+	tables("Locations", table.Row{"id", "name", "kind", "events", "first", "last"}, len(x.Locations),
+		func(i int) table.Row {
+			l := x.Locations[i]
+			first, last := "", ""
+			if l.First != nil {
+				first, last = d.Clock.FormatSeconds(*l.First)+" s", d.Clock.FormatSeconds(*l.Last)+" s"
+			}
+			return table.Row{l.ID, l.FullName, l.Kind, l.Events, first, last}
+		})
 	regions := slices.Clone(x.Regions)
 	slices.SortStableFunc(regions, func(a, b profile.Region) int { return b.Exclusive.Cmp(a.Exclusive) })
-	tables("Regions by exclusive time", table.Row{"region", "count", "exclusive", "inclusive", "min", "max"}, len(regions), func(i int) table.Row {
-		r := regions[i]
-		f := d.Clock.FormatDuration
-		return table.Row{r.Name, r.Count, d.Clock.FormatSum(r.Exclusive), d.Clock.FormatSum(r.Inclusive), f(r.Min), f(r.Max)}
-	})
+	tables("Regions by exclusive time", table.Row{"region", "count", "exclusive", "inclusive", "min", "max"}, len(regions),
+		func(i int) table.Row {
+			r := regions[i]
+			f := d.Clock.FormatDuration
+			return table.Row{regionName(r.Region, r.Name), r.Count, d.Clock.FormatSum(r.Exclusive),
+				d.Clock.FormatSum(r.Inclusive), f(r.Min), f(r.Max)}
+		})
 	acts := slices.Clone(x.Activities)
 	slices.SortStableFunc(acts, func(a, b profile.Activity) int { return b.Time.Cmp(a.Time) })
 	tables("Activities by claimed time", table.Row{"activity", "claims", "time"}, len(acts), func(i int) table.Row {
-		return table.Row{acts[i].Name, acts[i].Count, d.Clock.FormatSum(acts[i].Time)}
+		return table.Row{regionName(acts[i].Region, acts[i].Name), acts[i].Count, d.Clock.FormatSum(acts[i].Time)}
 	})
-	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"}, len(x.Resources), func(i int) table.Row {
-		r := x.Resources[i]
-		share := "-"
-		if x.First != nil && *x.Last > *x.First {
-			share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(*x.Last-*x.First))
-		}
-		return table.Row{cmp.Or(r.Name, r.ID), strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count, d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
-	})
-	tables("Signals, series and counters", table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s", "highest /s"}, len(x.Metrics), func(i int) table.Row {
-		m := x.Metrics[i]
-		return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last), rate(m.AverageRate), rate(m.HighestRate)}
-	})
-	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent", "received", "volume"}, len(x.Statistics), func(i int) table.Row {
+	tables("Resources", table.Row{"resource", "capacity", "claims", "busy", "busy %", "most at once", "highest amount"},
+		len(x.Resources), func(i int) table.Row {
+			r := x.Resources[i]
+			share := "-"
+			if n := x.Length(); n > 0 {
+				share = fmt.Sprintf("%.1f", 100*float64(r.Busy)/float64(n))
+			}
+			return table.Row{cmp.Or(r.Name, r.ID), strings.TrimSpace(fmt.Sprintf("%v %s", r.Capacity, r.Unit)), r.Count,
+				d.Clock.FormatDuration(r.Busy), share, r.MaxOpen, r.MaxAmount}
+		})
+	tables("Signals, series and counters",
+		table.Row{"id", "name", "kind", "unit", "values", "min", "max", "last", "average /s",
+			"highest /s"}, len(x.Metrics), func(i int) table.Row {
+			m := x.Metrics[i]
+			return table.Row{m.ID, m.Name, m.Kind, m.Unit, m.Events, figure(m.Min), figure(m.Max), figure(m.Last),
+				rate(m.AverageRate), rate(m.HighestRate)}
+		})
+	tables("Statistics records", table.Row{"location", "inside", "", "region", "", "seconds", "count", "volume sent",
+		"received", "volume"}, len(x.Statistics), func(i int) table.Row {
 		s := x.Statistics[i]
-		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, figure(s.Seconds), figure(s.Count), figure(s.VolumeSent), figure(s.VolumeReceived), figure(s.Volume)}
+		return table.Row{s.Location, s.Inside, s.InsideName, s.Region, s.RegionName, figure(s.Seconds), figure(s.Count),
+			figure(s.VolumeSent), figure(s.VolumeReceived), figure(s.Volume)}
 	})
 	tables("Attributes", table.Row{"attribute", "uses"}, len(x.Attributes), func(i int) table.Row {
 		return table.Row{x.Attributes[i].Name, x.Attributes[i].Uses}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/trace"
 	"github.com/weft-trace/weft/transform"
@@ -39,7 +40,8 @@ func (r *reading) clockFlag(f *pflag.FlagSet) {
 
 // rolesFlag is for commands that look at what regions do.
 func (r *reading) rolesFlag(f *pflag.FlagSet) {
-	f.StringVar(&r.roles, "roles", "", "what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
+	f.StringVar(&r.roles, "roles", "",
+		"what regions do, where names do not tell: a file of lines ROLE PATTERN (see docs/commands.md)")
 }
 
 // correct puts the clocks of a trace right if that is asked for.
@@ -64,7 +66,8 @@ func (r *reading) correct(d format.Events) (format.Events, error) {
 
 func (r *reading) flags(f *pflag.FlagSet) {
 	f.StringVar(&r.format, "format", "", "format of the trace, if its content does not tell (see weft formats)")
-	f.StringArrayVar(&r.options, "option", nil, "setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
+	f.StringArrayVar(&r.options, "option", nil,
+		"setting of a format, NAME=VALUE (see weft formats --options); may be repeated")
 	f.BoolVar(&r.strict, "strict", false, "stop at the first defect")
 	f.BoolVarP(&r.quiet, "quiet", "q", false, "do not mention defects")
 }
@@ -77,7 +80,8 @@ type input struct {
 	src    format.Source
 	opt    *format.ReadOptions
 	report *format.Report
-	named  []named // what the flags name
+	named  []named  // what the flags name
+	hidden []uint32 // attributes that the trace itself does not have
 	bar    *bar
 	close  []func() error
 }
@@ -226,7 +230,8 @@ func (a *app) source(ctx context.Context, arg string, r *reading) (*input, error
 		return nil, err
 	}
 	in.bar = a.newBar("reading " + in.src.Path)
-	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers, Progress: in.bar.set}
+	in.opt = &format.ReadOptions{Strict: r.strict, Report: in.report, Values: values, Workers: a.workers,
+		Progress: in.bar.set}
 	return in, nil
 }
 
@@ -322,7 +327,8 @@ type single struct {
 // Open opens the file; there is no other.
 func (s single) Open(name string) (fs.File, error) {
 	if name != stdinName {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fmt.Errorf("found one file alone, expected %s beside it: %w", name, fs.ErrNotExist)}
+		return nil, &fs.PathError{Op: "open", Path: name,
+			Err: fmt.Errorf("found one file alone, expected %s beside it: %w", name, fs.ErrNotExist)}
 	}
 	return &singleFile{SectionReader: io.NewSectionReader(s.f, 0, s.size), size: s.size}, nil
 }
@@ -405,12 +411,14 @@ func (s *selecting) flags(f *pflag.FlagSet) {
 func (s *selecting) stateFlags(f *pflag.FlagSet) {
 	s.timeFlags(f)
 	s.placeFlags(f)
-	f.StringSliceVar(&s.regions, "region", nil, "regions by name or id; * and ? match anything, re: begins a regular expression")
+	f.StringSliceVar(&s.regions, "region", nil,
+		"regions by name or id; * and ? match anything, re: begins a regular expression")
 }
 
 // placeFlags are those that choose locations.
 func (s *selecting) placeFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&s.locations, "location", nil, "locations by id or name; * and ? match anything, re: begins a regular expression")
+	f.StringSliceVar(&s.locations, "location", nil,
+		"locations by id or name; * and ? match anything, re: begins a regular expression")
 	f.StringSliceVar(&s.groups, "group", nil, "locations below groups (processes, nodes) with this id or name")
 }
 
@@ -427,33 +435,80 @@ func (s *selecting) places(in *input) (func(loc uint32) bool, error) {
 	return w.Location, err
 }
 
-// narrow leaves away what the flags do not choose, as weft cut and weft filter do, where an analysis
-// answers of a whole trace.
-func (s *selecting) narrow(ctx context.Context, in *input) error {
-	x := changing{piece: piece{from: s.from, to: s.to, window: s.window, borders: borders[0]}, filter: s.filtering()}
-	if !x.changes() {
-		return nil
+// part leaves away what the flags do not choose, as weft cut and weft filter do, and says what is left; nil if they
+// choose all.
+func (s *selecting) part(ctx context.Context, in *input) (*info.Part, error) {
+	whole := in.Events
+	if narrowed, err := s.narrow(ctx, in); !narrowed || err != nil {
+		return nil, err
 	}
-	e, err := x.change(ctx, in.Events)
-	if err == nil {
-		in.Events, in.named = e, append(in.named, x.filter.named()...)
+	x := changing{filter: s.filtering()}
+	uncut, err := x.change(ctx, whole)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	part := &info.Part{Uncut: uncut}
+	first, last, ok, err := format.Extent(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	y := piece{from: s.from, to: s.to, window: s.window}
+	if y.cuts() {
+		w, err := y.times(ctx, whole)
+		if err != nil {
+			return nil, err
+		}
+		part.Times = &w
+	}
+	if ok {
+		part.Begin, part.Window = first, &info.Window{First: part.Times.Clip(first), Last: part.Times.Clip(last)}
+	}
+	return part, nil
 }
 
+// narrow leaves away what the flags do not choose, as weft cut and weft filter do, where an analysis
+// answers of a whole trace.
+func (s *selecting) narrow(ctx context.Context, in *input) (narrowed bool, err error) {
+	x := changing{piece: piece{from: s.from, to: s.to, window: s.window, borders: borders[0]}, filter: s.filtering()}
+	if !x.changes() {
+		return false, nil
+	}
+	if err := in.Events.Prepare(ctx); err != nil {
+		return false, err
+	}
+	first := in.Defs().Attributes.Len()
+	e, err := x.change(ctx, in.Events)
+	if err == nil {
+		err = e.Prepare(ctx) // which defines what cutting adds
+	}
+	if err != nil {
+		return false, err
+	}
+	added := transform.CutAttributes()
+	for i := first; i < min(first+len(added), in.Defs().Attributes.Len()); i++ {
+		if slices.Contains(added, in.Defs().Attributes.At(uint32(i)).Name) {
+			in.hidden = append(in.hidden, uint32(i))
+		}
+	}
+	in.Events, in.named = e, append(in.named, x.filter.named()...)
+	return true, nil
+}
+
+// hides reports whether an attribute is none of the trace's own.
+func (in *input) hides(attribute uint32) bool { return slices.Contains(in.hidden, attribute) }
+
 // among leaves away messages, remote memory accesses and collective operations in which no location
-// that the flags choose has a part.
-func (s *selecting) among(in *input) error {
-	wanted, err := s.places(in)
-	if err == nil && wanted != nil {
+// that is wanted has a part; nil wants all.
+func (in *input) among(wanted func(loc uint32) bool) {
+	if wanted != nil {
 		in.Events = transform.Among(in.Events, wanted)
 	}
-	return err
 }
 
 // timeFlags are those that choose times alone.
 func (s *selecting) timeFlags(f *pflag.FlagSet) {
-	f.StringVar(&s.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&s.from, "from", "",
+		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&s.to, "to", "", "end of the times wanted, exclusive")
 	f.StringVar(&s.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 }
@@ -573,7 +628,8 @@ func parseTimes(c trace.Clock, first, last int64, list ...timeFlag) (err error) 
 const linkKind = "link"
 
 // kindsHelp says how kinds are chosen.
-const kindsHelp = "with all of their phases: enter, claim, send (also send-begin and send-complete), message (all of send and recv)"
+const kindsHelp = "with all of their phases: enter, claim, send (also send-begin and send-complete), message (all " +
+	"of send and recv)"
 
 // messageKind is the word for sends and receives in lists of kinds.
 const messageKind = "message"
@@ -658,10 +714,12 @@ func (a *app) replaceable(path string) error {
 		return nil // a link to nothing
 	}
 	if slices.ContainsFunc(a.read, func(x os.FileInfo) bool { return os.SameFile(st, x) }) {
-		return &exitError{exitIO, fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
+		return &exitError{exitIO,
+			fmt.Errorf("%s: found the trace that is read, expected another name; --force replaces it", path)}
 	}
 	if !a.written.Has(path) {
-		return &exitError{exitIO, fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
+		return &exitError{exitIO,
+			fmt.Errorf("%s: found a file that weft did not write, expected another name; --force replaces it", path)}
 	}
 	return nil
 }

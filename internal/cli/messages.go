@@ -43,8 +43,10 @@ into N parts and counts each. --sizes counts the messages by size. --list shows 
 messages instead, each with the times of its phases, in the order in which all is
 known of them. weft comm sums messages up, with latencies, sizes and collective
 operations.`,
-		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n  weft messages --list --csv trace.otf > messages.csv",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft messages trace.trf\n  weft messages --json trace.trf\n" +
+			"  weft messages --from 20% --to 40% --bins 10 --sizes trace.otf\n" +
+			"  weft messages --list --csv trace.otf > messages.csv",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.bins < 0 || o.bins > 1_000_000 {
 				return usageError("--bins %d: expected a number from 0 to 1000000", o.bins)
@@ -60,13 +62,15 @@ operations.`,
 				return err
 			}
 			defer in.Close()
-			window, err := o.window(c.Context(), in)
+			sel, err := o.selection(c.Context(), in)
 			if err != nil {
 				return err
 			}
-			if err := o.among(in); err != nil {
+			window, err := o.timesOf(c.Context(), in, sel)
+			if err != nil {
 				return err
 			}
+			in.among(sel.Location)
 			if o.list {
 				err = a.listMessages(c.Context(), in, &o, window, r.quiet)
 				in.bar.done()
@@ -110,16 +114,16 @@ operations.`,
 func (a *app) tellMarks(in *input, quiet bool) {
 	for _, r := range in.report.Rules() {
 		if strings.HasSuffix(r.Rule, ".mark-message") && len(r.First) > 0 && !quiet {
-			printf(a.err, "%s: %d marks of sends and receives are no messages, expected %s\n", in.src.Path, r.Count, r.First[0].Expected)
+			printf(a.err, "%s: %d marks of sends and receives are no messages, expected %s\n", in.src.Path, r.Count,
+				r.First[0].Expected)
 		}
 	}
 }
 
-// window is what the flags ask for, nil for everything.
-func (o *messageOptions) window(ctx context.Context, in *input) (*trace.Window, error) {
-	sel, err := o.selection(ctx, in)
-	if err != nil || o.from == "" && o.to == "" && o.bins == 0 {
-		return nil, err
+// timesOf is the window that the flags ask for, nil for everything. The bins need both of its ends.
+func (o *messageOptions) timesOf(ctx context.Context, in *input, sel trace.Selection) (*trace.Window, error) {
+	if o.from == "" && o.to == "" && o.bins == 0 {
+		return nil, nil
 	}
 	w := &trace.Window{From: sel.From, To: sel.To}
 	if o.bins > 0 && (o.from == "" || o.to == "") {
@@ -150,13 +154,15 @@ func (a *app) printMessages(x *messages.Result, o *messageOptions, d *trace.Defi
 	}
 	a.printList("", len(x.Bins), 0, table.Row{"from", "to", "sent", "bytes", "received", "bytes"}, func(i int) table.Row {
 		b := x.Bins[i]
-		return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", b.Sent, b.SentBytes, b.Received, b.ReceivedBytes}
+		return table.Row{clock.FormatSeconds(b.From) + " s", clock.FormatSeconds(b.To) + " s", b.Sent, b.SentBytes,
+			b.Received, b.ReceivedBytes}
 	})
 }
 
 // printMatching prints what found its other end and what did not.
 func (a *app) printMatching(x *messages.Result) {
-	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\nMatched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
+	fmt.Fprintf(a.out, "Sent       %d messages, %d bytes\nReceived   %d messages, %d bytes\n"+
+		"Matched    %d messages, %d bytes\nUnmatched  %d sends, %d receives\n",
 		x.Sent, x.SentBytes, x.Received, x.ReceivedBytes, x.Matched, x.MatchedBytes, x.SendsUnmatched, x.ReceivesUnmatched)
 	if x.Early > 0 {
 		fmt.Fprintf(a.out, "Early      %d receives before their send\n", x.Early)
@@ -215,7 +221,8 @@ func (a *app) listMessages(ctx context.Context, in *input, o *messageOptions, wi
 	rows := csv.NewWriter(w)
 	lines := json.NewEncoder(w)
 	lines.SetEscapeHTML(false)
-	header := []string{"source", "destination", "communicator", "tag", "bytes", "send", "send_complete", "recv_begin", "recv"}
+	header := []string{"source", "destination", "communicator", "tag", "bytes", "send", "send_complete",
+		"recv_begin", "recv"}
 	label, longest := locationNames(d)
 	columns := fmt.Sprintf("%%-%[1]ds %%-%[1]ds %%-12s %%8s %%12s %%20s %%20s %%20s %%20s\n", min(max(longest, 12), 40))
 	text := func(l []string) error {

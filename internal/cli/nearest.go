@@ -29,6 +29,14 @@ func didYouMean(word string, list iter.Seq[string], otherwise string) string {
 	return "did you mean " + best + "?"
 }
 
+// nearest is what a sentence that lists the words goes on with: "; did you mean …?", or nothing if none is near.
+func nearest(word string, list []string) string {
+	if near := didYouMean(word, slices.Values(list), ""); near != "" {
+		return "; " + near
+	}
+	return ""
+}
+
 // distance is how many characters must be put in, left away, replaced or exchanged with the next one to make b of a.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
@@ -58,13 +59,16 @@ func (a *app) plotCommand() *cobra.Command {
 		Long: `Draw the time line of a trace as weft view shows it: a row a location, resource or
 value of an attribute, coloured by region or attribute; claims as high as their amount,
 dependencies and messages as arrows, signals as curves. The picture holds what fits: of
-spans below a pixel the longest shows. Times in the legend are exclusive.
+spans below a pixel the longest shows. The legend says what its times are: exclusive, of
+claims, or of operations.
 
 weft makes an index of the trace for the picture. --index keeps it in the cache, or takes the one
 that is there, so that the next picture is there at once; --index= names a file that weft index
 has written.`,
-		Example: "  weft plot -o trace.svg trace.etf\n  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft plot -o trace.svg trace.etf\n" +
+			"  weft plot --rows id --color name --from 10% --to 20% -o part.png trace.etf\n" +
+			"  weft plot --index --from 10% --to 20% -o part.png trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if out == "" {
@@ -80,13 +84,18 @@ has written.`,
 				return usageError("--scale %d: expected at least 1", p.scale)
 			}
 			if from != "" {
-				for _, name := range []string{"rows", "color", "region", "kind"} {
+				if p.byAttribute() {
+					return usageError("--rows %s: an index does not have the attributes of events; expected location or resource "+
+						"with --index", p.rows)
+				}
+				for _, name := range []string{"color", "region", "kind"} {
 					if c.Flags().Changed(name) {
 						return usageError("--%s: an index does not have what that needs; expected it without --index", name)
 					}
 				}
 				if p.links != p.messages {
-					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with --index", p.links, p.messages)
+					return usageError("--links=%t with --messages=%t: an index has both together; expected the same for both with "+
+						"--index", p.links, p.messages)
 				}
 				return a.plotKept(ctx, args[0], from, out, &r, &s, &p)
 			}
@@ -110,7 +119,8 @@ has written.`,
 	r.clockFlag(c.Flags())
 	s.flags(c.Flags())
 	f := c.Flags()
-	f.StringVarP(&out, "output", "o", "", "file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
+	f.StringVarP(&out, "output", "o", "",
+		"file to draw to, .svg or .png; the trace's name with .svg if not given, - for standard output")
 	f.StringVar(&p.format, "to-format", "", "svg or png, if the file's name does not tell")
 	f.StringVar(&p.rows, "rows", rowsByLocation, "what the rows are: location, resource, or an attribute")
 	f.StringVar(&p.color, "color", colorByRegion, "what the colours are: region, or an attribute")
@@ -141,13 +151,21 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 	if _, err := p.kind(out); err != nil {
 		return err
 	}
+	draw := func(x *index.Index, path string) error {
+		if p.rows == rowsByResource {
+			if err := oneRowEach(x); err != nil {
+				return err
+			}
+		}
+		return a.drawIndex(ctx, x, filepath.Base(path), out, s, p)
+	}
 	if from == inCache {
 		in := &input{}
 		if err := a.locate(ctx, in, arg); err != nil {
 			return err
 		}
 		defer in.Close()
-		return a.withIndex(ctx, in, r, func(x *index.Index) error { return a.drawIndex(ctx, x, filepath.Base(in.src.Path), out, s, p) })
+		return a.withIndex(ctx, in, r, func(x *index.Index) error { return draw(x, in.src.Path) })
 	}
 	x, err := index.Open(from)
 	if errors.Is(err, index.ErrDamaged) {
@@ -157,7 +175,7 @@ func (a *app) plotKept(ctx context.Context, arg, from, out string, r *reading, s
 		return err
 	}
 	defer x.Close()
-	return a.drawIndex(ctx, x, filepath.Base(arg), out, s, p)
+	return draw(x, arg)
 }
 
 // withIndex calls f with the index of a trace in the cache. One that turns out to be damaged is made anew.
@@ -234,18 +252,21 @@ func checkRows(x *index.Index, d *trace.Definitions, name string) error {
 	if moved == 0 {
 		return nil // no event could have it
 	}
-	var have []string
+	rows := []string{rowsByLocation, rowsByResource}
 	for _, a := range d.Attributes.All() {
-		if len(have) < 12 && !slices.Contains(have, a.Name) {
-			have = append(have, a.Name)
+		if !slices.Contains(rows, a.Name) {
+			rows = append(rows, a.Name)
 		}
 	}
-	want := "the name of an attribute; the trace has none"
-	if len(have) > 0 {
-		want = "an attribute that events have: " + strings.Join(have, ", ")
+	near := nearest(name, rows)
+	if n := len(rows); n > mostListed {
+		rows = append(rows[:mostListed], fmt.Sprintf("… (%d more attributes)", n-mostListed))
 	}
-	return &format.OptionError{Option: "rows", Value: name, Expected: want}
+	return usageError("--rows %s: expected one of %s%s", name, strings.Join(rows, ", "), near)
 }
+
+// mostListed is how many names a message lists.
+const mostListed = 14
 
 // withoutLinks are events without the links beside them.
 type withoutLinks struct{ format.Events }
@@ -268,14 +289,15 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 	if err != nil {
 		return err
 	}
-	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths, Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
+	sheet := draw.Sheet{Index: x, MaxRows: p.maxRows, MaxDepth: mostDepths,
+		Options: draw.Options{Width: p.width, Title: cmp.Or(p.title, name), Dark: p.dark, Scale: p.scale}}
 	if p.links || p.messages {
 		sheet.Links = mostArrows
 	}
 	if sheet.From, sheet.To, err = s.windowOf(x); err != nil {
 		return err
 	}
-	if sheet.Tracks, err = tracksOf(x, s.locations); err != nil {
+	if sheet.Tracks, err = s.tracksOf(x); err != nil {
 		return err
 	}
 	if p.byAttribute() && sheet.Tracks == nil {
@@ -287,6 +309,24 @@ func (a *app) drawIndex(ctx context.Context, x *index.Index, name, out string, s
 		}
 		return sheet.PNG(ctx, w)
 	})
+}
+
+// oneRowEach refuses an index in which the claims on a resource are in several rows, of the locations that made them.
+func oneRowEach(x *index.Index) error {
+	type resource struct{ id, name string }
+	rows := map[resource]int{}
+	for _, t := range x.Tracks() {
+		if t.Kind != index.ResourceTrack {
+			continue
+		}
+		r := resource{t.ID, t.Name}
+		if rows[r]++; rows[r] > 1 {
+			return usageError("--rows %s: the index has the claims on %s in a row for each location that made them; expected "+
+				"it without --index",
+				rowsByResource, cmp.Or(t.Name, t.ID))
+		}
+	}
+	return nil
 }
 
 // indexOf opens the index of a trace in the cache, and makes it if it is not there, or is to
@@ -328,17 +368,27 @@ func (s *selecting) windowOf(x *index.Index) (from, to int64, err error) {
 		return 0, 0, err
 	}
 	if from, to = max(first, from), min(last, to); from >= to {
-		return 0, 0, usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from), clock.FormatSeconds(to))
+		return 0, 0, noTime(clock, from, to)
 	}
 	return from, to, nil
 }
 
-// tracksOf are the tracks of the locations that patterns choose; nil if there are none.
-func tracksOf(x *index.Index, patterns []string) ([]int, error) {
-	if len(patterns) == 0 {
+// noTime is the error for a window in which there is no time of a trace.
+func noTime(clock trace.Clock, from, to int64) error {
+	return usageError("--from and --to leave no time: from %s s to %s s", clock.FormatSeconds(from),
+		clock.FormatSeconds(to))
+}
+
+// tracksOf are the tracks of the locations that the flags choose; nil if they choose all.
+func (s *selecting) tracksOf(x *index.Index) ([]int, error) {
+	if len(s.locations)+len(s.groups) == 0 {
 		return nil, nil
 	}
-	p, err := newPatterns(patterns)
+	p, err := newPatterns(s.locations)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := newPatterns(s.groups)
 	if err != nil {
 		return nil, err
 	}
@@ -348,7 +398,8 @@ func tracksOf(x *index.Index, patterns []string) ([]int, error) {
 			continue
 		}
 		// Of the tracks of a location the first one has its name.
-		if p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack) {
+		named := len(s.locations) == 0 || p.match(t.ID, t.Name) && (t.Parent < 0 || t.Kind != index.CounterTrack)
+		if named && (len(s.groups) == 0 || groups.matchGroup(x.Groups(), t.Group)) {
 			chosen[t.Location] = true
 		}
 		if chosen[t.Location] {

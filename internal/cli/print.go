@@ -38,7 +38,8 @@ filters, --compat takes --from, --to and --location.`,
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
 				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat || r.correction != "" {
-					return usageError("%s prints records as they are; %s", flag, map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
+					return usageError("%s prints records as they are; %s", flag,
+						map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
 				}
 				in, err := a.source(ctx, args[0], &r)
 				if err != nil {
@@ -122,6 +123,8 @@ type printer struct {
 	found bool
 	// location is the full name of a location.
 	location func(loc uint32) string
+	// communicators are the names of the communicators for people.
+	communicators []string
 	// A tick is factor × 10^-scale seconds, if finite.
 	factor int64
 	scale  int
@@ -326,13 +329,31 @@ func (p *printer) textRow(c *trace.Cursor) {
 // textOperand is an operand for people, if it has a name: of an enumeration, a communicator, or a location.
 func (p *printer) textOperand(k trace.Kind, o *trace.Operand, v uint64) (string, bool) {
 	if o.Type == trace.OpCommunicator && v < uint64(p.defs.Communicator.Len()) {
-		name := p.defs.Communicator.At(uint32(v)).Name
+		name := p.communicator(int(v))
 		return name, name != ""
 	}
 	if o.Type == trace.OpLocation && v < uint64(p.defs.Locations.Len()) {
 		return p.location(uint32(v)), true
 	}
 	return p.defs.EnumName(k, o, v)
+}
+
+// communicator is the name of a communicator, with its id where another one has the name; "" if it has none.
+func (p *printer) communicator(i int) string {
+	if n := p.defs.Communicator.Len(); len(p.communicators) < n {
+		count := map[string]int{}
+		for _, c := range p.defs.Communicator.All() {
+			count[c.Name]++
+		}
+		p.communicators = p.communicators[:0]
+		for _, c := range p.defs.Communicator.All() {
+			if c.Name != "" && count[c.Name] > 1 {
+				c.Name += " (" + c.ID + ")"
+			}
+			p.communicators = append(p.communicators, c.Name)
+		}
+	}
+	return p.communicators[i]
 }
 
 // appendSeconds writes a time as [trace.Clock.FormatSeconds] does.

@@ -29,7 +29,7 @@ type profileResult struct {
 	Locations  []profile.Location `json:"locations,omitempty"`
 	Groups     []groupProfile     `json:"groups,omitempty"`
 	Activities []profile.Activity `json:"activities,omitempty"`
-	ids        bool               // people see the ids of regions, which may have the same name
+	by         string
 }
 
 // groupProfile is the profile of the locations of a group together.
@@ -63,6 +63,31 @@ func rowsBy(d *trace.Definitions, by string) *trace.Rows {
 	return trace.NewRows(d)
 }
 
+// regionNames gives regions the names that people see: by definition with the id, where another region has the name.
+func regionNames(d *trace.Definitions, by string) func(ref uint32, name string) string {
+	if by != byDefinition {
+		return func(_ uint32, name string) string { return name }
+	}
+	count := map[string]int{}
+	for _, r := range d.Regions.All() {
+		count[r.Name]++
+	}
+	return func(ref uint32, name string) string {
+		if count[name] < 2 || !d.Regions.Has(ref) {
+			return name
+		}
+		return name + " (" + d.Regions.At(ref).ID + ")"
+	}
+}
+
+// idOf is the id of a region, "" if it is not known.
+func idOf(d *trace.Definitions, region uint32) string {
+	if !d.Regions.Has(region) {
+		return ""
+	}
+	return d.Regions.At(region).ID
+}
+
 func (a *app) profileCommand() *cobra.Command {
 	var r reading
 	var s selecting
@@ -88,8 +113,11 @@ name; --tree shows the paths of most inclusive time first without it.
 --tree shows call paths: each region inside of those that were open around it. --folded
 prints them as lines for flame graphs, with exclusive times in nanoseconds; --pprof
 writes them for go tool pprof.`,
-		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n  weft profile --window 20%..30% --sort max --top 5 trace.trf\n  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft profile trace.otf\n  weft profile --by location --csv trace.otf > profile.csv\n" +
+			"  weft profile --window 20%..30% --sort max --top 5 trace.trf\n" +
+			"  weft profile --tree --by group trace.otf2\n  weft profile --folded trace.otf2 > trace.folded\n" +
+			"  weft profile --pprof trace.pb.gz trace.otf2 && go tool pprof -top trace.pb.gz",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if asJSON && asCSV {
 				return usageError("--json and --csv: expected one of them")
@@ -116,7 +144,8 @@ writes them for go tool pprof.`,
 			}
 			in, err := a.openOnly(c.Context(), args[0], &r)
 			if tree || folded || pprof != "" {
-				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded, pprof: pprof, least: least}
+				o := &treeOptions{by: by, sort: cmp.Or(sortBy, byInclusive), json: asJSON, csv: asCSV, tree: tree, folded: folded,
+					pprof: pprof, least: least}
 				return a.ask(in, err, false, &r, func(in *input) (any, func() error, error) {
 					x, err := a.callTree(c.Context(), in, &s, rowsBy(in.Defs(), by), o.by, o.sort)
 					return nil, func() error { return a.printPaths(x, in, &r, o) }, err
@@ -130,9 +159,9 @@ writes them for go tool pprof.`,
 				x.limit(top)
 				return x, func() error {
 					if asCSV {
-						return a.profileCSV(x, in.Defs().Clock)
+						return a.profileCSV(x, in.Defs())
 					}
-					a.printProfile(x, in.Defs().Clock)
+					a.printProfile(x, in.Defs())
 					return nil
 				}, nil
 			})
@@ -141,30 +170,36 @@ writes them for go tool pprof.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.stateFlags(c.Flags())
-	c.Flags().StringVar(&by, "by", byRegion, "what to list: region, those of each location or group, or each definition where several have one name")
-	c.Flags().StringVar(&sortBy, "sort", "", "what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+", or names from a to z (name); exclusive if not given, with --tree inclusive")
+	c.Flags().StringVar(&by, "by", byRegion,
+		"what to list: region, those of each location or group, or each definition where several have one name")
+	c.Flags().StringVar(&sortBy, "sort", "",
+		"what comes first: the greatest "+strings.Join(sortKeys[:len(sortKeys)-1], ", ")+
+			", or names from a to z (name); exclusive if not given, with --tree inclusive")
 	complete(c, "sort", sortKeys...)
 	c.Flags().BoolVar(&tree, "tree", false, "show call paths")
 	c.Flags().BoolVar(&folded, "folded", false, "print call paths as lines for flame graphs")
 	c.Flags().StringVar(&pprof, "pprof", "", "write call paths to this file for go tool pprof")
-	c.Flags().Float64Var(&least, "least", 0.5, "the least part of the time, in percent, that a path has to be shown by --tree")
+	c.Flags().Float64Var(&least, "least", 0.5,
+		"the least part of the time, in percent, that a path has to be shown by --tree")
 	complete(c, "by", byRegion, byLocation, byGroup, byDefinition)
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&asCSV, "csv", false, "print comma-separated values, times in seconds")
-	c.Flags().IntVar(&top, "top", 50, "how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
+	c.Flags().IntVar(&top, "top", 50,
+		"how many regions to list, of each location; 0 lists all, as --json and --csv do by themselves")
 	a.forceFlag(c)
 	return c
 }
 
 // profile scans a trace: each worker fills a part of its own.
-func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by, sortBy string) (*profileResult, error) {
+func (a *app) profile(ctx context.Context, in *input, s *selecting, rows *trace.Rows,
+	by, sortBy string) (*profileResult, error) {
 	sel, err := s.selection(ctx, in)
 	if err != nil {
 		return nil, err
 	}
 	d := in.Defs()
 	opt := profile.Options{Locations: by == byLocation || by == byGroup, Rows: rows}
-	x := &profileResult{heading: in.heading(), ids: by == byDefinition}
+	x := &profileResult{heading: in.heading(), by: by}
 	x.bounds, opt.Window = s.bounds(sel)
 	// What is open depends on events before the window and of other regions.
 	sum, err := analysis.Run(ctx, in.Events, sel.Surrounding(), func() *profile.Part { return profile.New(d, opt) })
@@ -289,9 +324,13 @@ func mean(c trace.Clock, sum trace.Ticks, n int64) string {
 
 // profileCSV writes a line a region, or a line a location and region, then a line
 // an activity.
-func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
-	w := csv.NewWriter(a.out)
-	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max", "unclosed", "orphans"}
+func (a *app) profileCSV(x *profileResult, d *trace.Definitions) error {
+	c, w := d.Clock, csv.NewWriter(a.out)
+	header := []string{"kind", "region", "group", "count", "exclusive", "inclusive", "sum", "min", "mean", "max",
+		"unclosed", "orphans"}
+	if x.by == byDefinition {
+		header = append(header, "id")
+	}
 	by := x.Locations != nil || x.Groups != nil
 	line := func(location []string, f ...string) error {
 		if by {
@@ -311,7 +350,12 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	regions := func(location []string, l []profile.Region) error {
 		for i := range l {
 			r := &l[i]
-			if err := line(location, "region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum), s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)); err != nil {
+			row := []string{"region", r.Name, r.Group, n(r.Count), sums(r.Exclusive), sums(r.Inclusive), sums(r.Sum),
+				s(r.Min), mean(c, r.Sum, r.Count), s(r.Max), n(r.Unclosed), n(r.Orphans)}
+			if x.by == byDefinition {
+				row = append(row, r.ID)
+			}
+			if err := line(location, row...); err != nil {
 				return err
 			}
 		}
@@ -328,7 +372,12 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 		}
 	}
 	for _, y := range x.Activities {
-		if err := line([]string{"", ""}, "activity", y.Name, "", n(y.Count), "", "", sums(y.Time), s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""); err != nil {
+		row := []string{"activity", y.Name, "", n(y.Count), "", "", sums(y.Time),
+			s(y.Min), mean(c, y.Time, y.Count), s(y.Max), n(y.Unclosed), ""}
+		if x.by == byDefinition {
+			row = append(row, idOf(d, y.Region))
+		}
+		if err := line([]string{"", ""}, row...); err != nil {
 			return err
 		}
 	}
@@ -336,19 +385,21 @@ func (a *app) profileCSV(x *profileResult, c trace.Clock) error {
 	return w.Error()
 }
 
-func (a *app) printProfile(x *profileResult, c trace.Clock) {
+func (a *app) printProfile(x *profileResult, d *trace.Definitions) {
+	c := d.Clock
 	f := c.FormatDuration
 	middle := c.FormatMean
 	regions := func(l []profile.Region, covered trace.Ticks) {
 		header := table.Row{"region", "group", "count", "exclusive", "%", "inclusive", "min", "mean", "max"}
-		if x.ids {
+		if x.by == byDefinition {
 			header = append(table.Row{"id"}, header...)
 		}
 		printTable(a.out, header, len(l), 0, func(i int) table.Row {
 			r := &l[i]
-			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive), fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
+			row := table.Row{r.Name, r.Group, r.Count, c.FormatSum(r.Exclusive),
+				fmt.Sprintf("%.1f", 100*r.Exclusive.Float()/max(1, covered.Float())),
 				c.FormatSum(r.Inclusive), f(r.Min), middle(r.Sum, r.Count), f(r.Max)}
-			if x.ids {
+			if x.by == byDefinition {
 				row = append(table.Row{r.ID}, row...)
 			}
 			return row
@@ -377,10 +428,12 @@ func (a *app) printProfile(x *profileResult, c trace.Clock) {
 		if len(x.Regions) > 0 {
 			fmt.Fprintln(a.out)
 		}
-		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0, func(i int) table.Row {
-			y := &x.Activities[i]
-			return table.Row{y.Name, y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
-		})
+		name := regionNames(d, x.by)
+		printTable(a.out, table.Row{"activity", "count", "time", "min", "mean", "max"}, len(x.Activities), 0,
+			func(i int) table.Row {
+				y := &x.Activities[i]
+				return table.Row{name(y.Region, y.Name), y.Count, c.FormatSum(y.Time), f(y.Min), middle(y.Time, y.Count), f(y.Max)}
+			})
 	}
 	if x.Unclosed > 0 {
 		fmt.Fprintf(a.out, "\n%d regions are never left; they count until their location's last event.\n", x.Unclosed)

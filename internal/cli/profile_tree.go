@@ -61,6 +61,9 @@ type treeOptions struct {
 
 // printPaths shows and writes call paths.
 func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) error {
+	if !o.json {
+		x.nameApart(in.Defs())
+	}
 	if (o.pprof != "" || o.folded) && !r.quiet {
 		a.tellDeeper(x)
 	}
@@ -88,10 +91,20 @@ func (a *app) printPaths(x *treeResult, in *input, r *reading, o *treeOptions) e
 	return nil
 }
 
+// nameApart gives the regions of the paths the names that people see.
+func (x *treeResult) nameApart(d *trace.Definitions) {
+	name := regionNames(d, x.By)
+	for i := range x.Paths {
+		x.Paths[i].Name = name(x.Paths[i].Region, x.Paths[i].Name)
+	}
+}
+
 // callTree scans a trace: each worker fills a part of its own.
-func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by, sortBy string) (*treeResult, error) {
+func (a *app) callTree(ctx context.Context, in *input, s *selecting, rows *trace.Rows,
+	by, sortBy string) (*treeResult, error) {
 	if len(s.regions) > 0 {
-		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves regions away")
+		return nil, usageError("--region: expected none with --tree, --folded and --pprof; weft filter --region leaves " +
+			"regions away")
 	}
 	sel, err := s.selection(ctx, in)
 	if err != nil {
@@ -136,7 +149,8 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 			continue
 		}
 		shown++
-		t.AppendRow(table.Row{clock.FormatSum(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatSum(n.Exclusive), n.Count, meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
+		t.AppendRow(table.Row{clock.FormatSum(n.Inclusive), fmt.Sprintf("%.1f", part), clock.FormatSum(n.Exclusive), n.Count,
+			meanOf(clock, n.Inclusive, n.Count), strings.Repeat("  ", min(n.Depth, 40)) + n.Name})
 	}
 	t.Render()
 	if rest := len(x.Paths) - shown; rest > 0 {
@@ -147,7 +161,8 @@ func (a *app) printTree(x *treeResult, clock trace.Clock, least float64) {
 // treeCSV writes a line a path.
 func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 	w := csv.NewWriter(a.out)
-	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean", "max"}); err != nil {
+	if err := w.Write([]string{"tree", "depth", "path", "count", "inclusive", "exclusive", "min", "mean",
+		"max"}); err != nil {
 		return err
 	}
 	err := x.stacks(math.MaxInt, func(path []*calltree.Node, _ bool, _ int64, _ trace.Ticks) error {
@@ -155,7 +170,8 @@ func (a *app) treeCSV(x *treeResult, c trace.Clock) error {
 		if len(path) > deepest {
 			path = []*calltree.Node{path[0], {Name: fmt.Sprintf("[%d calls]", len(path)-2)}, n}
 		}
-		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"), strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
+		return w.Write([]string{x.Roots[n.Root], strconv.Itoa(n.Depth), strings.Join(names(path), ";"),
+			strconv.FormatInt(n.Count, 10), c.FormatSumSeconds(n.Inclusive), c.FormatSumSeconds(n.Exclusive),
 			c.FormatSeconds(n.Min), mean(c, n.Inclusive, n.Count), c.FormatSeconds(n.Max)})
 	})
 	if err != nil {
@@ -174,7 +190,8 @@ const deeperCalls = "[deeper calls]"
 
 // stacks calls f for each path, outermost call first, with its visits and its exclusive time;
 // and for what is deeper than deepest once, with the path around it.
-func (x *treeResult) stacks(deepest int, f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
+func (x *treeResult) stacks(deepest int,
+	f func(path []*calltree.Node, deeper bool, count int64, exclusive trace.Ticks) error) error {
 	var path []*calltree.Node
 	var count int64 // of what is deeper
 	var exclusive trace.Ticks

@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-trace/weft/analysis/info"
 	"github.com/weft-trace/weft/analysis/states"
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/report"
@@ -27,11 +29,13 @@ line, the regions and call paths with most time, how evenly locations work, mess
 collective operations, resources, and what weft check finds. The file has no scripts and
 needs nothing else; the figures are those of weft info, profile, comm and check.
 
---window, or --from and --to, cut out a window for all but the overview, resources and
-checks. The trace is read several times; the time line is drawn from its index, which is
-made in the cache if it is not there (see weft index).`,
-		Example: "  weft report trace.otf2 -o report.html\n  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
-		Args:    exactArgs(1, "one trace"),
+--window, or --from and --to, --location, --group and --region choose what all of it is
+of, as they do for the commands of the figures. The trace is read several times; the time
+line is drawn from its index, which is made in the cache if it is not there (see weft
+index).`,
+		Example: "  weft report trace.otf2 -o report.html\n" +
+			"  weft report --window 20%..30% --title 'Third time step' -o step.html trace.otf2",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if out == "" {
 				out = strings.TrimSuffix(filepath.Base(args[0]), filepath.Ext(args[0])) + ".html"
@@ -55,8 +59,9 @@ made in the cache if it is not there (see weft index).`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	r.rolesFlag(c.Flags())
-	s.timeFlags(c.Flags())
-	c.Flags().StringVarP(&out, "output", "o", "", "file to write; the trace's name with .html if not given, - for standard output")
+	s.stateFlags(c.Flags())
+	c.Flags().StringVarP(&out, "output", "o", "",
+		"file to write; the trace's name with .html if not given, - for standard output")
 	byFlag(c, &by)
 	c.Flags().StringVar(&title, "title", "", "title; the trace's name if not given")
 	a.forceFlag(c)
@@ -72,6 +77,14 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	}
 	defer base.Close()
 	x := &report.Report{Title: filepath.Base(base.src.Path), Format: base.format.About().Title}
+	for _, c := range []struct {
+		what string
+		list []string
+	}{{"location", s.locations}, {"group", s.groups}, {"region", s.regions}} {
+		if len(c.list) > 0 {
+			x.Chosen = append(x.Chosen, c.what+" "+strings.Join(c.list, ", "))
+		}
+	}
 	with := func(f func(in *input) error) error {
 		in := a.again(base)
 		defer in.Close()
@@ -82,9 +95,29 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		in.bar.done()
 		return err
 	}
-	err = with(func(in *input) (err error) {
-		x.Info, _, err = in.info(by).Of(ctx, false)
-		return err
+	var from, to int64
+	err = with(func(in *input) error {
+		part, err := s.part(ctx, in)
+		if err != nil {
+			return err
+		}
+		if x.Info, _, err = in.info(by, part).Of(ctx, false); err != nil {
+			return err
+		}
+		if !r.quiet {
+			a.tellNamed(in)
+		}
+		if part == nil {
+			return nil
+		}
+		x.Begin = &part.Begin
+		x.Info.Locations = slices.DeleteFunc(x.Info.Locations, func(l info.Location) bool { return l.Events == 0 })
+		if w := part.Window; part.Times != nil && w != nil {
+			if from, to = w.First, w.Last; from >= to {
+				return noTime(in.Defs().Clock, from, to)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -96,13 +129,29 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 		f := &x.Info.Files[i]
 		f.Path = strings.TrimPrefix(f.Path, folder)
 	}
-	err = a.withIndex(ctx, base, r, func(i *index.Index) error {
-		from, to, err := s.windowOf(i)
+	draw := func(i *index.Index) error {
+		tracks, err := s.tracksOf(i)
 		if err != nil {
 			return err
 		}
-		return x.Draw(ctx, i, from, to)
-	})
+		return x.Draw(ctx, i, from, to, tracks)
+	}
+	if len(s.regions) == 0 {
+		err = a.withIndex(ctx, base, r, draw)
+	} else { // the index that is kept has all regions together
+		err = with(func(in *input) error {
+			e, err := s.ofRegions(ctx, in)
+			if err != nil {
+				return err
+			}
+			i, err := index.Temporary(ctx, e, index.Options{Workers: a.workers})
+			if err != nil {
+				return err
+			}
+			defer i.Close()
+			return draw(i)
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +161,7 @@ func (a *app) report(ctx context.Context, arg string, r *reading, s *selecting, 
 	}
 	in := a.again(base)
 	defer in.Close()
-	found, err := a.checkInput(ctx, in, r, &selecting{}, 1, nil)
+	found, err := a.checkInput(ctx, in, r, s, 1, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -151,11 +200,16 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 	}
 	x.From, x.To = p.From, p.To
 	x.Covered, x.Regions, x.Activities, x.Locations = p.Covered, p.Regions, p.Activities, p.Locations
-	t, err := a.callTree(ctx, in, s, rows, byRegion, byInclusive)
-	if err != nil {
+	if err := a.reportPaths(ctx, in, s, rows, by, x); err != nil {
 		return err
 	}
-	x.Paths = t.Paths
+	name := regionNames(in.Defs(), by)
+	for i := range x.Regions {
+		x.Regions[i].Name = name(x.Regions[i].Region, x.Regions[i].Name)
+	}
+	for i := range x.Activities {
+		x.Activities[i].Name = name(x.Activities[i].Region, x.Activities[i].Name)
+	}
 	if err := in.Events.Prepare(ctx); err != nil {
 		return err
 	}
@@ -172,6 +226,33 @@ func (a *app) reportTimes(ctx context.Context, in *input, s *selecting, by strin
 		return d.Regions.Has(ref) && opt.StateIn(d, d.Regions.At(ref)) != states.Busy
 	}
 	return nil
+}
+
+// reportPaths adds the call paths of the chosen regions, as if there were no others.
+func (a *app) reportPaths(ctx context.Context, in *input, s *selecting, rows *trace.Rows, by string,
+	x *report.Report) error {
+	e, err := s.ofRegions(ctx, in)
+	if err != nil {
+		return err
+	}
+	some, rest := *in, *s
+	some.Events, rest.regions = e, nil
+	t, err := a.callTree(ctx, &some, &rest, rows, by, byInclusive)
+	if err != nil {
+		return err
+	}
+	t.nameApart(in.Defs())
+	x.Paths = t.Paths
+	return nil
+}
+
+// ofRegions are the events without the regions that the flags do not choose.
+func (s *selecting) ofRegions(ctx context.Context, in *input) (format.Events, error) {
+	x := changing{filter: filtering{regions: s.regions}}
+	if !x.changes() {
+		return in.Events, nil
+	}
+	return x.change(ctx, in.Events)
 }
 
 // locationNames gives locations their full names; longest is the length of the longest. Locations

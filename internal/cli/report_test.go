@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weft-trace/weft/analysis/collectives"
+	"github.com/weft-trace/weft/analysis/usage"
 	"github.com/weft-trace/weft/internal/effort"
 )
 
@@ -46,7 +47,8 @@ func run(t *testing.T, args ...string) []byte {
 
 func readPage(t *testing.T, text []byte) *webPage {
 	t.Helper()
-	p := &webPage{text: text, elements: map[string]int{}, facts: map[string]map[string][]field{}, tables: map[string][]webTable{}}
+	p := &webPage{text: text, elements: map[string]int{}, facts: map[string]map[string][]field{},
+		tables: map[string][]webTable{}}
 	d := xml.NewDecoder(bytes.NewReader(text))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	section, name := "", ""
@@ -65,7 +67,9 @@ func readPage(t *testing.T, text []byte) *webPage {
 			a := map[string]string{}
 			for _, x := range e.Attr {
 				a[x.Name.Local] = x.Value
-				if k := strings.ToLower(x.Name.Local); strings.HasPrefix(k, "on") || k == "href" && !strings.HasPrefix(x.Value, "#") || (k == "src" || k == "srcset") && !strings.HasPrefix(x.Value, "data:image/png;base64,") {
+				if k := strings.ToLower(x.Name.Local); strings.HasPrefix(k, "on") || k == "href" &&
+					!strings.HasPrefix(x.Value, "#") || (k == "src" || k == "srcset") &&
+					!strings.HasPrefix(x.Value, "data:image/png;base64,") {
 					t.Errorf("found <%s %s=%.40q>", e.Name.Local, k, x.Value)
 				}
 			}
@@ -162,9 +166,16 @@ func TestReportFigures(t *testing.T) {
 		path string
 		args []string
 	}
-	for _, x := range []trace{{stencil, nil}, {stencil, []string{"--window", "20%..45%"}}, {many, nil}, {many, []string{"--from", "50%"}},
-		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}}, {"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
-		{"../../format/otf/testdata/ok/hand_malformed_enter/hand_malformed_enter.otf", nil}, {"../../format/otf/testdata/ok/mpi4/mpi4.otf", nil}} {
+	for _, x := range []trace{{stencil, nil}, {stencil, []string{"--window", "20%..45%"}}, {many, nil},
+		{many, []string{"--from", "50%"}},
+		{stencil, []string{"--location", "rank 1", "--window", "20%..45%"}}, {stencil, []string{"--group", "node 0"}},
+		{"../../examples/odse.etf", nil}, {"../../examples/odse.etf", []string{"--to", "30%"}},
+		// A claim on the CPU ends at 1.961 ms, and 128 ms is behind all claims, but not behind the signals.
+		{"../../examples/odse.etf", []string{"--window", "1.961ms..128ms"}},
+		{"../../examples/odse.etf", []string{"--location", "GPU", "--window", "1ms..30ms"}},
+		{"../../examples/ring.trf", nil}, {"../../examples/worley-table20.trf", []string{"--from", "10%", "--to", "90%"}},
+		{"../../format/otf/testdata/ok/hand_malformed_enter/hand_malformed_enter.otf",
+			nil}, {"../../format/otf/testdata/ok/mpi4/mpi4.otf", nil}} {
 		t.Run(filepath.Base(x.path)+strings.Join(x.args, " "), func(t *testing.T) {
 			p := readPage(t, run(t, append([]string{"report", "-q", "-o", "-", x.path}, x.args...)...))
 			command := func(to any, args ...string) {
@@ -174,7 +185,8 @@ func TestReportFigures(t *testing.T) {
 			}
 			var of struct {
 				Events    int64
-				Locations []struct{}
+				Locations []struct{ Events int64 }
+				Window    *struct{ First, Last int64 }
 				Clock     struct{ TicksPerSecond string }
 				Kinds     []struct {
 					Name            string
@@ -188,14 +200,21 @@ func TestReportFigures(t *testing.T) {
 					Count, Busy int64
 				}
 			}
-			command(&of, "info")
-			clock := of.Clock.TicksPerSecond
+			command(&of, append([]string{"info"}, x.args...)...)
+			clock, locations := of.Clock.TicksPerSecond, len(of.Locations)
+			if len(x.args) > 0 {
+				locations = 0
+				for _, l := range of.Locations {
+					locations += int(min(l.Events, 1))
+				}
+				of.First, of.Last = &of.Window.First, &of.Window.Last
+			}
 			overview := p.facts["overview"]
 			if n := numeral(t, overview["Events"][0].text); n != of.Events {
 				t.Errorf("found %d events, expected %d", n, of.Events)
 			}
-			if n := numeral(t, overview["Locations"][0].text); n != int64(len(of.Locations)) {
-				t.Errorf("found %d locations, expected %d", n, len(of.Locations))
+			if n := numeral(t, overview["Locations"][0].text); n != int64(locations) {
+				t.Errorf("found %d locations, expected %d", n, locations)
 			}
 			if n := inTicks(t, overview["Duration"][0], clock); n != *of.Last-*of.First {
 				t.Errorf("found a duration of %d ticks, expected %d", n, *of.Last-*of.First)
@@ -213,8 +232,26 @@ func TestReportFigures(t *testing.T) {
 				}
 			}
 			if len(of.Resources) > 0 {
-				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once", "highest amount") {
-					if r := of.Resources[i]; row[0].text != r.Name || numeral(t, row[2].text) != r.Count || inTicks(t, row[3], clock) != r.Busy {
+				// usage measures the same over the same time.
+				var used usage.Result
+				command(&used, append([]string{"usage"}, x.args...)...)
+				if used.First != *of.First || used.Last != *of.Last || len(used.Resources) != len(of.Resources) {
+					t.Errorf("found usage from %d to %d, expected info's %d to %d", used.First, used.Last, *of.First, *of.Last)
+				}
+				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once",
+					"highest amount") {
+					u, length := used.Resources[i], used.Last-used.First
+					share := func(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }
+					busy, use := share(float64(length-u.Open[0])/float64(length)), share(float64(u.Mean)/u.Capacity)
+					if r := of.Resources[i]; u.Claims != r.Count || length-u.Open[0] != r.Busy || row[4].text != busy ||
+						row[5].text != use {
+						t.Errorf("found %v, and by info %+v, expected %+v of usage, %s and %s", row, r, u, busy, use)
+					}
+				}
+				for i, row := range p.table(t, "resources", "resource", "capacity", "claims", "busy", "", "use", "most at once",
+					"highest amount") {
+					if r := of.Resources[i]; row[0].text != r.Name || numeral(t, row[2].text) != r.Count ||
+						inTicks(t, row[3], clock) != r.Busy {
 						t.Errorf("found the resource %v, expected %+v", row, r)
 					}
 				}
@@ -229,14 +266,17 @@ func TestReportFigures(t *testing.T) {
 				}
 				for i, row := range rows {
 					r := prof.Regions[i]
-					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive.Int64() || inTicks(t, row[4], clock) != r.Inclusive.Int64() || numeral(t, row[5].text) != r.Count || inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
+					if row[0].text != r.Name || inTicks(t, row[2], clock) != r.Exclusive.Int64() ||
+						inTicks(t, row[4], clock) != r.Inclusive.Int64() || numeral(t, row[5].text) != r.Count ||
+						inTicks(t, row[6], clock) != r.Min || inTicks(t, row[8], clock) != r.Max {
 						t.Errorf("found the region %v, expected %+v", row, r)
 					}
 				}
 			}
 			if len(prof.Activities) > 0 {
 				for i, row := range p.table(t, "resources", "activity", "claims", "time", "min", "mean", "max") {
-					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count || inTicks(t, row[2], clock) != a.Time.Int64() {
+					if a := prof.Activities[i]; row[0].text != a.Name || numeral(t, row[1].text) != a.Count ||
+						inTicks(t, row[2], clock) != a.Time.Int64() {
 						t.Errorf("found the activity %v, expected %+v", row, a)
 					}
 				}
@@ -253,7 +293,9 @@ func TestReportFigures(t *testing.T) {
 					name := strings.TrimLeft(row[0].text, "\u2003")
 					for ; i < len(tree.Paths); i++ {
 						n := tree.Paths[i]
-						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) && inTicks(t, row[1], clock) == n.Inclusive.Int64() && inTicks(t, row[3], clock) == n.Exclusive.Int64() && numeral(t, row[4].text) == n.Count {
+						if name == n.Name && len(row[0].text)-len(name) == len("\u2003")*min(n.Depth, 24) &&
+							inTicks(t, row[1], clock) == n.Inclusive.Int64() && inTicks(t, row[3], clock) == n.Exclusive.Int64() &&
+							numeral(t, row[4].text) == n.Count {
 							break
 						}
 					}
@@ -294,10 +336,14 @@ func TestReportFigures(t *testing.T) {
 			if m.Sent+m.Received > 0 {
 				facts := p.facts["messages"]
 				bytesOf := func(f field) int64 { return numeral(t, strings.TrimSuffix(f.title, " bytes")) }
-				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent || bytesOf(s[1]) != int64(m.SentBytes) || numeral(t, r[0].text) != m.Received || bytesOf(r[1]) != int64(m.ReceivedBytes) {
+				if s, r := facts["Sent"], facts["Received"]; numeral(t, s[0].text) != m.Sent ||
+					bytesOf(s[1]) != int64(m.SentBytes) || numeral(t, r[0].text) != m.Received ||
+					bytesOf(r[1]) != int64(m.ReceivedBytes) {
 					t.Errorf("found the messages %v, expected %+v", facts, m)
 				}
-				if m.Latency.Count > 0 && (inTicks(t, facts["Least latency"][0], clock) != m.Latency.Min || inTicks(t, facts["Median latency"][0], clock) != m.Latency.Median || inTicks(t, facts["Greatest latency"][0], clock) != m.Latency.Max) {
+				if m.Latency.Count > 0 && (inTicks(t, facts["Least latency"][0], clock) != m.Latency.Min ||
+					inTicks(t, facts["Median latency"][0], clock) != m.Latency.Median ||
+					inTicks(t, facts["Greatest latency"][0], clock) != m.Latency.Max) {
 					t.Errorf("found the latencies %v, expected %+v", facts, m.Latency)
 				}
 				left := slices.Clone(m.Matrix)
@@ -306,7 +352,8 @@ func TestReportFigures(t *testing.T) {
 					count, size := numeral(t, row[2].text), numeral(t, row[3].text)
 					i := -1
 					for k, c := range left {
-						if c.Count == count && int64(c.Bytes) == size && (c.Latency == nil) == (row[5].text == "–") && (c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
+						if c.Count == count && int64(c.Bytes) == size && (c.Latency == nil) == (row[5].text == "–") &&
+							(c.Latency == nil || c.Latency.Min == inTicks(t, row[5], clock) && c.Latency.Max == inTicks(t, row[7], clock)) {
 							i = k
 						}
 					}
@@ -323,10 +370,13 @@ func TestReportFigures(t *testing.T) {
 				calls += o.Calls
 			}
 			if calls > 0 {
-				rows := p.table(t, "collectives", "communicator", "operation", "members", "calls", "sent bytes", "received bytes", "time", "mean", "max", "mean wait", "max wait")
+				rows := p.table(t, "collectives", "communicator", "operation", "members", "calls", "sent bytes", "received bytes",
+					"time", "mean", "max", "mean wait", "max wait")
 				for _, row := range rows {
 					if !slices.ContainsFunc(comm.Collectives.Operations, func(o collectives.Operation) bool {
-						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls && numeral(t, row[4].text) == int64(o.Sent) && (o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
+						return strings.HasPrefix(row[1].text, o.Name) && numeral(t, row[3].text) == o.Calls &&
+							numeral(t, row[4].text) == int64(o.Sent) &&
+							(o.Time.Count == 0 || inTicks(t, row[6], clock) == o.Time.Sum.Int64() && inTicks(t, row[8], clock) == o.Time.Max)
 					}) {
 						t.Errorf("found the operation %v, expected one of weft comm", row)
 					}
@@ -337,7 +387,7 @@ func TestReportFigures(t *testing.T) {
 			}
 
 			var found checkResult
-			command(&found, "check")
+			command(&found, append([]string{"check"}, x.args...)...)
 			if len(found.Rules) == 0 {
 				if p.tables["checks"] != nil {
 					t.Errorf("found rules, expected none")
@@ -367,7 +417,8 @@ func TestReportOfMany(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("WEFT_CACHE", filepath.Join(dir, "cache"))
 	path, out := filepath.Join(dir, "many.otf2"), filepath.Join(dir, "many.html")
-	run(t, "generate", "--workload", "ring", "--locations", strconv.Itoa(locations), "--events", strconv.Itoa(20*locations), path)
+	run(t, "generate", "--workload", "ring", "--locations", strconv.Itoa(locations), "--events",
+		strconv.Itoa(20*locations), path)
 	run(t, "report", path, "-o", out)
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -380,7 +431,8 @@ func TestReportOfMany(t *testing.T) {
 		t.Error("two reports of a trace differ")
 	}
 	p := readPage(t, text)
-	for _, want := range []string{fmt.Sprintf("48 of %d rows, at equal distances; the times in its legend are theirs.", locations), "The 12 locations with most work, and the 12 with least"} {
+	for _, want := range []string{fmt.Sprintf("48 of %d rows, at equal distances; the times in its legend are theirs.",
+		locations), "The 12 locations with most work, and the 12 with least"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("the text %q is missing", want)
 		}

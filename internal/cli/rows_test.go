@@ -8,6 +8,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/timeline/index"
+	"github.com/weft-trace/weft/trace"
 )
 
 // EZTrace defines MPI_Recv anew in each of four processes: it is one row everywhere, with the same figures, and
@@ -44,7 +48,8 @@ func TestOneNameOneRow(t *testing.T) {
 			return found
 		}
 		// 251.962 ms is what weft plot and the viewer show.
-		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 || got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
+		if got := read(); len(got) != 1 || got[0].Count != 80 || got[0].Exclusive/1000 != 251962 ||
+			got[0].Inclusive != got[0].Exclusive || !reflect.DeepEqual(got[0].Definitions, ids) {
 			t.Errorf("%s: found %+v, expected one row of 80 visits, 251.962 ms and %v", c.args, got, ids)
 		}
 		split, sum := read("--by", "definition"), int64(0)
@@ -80,12 +85,14 @@ func TestOneNameOneRow(t *testing.T) {
 	}
 }
 
-// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a barrier
-// is a span of all of its processes.
+// The legend of a picture says what its times are. Those of the visits of MPI_Recv are what weft profile shows; a
+// barrier is a span of all of its processes.
 func TestLegendSaysWhatItMeasures(t *testing.T) {
 	for name, want := range map[string][]string{
 		realTraces["ring"]: {">251.962 ms exclusive<", ">484.692 ms of operations<"},
 		realTraces["etf"]:  {" of claims<"},
+		// Of Z there is one claim, of no length.
+		"../../format/etf/testdata/ok/feature-coverage.etf": {">6 ms of claims<", ">1 claim<"},
 	} {
 		out := filepath.Join(t.TempDir(), "x.svg")
 		if code, _, errs := runWeft(t, "plot", "-o", out, name); code != 0 {
@@ -100,5 +107,48 @@ func TestLegendSaysWhatItMeasures(t *testing.T) {
 				t.Errorf("%s: found no %q in the picture", name, w)
 			}
 		}
+	}
+}
+
+// By definition, what people see tells two rows of one name apart by their ids.
+func TestNamesApart(t *testing.T) {
+	for _, args := range [][]string{{"profile", "--tree"}, {"profile", "--tree", "--csv"}, {"profile", "--folded"},
+		{"info", "--top", "0"}, {"report", "-o", "-"}} {
+		_, out, _ := runWeft(t, append(args, "--by", "definition", realTraces["ring"])...)
+		for _, id := range []string{"3", "536870913", "1073741824", "1610612735"} {
+			if !strings.Contains(out, "MPI_Recv ("+id+")") {
+				t.Errorf("%s --by definition: found no MPI_Recv (%s)", args, id)
+			}
+		}
+		if _, out, _ = runWeft(t, append(args, realTraces["ring"])...); strings.Contains(out, "MPI_Recv (") {
+			t.Errorf("%s: found ids, expected one row of MPI_Recv", args)
+		}
+	}
+	_, out, _ := runWeft(t, "profile", "--csv", "--by", "definition", realTraces["ring"])
+	if head, _, _ := strings.Cut(out, "\n"); !strings.HasSuffix(head, ",id") || !strings.Contains(out, ",536870913\n") {
+		t.Errorf("found %s, expected a column of ids", out)
+	}
+}
+
+// An index has a row for each location that claims a resource: --rows resource needs the events then.
+func TestRowsOfIndex(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	x, cpu := r.Region("x"), uint64(r.Resource("cpu", 4, ""))
+	for i, name := range []string{"a", "b"} {
+		loc, id := r.Location(name), uint64(i)
+		r.Event(loc, 0, trace.ClaimBegin, x, []uint64{id, cpu, 0, 0})
+		r.Event(loc, 9, trace.ClaimEnd, x, []uint64{id, cpu})
+	}
+	path := filepath.Join(t.TempDir(), "x.weftidx")
+	if err := index.Build(t.Context(), format.Recorded(r), path, index.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := runWeft(t, "plot", "--index="+path, "--rows", "resource", "-o", "-", "x.etf")
+	want := "--rows resource: the index has the claims on cpu in a row for each location that made them"
+	if code != exitUsage || !strings.Contains(errs, want) {
+		t.Errorf("found exit code %d, %s, expected %d, %s", code, errs, exitUsage, want)
+	}
+	if code, _, errs := runWeft(t, "plot", "--index="+path, "-o", "-", "x.etf"); code != 0 {
+		t.Error(errs)
 	}
 }

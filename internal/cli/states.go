@@ -25,14 +25,19 @@ waiting) and idle, as ParaGraph defines it, and for how long how many of them ar
 groups and names of the regions. --window, or --from and --to, count the time in a
 window alone; --location and --group show the processors with one of these locations, and
 the concurrency profile of all.`,
-		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n  weft states --barrier idle --json trace.trf",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft states trace.trf\n  weft states --window 20%..30% trace.otf2\n" +
+			"  weft states --barrier idle --json trace.trf",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			var opt states.Options
 			for _, x := range []struct {
 				flag, value string
 				to          *states.State
-			}{{"--barrier", barrier, &opt.Barrier}, {"--collective", collective, &opt.Collective}, {"--user-overhead", overhead, &opt.UserOverhead}} {
+			}{
+				{"--barrier", barrier, &opt.Barrier},
+				{"--collective", collective, &opt.Collective},
+				{"--user-overhead", overhead, &opt.UserOverhead},
+			} {
 				if x.value == "" {
 					continue
 				}
@@ -48,10 +53,6 @@ the concurrency profile of all.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				wanted, err := s.places(in)
-				if err != nil {
-					return nil, nil, err
-				}
 				_, opt.Window = s.bounds(sel)
 				// What is open in a window depends on all events before it, and who has
 				// finished on those behind it.
@@ -60,22 +61,36 @@ the concurrency profile of all.`,
 					return nil, nil, err
 				}
 				x, f := p.Result(), in.Defs().Clock.FormatDuration
-				if wanted != nil {
-					x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool { return !slices.ContainsFunc(q.Locations, wanted) })
+				if sel.Location != nil {
+					x.Processors = slices.DeleteFunc(x.Processors, func(q states.Processor) bool {
+						return !slices.ContainsFunc(q.Locations, sel.Location)
+					})
 				}
 				name, _ := locationNames(in.Defs())
 				return x, func() error {
 					if len(x.Processors) == 0 {
 						return &exitError{exitDefects, fmt.Errorf("%s: %s", in.src.Path, noProcessors(in.Defs()))}
 					}
-					printTable(a.out, table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}, len(x.Processors), 0, func(i int) table.Row {
+					head := table.Row{"processor", "busy", "%", "overhead", "%", "idle", "%"}
+					gaps := slices.ContainsFunc(x.Processors, func(q states.Processor) bool { return q.Gap > 0 })
+					if gaps {
+						head = append(head, "gap", "%")
+					}
+					printTable(a.out, head, len(x.Processors), 0, func(i int) table.Row {
 						q := &x.Processors[i]
-						all := float64(max(1, q.Busy+q.Overhead+q.Idle))
+						all := float64(max(1, q.Busy+q.Overhead+q.Idle+q.Gap))
 						pc := func(v int64) string { return fmt.Sprintf("%.1f", 100*float64(v)/all) }
-						return table.Row{name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle)}
+						row := table.Row{
+							name(q.Locations[0]), f(q.Busy), pc(q.Busy), f(q.Overhead), pc(q.Overhead), f(q.Idle), pc(q.Idle),
+						}
+						if gaps {
+							row = append(row, f(q.Gap), pc(q.Gap))
+						}
+						return row
 					})
 					fmt.Fprintln(a.out, "\nTime with so many processors in each state")
-					printTable(a.out, table.Row{"processors", "busy", "overhead", "idle"}, len(x.Profile), 0, func(i int) table.Row {
+					head = table.Row{"processors", "busy", "overhead", "idle"}
+					printTable(a.out, head, len(x.Profile), 0, func(i int) table.Row {
 						l := &x.Profile[i]
 						return table.Row{l.Count, f(l.Busy), f(l.Overhead), f(l.Idle)}
 					})

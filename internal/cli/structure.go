@@ -31,14 +31,16 @@ are those of all its occurrences in the trace. Locations that do the same are on
 tree, and what is the same at several locations or places is one in the figures.
 
 Events are the same if their kind and region are; snapshots, summaries, markers and
-links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop. WAIT is the share of the time of all locations that
-would be saved if each occurrence took no longer than the shortest one (in Pallas:
-contention score). It is worked out of the events, whatever the trace's format.
+links are left out. What comes twice in a row or more, up to 100 steps of it, is a loop.
+WAIT is the share of the time of all locations that would be saved if each occurrence
+took no longer than the shortest one (in Pallas: contention score). It is worked
+out of the events, whatever the trace's format.
 
 --window, or --from and --to, --location, --group and --region show the structure of a part
 of the trace, as weft cut and weft filter would write it.`,
-		Example: "  weft structure trace.otf\n  weft structure --depth 3 trace.pallas\n  weft structure --location 'rank 0' --json trace.trf",
-		Args:    exactArgs(1, "one trace"),
+		Example: "  weft structure trace.otf\n  weft structure --depth 3 trace.pallas\n" +
+			"  weft structure --location 'rank 0' --json trace.trf",
+		Args: exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if depth < 1 {
 				return usageError("--depth %d: expected 1 or more", depth)
@@ -85,7 +87,7 @@ func plainNames(x *structure.Result) {
 
 // structure scans a trace: each worker fills a part of its own.
 func (a *app) structure(ctx context.Context, in *input, s *selecting) (*structure.Result, error) {
-	if err := s.narrow(ctx, in); err != nil {
+	if _, err := s.narrow(ctx, in); err != nil {
 		return nil, err
 	}
 	sel := trace.Everything()

@@ -59,16 +59,22 @@ func (x *changing) flags(f *pflag.FlagSet) {
 	plainFlag(f, &x.plain)
 	f.BoolVar(&x.prune, "prune", false, "leave away definitions that nothing in OUT refers to")
 	p := &x.piece
-	f.StringVar(&p.from, "from", "", "first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
+	f.StringVar(&p.from, "from", "",
+		"first time wanted: 1.5ms, 3s, 20%, ticks; counted from the first event, or with @ the trace's own")
 	f.StringVar(&p.to, "to", "", "end of the times wanted, exclusive")
 	f.StringVar(&p.window, "window", "", "both in one: 20%..30%, 1.5ms..2ms, @-5..@7; a side that is left out is open")
 	f.StringVar(&p.percent, "percent", "", "both in percent of the trace's length: 40-60")
 	f.StringVar(&p.around, "around", "", "times from --margin before this one to --margin behind")
-	f.StringVar(&p.event, "event", "", "times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
-	f.StringVar(&p.occurrence, "occurrence", "", "times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
-	f.BoolVar(&p.each, "each", false, "with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
+	f.StringVar(&p.event, "event", "",
+		"times around the first event of a kind, KIND as for --kind, or the N-th one, KIND#N, with --margin")
+	f.StringVar(&p.occurrence, "occurrence", "",
+		"times of the first visit of a region, REGION, or the N-th one, REGION#N; also of a claim; more with --margin")
+	f.BoolVar(&p.each, "each", false,
+		"with --occurrence: the N-th at each location, from the begin of the first to the end of the last")
 	f.StringVar(&p.margin, "margin", "", "how much before and behind --around, --event and --occurrence: 1.5ms, 3s, ticks")
-	f.StringVar(&p.borders, "borders", "reopen", "what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look at what is before")
+	f.StringVar(&p.borders, "borders", "reopen",
+		"what is open at the borders of a piece: reopen begins it anew and ends it; bare leaves it, which needs no look "+
+			"at what is before")
 	y := &x.filter
 	for _, l := range []struct {
 		list, not *[]string
@@ -87,7 +93,8 @@ func (x *changing) flags(f *pflag.FlagSet) {
 		f.StringSliceVar(l.list, l.name, nil, "keep "+l.doc+doc)
 		f.StringSliceVar(l.not, "not-"+l.name, nil, "leave away "+l.doc)
 	}
-	f.StringVar(&y.minDuration, "min-duration", "", "leave away visits of regions and claims that are shorter: 20us, ticks")
+	f.StringVar(&y.minDuration, "min-duration", "",
+		"leave away visits of regions and claims that are shorter: 20us, ticks")
 	f.IntVar(&y.maxDepth, "max-depth", 0, "leave away regions inside of so many others that are kept; 0 keeps all")
 }
 
@@ -119,7 +126,8 @@ func (p *piece) times(ctx context.Context, d format.Events) (w trace.Window, err
 		}
 	}
 	if ways > 1 {
-		return w, usageError("found several of --window, --from and --to, --percent, --around, --event, --occurrence; expected one")
+		return w, usageError("found several of --window, --from and --to, --percent, --around, --event, --occurrence; " +
+			"expected one")
 	}
 	from, to := ends.from, ends.to
 	if p.percent != "" {
@@ -152,7 +160,8 @@ func (p *piece) times(ctx context.Context, d format.Events) (w trace.Window, err
 			return w, err
 		}
 	default:
-		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To}, timeFlag{"--around", p.around, &w.From}); err != nil {
+		if err := timesOf(ctx, d, timeFlag{"--from", from, &w.From}, timeFlag{"--to", to, &w.To},
+			timeFlag{"--around", p.around, &w.From}); err != nil {
 			return w, err
 		}
 		if p.around != "" {
@@ -166,7 +175,8 @@ func (p *piece) times(ctx context.Context, d format.Events) (w trace.Window, err
 		w.To += margin
 	}
 	if w.From > w.To {
-		return w, usageError("found a piece that ends, at %s s, before it begins, at %s s", clock.FormatSeconds(w.To), clock.FormatSeconds(w.From))
+		return w, usageError("found a piece that ends, at %s s, before it begins, at %s s", clock.FormatSeconds(w.To),
+			clock.FormatSeconds(w.From))
 	}
 	return w, nil
 }
@@ -178,12 +188,16 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 		flag, text = "--occurrence", p.occurrence
 	}
 	name, n := text, 1
+	defs := d.Defs()
 	if i := strings.LastIndexByte(text, '#'); i >= 0 {
-		if v, err := strconv.Atoi(text[i+1:]); err == nil && v > 0 {
+		switch v, err := strconv.Atoi(text[i+1:]); {
+		case err != nil:
+		case v > 0:
 			name, n = text[:i], v
+		case !p.named(defs, text):
+			return w, usageError("%s %s: found number %d, expected 1 or more: the first one is %s#1", flag, text, v, text[:i])
 		}
 	}
-	defs := d.Defs()
 	found, of := 0, "events"
 	if p.event != "" {
 		var kind func(trace.Kind) bool
@@ -211,10 +225,20 @@ func (p *piece) find(ctx context.Context, d format.Events) (w trace.Window, err 
 	return w, &exitError{exitDefects, fmt.Errorf("%s %s: %s", flag, text, why)}
 }
 
+// named reports whether a region, or a kind of events, has a name that is a number sign and a number at its end.
+func (p *piece) named(d *trace.Definitions, name string) bool {
+	if p.event != "" {
+		return len(kindsNamed(d, name)) > 0
+	}
+	_, missing := aRegion.missing(d, name)
+	return !missing
+}
+
 // wanted is what the flags of a filter say; ok is false if they say nothing.
 func (x *filtering) wanted(d *trace.Definitions) (w transform.Wanted, ok bool, err error) {
 	n := 0
-	for _, l := range [][]string{x.locations, x.groups, x.regions, x.kinds, x.communicators, x.notLocations, x.notGroups, x.notRegions, x.notKinds, x.notCommunicators} {
+	for _, l := range [][]string{x.locations, x.groups, x.regions, x.kinds, x.communicators, x.notLocations, x.notGroups,
+		x.notRegions, x.notKinds, x.notCommunicators} {
 		n += len(l)
 	}
 	if n == 0 && x.minDuration == "" && x.maxDepth == 0 {
@@ -279,20 +303,21 @@ func chooseGroups(d *trace.Definitions, list []string) (func(uint32) bool, error
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	return func(loc uint32) bool {
-		g := d.Locations.At(loc).Group
-		for range d.Groups.Len() { // groups may form a ring in a broken trace
-			if !d.Groups.Has(g) {
-				break
-			}
-			x := d.Groups.At(g)
-			if p.match(x.ID, x.Name) {
-				return true
-			}
-			g = x.Parent
+	return func(loc uint32) bool { return p.matchGroup(d.Groups.All(), d.Locations.At(loc).Group) }, nil
+}
+
+// matchGroup reports whether a group, or one around it, is meant.
+func (p *patterns) matchGroup(groups []trace.LocationGroup, g uint32) bool {
+	for range groups { // they may form a ring in a broken trace
+		if int64(g) >= int64(len(groups)) {
+			break
 		}
-		return false
-	}, nil
+		if p.match(groups[g].ID, groups[g].Name) {
+			return true
+		}
+		g = groups[g].Parent
+	}
+	return false
 }
 
 // source is how the files are read: what is to be done comes behind that.
@@ -349,7 +374,8 @@ type changed struct {
 
 // writeChanged writes a trace that comes from the traces ins, and says what was lost.
 // finish, if there is one, may print more, and gives what is printed as JSON.
-func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing, finish func(*changed) (any, error)) error {
+func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, dst string, x *changing,
+	finish func(*changed) (any, error)) error {
 	w, err := a.writer(ins[0].opt.Values, dst, x.as, "--as")
 	if err != nil {
 		return err
@@ -360,7 +386,8 @@ func (a *app) writeChanged(ctx context.Context, ins []*input, d format.Events, d
 	for _, in := range ins {
 		from = append(from, in.file)
 	}
-	signals := slices.ContainsFunc(d.Defs().Metrics.All(), func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
+	signals := slices.ContainsFunc(d.Defs().Metrics.All(),
+		func(m trace.MetricDef) bool { return m.Kind == trace.SignalMetric })
 	if x.prune || w.format.About().Name == "etf" && signals {
 		// TRACE has no signals without fragments.
 		what := transform.PruneSignals
@@ -437,7 +464,8 @@ func (c *counting) Scan(ctx context.Context, sel trace.Selection, order format.O
 }
 
 // changeOne runs a command that changes one trace.
-func (a *app) changeOne(c *cobra.Command, args []string, x *changing, more func(ctx context.Context, d format.Events) (format.Events, error)) error {
+func (a *app) changeOne(c *cobra.Command, args []string, x *changing,
+	more func(ctx context.Context, d format.Events) (format.Events, error)) error {
 	ctx := c.Context()
 	in, err := a.open(ctx, args[0], x.source())
 	if err != nil {
@@ -469,11 +497,15 @@ The time is given by --from and --to, --percent, --around a time, --event or
 --occurrence, which is the N-th visit of a region over all locations, or with --each the N-th
 at each of them: iteration 5 of a loop. All flags of weft filter can be given, too: the piece is cut out and
 filtered in one pass.`,
-		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n  weft cut --occurrence 'iteration#5' --each trace.otf2 fifth.otf2\n  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
-		Args:    exactArgs(2, "TRACE and OUT"),
+		Example: "  weft cut --from 20% --to 40% trace.otf2 piece.otf2\n" +
+			"  weft cut --occurrence 'iteration#5' --each trace.otf2 fifth.otf2\n" +
+			"  weft cut --occurrence 'MPI_Barrier#2' --margin 1ms trace.otf2 piece.otf\n" +
+			"  weft cut --from 2s --to 3s --region 'MPI_*' big.otf2 piece.otf",
+		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if !x.piece.cuts() {
-				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or --occurrence; see %s --help", c.CommandPath())
+				return usageError("found no time, expected --window, --from, --to, --percent, --around, --event or "+
+					"--occurrence; see %s --help", c.CommandPath())
 			}
 			return a.changeOne(c, args, &x, nil)
 		},
@@ -495,8 +527,10 @@ events that name no communicator with --communicator. An event is kept if no fla
 against it.
 
 All flags of weft cut can be given, too.`,
-		Example: "  weft filter --region 'MPI_*' trace.otf2 mpi.otf2\n  weft filter --not-region 're:^(get|set)_' --min-duration 10us trace.otf2 small.otf2\n  weft filter --location 0,1 --kind enter,leave trace.otf first.etf",
-		Args:    exactArgs(2, "TRACE and OUT"),
+		Example: "  weft filter --region 'MPI_*' trace.otf2 mpi.otf2\n" +
+			"  weft filter --not-region 're:^(get|set)_' --min-duration 10us trace.otf2 small.otf2\n" +
+			"  weft filter --location 0,1 --kind enter,leave trace.otf first.etf",
+		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.changeOne(c, args, &x, nil)
 		},
@@ -529,7 +563,9 @@ event of a kind, or with #N the N-th one: MPI_Init, sync#2, marker. Without it, 
 if all traces say their time of day, and none if not.
 
 All flags of weft cut and weft filter can be given, for the merged trace.`,
-		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n  weft merge --anchor first before.etf after.etf both.etf\n  weft merge --anchor MPI_Init --unify node1.otf node2.otf all.otf",
+		Example: "  weft merge rank0.otf2 rank1.otf2 all.otf2\n" +
+			"  weft merge --anchor first before.etf after.etf both.etf\n" +
+			"  weft merge --anchor MPI_Init --unify node1.otf node2.otf all.otf",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usageError("found %d arguments, expected TRACE... and OUT; see %s --help", len(args), c.CommandPath())
@@ -539,8 +575,10 @@ All flags of weft cut and weft filter can be given, for the merged trace.`,
 		RunE: func(c *cobra.Command, args []string) error { return a.merge(c.Context(), args, &x) },
 	}
 	x.flags(c.Flags())
-	c.Flags().StringVar(&x.anchor, "anchor", "", "what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
-	c.Flags().BoolVar(&x.unify, "unify", false, "make one of locations, groups, communicators and resources with the same id and name")
+	c.Flags().StringVar(&x.anchor, "anchor", "",
+		"what is the same moment: wall, first, none, or the visit of a region or event of a kind, NAME or NAME#N")
+	c.Flags().BoolVar(&x.unify, "unify", false,
+		"make one of locations, groups, communicators and resources with the same id and name")
 	complete(c, "anchor", "wall", "first", "none")
 	a.forceFlag(c)
 	return c
@@ -605,7 +643,8 @@ func (x *mergeOptions) zero(ctx context.Context, names []string, list []format.E
 			if x.anchor == "" {
 				return nil, nil
 			}
-			return nil, &exitError{exitDefects, fmt.Errorf("%s: found no time of day of the recording, expected one for --anchor wall", names[i])}
+			return nil, &exitError{exitDefects,
+				fmt.Errorf("%s: found no time of day of the recording, expected one for --anchor wall", names[i])}
 		}
 		return transform.WallClock(list)
 	}
@@ -644,8 +683,9 @@ Names of known libraries are kept (` + strings.Join(knownNames, ", ") + `), or t
 --keep says instead. --names writes a table of what was replaced, for your eyes only.
 
 All flags of weft cut and weft filter can be given, too; they see the true names.`,
-		Example: "  weft anonymize trace.otf2 shared.otf2\n  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
-		Args:    exactArgs(2, "TRACE and OUT"),
+		Example: "  weft anonymize trace.otf2 shared.otf2\n" +
+			"  weft anonymize --keep 'MPI_*,solve' --names secret.csv trace.otf shared.otf",
+		Args: exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := newPatterns(keep)
 			if err != nil {
@@ -668,7 +708,8 @@ All flags of weft cut and weft filter can be given, too; they see the true names
 		},
 	}
 	x.flags(c.Flags())
-	c.Flags().StringSliceVar(&keep, "keep", knownNames, "names that are kept; * and ? match anything, re: begins a regular expression")
+	c.Flags().StringSliceVar(&keep, "keep", knownNames,
+		"names that are kept; * and ? match anything, re: begins a regular expression")
 	c.Flags().StringVar(&names, "names", "", "write a table of the replaced names to this file, as comma-separated values")
 	a.forceFlag(c)
 	return c

@@ -35,10 +35,6 @@ window.`,
 				if err != nil {
 					return nil, nil, err
 				}
-				wanted, err := s.places(in)
-				if err != nil {
-					return nil, nil, err
-				}
 				var opt usage.Options
 				if _, opt.Window = s.bounds(sel); !asJSON {
 					opt.Levels = usageLevels
@@ -48,10 +44,10 @@ window.`,
 					return nil, nil, err
 				}
 				x := p.Result()
-				if wanted != nil {
+				if sel.Location != nil {
 					ids := map[string]bool{}
 					for i, l := range in.Defs().Locations.All() {
-						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && wanted(uint32(i))
+						ids[l.ID] = ids[l.ID] || l.Kind == trace.ResourceLocation && sel.Location(uint32(i))
 					}
 					x.Resources = slices.DeleteFunc(x.Resources, func(r usage.Resource) bool { return !ids[r.ID] })
 				}
@@ -88,10 +84,12 @@ func (a *app) printUsage(x *usage.Result) {
 		}
 		return fmt.Sprintf("%.1f", 100*part/whole)
 	}
-	printTable(a.out, table.Row{"resource", "claims", "mean amount", "% of capacity", "peak", "capacity", "unit"}, len(x.Resources), 0, func(i int) table.Row {
-		q := &x.Resources[i]
-		return table.Row{name(i), q.Claims, amount(float64(q.Mean)), percent(float64(q.Mean), q.Capacity), amount(float64(q.Peak)), amount(q.Capacity), q.Unit}
-	})
+	printTable(a.out, table.Row{"resource", "claims", "mean amount", "% of capacity", "peak", "capacity", "unit"},
+		len(x.Resources), 0, func(i int) table.Row {
+			q := &x.Resources[i]
+			return table.Row{name(i), q.Claims, amount(float64(q.Mean)), percent(float64(q.Mean), q.Capacity),
+				amount(float64(q.Peak)), amount(q.Capacity), q.Unit}
+		})
 	fmt.Fprintln(a.out)
 	t := newTable(a.out)
 	t.AppendHeader(table.Row{"resource", "claims at once", "% of the time"})
