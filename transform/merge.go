@@ -57,7 +57,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // what a trace has twice it keeps
 		if zero(0) == 0 {
-			x.defs.Native = first.Native
+			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
 	}
 	base, _, ok := first.Clock.Rescale(zero(0), x.defs.Clock)

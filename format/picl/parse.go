@@ -286,6 +286,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		for j := 0; j+1 < len(p.vals); j += 2 {
 			b.AddAttr(p.statisticKey(p.vals[j]), p.vals[j+1])
 		}
+		if n := len(p.vals); n%2 == 1 {
+			b.AddAttr(p.statisticKey(p.vals[n-1]), noFigure)
+		}
 	default:
 		b.Add(loc, t, d.records[typ], region)
 		for j, v := range p.vals {
@@ -332,6 +335,7 @@ func (p *parsed) takeAdded() {
 		p.vals = p.vals[:n]
 		p.added = append(p.added, trace.Attr{Key: key, Value: trace.StringValue(value)})
 	}
+	slices.Reverse(p.added)
 }
 
 // markAdded gives the last row the attributes that the event got when the trace was changed.
@@ -428,6 +432,9 @@ func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
 	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name, func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
 	return k
 }
+
+// noFigure is the value of an event type that a statistics record has no figure for.
+var noFigure = trace.StringValue("")
 
 // statisticKey is the attribute of a statistic of an event type: the type's
 // number, explained by its name.
