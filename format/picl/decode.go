@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -36,6 +37,7 @@ type decoder struct {
 	defined     []int64          // lines of all definition records
 	missing     map[setKey]int64 // subsets that heads of records name and no record defines, with their first lines
 	statistics  bool             // there are statistics records
+	spelled     int64            // records of the last scan whose descriptor the values do not tell
 	nesting     nesting
 	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
@@ -717,6 +719,7 @@ type scan struct {
 	d       *decoder
 	carried carrier.Links
 	wanted  bool
+	spelled atomic.Int64 // records whose descriptor the values do not tell
 }
 
 // Begin begins a scan.
@@ -733,7 +736,15 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 }
 
 // Close frees the links.
-func (s *scan) Close() { s.carried.Close() }
+func (s *scan) Close() {
+	s.d.spelled = s.spelled.Load()
+	s.carried.Close()
+}
+
+// Overview says how many descriptors the events do not tell.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	return &format.Overview{Spelled: d.spelled}, nil
+}
 
 // Assembler hands on batches as they come from the blocks.
 func (s *scan) Assembler(mixed bool) linetrace.Assembler { return assembler{s, mixed} }
@@ -745,7 +756,7 @@ type assembler struct {
 
 // Block makes room for what a block says.
 func (a assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed}
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled}
 }
 
 // Take hands on the events of a block.

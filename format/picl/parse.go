@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -30,6 +31,9 @@ type parsed struct {
 	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
 	links []carriedLinks
+	// spelled counts the records whose descriptor the values do not tell.
+	spelled *atomic.Int64
+	buf     []byte
 }
 
 // carriedLinks are packed links of another format's trace with their line.
@@ -245,6 +249,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 				return err
 			}
 		}
+		if problem.rule == "" {
+			p.noteSpelling(l[i:], h, number)
+		}
 		p.takeAdded()
 	}
 	key := procKey{h.f[3], h.f[4]}
@@ -321,6 +328,30 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		b.Pos = append(b.Pos, number)
 	}
 	return nil
+}
+
+// noteSpelling counts a record if its descriptor is another one than its values get when they are
+// written.
+func (p *parsed) noteSpelling(data []byte, h *head, line int64) {
+	data = bytes.TrimLeft(data, " \t")
+	if len(data) == 0 || h.f[5] == 0 {
+		return
+	}
+	if usualDescriptor(data) {
+		n := int64(data[0] - '0')
+		if p.d.plainInts || p.res.control(n, h, line) == predefined[n] {
+			return
+		}
+	}
+	if n := closingQuote(data); data[0] == '"' && n > 0 {
+		r := Record{Type: h.f[0], Values: p.vals}
+		p.buf = r.appendData(p.buf[:0], defaultDigits)
+		want := p.buf[1+bytes.IndexByte(p.buf[1:], ' ')+1:]
+		if c, err := p.res.inline(string(data[1:n])); err == nil && c.simple != nil && bytes.HasPrefix(want, data[:n+1]) {
+			return
+		}
+	}
+	p.spelled.Add(1)
 }
 
 // takeAdded takes the attributes that the event got when the trace was changed from among

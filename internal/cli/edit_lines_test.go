@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-trace/weft/format"
 )
 
 // oddDescriptors is a PICL trace whose records are spelled as no writer of weft spells them.
@@ -200,5 +203,58 @@ func TestVerbsChangePICL(t *testing.T) {
 				t.Errorf("found\n%s\nexpected\n%s", got, x.want)
 			}
 		})
+	}
+}
+
+// What other formats do not keep of PICL's records is in the loss table; an event type without a figure
+// comes back.
+func TestPICLThroughOthers(t *testing.T) {
+	const text = `-6 -1 -1.000000 -1 -1 1 "%d%s" 7 "%d %d"
+3 5 0.100000 0 0 1 7 1 2
+3 5 0.200000 0 0 1 "(%d,%d)" (5,6)
+3 5 0.300000 0 0 1 "%*d %d" 7 8
+3 5 0.400000 0 0 1 "%d %lf" 3 4.5
+3 5 0.500000 0 0 1 "%d%lf" 3 4.5
+3 5 0.600000 0 0 2 2 3 4
+-102 -1 0.700000 0 0 3 2 5 1 -901
+-101 -1 0.800000 0 0 1 "%d%lf" -901 0.500000
+`
+	in := textFile(t, "in.trf", text)
+	for _, ext := range []string{".etf", ".otf", ".otf2", ".pallas"} {
+		out, back := filepath.Join(t.TempDir(), "out"+ext), filepath.Join(t.TempDir(), "back.trf")
+		code, loss, errs := runWeft(t, "convert", "--json", in, out)
+		if _, err := os.Stat(out); err != nil { // it may have got a folder of its own
+			found, globErr := filepath.Glob(filepath.Join(filepath.Dir(out), "*", "*"+ext))
+			if globErr != nil || len(found) != 1 {
+				t.Fatalf("%s: exit code %d: %s", ext, code, errs)
+			}
+			out = found[0]
+		}
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, r := range rows {
+			if r.Kind == "record" && r.Field == "spelling" && r.How == format.Degraded {
+				n += r.Count
+			}
+		}
+		if n != 4 {
+			t.Errorf("%s: %d records are said to lose their spelling, expected 4: %s", ext, n, loss)
+		}
+		if code, _, errs := runWeft(t, "convert", "-q", out, back); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", ext, code, errs)
+		}
+		if got := lineList(t, back); !slices.Contains(got, "-102 -1 0.700000 0 0 3 2 5 1 -901") {
+			t.Errorf("%s: the incomplete pair is gone:\n%s", ext, strings.Join(got, "\n"))
+		}
+	}
+	// A copy and a verb keep all, and lose nothing.
+	for _, args := range [][]string{{"convert"}, {"filter", "--not-region", "no such region"}} {
+		out := filepath.Join(t.TempDir(), "out.trf")
+		if _, loss, _ := runWeft(t, append(args, "-q", in, out)...); strings.Contains(loss, "spelling") {
+			t.Errorf("%q: %s", args, loss)
+		}
 	}
 }
