@@ -83,7 +83,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok {
+			if old, ok := properties[a.Key]; ok && len(list) > 1 {
 				if old == v {
 					continue
 				}
