@@ -23,6 +23,10 @@ type Lines struct {
 // pieceLines is how many lines a piece of a text has.
 const pieceLines = 64
 
+// mostHeld is how many bytes of pieces are held. A piece has a few thousand, and each sorted piece of a
+// file needs one.
+const mostHeld = 16 << 20
+
 // piece is a piece of a chunk, by their numbers.
 type piece struct{ chunk, n int }
 
@@ -118,7 +122,7 @@ func (x *Lines) piece(number int64) (*pieceText, error) {
 	if err := x.text.File.Read(p.data, starts[k.n]); err != nil {
 		return nil, err
 	}
-	if x.held += len(p.data); x.held > x.text.Opt.SortMemory() {
+	if x.held += len(p.data); x.held > min(mostHeld, x.text.Opt.SortMemory()) {
 		clear(x.pieces)
 		x.held = len(p.data)
 	}
