@@ -198,7 +198,7 @@ func (e *encoder) event(ref uint32) int64 {
 
 // label writes a label before the first record of an event type that bears
 // another name than the record before it at the same location.
-func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
+func (e *encoder) label(loc, ref uint32, r *Record) error {
 	if ref == trace.NoRef || e.keptLabels {
 		return nil
 	}
@@ -207,7 +207,7 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 		return nil
 	}
 	k := procEvent{loc, ev}
-	p, name := e.key(loc), e.Defs.Regions.At(ref).Name
+	p, name := procKey{r.Processor, r.Process}, e.Defs.Regions.At(ref).Name
 	if e.from != nil {
 		have, ok := e.described.labelOf(ev, p.processor, p.process, math.MaxInt64)
 		if have == name || !ok && name == eventName(ev) {
@@ -226,7 +226,7 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 			return nil
 		}
 	}
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: t, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
+	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
 }
 
 // prepare finds the event types that have several names, once per batch: the
@@ -352,8 +352,8 @@ func (e *encoder) put(c *trace.Cursor, r *Record) error {
 			return err
 		}
 	}
-	if l == nil || c.Kind() != trace.Leave { // the names of an entry are those of its exit
-		if err := e.label(c.Location(), c.Ref(), r.Time); err != nil {
+	if l == nil || c.Kind() != trace.Leave || e.from.moved { // the name of an entry is that of its exit
+		if err := e.label(c.Location(), c.Ref(), r); err != nil {
 			return err
 		}
 	}

@@ -336,3 +336,22 @@ func TestAttributesOfTRACEComeBack(t *testing.T) {
 		}
 	}
 }
+
+// Where the records of a file change places, each has the name that it had.
+func TestSortedPICLKeepsNames(t *testing.T) {
+	for _, text := range []string{
+		"-5 5 0.0 -1 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 0 0 0\n", // the later label stands first
+		"1 5 0.4 1 -1 0\n1 5 0.5 1 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 1 -1 0\n",      // of records whose process is not known
+		"-4 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n-3 5 0.1 0 0 0\n-4 5 0.2 0 0 0\n",     // an exit without entry
+		"-5 5 0.0 0 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 1 -1 1 0 b\n1 5 0.3 1 0 0\n",   // of two processors
+	} {
+		in, out := textFile(t, "in.trf", text), filepath.Join(t.TempDir(), "out.trf")
+		if code, _, errs := runWeft(t, "sort", "-q", in, out); code != 0 {
+			t.Fatal(errs)
+		}
+		_, want, _ := runWeft(t, "print", "-q", "--json", in)
+		if _, got, _ := runWeft(t, "print", "-q", "--json", out); got != want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", text, got, want)
+		}
+	}
+}
