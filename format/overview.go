@@ -99,15 +99,19 @@ type Overview struct {
 	// Definitions counts the records that define, by type; nil where definitions are no records
 	// of their own.
 	Definitions []DefinitionRecords
+	// Spelled is how many records the last scan found whose form neither [trace.Definitions] nor the
+	// events tell.
+	Spelled int64
 }
 
 // LostDefinitions counts what a trace defines and a trace that was encoded has not: names
-// that [trace.Definitions] has no place for, places, and what it had no room for.
+// that [trace.Definitions] has no place for, places, spelling, and what it had no room for.
 func LostDefinitions(ctx context.Context, f File, l *Loss) error {
 	o, err := f.Overview(ctx)
 	if o == nil {
 		return err
 	}
+	l.Add("record", "spelling", Degraded, "values stay; on the way back the form of the data is chosen anew", o.Spelled)
 	for _, x := range o.Definitions {
 		l.Add(x.Type, "", Lost, "there are too many", x.Dropped)
 		l.Add(x.Type, "order", Degraded, "stands before all other lines", x.Moved)

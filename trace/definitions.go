@@ -83,6 +83,9 @@ type Definitions struct {
 	// Retimed says that events have other times than in the file that Native is of. What changes
 	// times sets it.
 	Retimed bool
+	// Mended says that what was wrong in the file that Native is of, and reading has mended, is to be
+	// written mended. What repairs a trace sets it.
+	Mended bool
 	// Properties are the trace's own attributes.
 	Properties Table[Attr]
 

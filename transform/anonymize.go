@@ -46,7 +46,7 @@ func Anonymize(d format.Events, a Anonymizing) format.Events {
 	}
 	if _, ok := old.Native.(trace.Renamable); ok {
 		r.definer.into.whole = true
-		defs.Native, defs.Rename, defs.Retimed = old.Native, x.rename, old.Retimed
+		defs.Native, defs.Rename, defs.Retimed, defs.Mended = old.Native, x.rename, old.Retimed, old.Mended
 	}
 	return transformed{&anonymized{r, x}}
 }

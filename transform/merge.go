@@ -57,7 +57,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 	if len(list) == 1 {
 		to.same, to.whole = nil, true // what a trace has twice it keeps
 		if zero(0) == 0 {
-			x.defs.Native = first.Native
+			x.defs.Native, x.defs.Retimed, x.defs.Mended = first.Native, first.Retimed, first.Mended
 		}
 	}
 	base, _, ok := first.Clock.Rescale(zero(0), x.defs.Clock)
@@ -83,7 +83,7 @@ func Merge(ctx context.Context, list []format.Events, m Merging) (*Merged, error
 		p.definer.all()
 		for _, a := range src.Properties.All() {
 			v := a.Value.String()
-			if old, ok := properties[a.Key]; ok {
+			if old, ok := properties[a.Key]; ok && len(list) > 1 {
 				if old == v {
 					continue
 				}

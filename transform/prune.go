@@ -55,6 +55,12 @@ func Prune(ctx context.Context, d format.Events, what Pruning) (format.Events, e
 		}
 	}
 	p := newRewritten(d, nil)
+	if what == PruneSignals {
+		// The other entries keep their ids.
+		src, defs := d.Defs(), p.definer.into.defs
+		p.definer.into.whole = true
+		defs.Native, defs.Rename, defs.Retimed, defs.Mended = src.Native, src.Rename, src.Retimed, src.Mended
+	}
 	for t := locations; t < tableCount; t++ {
 		for i, x := range used.index[t] {
 			if x != unmapped {

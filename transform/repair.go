@@ -58,7 +58,7 @@ func Repair(d format.Events, r Repairing) format.Events {
 	x := &repair{around: around{d}, how: r}
 	own := newRewritten(transformed{x}, x.define)
 	own.definer.into.whole = true
-	own.Defs().Native = d.Defs().Native
+	own.Defs().Native, own.Defs().Retimed, own.Defs().Mended = d.Defs().Native, d.Defs().Retimed, true
 	return transformed{&mendedTrace{own, x}}
 }
 
@@ -193,9 +193,10 @@ func (r *repair) begin(sel trace.Selection, _ format.Order, _ format.Sink) (stag
 type mending struct {
 	unheld
 	*repair
-	quiet bool // it only looks
-	locs  byLocation[mended]
-	out   trace.Batch
+	quiet  bool // it only looks
+	placed bool // the batch in hand says where its rows stand in the file
+	locs   byLocation[mended]
+	out    trace.Batch
 	// taken are the ids of claims, marks and links.
 	taken [3]ids
 }
@@ -293,6 +294,9 @@ func (m *mending) add(loc uint32, t int64, k trace.Kind, ref uint32, why string,
 		m.out.AddOps(ops...)
 	}
 	m.out.AddAttr(m.mark, trace.StringValue(why))
+	if m.placed {
+		m.out.Pos = append(m.out.Pos, 0)
+	}
 }
 
 func leaveOf(k trace.Kind) trace.Kind {
@@ -305,6 +309,7 @@ func leaveOf(k trace.Kind) trace.Kind {
 // batch mends a batch.
 func (m *mending) batch(b *trace.Batch, out format.Sink) error {
 	m.out.Reset(b.Loc)
+	m.placed = len(b.Pos) > 0
 	x := b.Cursor()
 	for x.Next() {
 		loc := x.Location()
@@ -394,6 +399,9 @@ func (m *mending) keep(x *trace.Cursor, t int64, ref uint32, ops []uint64) {
 	}
 	if x.Derived() {
 		m.out.MarkDerived()
+	}
+	if m.placed {
+		m.out.Pos = append(m.out.Pos, x.Pos())
 	}
 }
 

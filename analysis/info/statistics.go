@@ -57,6 +57,9 @@ func (s *statistics) batch(b *trace.Batch) {
 		}
 		keys, vals := c.Attrs()
 		for i, k := range keys {
+			if vals[i].Type == trace.String && vals[i].Str == "" {
+				continue // the record has no figure for it
+			}
 			s.add(statisticKey{c.Location(), c.Ref(), k}, int(c.Op(0)), saidFigure{c.Time(), vals[i], true})
 		}
 	}

@@ -30,6 +30,7 @@ type decoder struct {
 
 	activity  []string // attribute keys that name the activity
 	resources map[int64]uint32
+	lines     []int64          // of definitions
 	defined   []int64          // line of each resource
 	drawn     []int64          // line of each signal
 	slots     []int32          // resources by small id, -1 none
@@ -487,6 +488,7 @@ func (d *decoder) define(defs []defLine, events bool) error {
 			d.opaque(&x)
 			continue
 		}
+		d.lines = append(d.lines, x.line)
 		keep := series{rec, append([]Attr(nil), rec.Attrs...)}
 		if rec.Keyword == R && rec.Capacity <= 0 {
 			if err := report(problem{"etf.capacity", fmt.Sprintf("capacity %v", rec.Capacity), "a number above 0", trace.Warning}); err != nil {
@@ -558,6 +560,9 @@ func (d *decoder) define(defs []defLine, events bool) error {
 		}
 		d.Lanes = d.Lanes && d.Restore == nil
 		return err
+	}
+	if !d.File.Numbered { // the lines are those of the file
+		m.Native = &original{d}
 	}
 	toAttrs := func(in []Attr) (out []trace.Attr) {
 		for _, a := range in {

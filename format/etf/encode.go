@@ -32,6 +32,7 @@ type encoder struct {
 	linetrace.Encoder
 	w      *Writer
 	native bool
+	from   *rewriter // of a file that is written again, or nil
 
 	last   trace.Decimal // time of the last row
 	texted trace.Decimal // of which text is the text
@@ -143,6 +144,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	if !e.native {
 		return nil
 	}
+	if o, ok := d.Native.(*original); ok {
+		e.rewrite(o)
+		e.queue.from = e.from
+	}
 	// The definitions are written again when all is known; most will be these.
 	defer func() { e.Lost = format.Loss{} }()
 	return e.nativeDefinitions()
@@ -181,6 +186,7 @@ type row struct {
 	ops  []uint64
 	keys []uint32 // of the attributes
 	vals []trace.Value
+	pos  int64 // of its line in the file
 }
 
 // nativeBatch goes through the columns itself: a cursor asks at each row what it
@@ -192,6 +198,9 @@ func (e *encoder) nativeBatch(b *trace.Batch) error {
 	var x row
 	for i, t := range b.Time {
 		x.kind, x.ref, x.time, x.ops = kinds[i], refs[i], t, nil
+		if len(b.Pos) > 0 {
+			x.pos = b.Pos[i]
+		}
 		if ops < len(opRows) && opRows[ops] == uint32(i) {
 			end := opEnds[ops]
 			x.ops, from = b.Op[from:end], end
@@ -311,6 +320,7 @@ func (e *encoder) nativeRow(x *row) error {
 			first = math.Float64frombits(ops[3])
 		}
 		at, q := e.queue.begin(int64(ops[0]), e.timeText())
+		q.pos = x.pos
 		n := len(q.text)
 		b := q.text[:n+digits.Put(q.text[n:n+32], e.resource(uint32(ops[1])))]
 		b = e.real(b, first)
@@ -353,9 +363,10 @@ func (e *encoder) nativeRow(x *row) error {
 			id = int64(ops[0])
 		}
 		s := e.w.events()
+		from := len(s.Line())
 		b := append(digits.AppendInt(append(s.Line(), "E "...), id), ' ')
 		b = e.attributes(append(appendShort(b, e.timeText()), " ;"...), x)
-		return s.Done(append(b, '\n'))
+		return s.Done(append(e.from.line(x.pos, b, from), '\n'))
 	case trace.Fragment:
 		if len(ops) < 4 {
 			break
@@ -371,12 +382,13 @@ func (e *encoder) nativeRow(x *row) error {
 		}
 		e.curves(s.curve, x)
 		l := &s.curve.lines
+		from := len(l.Line())
 		b := digits.AppendInt(append(l.Line(), "F "...), s.id)
 		b = appendTime(appendShort(append(b, ' '), e.timeText()), e.Time(int64(ops[0])))
 		for _, v := range ops[1:4] {
 			b = appendReal(b, math.Float64frombits(v))
 		}
-		return l.Done(append(b, '\n'))
+		return l.Done(append(e.from.line(x.pos, b, from), '\n'))
 	case trace.Metric, trace.SampleRange:
 		if len(ops) < 1 {
 			break
@@ -387,7 +399,15 @@ func (e *encoder) nativeRow(x *row) error {
 			e.Lost.Add("metric", "", format.Lost, "its series has no id of the form group/series", 1)
 			return nil
 		}
-		e.curves(e.w.curve(seriesKey{r.ID, r.Series}), x)
+		c := e.w.curve(seriesKey{r.ID, r.Series})
+		e.curves(c, x)
+		if e.from != nil && c.from != x.pos {
+			// What stands in one line stays there, and nothing else comes to it.
+			if err := e.w.endSamples(c); err != nil {
+				return err
+			}
+			c.from = x.pos
+		}
 		if k == trace.Metric {
 			r.Times = append(r.Times, e.Time(x.time))
 			r.Values = append(r.Values, math.Float64frombits(ops[0]))
@@ -397,7 +417,13 @@ func (e *encoder) nativeRow(x *row) error {
 		for _, v := range ops[1:] {
 			r.Values = append(r.Values, math.Float64frombits(v))
 		}
-		return e.w.Write(r)
+		if e.from != nil {
+			e.buf = e.from.line(x.pos, r.Append(e.buf[:0]), 0)
+			r.line = string(e.buf)
+		}
+		err := e.w.Write(r)
+		r.line = ""
+		return err
 	}
 	e.Lost.Add(e.Defs.Spec(x.kind).Name, "", format.Lost, "a TRACE file has no line for it", 1)
 	return nil
@@ -661,6 +687,7 @@ func (e *encoder) Links(links []trace.Link) error {
 			}
 		}
 		s := e.w.dependencies()
+		from := len(s.Line())
 		b := slices.Grow(s.Line(), 128)
 		to := b[len(b) : len(b)+128]
 		to[0], to[1] = 'D', ' '
@@ -672,7 +699,7 @@ func (e *encoder) Links(links []trace.Link) error {
 		i += 1 + digits.Put(to[i+1:i+33], l.Dst.ID)
 		to[i], to[i+1] = ' ', ';'
 		b = appendShort(b[:len(b)+i+2], e.linkText)
-		if err := s.Done(append(b, '\n')); err != nil {
+		if err := s.Done(append(e.from.line(l.Pos, b, from), '\n')); err != nil {
 			return err
 		}
 	}
@@ -694,7 +721,10 @@ func (e *encoder) Close() error {
 	if err := e.finish(); err != nil {
 		return err
 	}
-	return e.w.Close()
+	if err := e.w.Close(); err != nil || e.from == nil {
+		return err
+	}
+	return e.from.err
 }
 
 func (e *encoder) finish() error {
@@ -707,6 +737,7 @@ func (e *encoder) finish() error {
 	if e.native {
 		e.Lost.Add("claim-begin", "", format.Degraded, "never ended; the claim ends with the trace", open)
 		e.w.forget()
+		e.from.count(&e.Lost)
 		if d.Clock.HasEpoch && d.Clock.Epoch%1_000_000 != 0 {
 			e.Lost.Add("clock", "epoch", format.Degraded, "cut to milliseconds", 1)
 		}
@@ -786,8 +817,15 @@ func (e *encoder) nativeDefinitions() error {
 		}
 		return
 	}
-	for _, list := range onceEach(text(d.Properties.All())) {
-		if err := e.w.Write(&Record{Keyword: T, Attrs: list}); err != nil {
+	properties := text(d.Properties.All())
+	lines, ok := e.from.properties(properties)
+	if !ok {
+		for _, list := range onceEach(properties) {
+			lines = append(lines, Record{Keyword: T, Attrs: list})
+		}
+	}
+	for i := range lines {
+		if err := e.w.Write(&lines[i]); err != nil {
 			return err
 		}
 	}
@@ -819,6 +857,7 @@ func (e *encoder) nativeDefinitions() error {
 		}
 	}
 	for i := range recs {
+		e.from.definition(&recs[i])
 		if err := e.w.Write(&recs[i]); err != nil {
 			return err
 		}
@@ -844,6 +883,17 @@ type queue struct {
 	next  int64
 	aside map[int64]*queued // claims taken out, by number
 	buf   []byte
+	from  *rewriter
+}
+
+// append writes a claim's line.
+func (q *queue) append(x *queued, b []byte) []byte {
+	if q.from == nil {
+		return x.append(b)
+	}
+	n := len(b)
+	b = x.append(b)
+	return append(q.from.line(x.pos, b[:len(b)-1], n), '\n')
 }
 
 // carry writes the attribute that restores a region: "region:order of the
@@ -869,6 +919,7 @@ type queued struct {
 	done   bool
 	other  bool  // openClaims has it in its map
 	place  int64 // where in the spool it belongs, when it was taken out
+	pos    int64 // of its line in the file
 }
 
 // append writes the claim's line.
@@ -949,7 +1000,7 @@ func (q *queue) end(n int64, t []byte, more []byte) error {
 	}
 	if n < q.first {
 		delete(q.aside, n)
-		q.buf = x.append(q.buf[:0])
+		q.buf = q.append(x, q.buf[:0])
 		return q.w.first.Insert(x.place, q.buf)
 	}
 	return nil
@@ -982,9 +1033,9 @@ func (q *queue) write() error {
 			continue
 		}
 		if q.w.joined {
-			err = q.w.claim(x.append)
+			err = q.w.claim(func(b []byte) []byte { return q.append(x, b) })
 		} else {
-			err = s.Done(x.append(s.Line()))
+			err = s.Done(q.append(x, s.Line()))
 		}
 		if err != nil {
 			return err

@@ -99,6 +99,7 @@ type Record struct {
 	Attrs  []Attr
 	// Line is the number of the line, from 1.
 	Line int64
+	line string // as it stands in a file, if it is to be written so
 }
 
 // problem says what is wrong with a line.
@@ -459,6 +460,9 @@ func parseAttrs(list []byte, attrs []Attr, odd func(problem)) []Attr {
 // Append writes the record as one canonical line, without line end
 // (docs/formats/etf.md, "Canonical form").
 func (r *Record) Append(b []byte) []byte {
+	if r.line != "" {
+		return append(b, r.line...)
+	}
 	spec := &lineTable[r.Keyword]
 	b = append(b, spec.word...)
 	switch r.Keyword {

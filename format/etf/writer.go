@@ -33,6 +33,7 @@ type Writer struct {
 	curves []*curve
 	byID   map[seriesKey]*curve
 	buf    []byte
+	from   *rewriter // of the file that the records come from, or nil
 }
 
 type curve struct {
@@ -41,6 +42,7 @@ type curve struct {
 	def   []byte
 	lines spool.Spool
 	open  Record // samples waiting to be written in one TSP line
+	from  int64  // the line of the file that they come from, or 0
 }
 
 // rank is 0 for signals, 1 for time series.
@@ -86,7 +88,7 @@ func (w *Writer) Write(r *Record) error {
 		}
 		return nil
 	case T:
-		if len(r.Attrs) > 0 {
+		if len(r.Attrs) > 0 || r.line != "" {
 			w.head = append(r.Append(w.head), '\n')
 		}
 		return nil
@@ -212,9 +214,13 @@ func (w *Writer) definitions() []byte {
 	if unit == "" {
 		unit = "SECONDS"
 	}
-	b := append((&Record{Keyword: TU, Unit: unit}).Append(slices.Clone(w.notes)), '\n')
-	if w.off != 0 {
-		b = append((&Record{Keyword: O, ID: w.off}).Append(b), '\n')
+	units := [2]Record{{Keyword: TU, Unit: unit}, {Keyword: O, ID: w.off}}
+	b := slices.Clone(w.notes)
+	for i := range units {
+		w.from.definition(&units[i])
+		if units[i].Keyword == TU || w.off != 0 || units[i].line != "" {
+			b = append(units[i].Append(b), '\n')
+		}
 	}
 	return append(append(b, w.head...), w.res...)
 }
@@ -240,7 +246,7 @@ func (w *Writer) samples(c *curve, r *Record) error {
 	for i, t := range r.Times {
 		o.Times = append(o.Times, t)
 		o.Values = append(o.Values, r.Values[i])
-		if len(o.Times) == samplesPerLine {
+		if len(o.Times) == samplesPerLine && c.from == 0 {
 			if err := w.endSamples(c); err != nil {
 				return err
 			}
@@ -253,7 +259,7 @@ func (w *Writer) endSamples(c *curve) error {
 	if len(c.open.Times) == 0 {
 		return nil
 	}
-	w.buf = append(c.open.Append(w.buf[:0]), '\n')
+	w.buf = append(w.from.line(c.from, c.open.Append(w.buf[:0]), 0), '\n')
 	c.open.Times, c.open.Values = c.open.Times[:0], c.open.Values[:0]
 	_, err := c.lines.Write(w.buf)
 	return err

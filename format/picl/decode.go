@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/weft-trace/weft/format"
@@ -33,7 +34,10 @@ type decoder struct {
 	firstRecord int64
 	renamed     map[uint32]int64 // event types of regions whose type has several names
 	kept        []keptRecord     // definition records, for encoders
+	defined     []int64          // lines of all definition records
+	missing     map[setKey]int64 // subsets that heads of records name and no record defines, with their first lines
 	statistics  bool             // there are statistics records
+	spelled     int64            // records of the last scan whose descriptor the values do not tell
 	nesting     nesting
 	plainInts   bool // no record redefines descriptors
 	// slots finds the location of a processor below len(slots) quickly: that of
@@ -82,6 +86,7 @@ type scanResult struct {
 	records     int64
 	defs        []Record
 	defsAfter   []int64 // records of the chunk before each of defs
+	defined     []int64 // lines of all definition records
 	problems    []*trace.Defect
 	locations   []seenAt[procKey]
 	events      []seenAt[int64]
@@ -148,7 +153,8 @@ func (d *decoder) index(ctx context.Context) error {
 		for _, p := range r.carrierDef {
 			carried[p.Key] = p.Value
 		}
-		r.defs, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil
+		d.defined = append(d.defined, r.defined...)
+		r.defs, r.defined, r.locations, r.events, r.types, r.carrierDef, r.problems = nil, nil, nil, nil, nil, nil, nil
 		all = append(all, &r.Times)
 		if d.nrec == 0 {
 			d.firstRecord = r.firstRecord
@@ -171,44 +177,53 @@ func (d *decoder) index(ctx context.Context) error {
 	return d.define(locations, events, userTypes, carried)
 }
 
-// undefined reports the subsets that records name and no record defines.
+// undefined reports the subsets that the heads of records, and other subsets, name and no record defines.
 func (d *decoder) undefined(locations map[procKey]int64, events map[int64]int64) error {
-	var found []seenAt[setKey]
-	seen := map[setKey]int{}
-	look := func(typ, id, line int64) {
-		k := setKey{typ, id}
-		if d.defs.has(k) || id >= -1 || typ == TypeEventSet && (id >= -1000 || subset(id) != nil) {
-			return
-		}
-		if i, ok := seen[k]; ok {
-			found[i].line = min(found[i].line, line)
-			return
-		}
-		seen[k] = len(found)
-		found = append(found, seenAt[setKey]{k, line})
-	}
+	d.missing = map[setKey]int64{}
 	place := func(processor, process, line int64) {
-		look(TypeProcessorSet, processor, line)
-		look(TypeProcessSet, process, line)
+		d.needs(d.missing, setKey{TypeProcessorSet, processor}, line)
+		d.needs(d.missing, setKey{TypeProcessSet, process}, line)
 	}
 	for k, line := range locations {
 		place(k.processor, k.process, line)
 	}
 	for e, line := range events {
-		look(TypeEventSet, e, line)
+		d.needs(d.missing, setKey{TypeEventSet, e}, line)
 	}
 	for _, k := range d.kept {
 		place(k.rec.Processor, k.rec.Process, k.rec.Line)
-		look(TypeEventSet, k.rec.Event, k.rec.Line)
+		d.needs(d.missing, setKey{TypeEventSet, k.rec.Event}, k.rec.Line)
+		if k.rec.Type <= TypeProcessorSet && len(k.rec.Values) > 1 {
+			for _, v := range k.rec.Values[1:] {
+				if v.Type == trace.Int32 || v.Type == trace.Int64 {
+					d.needs(d.missing, setKey{k.rec.Type, v.Int()}, k.rec.Line)
+				}
+			}
+		}
 	}
-	slices.SortFunc(found, func(a, b seenAt[setKey]) int {
-		return cmp.Or(cmp.Compare(a.line, b.line), -cmp.Compare(a.id.typ, b.id.typ), cmp.Compare(a.id.id, b.id.id))
+	return d.reportMissing(d.missing)
+}
+
+// needs notes in missing the first line that names a subset, if no record defines it.
+func (d *decoder) needs(missing map[setKey]int64, k setKey, line int64) {
+	if k.id >= -1 || d.defs.has(k) || k.typ == TypeEventSet && (k.id >= -1000 || subset(k.id) != nil) {
+		return
+	}
+	if first, ok := missing[k]; !ok || line < first {
+		missing[k] = line
+	}
+}
+
+// reportMissing reports subsets that no record defines.
+func (d *decoder) reportMissing(missing map[setKey]int64) error {
+	keys := slices.SortedFunc(maps.Keys(missing), func(a, b setKey) int {
+		return cmp.Or(cmp.Compare(missing[a], missing[b]), -cmp.Compare(a.typ, b.typ), cmp.Compare(a.id, b.id))
 	})
-	for _, f := range found {
-		what := setName(f.id.typ)
-		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning, Position: trace.Position{File: d.File.Name, Line: f.line},
-			Found:    fmt.Sprintf("subset %d of %s", f.id.id, what),
-			Expected: fmt.Sprintf("a subset of %s that a record of type %d defines", what, f.id.typ)}); err != nil {
+	for _, k := range keys {
+		what := setName(k.typ)
+		if err := d.Opt.Defect(&trace.Defect{Rule: "picl.undefined", Severity: trace.Warning, Position: trace.Position{File: d.File.Name, Line: missing[k]},
+			Found:    fmt.Sprintf("subset %d of %s", k.id, what),
+			Expected: fmt.Sprintf("a subset of %s that a record of type %d defines", what, k.typ)}); err != nil {
 			return err
 		}
 	}
@@ -330,6 +345,9 @@ func (r *scanResult) shift(n int64) {
 	for i := range r.defs {
 		r.defs[i].Line += n
 	}
+	for i := range r.defined {
+		r.defined[i] += n
+	}
 	for _, p := range r.problems {
 		p.Position.Line += n
 	}
@@ -341,6 +359,7 @@ func (d *decoder) scanDefinition(r *scanResult, h *head, l []byte, number int64)
 		return // reported by the scan of events
 	}
 	var rec Record
+	r.defined = append(r.defined, number)
 	rec.set(h, number)
 	problem = rec.data(l[i:], h, &scoped{defs: &definitions{}})
 	for i := range rec.Values {
@@ -383,6 +402,9 @@ func (d *decoder) define(locations map[procKey]int64, events map[int64]int64, us
 		}
 	}
 	d.kept = nil
+	if !d.File.Numbered { // the lines are those of the file
+		m.Native = &original{d}
+	}
 	d.plainInts = len(d.defs.descriptors) == 0
 	eventList := slices.Collect(maps.Keys(events))
 	slices.SortFunc(eventList, compareEvents)
@@ -697,6 +719,7 @@ type scan struct {
 	d       *decoder
 	carried carrier.Links
 	wanted  bool
+	spelled atomic.Int64 // records whose descriptor the values do not tell
 }
 
 // Begin begins a scan.
@@ -713,7 +736,15 @@ func (s *scan) Links(ctx context.Context, sink format.Sink) error {
 }
 
 // Close frees the links.
-func (s *scan) Close() { s.carried.Close() }
+func (s *scan) Close() {
+	s.d.spelled = s.spelled.Load()
+	s.carried.Close()
+}
+
+// Overview says how many descriptors the events do not tell.
+func (d *decoder) Overview(context.Context) (*format.Overview, error) {
+	return &format.Overview{Spelled: d.spelled}, nil
+}
 
 // Assembler hands on batches as they come from the blocks.
 func (s *scan) Assembler(mixed bool) linetrace.Assembler { return assembler{s, mixed} }
@@ -725,7 +756,7 @@ type assembler struct {
 
 // Block makes room for what a block says.
 func (a assembler) Block() linetrace.Block {
-	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed}
+	return &parsed{d: a.d, res: scoped{defs: a.d.defs}, mixes: a.mixed, spelled: &a.spelled}
 }
 
 // Take hands on the events of a block.

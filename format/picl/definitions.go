@@ -1,7 +1,9 @@
 package picl
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -206,6 +208,23 @@ func (d *definitions) controlOf(n int64, event, processor, process, line int64) 
 		c = predefined[n]
 	}
 	return c
+}
+
+// explicit has a record written with a control string where a record has given the number that
+// would be its descriptor another meaning.
+func (d *definitions) explicit(r *Record) {
+	if len(d.descriptors) == 0 || r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values)%2 == 0 {
+		return
+	}
+	b := appendData(nil, r.Values)
+	i := 2 + bytes.IndexByte(b[1:], ' ')
+	if len(r.Values) == 0 || i < 2 || b[i]-'0' >= byte(len(predefined)) {
+		return
+	}
+	n := int64(b[i] - '0')
+	if usual := predefined[n]; d.controlOf(n, r.Event, r.Processor, r.Process, math.MaxInt64) != usual {
+		r.Text = string(b[1:i]) + strconv.Quote(usual.text) + string(b[i+1:])
+	}
 }
 
 // scoped resolves descriptors for one goroutine.

@@ -37,6 +37,9 @@ type encoder struct {
 	keptLabels, keptSets bool
 	rows                 int64  // event records written
 	recProc              uint32 // the attribute "recorded process", or NoRef
+	spelled              bool   // times stay as the file that the trace was read from spells them
+	from                 *rewriter
+	described            *definitions // those that have been written
 }
 
 type procEvent struct {
@@ -49,7 +52,8 @@ func create(out *format.Output, opt *format.WriteOptions) (format.Encoder, error
 	if err != nil {
 		return nil, err
 	}
-	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo)}, nil
+	_, digits := opt.Values["picl.digits"]
+	return &encoder{Encoder: linetrace.Encoder{Plain: opt.Plain, Mapping: mapping}, w: NewWriter(out, wo), spelled: !digits}, nil
 }
 
 func writerOptions(opt *format.WriteOptions) (wo WriterOptions, err error) {
@@ -79,8 +83,10 @@ func (e *encoder) Begin(d *trace.Definitions) error {
 	e.native = d.Origin == "picl"
 	e.w.tracing = !e.native && !e.w.opt.ParaGraph
 	e.labels, e.multi = map[procEvent]uint32{}, map[int64]bool{}
-	e.recProc = trace.NoRef
-	if e.native {
+	e.recProc, e.described = trace.NoRef, newDefinitions()
+	if o, ok := d.Native.(*original); ok && e.native {
+		e.rewrite(o)
+	} else if e.native {
 		for _, o := range d.Opaque.All() {
 			if o.Format == "picl" {
 				k := parseKept(o.Data)
@@ -131,8 +137,12 @@ func parseKept(s string) (k keptRecord) {
 // definitions writes the kept records whose place is reached.
 func (e *encoder) definitions(rows int64) error {
 	for len(e.kept) > 0 && e.kept[0].before <= rows {
-		if err := e.w.Write(&e.kept[0].rec); err != nil {
+		r := &e.kept[0].rec
+		if err := e.w.Write(r); err != nil {
 			return err
+		}
+		if r.Type == TypeDescriptor {
+			e.described.add(r)
 		}
 		e.kept = e.kept[1:]
 	}
@@ -188,7 +198,7 @@ func (e *encoder) event(ref uint32) int64 {
 
 // label writes a label before the first record of an event type that bears
 // another name than the record before it at the same location.
-func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
+func (e *encoder) label(loc, ref uint32, r *Record) error {
 	if ref == trace.NoRef || e.keptLabels {
 		return nil
 	}
@@ -197,17 +207,26 @@ func (e *encoder) label(loc, ref uint32, t trace.Decimal) error {
 		return nil
 	}
 	k := procEvent{loc, ev}
-	if cur, ok := e.labels[k]; ok && cur == ref {
-		return nil
+	p, name := procKey{r.Processor, r.Process}, e.Defs.Regions.At(ref).Name
+	if e.from != nil {
+		have, ok := e.described.labelOf(ev, p.processor, p.process, math.MaxInt64)
+		if have == name || !ok && name == eventName(ev) {
+			return nil
+		}
+		l := label{scope{ev, p.processor, p.process, 0}, name}
+		e.described.labels = append(e.described.labels, l)
+		e.described.byEvent[ev] = append(e.described.byEvent[ev], int32(len(e.described.labels)-1))
+	} else {
+		if cur, ok := e.labels[k]; ok && cur == ref {
+			return nil
+		}
+		_, labelled := e.labels[k]
+		e.labels[k] = ref
+		if !labelled && name == eventName(ev) {
+			return nil
+		}
 	}
-	_, labelled := e.labels[k]
-	e.labels[k] = ref
-	name := e.Defs.Regions.At(ref).Name
-	if !labelled && name == eventName(ev) {
-		return nil
-	}
-	p := e.key(loc)
-	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: t, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
+	return e.w.Write(&Record{Type: TypeLabel, Event: ev, Time: r.Time, Processor: p.processor, Process: p.process, Values: []trace.Value{trace.StringValue(name)}})
 }
 
 // prepare finds the event types that have several names, once per batch: the
@@ -262,12 +281,17 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 	if c.Derived() {
 		return nil
 	}
+	k := e.key(c.Location())
 	if err := e.definitions(e.rows); err != nil {
 		return err
 	}
+	if e.from != nil {
+		if err := e.from.definitions(c.Pos(), k.processor, e.w); err != nil {
+			return err
+		}
+	}
 	e.rows++
 	r := &e.rec
-	k := e.key(c.Location())
 	ref := c.Ref()
 	*r = Record{Time: e.Time(c.Time()), Processor: k.processor, Process: k.process, Values: r.Values[:0], Event: e.event(ref)}
 	e.last = r.Time
@@ -293,9 +317,11 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 			if n, err := strconv.ParseInt(name, 10, 64); err == nil {
 				event = trace.Value{Num: uint64(n), Type: trace.Int32}
 			}
-			r.Values = append(r.Values, event, vals[i])
+			if r.Values = append(r.Values, event); vals[i] != noFigure {
+				r.Values = append(r.Values, vals[i])
+			}
 		}
-		return e.w.Write(r)
+		return e.put(c, r)
 	case trace.Send, trace.SendBegin, trace.Recv, trace.RecvComplete:
 		return e.nativeMessage(c)
 	default:
@@ -314,15 +340,35 @@ func (e *encoder) nativeRow(c *trace.Cursor) error {
 		}
 		r.Values = append(r.Values, e.data(keys[i], v))
 	}
-	for _, v := range r.Values {
-		if v.Type == trace.String {
-			if how := changed(v.Str, len(r.Values)); how != "" {
-				e.Lost.Add("text", e.Defs.Spec(c.Kind()).Name, format.Degraded, how, 1)
-			}
+	return e.put(c, r)
+}
+
+// put writes the record of a row: as the line that it was read from, if it has not been changed since.
+func (e *encoder) put(c *trace.Cursor, r *Record) error {
+	var l []byte
+	if e.from != nil {
+		var err error
+		if l, err = e.from.line(r, c.Pos()); err != nil {
+			return err
 		}
 	}
-	if err := e.label(c.Location(), ref, r.Time); err != nil {
-		return err
+	if l == nil || c.Kind() != trace.Leave || e.from.moved { // the name of an entry is that of its exit
+		if err := e.label(c.Location(), c.Ref(), r); err != nil {
+			return err
+		}
+	}
+	if l != nil {
+		return e.w.line(r, l)
+	}
+	if r.Text == "" {
+		for _, v := range r.Values {
+			if v.Type == trace.String {
+				if how := changed(v.Str, len(r.Values)); how != "" {
+					e.Lost.Add("text", e.Defs.Spec(c.Kind()).Name, format.Degraded, how, 1)
+				}
+			}
+		}
+		e.described.explicit(r)
 	}
 	return e.w.Write(r)
 }
@@ -356,6 +402,7 @@ func (e *encoder) nativeMessage(c *trace.Cursor) error {
 		for i, v := range attrs {
 			r.Values = append(r.Values, e.data(keys[i], v))
 		}
+		e.described.explicit(r)
 		if err := e.w.Write(r); err != nil {
 			return err
 		}
@@ -499,6 +546,11 @@ func (e *encoder) Close() error {
 	if err := e.definitions(math.MaxInt64); err != nil {
 		return err
 	}
+	if e.from != nil {
+		if err := e.from.rest(e.w); err != nil {
+			return err
+		}
+	}
 	e.w.header = e.header(&e.Lost)
 	if err := e.w.Close(); err != nil {
 		return err
@@ -524,13 +576,13 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 		e.prepare()
 		for i := 0; i < d.Regions.Len() && !e.keptLabels; i++ {
 			ev := e.event(uint32(i))
-			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) {
+			if name := d.Regions.At(uint32(i)).Name; !e.multi[ev] && name != eventName(ev) && (e.from == nil || !e.from.labelled(ev, name)) {
 				textRecord(TypeLabel, ev, -1, -1, name)
 			}
 		}
 		for i := 0; i < d.Locations.Len() && !e.keptLabels; i++ {
 			l, k := d.Locations.At(uint32(i)), e.key(uint32(i))
-			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation {
+			if l.Name != "" && k.processor >= 0 && l.Name != "host" && l.Kind != trace.PeerLocation && (e.from == nil || !e.from.named(k, l.Name)) {
 				textRecord(TypeLabel, -1, k.processor, k.process, l.Name)
 			}
 		}
@@ -540,6 +592,9 @@ func (e *encoder) header(loss *format.Loss) (records []Record) {
 			id, err := strconv.ParseInt(s.ID, 10, 64)
 			if typ == 0 || err != nil {
 				loss.Add("set", "", format.Lost, "not a subset of processors, processes or event types", 1)
+				continue
+			}
+			if e.from != nil && e.from.d.defs.has(setKey{typ, id}) {
 				continue
 			}
 			vals := []trace.Value{intValue(id)}

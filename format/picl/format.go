@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -118,6 +119,8 @@ type checker struct {
 	d       *decoder
 	tracing map[uint32]bool // the regions of -901
 	outside map[uint32]*outside
+	fields  []int64          // what subsets an attribute names, a record type, 0 none
+	missing map[setKey]int64 // subsets that data fields name and no record defines, with their first lines
 }
 
 // outside counts events of a location before its first -901 entry, or behind its last exit.
@@ -130,7 +133,7 @@ type outside struct {
 
 // NewChecker makes the checker of tracing and statistics.
 func (d *decoder) NewChecker() format.Checker {
-	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outside{}}
+	c := &checker{d: d, tracing: map[uint32]bool{}, outside: map[uint32]*outside{}, missing: map[setKey]int64{}}
 	for k, r := range d.regions {
 		if k.event == -901 {
 			c.tracing[r] = true
@@ -139,8 +142,9 @@ func (d *decoder) NewChecker() format.Checker {
 	return c
 }
 
-// Batch looks for events outside of -901.
+// Batch looks for events outside of -901, and for subsets that data fields name.
 func (c *checker) Batch(b *trace.Batch) error {
+	c.subsets(b)
 	if len(c.tracing) == 0 {
 		return nil
 	}
@@ -173,6 +177,41 @@ func (c *checker) Batch(b *trace.Batch) error {
 	return nil
 }
 
+// subsetFields are the data fields that may name a subset, by the record type that defines it.
+var subsetFields = map[string]int64{
+	"destination": TypeProcessorSet, "source": TypeProcessorSet, "requestedProcessor": TypeProcessorSet, "processorSubset": TypeProcessorSet,
+	"destinationProcess": TypeProcessSet, "sourceProcess": TypeProcessSet, "requestedProcess": TypeProcessSet, "processSubset": TypeProcessSet,
+}
+
+// subsets looks for subsets that data fields name and no record defines.
+func (c *checker) subsets(b *trace.Batch) {
+	attributes := &c.d.Model.Attributes
+	if c.d.Restore != nil {
+		return
+	}
+	for i, key := range b.AttrKey {
+		for n := len(c.fields); int(key) >= n; n++ {
+			c.fields = append(c.fields, subsetFields[strings.TrimPrefix(attributes.At(uint32(n)).Name, "exit ")])
+		}
+		k, row := setKey{c.fields[key], 0}, b.AttrRow[i]
+		switch v := &b.AttrVal[i]; {
+		case b.Kind[row] == trace.Statistics:
+			event, err := strconv.ParseInt(attributes.At(key).Name, 10, 64)
+			if err != nil {
+				continue
+			}
+			k = setKey{TypeEventSet, event}
+		case k.typ == 0 || v.Type != trace.Int32 && v.Type != trace.Int64:
+			continue
+		default:
+			k.id = v.Int()
+		}
+		if _, known := c.d.missing[k]; !known && len(b.Pos) > 0 {
+			c.d.needs(c.missing, k, b.Pos[row])
+		}
+	}
+}
+
 // reportOutside reports the events that stand outside of -901.
 func (c *checker) reportOutside(o *outside, where, record string) error {
 	if o.events == 0 {
@@ -188,6 +227,9 @@ func (c *checker) Links([]trace.Link) error { return nil }
 
 // Finish compares.
 func (c *checker) Finish(ctx context.Context) error {
+	if err := c.d.reportMissing(c.missing); err != nil {
+		return err
+	}
 	for _, loc := range slices.Sorted(maps.Keys(c.outside)) {
 		if o := c.outside[loc]; o.entered {
 			if err := c.reportOutside(o, "behind", "exit"); err != nil {

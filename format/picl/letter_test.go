@@ -20,7 +20,8 @@ func opened(t *testing.T, text string, options map[string]string) (format.File, 
 	rep := format.NewReport()
 	d := tracetest.Open(t, Format{}, write(t, text), &format.ReadOptions{Report: rep, Values: options})
 	rows := tracetest.Dump(t, d, everything)
-	if err := d.NewChecker().Finish(t.Context()); err != nil {
+	checker := d.NewChecker()
+	if err := errors.Join(d.Scan(t.Context(), everything, format.PerLocation, checker), checker.Finish(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	var rules []string
@@ -219,6 +220,13 @@ func TestStatistics_2_3_2(t *testing.T) {
 		{"trace level 0", "-2 -904 0.5 0 0 3 2 0 0 0\n-102 -1 2.0 0 0 2 \"%d%d\" -21 20 7 3\n", ""},
 		{"fewer than the records are reported", "-2 -913 0.5 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" -21 0\n", "picl.statistics × 1"},
 		{"-1 is all events", "-102 -1 2.0 0 0 1 \"%d%d\" -1 1\n-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.2\n", ""},
+		{"all events, other count", "-102 -1 2.0 0 0 1 \"%d%d\" -1 2\n", "picl.statistics × 1"},
+		{"all events, other time", "-101 -1 2.0 0 0 1 \"%d%lf\" -1 0.5\n", "picl.statistics × 1"},
+		{"all events, other volume", "-103 -1 2.0 0 0 1 \"%d%d\" -1 9\n", "picl.statistics × 1"},
+		{"all events and those without records", "-102 -1 2.0 0 0 2 \"%d%d\" -53 12 -1 13\n", ""},
+		{"all events, those without records in a record of their own", "-102 -1 2.0 0 0 1 \"%d%d\" -53 12\n-102 -1 2.0 0 0 1 \"%d%d\" -1 13\n", ""},
+		{"all processors", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 1 -1 2\n-103 -1 2.0 -1 -1 1 \"%d%d\" -1 8\n", ""},
+		{"all processors, other counts", "-2 5 0.4 1 0 0\n-102 -1 2.0 -1 -1 2 \"%d%d\" -21 2 -1 3\n", "picl.statistics × 2"},
 		{"incomplete pair", "-102 -1 2.0 0 0 3 2 -21 1 7\n", "picl.statistics × 1"},
 		{"wildcard brackets", "-3 -1 0.5 0 0 0\n-3 1 0.6 0 0 0\n-4 1 0.7 0 0 0\n-4 -1 0.8 0 0 0\n-102 -1 2.0 0 0 1 \"%d%d\" 1 1\n", ""},
 	} {
@@ -244,6 +252,18 @@ func TestUndefined_2_1(t *testing.T) {
 		{"event types defined", "-203 -1 0.0 -1 -1 2 2 -2001 1\n-203 -1 0.0 -1 -1 2 2 -300 1\n-3 -2001 0.1 0 0 0\n-3 -300 0.1 0 0 0\n", ""},
 		{"predefined", "-102 -1001 0.1 0 0 0\n", ""},
 		{"all, host", "-2 -1 0.1 -1 -1 0\n-2 1 0.1 32767 -1 0\n", ""},
+		{"destination", "-3 -21 0.1 0 0 3 2 8 1 -77\n", "picl.undefined × 1"},
+		{"destination process", "-3 -21 0.1 0 0 4 2 8 1 1 -78\n", "picl.undefined × 1"},
+		{"destination defined", "-201 -1 0.0 -1 -1 2 2 -77 1\n-3 -21 0.1 0 0 3 2 8 1 -77\n", ""},
+		{"destination of several", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 -21 0.2 0 0 3 2 8 1 -77\n-3 -21 0.3 0 0 3 2 8 1 -79\n", "picl.undefined × 2"},
+		{"destination and head", "-3 -21 0.1 0 0 3 2 8 1 -77\n-3 1 0.2 -77 0 0\n", "picl.undefined × 1"},
+		{"source", "-4 -51 0.1 0 0 4 2 8 1 -77 -78\n", "picl.undefined × 2"},
+		{"requested processor", "-3 -51 0.1 0 0 2 2 1 -77\n", "picl.undefined × 1"},
+		{"barrier", "-3 -402 0.1 0 0 2 2 -77 -78\n", "picl.undefined × 2"},
+		{"length", "-3 -21 0.1 0 0 3 2 -77 -78 1\n", ""},
+		{"user event", "-3 5 0.1 0 0 2 2 -77 -78\n", ""},
+		{"members", "-201 -1 0.0 -1 -1 3 2 -77 1 -79\n-3 1 0.1 -77 0 0\n", "picl.undefined × 1"},
+		{"event types of statistics", "-102 -1 0.1 0 0 2 \"%d%d\" -2001 0 -1011 0\n", "picl.undefined × 1"},
 	} {
 		t.Run("2.1 "+x.name, func(t *testing.T) {
 			_, rows, rules := opened(t, x.text, nil)
@@ -483,5 +503,24 @@ func TestTracingInOrder(t *testing.T) {
 	}
 	if strings.Count(b.String(), "-901") != 4 {
 		t.Errorf("expected an entry and an exit of two processors:\n%s", b.String())
+	}
+}
+
+// In a mark that comes of an entry and an exit each field has the name that it had.
+func TestMarkFields_2_3_3(t *testing.T) {
+	for _, x := range []struct{ name, text, want string }{
+		{"user event, entry with one field", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 2 2 7 8\n", "-2 3 0.100000 0 0 4 2 9 -1 7 8\n"},
+		{"user event, entry without fields", "-3 3 0.1 0 0 0\n-4 3 0.1 0 0 1 2 7\n", "-2 3 0.100000 0 0 3 2 -1 -1 7\n"},
+		{"user event, exit without fields", "-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 0\n", "-2 3 0.100000 0 0 1 2 9\n"},
+		{"user event with more fields", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 2 2 7 8\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 2 2 7 8\n"},
+		{"user event with more fields, exit without", "-3 3 0.1 0 0 3 2 4 5 6\n-4 3 0.1 0 0 0\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-4 3 0.100000 0 0 0\n"},
+		{"nested", "-3 3 0.1 0 0 3 2 4 5 6\n-3 3 0.1 0 0 1 2 9\n-4 3 0.1 0 0 1 2 7\n-4 3 0.1 0 0 1 2 8\n", "-3 3 0.100000 0 0 3 2 4 5 6\n-2 3 0.100000 0 0 3 2 9 -1 7\n-4 3 0.100000 0 0 1 2 8\n"},
+		{"system event", "-3 -51 0.1 0 0 1 2 5\n-4 -51 0.1 0 0 2 2 8 5\n", "-2 -51 0.100000 0 0 5 2 5 -1 -1 8 5\n"},
+	} {
+		t.Run("2.3.3 "+x.name, func(t *testing.T) {
+			if diff := cmp.Diff(x.want, copyText(t, x.text, map[string]string{"picl.brackets": "mark"})); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

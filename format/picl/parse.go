@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weft-trace/weft/format/carrier"
 	"github.com/weft-trace/weft/internal/attrlist"
@@ -30,6 +31,9 @@ type parsed struct {
 	added []trace.Attr // attributes that the event got when the trace was changed
 	pairs []carrier.Pair
 	links []carriedLinks
+	// spelled counts the records whose descriptor the values do not tell.
+	spelled *atomic.Int64
+	buf     []byte
 }
 
 // carriedLinks are packed links of another format's trace with their line.
@@ -245,6 +249,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 				return err
 			}
 		}
+		if problem.rule == "" {
+			p.noteSpelling(l[i:], h, number)
+		}
 		p.takeAdded()
 	}
 	key := procKey{h.f[3], h.f[4]}
@@ -286,6 +293,9 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 		for j := 0; j+1 < len(p.vals); j += 2 {
 			b.AddAttr(p.statisticKey(p.vals[j]), p.vals[j+1])
 		}
+		if n := len(p.vals); n%2 == 1 {
+			b.AddAttr(p.statisticKey(p.vals[n-1]), noFigure)
+		}
 	default:
 		b.Add(loc, t, d.records[typ], region)
 		for j, v := range p.vals {
@@ -320,6 +330,30 @@ func (p *parsed) record(h *head, l []byte, i int, t, number int64) error {
 	return nil
 }
 
+// noteSpelling counts a record if its descriptor is another one than its values get when they are
+// written.
+func (p *parsed) noteSpelling(data []byte, h *head, line int64) {
+	data = bytes.TrimLeft(data, " \t")
+	if len(data) == 0 || h.f[5] == 0 {
+		return
+	}
+	if usualDescriptor(data) {
+		n := int64(data[0] - '0')
+		if p.d.plainInts || p.res.control(n, h, line) == predefined[n] {
+			return
+		}
+	}
+	if n := closingQuote(data); data[0] == '"' && n > 0 {
+		r := Record{Type: h.f[0], Values: p.vals}
+		p.buf = r.appendData(p.buf[:0], defaultDigits)
+		want := p.buf[1+bytes.IndexByte(p.buf[1:], ' ')+1:]
+		if c, err := p.res.inline(string(data[1:n])); err == nil && c.simple != nil && bytes.HasPrefix(want, data[:n+1]) {
+			return
+		}
+	}
+	p.spelled.Add(1)
+}
+
 // takeAdded takes the attributes that the event got when the trace was changed from among
 // the data fields, which they are the last of.
 func (p *parsed) takeAdded() {
@@ -332,6 +366,7 @@ func (p *parsed) takeAdded() {
 		p.vals = p.vals[:n]
 		p.added = append(p.added, trace.Attr{Key: key, Value: trace.StringValue(value)})
 	}
+	slices.Reverse(p.added)
 }
 
 // markAdded gives the last row the attributes that the event got when the trace was changed.
@@ -428,6 +463,9 @@ func (p *parsed) defineAs(a trace.AttributeDef) uint32 {
 	k, _ := linetrace.Define(&p.d.Text, p.place, p.d.attrs, a.Name, func() (uint32, error) { return p.d.Model.Attributes.Add(a), nil })
 	return k
 }
+
+// noFigure is the value of an event type that a statistics record has no figure for.
+var noFigure = trace.StringValue("")
 
 // statisticKey is the attribute of a statistic of an event type: the type's
 // number, explained by its name.

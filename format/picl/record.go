@@ -474,6 +474,11 @@ func (r *Record) Append(b []byte, least int) []byte {
 		b = r.Values[0].Append(b)
 		return append(append(b, ' '), r.Values[1].Str...)
 	}
+	return r.appendData(b, least)
+}
+
+// appendData writes the number of fields, the descriptor and the data that the values get.
+func (r *Record) appendData(b []byte, least int) []byte {
 	if r.Type <= TypeTimes && r.Type >= TypeSizeVolumes && len(r.Values) > 0 && len(r.Values)%2 == 0 {
 		return appendPairs(b, r.Values, least)
 	}

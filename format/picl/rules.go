@@ -19,7 +19,7 @@ var rules = []format.Rule{
 	{ID: "picl.descriptor", Severity: trace.Warning, Doc: "A control string or a record that defines one cannot be read.", Example: "-3 0 0.1 0 0 1 \"%y\" 5"},
 	{ID: "picl.unknown-descriptor", Severity: trace.Warning, Doc: "A data descriptor is neither predefined nor defined; the values are kept as words.", Example: "-3 0 0.1 0 0 1 9 5"},
 	{ID: "picl.subset", Severity: trace.Warning, Doc: "A record that defines a subset has no subset id, something that is no integer, or the id of an event type.", Example: "-201 -1 0.1 -1 -1 0"},
-	{ID: "picl.undefined", Severity: trace.Warning, Doc: "A record names a subset of processors, processes or event types that no record defines.", Example: "-3 0 0.1 -77 0 0", Stays: true},
+	{ID: "picl.undefined", Severity: trace.Warning, Doc: "A record names, in its head or its data, a subset of processors, processes or event types that no record defines.", Example: "-3 0 0.1 -77 0 0", Stays: true},
 	{ID: "picl.time-rounded", Severity: trace.Warning, Doc: "A time has more digits than one tick size can hold; it is rounded.", Example: "-3 0 10000000000.0 0 0 0 and -4 0 10000000000.0000000000001 0 0 0"},
 	{ID: "picl.old-record", Severity: trace.Warning, Doc: "A record of the old format cannot be read; it is skipped.", Example: "8 0 5 1 0 7 4"},
 	{ID: "picl.statistics", Severity: trace.Warning, Doc: "A figure of a statistics record disagrees with the events.", Example: "-101 -1 0.3 0 0 1 \"%d%lf\" 0 0.5, where event 0 took 0.2 s", Stays: true},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/weft-trace/weft/trace"
@@ -18,7 +19,11 @@ type Statistics struct {
 	process map[procKey]*processStatistics
 	order   []procKey
 	defs    *definitions
+	silent  map[silentKey]float64 // figures of event types that leave no records
 }
+
+// silentKey is what a record says figures about, -101, -102 or -103.
+type silentKey struct{ typ, inside, processor, process int64 }
 
 type processStatistics struct {
 	// stopped says that events were not recorded for a while: those of PICL, and those of the user.
@@ -52,9 +57,21 @@ func (f *figures) add(g *figures) {
 	f.volume += g.volume
 }
 
+// addSilent adds a figure of event types that leave no records, in the terms of a type of records.
+func (f *figures) addSilent(typ int64, x float64) {
+	switch typ {
+	case TypeTimes:
+		f.time = add(f.time, trace.NewDecimal(int64(math.Round(x*1e6)), 6))
+	case TypeCounts:
+		f.count += int64(x)
+	case TypeVolumes:
+		f.volume += int64(x)
+	}
+}
+
 // NewStatistics starts with nothing counted.
 func NewStatistics() *Statistics {
-	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions()}
+	return &Statistics{process: map[procKey]*processStatistics{}, defs: newDefinitions(), silent: map[silentKey]float64{}}
 }
 
 // Add counts a record; records that are no events are ignored.
@@ -251,6 +268,13 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 			Record: fmt.Sprintf("statistics inside %d on processor %d", r.Event, r.Processor),
 			Found:  r.Values[n-1].String() + " alone", Expected: "pairs of an event type and a figure"})
 	}
+	about := silentKey{r.Type, r.Event, r.Processor, r.Process}
+	for i := 0; i+1 < len(r.Values); i += 2 {
+		v := r.Values[i]
+		if v.Type != trace.String && (slices.Contains(noEvents, v.Int()) || r.Type == TypeVolumes && v.Int() == -901) && r.Values[i+1].Float() > 0 {
+			s.silent[about] += r.Values[i+1].Float()
+		}
+	}
 	for i := 0; i+1 < len(r.Values); i += 2 {
 		if r.Values[i].Type == trace.String {
 			continue // no event type
@@ -264,6 +288,9 @@ func (s *Statistics) Compare(r *Record, tick trace.Decimal) []*trace.Defect {
 				g := s.sum(p, inside, event)
 				f.add(&g)
 			}
+		}
+		if event == -1 {
+			f.addSilent(r.Type, s.silent[about])
 		}
 		said := r.Values[i+1]
 		var want string
@@ -354,9 +381,10 @@ func (s *Statistics) sum(p *processStatistics, inside, event int64) figures {
 // noEvents are the event types that have statistics and no records of events.
 var noEvents = []int64{-13, -14, -29, -53, -54, -55, -59, -905}
 
-// unrecorded reports whether an event type, or one of a subset, has no records of events.
+// unrecorded reports whether an event type, or one of a subset, has no records of events. Of all
+// events, those that have none are known by their own figures.
 func (s *Statistics) unrecorded(event int64) bool {
-	return slices.ContainsFunc(noEvents, func(e int64) bool {
+	return event != -1 && slices.ContainsFunc(noEvents, func(e int64) bool {
 		in, _ := s.defs.inEventSubset(event, e)
 		return e == event || in
 	})

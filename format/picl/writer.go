@@ -67,7 +67,8 @@ type pendingKey struct{ processor, process, event int64 }
 // pendingEntry is an entry that waits for its exit, with its place in the text.
 type pendingEntry struct {
 	Record
-	place int64
+	place   int64
+	written bool // it stays an entry, which has been written, and its exit an exit
 }
 
 // traced is a process that gets its -901 entry ahead of its first record and its exit behind
@@ -107,11 +108,14 @@ type pause struct {
 	place int64
 }
 
+// defaultDigits is the least number of digits behind the point of a time, if nobody asks for another.
+const defaultDigits = 6
+
 // NewWriter makes a writer that writes to w when it is closed.
 func NewWriter(w io.Writer, opt WriterOptions) *Writer {
 	x := &Writer{w: w, body: format.NewDraft(w), opt: opt, Left: map[string]int64{}}
 	if opt.Digits == 0 {
-		x.opt.Digits = 6
+		x.opt.Digits = defaultDigits
 	}
 	if opt.Statistics {
 		x.stats = NewStatistics()
@@ -150,7 +154,12 @@ func (w *Writer) Write(r *Record) error {
 		return w.bracketed(&e)
 	case w.opt.Brackets == Marks && r.Type == TypeEntry && r.Event != -901:
 		k := pendingKey{r.Processor, r.Process, r.Event}
-		e := pendingEntry{*r, w.body.Size()}
+		if r.Event >= 0 && len(r.Values) > len(specOf(r.Event).entry) {
+			// In a mark its last fields would have the names of the exit's.
+			w.pending[k] = append(w.pending[k], pendingEntry{written: true})
+			return w.bracketed(r)
+		}
+		e := pendingEntry{Record: *r, place: w.body.Size()}
 		e.Values = cloneValues(r.Values)
 		w.pending[k] = append(w.pending[k], e)
 		return nil
@@ -162,10 +171,13 @@ func (w *Writer) Write(r *Record) error {
 		}
 		e := open[len(open)-1]
 		w.pending[k] = open[:len(open)-1]
+		if e.written {
+			return w.bracketed(r)
+		}
 		if e.Time.Cmp(r.Time) != 0 {
 			w.Left["durations of events that became marks"]++
 		}
-		if len(r.Values) > 0 && e.Event < 0 {
+		if len(r.Values) > 0 {
 			// The exit's fields come behind all of the entry's.
 			for range len(specOf(e.Event).entry) - len(e.Values) {
 				e.Values = append(e.Values, intValue(-1))
@@ -199,6 +211,20 @@ func (w *Writer) counted(r *Record) error {
 		w.stats.Add(r)
 	}
 	return w.emit(r)
+}
+
+// line writes a record as the line l, if no option asks for another form.
+func (w *Writer) line(r *Record, l []byte) error {
+	if w.opt.Brackets != Keep || w.opt.ParaGraph || w.stats != nil && r.Type <= TypeTimes && r.Type >= TypeVolumes {
+		return w.Write(r)
+	}
+	if w.stats != nil {
+		w.stats.Add(r)
+	}
+	if err := w.seen(r.Time); err != nil {
+		return err
+	}
+	return w.body.Done(append(append(w.body.Line(), l...), '\n'))
 }
 
 func (w *Writer) emit(r *Record) error {
@@ -463,6 +489,9 @@ func (w *Writer) Close() error {
 		return cmp.Or(cmp.Compare(a.place, b.place), a.Time.Cmp(b.Time), cmp.Compare(a.Processor, b.Processor), cmp.Compare(a.Process, b.Process), cmp.Compare(a.Event, b.Event))
 	})
 	for i := range open {
+		if open[i].written {
+			continue
+		}
 		if err := w.body.Insert(open[i].place, append(open[i].Append(nil, w.opt.Digits), '\n')); err != nil {
 			return err
 		}

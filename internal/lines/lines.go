@@ -73,11 +73,11 @@ func (b *Block) Load() error {
 		return nil
 	}
 	b.from = nil
-	return f.read(b.Data, b.off)
+	return f.Read(b.Data, b.off)
 }
 
-// read fills data with the text at off.
-func (f *File) read(data []byte, off int64) error {
+// Read fills data with the text at off.
+func (f *File) Read(data []byte, off int64) error {
 	n, err := f.R.ReadAt(data, off)
 	if n == len(data) {
 		return nil
@@ -214,7 +214,7 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 		}
 		data := (*buf)[:size]
 		from := n - size
-		if err := f.read(data, off+int64(from)); err != nil {
+		if err := f.Read(data, off+int64(from)); err != nil {
 			return 0, err
 		}
 		for {
@@ -230,7 +230,7 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 			if len(l) == 0 && from > 0 && bytes.IndexByte(data[:i], '\n') < 0 {
 				break
 			}
-			if !endsInBackslash(data[:i]) {
+			if !Continues(data[:i]) {
 				return from + i + 1, nil
 			}
 			data = data[:i]
@@ -244,7 +244,8 @@ func (f *File) lastBreak(off int64, n int, buf *[]byte) (int, error) {
 // blanks may stand between a backslash that continues a line and its end.
 const blanks = "\r \t"
 
-func endsInBackslash(l []byte) bool {
+// Continues reports whether a line, without its line end, is continued by the next one.
+func Continues(l []byte) bool {
 	l = bytes.TrimRight(l, blanks)
 	return len(l) > 0 && l[len(l)-1] == '\\'
 }
@@ -267,7 +268,7 @@ func (f *File) lineEnd(ctx context.Context, off int64) (n int, lines int64, err 
 			}
 			i += j
 			lines++
-			if !f.Continued || !endsInBackslash(data[:i]) {
+			if !f.Continued || !Continues(data[:i]) {
 				return int(at-off) - kept + i + 1, lines, nil
 			}
 			i++
@@ -406,17 +407,17 @@ func (w *Walker) Next() (line []byte, number int64, ok bool) {
 		return nil, 0, false
 	}
 	number = w.line
-	if w.join && len(l) > 0 && (l[len(l)-1] == '\\' || l[len(l)-1] <= ' ') && endsInBackslash(l) {
+	if w.join && len(l) > 0 && (l[len(l)-1] == '\\' || l[len(l)-1] <= ' ') && Continues(l) {
 		first := number
-		joined := append([]byte(nil), trimContinuation(l)...)
+		joined := append([]byte(nil), TrimContinuation(l)...)
 		for {
 			m, more := w.cut()
 			if !more {
 				break
 			}
-			cont := endsInBackslash(m)
+			cont := Continues(m)
 			joined = append(joined, ' ')
-			joined = append(joined, trimContinuation(m)...)
+			joined = append(joined, TrimContinuation(m)...)
 			if !cont {
 				break
 			}
@@ -498,7 +499,8 @@ func Quote(b []byte, n int) string {
 	return fmt.Sprintf("%q", b)
 }
 
-func trimContinuation(l []byte) []byte {
+// TrimContinuation takes the backslash, and the blanks behind it, from the end of a line.
+func TrimContinuation(l []byte) []byte {
 	l = bytes.TrimRight(l, blanks)
 	if n := len(l); n > 0 && l[n-1] == '\\' {
 		l = l[:n-1]

@@ -70,7 +70,7 @@ func TestIndex(t *testing.T) {
 			if got != string(piece) || c.Line != line || f.Shift(c) != line-1 {
 				t.Fatalf("seed %d: chunk at 0x%x, line %d (want %d), is not that of the file", seed, c.Off, c.Line, line)
 			}
-			if at < f.Size && (piece[len(piece)-1] != '\n' || continued && endsInBackslash(piece[:len(piece)-1])) {
+			if at < f.Size && (piece[len(piece)-1] != '\n' || continued && Continues(piece[:len(piece)-1])) {
 				t.Fatalf("seed %d: chunk at 0x%x ends inside a line", seed, c.Off)
 			}
 			line += int64(bytes.Count(piece, newline))

@@ -1,0 +1,116 @@
+package etf
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/internal/linetrace"
+)
+
+// original is the file that a trace was read from, while the trace is written as TRACE again: lines
+// that nobody has changed are written as they stand (docs/formats/etf.md, "Rewriting a trace").
+type original struct{ d *decoder }
+
+// Renamable says that the encoder gives texts other names.
+func (o *original) Renamable() {}
+
+// rewriter finds lines as they stand in the file.
+type rewriter struct {
+	d       *decoder
+	lines   *linetrace.Lines
+	renamed bool // comments are left out
+	sound   bool // lines with a defect are written anew
+	rec     Record
+	text    []byte
+	err     error
+	// defs are definitions as they stand, by their canonical form; trace are the lines with attributes
+	// of the trace, and those attributes.
+	defs  map[string]string
+	trace []Record
+	props []Attr
+}
+
+// rewrite has the encoder write the lines of a file that have not been changed since.
+func (e *encoder) rewrite(o *original) {
+	renamed := e.Defs.Rename != nil
+	w := &rewriter{d: o.d, lines: linetrace.NewLines(&o.d.Text), renamed: renamed, sound: e.Defs.Mended || renamed, defs: map[string]string{}}
+	for _, number := range o.d.lines {
+		l, canonical := w.read(number)
+		if canonical == nil {
+			continue
+		}
+		if w.rec.Keyword != T {
+			w.defs[string(canonical)] = string(l)
+			continue
+		}
+		attrs := slices.Clone(w.rec.Attrs)
+		w.props = append(w.props, attrs...)
+		w.trace = append(w.trace, Record{Keyword: T, Attrs: attrs, line: string(l)})
+	}
+	e.from, e.w.from = w, w
+}
+
+// count counts what of comments is not as it stands.
+func (w *rewriter) count(loss *format.Loss) {
+	if w != nil && !w.renamed {
+		loss.Add("comment", "", format.Lost, "there are too many", w.d.dropped)
+		loss.Add("comment", "order", format.Degraded, "stands before all other lines", w.d.moved)
+	}
+}
+
+// read is a line as it stands and its canonical form, nil if it holds no record that can be written so.
+func (w *rewriter) read(number int64) (l, canonical []byte) {
+	l, err := w.lines.At(number)
+	if err != nil {
+		w.err = err
+	}
+	if len(l) == 0 || err != nil {
+		return nil, nil
+	}
+	odd := false
+	usable, err := w.rec.read(l, number, func(problem) error {
+		odd = true
+		return nil
+	})
+	if !usable || err != nil || odd && w.sound {
+		return l, nil
+	}
+	w.text = w.rec.Append(w.text[:0])
+	return l, w.text
+}
+
+// line has the line that b ends in, from n on, be as it stands in the file, if nothing but its
+// spelling differs; number is that of the line. It records errors.
+func (w *rewriter) line(number int64, b []byte, n int) []byte {
+	if w == nil || number <= 0 {
+		return b
+	}
+	l, err := w.lines.At(number)
+	if err != nil {
+		w.err = err
+	}
+	if bytes.Equal(l, b[n:]) {
+		return b
+	}
+	if l, canonical := w.read(number); canonical != nil && bytes.Equal(canonical, b[n:]) {
+		return append(b[:n], l...)
+	}
+	return b
+}
+
+// definition has a record be written as its line stands in the file.
+func (w *rewriter) definition(r *Record) {
+	if w != nil {
+		w.text = r.Append(w.text[:0])
+		r.line = w.defs[string(w.text)]
+	}
+}
+
+// properties are the lines of the trace's attributes as they stand; ok is false if these are others.
+func (w *rewriter) properties(attrs []Attr) (lines []Record, ok bool) {
+	if w == nil || !slices.Equal(attrs, w.props) {
+		return nil, false
+	}
+	return w.trace, true
+}

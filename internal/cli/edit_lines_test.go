@@ -1,0 +1,357 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// oddDescriptors is a PICL trace whose records are spelled as no writer of weft spells them.
+const oddDescriptors = `-6 -1 -1.5 -1 -1 1 "%d %s" 7 "%d %s"
+-6 -1 -1.5 -1 -1 1 "%d%s" 8 "%d, %d"
+-6 5 -1.5 -1 -1 1 "%d%s" 2 "%d%d"
+-5 5 -1.5 -1 -1 4 0 work
+-5 6 -1.5 0 -1 7 0 special
+-201 -1 -1.5 -1 -1 3 "%d" -5 0 1
+-3 5 0.1 0 0 1 7 3 abc
+-4 5 0.15 0 0 1 8 3, 4
+-3 6 0.2 0 0 1 "%d %lf" 3 4.50
+-4 6 2.5e-1 0 0 1 "(%d,%d)" (5,6)
+1 5 0.3 0 0 1 2 3 4
+1 6 0.3 0 0 2 2 3 4
+2 5 0.35 1 0 1 "%*d %d" 7 8
+2 5 0.36 1 0 3 "%i" 017 0x1F -0x10
+2 5 0.37 1 0 1 "%2d%2d" 1234
+2 5 0.38 1 0 1 "%x %o" ff 17
+2 5 0.38 1 0 1 "x=%d y=%d" x=3 y=4
+2 5   0.41 1 0 2   5 1.50 2.250
+2 5 +0.42 1 0 2 "%ld" +007 -0
+3 5 0.43 -5 0 2 4 1.5 1e3
+2 5 0.44 1 -1 1 3 99999999999
+-7 5 0.45 1 0 2 0 h i
+-99 5 0.46 1 0 1 "%5c" ab de
+-99 -888 0.47 1 0 0
+-102 -1 0.5 0 0 3 "%d %d" 5 1 6 1 -901
+-6 -1 0.6 -1 -1 1 "%d%s" 7 "%s %d"
+2 5 0.61 1 0 1 7 abc 3
+-5 5 0.62 -1 -1 5 0 later
+-3 5 0.63 0 0 0
+-4 5 0.64 0 0 0
+2 5 0.65 1 0 1 77 unknown descriptor
+-3 -21 0.7 0 0 4 "%d %d %d %d" 8 1 1 0
+-4 -21 0.71 0 0 0
+-3 -51 0.7 1 0 1 "%d" 01
+-4 -51 0.72 1 0 4 "%i %i %i %i" 8 1 0 0
+-3 -21 0.73 1 0 4 "%d %d %d %d" 8 1 0 0
+-4 -21 0.74 1 0 0
+-3 -51 0.74 0 0 1 "%d" 01
+-4 -51 0.75 0 0 4 "%i %i %i %i" 8 1 1 0
+`
+
+// oddPieces has labels and descriptors among the records of each processor, one processor behind the
+// other.
+const oddPieces = `-6 -1 0.0 0 -1 1 "%d%s" 7 "%d %d"
+-5 5 0.0 0 -1 1 0 a
+-3 5 0.1 0 0 1 7 1 2
+-4 5 0.5 0 0 0
+-5 5 0.6 0 -1 1 0 c
+-3 5 0.6 0 0 0
+-4 5 0.7 0 0 0
+-6 -1 0.0 1 -1 1 "%d%s" 7 "%d/%d"
+-5 5 0.0 1 -1 1 0 b
+-3 5 0.05 1 0 1 7 1/2
+-4 5 0.55 1 0 0
+`
+
+// textFile writes a text to a file of its own.
+func textFile(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// lineList are the lines of a text file in the order of their text, with those that a backslash
+// continues joined.
+func lineList(t *testing.T, path string) []string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for l := range strings.Lines(strings.ReplaceAll(string(b), "\\\n", " ")) {
+		if l = strings.TrimRight(l, "\r\n"); l != "" {
+			list = append(list, l)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// editLines holds the lines that verbs write against those of the trace: verbs that change
+// nothing write the same lines, and others none that the trace has not.
+func editLines(t *testing.T, path string, repaired bool) {
+	t.Helper()
+	want := lineList(t, path)
+	same := [][]string{{"filter", "--not-region", "no such region"}, {"cut", "--from", "0%"}, {"merge"}, {"align"}, {"sort"}}
+	if repaired {
+		same = append(same, []string{"repair"})
+	}
+	if filepath.Ext(path) == ".etf" {
+		same = slices.DeleteFunc(same, func(verb []string) bool { return verb[0] == "sort" || verb[0] == "align" })
+	}
+	for _, verb := range same {
+		out := filepath.Join(t.TempDir(), "x"+filepath.Ext(path))
+		if code, _, errs := runWeft(t, append(slices.Clone(verb), "-q", path, out)...); code != 0 {
+			t.Errorf("%s: %q: exit code %d: %s", path, verb, code, errs)
+			continue
+		}
+		more, fewer := lineDifferences(want, lineList(t, out))
+		if len(more)+len(fewer) > 0 {
+			t.Errorf("%s: %q writes anew:\n%s\nand no longer:\n%s", path, verb, strings.Join(more, "\n"), strings.Join(fewer, "\n"))
+		}
+	}
+	part := [][]string{{"cut", "--borders", "bare", "--from", "30%", "--to", "70%"}, {"filter", "--location", "0/0"}, {"filter", "--not-kind", "mark"}}
+	if filepath.Ext(path) == ".etf" {
+		part = [][]string{{"filter", "--not-kind", "mark"}, {"filter", "--not-kind", "claim"}, {"filter", "--not-region", "f"}}
+	}
+	for _, verb := range part {
+		out := filepath.Join(t.TempDir(), "x"+filepath.Ext(path))
+		if code, _, errs := runWeft(t, append(slices.Clone(verb), "-q", "--allow-loss", path, out)...); code != 0 {
+			t.Errorf("%s: %q: exit code %d: %s", path, verb, code, errs)
+			continue
+		}
+		if more, _ := lineDifferences(want, lineList(t, out)); len(more) > 0 {
+			t.Errorf("%s: %q writes anew:\n%s", path, verb, strings.Join(more, "\n"))
+		}
+	}
+}
+
+// lineDifferences are the lines of one sorted list that another has not.
+func lineDifferences(old, now []string) (more, fewer []string) {
+	for len(old) > 0 || len(now) > 0 {
+		switch {
+		case len(old) == 0 || len(now) > 0 && now[0] < old[0]:
+			more, now = append(more, now[0]), now[1:]
+		case len(now) == 0 || old[0] < now[0]:
+			fewer, old = append(fewer, old[0]), old[1:]
+		default:
+			old, now = old[1:], now[1:]
+		}
+	}
+	return more, fewer
+}
+
+// Verbs on PICL write the records that they do not change as they stand.
+func TestVerbsEditPICL(t *testing.T) {
+	paths, err := filepath.Glob("../../format/picl/testdata/ok/*.trf")
+	if err != nil || len(paths) < 5 {
+		t.Fatal(err, paths)
+	}
+	for _, path := range paths {
+		if strings.HasPrefix(filepath.Base(path), "old-") {
+			continue // it is written as the new format
+		}
+		editLines(t, path, filepath.Base(path) != "conceptual-output2.trf") // which has something to repair
+	}
+	editLines(t, textFile(t, "descriptors.trf", oddDescriptors), false)
+	editLines(t, textFile(t, "pieces.trf", oddPieces), true)
+	editLines(t, textFile(t, "ends.trf", strings.ReplaceAll(oddPieces, "\n", "\r\n")), true)
+	// More pieces in the order of time than are merged.
+	var b strings.Builder
+	for i := range 100 {
+		for k := range 20 {
+			b.WriteString("-2 5 " + string('0'+rune(k/10)) + "." + string('0'+rune(k%10)) + " 0 0 1 \"(%d)\" (" + strings.Repeat("0", i%3) + "7)\n")
+		}
+	}
+	editLines(t, textFile(t, "many.trf", b.String()), true)
+}
+
+// What a verb changes of a record is the only thing that changes.
+func TestVerbsChangePICL(t *testing.T) {
+	for _, x := range []struct {
+		name, text, want string
+		verb             []string
+	}{
+		{"times alone", "-3 1 0.5 0 0 1 \"(%d)\" (5)\n-4 1 2.50 1 0 1 \"%x\" ff\n", "-3 1 0.5 0 0 1 \"(%d)\" (5)\n-4 1 2.700000 1 0 1 \"%x\" ff\n",
+			[]string{"cut", "--from", "0%", "--clock-correction", textFile(t, "clocks.json", `{"type":"weft clock correction","version":1,"ticks":10,"perSeconds":1,"locations":[{"id":"1/0","points":[[0,2]]}]}`)}},
+		{"regions of a piece end", "-3 1 0.1 0 0 1 \"%x\" ff\n-4 1 0.5 0 0 0\n", "-3 1 0.1 0 0 1 \"%x\" ff\n-4 1 0.300000 0 0 19 0 weft:cut.ends=later\n",
+			[]string{"cut", "--to", "@0.3s"}},
+		{"names", "-6 -1 0.0 -1 -1 1 \"%d%s\" 7 \"secret=%d\"\n-6 -1 0.0 -1 -1 1 \"%d%s\" 8 \"(%d)\"\n-5 5 0.0 -1 -1 4 0 main\n-3 5 0.1 0 0 1 7 secret=5\n-4 5 0.2 0 0 1 8 (05)\n2 5 0.3 0 0 1 \"%*s %d\" drop 7\n2 5 0.4 0 0 3 0 abc\n",
+			"-6 -1 0.0 -1 -1 1 \"%d%s\" 8 \"(%d)\"\n-5 5 0.000000 -1 -1 8 0 region 1\n-3 5 0.100000 0 0 1 2 5\n-4 5 0.2 0 0 1 8 (05)\n2 5 0.300000 0 0 1 2 7\n2 5 0.400000 0 0 6 0 text 1\n",
+			[]string{"anonymize"}},
+		{"what is broken", "-3 5 0.1 0 0 1 2 5 extra\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n", "-3 5 0.100000 0 0 1 2 5\n-4 5 0.2 0 0 1 \"(%d)\" (5)\n", []string{"repair"}},
+		{"digits that are asked for", "-3 5 0.1 0 0 1 \"(%d)\" (5)\n-4 5 0.2 0 0 0\n", "-3 5 0.100 0 0 1 \"(%d)\" (5)\n-4 5 0.200 0 0 0\n", []string{"cut", "--from", "0%", "--option", "picl.digits=3"}},
+		{"a descriptor that means something else", "-6 -1 0.0 -1 -1 1 \"%d%s\" 2 \"(%d)\"\n-3 5 0.1 0 0 1 2 (5)\n-4 5 0.2 0 0 1 \"%d\" 5\n2 5 0.3 0 0 1 2 5\n",
+			"-6 -1 0.0 -1 -1 1 \"%d%s\" 2 \"(%d)\"\n-3 5 0.1 0 0 1 2 (5)\n-4 5 0.2 0 0 1 \"%d\" 5\n2 5 0.300000 0 0 1 \"%d\" 5\n", []string{"repair"}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			in, out := textFile(t, "in.trf", x.text), filepath.Join(t.TempDir(), "out.trf")
+			args := append(slices.Clone(x.verb), "-q", in, out)
+			if code, _, errs := runWeft(t, args...); code != 0 {
+				t.Fatalf("exit code %d: %s", code, errs)
+			}
+			b, err := os.ReadFile(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(b); got != x.want {
+				t.Errorf("found\n%s\nexpected\n%s", got, x.want)
+			}
+		})
+	}
+}
+
+// What other formats do not keep of PICL's records is in the loss table; an event type without a figure
+// comes back.
+func TestPICLThroughOthers(t *testing.T) {
+	const text = `-6 -1 -1.000000 -1 -1 1 "%d%s" 7 "%d %d"
+3 5 0.100000 0 0 1 7 1 2
+3 5 0.200000 0 0 1 "(%d,%d)" (5,6)
+3 5 0.300000 0 0 1 "%*d %d" 7 8
+3 5 0.400000 0 0 1 "%d %lf" 3 4.5
+3 5 0.500000 0 0 1 "%d%lf" 3 4.5
+3 5 0.600000 0 0 2 2 3 4
+-102 -1 0.700000 0 0 3 2 5 1 -901
+-101 -1 0.800000 0 0 1 "%d%lf" -901 0.500000
+`
+	in := textFile(t, "in.trf", text)
+	for _, ext := range []string{".etf", ".otf", ".otf2", ".pallas"} {
+		out, back := filepath.Join(t.TempDir(), "out"+ext), filepath.Join(t.TempDir(), "back.trf")
+		code, loss, errs := runWeft(t, "convert", "--json", in, out)
+		if _, err := os.Stat(out); err != nil { // it may have got a folder of its own
+			found, globErr := filepath.Glob(filepath.Join(filepath.Dir(out), "*", "*"+ext))
+			if globErr != nil || len(found) != 1 {
+				t.Fatalf("%s: exit code %d: %s", ext, code, errs)
+			}
+			out = found[0]
+		}
+		var rows []format.LossRow
+		if err := json.Unmarshal([]byte(loss), &rows); err != nil {
+			t.Fatal(err)
+		}
+		n := int64(0)
+		for _, r := range rows {
+			if r.Kind == "record" && r.Field == "spelling" && r.How == format.Degraded {
+				n += r.Count
+			}
+		}
+		if n != 4 {
+			t.Errorf("%s: %d records are said to lose their spelling, expected 4: %s", ext, n, loss)
+		}
+		if code, _, errs := runWeft(t, "convert", "-q", out, back); code != 0 {
+			t.Fatalf("%s: exit code %d: %s", ext, code, errs)
+		}
+		if got := lineList(t, back); !slices.Contains(got, "-102 -1 0.700000 0 0 3 2 5 1 -901") {
+			t.Errorf("%s: the incomplete pair is gone:\n%s", ext, strings.Join(got, "\n"))
+		}
+	}
+	// A copy and a verb keep all, and lose nothing.
+	for _, args := range [][]string{{"convert"}, {"filter", "--not-region", "no such region"}} {
+		out := filepath.Join(t.TempDir(), "out.trf")
+		if _, loss, _ := runWeft(t, append(args, "-q", in, out)...); strings.Contains(loss, "spelling") {
+			t.Errorf("%q: %s", args, loss)
+		}
+	}
+}
+
+// oddLines is a TRACE file whose lines are not spelled as weft spells them.
+const oddLines = `# first comment
+TU  SECONDS
+O 0
+T name = a, x=1
+T name=a
+T
+T name=a
+  # inner
+R 0 9 false ; name=CPU
+R 1 1.0 TRUE ; a=1 ,b=2
+TS 0 ; name=s
+TSS 0 0;name=q
+TSP 0 0 0.5 1.5 0.6 1.50
+TSP 0 0 (0.7,2), (0.8, 3)
+S 0 ; name=sig
+F 0 0 1.0 1 0 0
+C 0 0 1 0 1 ; name=f
+X unknown
+E 0 0.50 ; name=ev
+C 1 0.5 1.50 0 1.0; name=g , k = v
+D 1 0 0 1 ;a = b
+# end
+`
+
+// Verbs on TRACE write the lines that they do not change as they stand, with comments.
+func TestVerbsEditTRACE(t *testing.T) {
+	for _, name := range []string{"doc-examples", "dialect-capella-poosl", "dialect-capella-snakes"} {
+		editLines(t, "../../format/etf/testdata/ok/"+name+".etf", true)
+	}
+	editLines(t, textFile(t, "lines.etf", oddLines), true)
+	editLines(t, textFile(t, "ends.etf", strings.ReplaceAll(oddLines, "\n", "\r\n")), true)
+	// Lines with a defect stay, but for what repair mends.
+	defects := strings.Replace(oddLines, "D 1 0 0 1 ;a = b", "D 1 0 0 1", 1)
+	editLines(t, textFile(t, "defects.etf", defects), false)
+	in, out := textFile(t, "in.etf", defects), filepath.Join(t.TempDir(), "out.etf")
+	if code, _, errs := runWeft(t, "repair", "-q", in, out); code != 0 {
+		t.Fatal(errs)
+	}
+	more, fewer := lineDifferences(lineList(t, in), lineList(t, out))
+	if !slices.Equal(more, []string{"D 1 0 0 1 ;"}) || !slices.Equal(fewer, []string{"D 1 0 0 1"}) {
+		t.Errorf("repair writes %q in place of %q", more, fewer)
+	}
+	// Names that are replaced are in no line.
+	if code, _, errs := runWeft(t, "anonymize", "-q", "--force", textFile(t, "in.etf", oddLines), out); code != 0 {
+		t.Fatal(errs)
+	}
+	got := lineList(t, out)
+	for _, l := range []string{"F 0 0 1.0 1 0 0", "TSP 0 0 (0.7,2), (0.8, 3)"} {
+		if !slices.Contains(got, l) {
+			t.Errorf("found no %q in\n%s", l, strings.Join(got, "\n"))
+		}
+	}
+	if text := strings.Join(got, "\n"); strings.Contains(text, "sig\n") || strings.Contains(text, "comment") || strings.Contains(text, "CPU") {
+		t.Errorf("names are left:\n%s", text)
+	}
+}
+
+// Lines of the trace's attributes with the same key come back from PICL, and from a merge of one trace.
+func TestAttributesOfTRACEComeBack(t *testing.T) {
+	in, over, back := textFile(t, "in.etf", "TU SECONDS\nT name=a, x=1\nT name=b\nT name=b\nE 0 1 ;\n"), filepath.Join(t.TempDir(), "over.trf"), filepath.Join(t.TempDir(), "back.etf")
+	for _, args := range [][]string{{"convert", in, over}, {"convert", over, back}, {"merge", "--force", in, back}} {
+		if code, _, errs := runWeft(t, append(args, "-q")...); code != 0 {
+			t.Fatalf("%q: %s", args, errs)
+		}
+		if args[1] == in {
+			continue
+		}
+		if more, fewer := lineDifferences(lineList(t, in), lineList(t, back)); len(more)+len(fewer) > 0 {
+			t.Errorf("%q: found %q, expected %q", args, more, fewer)
+		}
+	}
+}
+
+// Where the records of a file change places, each has the name that it had.
+func TestSortedPICLKeepsNames(t *testing.T) {
+	for _, text := range []string{
+		"-5 5 0.0 -1 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 0 0 0\n", // the later label stands first
+		"1 5 0.4 1 -1 0\n1 5 0.5 1 0 0\n-5 5 0.0 -1 -1 1 0 b\n1 5 0.3 1 -1 0\n",      // of records whose process is not known
+		"-4 5 0.4 0 0 0\n-5 5 0.0 -1 -1 1 0 b\n-3 5 0.1 0 0 0\n-4 5 0.2 0 0 0\n",     // an exit without entry
+		"-5 5 0.0 0 -1 1 0 a\n1 5 0.4 0 0 0\n-5 5 0.0 1 -1 1 0 b\n1 5 0.3 1 0 0\n",   // of two processors
+	} {
+		in, out := textFile(t, "in.trf", text), filepath.Join(t.TempDir(), "out.trf")
+		if code, _, errs := runWeft(t, "sort", "-q", in, out); code != 0 {
+			t.Fatal(errs)
+		}
+		_, want, _ := runWeft(t, "print", "-q", "--json", in)
+		if _, got, _ := runWeft(t, "print", "-q", "--json", out); got != want {
+			t.Errorf("%s: found\n%s\nexpected\n%s", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package linetrace
+
+import (
+	"bytes"
+	"slices"
+	"sort"
+
+	"github.com/weft-trace/weft/internal/lines"
+)
+
+// Lines finds the lines of a text by their numbers, for encoders that write lines that nobody has
+// changed as they stand. It holds the pieces of the text that were used last.
+type Lines struct {
+	text   *Text
+	pieces map[piece]*pieceText
+	held   int             // bytes of the pieces
+	starts map[int][]int64 // where the pieces of a chunk begin in the file, by its number
+	last   *pieceText
+	chunk  []byte // room for one
+	joined []byte
+}
+
+// pieceLines is how many lines a piece of a text has.
+const pieceLines = 64
+
+// mostHeld is how many bytes of pieces are held. A piece has a few thousand, and each sorted piece of a
+// file needs one.
+const mostHeld = 16 << 20
+
+// piece is a piece of a chunk, by their numbers.
+type piece struct{ chunk, n int }
+
+type pieceText struct {
+	data      []byte
+	line, end int64 // numbers of its first line, and of the one behind its last
+	// The line that was asked for last, or the first one, and where it begins.
+	at    int64
+	begin int
+}
+
+// NewLines finds lines of a text whose lines have the numbers that they have in the user's file.
+func NewLines(t *Text) *Lines {
+	return &Lines{text: t, pieces: map[piece]*pieceText{}, starts: map[int][]int64{}}
+}
+
+// At is the line with a number, without its line end and joined with those that continue it; nil if
+// there is none. It is valid until the next call.
+func (x *Lines) At(number int64) ([]byte, error) {
+	l, err := x.physical(number)
+	if err != nil || !x.text.File.Continued || !lines.Continues(l) {
+		return bytes.TrimRight(l, "\r"), err
+	}
+	x.joined = append(x.joined[:0], lines.TrimContinuation(l)...)
+	for next := number + 1; ; next++ {
+		if l, err = x.physical(next); err != nil || l == nil {
+			return x.joined, err
+		}
+		more := lines.Continues(l)
+		x.joined = append(append(x.joined, ' '), lines.TrimContinuation(l)...)
+		if !more {
+			return x.joined, nil
+		}
+	}
+}
+
+// physical is a line as the file has it, without the line feed.
+func (x *Lines) physical(number int64) ([]byte, error) {
+	p := x.last
+	if p == nil || number < p.line || number >= p.end {
+		var err error
+		if p, err = x.piece(number); err != nil || p == nil {
+			return nil, err
+		}
+		x.last = p
+	}
+	if number < p.at {
+		p.at, p.begin = p.line, 0
+	}
+	for ; p.at < number; p.at++ {
+		i := bytes.IndexByte(p.data[p.begin:], '\n')
+		if i < 0 {
+			p.at, p.begin = p.line, 0
+			return nil, nil
+		}
+		p.begin += i + 1
+	}
+	l := p.data[p.begin:]
+	if i := bytes.IndexByte(l, '\n'); i >= 0 {
+		return l[:i:i], nil
+	}
+	if len(l) == 0 {
+		return nil, nil
+	}
+	return l, nil
+}
+
+// piece is the piece that has a line.
+func (x *Lines) piece(number int64) (*pieceText, error) {
+	chunks := x.text.Chunks
+	i := sort.Search(len(chunks), func(i int) bool { return chunks[i].Line > number }) - 1
+	if i < 0 {
+		return nil, nil
+	}
+	c := chunks[i]
+	k := piece{i, int(number-c.Line) / pieceLines}
+	if p := x.pieces[k]; p != nil {
+		return p, nil
+	}
+	starts, err := x.split(i)
+	if err != nil || k.n >= len(starts) {
+		return nil, err
+	}
+	end := c.Off + int64(c.Len)
+	if k.n+1 < len(starts) {
+		end = starts[k.n+1]
+	}
+	p := &pieceText{line: c.Line + int64(k.n)*pieceLines, data: make([]byte, end-starts[k.n])}
+	p.at, p.end = p.line, p.line+pieceLines
+	if i+1 < len(chunks) {
+		p.end = min(p.end, chunks[i+1].Line)
+	}
+	if err := x.text.File.Read(p.data, starts[k.n]); err != nil {
+		return nil, err
+	}
+	if x.held += len(p.data); x.held > min(mostHeld, x.text.Opt.SortMemory()) {
+		clear(x.pieces)
+		x.held = len(p.data)
+	}
+	x.pieces[k] = p
+	return p, nil
+}
+
+// split finds where the pieces of a chunk begin.
+func (x *Lines) split(chunk int) ([]int64, error) {
+	if s, ok := x.starts[chunk]; ok {
+		return s, nil
+	}
+	c := x.text.Chunks[chunk]
+	x.chunk = slices.Grow(x.chunk[:0], c.Len)[:c.Len]
+	data := x.chunk
+	if err := x.text.File.Read(data, c.Off); err != nil {
+		return nil, err
+	}
+	var s []int64
+	at := 0
+	for line := 0; at < len(data); line++ {
+		if line%pieceLines == 0 {
+			s = append(s, c.Off+int64(at))
+		}
+		i := bytes.IndexByte(data[at:], '\n')
+		if i < 0 {
+			break
+		}
+		at += i + 1
+	}
+	x.starts[chunk] = slices.Clip(s)
+	return s, nil
+}
