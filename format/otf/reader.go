@@ -30,6 +30,10 @@ type Options struct {
 	Processes func(process uint64) bool
 	// OneByOne delivers the records stream after stream, not in the order of time.
 	OneByOne bool
+	// Buffer is how much is read at once from each file, in bytes, at least 4096; 0 is
+	// 256 KiB, less where many streams are read together. The longest line that is met
+	// needs room too.
+	Buffer int
 	// AsLibrary follows libotf where it is not as helpful as this package: records
 	// of processes that the master file does not name are left out, a malformed
 	// record ends all reading of its part, and simultaneous records of several
@@ -39,8 +43,8 @@ type Options struct {
 	printing bool // for PrintCompat
 }
 
-// Reader reads a trace (docs/formats/otf.md). Its methods may be called by
-// several goroutines at once; a [Cursor] serves one at a time.
+// Reader reads a trace (docs/formats/otf.md). Its methods but [Reader.Select] may be
+// called by several goroutines at once; a [Cursor] serves one at a time.
 type Reader struct {
 	src      format.Source
 	stub     string
@@ -73,8 +77,9 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 	if r.opt.Read == nil {
 		r.opt.Read = &format.ReadOptions{}
 	}
-	if r.opt.To == 0 {
-		r.opt.To = math.MaxUint64
+	r.Select(r.opt.From, r.opt.To, r.opt.Processes)
+	if r.opt.Buffer > 0 {
+		r.opt.Buffer = max(r.opt.Buffer, window)
 	}
 	max, err := r.opt.Read.Int("otf.max-line", lines.DefaultMaxLine)
 	if err != nil {
@@ -82,6 +87,16 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 	}
 	r.maxLine = int(min(max, 1<<30))
 	return r, nil
+}
+
+// Select changes what the cursors that begin from now on deliver: the times of events,
+// snapshots and statistics, and the processes (Options.From, To and Processes). Cursors
+// that have begun keep what they had. Nobody may use the reader in the meantime.
+func (r *Reader) Select(from, to uint64, processes func(process uint64) bool) {
+	if to == 0 {
+		to = math.MaxUint64
+	}
+	r.opt.From, r.opt.To, r.opt.Processes = from, to, processes
 }
 
 // ReadMaster reads a master file, whose name may lack ".otf". Lines that are none
@@ -134,11 +149,18 @@ func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, erro
 	return &StreamReader{r, id}, nil
 }
 
+// Select changes what the cursors that begin from now on deliver, as [Reader.Select]
+// does.
+func (s *StreamReader) Select(from, to uint64, processes func(process uint64) bool) {
+	s.r.Select(from, to, processes)
+}
+
 // Cursor begins to read a part of the stream. A part whose file does not exist has
 // no records.
 func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
-	c := &Cursor{ctx: ctx, r: s.r, part: part}
-	x, err := s.r.open(s.id, part)
+	r := *s.r // with what is selected now
+	c := &Cursor{ctx: ctx, r: &r, part: part}
+	x, err := r.open(s.id, part)
 	if err != nil {
 		return nil, err
 	}
@@ -181,7 +203,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
+		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
 		s.t.progress = r.progress
 		if z != "" && h.Size > 0 {
 			var head [2]byte
@@ -253,6 +275,8 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 
 // cursor is Cursor for some streams.
 func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, error) {
+	own := *r // with what is selected now
+	r = &own
 	c := &Cursor{ctx: ctx, r: r, part: part}
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
@@ -269,7 +293,9 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		}
 		if s != nil {
 			s.c = c
-			s.ahead.aheadShared, s.t.chunk = shared, shared.chunk
+			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
+				s.t.chunk = shared.chunk
+			}
 			c.all = append(c.all, s)
 			continue
 		}

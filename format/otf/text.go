@@ -20,25 +20,34 @@ const slack = 64
 
 // text delivers the lines of a file, which may be compressed.
 type text struct {
-	h    *archive.Input
-	name string // as the user knows it
-	r    io.Reader
-	zip  io.ReadCloser // of a compressed file
-	read int64         // bytes of the file that were read
-	stop int64         // where reading ends
-	buf  []byte
-	at   int   // where the line in hand begins in buf
-	from int   // where the next line begins in buf
-	base int64 // where buf begins in the text
-	end  bool  // the file has no more
-	bad  error // what went wrong with the compressed data
-	max  int   // the longest line that is read
+	h     *archive.Input
+	name  string // as the user knows it
+	r     io.Reader
+	zip   io.ReadCloser // of a compressed file
+	read  int64         // bytes of the file that were read
+	begun int64         // where a compressed file is read from
+	stop  int64         // where reading ends
+	buf   []byte
+	at    int   // where the line in hand begins in buf
+	from  int   // where the next line begins in buf
+	base  int64 // where buf begins in the text, of a compressed file in that from begun on
+	end   bool  // the file has no more
+	bad   error // what went wrong with the compressed data
+	max   int   // the longest line that is read
 	// chunk is how much is read at once, the constant if it is 0.
 	chunk int
 	long  int64 // bytes of lines that were left out because they were longer
 	skip  bool  // the line in hand is one of them
 
 	progress *progress
+}
+
+// zipChunk is how much of a compressed file is read at once.
+func (t *text) zipChunk() int {
+	if t.chunk > 0 {
+		return min(t.chunk, 64<<10)
+	}
+	return 64 << 10
 }
 
 // section reads a file from its beginning and counts.
@@ -59,12 +68,13 @@ func (s section) Read(p []byte) (int, error) {
 }
 
 // openText begins to read a file.
-func openText(h *archive.Input, name string, compressed bool, max int) *text {
-	t := &text{h: h, name: name, stop: h.Size, max: max}
+func openText(h *archive.Input, name string, compressed bool, max, chunk int) *text {
+	t := &text{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
 	t.r = section{t}
 	if compressed {
-		t.read = 2 // the header of the zlib stream
-		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, 64<<10))
+		t.begun = 2
+		t.read = t.begun // the header of the zlib stream
+		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, t.zipChunk()))
 		t.r = t.zip
 	}
 	return t
@@ -217,8 +227,8 @@ func (t *text) searchZip(from uint64) error {
 
 // begin reads a compressed file from off on.
 func (t *text) begin(off int64) {
-	t.read, t.buf, t.from, t.base, t.end = off, t.buf[:0], 0, 0, false
-	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, 64<<10), nil)
+	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
+	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
 // part makes a piece of the file all that is read.
