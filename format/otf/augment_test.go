@@ -343,7 +343,7 @@ func TestAugmentRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ours bytes.Buffer
-	if err := PrintCompat(t.Context(), format.FileSource(m), nil, &ours); err != nil {
+	if err := PrintCompat(t.Context(), format.FileSource(m), nil, nil, &ours); err != nil {
 		t.Fatal(err)
 	}
 	lines := func(b []byte) (l []string) {

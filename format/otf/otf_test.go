@@ -90,7 +90,7 @@ func TestPrintCompat(t *testing.T) {
 	eachTrace(t, func(t *testing.T, dir, m string) {
 		want := gunzip(t, filepath.Join(dir, "expected/otfprint_fullkv.txt.gz"))
 		var got bytes.Buffer
-		err := PrintCompat(context.Background(), format.FileSource(m), nil, &got)
+		err := PrintCompat(context.Background(), format.FileSource(m), nil, nil, &got)
 		if bytes.Equal(got.Bytes(), want) {
 			return
 		}

@@ -203,7 +203,7 @@ func TestPeerReads(t *testing.T) {
 			out = append(out[:i:i], bytes.TrimLeft(out[i+bytes.IndexByte(out[i:], '\n')+1:], "")...)
 		}
 		var got bytes.Buffer
-		if err := PrintCompat(context.Background(), format.FileSource(name+".otf"), nil, &got); err != nil {
+		if err := PrintCompat(context.Background(), format.FileSource(name+".otf"), nil, nil, &got); err != nil {
 			t.Fatal(err)
 		}
 		a, b := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(out, []byte("\n"))
@@ -246,7 +246,7 @@ func TestCompatLines(t *testing.T) {
 			}
 		}
 		var got bytes.Buffer
-		if err := PrintCompat(context.Background(), format.FileSource(name), nil, &got); err != nil {
+		if err := PrintCompat(context.Background(), format.FileSource(name), nil, nil, &got); err != nil {
 			t.Fatal(err)
 		}
 		if want := unset.ReplaceAll(bytes.TrimSpace(bytes.Join(kept, nil)), []byte("8:5B7C4A000000")); !bytes.Equal(bytes.TrimSpace(got.Bytes()), want) {

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"context"
+	"errors"
 )
 
 // Place is where a record stands in a file of a stream.
@@ -66,13 +67,17 @@ func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func
 		return err
 	}
 	defer x.t.Close()
+	err = x.t.places(func(p Place) bool { return ctx.Err() == nil && use(p) })
+	return errors.Join(err, ctx.Err())
+}
+
+// places gives the places of the records from where the text is read to use, until that
+// returns false.
+func (t *text) places(use func(Place) bool) error {
 	var p Place
 	timed, begun := false, false
-	for n := 1; ; n++ {
-		if n&0xfff == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		l, off, whole, more, err := x.t.line()
+	for {
+		l, off, whole, more, err := t.line()
 		if err != nil || !more || !whole {
 			return err
 		}
@@ -84,8 +89,8 @@ func (s *StreamReader) places(ctx context.Context, part Part, t uint64, use func
 				continue // libotf takes the first one
 			}
 			timed, p.Time, p.Offset = true, sc.hex(), off
-			if x.t.zip != nil {
-				p.Offset, p.Skip = x.t.begun, off
+			if t.zip != nil {
+				p.Offset, p.Skip = t.begun, off
 			}
 		case processLine:
 			sc.i++

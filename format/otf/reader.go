@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
@@ -52,6 +54,7 @@ type Reader struct {
 	master   *MasterControl
 	maxLine  int
 	progress *progress // of a decoder
+	listed   *listed
 }
 
 // Open opens a trace by its master file, whose name may lack ".otf".
@@ -70,7 +73,7 @@ func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error)
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
-	r := &Reader{src: src, stub: stub}
+	r := &Reader{src: src, stub: stub, listed: &listed{}}
 	if opt != nil {
 		r.opt = *opt
 	}
@@ -196,6 +199,9 @@ func (r *Reader) path(name string) string {
 func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	for _, z := range []string{"", ".z"} {
 		name := fileName(r.stub, id, part) + z
+		if !r.mayExist(name) {
+			continue
+		}
 		h, err := r.opt.Files.Find(r.src, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -219,6 +225,9 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 				}
 			}
 		}
+		if part.timed() && (r.opt.From > 0 || r.opt.To < math.MaxUint64) {
+			s.t.few = 4 * window
+		}
 		if part.timed() && r.opt.From > 0 {
 			if err := s.t.search(r.opt.From); err != nil {
 				s.t.Close()
@@ -228,6 +237,34 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		return s, nil
 	}
 	return nil, nil
+}
+
+// manyStreams is from how many streams on the folder is listed: to ask for each file that
+// may be there costs more.
+const manyStreams = 64
+
+// listed are the names of the files in the folder of a trace, when they have been listed.
+type listed struct {
+	once  sync.Once
+	names map[string]bool // nil if the folder cannot be listed
+}
+
+// mayExist tells whether a file of a trace of many streams can be there.
+func (r *Reader) mayExist(name string) bool {
+	if r.listed == nil || r.master == nil || r.master.Len() < manyStreams {
+		return true
+	}
+	r.listed.once.Do(func() {
+		l, err := fs.ReadDir(r.src.FS, path.Dir(r.stub))
+		if err != nil {
+			return
+		}
+		r.listed.names = make(map[string]bool, len(l))
+		for _, x := range l {
+			r.listed.names[x.Name()] = true
+		}
+	})
+	return r.listed.names == nil || r.listed.names[path.Base(name)]
 }
 
 // size is that of all files of some parts, as stored.
@@ -282,8 +319,9 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 		ids = append([]uint32{0}, ids...)
 	}
 	shared := shareAhead(len(ids))
+	place := 0 // of the stream among those that libotf knows
 	for _, id := range ids {
-		if part.timed() && !r.anyWanted(id) {
+		if (part.timed() || r.opt.AsLibrary && id != 0) && !r.anyWanted(id) {
 			continue
 		}
 		s, err := r.open(id, part)
@@ -291,7 +329,14 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			c.Close()
 			return nil, err
 		}
+		if id != 0 || s != nil {
+			place++
+		}
 		if s != nil {
+			if r.opt.AsLibrary && !part.timed() {
+				// It counts places where streams are left out, or the global file is missing.
+				s.shown = ids[place-1]
+			}
 			s.c = c
 			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
 				s.t.chunk = shared.chunk
@@ -312,14 +357,6 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	if c.stopped {
 		c.finish()
 		return c, nil
-	}
-	if r.opt.AsLibrary && !part.timed() && len(c.all) > 0 && c.all[0].id != 0 {
-		// libotf counts from 0 when the global file is missing.
-		for i, s := range c.all {
-			if s.shown = 0; i > 0 {
-				s.shown = c.all[i-1].id
-			}
-		}
 	}
 	if !part.timed() || r.opt.OneByOne {
 		c.wait = slices.Clone(c.all)
@@ -629,82 +666,4 @@ func (r *Record) Clone() *Record {
 		c.KeyValues[i].Bytes = slices.Clone(c.KeyValues[i].Bytes)
 	}
 	return &c
-}
-
-// Compat prints what otfprint prints.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
-	o := &Options{Read: opt}
-	if !sel.All() {
-		d, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		m := d.(*decoder).model
-		if from, ok := m.clock.file(sel.From); ok {
-			o.From = from
-		}
-		if to, ok := m.clock.file(sel.To); ok {
-			if o.To = to; to == 0 {
-				o.From, o.To = 1, 1 // nothing
-			}
-		}
-		if sel.Location != nil {
-			o.Processes = func(process uint64) bool {
-				i, ok := m.locations[process]
-				return ok && sel.Location(i)
-			}
-		}
-	}
-	return PrintCompat(ctx, src, o, w)
-}
-
-// PrintCompat writes the text that libotf's otfprint --fullkeyvalue prints of the
-// trace, with its defects.
-func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writer) error {
-	o := Options{}
-	if opt != nil {
-		o = *opt
-	}
-	o.AsLibrary, o.printing = true, true
-	if o.Files == nil {
-		values := map[string]string(nil)
-		if o.Read != nil {
-			values = o.Read.Values
-		}
-		var err error
-		if o.Files, err = FewFiles(values); err != nil {
-			return err
-		}
-	}
-	r, err := Open(ctx, src, &o)
-	if err != nil {
-		return err
-	}
-	p := printer{smalls: smalls()}
-	for _, x := range []struct {
-		part  Part
-		title string
-	}{{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"}, {Markers, "markers"}} {
-		if _, err := fmt.Fprintf(w, "\n%s:\n\n", x.title); err != nil {
-			return err
-		}
-		c, err := r.Cursor(ctx, x.part)
-		if err != nil {
-			return err
-		}
-		err = p.part(c, w)
-		c.Close()
-		if err != nil {
-			return err
-		}
-		if c.Err() != nil {
-			return c.Err()
-		}
-		if c.stopped && x.part != Events {
-			return nil // as otfprint does
-		}
-	}
-	_, err = io.WriteString(w, "\ndone\n")
-	return err
 }

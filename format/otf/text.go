@@ -36,8 +36,11 @@ type text struct {
 	max   int   // the longest line that is read
 	// chunk is how much is read at once, the constant if it is 0.
 	chunk int
-	long  int64 // bytes of lines that were left out because they were longer
-	skip  bool  // the line in hand is one of them
+	// few is how much is read next of a file of which little may be wanted, 0 for chunk; it
+	// doubles each time.
+	few  int
+	long int64 // bytes of lines that were left out because they were longer
+	skip bool  // the line in hand is one of them
 
 	progress *progress
 }
@@ -91,6 +94,10 @@ func (t *text) fill() error {
 	most := t.chunk
 	if most == 0 {
 		most = chunk
+	}
+	if t.few > 0 {
+		most = min(most, t.few)
+		t.few *= 2
 	}
 	room := most
 	if t.zip == nil { // small files need no more than they are
@@ -189,8 +196,12 @@ func (t *text) extend() (l []byte, more int, ok bool, err error) {
 	}
 }
 
-// window is how much is read at a place where a time is looked for.
-const window = 4 << 10
+// window is how much is read at a place where a time is looked for, and nearWindow how
+// much may lie before the time when it is found.
+const (
+	window     = 4 << 10
+	nearWindow = 2 * window
+)
 
 // restart is what stands before a place of a compressed file from which it can be
 // read, if its writer forgot there what it had written before.
@@ -314,7 +325,7 @@ func (t *text) search(from uint64) error {
 	}
 	lo, hi := int64(0), t.h.Size
 	buf := make([]byte, window)
-	for hi-lo > chunk/2 {
+	for hi-lo > nearWindow {
 		mid := lo + (hi-lo)/2
 		at, time, err := t.timeAfter(mid, hi, buf)
 		if err != nil {
