@@ -57,8 +57,14 @@ type Reader struct {
 	listed   *listed
 }
 
-// Open opens a trace by its master file, whose name may lack ".otf".
+// Open opens a trace by its master file, whose name may lack ".otf". Of a trace whose
+// writer was killed src may name one of the files that it left, such as
+// .NAME.1.events.PID.tmp: what all of them have is then the trace, without a master file.
 func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error) {
+	src, err := left(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
 	r, err := newReader(src, strings.TrimSuffix(src.Name, ".otf"), opt)
 	if err != nil {
 		return nil, err
@@ -192,6 +198,9 @@ func (r *Reader) wanted(process uint64) bool {
 
 // path is the name of a trace's file as the user would write it.
 func (r *Reader) path(name string) string {
+	if f, ok := r.src.FS.(*leftFolder); ok {
+		return f.prefix + f.real(name)
+	}
 	return strings.TrimSuffix(r.src.Path, r.src.Name) + name
 }
 

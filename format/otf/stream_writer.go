@@ -273,6 +273,17 @@ func (p *partWriter) state(t, process uint64, typ Type) error {
 	return nil
 }
 
+// Flush writes what has been collected to the files, which do not have their names yet:
+// what is there outlives the program ([Open]). With compression each call costs some of it.
+func (w *StreamWriter) Flush() error {
+	for _, p := range w.parts {
+		if w.err == nil && p != nil && len(p.buf) > 0 {
+			w.err = p.flush()
+		}
+	}
+	return w.err
+}
+
 // Close writes what is left and gives the files their names.
 func (w *StreamWriter) Close() error {
 	defer w.Abort()

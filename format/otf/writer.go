@@ -158,6 +158,16 @@ func (w *Writer) complete() error {
 // be taken for a record.
 func (w *Writer) Handlers() *Handlers { return copying(w.copy) }
 
+// Flush writes what has been collected, as [StreamWriter.Flush] does.
+func (w *Writer) Flush() error {
+	for _, s := range w.streams {
+		if err := s.Flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Close writes what is left, the master file too, and gives all files their
 // names.
 func (w *Writer) Close() error {
