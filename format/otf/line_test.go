@@ -105,3 +105,21 @@ func FuzzParseRecord(f *testing.F) {
 		}
 	})
 }
+
+// Any text of a thumbnail is read without failure, and means the same when it is written.
+func FuzzThumbnail(f *testing.F) {
+	for _, s := range []string{"0:2,1\n1:1,2,\n", "0:0,0\n", "0:1,2\n1:0,\n2:ffffffff,\n", "0:ffffffff,1\n", "0:1,ffffffffffffffff\n1:1,\n"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		x, err := parseThumbnail(text, "x")
+		if err != nil {
+			return
+		}
+		b := x.AppendTo(nil)
+		again, err := parseThumbnail(b, "x")
+		if err != nil || string(again.AppendTo(nil)) != string(b) {
+			t.Errorf("%q: got %v, error %v", b, again, err)
+		}
+	})
+}
