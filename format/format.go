@@ -27,8 +27,22 @@ type Format interface {
 	// as it is.
 	Raw(ctx context.Context, src Source, opt *ReadOptions, w io.Writer) error
 	// Compat prints the text that the format's own tool prints of the trace, with
-	// its defects. Of sel it looks at times and locations.
-	Compat(ctx context.Context, src Source, opt *ReadOptions, sel trace.Selection, w io.Writer) error
+	// its defects.
+	Compat(ctx context.Context, src Source, opt *ReadOptions, p Printing, w io.Writer) error
+}
+
+// Printing says what [Format.Compat] prints.
+type Printing struct {
+	// Selection chooses events by their times, locations and kinds; its other fields do not
+	// count. Kinds that a trace declares itself are not there.
+	trace.Selection
+	// Limit is how many events are printed at most; behind them printing ends. 0 is all.
+	Limit int64
+	// File is the trace, if it is open already; it need not be read again then.
+	File File
+	// Tool has what else the format's own tool can be told, in a type of the format's own
+	// package; nil is nothing. A format that does not know it fails with [ErrUnsupported].
+	Tool any
 }
 
 // ErrUnsupported is the error of what a format does not offer.
@@ -50,7 +64,7 @@ func (Unsupported) Copy(context.Context, Source, *ReadOptions, *Output, *WriteOp
 func (Unsupported) Raw(context.Context, Source, *ReadOptions, io.Writer) error { return ErrUnsupported }
 
 // Compat is not offered.
-func (Unsupported) Compat(context.Context, Source, *ReadOptions, trace.Selection, io.Writer) error {
+func (Unsupported) Compat(context.Context, Source, *ReadOptions, Printing, io.Writer) error {
 	return ErrUnsupported
 }
 

@@ -264,7 +264,7 @@ func randomTrace(t *testing.T, seed uint64, opt *WriterOptions) string {
 		p := &all[id]
 		at := Record{Time: now, Process: uint64(id) + 1, SCL: uint64(max(0, rng.IntN(5)-3))}
 		if pairs = nil; rng.IntN(8) == 0 {
-			pairs = []KeyValue{Uint(7, n)}
+			pairs = []KeyValue{Pair(7, n)}
 		}
 		at.KeyValues = pairs
 		small := func() uint64 { return uint64(rng.IntN(3)) }
@@ -343,7 +343,7 @@ func TestAugmentRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var ours bytes.Buffer
-	if err := PrintCompat(t.Context(), format.FileSource(m), nil, &ours); err != nil {
+	if err := PrintCompat(t.Context(), format.FileSource(m), nil, nil, &ours); err != nil {
 		t.Fatal(err)
 	}
 	lines := func(b []byte) (l []string) {

@@ -50,7 +50,7 @@ func BenchmarkOrdered(b *testing.B) {
 func BenchmarkPrint(b *testing.B) {
 	src := benchmarked(b)
 	for b.Loop() {
-		if err := PrintCompat(context.Background(), src, nil, io.Discard); err != nil {
+		if err := PrintCompat(context.Background(), src, nil, nil, io.Discard); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -127,6 +127,7 @@ func writerOptions(wo *format.WriteOptions) (opt WriterOptions, streams int64, e
 		return opt, 0, &format.OptionError{Option: "otf.spelling", Value: s, Expected: "keep, short or long"}
 	}
 	opt.Files, err = FewFiles(wo.Values)
+	opt.ZeroTokens = true // the trace may have them
 	return opt, streams, err
 }
 

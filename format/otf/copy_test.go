@@ -82,7 +82,7 @@ func TestCopy(t *testing.T) {
 func TestCopyChanged(t *testing.T) {
 	lines := func(name string) []string {
 		var b bytes.Buffer
-		if err := PrintCompat(context.Background(), format.FileSource(name), nil, &b); err != nil {
+		if err := PrintCompat(context.Background(), format.FileSource(name), nil, nil, &b); err != nil {
 			t.Fatal(err)
 		}
 		l := strings.Split(b.String(), "\n")
@@ -184,7 +184,7 @@ func TestUnify(t *testing.T) {
 	}
 	out := copied(t, filepath.Join(dir, "x.otf"), map[string]string{unifyOption: "true"})
 	var b bytes.Buffer
-	if err := PrintCompat(context.Background(), format.FileSource(out), nil, &b); err != nil {
+	if err := PrintCompat(context.Background(), format.FileSource(out), nil, nil, &b); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()

@@ -2,6 +2,7 @@ package otf
 
 import (
 	"bytes"
+	"path"
 	"strings"
 
 	"github.com/weft-trace/weft/format"
@@ -54,8 +55,11 @@ var about = format.About{
 	},
 }
 
-// Probe recognises a master file.
+// Probe recognises a master file, and by its name a file that a writer left.
 func (Format) Probe(name string, text []byte) int {
+	if _, _, _, ok := leftName(path.Base(name)); ok {
+		return 60
+	}
 	named := strings.HasSuffix(name, ".otf")
 	good, bad := 0, 0
 	for rest := text; len(rest) > 0 && good+bad < 20; {

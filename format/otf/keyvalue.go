@@ -50,16 +50,42 @@ type KeyValue struct {
 	Bytes []byte
 }
 
-// Uint makes a pair of type Uint64.
-func Uint(key uint32, v uint64) KeyValue { return KeyValue{Key: key, Type: Uint64, Bits: v} }
-
-// Float makes a pair of type Float64.
-func Float(key uint32, v float64) KeyValue {
-	return KeyValue{Key: key, Type: Float64, Bits: math.Float64bits(v)}
+// Pair makes a pair of the type that v has: int8 is Int8, uint64 Uint64, float32
+// Float32, float64 Float64, and so on; []byte is Bytes, to which the pair refers. A Char
+// is made by [CharPair].
+func Pair[T int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64 | []byte](key uint32, v T) KeyValue {
+	number := func(t ValueType, bits uint64) KeyValue {
+		return KeyValue{Key: key, Type: t, Bits: bits & (^uint64(0) >> (64 - t.bits()))}
+	}
+	switch v := any(v).(type) {
+	case int8:
+		return number(Int8, uint64(v))
+	case uint8:
+		return number(Uint8, uint64(v))
+	case int16:
+		return number(Int16, uint64(v))
+	case uint16:
+		return number(Uint16, uint64(v))
+	case int32:
+		return number(Int32, uint64(v))
+	case uint32:
+		return number(Uint32, uint64(v))
+	case int64:
+		return number(Int64, uint64(v))
+	case uint64:
+		return number(Uint64, v)
+	case float32:
+		return number(Float32, uint64(math.Float32bits(v)))
+	case float64:
+		return number(Float64, math.Float64bits(v))
+	case []byte:
+		return KeyValue{Key: key, Type: Bytes, Bytes: v}
+	}
+	panic("unreachable")
 }
 
-// ByteArray makes a pair of type Bytes, which refers to v.
-func ByteArray(key uint32, v []byte) KeyValue { return KeyValue{Key: key, Type: Bytes, Bytes: v} }
+// CharPair makes a pair of type Char.
+func CharPair(key uint32, c byte) KeyValue { return KeyValue{Key: key, Type: Char, Bits: uint64(c)} }
 
 // Int is the value of an integer type, with its sign.
 func (v *KeyValue) Int() int64 {

@@ -16,7 +16,10 @@ import (
 // printer writes records as otfprint --fullkeyvalue does, with its defects
 // (docs/formats/otf.md, "otfprint").
 type printer struct {
+	opt      PrintOptions
+	done     bool              // nothing more is wanted
 	n        int64             // records so far
+	events   int64             // of them that were printed, and are events
 	counters map[uint64]uint64 // properties of the counters that are defined
 	b        []byte
 	number   []byte // text of n
@@ -25,10 +28,21 @@ type printer struct {
 	smalls   *[1000]uint32
 }
 
+// define notes what the values of a counter are.
+func (p *printer) define(r *Record) {
+	if r.Type != DefCounter {
+		return
+	}
+	if p.counters == nil {
+		p.counters = map[uint64]uint64{}
+	}
+	p.counters[r.Token] = r.Properties
+}
+
 // part writes what a cursor gives.
 func (p *printer) part(c *Cursor, w io.Writer) error {
 	for {
-		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 {
+		if c.merged && c.r.opt.From == 0 && c.r.opt.To == math.MaxUint64 && p.opt.everything() {
 			for x := c.line(); x != nil; x = c.line() {
 				if x.visit() {
 					p.count()
@@ -44,16 +58,42 @@ func (p *printer) part(c *Cursor, w io.Writer) error {
 				}
 			}
 		}
-		if !c.Next() {
+		if !c.Next() || !p.take(c.Record(), c.part) {
 			break
 		}
-		if p.record(c.Record()); len(p.b) >= printBuffer {
+		if len(p.b) >= printBuffer {
 			if err := p.flush(w); err != nil {
 				return err
 			}
 		}
 	}
 	return errors.Join(p.flush(w), c.Err())
+}
+
+// everything tells whether all records are wanted.
+func (o *PrintOptions) everything() bool {
+	return o.First <= 1 && o.Last == 0 && o.Wanted == nil && o.Pairs == FullPairs && o.Events == 0
+}
+
+// take adds the text of a record, if it is wanted. It returns false when no more are to
+// be read.
+func (p *printer) take(r *Record, part Part) bool {
+	if p.opt.Wanted != nil && !p.opt.Wanted(r.Type) {
+		p.define(r)
+		return true
+	}
+	before, n := len(p.b), p.n
+	p.record(r)
+	switch {
+	case p.opt.Last > 0 && p.n > p.opt.Last, part == Events && p.opt.Events > 0 && p.events == p.opt.Events:
+		p.b, p.done = p.b[:before], true
+		return part != Events // otfprint looks for malformed records behind them, too
+	case p.n < p.opt.First:
+		p.b = p.b[:before]
+	case part == Events:
+		p.events += p.n - n
+	}
+	return true
 }
 
 var (
@@ -185,6 +225,9 @@ func fileOperation(op uint64) string {
 // keyValues writes the pairs of a record.
 func (p *printer) keyValues(r *Record) {
 	b := p.b
+	if p.opt.Pairs == NoPairs {
+		return
+	}
 	for i := range r.KeyValues {
 		v := &r.KeyValues[i]
 		if i == 0 {
@@ -201,6 +244,10 @@ func (p *printer) keyValues(r *Record) {
 		case Float32, Float64:
 			b = append(b, cFloat(v.Float(), 3)...)
 		case Bytes:
+			if p.opt.Pairs == ShortPairs {
+				b = append(digits.AppendUint(append(b, "byte-array("...), uint64(len(v.Bytes))), ')')
+				break
+			}
 			for _, x := range v.Bytes {
 				const digits = "0123456789ABCDEF"
 				b = append(b, digits[x>>4], digits[x&15])
@@ -359,10 +406,7 @@ func (p *printer) record(r *Record) {
 	case DefCounterGroup:
 		p.printf("DefCounterGroup: stream %d, group %d, name \"%s\"", r.Stream, r.Token, name)
 	case DefCounter:
-		if p.counters == nil {
-			p.counters = map[uint64]uint64{}
-		}
-		p.counters[r.Token] = r.Properties
+		p.define(r)
 		p.printf("DefCounter: stream %d, counter %d, name \"%s\", properties %s, group %d, unit \"%s\"", r.Stream, r.Token, name, properties(r.Properties), r.Group, cText(r.Unit))
 	case DefCounterAssignments:
 		p.printf("DefCounterAssignments: stream %d, counter_token %d, assignees %s", r.Stream, r.Token, decimals(r.Members))

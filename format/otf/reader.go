@@ -7,8 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/internal/lines"
@@ -30,6 +32,10 @@ type Options struct {
 	Processes func(process uint64) bool
 	// OneByOne delivers the records stream after stream, not in the order of time.
 	OneByOne bool
+	// Buffer is how much is read at once from each file, in bytes, at least 4096; 0 is
+	// 256 KiB, less where many streams are read together. The longest line that is met
+	// needs room too.
+	Buffer int
 	// AsLibrary follows libotf where it is not as helpful as this package: records
 	// of processes that the master file does not name are left out, a malformed
 	// record ends all reading of its part, and simultaneous records of several
@@ -39,8 +45,8 @@ type Options struct {
 	printing bool // for PrintCompat
 }
 
-// Reader reads a trace (docs/formats/otf.md). Its methods may be called by
-// several goroutines at once; a [Cursor] serves one at a time.
+// Reader reads a trace (docs/formats/otf.md). Its methods but [Reader.Select] may be
+// called by several goroutines at once; a [Cursor] serves one at a time.
 type Reader struct {
 	src      format.Source
 	stub     string
@@ -48,10 +54,17 @@ type Reader struct {
 	master   *MasterControl
 	maxLine  int
 	progress *progress // of a decoder
+	listed   *listed
 }
 
-// Open opens a trace by its master file, whose name may lack ".otf".
+// Open opens a trace by its master file, whose name may lack ".otf". Of a trace whose
+// writer was killed src may name one of the files that it left, such as
+// .NAME.1.events.PID.tmp: what all of them have is then the trace, without a master file.
 func Open(ctx context.Context, src format.Source, opt *Options) (*Reader, error) {
+	src, err := left(ctx, src, opt)
+	if err != nil {
+		return nil, err
+	}
 	r, err := newReader(src, strings.TrimSuffix(src.Name, ".otf"), opt)
 	if err != nil {
 		return nil, err
@@ -82,15 +95,16 @@ func (r *Reader) empty() bool {
 }
 
 func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
-	r := &Reader{src: src, stub: stub}
+	r := &Reader{src: src, stub: stub, listed: &listed{}}
 	if opt != nil {
 		r.opt = *opt
 	}
 	if r.opt.Read == nil {
 		r.opt.Read = &format.ReadOptions{}
 	}
-	if r.opt.To == 0 {
-		r.opt.To = math.MaxUint64
+	r.Select(r.opt.From, r.opt.To, r.opt.Processes)
+	if r.opt.Buffer > 0 {
+		r.opt.Buffer = max(r.opt.Buffer, window)
 	}
 	max, err := r.opt.Read.Int("otf.max-line", lines.DefaultMaxLine)
 	if err != nil {
@@ -98,6 +112,16 @@ func newReader(src format.Source, stub string, opt *Options) (*Reader, error) {
 	}
 	r.maxLine = int(min(max, 1<<30))
 	return r, nil
+}
+
+// Select changes what the cursors that begin from now on deliver: the times of events,
+// snapshots and statistics, and the processes (Options.From, To and Processes). Cursors
+// that have begun keep what they had. Nobody may use the reader in the meantime.
+func (r *Reader) Select(from, to uint64, processes func(process uint64) bool) {
+	if to == 0 {
+		to = math.MaxUint64
+	}
+	r.opt.From, r.opt.To, r.opt.Processes = from, to, processes
 }
 
 // ReadMaster reads a master file, whose name may lack ".otf". Lines that are none
@@ -150,11 +174,18 @@ func OpenStream(src format.Source, id uint32, opt *Options) (*StreamReader, erro
 	return &StreamReader{r, id}, nil
 }
 
+// Select changes what the cursors that begin from now on deliver, as [Reader.Select]
+// does.
+func (s *StreamReader) Select(from, to uint64, processes func(process uint64) bool) {
+	s.r.Select(from, to, processes)
+}
+
 // Cursor begins to read a part of the stream. A part whose file does not exist has
 // no records.
 func (s *StreamReader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
-	c := &Cursor{ctx: ctx, r: s.r, part: part}
-	x, err := s.r.open(s.id, part)
+	r := *s.r // with what is selected now
+	c := &Cursor{ctx: ctx, r: &r, part: part}
+	x, err := r.open(s.id, part)
 	if err != nil {
 		return nil, err
 	}
@@ -183,6 +214,9 @@ func (r *Reader) wanted(process uint64) bool {
 
 // path is the name of a trace's file as the user would write it.
 func (r *Reader) path(name string) string {
+	if f, ok := r.src.FS.(*leftFolder); ok {
+		return f.prefix + f.real(name)
+	}
 	return strings.TrimSuffix(r.src.Path, r.src.Name) + name
 }
 
@@ -190,6 +224,9 @@ func (r *Reader) path(name string) string {
 func (r *Reader) open(id uint32, part Part) (*stream, error) {
 	for _, z := range []string{"", ".z"} {
 		name := fileName(r.stub, id, part) + z
+		if !r.mayExist(name) {
+			continue
+		}
 		h, err := r.opt.Files.Find(r.src, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -197,7 +234,7 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		if err != nil {
 			return nil, err
 		}
-		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine)}
+		s := &stream{r: r, id: id, shown: id, part: part, t: openText(h, r.path(name), z != "", r.maxLine, r.opt.Buffer)}
 		s.t.progress = r.progress
 		if z != "" && h.Size > 0 {
 			var head [2]byte
@@ -213,6 +250,9 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 				}
 			}
 		}
+		if part.timed() && (r.opt.From > 0 || r.opt.To < math.MaxUint64) {
+			s.t.few = 4 * window
+		}
 		if part.timed() && r.opt.From > 0 {
 			if err := s.t.search(r.opt.From); err != nil {
 				s.t.Close()
@@ -222,6 +262,34 @@ func (r *Reader) open(id uint32, part Part) (*stream, error) {
 		return s, nil
 	}
 	return nil, nil
+}
+
+// manyStreams is from how many streams on the folder is listed: to ask for each file that
+// may be there costs more.
+const manyStreams = 64
+
+// listed are the names of the files in the folder of a trace, when they have been listed.
+type listed struct {
+	once  sync.Once
+	names map[string]bool // nil if the folder cannot be listed
+}
+
+// mayExist tells whether a file of a trace of many streams can be there.
+func (r *Reader) mayExist(name string) bool {
+	if r.listed == nil || r.master == nil || r.master.Len() < manyStreams {
+		return true
+	}
+	r.listed.once.Do(func() {
+		l, err := fs.ReadDir(r.src.FS, path.Dir(r.stub))
+		if err != nil {
+			return
+		}
+		r.listed.names = make(map[string]bool, len(l))
+		for _, x := range l {
+			r.listed.names[x.Name()] = true
+		}
+	})
+	return r.listed.names == nil || r.listed.names[path.Base(name)]
 }
 
 // size is that of all files of some parts, as stored.
@@ -269,13 +337,16 @@ func (r *Reader) Cursor(ctx context.Context, part Part) (*Cursor, error) {
 
 // cursor is Cursor for some streams.
 func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, error) {
+	own := *r // with what is selected now
+	r = &own
 	c := &Cursor{ctx: ctx, r: r, part: part}
 	if !part.timed() {
 		ids = append([]uint32{0}, ids...)
 	}
 	shared := shareAhead(len(ids))
+	place := 0 // of the stream among those that libotf knows
 	for _, id := range ids {
-		if part.timed() && !r.anyWanted(id) {
+		if (part.timed() || r.opt.AsLibrary && id != 0) && !r.anyWanted(id) {
 			continue
 		}
 		s, err := r.open(id, part)
@@ -283,9 +354,18 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 			c.Close()
 			return nil, err
 		}
+		if id != 0 || s != nil {
+			place++
+		}
 		if s != nil {
+			if r.opt.AsLibrary && !part.timed() {
+				// It counts places where streams are left out, or the global file is missing.
+				s.shown = ids[place-1]
+			}
 			s.c = c
-			s.ahead.aheadShared, s.t.chunk = shared, shared.chunk
+			if s.ahead.aheadShared = shared; r.opt.Buffer == 0 {
+				s.t.chunk = shared.chunk
+			}
 			c.all = append(c.all, s)
 			continue
 		}
@@ -302,14 +382,6 @@ func (r *Reader) cursor(ctx context.Context, part Part, ids []uint32) (*Cursor, 
 	if c.stopped {
 		c.finish()
 		return c, nil
-	}
-	if r.opt.AsLibrary && !part.timed() && len(c.all) > 0 && c.all[0].id != 0 {
-		// libotf counts from 0 when the global file is missing.
-		for i, s := range c.all {
-			if s.shown = 0; i > 0 {
-				s.shown = c.all[i-1].id
-			}
-		}
 	}
 	if !part.timed() || r.opt.OneByOne {
 		c.wait = slices.Clone(c.all)
@@ -619,82 +691,4 @@ func (r *Record) Clone() *Record {
 		c.KeyValues[i].Bytes = slices.Clone(c.KeyValues[i].Bytes)
 	}
 	return &c
-}
-
-// Compat prints what otfprint prints.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
-	o := &Options{Read: opt}
-	if !sel.All() {
-		d, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		m := d.(*decoder).model
-		if from, ok := m.clock.file(sel.From); ok {
-			o.From = from
-		}
-		if to, ok := m.clock.file(sel.To); ok {
-			if o.To = to; to == 0 {
-				o.From, o.To = 1, 1 // nothing
-			}
-		}
-		if sel.Location != nil {
-			o.Processes = func(process uint64) bool {
-				i, ok := m.locations[process]
-				return ok && sel.Location(i)
-			}
-		}
-	}
-	return PrintCompat(ctx, src, o, w)
-}
-
-// PrintCompat writes the text that libotf's otfprint --fullkeyvalue prints of the
-// trace, with its defects.
-func PrintCompat(ctx context.Context, src format.Source, opt *Options, w io.Writer) error {
-	o := Options{}
-	if opt != nil {
-		o = *opt
-	}
-	o.AsLibrary, o.printing = true, true
-	if o.Files == nil {
-		values := map[string]string(nil)
-		if o.Read != nil {
-			values = o.Read.Values
-		}
-		var err error
-		if o.Files, err = FewFiles(values); err != nil {
-			return err
-		}
-	}
-	r, err := Open(ctx, src, &o)
-	if err != nil {
-		return err
-	}
-	p := printer{smalls: smalls()}
-	for _, x := range []struct {
-		part  Part
-		title string
-	}{{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"}, {Markers, "markers"}} {
-		if _, err := fmt.Fprintf(w, "\n%s:\n\n", x.title); err != nil {
-			return err
-		}
-		c, err := r.Cursor(ctx, x.part)
-		if err != nil {
-			return err
-		}
-		err = p.part(c, w)
-		c.Close()
-		if err != nil {
-			return err
-		}
-		if c.Err() != nil {
-			return c.Err()
-		}
-		if c.stopped && x.part != Events {
-			return nil // as otfprint does
-		}
-	}
-	_, err = io.WriteString(w, "\ndone\n")
-	return err
 }

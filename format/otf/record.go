@@ -102,6 +102,8 @@ func (p Part) timed() bool { return p == Events || p == Snapshots || p == Statis
 // valid until the next one is read; [Record.Clone] keeps it.
 type Record struct {
 	Type   Type
+	in     Part   // in which a record of type Unknown was read
+	torn   bool   // Text of an Unknown record is not its whole line
 	Stream uint32 // of the file that the record is in, 0 for the global one
 	// Time is in ticks since the beginning of the clock; definitions have none.
 	Time uint64
@@ -177,6 +179,15 @@ type Record struct {
 	Seeks         uint64
 	BytesRead     uint64
 	BytesWritten  uint64
+}
+
+// Part is the sort of file in which the record stands: that of its type, but of a
+// record of type Unknown the one in which it was read.
+func (r *Record) Part() Part {
+	if r.Type == Unknown {
+		return r.in
+	}
+	return r.Type.Part()
 }
 
 // field is a field of a Record: where it lies in it.

@@ -120,7 +120,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			if s.r.opt.AsLibrary && s.empty && !s.skip && s.gave && (s.begun || !s.part.timed()) {
 				s.unknown(nil) // libotf's word for a last line that is empty
-				s.cut = true
+				s.cut, s.rec.torn = true, true
 				return true, nil
 			}
 			return library && s.begun && !s.gave && s.step(), nil
@@ -164,7 +164,7 @@ func (s *stream) nextLine(ctx context.Context) (ok bool, err error) {
 			}
 			s.unknown(nil)
 			s.rec.Text = str(l)
-			s.cut = true
+			s.cut, s.rec.torn = true, true
 			return true, nil
 		}
 		switch kind {
@@ -295,16 +295,17 @@ func (s *stream) state() {
 // unknown makes a line the record in hand.
 func (s *stream) unknown(l []byte) {
 	r := &s.rec
+	r.torn = false
 	if s.r.opt.AsLibrary {
 		// For libotf the prefix belongs to the file, not to the record.
 		for _, prefix := range [numParts][]string{{"DEF", "D"}, {"T"}, {"T"}, {"SUM", "S"}, {"MARKER", "M"}}[s.part] {
 			if rest, ok := bytes.CutPrefix(l, []byte(prefix)); ok {
-				l = rest
+				l, r.torn = rest, true
 				break
 			}
 		}
 	}
-	r.Type, r.Text, r.Unnamed = Unknown, str(l), false
+	r.Type, r.Text, r.Unnamed, r.in = Unknown, str(l), false, s.part
 	s.state()
 	switch s.part {
 	case Definitions:

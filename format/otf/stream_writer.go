@@ -39,6 +39,9 @@ type WriterOptions struct {
 	Files *FileManager
 	// UniqueID is the trace's; 0 chooses one by the trace's name and first record.
 	UniqueID uint64
+	// ZeroTokens writes definitions of token 0, which the format reserves, as libotf
+	// does: for copies of traces that have them. Without it they are an error.
+	ZeroTokens bool
 }
 
 const (
@@ -84,9 +87,55 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("%s at %d: found a time before that of the record before, expected %d or later, or 0", e.Record, e.Time, e.Last)
 }
 
-// Write writes a record to the file that its type belongs to. Times must not
-// decrease but to 0, which begins anew.
+// Write writes a record to the file that its type belongs to, one of type Unknown
+// to that of [Record.Part]. Times must not decrease but to 0, which begins anew. The
+// token of a definition must not be 0 ([WriterOptions.ZeroTokens]).
 func (w *StreamWriter) Write(r *Record) error {
+	if err := w.opt.reserved(r); err != nil {
+		return err
+	}
+	return w.copy(r)
+}
+
+// Handlers copies every record that a [Cursor] gives it, those of type Unknown and
+// definitions of token 0 too. A last line without end is left out: with one it could
+// be taken for a record.
+func (w *StreamWriter) Handlers() *Handlers { return copying(w.copy) }
+
+// copying are handlers that copy all records but lines that are not whole.
+func copying(write func(*Record) error) *Handlers {
+	h := &Handlers{Unknown: func(r *Record) error {
+		if r.torn {
+			return nil
+		}
+		return write(r)
+	}}
+	for t := range h {
+		if specs[t].name != "" {
+			h[t] = write
+		}
+	}
+	return h
+}
+
+// definesToken tells which types define a token of their own.
+var definesToken = func() (t [256]bool) {
+	for i := range specs {
+		t[i] = specs[i].part == Definitions && specs[i].says(fToken) || Type(i) == DefMarker
+	}
+	return t
+}()
+
+// reserved tells of a token of a definition that the format reserves.
+func (o *WriterOptions) reserved(r *Record) error {
+	if definesToken[r.Type] && r.Token == 0 && !o.ZeroTokens {
+		return fmt.Errorf("%s: Token: found 0, which the format reserves, expected 1 or more", r.Type)
+	}
+	return nil
+}
+
+// copy is Write for any token.
+func (w *StreamWriter) copy(r *Record) error {
 	if w.err != nil {
 		return w.err
 	}
@@ -96,7 +145,7 @@ func (w *StreamWriter) Write(r *Record) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	part := r.Type.Part()
+	part := r.Part()
 	if w.opt.InlineSnapshots && part == Snapshots {
 		part = Events
 	}
@@ -172,6 +221,9 @@ func appendShort(b, text []byte) []byte {
 // type Unknown, or a snapshot among the events. Readers find other records only
 // in the part that their type belongs to.
 func (w *StreamWriter) WritePart(r *Record, part Part) error {
+	if err := w.opt.reserved(r); err != nil {
+		return err
+	}
 	if w.err != nil {
 		return w.err
 	}
@@ -219,6 +271,17 @@ func (p *partWriter) state(t, process uint64, typ Type) error {
 	p.buf = append(appendHex(append(p.buf, '*'), process), '\n')
 	p.process = process
 	return nil
+}
+
+// Flush writes what has been collected to the files, which do not have their names yet:
+// what is there outlives the program ([Open]). With compression each call costs some of it.
+func (w *StreamWriter) Flush() error {
+	for _, p := range w.parts {
+		if w.err == nil && p != nil && len(p.buf) > 0 {
+			w.err = p.flush()
+		}
+	}
+	return w.err
 }
 
 // Close writes what is left and gives the files their names.

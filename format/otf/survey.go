@@ -300,8 +300,8 @@ type timeBounds struct {
 	trusted bool
 }
 
-// endBytes is how much of a file's beginning and end is surveyed to know its times.
-const endBytes = 16 << 10
+// endBytes is how much of a file's beginning and end is surveyed to know its times, if there is one.
+const endBytes = 4 << 10
 
 // surveyEnds finds them without reading what is between.
 func (d *decoder) surveyEnds(ctx context.Context) (timeBounds, error) {

@@ -20,27 +20,38 @@ const slack = 64
 
 // text delivers the lines of a file, which may be compressed.
 type text struct {
-	h    *archive.Input
-	name string // as the user knows it
-	r    io.Reader
-	zip  io.ReadCloser // of a compressed file
-	read int64         // bytes of the file that were read
-	stop int64         // where reading ends
-	buf  []byte
-	at   int   // where the line in hand begins in buf
-	from int   // where the next line begins in buf
-	base int64 // where buf begins in the text
-	end  bool  // the file has no more
-	bad  error // what went wrong with the compressed data
-	max  int   // the longest line that is read
+	h     *archive.Input
+	name  string // as the user knows it
+	r     io.Reader
+	zip   io.ReadCloser // of a compressed file
+	read  int64         // bytes of the file that were read
+	begun int64         // where a compressed file is read from
+	stop  int64         // where reading ends
+	buf   []byte
+	at    int   // where the line in hand begins in buf
+	from  int   // where the next line begins in buf
+	base  int64 // where buf begins in the text, of a compressed file in that from begun on
+	end   bool  // the file has no more
+	bad   error // what went wrong with the compressed data
+	max   int   // the longest line that is read
 	// chunk is how much is read at once, the constant if it is 0.
 	chunk int
-	soon  int   // how much is read next behind a place that was searched for, if it is not 0
-	kept  *kept // bytes that have been read before
-	long  int64 // bytes of lines that were left out because they were longer
-	skip  bool  // the line in hand is one of them
+	// few is how much is read next of a file of which little may be wanted, 0 for chunk; it
+	// doubles each time.
+	few  int
+	kept *kept // bytes that have been read before
+	long int64 // bytes of lines that were left out because they were longer
+	skip bool  // the line in hand is one of them
 
 	progress *progress
+}
+
+// zipChunk is how much of a compressed file is read at once.
+func (t *text) zipChunk() int {
+	if t.chunk > 0 {
+		return min(t.chunk, 64<<10)
+	}
+	return 64 << 10
 }
 
 // section reads a file from its beginning and counts.
@@ -61,12 +72,13 @@ func (s section) Read(p []byte) (int, error) {
 }
 
 // openText begins to read a file.
-func openText(h *archive.Input, name string, compressed bool, max int) *text {
-	t := &text{h: h, name: name, stop: h.Size, max: max}
+func openText(h *archive.Input, name string, compressed bool, max, chunk int) *text {
+	t := &text{h: h, name: name, stop: h.Size, max: max, chunk: chunk}
 	t.r = section{t}
 	if compressed {
-		t.read = 2 // the header of the zlib stream
-		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, 64<<10))
+		t.begun = 2
+		t.read = t.begun // the header of the zlib stream
+		t.zip = flate.NewReader(bufio.NewReaderSize(t.r, t.zipChunk()))
 		t.r = t.zip
 	}
 	return t
@@ -84,12 +96,11 @@ func (t *text) fill() error {
 	if most == 0 {
 		most = chunk
 	}
-	if t.soon > 0 {
-		if most = min(most, t.soon); most == t.soon {
-			t.soon *= 2
-		} else {
-			t.soon = 0
-		}
+	few := t.few > 0 && t.few < most
+	if few {
+		most, t.few = t.few, 2*t.few
+	} else {
+		t.few = 0
 	}
 	room := most
 	if t.zip == nil { // small files need no more than they are
@@ -101,7 +112,7 @@ func (t *text) fill() error {
 		t.buf = b
 	}
 	end := cap(t.buf) - slack
-	if t.soon > 0 {
+	if few {
 		end = min(end, rest+most)
 	}
 	for {
@@ -192,8 +203,12 @@ func (t *text) extend() (l []byte, more int, ok bool, err error) {
 	}
 }
 
-// window is how much is read at a place where a time is looked for.
-const window = 4 << 10
+// window is how much is read at a place where a time is looked for, and nearWindow how
+// much may lie before the time when it is found.
+const (
+	window     = 4 << 10
+	nearWindow = 2 * window
+)
 
 // restart is what stands before a place of a compressed file from which it can be
 // read, if its writer forgot there what it had written before.
@@ -230,8 +245,8 @@ func (t *text) searchZip(from uint64) error {
 
 // begin reads a compressed file from off on.
 func (t *text) begin(off int64) {
-	t.read, t.buf, t.from, t.base, t.end = off, t.buf[:0], 0, 0, false
-	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, 64<<10), nil)
+	t.begun, t.read, t.buf, t.from, t.base, t.end = off, off, t.buf[:0], 0, 0, false
+	t.zip.(flate.Resetter).Reset(bufio.NewReaderSize(section{t}, t.zipChunk()), nil)
 }
 
 // part makes a piece of the file all that is read.
@@ -317,7 +332,7 @@ func (t *text) search(from uint64) error {
 	}
 	lo, hi := int64(0), t.h.Size
 	buf := make([]byte, window)
-	for hi-lo > near {
+	for hi-lo > nearWindow {
 		mid := lo + (hi-lo)/2
 		at, time, err := t.timeAfter(mid, hi, buf)
 		if err != nil {
@@ -333,13 +348,10 @@ func (t *text) search(from uint64) error {
 	return nil
 }
 
-// near is how close a search comes.
-const near = 16 << 10
-
 // again reads from a place of a file that is not compressed to its end, little at first: only a part
 // of that may be wanted.
 func (t *text) again(off int64) {
-	t.read, t.stop, t.base, t.soon = off, t.h.Size, off, 2*near
+	t.read, t.stop, t.base, t.few = off, t.h.Size, off, 4*window
 	t.buf, t.at, t.from, t.end = t.buf[:0], 0, 0, false
 }
 

@@ -79,9 +79,19 @@ func (w *Writer) assign(process uint32) uint32 {
 }
 
 // Write writes a record: definitions to the stream that they name, markers to
-// the global one, others to that of their process.
+// the global one, others to that of their process; [Record.Part] tells which of them
+// one of type Unknown is. The token of a definition must not be 0
+// ([WriterOptions.ZeroTokens]).
 func (w *Writer) Write(r *Record) error {
-	switch r.Type.Part() {
+	if err := w.opt.reserved(r); err != nil {
+		return err
+	}
+	return w.copy(r)
+}
+
+// copy is Write for any token.
+func (w *Writer) copy(r *Record) error {
+	switch r.Part() {
 	case Definitions:
 		if r.Stream == 0 && !w.headed {
 			w.headed = true
@@ -91,9 +101,9 @@ func (w *Writer) Write(r *Record) error {
 				}
 			}
 		}
-		return w.Stream(r.Stream).Write(r)
+		return w.Stream(r.Stream).copy(r)
 	case Markers:
-		return w.Stream(0).Write(r)
+		return w.Stream(0).copy(r)
 	}
 	if w.last == nil || r.Process != w.process {
 		if r.Process > unset {
@@ -101,7 +111,7 @@ func (w *Writer) Write(r *Record) error {
 		}
 		w.last, w.process = w.Stream(w.assign(uint32(r.Process))), r.Process
 	}
-	return w.last.Write(r)
+	return w.last.copy(r)
 }
 
 // header writes version and unique id before the first definition.
@@ -143,16 +153,19 @@ func (w *Writer) complete() error {
 	return nil
 }
 
-// Handlers copies every record that a [Cursor] gives it. Records of type Unknown
-// are left out; they do not say in which file they belong.
-func (w *Writer) Handlers() *Handlers {
-	h := &Handlers{}
-	for t := range h {
-		if specs[t].name != "" {
-			h[t] = w.Write
+// Handlers copies every record that a [Cursor] gives it, those of type Unknown and
+// definitions of token 0 too. A last line without end is left out: with one it could
+// be taken for a record.
+func (w *Writer) Handlers() *Handlers { return copying(w.copy) }
+
+// Flush writes what has been collected, as [StreamWriter.Flush] does.
+func (w *Writer) Flush() error {
+	for _, s := range w.streams {
+		if err := s.Flush(); err != nil {
+			return err
 		}
 	}
-	return h
+	return nil
 }
 
 // Close writes what is left, the master file too, and gives all files their

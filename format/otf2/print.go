@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -536,9 +537,14 @@ func (p *printer) anchor(a *Anchor) {
 	say("Number of thumbnails", a.Thumbnails)
 }
 
-// Compat writes what otf2-print -A prints, of the wanted locations and times: the
-// indexes of locations are those of the common model.
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+// Compat writes what otf2-print -A prints, of the wanted locations, times and kinds of
+// events: the indexes of locations are those of the common model. Snapshots have no kind,
+// and are left out where kinds are chosen.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, what format.Printing, w io.Writer) error {
+	if what.Tool != nil {
+		return format.ErrUnsupported
+	}
+	sel := what.Selection
 	a, err := openArchive(src, opt)
 	if err != nil {
 		return err
@@ -567,7 +573,22 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	p.w.WriteString("=== Events =====================================================================\n")
 	fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Event", "Location", "Timestamp")
 	p.w.WriteString(rule)
-	err = p.merged(ctx, locations, opt, sel, p.event, func(id uint64) (source, error) {
+	write, left := p.event, what.Limit
+	if what.Kind != nil || what.Limit > 0 {
+		write = func(location uint64, column string, e *Event) error {
+			if what.Kind != nil && !what.Kind(kindOf(e.ID)) {
+				return nil
+			}
+			if what.Limit > 0 {
+				if left == 0 {
+					return errLimit
+				}
+				left--
+			}
+			return p.event(location, column, e)
+		}
+	}
+	err = p.merged(ctx, locations, opt, sel, write, func(id uint64) (source, error) {
 		r, err := a.openEvents(id, opt)
 		if r == nil || err != nil {
 			return nil, err
@@ -580,10 +601,13 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 		return r, nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errLimit) {
 		return err
 	}
-	if a.Anchor.Snapshots > 0 {
+	if what.Limit > 0 && left == 0 {
+		return p.w.Flush()
+	}
+	if a.Anchor.Snapshots > 0 && what.Kind == nil {
 		p.w.WriteString("=== Snapshots ==================================================================\n")
 		fmt.Fprintf(p.w, "%-32s %15s %20s  Attributes\n", "Snapshot", "Location", "Timestamp")
 		p.w.WriteString(rule)
@@ -599,6 +623,17 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 		}
 	}
 	return p.w.Flush()
+}
+
+// errLimit ends printing behind the last event that is wanted.
+var errLimit = errors.New("otf2: no more events are to be printed")
+
+// kindOf is the kind of an event in the common model, [trace.NoKind] of one that is not known.
+func kindOf(id uint8) trace.Kind {
+	if int(id) < len(eventKinds) {
+		return eventKinds[id].kind
+	}
+	return trace.NoKind
 }
 
 // source is where the events of a location come from, or its snapshots.

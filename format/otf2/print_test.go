@@ -40,7 +40,7 @@ func compat(t testing.TB, anchor string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	opt := &format.ReadOptions{Report: format.NewReport()}
-	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt, trace.Everything(), &out); err != nil {
+	if err := (Format{}).Compat(context.Background(), format.FileSource(anchor), opt, format.Printing{Selection: trace.Everything()}, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -118,7 +118,7 @@ func TestPrintWindow(t *testing.T) {
 			var out bytes.Buffer
 			sel := trace.Everything()
 			sel.From, sel.To = from, to
-			if err := (Format{}).Compat(context.Background(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()}, sel, &out); err != nil {
+			if err := (Format{}).Compat(context.Background(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()}, format.Printing{Selection: sel}, &out); err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range strings.Split(out.String(), "\n") {

@@ -62,7 +62,7 @@ func readAll(t testing.TB, m fstest.MapFS) (events int) {
 	}}); err != nil {
 		t.Fatalf("ordered: %v", err)
 	}
-	if err := (Format{}).Compat(context.Background(), src, &format.ReadOptions{}, trace.Everything(), io.Discard); err != nil {
+	if err := (Format{}).Compat(context.Background(), src, &format.ReadOptions{}, format.Printing{Selection: trace.Everything()}, io.Discard); err != nil {
 		t.Fatalf("print: %v", err)
 	}
 	return events

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -16,7 +17,14 @@ import (
 
 // Compat writes what pallas_print -T prints, all of it and in order: the tool
 // itself dies of some traces (docs/formats/pallas.md, "pallas_print").
-func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, sel trace.Selection, w io.Writer) error {
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
+	w io.Writer) error {
+	if p.Tool != nil {
+		return format.ErrUnsupported
+	}
+	if p.Limit == 0 {
+		p.Limit = math.MaxInt64
+	}
 	t, err := Open(src)
 	if err != nil {
 		return err
@@ -30,33 +38,49 @@ func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOpt
 	// The tool goes by the numbers of the archives.
 	slices.SortStableFunc(d.threads, func(a, b threadID) int { return cmp.Compare(a.archive, b.archive) })
 	for _, id := range d.threads {
-		if sel.Location != nil && !sel.Location(d.location[id]) {
+		if p.Location != nil && !p.Location(d.location[id]) {
 			continue
 		}
-		if err := d.printThread(ctx, id, sel, out); err != nil {
+		err := d.printThread(ctx, id, &p, out)
+		if errors.Is(err, errLimit) {
+			break
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return out.Flush()
 }
 
-func (d *decoder) printThread(ctx context.Context, id threadID, sel trace.Selection, w *bufio.Writer) error {
+// errLimit ends printing behind the last event that is wanted.
+var errLimit = errors.New("pallas: no more events are to be printed")
+
+// printThread prints the events of a thread, and takes those that were printed from p.Limit.
+func (d *decoder) printThread(ctx context.Context, id threadID, p *format.Printing, w *bufio.Writer) error {
 	t, err := d.thread(id, leanThread)
 	if t == nil || err != nil {
 		return err
 	}
 	defer t.Close()
 	fmt.Fprintf(w, "%21s\n", "Timestamp")
-	texts := make([]string, len(t.Events))
+	texts := make([]string, len(t.Events)) // those that are wanted
 	for i := range t.Events {
-		texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"
+		if p.Kind == nil || p.Kind(kindOf(t.Events[i].Record)) {
+			texts[i] = "    " + t.Archive.Definitions.describe(&t.Events[i]) + "\n"
+		}
 	}
 	var line []byte
 	err = t.replay(ctx, true, func(events []uint32, times []uint64) error {
 		for i, e := range events {
-			if at := times[i]; at <= math.MaxInt64 && (int64(at) < sel.From || int64(at) >= sel.To && sel.To != math.MaxInt64) {
+			at := times[i]
+			outside := at <= math.MaxInt64 && (int64(at) < p.From || int64(at) >= p.To && p.To != math.MaxInt64)
+			if outside || texts[e] == "" {
 				continue
 			}
+			if p.Limit == 0 {
+				return errLimit
+			}
+			p.Limit--
 			line = appendSeconds(line[:0], times[i])
 			w.Write(line)
 			if _, err := w.WriteString(texts[e]); err != nil {
@@ -65,7 +89,18 @@ func (d *decoder) printThread(ctx context.Context, id threadID, sel trace.Select
 		}
 		return nil
 	})
+	if errors.Is(err, errLimit) {
+		return err
+	}
 	return fail(d.opt, "pallas.damaged", err)
+}
+
+// kindOf is the kind of a record in the common model, [trace.NoKind] of one that only Pallas has.
+func kindOf(r Record) trace.Kind {
+	if int(r) < len(recordKinds) {
+		return recordKinds[r].kind
+	}
+	return trace.NoKind
 }
 
 // appendSeconds writes a time as printf does with %21.9f, which goes by way of a double.

@@ -189,7 +189,7 @@ func TestCompat(t *testing.T) {
 				want = unzip(t, filepath.Join(dir, "print_T.txt.gz"))
 			}
 			var got bytes.Buffer
-			if err := (Format{}).Compat(context.Background(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{}, trace.Everything(), &got); err != nil {
+			if err := (Format{}).Compat(context.Background(), format.FileSource(mainFile(t, dir)), &format.ReadOptions{}, format.Printing{Selection: trace.Everything()}, &got); err != nil {
 				t.Fatal(err)
 			}
 			events := strings.Count(unzip(t, filepath.Join(dir, "truth.txt.gz")), "\n")

@@ -17,6 +17,7 @@ import (
 func (a *app) printCommand() *cobra.Command {
 	var r reading
 	var s selecting
+	var tool compatFlags
 	var asJSON, raw, compat bool
 	var limit int64
 	c := &cobra.Command{
@@ -30,16 +31,23 @@ bears. Links (dependencies) come last.
 ticks), location (the file's own id), kind and region; docs/json.md has all
 names. --raw prints the records as the format's own text, --compat as the
 format's own tool prints them (OTF: otfprint --fullkeyvalue). --raw takes no
-filters, --compat takes --from, --to and --location.`,
+filters, --compat all but --region: --kind and --limit are about events. For OTF it
+takes what otfprint has: --num, --records, --nodef, --noevent, --nostat, --nosnap,
+--nomarker, --nokeyvalue, and --fullkeyvalue=false for the lengths of arrays alone.`,
 		Example: "  weft print --from 10ms --to 20ms --kind enter,leave trace.trf\n  weft print --json trace.etf | head",
 		Args:    exactArgs(1, "one trace"),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx := c.Context()
 			if raw || compat {
 				flag := map[bool]string{true: "--raw", false: "--compat"}[raw]
-				if asJSON || raw && s.any() || len(s.kinds)+len(s.regions) > 0 || limit > 0 || raw && compat || r.correction != "" {
-					return usageError("%s prints records as they are; %s", flag,
-						map[bool]string{true: "it takes no filters", false: "its filters are --from, --to and --location"}[raw])
+				filtered := s.any() || limit > 0 || tool.any()
+				if asJSON || raw && filtered || len(s.regions) > 0 || raw && compat || r.correction != "" {
+					return usageError("%s prints records as they are; it takes %s", flag,
+						map[bool]string{true: "no filters", false: "no --region"}[raw])
+				}
+				own, err := tool.tool()
+				if err != nil {
+					return err
 				}
 				in, err := a.source(ctx, args[0], &r)
 				if err != nil {
@@ -49,7 +57,10 @@ filters, --compat takes --from, --to and --location.`,
 				if raw {
 					err = in.format.Raw(ctx, in.src, in.opt, a.out)
 				} else {
-					err = a.printCompat(ctx, in, &s)
+					err = a.printCompat(ctx, in, &s, format.Printing{Limit: limit, Tool: own})
+				}
+				if errors.Is(err, format.ErrUnsupported) && own != nil {
+					return usageError("%s: found flags of otfprint, which are for OTF alone", in.format.About().Title)
 				}
 				if errors.Is(err, format.ErrUnsupported) {
 					return usageError("%s has no text for %s", in.format.About().Title, flag)
@@ -57,6 +68,9 @@ filters, --compat takes --from, --to and --location.`,
 				in.bar.done()
 				a.tell(in, r.quiet)
 				return err
+			}
+			if tool.any() {
+				return usageError("expected --compat with flags of otfprint")
 			}
 			in, err := a.open(ctx, args[0], &r)
 			if err != nil {
@@ -88,6 +102,7 @@ filters, --compat takes --from, --to and --location.`,
 	r.flags(c.Flags())
 	r.clockFlag(c.Flags())
 	s.flags(c.Flags())
+	tool.flags(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON Lines")
 	c.Flags().BoolVar(&raw, "raw", false, "print the format's own records")
 	c.Flags().BoolVar(&compat, "compat", false, "print what the format's own tool prints")
@@ -95,20 +110,21 @@ filters, --compat takes --from, --to and --location.`,
 	return c
 }
 
-// printCompat prints the text of the format's own tool.
-func (a *app) printCompat(ctx context.Context, in *input, s *selecting) error {
-	sel := trace.Everything()
+// printCompat prints the text of the format's own tool, of which p says more than s.
+func (a *app) printCompat(ctx context.Context, in *input, s *selecting, p format.Printing) error {
+	p.Selection = trace.Everything()
 	if s.any() {
 		// What is wrong with the trace is reported by the printing.
 		err := in.openFile(ctx, &format.ReadOptions{Values: in.opt.Values})
 		if err != nil {
 			return err
 		}
-		if sel, err = s.selection(ctx, in); err != nil {
+		if p.Selection, err = s.selection(ctx, in); err != nil {
 			return err
 		}
+		p.File = in.file
 	}
-	return in.format.Compat(ctx, in.src, in.opt, sel, a.out)
+	return in.format.Compat(ctx, in.src, in.opt, p, a.out)
 }
 
 var errEnough = errors.New("enough")

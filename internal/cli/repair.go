@@ -28,8 +28,11 @@ listed, by rule, with its first places; events that were added have the attribut
 --orphans enter keeps leaves of regions that were never entered, as in traces that begin
 late, by entering these at the first event of the location.
 
+A trace of OTF whose writer was killed is read by the name of a file that it left, such
+as .NAME.1.events.PID.tmp (docs/formats/otf.md).
+
 All flags of weft cut and weft filter can be given, too; they see the mended trace.`,
-		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf",
+		Example: "  weft repair broken.otf2 sound.otf2\n  weft repair --orphans enter --json late.otf sound.otf\n  weft repair .late.1.events.4711.tmp sound.otf",
 		Args:    exactArgs(2, "TRACE and OUT"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, err := oneOf("--orphans", orphans, "drop", "enter"); err != nil {

@@ -1,0 +1,170 @@
+package otf
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// Compat prints what otfprint prints. What tool has is a [PrintOptions]; kinds choose
+// among all records but definitions.
+func (Format) Compat(ctx context.Context, src format.Source, opt *format.ReadOptions, p format.Printing,
+	w io.Writer) error {
+	o, sel := &Options{Read: opt}, p.Selection
+	var print PrintOptions
+	switch x := p.Tool.(type) {
+	case nil:
+	case *PrintOptions:
+		print = *x
+	default:
+		return format.ErrUnsupported
+	}
+	if p.Limit > 0 {
+		print.Events = p.Limit
+	}
+	if p.Kind != nil {
+		wanted := print.Wanted
+		print.Wanted = func(t Type) bool {
+			defines := t.Part() == Definitions && t != Unknown || t == DefMarker
+			return (wanted == nil || wanted(t)) && (defines || p.Kind(kindOf(t)))
+		}
+		sel.Kind = nil
+	}
+	if !sel.All() {
+		d, ok := p.File.(*decoder)
+		if !ok {
+			f, err := Format{}.Open(ctx, src, &format.ReadOptions{Values: opt.Values})
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			d = f.(*decoder)
+		}
+		m := d.model
+		if from, ok := m.clock.file(sel.From); ok {
+			o.From = from
+		}
+		if to, ok := m.clock.file(sel.To); ok {
+			if o.To = to; to == 0 {
+				o.From, o.To = 1, 1 // nothing
+			}
+		}
+		if sel.Location != nil {
+			o.Processes = func(process uint64) bool {
+				i, ok := m.locations[process]
+				return ok && sel.Location(i)
+			}
+		}
+	}
+	return PrintCompat(ctx, src, o, &print, w)
+}
+
+// kindOf is what records of a type are in the model, [trace.NoKind] for definitions.
+func kindOf(t Type) trace.Kind {
+	switch t {
+	case Enter:
+		return trace.Enter
+	case Leave:
+		return trace.Leave
+	case Counter:
+		return trace.Metric
+	case EventComment, SnapshotComment, SummaryComment:
+		return trace.Comment
+	case Unknown:
+		return trace.Generic
+	}
+	return eventModels[t].kind
+}
+
+// PrintOptions say what [PrintCompat] prints, as the flags of otfprint do. The zero
+// PrintOptions print everything, with the contents of byte arrays.
+type PrintOptions struct {
+	// First and Last are the numbers of the first and last record that is printed
+	// (otfprint --num); a Last of 0 is no bound. Records that are not wanted have none.
+	First, Last int64
+	// Omit tells which parts are left out (--nodef, --noevent, --nosnap, --nostat and
+	// --nomarker), by [Part].
+	Omit [numParts]bool
+	// Wanted tells which records are printed, by their types (--records); nil is all.
+	Wanted func(Type) bool
+	// Pairs says what is printed of key-value pairs (--nokeyvalue, --fullkeyvalue).
+	Pairs PairText
+	// Events is how many events are printed at most, 0 is all; behind them printing ends.
+	// otfprint has no flag for it.
+	Events int64
+}
+
+// PairText says what is printed of key-value pairs.
+type PairText uint8
+
+// The texts of pairs.
+const (
+	FullPairs  PairText = iota // with the bytes of arrays
+	ShortPairs                 // with the lengths of arrays
+	NoPairs
+)
+
+// PrintCompat writes the text that libotf's otfprint prints of the trace, with its
+// defects, but without the line that tells how long it took. print may be nil.
+func PrintCompat(ctx context.Context, src format.Source, opt *Options, print *PrintOptions, w io.Writer) error {
+	o := Options{}
+	if opt != nil {
+		o = *opt
+	}
+	o.AsLibrary, o.printing = true, true
+	if o.Files == nil {
+		values := map[string]string(nil)
+		if o.Read != nil {
+			values = o.Read.Values
+		}
+		var err error
+		if o.Files, err = FewFiles(values); err != nil {
+			return err
+		}
+	}
+	r, err := Open(ctx, src, &o)
+	if err != nil {
+		return err
+	}
+	p := printer{smalls: smalls()}
+	if print != nil {
+		p.opt = *print
+	}
+	for _, x := range []struct {
+		part  Part
+		title string
+	}{
+		{Definitions, "definitions"}, {Events, "events"}, {Statistics, "statistics"}, {Snapshots, "snapshots"},
+		{Markers, "markers"},
+	} {
+		if p.opt.Omit[x.part] {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "\n%s:\n\n", x.title); err != nil {
+			return err
+		}
+		c, err := r.Cursor(ctx, x.part)
+		if err != nil {
+			return err
+		}
+		err = p.part(c, w)
+		c.Close()
+		if err != nil {
+			return err
+		}
+		if c.Err() != nil {
+			return c.Err()
+		}
+		if c.stopped && x.part != Events {
+			return nil // as otfprint does
+		}
+		if p.done || x.part == Events && p.opt.Events > 0 && p.events == p.opt.Events {
+			break
+		}
+	}
+	_, err = io.WriteString(w, "\ndone\n")
+	return err
+}

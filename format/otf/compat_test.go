@@ -1,0 +1,220 @@
+package otf
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// untimed is what otfprint prints without the line that tells how long it took.
+func untimed(t *testing.T, args ...string) []byte {
+	t.Helper()
+	out, _ := exec.Command(tool(t, "otfprint"), args...).Output() // it fails where it stops
+	if i := bytes.LastIndex(out, []byte("processing time:")); i >= 0 {
+		return out[:i]
+	}
+	return out
+}
+
+// Each flag of otfprint has its option, which prints the same.
+func TestPrintOptions_2(t *testing.T) {
+	tool(t, "otfprint")
+	only := func(types ...Type) func(Type) bool { return func(t Type) bool { return slices.Contains(types, t) } }
+	omit := func(parts ...Part) (o [numParts]bool) {
+		for _, p := range parts {
+			o[p] = true
+		}
+		return o
+	}
+	for _, x := range []struct {
+		flags string
+		opt   PrintOptions
+	}{
+		{"--fullkeyvalue", PrintOptions{}},
+		{"", PrintOptions{Pairs: ShortPairs}},
+		{"--nokeyvalue", PrintOptions{Pairs: NoPairs}},
+		{"--fullkeyvalue --nodef", PrintOptions{Omit: omit(Definitions)}},
+		{"--fullkeyvalue --noevent", PrintOptions{Omit: omit(Events)}},
+		{"--fullkeyvalue --nostat", PrintOptions{Omit: omit(Statistics)}},
+		{"--fullkeyvalue --nosnap", PrintOptions{Omit: omit(Snapshots)}},
+		{"--fullkeyvalue --nomarker", PrintOptions{Omit: omit(Markers)}},
+		{"--nokeyvalue --nodef --nostat", PrintOptions{Omit: omit(Definitions, Statistics), Pairs: NoPairs}},
+		{"--num 1 1", PrintOptions{First: 1, Last: 1, Pairs: ShortPairs}},
+		{"--num 3 7", PrintOptions{First: 3, Last: 7, Pairs: ShortPairs}},
+		{"--num 5 40", PrintOptions{First: 5, Last: 40, Pairs: ShortPairs}},
+		{"--num 60 64", PrintOptions{First: 60, Last: 64, Pairs: ShortPairs}},
+		{"--num 100 150", PrintOptions{First: 100, Last: 150, Pairs: ShortPairs}},
+		{"--num 64 100000", PrintOptions{First: 64, Last: 100000, Pairs: ShortPairs}},
+		{"--nodef --num 2 12", PrintOptions{Omit: omit(Definitions), First: 2, Last: 12, Pairs: ShortPairs}},
+		{"--fullkeyvalue --records 2 12", PrintOptions{Wanted: only(Enter, Leave)}},
+		{"--fullkeyvalue --records 1 18", PrintOptions{Wanted: only(Counter, DefCounter)}},
+		{"--fullkeyvalue --records 1", PrintOptions{Wanted: only(Counter)}},
+		{"--fullkeyvalue --records 67 41 16 57",
+			PrintOptions{Wanted: only(CounterSnapshot, Unknown, DefFunction, DefKeyValue)}},
+		{"--fullkeyvalue --records 28 37 46 45",
+			PrintOptions{Wanted: only(FunctionSummary, EnterSnapshot, Marker, DefMarker)}},
+		{"--num 2 5 --records 2 12 11",
+			PrintOptions{First: 2, Last: 5, Wanted: only(Enter, Leave, SendMsg), Pairs: ShortPairs}},
+		{"--nodef --nokeyvalue --records 1", PrintOptions{Omit: omit(Definitions), Wanted: only(Counter), Pairs: NoPairs}},
+	} {
+		t.Run(x.flags, func(t *testing.T) {
+			eachTrace(t, func(t *testing.T, dir, m string) {
+				if filepath.Base(dir) == "all_z4" {
+					t.Skip("libotf with a new zlib reads no compressed events of more than 4 KiB")
+				}
+				// The file comes first: behind --records it would be taken for a type.
+				want := untimed(t, append([]string{m}, strings.Fields(x.flags)...)...)
+				var got bytes.Buffer
+				err := PrintCompat(t.Context(), format.FileSource(m), nil, &x.opt, &got)
+				sameText(t, got.Bytes(), want, err)
+			})
+		})
+	}
+}
+
+// sameText tells of the first line in which two texts differ.
+func sameText(t *testing.T, got, want []byte, err error) {
+	t.Helper()
+	a, b := bytes.Split(got, []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range max(len(a), len(b)) {
+		var x, y []byte
+		if i < len(a) {
+			x = a[i]
+		}
+		if i < len(b) {
+			y = b[i]
+		}
+		if !bytes.Equal(x, y) || i == len(a) || i == len(b) {
+			t.Fatalf("line %d of %d (want %d):\n got %.300q\nwant %.300q (error %v)", i+1, len(a), len(b), x, y, err)
+		}
+	}
+}
+
+// With chosen processes otfprint reads the definitions of their streams alone, and counts these.
+func TestPrintProcesses_2(t *testing.T) {
+	tool(t, "otfprint")
+	compare := func(t *testing.T, m string, processes []uint32) {
+		args := []string{m, "--fullkeyvalue"}
+		if len(processes) > 0 {
+			args = append(args, "--procs")
+		}
+		for _, p := range processes {
+			args = append(args, strconv.FormatUint(uint64(p), 10))
+		}
+		opt := &Options{}
+		if len(processes) > 0 {
+			opt.Processes = func(p uint64) bool { return slices.Contains(processes, uint32(p)) }
+		}
+		var got bytes.Buffer
+		err := PrintCompat(t.Context(), format.FileSource(m), opt, nil, &got)
+		sameText(t, got.Bytes(), untimed(t, args...), err)
+	}
+	eachTrace(t, func(t *testing.T, dir, m string) {
+		if filepath.Base(dir) == "all_z4" {
+			t.Skip("libotf with a new zlib reads no compressed events of more than 4 KiB")
+		}
+		control, err := ReadMaster(format.FileSource(m), nil)
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, id := range control.Streams() {
+			if l := control.Processes(id); len(l) > 0 {
+				compare(t, m, l[:1])
+				compare(t, m, l)
+			}
+		}
+	})
+	for _, missing := range [][]uint32{{}, {0}, {1}, {2}, {0, 1}, {0, 2}, {1, 2}, {0, 1, 2}} {
+		m := copyTrace(t, "localdefs")
+		for id := range uint32(4) {
+			stub := strings.TrimSuffix(m, ".otf")
+			writeFile(t, fileName(stub, id, Markers), fmt.Sprintf("MD%dNM\"m\"Y1\nZ%d\n", id+1, id))
+			if slices.Contains(missing, id) {
+				os.Remove(fileName(stub, id, Definitions))
+				os.Remove(fileName(stub, id, Markers))
+			}
+		}
+		for _, processes := range [][]uint32{nil, {1}, {2}, {3}, {1, 3}, {2, 3}} {
+			t.Run(fmt.Sprint("without ", missing, " processes ", processes), func(t *testing.T) { compare(t, m, processes) })
+		}
+	}
+}
+
+// reads counts what is read of the files of a folder, and how often one is opened.
+type reads struct {
+	fs.FS
+	bytes, opens *int
+}
+
+type readFile struct {
+	fs.File
+	bytes *int
+}
+
+func (r reads) Open(name string) (fs.File, error) {
+	*r.opens++
+	f, err := r.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return readFile{f, r.bytes}, nil
+}
+
+func (r reads) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(r.FS, name) }
+
+func (f readFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := f.File.(io.ReaderAt).ReadAt(p, off)
+	*f.bytes += n
+	return n, err
+}
+
+// Printing a small window of one of many processes reads no more than twice what otfprint
+// reads, which is about 110 kB of a stream of 2 MB, and looks for no files of other streams.
+func TestCompatReadsLittle(t *testing.T) {
+	files := fstest.MapFS{"x.0.def": {Data: []byte("DTR3e8\nDP1NM\"p\"\nDF1G0NM\"f\"\n")}}
+	var control strings.Builder
+	for id := range uint32(200) {
+		fmt.Fprintf(&control, "%x:%x\n", id+1, id+1)
+		var text bytes.Buffer
+		for i := range 100_000 {
+			if id > 0 && i > 10 {
+				break
+			}
+			fmt.Fprintf(&text, "%x\n*%x\n%s\n", i+1, id+1, [2]string{"E1", "L1"}[i%2])
+		}
+		files[fileName("x", id+1, Events)] = &fstest.MapFile{Data: text.Bytes()}
+	}
+	files["x.otf"] = &fstest.MapFile{Data: []byte(control.String())}
+	var read, opens int
+	src := format.Source{FS: reads{files, &read, &opens}, Name: "x.otf", Path: "x.otf"}
+	f, err := Format{}.Open(t.Context(), src, &format.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p := format.Printing{Selection: trace.Everything(), File: f}
+	p.From, p.To, p.Location = 50_000, 50_010, func(loc uint32) bool { return loc == 0 }
+	var out bytes.Buffer
+	if err := (Format{}).Compat(t.Context(), src, &format.ReadOptions{}, p, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out.Bytes(), []byte("process 1, source")); n != 10 {
+		t.Errorf("got %d events, want 10:\n%s", n, out.Bytes())
+	}
+	if size := len(files["x.1.events"].Data); read > 100_000 || opens > 12 || size < 1_000_000 {
+		t.Errorf("%d bytes of a stream of %d were read, and files opened %d times, want 100000 and 12 at most",
+			read, size, opens)
+	}
+}

@@ -1,0 +1,93 @@
+package otf
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"github.com/weft-trace/weft/trace"
+)
+
+// ParseRecord reads the text of one record of a part, as [Record.Append] writes it: the
+// lines of its pairs, then the line of the record. Lines before it may give its time and
+// process, as in a file. The last line may lack its end; a string may run on over the
+// ends of lines. The strings of the record refer to text.
+//
+// The error is a [trace.Defect] at an offset in text: what a reader reports, and a
+// record that is not there or is not alone. Where the keyword is not known the record is
+// there too, with type Unknown, and so is one with too many bytes on the line of an array
+// (otf.long-array), which libotf does not read.
+func ParseRecord(text string, part Part) (*Record, error) {
+	if part >= numParts {
+		return nil, fmt.Errorf("otf: found part %d, expected one of Definitions to Markers", part)
+	}
+	r := &Record{in: part}
+	var odd error // what does not keep the record from being read
+	for at := 0; at < len(text); {
+		l := unsafe.Slice(unsafe.StringData(text), len(text))[at:]
+		size := bytes.IndexByte(l, '\n')
+		if size < 0 {
+			size = len(l)
+		}
+		kind, i := lineType(l[:size])
+		s := scanner{l: l[:size], i: i + 1}
+		switch kind {
+		case timeLine:
+			s.i = i
+			r.Time = s.hex()
+		case processLine:
+			if s.skip(); s.i == size || hexValue[l[s.i]] > 15 {
+				return nil, lineDefect(problem{"otf.malformed", "process line: " + s.rest(), "a number", trace.Error}, at)
+			}
+			r.Process = s.hex() & unset
+		case pairLine:
+			if bad := r.pair(l[:size], i, false); bad.severity == trace.Error && bad.rule != "" {
+				return nil, lineDefect(bad, at)
+			} else if bad.rule != "" && odd == nil {
+				odd = lineDefect(bad, at)
+			}
+		case recordLine:
+			return r.parseLast(l, i, size, part, at, odd)
+		}
+		at += size + 1
+	}
+	return nil, lineDefect(problem{"otf.malformed", "no record", "the line of one", trace.Error}, len(text))
+}
+
+// parseLast reads the line of a record of which l begins with size bytes and which
+// begins at i. No other record may stand behind it.
+func (r *Record) parseLast(l []byte, i, size int, part Part, at int, odd error) (*Record, error) {
+	bad := r.parse(l[:size], i, part, false)
+	for bad.expected == noQuote && size < len(l) {
+		quote := bytes.IndexByte(l[size:], '"')
+		if quote < 0 {
+			break
+		}
+		size += quote
+		if n := bytes.IndexByte(l[size:], '\n'); n >= 0 {
+			size += n
+		} else {
+			size = len(l)
+		}
+		bad = r.parse(l[:size], i, part, false)
+	}
+	switch rest := bytes.TrimLeft(l[min(size+1, len(l)):], " \t\r\n"); {
+	case bad.rule != "" && r.Type != Unknown:
+		return nil, lineDefect(bad, at)
+	case len(rest) > 0:
+		bad = problem{"otf.malformed", fmt.Sprintf("%.40q behind the record", rest), "one record", trace.Error}
+		return nil, lineDefect(bad, at+len(l)-len(rest))
+	case bad.rule != "":
+		return r, lineDefect(bad, at)
+	}
+	return r, odd
+}
+
+// lineDefect is the defect of a text that is no file.
+func lineDefect(p problem, at int) error {
+	// What becomes of a line in a file is not said here.
+	expected, _, _ := strings.Cut(p.expected, ";")
+	return &trace.Defect{Rule: p.rule, Severity: p.severity, Found: p.found, Expected: expected,
+		Position: trace.Position{File: "record", Offset: int64(at), Binary: true}}
+}

@@ -1,0 +1,190 @@
+package otf
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+)
+
+// Thumbnail says which function was on top of the call stack of each process at Width
+// times with equal distances: what the file trace.thumb of libotfaux holds, which
+// otfaux writes. Sample i is at First + i·(Last−First)/Width, rounded down, and counts
+// the events of that time; the file does not hold First and Last.
+type Thumbnail struct {
+	Width     int
+	Processes []ThumbnailProcess
+}
+
+// ThumbnailProcess is a process of a [Thumbnail].
+type ThumbnailProcess struct {
+	Process uint64
+	// Functions has the token of the function at each sample, 0 for none.
+	Functions []uint32
+}
+
+// maxThumbnail bounds the samples of a thumbnail.
+const maxThumbnail = 1 << 26
+
+// Thumbnail makes the thumbnail of the events that the reader selects, of all processes
+// that the master file names and the reader selects, by their numbers. The width is at
+// most width, and no more than the events take ticks, as otfaux has it. The events are
+// read twice, and must be in the order of time.
+func (r *Reader) Thumbnail(ctx context.Context, width int) (*Thumbnail, error) {
+	var span TimeRange
+	if err := readSpan(ctx, r, &span, true); err != nil {
+		return nil, err
+	}
+	t := &Thumbnail{Width: int(min(uint64(max(width, 0)), span.Last-span.First))}
+	rows := map[uint64]*thumbnailRow{}
+	for _, id := range r.master.Streams() {
+		for _, p := range r.master.Processes(id) {
+			if r.wanted(uint64(p)) {
+				rows[uint64(p)] = &thumbnailRow{}
+			}
+		}
+	}
+	if len(rows)*t.Width > maxThumbnail {
+		return nil, fmt.Errorf("%s: found %d processes with %d samples, expected at most %d samples",
+			r.src.Path, len(rows), t.Width, maxThumbnail)
+	}
+	q := *r
+	q.opt.OneByOne = true
+	c, err := q.Cursor(ctx, Events)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	at := func(i int) uint64 {
+		hi, lo := bits.Mul64(uint64(i), span.Last-span.First)
+		v, _ := bits.Div64(hi, lo, uint64(t.Width))
+		return span.First + v
+	}
+	for c.Next() {
+		x := c.Record()
+		row := rows[x.Process]
+		if row == nil || x.Type != Enter && x.Type != Leave {
+			continue
+		}
+		for len(row.functions) < t.Width && at(len(row.functions)) < x.Time {
+			row.sample()
+		}
+		if x.Type == Enter {
+			row.stack = append(row.stack, uint32(x.Function))
+		} else if n := len(row.stack); n > 0 {
+			row.stack = row.stack[:n-1]
+		}
+	}
+	for p, row := range rows {
+		for len(row.functions) < t.Width {
+			row.sample()
+		}
+		t.Processes = append(t.Processes, ThumbnailProcess{p, row.functions})
+	}
+	slices.SortFunc(t.Processes, func(a, b ThumbnailProcess) int { return int(int64(a.Process) - int64(b.Process)) })
+	return t, c.Err()
+}
+
+// thumbnailRow is a process whose thumbnail is being made.
+type thumbnailRow struct {
+	stack     []uint32
+	functions []uint32
+}
+
+func (x *thumbnailRow) sample() {
+	f := uint32(0)
+	if n := len(x.stack); n > 0 {
+		f = x.stack[n-1]
+	}
+	x.functions = append(x.functions, f)
+}
+
+// AppendTo writes the text of the file.
+func (t *Thumbnail) AppendTo(b []byte) []byte {
+	b = appendHex(append(b, "0:"...), uint64(t.Width))
+	b = append(appendHex(append(b, ','), uint64(len(t.Processes))), '\n')
+	for i := range t.Processes {
+		b = append(appendHex(b, t.Processes[i].Process), ':')
+		for _, f := range t.Processes[i].Functions {
+			b = append(appendHex(b, uint64(f)), ',')
+		}
+		b = append(b, '\n')
+	}
+	return b
+}
+
+// WriteTo writes the file.
+func (t *Thumbnail) WriteTo(w io.Writer) (int64, error) {
+	n, err := w.Write(t.AppendTo(nil))
+	return int64(n), err
+}
+
+// ReadThumbnail reads the thumbnail of the trace src, whose name may end in ".otf" or
+// not. One without a thumbnail is [io/fs.ErrNotExist].
+func ReadThumbnail(src format.Source) (*Thumbnail, error) {
+	stub := strings.TrimSuffix(src.Name, ".otf")
+	path := strings.TrimSuffix(src.Path, src.Name) + stub + ".thumb"
+	f, size, err := src.OpenName(stub + ".thumb")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if size > maxMaster {
+		return nil, fmt.Errorf("%s: found a thumbnail of %d bytes, expected at most %d", path, size, maxMaster)
+	}
+	text := make([]byte, size)
+	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, cause(path, err)
+	}
+	return parseThumbnail(text, path)
+}
+
+// parseThumbnail reads the text of a thumbnail.
+func parseThumbnail(text []byte, path string) (*Thumbnail, error) {
+	number := 0
+	bad := func(s *scanner, expected string) error {
+		return fmt.Errorf("%s:%d: found %s, expected %s", path, number, s.rest(), expected)
+	}
+	line := func() *scanner {
+		number++
+		l, rest, _ := bytes.Cut(text, []byte{'\n'})
+		text = rest
+		return &scanner{l: l}
+	}
+	pass := func(s *scanner, c byte) bool {
+		if s.skip(); s.i == len(s.l) || s.l[s.i] != c {
+			return false
+		}
+		s.i++
+		return true
+	}
+	s := line()
+	if s.hex() != 0 || !pass(s, ':') {
+		return nil, bad(s, "0:width,processes")
+	}
+	width := s.hex()
+	if !pass(s, ',') || width > math.MaxInt32 {
+		return nil, bad(s, "0:width,processes, of at most 31 bits")
+	}
+	t := &Thumbnail{Width: int(width)}
+	for count := s.hex(); uint64(len(t.Processes)) < count; {
+		s := line()
+		p := ThumbnailProcess{Process: s.hex()}
+		if !pass(s, ':') {
+			return nil, bad(s, fmt.Sprintf("the line of process %d of %d", len(t.Processes)+1, count))
+		}
+		if p.Functions = s.members(nil); len(p.Functions) != t.Width || !s.end() {
+			return nil, fmt.Errorf("%s:%d: found %d functions, expected %d, each with a comma",
+				path, number, len(p.Functions), t.Width)
+		}
+		t.Processes = append(t.Processes, p)
+	}
+	return t, nil
+}

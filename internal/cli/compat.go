@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-trace/weft/format/otf"
+)
+
+// compatFlags are the flags of otfprint that weft has no other word for.
+type compatFlags struct {
+	num                string
+	records            []string
+	omit               [5]bool
+	noPairs, fullPairs bool
+}
+
+// omitted are the parts that flags leave out, by otf.Part.
+var omitted = [5]struct{ flag, what string }{
+	otf.Definitions: {"nodef", "definitions"}, otf.Events: {"noevent", "events"}, otf.Snapshots: {"nosnap", "snapshots"},
+	otf.Statistics: {"nostat", "statistics"}, otf.Markers: {"nomarker", "markers"},
+}
+
+func (c *compatFlags) flags(f *pflag.FlagSet) {
+	f.StringVar(&c.num, "num", "", "with --compat of OTF: print the records with these numbers alone, such as 10..20")
+	f.StringSliceVar(&c.records, "records", nil,
+		"with --compat of OTF: print these types of records alone, by name or number")
+	for i, x := range omitted {
+		f.BoolVar(&c.omit[i], x.flag, false, "with --compat of OTF: leave out the "+x.what)
+	}
+	f.BoolVar(&c.noPairs, "nokeyvalue", false, "with --compat of OTF: leave out key-value pairs")
+	f.BoolVar(&c.fullPairs, "fullkeyvalue", true, "with --compat of OTF: print the bytes of arrays in key-value pairs")
+}
+
+// any tells whether a flag is given.
+func (c *compatFlags) any() bool {
+	return c.num != "" || len(c.records) > 0 || slices.Contains(c.omit[:], true) || c.noPairs || !c.fullPairs
+}
+
+// tool is what the flags say; nil if none is given.
+func (c *compatFlags) tool() (any, error) {
+	if !c.any() {
+		return nil, nil
+	}
+	o := &otf.PrintOptions{Omit: c.omit}
+	switch {
+	case c.noPairs:
+		o.Pairs = otf.NoPairs
+	case !c.fullPairs:
+		o.Pairs = otf.ShortPairs
+	}
+	if c.num != "" {
+		first, last, ok := strings.Cut(c.num, "..")
+		if !ok {
+			last = first
+		}
+		var errs [2]error
+		if o.First, errs[0] = strconv.ParseInt(first, 10, 64); last != "" {
+			o.Last, errs[1] = strconv.ParseInt(last, 10, 64)
+		}
+		if errs[0] != nil || errs[1] != nil || o.First < 1 || last != "" && o.Last < o.First {
+			return nil, usageError("--num %s: expected two numbers from 1 on, such as 10..20, or one", c.num)
+		}
+	}
+	if len(c.records) > 0 {
+		wanted := map[otf.Type]bool{}
+		for _, r := range c.records {
+			t, err := recordType(r)
+			if err != nil {
+				return nil, err
+			}
+			wanted[t] = true
+		}
+		o.Wanted = func(t otf.Type) bool { return wanted[t] }
+	}
+	return o, nil
+}
+
+// recordType is a type of OTF records, by its name or number.
+func recordType(word string) (otf.Type, error) {
+	names := map[string]otf.Type{}
+	for t := range otf.Type(otf.NumTypes) {
+		if t.String() != "" {
+			names[t.String()] = t
+		}
+	}
+	for name, t := range names {
+		if strings.EqualFold(name, word) || strconv.Itoa(int(t)) == word {
+			return t, nil
+		}
+	}
+	see := didYouMean(word, maps.Keys(names), "docs/formats/otf.md lists them")
+	return 0, usageError("--records %s: OTF has no such type of records; %s", word, see)
+}
