@@ -101,9 +101,10 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 	for _, k := range s.Kinds {
 		o.Events = trace.Add(o.Events, k.Events)
 	}
+	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
 	for _, r := range s.Regions {
 		o.Missing = max(o.Missing, ticks(r.Missing))
-		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	names := d.FullNames()
 	for _, l := range s.Locations {
@@ -117,8 +118,9 @@ func newOverview(d *trace.Definitions, s *format.Summary) *overview {
 func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 	to := ticks(p.To)
 	o := &overview{Regions: []overviewRegion{}, Locations: []overviewLocation{}, To: &to}
+	rows := overviewRows{trace.NewRows(d), map[uint32]int{}, o}
 	for _, r := range p.Regions {
-		o.Regions = append(o.Regions, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
+		rows.add(r.Region, overviewRegion{d.Regions.At(r.Region).Name, r.Count, ticks(r.Inclusive), ticks(r.Exclusive)})
 	}
 	names := d.FullNames()
 	for _, l := range p.Locations {
@@ -128,6 +130,27 @@ func newPreview(d *trace.Definitions, p *format.Preview) *overview {
 	}
 	o.shorten()
 	return o
+}
+
+// overviewRows adds regions to an overview: those that count as one are one.
+type overviewRows struct {
+	rows *trace.Rows
+	at   map[uint32]int // in the overview, by row
+	o    *overview
+}
+
+func (x overviewRows) add(region uint32, r overviewRegion) {
+	row := x.rows.Of(region)
+	i, ok := x.at[row]
+	if !ok {
+		x.at[row] = len(x.o.Regions)
+		x.o.Regions = append(x.o.Regions, r)
+		return
+	}
+	y := &x.o.Regions[i]
+	y.Count = trace.Add(y.Count, r.Count)
+	y.Inclusive = ticks(trace.Add(int64(y.Inclusive), int64(r.Inclusive)))
+	y.Exclusive = ticks(trace.Add(int64(y.Exclusive), int64(r.Exclusive)))
 }
 
 // shorten keeps what is greatest.

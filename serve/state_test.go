@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -592,5 +593,19 @@ func TestPanic(t *testing.T) {
 	s.mux.HandleFunc("/api/burst", s.handler(map[string]func(http.ResponseWriter, *http.Request) error{"GET": func(http.ResponseWriter, *http.Request) error { panic("burst") }}))
 	if w := ask(s, "GET", "/api/burst"); w.Code != 500 || !strings.Contains(w.Body.String(), "internal error: burst") {
 		t.Errorf("status %d: %s", w.Code, w.Body)
+	}
+}
+
+// TestOverviewOfOneName: a region that each process defines anew is one row.
+func TestOverviewOfOneName(t *testing.T) {
+	d := &trace.Definitions{Clock: trace.Seconds(1)}
+	a := d.Regions.Add(trace.Region{ID: "1", Name: "send"})
+	b := d.Regions.Add(trace.Region{ID: "2", Name: "wait"})
+	c := d.Regions.Add(trace.Region{ID: "3", Name: "send"})
+	o := newOverview(d, &format.Summary{Regions: []format.RegionSummary{
+		{Region: a, Count: 2, Inclusive: 30, Exclusive: 20}, {Region: b, Count: 1, Inclusive: 25, Exclusive: 25}, {Region: c, Count: 3, Inclusive: 10, Exclusive: 10}}})
+	want := []overviewRegion{{"send", 5, 40, 30}, {"wait", 1, 25, 25}}
+	if !slices.Equal(o.Regions, want) {
+		t.Errorf("found %+v, expected %+v", o.Regions, want)
 	}
 }
