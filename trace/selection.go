@@ -13,6 +13,9 @@ type Selection struct {
 	// suffices: which of the others come is not said. It serves those who ask whether a location
 	// goes on.
 	Enough int64
+	// NoStates says that states ([Kind.IsState]) need not come. A format that keeps them apart
+	// does not read them.
+	NoStates bool
 	// NoEvents asks for links alone.
 	NoEvents bool
 	// Locations, Kinds and Regions are asked for each candidate; nil means all.
@@ -52,9 +55,10 @@ func (s *Selection) Following() Selection {
 
 // Surrounding selects, for the locations of s, what tells which regions are open in its window and
 // whether they go on behind it: stacks, the events of the window, and of each location that has
-// more at least one event behind it.
+// more at least one event behind it. States need not come.
 func (s *Selection) Surrounding() Selection {
 	x := s.Following()
+	x.NoStates = true
 	if s.To < math.MaxInt64 {
 		x.Enough = s.To
 	}

@@ -22,7 +22,9 @@ func (d *decoder) resume(ctx context.Context, sel trace.Selection, sink func(int
 	if !ok || err != nil {
 		return false, err
 	}
-	return d.attempt(ctx, trace.Selection{From: math.MinInt64, To: sel.To, Location: sel.Location, Links: trace.SelectedLinks}, func(w int) format.Sink {
+	whole := sel
+	whole.From, whole.Stacks, whole.Links = math.MinInt64, false, trace.SelectedLinks
+	return d.attempt(ctx, whole, func(w int) format.Sink {
 		s := sink(w)
 		return &resumed{Sink: format.Trim(d.defs, trace.Selection{From: d.clock.model(at), To: math.MaxInt64, Links: trace.AllLinks}, s), whole: s}
 	}, &at)

@@ -35,8 +35,12 @@ func (d *decoder) attempt(ctx context.Context, sel trace.Selection, sink func(in
 	quiet.opt.Read = &format.ReadOptions{Values: d.opt.Values, Report: report}
 	total := int64(0)
 	unlinked := sel.Links == trace.NoLinks
+	parts := []Part{Snapshots, Statistics, Events}
+	if sel.NoStates {
+		parts = []Part{Events}
+	}
 	for _, id := range streams {
-		for _, part := range []Part{Snapshots, Statistics, Events} {
+		for _, part := range parts {
 			s, err := quiet.open(id, part)
 			if err != nil {
 				return false, err
