@@ -41,9 +41,16 @@ var childModes = []struct {
 		}
 		return err
 	}},
-	// pallas PATH PATTERN EVENTS COMPATIBLE: record a Pallas trace, in the compatible way if that is 1.
-	{"pallas", 2, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error {
-		return recordPallas(s[0], s[1], n[0], n[1] == 1)
+	// pallas PATH PATTERN EVENTS COMPATIBLE THREADS GOROUTINES: record a Pallas trace, in the
+	// compatible way if that is 1.
+	{"pallas", 2, 4, func(_ context.Context, _ io.Writer, s []string, n []int) error {
+		return pallasRecording{s[1], int64(n[0]), n[1] == 1, n[2], n[3]}.record(s[0])
+	}},
+	// values PATH COUNT: look up so many times in a Pallas trace, and print the nanoseconds.
+	{"values", 1, 1, func(_ context.Context, out io.Writer, s []string, n []int) error {
+		ns, err := pallasValues(s[0], n[0])
+		fmt.Fprintln(out, ns)
+		return err
 	}},
 	// otf2 PATH EVENTS LOCATIONS: write an OTF2 archive.
 	{"otf2", 1, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error { return writeOTF2(s[0], n[0], n[1]) }},

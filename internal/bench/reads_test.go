@@ -203,8 +203,7 @@ func sampleReads() *readsReport {
 		}
 		x.answers = append(x.answers, a)
 	}
-	here := machine{"CPU", 2, "go1.26", "0.10"}
-	return &readsReport{result: result{machine: here, runs: 1, events: 8e6}, traces: []*readsTrace{x}}
+	return &readsReport{result: resultOf(8e6), traces: []*readsTrace{x}}
 }
 
 func TestReadsDocument(t *testing.T) {
