@@ -41,12 +41,30 @@ var childModes = []struct {
 		}
 		return err
 	}},
-	// pallas PATH PATTERN EVENTS COMPATIBLE: record a Pallas trace, in the compatible way if that is 1.
-	{"pallas", 2, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error {
-		return recordPallas(s[0], s[1], n[0], n[1] == 1)
+	// pallas PATH PATTERN EVENTS COMPATIBLE THREADS GOROUTINES: record a Pallas trace, in the
+	// compatible way if that is 1.
+	{"pallas", 2, 4, func(_ context.Context, _ io.Writer, s []string, n []int) error {
+		return pallasRecording{s[1], int64(n[0]), n[1] == 1, n[2], n[3]}.record(s[0])
+	}},
+	// values PATH COUNT: look up so many times in a Pallas trace, and print the nanoseconds.
+	{"values", 1, 1, func(_ context.Context, out io.Writer, s []string, n []int) error {
+		ns, err := pallasValues(s[0], n[0])
+		fmt.Fprintln(out, ns)
+		return err
 	}},
 	// otf2 PATH EVENTS LOCATIONS: write an OTF2 archive.
 	{"otf2", 1, 2, func(_ context.Context, _ io.Writer, s []string, n []int) error { return writeOTF2(s[0], n[0], n[1]) }},
+	// blocks TRACE FROM TO LOCATION: print how many bytes must be read for a part of the time, in
+	// thousandths, and of a location, -1 for all; and the times that the part begins and ends with.
+	{"blocks", 1, 3, func(ctx context.Context, out io.Writer, s []string, n []int) error {
+		p, err := wantedOf(ctx, s[0], n[0], n[1], n[2])
+		if err != nil {
+			return err
+		}
+		bytes, err := p.blocks(s[0])
+		fmt.Fprintln(out, bytes, p.from, p.to)
+		return err
+	}},
 	// speedscope TRACE: print a trace in speedscope's format.
 	{"speedscope", 1, 0, func(ctx context.Context, out io.Writer, s []string, _ []int) error {
 		return printSpeedscope(ctx, s[0], out)

@@ -2,7 +2,8 @@
 // wall-clock seconds and peak memory, beside other programs that read the same
 // files in the same run. It writes docs/performance.md and, about OTF and Pallas,
 // docs/performance-otf.md, docs/performance-pallas.md, docs/performance-otf2.md,
-// docs/performance-transform.md and docs/performance-viewer.md.
+// docs/performance-reads.md, docs/performance-transform.md, docs/performance-workloads.md and
+// docs/performance-viewer.md.
 //
 //	go run ./internal/bench            # everything, the better part of an hour on two cores
 //	go run ./internal/bench -quick     # small files, one run: does the harness work?
@@ -10,6 +11,7 @@
 //	go run ./internal/bench -part otf  # only OTF, minutes; docs/performance.md stays
 //	go run ./internal/bench -part pallas
 //	go run ./internal/bench -part otf2
+//	go run ./internal/bench -part reads      # bytes that commands read
 //	go run ./internal/bench -part transform  # cut, filter and the like
 //	go run ./internal/bench -part viewer     # index, server and page
 //
@@ -71,6 +73,7 @@ var parts = []part{
 	{"otf", "events of the OTF trace, about", 8_000_000, 1, 200_000, 120, func() measured { return &otfReport{} }},
 	{"pallas", "events of the Pallas traces, about", 10_000_000, 1000, 100_000, 120, func() measured { return &pallasReport{} }},
 	{"otf2", "events of the OTF2 archive, about", 16_000_000, 1000, 100_000, 30, func() measured { return &otf2Report{} }},
+	{"reads", "events of the trace of which parts are read, about", 8_000_000, 1000, 400_000, 24, func() measured { return &readsReport{} }},
 	{"transform", "events of the trace that is cut and filtered, about", 66_000_000, 1000, 100_000, 0, func() measured { return &transformReport{} }},
 	{"workloads", "events of the trace of each workload, about", 3_000_000, 1000, 20_000, 200, func() measured { return &workloadsReport{} }},
 	{"viewer", "events of the longest traces that the viewer opens, about", 100_000_000, 1000, 100_000, 0, func() measured { return &viewerReport{} }},
@@ -125,8 +128,8 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(errs)
-	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, transform (cut, filter and the like), workloads (each of weft generate), viewer, or several of them")
-	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -transform, -workloads and -viewer in their names; \"\" only prints (as -quick does unless told)")
+	list := f.String("part", strings.Join(partNames, ","), "what to measure: text (TRACE and PICL), otf, pallas, otf2, reads (bytes that commands read), transform (cut, filter and the like), workloads (each of weft generate), viewer, or several of them")
+	f.StringVar(&c.out, "o", "docs/performance.md", "document to write, those about the other parts get -otf, -pallas, -otf2, -reads, -transform, -workloads and -viewer in their names; \"\" only prints (as -quick does unless told)")
 	f.StringVar(&c.dir, "dir", "", "where to put the temporary directory; the system's place if empty")
 	f.StringVar(&c.program, "weft", "", "program to measure; ./cmd/weft is built if empty")
 	f.Var(&c.small, "small", "size of the small files, about")
@@ -141,7 +144,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	}
 	f.BoolVar(&c.convert, "convert", false, "measure conversions to the other format too, which takes long")
 	f.BoolVar(&c.keep, "keep", false, "keep the temporary directory with all files")
-	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, 200000 events of OTF, 100000 of the others and one run, to try the harness; the numbers mean nothing")
+	f.BoolVar(&c.quick, "quick", false, "files of 1 and 8 MB, some 100000 events of the others and one run, to try the harness; the numbers mean nothing")
 	f.BoolVar(&c.verbose, "v", false, "show every process that is run on standard error")
 	if err := f.Parse(args); err != nil {
 		return nil, err
@@ -175,7 +178,7 @@ func parseFlags(args []string, errs io.Writer) (*config, error) {
 	chosen := strings.Split(*list, ",")
 	for _, name := range chosen {
 		if !slices.Contains(partNames, name) {
-			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, transform, workloads and viewer, with commas", name)
+			return nil, fmt.Errorf("-part: found %q, expected text, otf, pallas, otf2, reads, transform, workloads and viewer, with commas", name)
 		}
 	}
 	for _, p := range parts {

@@ -17,12 +17,13 @@ import (
 	"time"
 )
 
-// usage is what one process took, as wait4 told it.
+// usage is what one process took, as the kernel told it.
 type usage struct {
 	cpu  time.Duration // user and system time of all its threads
 	user time.Duration // the user time alone
 	wall time.Duration
 	peak int64 // resident memory at its highest, in bytes
+	read int64 // bytes read from files and the like, 0 if the system does not count them
 }
 
 // runner starts the processes that are measured, one at a time.
@@ -64,8 +65,13 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	c.WaitDelay = 5 * time.Second
 	endWithParent(c)
 	start := time.Now()
-	err := c.Run()
-	u := usage{wall: time.Since(start)}
+	err := c.Start()
+	var u usage
+	if err == nil {
+		u.read = bytesRead(c.Process.Pid)
+		err = c.Wait()
+	}
+	u.wall = time.Since(start)
 	if s := c.ProcessState; s != nil {
 		u.user = s.UserTime()
 		u.cpu = u.user + s.SystemTime()
@@ -78,7 +84,7 @@ func (r *runner) run(out io.Writer, name string, args ...string) (usage, error) 
 	if err != nil {
 		return u, fmt.Errorf("%s: %w: %s", line, err, strings.TrimSpace(string(errs.b)))
 	}
-	fmt.Fprintf(r.log, "  %-60s cpu %8.3f s  wall %8.3f s  peak %7.1f MiB\n", line, u.cpu.Seconds(), u.wall.Seconds(), mib(u.peak))
+	fmt.Fprintf(r.log, "  %-60s cpu %8.3f s  wall %8.3f s  peak %7.1f MiB  read %7.1f MB\n", line, u.cpu.Seconds(), u.wall.Seconds(), mib(u.peak), float64(u.read)/1e6)
 	return u, nil
 }
 

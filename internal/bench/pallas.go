@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // pallasResult is what was measured of a pattern.
@@ -13,9 +16,31 @@ type pallasResult struct {
 	record, tenth     []usage // recording all, and a tenth of the events
 	compatible, short []usage // the same in the compatible way
 	one, two          []usage // reading on one core and on two
-	info              []usage
-	bytes             int64 // of the trace
-	grammar           int64 // of its thread.pallas
+	info, exact       []usage // from sums, and from all events
+	opening           lookups
+	first, many       lookups // one value, and pallasLookups
+	bytes             int64   // of the trace
+	grammar, data     int64   // of its thread.pallas, and of its files of times
+}
+
+// pallasThreadsPattern is the pattern that several threads record.
+const pallasThreadsPattern = "jittered"
+
+// pallasLookups is how many values are looked up.
+const pallasLookups = 1000
+
+// lookups are processes that look values up.
+type lookups struct {
+	runs []usage
+	ns   []float64 // of the lookups alone
+}
+
+// pallasThreads is what was measured of a trace of several threads.
+type pallasThreads struct {
+	threads        int
+	record, both   []usage // recording with one goroutine, and with two
+	one, two       []usage // reading on one core and on two
+	bytes, grammar int64   // of the trace, and of all thread.pallas
 }
 
 // measure measures everything about Pallas.
@@ -27,10 +52,24 @@ func (r *pallasReport) measure(b *session) error {
 			return err
 		}
 	}
-	r.long.pallasPattern, r.long.events = pallasPatterns[0], 10*r.events
+	for _, n := range []int{2, 64, 1024} {
+		x := &pallasThreads{threads: n}
+		r.threads = append(r.threads, x)
+		record := task{"Pallas", func() error { return b.pallasThreads(x, r.events) }}
+		if _, err := b.try(&r.problems, fmt.Sprint(n, " threads"), record); err != nil {
+			return err
+		}
+	}
+	usual := pallasPatterns[0].name
+	r.long.name, r.long.events = fmt.Sprintf("%s, %d events", usual, 10*r.events), 10*r.events
 	_, err := b.try(&r.problems, "ten times as long", task{"Pallas", func() error {
-		return b.recordPallas(&r.long, r.long.events, false, &r.long.record, func(path string) error {
-			return b.inTurn(b.runs, command{&r.long.one, b.weft, decoding(1, path)})
+		k := pallasRecording{usual, r.long.events, false, 1, 1}
+		return b.recordPallas(k, &r.long.record, func(path string) error {
+			r.long.sizes(path)
+			if err := b.inTurn(b.runs, command{&r.long.one, b.weft, decoding(1, path)}); err != nil {
+				return err
+			}
+			return b.lookups(&r.long, path)
 		})
 	}})
 	return err
@@ -44,15 +83,20 @@ func (b *session) pallasPattern(x *pallasResult) error {
 			compatible bool
 			to         *[]usage
 		}{{x.events / 10, true, &x.short}, {x.events, true, &x.compatible}, {x.events / 10, false, &x.tenth}, {x.events, false, &x.record}} {
-			if err := b.recordPallas(x, k.events, k.compatible, k.to, func(path string) error {
+			if err := b.recordPallas(pallasRecording{x.name, k.events, k.compatible, 1, 1}, k.to, func(path string) error {
 				if i < b.runs-1 || k.to != &x.record {
 					return nil
 				}
 				// The last recording is read.
-				dir := filepath.Dir(path)
-				x.bytes, x.grammar = bytesIn(dir), bytesIn(filepath.Join(dir, "archive_0", "thread_0", "thread.pallas"))
-				return b.inTurn(pairs*b.runs, command{&x.one, b.weft, decoding(1, path)}, command{&x.two, b.weft, decoding(2, path)},
-					command{&x.info, b.weft, []string{"info", "-q", path}})
+				x.sizes(path)
+				if err := b.inTurn(pairs*b.runs,
+					command{&x.one, b.weft, decoding(1, path)},
+					command{&x.two, b.weft, decoding(2, path)},
+					command{&x.info, b.weft, []string{"info", "-q", path}},
+					command{&x.exact, b.weft, []string{"info", "-q", "--exact", path}}); err != nil {
+					return err
+				}
+				return b.lookups(x, path)
 			}); err != nil {
 				return err
 			}
@@ -61,22 +105,83 @@ func (b *session) pallasPattern(x *pallasResult) error {
 	return nil
 }
 
-// recordPallas records a pattern in a process of its own and has the trace, which is there
-// as long as that takes, read.
-func (b *session) recordPallas(x *pallasResult, events int64, compatible bool, to *[]usage, read func(path string) error) error {
+// lookups measures how values are looked up.
+func (b *session) lookups(x *pallasResult, path string) error {
+	for range pairs * b.runs {
+		for _, l := range []struct {
+			count int
+			to    *lookups
+		}{{0, &x.opening}, {1, &x.first}, {pallasLookups, &x.many}} {
+			var out bytes.Buffer
+			u, err := b.childRun(&out, "values", path, strconv.Itoa(l.count))
+			if err != nil {
+				return err
+			}
+			ns, err := strconv.ParseFloat(strings.TrimSpace(out.String()), 64)
+			if err != nil {
+				return err
+			}
+			l.to.runs, l.to.ns = append(l.to.runs, u), append(l.to.ns, ns)
+		}
+	}
+	return nil
+}
+
+// pallasThreads measures a trace of several threads.
+func (b *session) pallasThreads(x *pallasThreads, events int64) error {
+	for i := range b.runs {
+		for n, to := range []*[]usage{&x.record, &x.both} {
+			k := pallasRecording{pallasThreadsPattern, events, false, x.threads, n + 1}
+			if err := b.recordPallas(k, to, func(path string) error {
+				if i < b.runs-1 || to == &x.record {
+					return nil
+				}
+				x.bytes, x.grammar = bytesIn(filepath.Dir(path)), bytesOfThreads(path, "thread.pallas")
+				return b.inTurn(pairs*b.runs,
+					command{&x.one, b.weft, decoding(1, path)}, command{&x.two, b.weft, decoding(2, path)})
+			}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// recordPallas records a trace in a process of its own and has it read; it is there as long as
+// that takes.
+func (b *session) recordPallas(k pallasRecording, to *[]usage, read func(path string) error) error {
 	dir, err := os.MkdirTemp(b.dir, "pallas-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path, way := filepath.Join(dir, "main.pallas"), "0"
-	if compatible {
-		way = "1"
+	path, way := filepath.Join(dir, "main.pallas"), 0
+	if k.compatible {
+		way = 1
 	}
-	if err := b.inTurn(1, command{to, b.self, []string{childMode, "pallas", path, x.name, strconv.FormatInt(events, 10), way}}); err != nil {
+	args := []string{childMode, "pallas", path, k.pattern}
+	for _, n := range []int{int(k.events), way, k.threads, k.goroutines} {
+		args = append(args, strconv.Itoa(n))
+	}
+	if err := b.inTurn(1, command{to, b.self, args}); err != nil {
 		return err
 	}
 	return read(path)
+}
+
+// sizes finds how large the trace is.
+func (x *pallasResult) sizes(path string) {
+	x.bytes = bytesIn(filepath.Dir(path))
+	x.grammar, x.data = bytesOfThreads(path, "thread.pallas"), bytesOfThreads(path, "*.dat")
+}
+
+// bytesOfThreads is how many bytes the files of such names in the folders of threads have.
+func bytesOfThreads(path, pattern string) (n int64) {
+	list, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "archive_*", "thread_*", pattern))
+	for _, file := range list {
+		n += bytesIn(file)
+	}
+	return n
 }
 
 // bytesIn is how many bytes the files of a folder, or a file, have.

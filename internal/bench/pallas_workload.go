@@ -3,7 +3,11 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
 
+	"github.com/weft-trace/weft/format"
 	"github.com/weft-trace/weft/format/pallas"
 )
 
@@ -82,9 +86,21 @@ func (c *calls) loop(n int, after func() uint64) {
 	c.leave(after(), 0)
 }
 
-// recordPallas records a pattern, flush included.
-func recordPallas(path, pattern string, events int, compatible bool) error {
-	w, err := pallas.Create(path, &pallas.WriterOptions{Compatible: compatible})
+// pallasRecording is what a Pallas trace is recorded of, and how.
+type pallasRecording struct {
+	pattern             string
+	events              int64 // of all threads together
+	compatible          bool
+	threads, goroutines int // each goroutine records every so manieth thread
+}
+
+// record records a trace, flush included.
+func (k pallasRecording) record(path string) error {
+	i := slices.IndexFunc(pallasPatterns, func(p pallasPattern) bool { return p.name == k.pattern })
+	if i < 0 {
+		return fmt.Errorf("pattern %q: expected one of Pallas' patterns", k.pattern)
+	}
+	w, err := pallas.Create(path, &pallas.WriterOptions{Compatible: k.compatible})
 	if err != nil {
 		return err
 	}
@@ -94,19 +110,60 @@ func recordPallas(path, pattern string, events int, compatible bool) error {
 		w.Definitions.Regions = append(w.Definitions.Regions, pallas.Region{Ref: f, Name: f + 1})
 	}
 	w.LocationGroups = []pallas.LocationGroup{{ID: 0, Name: 0, Parent: pallas.NoRef}}
-	r, err := w.Archive(0).Record(0, 0)
-	if err != nil {
-		return err
-	}
-	for _, p := range pallasPatterns {
-		if p.name != pattern {
-			continue
+	threads := make([]*calls, k.threads)
+	for id := range threads {
+		r, err := w.Archive(0).Record(uint32(id), 0)
+		if err != nil {
+			return err
 		}
-		c := &calls{Rand: rand.New(rand.NewPCG(1, 1)), r: r}
-		if p.events(c, events); c.err != nil {
+		threads[id] = &calls{Rand: rand.New(rand.NewPCG(1, uint64(id)+1)), r: r}
+	}
+	var wg sync.WaitGroup
+	for first := range k.goroutines {
+		wg.Go(func() {
+			for id := first; id < k.threads; id += k.goroutines {
+				pallasPatterns[i].events(threads[id], int(k.events)/k.threads)
+			}
+		})
+	}
+	wg.Wait()
+	for _, c := range threads {
+		if c.err != nil {
 			return c.err
 		}
-		return w.Close()
 	}
-	return fmt.Errorf("pattern %q: expected one of Pallas' patterns", pattern)
+	return w.Close()
+}
+
+// pallasValues looks up times of occurrences of the usual events of a trace's first thread, drawn by
+// lot, and returns how many nanoseconds that took, without the opening.
+func pallasValues(path string, count int) (ns int64, err error) {
+	t, err := pallas.Open(format.FileSource(path))
+	if err != nil {
+		return 0, err
+	}
+	a, err := t.Archive(0)
+	if err != nil {
+		return 0, err
+	}
+	thread, err := a.Thread(0)
+	if err != nil {
+		return 0, err
+	}
+	defer thread.Close()
+	var usual []*pallas.Vector
+	for i := range thread.Events {
+		if v := &thread.Events[i].Timestamps; v.Size > thread.Count()/uint64(2*len(thread.Events)) {
+			usual = append(usual, v)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	start := time.Now()
+	for range count {
+		v := usual[r.IntN(len(usual))]
+		if _, err := thread.Value(v, r.Uint64N(v.Size)); err != nil {
+			return 0, err
+		}
+	}
+	return time.Since(start).Nanoseconds(), nil
 }

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // endWithParent has the kernel kill a program when this one ends. main holds its thread, or
@@ -28,4 +31,29 @@ func freeSpace(dir string) (int64, error) {
 		return 0, fmt.Errorf("%s: %w", dir, err)
 	}
 	return int64(st.Bavail) * st.Bsize, nil
+}
+
+// bytesRead waits until a program has ended, and returns the bytes that it has read with read and
+// the like: from files, and also from pipes. What it mapped does not count. The kernel knows them
+// until somebody waits for the program, which is left to the caller.
+func bytesRead(pid int) (n int64) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err == nil {
+			break
+		}
+		if err != unix.EINTR {
+			return 0
+		}
+	}
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		if k, _ := fmt.Sscanf(line, "rchar: %d", &n); k == 1 {
+			break
+		}
+	}
+	return n
 }

@@ -21,6 +21,7 @@ type workloadsReport struct {
 type workloadTrace struct {
 	format, name string
 	events       int64   // 0 for one that a real program has recorded
+	bytes        int64   // of its files
 	decode, peer []usage // on one core, and by the format's own tool
 	print, text  []usage // as the format's own tool prints it, and by the tool
 	analyses     [][]usage
@@ -90,6 +91,7 @@ func (b *session) workload(x *workloadTrace) error {
 	if _, err := b.weftRun("generate", "--workload", x.name, "--events", strconv.FormatInt(x.events, 10), path); err != nil {
 		return err
 	}
+	x.bytes = bytesIn(dir)
 	if err := b.decoded(x, path); err != nil || x.format == "pallas" {
 		return err
 	}
@@ -225,5 +227,27 @@ func (r *workloadsReport) document() []byte {
 		rows = append(rows, row)
 	}
 	r.table(header, rows)
+	r.sizes()
 	return r.text.Bytes()
+}
+
+// sizes writes the section about the size of traces.
+func (r *workloadsReport) sizes() {
+	r.printf("## Size\n\nBytes an event of the generated traces, as `weft generate` writes them.\n\n")
+	formats := []string{"otf", "otf2", "pallas"}
+	var rows [][]string
+	for _, name := range workloadNames {
+		row := []string{name}
+		for _, format := range formats {
+			cell := "–"
+			for _, x := range r.traces {
+				if x.name == name && x.format == format && x.bytes > 0 {
+					cell = fmt.Sprintf("%.2f", float64(x.bytes)/float64(x.events))
+				}
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	r.table(append([]string{"Workload"}, formats...), rows)
 }

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// readsLocations is how many locations the traces have, and readsLocation the one that is asked for.
+const (
+	readsLocations = 4
+	readsLocation  = 1
+)
+
+// readsFormat is a format, and the programs that are its own tools.
+type readsFormat struct {
+	name    string
+	options []string // for writing: each location in a stream, file or folder of its own
+	tools   [][]string
+}
+
+var readsFormats = []readsFormat{
+	{"otf", []string{"--option", "otf.streams=0"}, [][]string{{"otfprint", "-V"}, {"otfprofile", "-V"}}},
+	{"otf2", nil, [][]string{{"otf2-print", "--version"}}},
+	{"pallas", nil, [][]string{{"pallas_print", "--help"}}},
+}
+
+// commands are command lines, by format.
+type commands map[string]string
+
+// question is what is asked of a trace, of weft and of a format's own tool.
+type question struct {
+	command  string   // of weft, ahead of the trace's path
+	from, to int      // the part of the time that must be read for it, in thousandths
+	location bool     // of one location alone
+	tools    commands // of the format's own tool
+}
+
+// whole tells whether the question is about the whole trace.
+func (q question) whole() bool { return q.from == 0 && q.to == 1000 && !q.location }
+
+// printTools and windowTools are the tools that print a trace, and a window of it.
+var (
+	printTools  = commands{"otf": "otfprint TRACE", "otf2": "otf2-print TRACE", "pallas": "pallas_print TRACE"}
+	windowTools = commands{"otf": "otfprint --time FROM TO TRACE", "otf2": "otf2-print --time FROM TO TRACE"}
+)
+
+// questions are all of them. What is open where a window begins, which profile and cut ask, is written nowhere in these
+// traces: the part of the time begins with the trace.
+var questions = []question{
+	{"print", 0, 1000, false, printTools},
+	{"print --window 50%..50.1%", 500, 501, false, windowTools},
+	{"print --window 50%..60%", 500, 600, false, windowTools},
+	{"print --location 1", 0, 1000, true, commands{"otf": "otfprint --procs 1 TRACE", "otf2": "otf2-print -L 1 TRACE"}},
+	{"profile", 0, 1000, false, commands{"otf": "otfprofile -i TRACE --csv --notex -o OUT"}},
+	{"profile --window 50%..50.1%", 0, 501, false, nil},
+	{"profile --location 1", 0, 1000, true, nil},
+	{"comm", 0, 1000, false, nil},
+	{"states", 0, 1000, false, nil},
+	{"convert --to null", 0, 1000, false, commands{"otf": "otfprint -s TRACE", "otf2": "otf2-print --silent TRACE"}},
+	{"cut --window 50%..51%", 0, 510, false, nil},
+}
+
+// answer is what a question of a trace took.
+type answer struct {
+	question
+	blocks       int64  // bytes of what must be read, "Bytes" of the document
+	tool         string // "" if there is none, or it is not installed
+	ours, theirs []usage
+}
+
+// readsTrace is the trace in a format.
+type readsTrace struct {
+	format  string
+	bytes   int64
+	start   []usage            // of weft version
+	tools   map[string][]usage // the same of the format's own tools
+	answers []*answer
+}
+
+// readsReport is what the document about bytes read says.
+type readsReport struct {
+	result
+	traces []*readsTrace
+}
+
+// measure asks a trace in each format.
+func (r *readsReport) measure(b *session) error {
+	for _, f := range readsFormats {
+		x := &readsTrace{format: f.name, tools: map[string][]usage{}}
+		r.traces = append(r.traces, x)
+		if _, err := b.try(&r.problems, f.name, task{"reads", func() error { return b.reads(x, f, r.events) }}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reads writes a trace and measures what questions of it take.
+func (b *session) reads(x *readsTrace, f readsFormat, events int64) error {
+	dir, err := os.MkdirTemp(b.dir, "reads-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	trace, out := filepath.Join(dir, "in", "ring."+f.name), filepath.Join(dir, "out", "ring."+f.name)
+	fresh := func(path string) error {
+		os.RemoveAll(filepath.Dir(path))
+		return os.Mkdir(filepath.Dir(path), 0o777)
+	}
+	if err := fresh(trace); err != nil {
+		return err
+	}
+	args := []string{"generate", "--workload", "ring", "--locations", fmt.Sprint(readsLocations), "--events", fmt.Sprint(events), trace}
+	if _, err := b.weftRun(append(args, f.options...)...); err != nil {
+		return err
+	}
+	x.bytes = bytesIn(filepath.Dir(trace))
+	if err := b.inTurn(b.runs, command{&x.start, b.weft, []string{"version"}}); err != nil {
+		return err
+	}
+	for _, t := range f.tools {
+		if path, err := exec.LookPath(t[0]); err == nil {
+			var start []usage
+			if err := b.inTurn(b.runs, command{&start, path, t[1:]}); err != nil {
+				return err
+			}
+			x.tools[t[0]] = start
+		}
+	}
+	for _, q := range questions {
+		a := &answer{question: q}
+		x.answers = append(x.answers, a)
+		from, to, err := b.mustRead(a, trace)
+		if err != nil {
+			return err
+		}
+		words := map[string]string{"TRACE": trace, "OUT": out, "FROM": fmt.Sprint(from), "TO": fmt.Sprint(to - 1)}
+		list := []command{{&a.ours, b.weft, ours(q, trace, out)}}
+		if theirs := strings.Fields(q.tools[f.name]); len(theirs) > 0 && x.tools[theirs[0]] != nil {
+			a.tool = theirs[0]
+			list = append(list, command{&a.theirs, a.tool, replaced(theirs[1:], words)})
+		}
+		for range pairs * b.runs {
+			if err := fresh(out); err != nil {
+				return err
+			}
+			if err := b.inTurn(1, list...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ours are weft's arguments for a question.
+func ours(q question, trace, out string) []string {
+	args := append(strings.Fields(q.command), "-q", trace)
+	switch {
+	case args[0] == "cut":
+		args = append(args, out)
+	case args[0] == "convert":
+		args = append(args, "-")
+	}
+	return args
+}
+
+// mustRead has a child find what must be read for an answer, and where the part of the time that
+// this is about lies on the trace's clock.
+func (b *session) mustRead(a *answer, trace string) (from, to int64, err error) {
+	location := -1
+	if a.location {
+		location = readsLocation
+	}
+	var out bytes.Buffer
+	args := []string{"blocks", trace, strconv.Itoa(a.from), strconv.Itoa(a.to), strconv.Itoa(location)}
+	if _, err := b.childRun(&out, args...); err != nil {
+		return 0, 0, err
+	}
+	_, err = fmt.Sscan(out.String(), &a.blocks, &from, &to)
+	return from, to, err
+}
+
+// bytesOf are the bytes that runs of a program have read, without those of its start; none where
+// the system does not count them.
+func bytesOf(list, start []usage) stat {
+	counted := func(u usage) float64 {
+		if u.read == 0 {
+			return math.NaN()
+		}
+		return float64(u.read)
+	}
+	s := over(start, counted).median
+	return over(list, func(u usage) float64 { return max(counted(u)-s, 0) })
+}
+
+// perBlocks is how many times the bytes of what must be read weft reads.
+func (x *readsTrace) perBlocks(a *answer) (float64, bool) {
+	s := bytesOf(a.ours, x.start)
+	return s.median / float64(a.blocks), s.n > 0 && a.blocks > 0
+}
+
+// readsLimit is how many times what must be read a window or a location may cost.
+const readsLimit = 1.2
+
+// acceptances judges the lines of the project by the worst question.
+func (r *readsReport) acceptances() (list []acceptance) {
+	for _, x := range r.traces {
+		var most, least struct {
+			value float64
+			of    string
+		}
+		for _, a := range x.answers {
+			if v, ok := x.perBlocks(a); ok && !a.whole() && v > most.value {
+				most.value, most.of = v, a.command
+			}
+			if v, ok := paired(a.theirs, a.ours); ok && (least.of == "" || v < least.value) {
+				least.value, least.of = v, a.command
+			}
+		}
+		show := func(v float64, of string) string { return fmt.Sprintf("%.2f × (`%s`)", v, of) }
+		limit := fmt.Sprintf("≤ %.2f × its blocks", readsLimit)
+		list = append(list,
+			verdict(x.format+": a window or a location reads what it holds", limit,
+				show(most.value, most.of), most.of != "", most.value <= readsLimit),
+			verdict(x.format+": the format's own tool is never faster, CPU", "≥ 1.00 ×",
+				show(least.value, least.of), least.of != "", least.value >= 1))
+	}
+	return list
+}
+
+// document writes the report as Markdown.
+func (r *readsReport) document() []byte {
+	r.begin("reads", "bytes read", "small traces", `It measures whole processes as [the other page](performance.md) does: the bytes that they
+read, and their CPU time, beside the format's own tool for the same question where it has
+one.`)
+	r.printf("\n- Runs: %d\n\n", pairs*r.runs)
+	r.verdicts("The worst question decides.\n\n", "Worst", r.acceptances())
+	r.printf("## Bytes\n\n")
+	if r.counted() {
+		r.printf("Bytes are those of read and the like (`rchar` of Linux), from the cache or the disk,\n" +
+			"without those of the program's start.\n")
+	} else {
+		r.printf("This system does not count the bytes that a process reads: they are missing.\n")
+	}
+	r.printf(`Beside them stands what must be read. Of a window that is what lies in it; where it is
+asked what is open at its begin, what lies before it too (profile, cut). Of a location it
+is what belongs to it.
+
+- OTF: the part of the time of each stream, with one read of 256 KiB, and 16 KiB at both
+  ends of each file of events; all other files.
+- OTF2: the chunks, of 1 MiB, in which the events of the window are; all files of
+  definitions.
+- Pallas: the blocks in which the times of the window's events are; the main file and the
+  grammars. A block has up to 1000 times of one event.
+
+The trace is a ring of %d locations with %d events, about. Whole traces are shown
+and not judged. CPU times have the program's start in them.
+
+`, readsLocations, r.events)
+	for _, x := range r.traces {
+		r.printf("## %s\n\n%s. `weft version` takes %s.\n\n", x.format, size(x.bytes), fine(x.start, cpu))
+		var rows [][]string
+		for _, a := range x.answers {
+			rows = append(rows, x.cells(a))
+		}
+		r.table([]string{"Question", "must be read", "read", "of the trace", "times",
+			" Tool", "read", "CPU", "tool", "times less"}, rows)
+	}
+	return r.text.Bytes()
+}
+
+// counted tells whether the system counts the bytes that are read.
+func (r *readsReport) counted() bool {
+	for _, x := range r.traces {
+		if bytesOf(x.start, nil).n > 0 {
+			return true
+		}
+	}
+	return len(r.traces) == 0
+}
+
+// cells are those of an answer's row in a table.
+func (x *readsTrace) cells(a *answer) []string {
+	known := func(ok bool, format string, args ...any) string {
+		if !ok {
+			return "–"
+		}
+		return fmt.Sprintf(format, args...)
+	}
+	megabytes := func(s stat) string { return known(s.n > 0, "%.2f MB", s.median/1e6) }
+	own, tool := bytesOf(a.ours, x.start), bytesOf(a.theirs, x.tools[a.tool])
+	times, judged := x.perBlocks(a)
+	less, both := paired(a.theirs, a.ours)
+	return []string{
+		"`" + a.command + "`", fmt.Sprintf("%.2f MB", float64(a.blocks)/1e6),
+		megabytes(own), known(own.n > 0, "%.1f %%", 100*own.median/float64(x.bytes)), known(judged, "%.2f ×", times),
+		cmp.Or(a.tool, "–"), megabytes(tool), fine(a.ours, cpu), fine(a.theirs, cpu), known(both, "%.2f ×", less),
+	}
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/format/all"
+	"github.com/weft-trace/weft/format/pallas"
+)
+
+// What a reader of a window cannot do without in OTF: the ends of the files tell the extent, and
+// records are read in pieces.
+const (
+	otfEnds  = 2 * 16 << 10
+	otfPiece = 256 << 10
+)
+
+// otf2Chunk is the size of the chunks of events that weft writes.
+const otf2Chunk = 1 << 20
+
+// wanted is the part of a trace that is asked for.
+type wanted struct {
+	from, to    int64 // times on its clock, to exclusive
+	first, last int64 // its extent
+	location    int   // id, −1 for all
+}
+
+// share is how much of the trace's time the part is.
+func (p wanted) share() float64 { return float64(p.to-p.from) / float64(p.last+1-p.first) }
+
+// has tells whether the part has something of a location.
+func (p wanted) has(id string) bool { return p.location < 0 || id == strconv.Itoa(p.location) }
+
+// wantedOf is a part of a trace's time, in thousandths.
+func wantedOf(ctx context.Context, path string, from, to, location int) (wanted, error) {
+	f, err := all.Open(ctx, path, nil)
+	if err != nil {
+		return wanted{}, err
+	}
+	defer f.Close()
+	first, last, ok, err := f.Extent(ctx)
+	if err == nil && !ok {
+		err = fmt.Errorf("%s: found no event", path)
+	}
+	at := func(k int) int64 { return first + int64(float64(k)/1000*float64(last-first)) }
+	p := wanted{at(from), at(to), first, last, location}
+	if to == 1000 {
+		p.to = last + 1
+	}
+	return p, err
+}
+
+// blocks are the bytes that must be read for a part of a trace of readsFormats.
+func (p wanted) blocks(path string) (int64, error) {
+	if filepath.Ext(path) == ".pallas" {
+		return p.pallasBlocks(path)
+	}
+	var sum int64
+	err := filepath.WalkDir(filepath.Dir(path), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err != nil {
+			return err
+		}
+		n := st.Size()
+		switch id, ext, _ := strings.Cut(strings.TrimPrefix(d.Name(), "ring."), "."); {
+		case ext == "events" && p.has(id):
+			n = min(n, int64(p.share()*float64(n))+otfEnds+otfPiece)
+		case ext == "events":
+			n = min(n, otfEnds)
+		case ext == "evt" && p.has(id):
+			n, err = p.otf2Chunks(path, n)
+		case ext == "evt":
+			n = 0
+		}
+		sum += n
+		return err
+	})
+	return sum, err
+}
+
+// otf2Chunks are the bytes of the chunks of a file in which events of the part are.
+func (p wanted) otf2Chunks(path string, size int64) (sum int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	const header, timestamp = 18, 5 // bytes before the first record, which is one with a time
+	var times []int64
+	for at := int64(0); at < size; at += otf2Chunk {
+		var b [header + 9]byte
+		if _, err := f.ReadAt(b[:], at); err != nil {
+			return 0, err
+		}
+		if b[header] != timestamp {
+			return 0, fmt.Errorf("%s:%d: found record %d, expected %d, a time", path, at+header, b[header], timestamp)
+		}
+		times = append(times, int64(binary.LittleEndian.Uint64(b[header+1:])))
+	}
+	for k, t := range times {
+		if t < p.to && (k+1 == len(times) || times[k+1] > p.from) {
+			sum += min(otf2Chunk, size-int64(k)*otf2Chunk)
+		}
+	}
+	return sum, nil
+}
+
+// pallasBlocks are the bytes of the files of a trace without data, and of the blocks in which times
+// of events of the part are.
+func (p wanted) pallasBlocks(path string) (int64, error) {
+	t, err := pallas.Open(format.FileSource(path))
+	if err != nil {
+		return 0, err
+	}
+	sum := bytesIn(path)
+	for _, id := range t.ArchiveIDs() {
+		a, err := t.Archive(id)
+		if err != nil {
+			return 0, err
+		}
+		dir := filepath.Join(filepath.Dir(path), fmt.Sprintf("archive_%d", id))
+		sum += bytesIn(filepath.Join(dir, "archive.pallas"))
+		for _, l := range a.Locations {
+			if !p.has(strconv.FormatUint(uint64(l.ID), 10)) {
+				continue
+			}
+			thread, err := a.Thread(l.ID)
+			if err != nil {
+				return 0, err
+			}
+			dir := filepath.Join(dir, fmt.Sprintf("thread_%d", l.ID))
+			sum += bytesIn(filepath.Join(dir, "thread.pallas"))
+			sum += p.blocksOf(thread, bytesIn(filepath.Join(dir, "event_durations.dat")))
+			thread.Close()
+		}
+	}
+	return sum, nil
+}
+
+// blocksOf are the bytes of the blocks of a thread in which times of the part are. A block ends
+// where another one begins, or with the file.
+func (p wanted) blocksOf(t *pallas.Thread, size int64) (sum int64) {
+	ends := map[uint64]uint64{}
+	offsets := []uint64{uint64(size)}
+	for _, e := range t.Events {
+		for _, b := range e.Timestamps.Blocks {
+			offsets = append(offsets, b.Offset)
+		}
+	}
+	slices.Sort(offsets)
+	for i, o := range offsets[1:] {
+		ends[offsets[i]] = o
+	}
+	for _, e := range t.Events {
+		for _, b := range e.Timestamps.Blocks {
+			if int64(b.First) < p.to && int64(b.Last) >= p.from {
+				sum += int64(ends[b.Offset] - b.Offset)
+			}
+		}
+	}
+	return sum
+}
