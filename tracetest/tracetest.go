@@ -351,21 +351,23 @@ func anyStandIn(rows []string) []string {
 
 var standIn = regexp.MustCompile("#[0-9]+")
 
-// surrounding: all rows before a time come, and of each location that goes on an event from there on.
+// surrounding: all rows before a time come but for states, and of each location that goes on an event from there on.
 func surrounding(t *testing.T, f format.Format, src format.Source, rows []string, times []int64, kinds []trace.Kind, locations []uint32, to int64) {
 	sel := trace.Selection{From: math.MinInt64, To: to}
 	sel = sel.Surrounding()
 	before, goesOn := map[string]int{}, map[uint32]bool{}
 	for i, l := range rows {
-		if times[i] < to {
+		switch {
+		case kinds[i].IsState():
+		case times[i] < to:
 			before[standIn.ReplaceAllString(l, "#")]++
-		} else if kinds[i].IsEvent() {
+		case kinds[i].IsEvent():
 			goesOn[locations[i]] = true
 		}
 	}
 	had := map[uint32]bool{} // others need not go on
 	for i := range rows {
-		if times[i] < to {
+		if times[i] < to && kinds[i].IsEvent() {
 			had[locations[i]] = true
 		}
 	}
@@ -380,6 +382,9 @@ func surrounding(t *testing.T, f format.Format, src format.Source, rows []string
 				mu.Lock()
 				defer mu.Unlock()
 				for x := b.Cursor(); x.Next(); {
+					if x.Kind().IsState() {
+						continue
+					}
 					if x.Time() < to {
 						found[standIn.ReplaceAllString(row(d.Defs(), &x), "#")]++
 					} else if x.Kind().IsEvent() {
