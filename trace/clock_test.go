@@ -179,3 +179,21 @@ func TestDecimalProperties(t *testing.T) {
 		}
 	})
 }
+
+// Half a unit is rounded away from zero.
+func TestDecimalTies(t *testing.T) {
+	for _, x := range []struct {
+		coef         int64
+		scale, digit int32
+		want         int64
+		exact        bool
+	}{
+		{5, 1, 0, 1, false}, {-5, 1, 0, -1, false}, {4, 1, 0, 0, false}, {-4, 1, 0, 0, false}, {15, 1, 0, 2, false}, {25, 1, 0, 3, false}, {-25, 1, 0, -3, false},
+		{49, 2, 0, 0, false}, {50, 2, 0, 1, false}, {-50, 2, 0, -1, false}, {2500, 3, 1, 25, true}, {2550, 3, 1, 26, false},
+		{5e17, 18, 0, 1, false}, {5e17 - 1, 18, 0, 0, false}, {9e18, 19, 0, 1, false}, {-5e18, 19, 0, -1, false}, {5e18 - 1, 19, 0, 0, false}, {9e18, 20, 0, 0, false}, {math.MinInt64, 19, 0, -1, false},
+	} {
+		if got, exact, ok := (Decimal{x.coef, x.scale}).Ticks(x.digit); got != x.want || exact != x.exact || !ok {
+			t.Errorf("%d of 10^-%d in 10^-%d: found %d, exact %t, %t, expected %d, %t", x.coef, x.scale, x.digit, got, exact, ok, x.want, x.exact)
+		}
+	}
+}

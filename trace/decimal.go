@@ -65,6 +65,12 @@ func (d Decimal) Ticks(digits int32) (t int64, exact, ok bool) {
 	}
 	e = -e
 	if e > 18 {
+		switch { // 10^19 is no int64, but half of it is
+		case e == 19 && d.Coef >= 5e18:
+			return 1, false, true
+		case e == 19 && d.Coef <= -5e18:
+			return -1, false, true
+		}
 		return 0, false, true
 	}
 	p := pow10[e]

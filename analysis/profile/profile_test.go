@@ -40,6 +40,10 @@ func TestRegions(t *testing.T) {
 				{Region: b, Count: 1, Inclusive: trace.TicksOf(5), Exclusive: trace.TicksOf(5), Sum: trace.TicksOf(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}, {Region: c, Orphans: 1}}},
 		{"unknown region", []made.Row{made.Enter(0, 0, trace.NoRef), made.Enter(0, 1, 99), made.Leave(0, 4, trace.NoRef), made.Leave(0, 6, trace.NoRef)},
 			[]Region{{Region: trace.NoRef, Count: 2, Inclusive: trace.TicksOf(6), Exclusive: trace.TicksOf(6), Sum: trace.TicksOf(9), Min: 3, Max: 6}}},
+		{"unknown leave", []made.Row{made.Enter(0, 0, a), made.Leave(0, 3, 3), made.Leave(0, 4, a)}, // the first that is not defined
+			[]Region{{Region: trace.NoRef, Orphans: 1}, {Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(4), Sum: trace.TicksOf(4), Min: 4, Max: 4}}},
+		{"unknown enter", []made.Row{made.Enter(0, 0, a), made.Enter(0, 1, 3), made.Leave(0, 3, 3), made.Leave(0, 4, a)},
+			[]Region{{Region: trace.NoRef, Count: 1, Inclusive: trace.TicksOf(2), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(2), Min: 2, Max: 2}, {Region: a, Count: 1, Inclusive: trace.TicksOf(4), Exclusive: trace.TicksOf(2), Sum: trace.TicksOf(4), Min: 4, Max: 4}}},
 		{"two locations", []made.Row{made.Enter(0, 0, a), made.Enter(1, 1, a), made.Leave(0, 4, a), made.Leave(1, 9, a)},
 			[]Region{{Region: a, Count: 2, Inclusive: trace.TicksOf(12), Exclusive: trace.TicksOf(12), Sum: trace.TicksOf(12), Min: 4, Max: 8}}},
 	} {
@@ -61,6 +65,13 @@ func TestRegions(t *testing.T) {
 				}
 				for _, l := range r.Locations {
 					at += l.Covered
+				}
+				var orphans, unclosed int64
+				for _, x := range test.want {
+					orphans, unclosed = orphans+x.Orphans, unclosed+x.Unclosed
+				}
+				if r.Orphans != orphans || r.Unclosed != unclosed {
+					t.Errorf("found %d orphans and %d unclosed, expected %d and %d", r.Orphans, r.Unclosed, orphans, unclosed)
 				}
 				if !reflect.DeepEqual(r.Regions, test.want) {
 					t.Errorf("regions:\nfound    %+v\nexpected %+v", r.Regions, test.want)
@@ -346,6 +357,15 @@ func TestStates(t *testing.T) {
 				t.Fatal(err)
 			}
 			results[i] = p.Result()
+			p = New(d, Options{Locations: true, Window: w})
+			for _, b := range made.PerLocation(d, rows) {
+				if err := p.Batch(b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if r := p.Result(); !reflect.DeepEqual(r, results[i]) {
+				t.Errorf("window %v: location by location\n%+v\nmixed\n%+v", w, r, results[i])
+			}
 		}
 		if !reflect.DeepEqual(results[0], results[1]) {
 			t.Errorf("window %v: with states\n%+v\nwithout\n%+v", w, results[1], results[0])
@@ -371,7 +391,7 @@ func TestSumsBeyond64Bits(t *testing.T) {
 		rows = append(rows, made.Leave(loc, long, a))
 	}
 	for _, opt := range []Options{{}, {Locations: true}, {Window: &trace.Window{From: -1, To: math.MaxInt64}}} {
-		one, many := New(d, opt), New(d, opt)
+		one, many, both := New(d, opt), New(d, opt), New(d, opt)
 		if err := one.Batch(made.Mixed(d, rows)); err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +401,21 @@ func TestSumsBeyond64Bits(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, p := range []*Part{one, many} {
+		// One part has seen all but the last location, which the other one has.
+		most := New(d, opt)
+		for i, b := range made.PerLocation(d, rows) {
+			p := most
+			if i == 3 {
+				p = both
+			}
+			if err := p.Batch(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := both.Merge(most); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []*Part{one, many, both} {
 			r := p.Result()
 			got := fmt.Sprint(r.Covered)
 			for _, x := range r.Regions {
@@ -392,6 +426,59 @@ func TestSumsBeyond64Bits(t *testing.T) {
 			if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 				t.Errorf("%+v: found %s, expected %s", opt, got, want)
 			}
+		}
+	}
+}
+
+// Adding regions adds their sums; what has no visits has no shortest and longest one.
+func TestAdd(t *testing.T) {
+	n := trace.TicksOf
+	none, one := Region{Orphans: 1}, Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1}
+	two := Region{Count: 2, Inclusive: n(9), Exclusive: n(9), Sum: n(11), Min: 2, Max: 9, Orphans: 2}
+	for _, x := range []struct{ a, b, want Region }{
+		{none, one, Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}},
+		{one, none, Region{Count: 1, Inclusive: n(5), Exclusive: n(3), Sum: n(5), Min: 5, Max: 5, Unclosed: 1, Orphans: 1}},
+		{one, two, Region{Count: 3, Inclusive: n(14), Exclusive: n(12), Sum: n(16), Min: 2, Max: 9, Unclosed: 1, Orphans: 2}},
+		{two, one, Region{Count: 3, Inclusive: n(14), Exclusive: n(12), Sum: n(16), Min: 2, Max: 9, Unclosed: 1, Orphans: 2}},
+	} {
+		got := x.a
+		if got.Add(&x.b); !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%+v and %+v: found %+v, expected %+v", x.a, x.b, got, x.want)
+		}
+	}
+}
+
+// A location that is not defined is an error: the first one, too.
+func TestUndefinedLocation(t *testing.T) {
+	d := made.Defs(2, 1, 0)
+	b := made.Mixed(d, []made.Row{made.Enter(2, 0, a)})
+	if err := New(d, Options{}).Batch(b); err == nil || !strings.Contains(err.Error(), "location 2, expected one of the 2 locations") {
+		t.Errorf("found %v, expected that there is no location 2", err)
+	}
+}
+
+// Where calls are deep and do not nest, each visit inside of another one of its region is known as one.
+func TestDeepRecursion(t *testing.T) {
+	const n = 200
+	d := made.Defs(1, n+1, 0)
+	var rows []made.Row
+	for i := range uint32(n) {
+		rows = append(rows, made.Enter(0, 0, i))
+	}
+	rows = append(rows, made.Leave(0, 1, n)) // never entered: all are looked through
+	for i := range uint32(n) {
+		rows = append(rows, made.Enter(0, 10, i), made.Leave(0, 13, i))
+	}
+	for i := range uint32(n) {
+		rows = append(rows, made.Leave(0, 20, i))
+	}
+	p := New(d, Options{})
+	if err := p.Batch(made.PerLocation(d, rows)[0]); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range p.Result().Regions[:n] {
+		if x.Count != 2 || x.Inclusive != trace.TicksOf(20) || x.Sum != trace.TicksOf(23) {
+			t.Errorf("region %d: found %d visits, %v inclusive of %v, expected 2, 20 of 23", x.Region, x.Count, x.Inclusive, x.Sum)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -66,5 +67,27 @@ func TestExtentOfDamaged(t *testing.T) {
 	}
 	if compared < 100 {
 		t.Errorf("%d archives were compared", compared)
+	}
+}
+
+// The extent reaches from the first event of all locations to the last one of all, whichever have them.
+func TestExtent(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1_000_000_000))
+	for i, w := range [][2]int64{{50, 100}, {10, 300}, {20, 500}, {70, 400}} {
+		loc, g := r.Location(string('a'+rune(i))), r.Region("g")
+		r.Enter(loc, w[0], g)
+		r.Leave(loc, w[1], g)
+	}
+	path := filepath.Join(t.TempDir(), "x.otf2")
+	if err := format.Save(t.Context(), path, Format{}, r); err != nil {
+		t.Fatal(err)
+	}
+	d, err := Format{}.Open(t.Context(), format.FileSource(path), &format.ReadOptions{Report: format.NewReport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if first, last, ok, err := d.Extent(t.Context()); !ok || err != nil || first != 10 || last != 500 {
+		t.Errorf("found %d to %d, %t, %v, expected 10 to 500", first, last, ok, err)
 	}
 }

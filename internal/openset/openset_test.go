@@ -72,3 +72,16 @@ func TestIndex(t *testing.T) {
 		t.Errorf("mapped in %d steps, compacted %d times, at most %d deep", mapped, compacted, deepest)
 	}
 }
+
+// What is deeper than the search is found at once, too, and a short stack has no map.
+func TestFindDeep(t *testing.T) {
+	for _, x := range []struct {
+		n, key, want int
+		mapped       bool
+	}{{deep, 0, 0, false}, {deep, -1, -1, false}, {deep + 1, 1, 1, false}, {deep + 1, 0, 0, true}, {deep + 1, -1, -1, true}, {1000, 0, 0, true}} {
+		var i Index[int]
+		if got := i.Find(x.key, x.n, func(i int) int { return i }); got != x.want || i.Mapped() != x.mapped {
+			t.Errorf("key %d of %d: found place %d, a map %t, expected %d, %t", x.key, x.n, got, i.Mapped(), x.want, x.mapped)
+		}
+	}
+}

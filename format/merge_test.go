@@ -1,0 +1,73 @@
+package format_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// batches is a stream of some batches.
+type batches []*trace.Batch
+
+func (s *batches) Next(context.Context) (*trace.Batch, error) {
+	if len(*s) == 0 {
+		return nil, nil
+	}
+	b := (*s)[0]
+	*s = (*s)[1:]
+	return b, nil
+}
+
+// event is a time, and the order of those with equal times; 0 is none.
+type event struct{ time, order int64 }
+
+// stream has an event a batch; its location is the number of the stream, and the region counts them.
+func stream(number uint32, list ...event) format.Stream {
+	s := &batches{}
+	for i, e := range list {
+		b := &trace.Batch{}
+		b.Reset(number)
+		b.Add(number, e.time, trace.Mark, uint32(i))
+		if e.order != 0 {
+			b.Order = []int64{e.order}
+		}
+		*s = append(*s, b, &trace.Batch{})
+	}
+	return s
+}
+
+// Events with equal times come in their order where both have one, then stream by stream, then as they
+// stand in their stream.
+func TestMerge(t *testing.T) {
+	for _, x := range []struct {
+		name    string
+		streams []format.Stream
+		want    []string // stream and number
+	}{
+		{"none", nil, nil},
+		{"one", []format.Stream{stream(0, event{1, 0}, event{1, 0})}, []string{"0.0", "0.1"}},
+		{"times", []format.Stream{stream(0, event{2, 0}, event{9, 0}), stream(1), stream(2, event{1, 0}, event{5, 0})}, []string{"2.0", "0.0", "2.1", "0.1"}},
+		{"equal times", []format.Stream{stream(0, event{5, 0}, event{5, 0}), stream(1, event{5, 0}, event{7, 0}), stream(2, event{4, 0}, event{5, 0}, event{5, 0})},
+			[]string{"2.0", "0.0", "0.1", "1.0", "2.1", "2.2", "1.1"}},
+		{"orders", []format.Stream{stream(0, event{5, 3}, event{5, 4}), stream(1, event{5, 1}, event{5, 6}), stream(2, event{5, 2}, event{6, 1})},
+			[]string{"1.0", "2.0", "0.0", "0.1", "1.1", "2.1"}},
+		{"an order and none", []format.Stream{stream(0, event{5, 0}), stream(1, event{5, 1})}, []string{"0.0", "1.0"}},
+		{"none and an order below zero", []format.Stream{stream(0, event{5, 0}), stream(1, event{5, -1})}, []string{"0.0", "1.0"}},
+		{"an order above zero and none", []format.Stream{stream(0, event{5, 1}), stream(1, event{5, 0})}, []string{"0.0", "1.0"}},
+	} {
+		var got []string
+		err := format.Merge(t.Context(), x.streams, format.SinkFuncs{OnBatch: func(b *trace.Batch) error {
+			for c := b.Cursor(); c.Next(); {
+				got = append(got, fmt.Sprintf("%d.%d", c.Location(), c.Ref()))
+			}
+			return nil
+		}})
+		if err != nil || !slices.Equal(got, x.want) {
+			t.Errorf("%s: found %q, %v, expected %q", x.name, got, err, x.want)
+		}
+	}
+}

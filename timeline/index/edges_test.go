@@ -1,0 +1,146 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+)
+
+// mixed delivers events in the order of time, in batches of several locations.
+type mixed struct{ format.Events }
+
+func (m mixed) ScanParallel(ctx context.Context, sel trace.Selection, begin func() func(int) format.Sink) error {
+	return m.Scan(ctx, sel, format.GlobalOrder, begin()(0))
+}
+
+// Batches of several locations give the index that batches of one do.
+func TestMixedBatches(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, q, g := r.Location("p"), r.Location("q"), r.Region("g")
+	for i := range int64(10) {
+		r.Enter(p, 10*i, g)
+		r.Enter(q, 10*i+1, g)
+		r.Leave(p, 10*i+3, g)
+		r.Leave(q, 10*i+8, g)
+	}
+	x, err := Temporary(t.Context(), mixed{format.Recorded(r)}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	for track, want := range []int64{30, 70} {
+		sums, err := x.Profile(track, 0, 100)
+		if err != nil || len(sums) != 1 || sums[0].Count != 10 || sums[0].Inclusive != trace.TicksOf(want) {
+			t.Errorf("track %d: found %v, %v, expected 10 visits of %d ticks together", track, sums, err, want)
+		}
+	}
+}
+
+// A span over several blocks is found as a whole from any time in it, and so are those beside it.
+func TestLongSpan(t *testing.T) {
+	const n = 3 * blockSpans
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, main, work := r.Location("p"), r.Region("main"), r.Region("work")
+	r.Enter(p, 0, main)
+	r.Enter(p, 0, main) // the same again inside
+	for i := range int64(n) {
+		r.Enter(p, 2*i, work)
+		r.Leave(p, 2*i+1, work)
+	}
+	r.Leave(p, 2*n, main)
+	r.Leave(p, 2*n+5, main)
+	x := build(t, r)
+	for _, at := range []int64{0, 1, blockSpans, 4 * blockSpans, 2*n - 1} {
+		for depth, end := range []int64{2*n + 5, 2 * n} {
+			s, ok, err := x.SpanAt(0, depth, at)
+			if want := (Span{0, end, main, uint8(depth), 255}); !ok || err != nil || s != want {
+				t.Errorf("depth %d at %d: found %+v, %t, %v, expected %+v", depth, at, s, ok, err, want)
+			}
+		}
+	}
+	// Those that begin where a window ends are not in it; those that end where it begins neither.
+	got := ""
+	err := x.Spans(t.Context(), 0, 11, 14, []uint32{work}, 0, func(s Span) int64 {
+		got += fmt.Sprint(s.Start, "-", s.End, " ")
+		return 0
+	})
+	if err != nil || got != "12-13 " {
+		t.Errorf("found %s, %v, expected the span 12-13", got, err)
+	}
+}
+
+// Messages that are too many become one bundle, with the times of all.
+func TestBundle(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, q := r.Location("p"), r.Location("q")
+	for i, end := range []int64{40, 60, 50} {
+		at := int64(i) + 5
+		r.Send(p, at, q, int64(i), 10)
+		r.Recv(q, end, p, int64(i), 10)
+	}
+	x := build(t, r)
+	for limit, want := range map[int]string{3: "5-40 1 10, 6-60 1 10, 7-50 1 10, ", 2: "5-60 3 30, "} {
+		set, err := x.Links(t.Context(), LinkRequest{From: 0, To: 6400, Limit: limit})
+		got := ""
+		for _, l := range set.Links {
+			got += fmt.Sprint(l.Start, "-", l.End, " ", l.Count, " ", l.Bytes, ", ")
+		}
+		if err != nil || got != want || set.Total != 3 || set.Bundled != (limit == 2) {
+			t.Errorf("at most %d: found %s of %d, bundled %t, %v, expected %s", limit, got, set.Total, set.Bundled, err, want)
+		}
+	}
+}
+
+// A claim is as high in a tile as the part of the capacity that it holds; with another one after it in the
+// same column, as both are in the mean.
+func TestHeightsOfTile(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	cpu, a := r.Resource("cpu", 4, ""), r.Region("a")
+	r.Release(r.Claim(cpu, 0, a, 2), 10)  // 128 of 255
+	r.Release(r.Claim(cpu, 10, a, 4), 20) // 255
+	r.Release(r.Claim(cpu, 20, a, 1), 25) // 64
+	r.Release(r.Claim(cpu, 25, a, 2), 30) // 128
+	x := build(t, r)
+	for i, k := range x.Tracks() {
+		if k.Kind != ResourceTrack {
+			continue
+		}
+		tile, err := x.Tile(t.Context(), TileRequest{Tracks: []int{i}, From: 0, To: 30, Width: 3, Depths: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := tile.Strips[0]
+		if got, want := tile.Height[s.First:s.First+s.Count], []uint8{128, 255, 96}; !slices.Equal(got, want) {
+			t.Errorf("found the heights %d, expected %d", got, want)
+		}
+	}
+}
+
+// Tiles of no time, no column or too many are refused, and so is a number of depths below zero.
+func TestBadTiles(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1000))
+	p, g := r.Location("p"), r.Region("g")
+	r.Enter(p, 0, g)
+	r.Leave(p, 10, g)
+	x := build(t, r)
+	for _, q := range []struct {
+		TileRequest
+		ok bool
+	}{
+		{TileRequest{From: 0, To: 10, Width: 1, Depths: 1}, true}, {TileRequest{From: 0, To: 1, Width: MaxWidth}, true},
+		{TileRequest{From: 0, To: 0, Width: 1}, false}, {TileRequest{From: 1, To: 0, Width: 1}, false}, {TileRequest{From: 0, To: 10}, false},
+		{TileRequest{From: 0, To: 10, Width: MaxWidth + 1}, false}, {TileRequest{From: 0, To: 10, Width: 1, Depths: -1}, false},
+		{TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{1}}, false}, {TileRequest{From: 0, To: 10, Width: 1, Tracks: []int{-1}}, false},
+	} {
+		if _, err := x.Tile(t.Context(), q.TileRequest); (err == nil) != q.ok {
+			t.Errorf("%+v: found %v, expected that it is right: %t", q.TileRequest, err, q.ok)
+		}
+	}
+	if v, ok := (&Values{}).Mean(); v != 0 || ok {
+		t.Errorf("found the mean %g, %t, expected none", v, ok)
+	}
+}

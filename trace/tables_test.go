@@ -1,0 +1,160 @@
+package trace
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Of ranges of samples and of programs' arguments there may be any number; all other operands are one each.
+func TestVariadic(t *testing.T) {
+	var got []string
+	for k := range kindCount {
+		if x := k.Spec(); x.Variadic {
+			got = append(got, x.Name)
+		}
+	}
+	if want := []string{"sample-range", "program-begin"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+}
+
+// Sums of times stay in their range, and windows are compared by their times.
+func TestAdd(t *testing.T) {
+	for _, x := range [][3]int64{{1, 2, 3}, {-1, -2, -3}, {5, -7, -2}, {-5, 7, 2}, {0, 0, 0}, {math.MaxInt64, 1, math.MaxInt64}, {math.MaxInt64, 0, math.MaxInt64},
+		{math.MinInt64, -1, math.MinInt64}, {math.MinInt64, math.MinInt64, math.MinInt64}, {math.MaxInt64, math.MinInt64, -1}} {
+		if got := Add(x[0], x[1]); got != x[2] {
+			t.Errorf("%d + %d: found %d, expected %d", x[0], x[1], got, x[2])
+		}
+	}
+	a, b, c := &Window{1, 5}, &Window{1, 5}, &Window{1, 6}
+	if !a.Same(b) || a.Same(c) || a.Same(nil) || (*Window)(nil).Same(a) || !(*Window)(nil).Same(nil) {
+		t.Error("found that windows are the same that are not, or are not that are")
+	}
+}
+
+// Who asks for links alone wants no event, whatever its time.
+func TestWants(t *testing.T) {
+	d := &Definitions{}
+	g := d.Regions.Add(Region{})
+	none := Everything()
+	none.NoEvents = true
+	window, stacks := Selection{From: 5, To: 10}, Selection{From: 5, To: 10, Stacks: true}
+	for _, x := range []struct {
+		name string
+		sel  Selection
+		time int64
+		want bool
+	}{{"all", Everything(), math.MaxInt64, true}, {"links alone", none, 0, false}, {"before", window, 4, false}, {"first", window, 5, true}, {"last", window, 9, true},
+		{"behind", window, 10, false}, {"stacks before", stacks, 4, true}, {"stacks behind", stacks, 10, false}} {
+		if got := x.sel.Wants(d, 0, x.time, Enter, g); got != x.want {
+			t.Errorf("%s: found %t, expected %t", x.name, got, x.want)
+		}
+	}
+}
+
+// What a defect says has the parts that there are.
+func TestMessage(t *testing.T) {
+	for want, d := range map[string]Defect{
+		"":                       {},
+		"R":                      {Record: "R"},
+		"R: found a, expected b": {Record: "R", Found: "a", Expected: "b"},
+		"found a":                {Found: "a"},
+		"expected b":             {Expected: "b"},
+		"R, expected b":          {Record: "R", Expected: "b"},
+	} {
+		if got := d.Message(); got != want {
+			t.Errorf("found %q, expected %q", got, want)
+		}
+	}
+}
+
+// Rows reach to the latest end; the last one can be taken back with all that is its own; and the rest of a
+// batch keeps its columns.
+func TestRowsOfBatch(t *testing.T) {
+	b := &Batch{}
+	b.Reset(3)
+	if b.End() != math.MinInt64 {
+		t.Errorf("found the end %d, expected none", b.End())
+	}
+	b.Add(3, 9, Enter, 0)
+	b.MarkDerived()
+	b.DropLast()
+	if len(b.Derived) != 0 || b.Len() != 0 {
+		t.Errorf("found %d rows, %d derived, expected none", b.Len(), len(b.Derived))
+	}
+	b.Add(3, 5, Enter, 0)
+	b.Add(3, 9, Leave, 0)
+	if b.End() != 9 {
+		t.Errorf("found the end %d, expected 9", b.End())
+	}
+	b.Add(3, 9, Fragment, 0)
+	b.AddOps(30)
+	b.Add(3, 9, Fragment, 0)
+	b.AddOps(20)
+	if b.End() != 30 {
+		t.Errorf("found the end %d, expected 30", b.End())
+	}
+	one := &Batch{}
+	one.Reset(3)
+	one.Add(3, 5, Enter, 0)
+	one.Pos = []int64{77}
+	if tail := one.Tail(1); len(tail.Pos) != 0 || tail.Len() != 0 {
+		t.Errorf("found %d rows and %d places behind the only row, expected none", tail.Len(), len(tail.Pos))
+	}
+}
+
+// A product of 128 bits that is too much for the quotient is told from one that is not.
+func TestMulDiv(t *testing.T) {
+	for _, x := range []struct {
+		t, m, d, want int64
+		exact, ok     bool
+	}{{1 << 62, 4, 1, 0, false, false}, {1 << 62, 4, 2, 0, false, false}, {1 << 62, 4, 4, 1 << 62, true, true}, {-1 << 62, 4, 4, -1 << 62, true, true},
+		{5, 1, 2, 2, false, true}, {7, 1, 2, 4, false, true}, {-5, 1, 2, -2, false, true}, {-7, 1, 2, -4, false, true}, {5, 2, 3, 3, false, true}, {4, 1, 3, 1, false, true}} {
+		if got, exact, ok := mulDiv(x.t, x.m, x.d); ok != x.ok || ok && (got != x.want || exact != x.exact) {
+			t.Errorf("%d × %d / %d: found %d, %t, %t, expected %d, %t, %t", x.t, x.m, x.d, got, exact, ok, x.want, x.exact, x.ok)
+		}
+	}
+}
+
+// Decimals are floats as near as can be, and are written with as many digits as are wanted.
+func TestDecimalFloats(t *testing.T) {
+	for _, x := range []struct {
+		d    Decimal
+		want float64
+	}{{Decimal{3, 0}, 3}, {Decimal{-5, -2}, -500}, {Decimal{1, 22}, 1e-22}, {Decimal{1, 23}, 1e-23}, {Decimal{1, 60}, 1e-60}, {Decimal{1<<53 + 1, 0}, 1 << 53}, {Decimal{math.MaxInt64, 18}, 9.223372036854775807}} {
+		if got := x.d.Float(); got != x.want {
+			t.Errorf("%+v: found %g, expected %g", x.d, got, x.want)
+		}
+	}
+	for _, x := range []struct {
+		d     Decimal
+		least int
+		want  string
+	}{{Decimal{7, 0}, 0, "7"}, {Decimal{7, 0}, 1, "7.0"}, {Decimal{7, 0}, 2, "7.00"}, {Decimal{70, 1}, 0, "7"}, {Decimal{70, 1}, 1, "7.0"}, {Decimal{125, 2}, 1, "1.25"}, {Decimal{7, -1}, 1, "70.0"}} {
+		if got := string(x.d.AppendLeast(nil, x.least)); got != x.want {
+			t.Errorf("%+v with %d digits: found %s, expected %s", x.d, x.least, got, x.want)
+		}
+	}
+	for text, want := range map[string]Decimal{"9223372036854775807": {math.MaxInt64, 0}, "0.9223372036854775807": {math.MaxInt64, 19}} {
+		if d, n, exact := ParseDecimal([]byte(text)); d != want || n != len(text) || !exact {
+			t.Errorf("%s: found %+v, %d bytes, exact %t, expected %+v", text, d, n, exact, want)
+		}
+	}
+}
+
+// Lengths have a unit, or are ticks; half a tick is rounded up.
+func TestParseDuration(t *testing.T) {
+	c := Seconds(1000)
+	for text, want := range map[string]int64{"12": 12, "1.5s": 1500, "2.5ms": 3, "2.4ms": 2, "1min": 60_000, "500us": 1, "499us": 0} {
+		if got, err := c.ParseDuration(text); err != nil || got != want {
+			t.Errorf("%s: found %d, %v, expected %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "s", "1x", "1e3s", "1e400"} {
+		if got, err := c.ParseDuration(text); err == nil || !strings.Contains(err.Error(), "expected a number with ns") {
+			t.Errorf("%q: found %d, %v, expected an error", text, got, err)
+		}
+	}
+}

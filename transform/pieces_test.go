@@ -1,0 +1,98 @@
+package transform_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/weft-trace/weft/format"
+	"github.com/weft-trace/weft/trace"
+	"github.com/weft-trace/weft/transform"
+)
+
+// A piece of a fragment is the same curve: 1 + 2u + 3u² from 0 on is 57 + 26v + 3v² from 4 on. Of a range of
+// samples the piece has those that are in it, and of one sample that is before it nothing.
+func TestPiecesOfCurves(t *testing.T) {
+	f := math.Float64bits
+	for _, x := range []struct {
+		name string
+		kind trace.Kind
+		ops  []uint64
+		from int64
+		want string
+	}{
+		{"fragment", trace.Fragment, []uint64{10, f(1), f(2), f(3)}, 4, "4 fragment 10 57 26 3"},
+		{"straight fragment", trace.Fragment, []uint64{10, f(1), f(2)}, 4, "4 fragment 10 9 2"},
+		{"level fragment", trace.Fragment, []uint64{10, f(1)}, 4, "4 fragment 10 1"},
+		{"samples", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 5, "6 sample-range 10 3 4 5"},
+		{"samples from one on", trace.SampleRange, []uint64{10, f(0), f(1), f(2), f(3), f(4), f(5)}, 4, "4 sample-range 10 2 3 4 5"},
+		{"last sample", trace.SampleRange, []uint64{10, f(0), f(5)}, 9, "10 sample-range 10 5"},
+		{"ended", trace.SampleRange, []uint64{10, f(0), f(5)}, 10, ""}, // it is in the piece before
+		{"one sample", trace.SampleRange, []uint64{10, f(7)}, 5, ""},
+	} {
+		r := trace.NewRecorder(trace.Seconds(1))
+		p := r.Location("p")
+		m := r.Counter("m", "")
+		r.Event(p, 0, x.kind, m, x.ops)
+		r.Mark(p, 30, r.Region("g"))
+		events, _ := list(t, transform.Cut(format.Recorded(r), trace.Window{From: x.from, To: 20}), true)
+		got := ""
+		for _, e := range events {
+			if e.kind != x.kind {
+				continue
+			}
+			got += fmt.Sprint(e.time, " ", e.kind.Spec().Name, " ", e.ops[0])
+			for _, v := range e.ops[1:] {
+				got += fmt.Sprint(" ", math.Float64frombits(v))
+			}
+		}
+		if got != x.want {
+			t.Errorf("%s from %d on: found %q, expected %q", x.name, x.from, got, x.want)
+		}
+	}
+}
+
+// Without an end of the window the event at the last time that there is belongs to the piece.
+func TestPieceToTheEnd(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	p, g := r.Location("p"), r.Region("g")
+	for _, at := range []int64{1, 5, math.MaxInt64} {
+		r.Mark(p, at, g)
+	}
+	for to, want := range map[int64][]int64{math.MaxInt64: {5, math.MaxInt64}, math.MaxInt64 - 1: {5}, 5: nil} {
+		events, _ := list(t, transform.Cut(format.Recorded(r), trace.Window{From: 5, To: to}), true)
+		var got []int64
+		for _, e := range events {
+			got = append(got, e.time)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("up to %d: found marks at %d, expected %d", to, got, want)
+		}
+	}
+}
+
+// The ends of links get the times of their locations; one that is nowhere keeps its time.
+func TestCorrectLinks(t *testing.T) {
+	r := trace.NewRecorder(trace.Seconds(1))
+	p, q := r.Location("p"), r.Location("q")
+	g := r.Region("g")
+	r.Mark(p, 10, g)
+	r.Mark(q, 20, g)
+	end := func(loc uint32, at int64) trace.End { return trace.End{Location: loc, Time: at} }
+	r.Link(end(p, 10), end(q, 20))
+	r.Link(end(trace.NoRef, 5), end(q, 20))
+	d := r.Defs()
+	x, err := transform.Correct(format.Recorded(r), &transform.Correction{Clock: d.Clock, Locations: map[string]transform.Curve{d.Locations.At(q).ID: {{Read: 0, True: 100}}}}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, links := list(t, x, true)
+	got := ""
+	for _, l := range links {
+		got += fmt.Sprint(l.Src.Time, "-", l.Dst.Time, " ")
+	}
+	if got != "10-120 5-120 " {
+		t.Errorf("found the links %s, expected 10-120 5-120", got)
+	}
+}
